@@ -80,7 +80,7 @@ crash: setup ## Kill, stop and starve servers under load, and count what is lost
 
 crash-long: setup ## The same with many rounds, and thousands of programs against the model of records
 	.venv/bin/python -m crash --long
-	TOUCHBASE_MODEL_EXAMPLES=3000 .venv/bin/python -m pytest tests/model --timeout 3600
+	TOUCHBASE_MODEL_EXAMPLES=3000 .venv/bin/python -m pytest tests/events/reference_model --timeout 3600
 
 audit: setup ## Look up known holes in the locked packages; fails too where nobody can be asked
 	.venv/bin/python -m supply.audit

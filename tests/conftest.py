@@ -25,6 +25,8 @@ from touchbase.storage import open_store
 from touchbase.storage.sqlite.connection import open_writer
 from touchbase.storage.sqlite.schema import migrate
 
+pytest_plugins = ["tests.asgi_client"]
+
 ENGINES = ("sqlite", "postgresql")
 ENCRYPTION_KEYS = EncryptionKeys(text_of(new_key()))
 """Without an encryption key PostgreSQL keeps no secrets."""

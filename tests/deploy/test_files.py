@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 import pytest
 import yaml
 from bench.pgserver import pgserver
-from tests.cli.test_doors import called
+from tests.cli.test_access import called
 from tests.cli.test_serve import Serve, serve
 from tests.conftest import with_postgres_tools
 

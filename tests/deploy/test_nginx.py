@@ -21,7 +21,7 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
-from tests.cli.test_doors import BODY, PATH, SECRET, called, signed_for
+from tests.cli.test_access import BODY, PATH, SECRET, called, signed_for
 from tests.cli.test_serve import Serve, Server, serve
 from tests.deploy.test_files import LARGEST_BODY, MIB
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from tests.storage.ops import OPS as EVERY_OP
-from tests.storage.ops import calls_of, module_at
+from tests.storage.statements import OPS as EVERY_OP
+from tests.storage.statements import calls_of, module_at
 
 from touchbase.sql.statement import Select, Statement
 

@@ -16,7 +16,7 @@ from tests.isolation import world as w
 from tests.isolation.mutants import OPS
 from tests.isolation.walk import Known
 from tests.isolation.world import BEYOND, CLIENT_B, IDEMPOTENCY_KEY, LATER_IDS, NEVER, OTHER_B, TIME_OF_B
-from tests.storage.ops import texts
+from tests.storage.statements import texts
 
 from touchbase.clients.commands import BeginDeletion, FindClient, FindClientByNumber, ListClientPage, Removal, RemoveClientRows
 from touchbase.erasure.commands import GetErasure

@@ -57,7 +57,7 @@ UNNOTICED: dict[str, str] = {
     "id is no other client's",
     "inbox.refused_sql.TRIM_REFUSALS": "removes what is beyond the newest of a client, and A has one refused call; that it leaves "
     "others' alone is "
-    "tried in tests/storage/test_contract_refusals.py",
+    "tried in tests/storage/test_contract_refused.py",
     "clients.sql.CLIENT_BY_CLIENT_ID": "finds a client by an id that B may not choose; what it forgets is whose erasures to look "
     "for, "
     "so that creates look for an erased person in vain",

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.api.conftest import Reply
+from tests.asgi_client import Reply
 from tests.isolation import world as w
 from tests.isolation.probe import Try, asked, leave, probe, tries
 from tests.isolation.walk import Known, known_of, requests_of

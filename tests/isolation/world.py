@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import asyncpg
-from tests.api.conftest import Caller, Clock, Reply
+from tests.asgi_client import Caller, Clock, Reply
 
 from touchbase.adapters.registry import load_adapters
 from touchbase.auth.authentication import ADMIN, add_key

@@ -8,7 +8,7 @@ from typing import Any
 
 import apsw
 import pytest
-from tests.storage.ops import OPS
+from tests.storage.statements import OPS
 
 from touchbase.idempotency.commands import ExpiredResponses
 from touchbase.inbox.queries import BusyClients, CountInbox, DeliveryEvents, GroupDeliveries, ListDeliveries, OldDedupeKeys

@@ -14,7 +14,7 @@ from typing import Any
 import apsw
 import pytest
 from tests.conftest import ENCRYPTION_KEYS
-from tests.storage.ops import FOLDER, MAKERS, OPS, calls_of, module_at, texts
+from tests.storage.statements import FOLDER, MAKERS, OPS, calls_of, module_at, texts
 
 from touchbase.auth.commands import AnyKey, FindKey, ListKeys, RevokeKey, RotateKey, StoreFirstKey, StoreKey, StoreKeyUses
 from touchbase.clients.commands import (

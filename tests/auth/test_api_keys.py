@@ -1,0 +1,333 @@
+"""API keys over HTTP: made, listed, rotated, revoked, and what a key that is not live answers."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+from zlib import crc32
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.asgi_client import Caller, Clock, Make, Reply
+
+from touchbase.auth.authentication import ADMIN, READ, WRITE
+from touchbase.auth.commands import RevokeKey
+from touchbase.auth.service import add_key
+from touchbase.clients.commands import EnsureClient
+from touchbase.http.app import Dependencies
+from touchbase.sql.store import Store
+from touchbase.storage import open_store
+
+CONTACTS = "/public/v2/contacts"
+KEYS = "/admin/v1/keys"
+
+
+@pytest.fixture
+def guarded(store: Store, caller_of: Make) -> Caller:
+    """The application that asks for API keys."""
+    return caller_of(store, auth="api-key")
+
+
+async def held(call: Caller, *scopes: str, of: str | None = None, **more: Any) -> dict[str, str]:
+    """The header of a new key."""
+    client = None if of is None else (await call.parts.store.write(EnsureClient(of, call.clock.now))).number
+    return {"x_api_key": await add_key(call.parts.store, client, scopes or [ADMIN], "test", call.clock.now, **more)}
+
+
+def key_id(headers: dict[str, str]) -> str:
+    return headers["x_api_key"].split("_")[2]
+
+
+async def test_a_key_is_made_shown_once_and_opens_what_it_says(guarded: Caller) -> None:
+    everything = await held(guarded)
+    await held(guarded, of="ours")
+    body = {"name": " importer ", "client_id": "ours", "scopes": ["records:read"], "env": "test", "expires_time": "2026-12-01T00:00:00Z"}
+
+    reply = await guarded.post(KEYS, body, **everything)
+    made = reply.json()
+    shown = await guarded.get(reply.headers["location"], **everything)
+
+    text = made.pop("key")
+    assert (reply.status, reply.headers["cache-control"]) == (201, "no-store")
+    assert made == shown.json() == {
+        "key_id": text.split("_")[2], "prefix": "_".join(text.split("_")[:3]), "name": "importer", "client_id": "ours",
+        "scopes": ["records:read"], "state": "active", "created_time": "2026-11-20T09:30:00Z", "expires_time": "2026-12-01T00:00:00Z",
+        "revoked_time": None, "last_used_time": None, "replaces": None, "replaced_by": None,
+    }  # fmt: skip
+    assert text.startswith("tb_test_")
+    assert text.split("_")[3] not in shown.body.decode() + (await guarded.get(KEYS, **everything)).body.decode()
+    assert [(await guarded.get(CONTACTS, x_api_key=text)).status, (await guarded.post(CONTACTS, {}, x_api_key=text)).status] == [200, 403]
+
+
+async def test_without_more_words_a_key_reads_and_writes_records_of_any_client_and_never_ends(guarded: Caller) -> None:
+    everything = await held(guarded)
+
+    made = (await guarded.post(KEYS, {"name": "x"}, **everything)).json()
+
+    assert (made["client_id"], made["scopes"], made["expires_time"], made["prefix"][:8]) == (None, [READ, WRITE], None, "tb_live_")
+
+
+@pytest.mark.parametrize(
+    ("body", "pointer"),
+    [
+        ({}, "/name"),
+        ({"name": " "}, "/name"),
+        ({"name": "x" * 201}, "/name"),
+        ({"name": "x", "scopes": []}, "/scopes"),
+        ({"name": "x", "scopes": ["root"]}, "/scopes/0"),
+        ({"name": "x", "client_id": "nobody"}, "/client_id"),
+        ({"name": "x", "env": "Prod"}, "/env"),
+        ({"name": "x", "env": "a\n"}, "/env"),
+        ({"name": "x", "expires_time": "tomorrow"}, "/expires_time"),
+        ({"name": "x", "expires_time": "9999-12-31T23:59:59-05:00"}, "/expires_time"),
+        ({"name": "x", "expires_time": "2026-11-20T09:30:00Z"}, "/expires_time"),
+        ({"name": "x", "key": "mine"}, "/key"),
+    ],
+)
+async def test_a_key_that_cannot_be_is_refused_naming_the_place(here: Caller, body: Any, pointer: str) -> None:
+    reply = await here.post(KEYS, body)
+
+    assert reply.status == 422
+    assert pointer in [fault["pointer"] for fault in reply.problem["errors"]]
+    assert (await here.get(KEYS)).json()["data"] == []
+
+
+async def test_keys_are_listed_newest_first_filtered_and_in_pages(call: Caller) -> None:
+    for number, of in enumerate((None, "ours", "ours", "theirs")):
+        call.clock.move(1)
+        await held(call, of=of, expires_us=call.clock.now + 1 if number == 2 else None)
+    await call.parts.store.write(RevokeKey((await call.get(KEYS)).json()["data"][0]["key_id"], call.clock.now))
+
+    async def found(query: str) -> list[tuple[str | None, str]]:
+        return [(each["client_id"], each["state"]) for each in (await call.get(f"{KEYS}?{query}")).json()["data"]]
+
+    page = (await call.get(f"{KEYS}?limit=2")).json()
+    assert await found("") == [("theirs", "revoked"), ("ours", "expired"), ("ours", "active"), (None, "active")]
+    assert [(each["client_id"], each["state"]) for each in page["data"]] == [("theirs", "revoked"), ("ours", "expired")]
+    assert await found(f"limit=2&cursor={page['next_cursor']}") == [("ours", "active"), (None, "active")]
+    assert await found("client=ours&state=active") == [("ours", "active")]
+    assert [await found(f"state={state}") for state in ("expired", "revoked")] == [[("ours", "expired")], [("theirs", "revoked")]]
+    assert [(await call.get(f"{KEYS}?{query}")).status for query in ("client=nobody", "state=lost", "limit=0", "cursor=x")] == [422] * 4
+
+
+async def test_a_revoked_key_opens_nothing_here_at_once_and_elsewhere_within_a_second(guarded: Caller) -> None:
+    other = Caller(guarded.parts, guarded.clock)
+    everything, own = await held(guarded), await held(guarded, of="ours")
+    for each in (guarded, other):
+        assert (await each.post(CONTACTS, {}, **own)).status == 201
+
+    revoked = await guarded("DELETE", f"{KEYS}/{key_id(own)}", **everything)
+
+    assert revoked.status == 204
+    refused = [await guarded.post(CONTACTS, {}, **own), await guarded.get(CONTACTS, **own)]
+    guarded.clock.move(1)
+    refused += [await other.post(CONTACTS, {}, **own), await other.get(CONTACTS, **own)]
+    assert [reply.status for reply in refused] == [401] * 4
+    assert "was revoked" in refused[0].problem["detail"]
+    assert (await guarded.get(f"{KEYS}/{key_id(own)}", **everything)).json()["state"] == "revoked"
+    assert (await guarded("DELETE", f"{KEYS}/{key_id(own)}", **everything)).status == 204
+
+
+async def test_a_revocation_is_not_undone_by_a_look_that_began_before_it(store: Store, caller_of: Make) -> None:
+    class Slow:
+        """A store that answers who a key is only when it is told to, with what it was when asked."""
+
+        def __init__(self) -> None:
+            self.asked, self.go_on = asyncio.Event(), asyncio.Event()
+            self.slow = False
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(store, name)
+
+        async def read(self, query: Any) -> Any:
+            found = await store.read(query)
+            if self.slow and type(query).__name__ == "FindKey":
+                self.slow = False
+                self.asked.set()
+                await self.go_on.wait()
+            return found
+
+    slow = Slow()
+    guarded = caller_of(slow, auth="api-key")
+    everything, own = await held(guarded), await held(guarded, of="ours")
+    await guarded.get(KEYS, **everything)
+    slow.slow = True
+
+    async with asyncio.timeout(60):
+        looking = asyncio.create_task(guarded.get(CONTACTS, **own))
+        await slow.asked.wait()
+        assert (await guarded("DELETE", f"{KEYS}/{key_id(own)}", **everything)).status == 204
+        slow.go_on.set()
+        overtaken = await looking
+
+    assert overtaken.status == 401
+    assert (await guarded.get(CONTACTS, **own)).status == 401
+
+
+async def test_a_key_ends_at_its_time_to_the_microsecond(guarded: Caller) -> None:
+    own = await held(guarded, of="ours", expires_us=guarded.clock.now + 500_000)
+
+    assert (await guarded.post(CONTACTS, {}, **own)).status == 201
+    guarded.clock.now += 499_999
+    assert (await guarded.post(CONTACTS, {}, **own)).status == 201
+    guarded.clock.now += 1
+    for reply in (await guarded.post(CONTACTS, {}, **own), await guarded.get(CONTACTS, **own)):
+        assert (reply.status, reply.headers["www-authenticate"]) == (401, 'Bearer error="invalid_token", realm="touchbase"')
+        assert "has expired" in reply.problem["detail"]
+
+
+async def test_a_key_and_its_successor_are_both_valid_for_a_while(guarded: Caller) -> None:
+    everything, own = await held(guarded), await held(guarded, READ, of="ours", env="test")
+
+    rotated = await guarded.post(f"{KEYS}/{key_id(own)}/rotate", {"keep_old_seconds": 60}, **everything)
+    new = {"x_api_key": rotated.json()["key"]}
+    old = (await guarded.get(f"{KEYS}/{key_id(own)}", **everything)).json()
+
+    assert (rotated.status, rotated.headers["location"]) == (201, f"{KEYS}/{key_id(new)}")
+    assert {name: rotated.json()[name] for name in ("replaces", "scopes", "client_id", "name", "prefix")} == {
+        "replaces": key_id(own), "scopes": [READ], "client_id": "ours", "name": "test", "prefix": f"tb_test_{key_id(new)}",
+    }  # fmt: skip
+    assert (old["replaced_by"], old["expires_time"]) == (key_id(new), "2026-11-20T09:31:00Z")
+    assert [(await guarded.get(CONTACTS, **each)).status for each in (own, new)] == [200, 200]
+    again = await guarded.post(f"{KEYS}/{key_id(own)}/rotate", {}, **everything)
+    assert (again.status, again.problem["code"]) == (409, "conflict")
+    guarded.clock.move(60)
+    assert [(await guarded.get(CONTACTS, **each)).status for each in (own, new)] == [401, 200]
+
+
+async def test_rotating_a_successor_ends_the_key_before_it_at_once(guarded: Caller) -> None:
+    everything, first = await held(guarded), await held(guarded, of="ours")
+    second = {"x_api_key": (await guarded.post(f"{KEYS}/{key_id(first)}/rotate", {}, **everything)).json()["key"]}
+    assert (await guarded.get(CONTACTS, **first)).status == 200
+
+    third = {"x_api_key": (await guarded.post(f"{KEYS}/{key_id(second)}/rotate", {}, **everything)).json()["key"]}
+
+    assert [(await guarded.get(CONTACTS, **each)).status for each in (first, second, third)] == [401, 200, 200]
+
+
+async def test_a_key_that_was_to_end_gets_a_successor_that_lasts_as_long(guarded: Caller) -> None:
+    everything, own = await held(guarded), await held(guarded, of="ours", expires_us=guarded.clock.now + 3_600_000_000)
+    guarded.clock.move(1800)
+
+    rotated = await guarded.post(f"{KEYS}/{key_id(own)}/rotate", {"keep_old_seconds": 86_400}, **everything)
+
+    assert rotated.json()["expires_time"] == "2026-11-20T11:00:00Z"
+    assert (await guarded.get(f"{KEYS}/{key_id(own)}", **everything)).json()["expires_time"] == "2026-11-20T10:30:00Z"
+
+
+async def test_the_successor_of_a_key_that_ends_with_the_calendar_ends_with_it_too(guarded: Caller) -> None:
+    everything = await held(guarded)
+    made = await guarded.post(KEYS, {"name": "x", "expires_time": "9999-12-31T23:59:59Z"}, **everything)
+    guarded.clock.now += 1_000_000
+
+    rotated = await guarded.post(f"{made.headers['location']}/rotate", {}, **everything)
+
+    assert (rotated.status, rotated.json()["expires_time"]) == (201, "9999-12-31T23:59:59Z")
+    assert (await guarded.get(KEYS, **everything)).status == 200
+
+
+async def test_an_administrator_of_one_client_manages_its_keys_and_no_others(guarded: Caller) -> None:
+    everything, own, theirs = await held(guarded), await held(guarded, of="ours"), await held(guarded, of="theirs")
+
+    made = await guarded.post(KEYS, {"name": "x", "scopes": [READ]}, **own)
+    refused = [
+        await guarded.post(KEYS, {"name": "x", "client_id": "theirs"}, **own),
+        await guarded.post(KEYS, {"name": "x", "client_id": "nobody"}, **own),
+    ]
+    hidden: list[Reply] = []
+    for foreign in (key_id(theirs), key_id(everything), "0" * 12, "nonsense"):
+        hidden += [
+            await guarded.get(f"{KEYS}/{foreign}", **own),
+            await guarded.post(f"{KEYS}/{foreign}/rotate", {}, **own),
+            await guarded("DELETE", f"{KEYS}/{foreign}", **own),
+        ]
+
+    assert (made.status, made.json()["client_id"]) == (201, "ours")
+    assert [(reply.status, reply.problem["errors"][0]["pointer"]) for reply in refused] == [(422, "/client_id")] * 2
+    assert {reply.status for reply in hidden} == {404}
+    assert {each["client_id"] for each in (await guarded.get(KEYS, **own)).json()["data"]} == {"ours"}
+    assert (await guarded.get(f"{KEYS}?client=theirs", **own)).status == 403
+    assert (await guarded.get(KEYS, **theirs)).status == (await guarded.get(KEYS, **everything)).status == 200
+
+
+@pytest.mark.parametrize("scope", [READ, WRITE])
+async def test_only_an_administrators_key_makes_keys(guarded: Caller, scope: str) -> None:
+    own = await held(guarded, scope, of="ours")
+
+    for reply in (await guarded.get(KEYS, **own), await guarded.post(KEYS, {"name": "x"}, **own)):
+        assert (reply.status, reply.problem["code"]) == (403, "insufficient_scope")
+        assert reply.headers["www-authenticate"] == 'Bearer error="insufficient_scope", scope="admin", realm="touchbase"'
+
+
+async def test_a_missing_scope_is_named(guarded: Caller) -> None:
+    own = await held(guarded, READ, of="ours")
+
+    reply = await guarded.post(CONTACTS, {}, **own)
+
+    assert reply.headers["www-authenticate"] == 'Bearer error="insufficient_scope", scope="records:write", realm="touchbase"'
+    assert reply.problem["detail"] == "this key lacks the scope records:write; use one that has it"
+
+
+async def test_nobody_learns_whether_a_keys_id_or_its_secret_is_wrong(guarded: Caller) -> None:
+    own = (await held(guarded, of="ours"))["x_api_key"].split("_")
+    wrong_secret, unknown = [*own[:3], "0" * 64], [*own[:2], "0" * 12, own[3]]
+
+    replies = [await guarded.get(CONTACTS, x_api_key=whole(parts)) for parts in (wrong_secret, unknown)]
+
+    assert {reply.status for reply in replies} == {401}
+    assert len({(str(reply.problem), reply.headers["www-authenticate"]) for reply in replies}) == 1
+
+
+def whole(parts: list[str]) -> str:
+    """A key's text with the checksum that belongs to it."""
+    body = "_".join(parts[:4])
+    return f"{body}_{crc32(body.encode()):08x}"
+
+
+ENVS = st.from_regex(r"[a-z0-9]{1,16}", fullmatch=True)
+LETTERS = st.sampled_from("0af")
+TEXTS = st.one_of(
+    st.text(max_size=200),
+    st.builds(lambda env, one, other: whole(["tb", env, one * 12, other * 64]), ENVS, LETTERS, LETTERS),
+    st.tuples(st.integers(0, 200), st.sampled_from("0123456789abcdef_ZÀ \n")),
+    st.tuples(st.integers(1, 3), st.text("0123456789abcdef", max_size=70)),
+)
+
+
+def mutated(live: str, wanted: object) -> str:
+    """Any text: as it is; a live key with one letter changed; or with one part changed and the right checksum for that."""
+    if isinstance(wanted, str):
+        return wanted
+    assert isinstance(wanted, tuple)
+    place, other = wanted
+    if len(other) == 1:
+        place %= len(live)
+        return live[:place] + other + live[place + 1 :]
+    parts = live.split("_")
+    parts[place] = other
+    return whole(parts)
+
+
+@pytest.mark.slow
+@settings(max_examples=300, deadline=None)
+@given(st.lists(TEXTS, min_size=1, max_size=10))
+def test_any_text_that_is_not_a_live_key_is_401(wanted: list[object]) -> None:
+    async def refused() -> None:
+        store = await open_store("sqlite://")
+        guarded = Caller(Dependencies(store, Clock(), auth="api-key"), Clock())
+        live = (await held(guarded, of="ours"))["x_api_key"]
+        dead = [(await held(guarded, of="ours", expires_us=guarded.clock.now))["x_api_key"] for _ in range(2)]
+        assert (await guarded.post(CONTACTS, {}, x_api_key=live)).status == 201  # so that the key is at hand
+        for text in [*dead, *(mutated(live, each) for each in wanted)]:
+            if text == live:
+                continue
+            sent = text.encode("utf-8", "surrogatepass").decode("latin-1")
+            for headers in ({"x_api_key": sent}, {"authorization": f"Bearer {sent}"}):
+                if headers.get("authorization", "").removeprefix("Bearer ").strip() == live:
+                    continue
+                for reply in (await guarded.post(CONTACTS, {}, **headers), await guarded.get(CONTACTS, **headers)):
+                    assert reply.status == 401, text
+        await store.close()
+
+    asyncio.run(refused())

@@ -1,0 +1,325 @@
+"""The life of a client over HTTP: made, renamed, suspended, given another id, deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import pytest
+from tests.asgi_client import Caller, Make, scope_of
+
+from touchbase.auth.authentication import ADMIN, READ, add_key
+from touchbase.clients.commands import FindClient
+from touchbase.clients.models import DELETION_DELAY
+from touchbase.common.timestamps import SECOND
+from touchbase.inbox.queries import ListDeliveries
+from touchbase.maintenance import Maintenance
+from touchbase.sql.store import Store
+
+NOW = "2026-11-20T09:30:00Z"
+CONTACTS = "/public/v2/contacts"
+
+
+@pytest.fixture
+def guarded(store: Store, caller_of: Make) -> Caller:
+    """The application that asks for API keys."""
+    return caller_of(store, auth="api-key")
+
+
+async def admin(call: Caller) -> dict[str, str]:
+    """The header of a key for everything."""
+    return {"x_api_key": await add_key(call.parts.store, None, [ADMIN], "test", call.clock.now)}
+
+
+async def made(call: Caller, client_id: str = "ours", **headers: str) -> dict[str, Any]:
+    reply = await call.post("/admin/v1/clients", {"client_id": client_id, "name": "Ours"}, **headers)
+    assert reply.status == 201
+    found: dict[str, Any] = reply.json()
+    return found
+
+
+async def key_of(call: Caller, client_id: str, *scopes: str) -> dict[str, str]:
+    client = await call.parts.store.read(FindClient(client_id))
+    assert client is not None
+    return {"x_api_key": await add_key(call.parts.store, client.number, scopes or [ADMIN], "test", call.clock.now)}
+
+
+async def test_a_client_is_made_with_an_id_that_nobody_can_guess(call: Caller) -> None:
+    replies = [await call.post("/admin/v1/clients", {"name": " Acme "}) for _ in range(2)]
+
+    one, other = (reply.json() for reply in replies)
+    assert [reply.status for reply in replies] == [201, 201]
+    assert one["client_id"] != other["client_id"]
+    assert len(one["client_id"]) * 4 >= 128  # sixteen different letters: four bits each
+    assert set(one["client_id"]) <= set("0123456789abcdef")
+    assert (one["name"], one["state"], one["created_time"], one["deletion"], one["former_ids"]) == ("Acme", "active", NOW, None, [])
+    assert replies[0].headers["location"] == f"/admin/v1/clients/{one['client_id']}"
+    assert (await call.get(replies[0].headers["location"])).json() == one
+
+
+async def test_a_client_is_made_with_settings_and_an_id_of_ones_own_once(call: Caller) -> None:
+    body = {"client_id": "ours", "name": "Ours", "settings": {"on_duplicate": "update"}}
+
+    first, second = await call.post("/admin/v1/clients", body), await call.post("/admin/v1/clients", body)
+
+    assert (first.status, first.json()["settings"]["on_duplicate"]) == (201, "update")
+    assert (second.status, second.problem["code"]) == (409, "duplicate")
+
+
+@pytest.mark.parametrize(
+    ("body", "pointer"),
+    [
+        ({"client_id": "a b"}, "/client_id"),
+        ({"client_id": "x" * 101}, "/client_id"),
+        ({"client_id": "abc\n"}, "/client_id"),
+        ({"client_id": 5}, "/client_id"),
+        ({"name": "x" * 201}, "/name"),
+        ({"name": "\x00"}, "/name"),
+        ({"nmae": "x"}, "/nmae"),
+        ({"settings": {"on_duplicate": "x"}}, "/settings/on_duplicate"),
+    ],
+)
+async def test_a_client_that_cannot_be_is_refused_naming_the_place(here: Caller, body: Any, pointer: str) -> None:
+    reply = await here.post("/admin/v1/clients", body)
+
+    assert reply.status == 422
+    assert pointer in [fault["pointer"] for fault in reply.problem["errors"]]
+    assert (await here.get("/admin/v1/clients")).json()["data"] == []
+
+
+async def test_a_client_is_renamed_and_its_settings_stay(call: Caller) -> None:
+    await made(call)
+    await call.settings("ours", on_duplicate="update")
+
+    renamed = await call.patch("/admin/v1/clients/ours", {"name": "New name"})
+    unnamed = await call.patch("/admin/v1/clients/ours", {"name": None})
+
+    assert (renamed.status, renamed.json()["name"], unnamed.json()["name"]) == (200, "New name", "")
+    assert unnamed.json()["settings"]["on_duplicate"] == "update"
+    assert (await call.patch("/admin/v1/clients/ours", {})).status == 422
+    assert (await call.patch("/admin/v1/clients/nobody", {"name": "x"})).status == 404
+
+
+async def test_clients_are_filtered_by_state_and_by_part_of_their_name_or_id(call: Caller) -> None:
+    for client_id, name in (("a1", "North Ltd"), ("b2", "South Ltd"), ("c3", "north pole")):
+        await call.post("/admin/v1/clients", {"client_id": client_id, "name": name})
+    await call.post("/admin/v1/clients/b2/suspend")
+
+    async def found(query: str) -> list[str]:
+        return [each["client_id"] for each in (await call.get(f"/admin/v1/clients?{query}")).json()["data"]]
+
+    assert await found("name=NORTH") == ["a1", "c3"]
+    assert await found("name=b2") == ["b2"]
+    assert await found("state=suspended") == ["b2"]
+    assert await found("state=active&name=ltd") == ["a1"]
+    page = (await call.get("/admin/v1/clients?name=north&limit=1")).json()
+    assert await found(f"name=north&limit=1&cursor={page['next_cursor']}") == ["c3"]
+    assert (await call.get("/admin/v1/clients?state=gone")).status == 422
+
+
+async def test_a_suspended_clients_records_are_closed_to_everybody_and_its_keys_do_nothing(guarded: Caller) -> None:
+    everything = await admin(guarded)
+    await made(guarded, **everything)
+    own = await key_of(guarded, "ours")
+    await guarded.post(CONTACTS, {"email": "a@example.com"}, **own)
+
+    suspended = await guarded.post("/admin/v1/clients/ours/suspend", **everything)
+    refused = [
+        await guarded.get(CONTACTS, **own),
+        await guarded.post(CONTACTS, {}, **own),
+        await guarded.get("/admin/v1/deliveries", **own),
+        await guarded.post("/admin/v1/clients/ours/resume", **own),
+        await guarded.get(CONTACTS, **everything, x_client_id="ours"),
+        await guarded.post(CONTACTS, {}, **everything, x_client_id="ours"),
+    ]
+
+    assert (suspended.status, suspended.json()["state"]) == (200, "suspended")
+    assert [(reply.status, reply.problem["code"]) for reply in refused] == [(403, "client_suspended")] * 6
+    assert (await guarded.get("/admin/v1/deliveries?client=ours", **everything)).status == 200
+    assert (await guarded.post("/admin/v1/clients/ours/resume", **everything)).json()["state"] == "active"
+    assert len((await guarded.get(CONTACTS, **own)).json()["data"]) == 1
+
+
+async def test_in_open_mode_a_suspended_client_is_closed_too(call: Caller) -> None:
+    await call.post(CONTACTS, {"email": "a@example.com"})
+
+    await call.post("/admin/v1/clients/default/suspend")
+
+    assert [(await reply).status for reply in (call.get(CONTACTS), call.post(CONTACTS, {}))] == [403, 403]
+    await call.post("/admin/v1/clients/default/resume")
+    assert (await call.post(CONTACTS, {})).status == 201
+
+
+async def test_a_suspended_clients_webhook_calls_are_kept_and_wake_the_worker_when_it_is_resumed(call: Caller) -> None:
+    client = await made(call)
+    await call.post("/admin/v1/clients/ours/suspend")
+
+    reply = await call("POST", "/public/crm-webhook/ours", raw=b"{}")
+    call.kept.clear()
+    await call.post("/admin/v1/clients/ours/resume")
+
+    found = await call.parts.store.read(FindClient(client["client_id"]))
+    assert found is not None
+    assert reply.status == 200
+    assert call.kept == [found.number]
+    assert len(await call.parts.store.read(ListDeliveries(10, found.number))) == 1
+
+
+async def test_another_process_sees_a_suspension_within_a_second(call: Caller) -> None:
+    other = Caller(call.parts, call.clock)
+    await made(call)
+    assert (await other.get(CONTACTS, x_client_id="ours")).status == 200
+
+    await call.post("/admin/v1/clients/ours/suspend")
+    call.clock.move(1)
+
+    assert (await other.get(CONTACTS, x_client_id="ours")).status == 403
+    assert (await other.post(CONTACTS, {}, x_client_id="ours")).status == 403
+
+
+async def test_a_new_id_works_at_once_and_the_old_one_for_as_long_as_it_is_kept(guarded: Caller) -> None:
+    everything = await admin(guarded)
+    await made(guarded, "old", **everything)
+    hook = "/public/emailcampaign-webhook"
+
+    rotated = await guarded.post("/admin/v1/clients/old/rotate-id", {"keep_old_seconds": 3600}, **everything)
+    new = rotated.json()["client_id"]
+
+    assert rotated.status == 200
+    assert len(new) == 40
+    assert rotated.json()["former_ids"] == [{"client_id": "old", "valid_until": "2026-11-20T10:30:00Z"}]
+    assert [(await guarded("POST", f"{hook}/{name}", raw=name.encode())).status for name in ("old", new)] == [200, 200]
+    assert (await guarded.get("/admin/v1/clients/old", **everything)).json()["client_id"] == new
+    guarded.clock.move(3599.5)
+    assert (await guarded("POST", f"{hook}/old", raw=b"once more")).status == 200
+    guarded.clock.move(0.5)
+    assert [(await guarded("POST", f"{hook}/{name}", raw=b"later")).status for name in ("old", new)] == [404, 200]
+    assert (await guarded.get("/admin/v1/clients/old", **everything)).status == 404
+    assert (await guarded.get(f"/admin/v1/clients/{new}", **everything)).json()["former_ids"] == []
+    client = await guarded.parts.store.read(FindClient(new))
+    assert client is not None
+    assert len(await guarded.parts.store.read(ListDeliveries(10, client.number))) == 4
+
+
+async def test_an_old_id_that_is_not_kept_ends_at_once_here_and_within_a_second_elsewhere(call: Caller) -> None:
+    other = Caller(call.parts, call.clock)
+    await made(call, "old")
+    await other("POST", "/public/crm-webhook/old", raw=b"1")
+
+    await call.post("/admin/v1/clients/old/rotate-id", {"keep_old_seconds": 0, "client_id": "new"})
+
+    assert (await call("POST", "/public/crm-webhook/old", raw=b"2")).status == 404
+    call.clock.move(1)
+    assert (await other("POST", "/public/crm-webhook/old", raw=b"3")).status == 404
+    # Also in open mode an id that was somebody's never makes another client.
+    assert [each["client_id"] for each in (await call.get("/admin/v1/clients")).json()["data"]] == ["new"]
+
+
+async def test_an_id_that_is_or_was_anothers_is_a_conflict(call: Caller) -> None:
+    await made(call, "ours")
+    await made(call, "theirs")
+    await call.post("/admin/v1/clients/theirs/rotate-id", {"client_id": "theirs2"})
+
+    for name in ("theirs", "theirs2"):
+        assert (await call.post("/admin/v1/clients/ours/rotate-id", {"client_id": name})).status == 409
+    assert (await call.post("/admin/v1/clients/ours/rotate-id", {"client_id": "ours"})).problem["code"] == "conflict"
+    assert (await call.post("/admin/v1/clients", {"client_id": "theirs"})).status == 409
+
+
+@pytest.mark.parametrize(
+    "body", [{"keep_old_seconds": -1}, {"keep_old_seconds": 90 * 86_400 + 1}, {"client_id": "a/b"}, {"client_id": ".."}, {"x": 1}]
+)
+async def test_a_rotation_that_makes_no_sense_is_refused(here: Caller, body: Any) -> None:
+    await made(here)
+
+    assert (await here.post("/admin/v1/clients/ours/rotate-id", body)).status == 422
+
+
+async def test_a_deletion_needs_the_clients_id_once_more(call: Caller) -> None:
+    await made(call)
+
+    for query, code in (("", "required"), ("?confirm=yes", "confirm"), ("?confirm=OURS", "confirm")):
+        reply = await call("DELETE", f"/admin/v1/clients/ours{query}")
+        assert (reply.status, reply.problem["errors"][0]["code"]) == (422, code)
+    assert (await call.get("/admin/v1/clients/ours")).json()["state"] == "active"
+    assert (await call("DELETE", "/admin/v1/clients/nobody?confirm=nobody")).status == 404
+
+
+async def test_a_deleted_client_is_closed_at_once_shows_how_far_it_is_and_is_gone_in_the_end(store: Store, caller_of: Make) -> None:
+    woken: list[bool] = []
+    call = caller_of(store, auth="api-key", on_deleting=lambda: woken.append(True))
+    everything = await admin(call)
+    await made(call, **everything)
+    own = await key_of(call, "ours")
+    for number in range(3):
+        await call.post(CONTACTS, {"email": f"{number}@example.com"}, **own)
+    keeper = Maintenance(store, call.clock)
+
+    deleted = await call("DELETE", "/admin/v1/clients/ours?confirm=ours", **everything)
+    closed = [
+        await call.get(CONTACTS, **own),
+        await call.post(CONTACTS, {}, **own),
+        await call("POST", "/public/crm-webhook/ours", raw=b"{}"),
+        await call.get(CONTACTS, **everything, x_client_id="ours"),
+        await call("PUT", "/admin/v1/clients/ours", {"settings": {}}, **everything),
+        await call.post("/admin/v1/clients/ours/resume", **everything),
+        await call.post("/admin/v1/keys", {"name": "x", "client_id": "ours"}, **everything),
+    ]
+    await keeper.round()
+    shown = (await call.get("/admin/v1/clients/ours", **everything)).json()
+    call.clock.move(DELETION_DELAY / SECOND)
+    await keeper.round()
+
+    assert (deleted.status, deleted.json()["state"]) == (202, "deleting")
+    assert deleted.json()["deletion"] == {"started_time": NOW, "removed_rows": 0, "total_rows": None}
+    assert [reply.status for reply in closed] == [401, 401, 404, 404, 409, 409, 422]
+    assert closed[3].problem["detail"] == "client 'ours' is being deleted"
+    assert woken == [True]
+    assert shown["deletion"] == {"started_time": NOW, "removed_rows": 7, "total_rows": 7}
+    assert (await call.get("/admin/v1/clients/ours", **everything)).status == 404
+    assert (await call.get(CONTACTS, **own)).status == 401
+
+
+@pytest.mark.parametrize("target", [CONTACTS, "/public/crm-webhook/ours"])
+async def test_a_slow_body_does_not_write_for_a_client_that_was_deleted_meanwhile(call: Caller, target: str) -> None:
+    await made(call)
+    other = Caller(call.parts, call.clock)
+    pieces = [{"type": "http.request", "body": b"{", "more_body": True}, {"type": "http.request", "body": b"}"}]
+
+    async def slowly(coming: Iterator[dict[str, Any]]) -> dict[str, Any]:
+        piece = next(coming)
+        if not piece.get("more_body"):
+            await other("DELETE", "/admin/v1/clients/ours?confirm=ours")
+            call.clock.move(1.5)
+        return piece
+
+    reply = await call.with_receive(scope_of("POST", target, {"x-client-id": "ours"}), partial(slowly, iter(pieces)))
+
+    assert reply.status == 404
+
+
+async def test_a_key_of_one_client_neither_makes_nor_closes_nor_deletes_any(guarded: Caller) -> None:
+    everything = await admin(guarded)
+    for name in ("ours", "theirs"):
+        await made(guarded, name, **everything)
+    own = await key_of(guarded, "ours")
+
+    refused = [
+        await guarded.post("/admin/v1/clients", {"name": "x"}, **own),
+        *[await guarded.post(f"/admin/v1/clients/{name}/suspend", **own) for name in ("ours", "theirs", "nobody")],
+        *[await guarded("DELETE", f"/admin/v1/clients/{name}?confirm={name}", **own) for name in ("ours", "theirs")],
+    ]
+    hidden = [
+        await guarded.patch("/admin/v1/clients/theirs", {"name": "x"}, **own),
+        await guarded.post("/admin/v1/clients/theirs/rotate-id", {}, **own),
+        await guarded.get("/admin/v1/clients/theirs", **own),
+    ]
+
+    assert {(reply.status, reply.problem["code"]) for reply in refused} == {(403, "forbidden")}
+    assert {reply.status for reply in hidden} == {404}
+    assert (await guarded.patch("/admin/v1/clients/ours", {"name": "Mine"}, **own)).json()["name"] == "Mine"
+    assert (await guarded.post("/admin/v1/clients/ours/rotate-id", {}, **own)).status == 200
+    chosen = await guarded.post("/admin/v1/clients/ours/rotate-id", {"client_id": "theirs"}, **own)
+    assert (chosen.status, chosen.problem["code"]) == (403, "forbidden")
+    assert (await guarded.get("/admin/v1/clients", **await key_of(guarded, "theirs", READ))).status == 403

@@ -1,0 +1,194 @@
+"""Clients and their settings."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from tests.asgi_client import Caller
+
+from touchbase.clients.api.settings import SettingsBody
+
+NOW = "2026-11-20T09:30:00Z"
+NEW = {"name": "", "state": "active", "created_time": NOW, "deletion": None, "made_by": "administrator"}
+OPEN = {
+    "on_duplicate": "error",
+    "contact_statuses": None,
+    "company_statuses": None,
+    "contact_fields": {},
+    "company_fields": {},
+    "create_unknown": True,
+    "linkedin_reply_counts": True,
+    "limits": None,
+    "keep_bodies_days": 90,
+    "require_verification": {"email_campaign": False, "crm": False},
+}
+DECIDED = {
+    "on_duplicate": "update",
+    "contact_statuses": {"statuses": ["new", "customer"], "transitions": {"customer": [], "new": ["customer"]}},
+    "company_statuses": {"statuses": ["target"], "transitions": {}},
+    "contact_fields": {"Tier": {"type": "select", "options": ["gold", "silver"]}, "a/b": {"type": "text", "options": []}},
+    "company_fields": {"Seats": {"type": "number", "options": []}},
+    "create_unknown": False,
+    "linkedin_reply_counts": False,
+    "limits": {"requests": 100, "rows": None, "bytes": 0, "webhooks": None, "webhook_bytes": 1000},
+    "keep_bodies_days": None,
+    "require_verification": {"email_campaign": True, "crm": False},
+}
+
+
+async def test_a_client_comes_into_being_on_first_use_and_everything_is_open(call: Caller) -> None:
+    await call.post("/public/v2/contacts", {}, x_client_id="ours")
+
+    reply = await call.get("/admin/v1/clients/ours")
+
+    assert reply.status == 200
+    assert reply.json() == {"client_id": "ours", **NEW, "made_by": "call", "settings": OPEN, "former_ids": []}
+
+
+async def test_settings_are_answered_as_they_were_put(call: Caller) -> None:
+    put = await call("PUT", "/admin/v1/clients/ours", {"settings": DECIDED})
+    again = await call("PUT", "/admin/v1/clients/ours", put.json())
+    read = await call.get("/admin/v1/clients/ours")
+
+    assert (put.status, again.status) == (201, 200)
+    assert put.json() == {"client_id": "ours", **NEW, "settings": DECIDED, "former_ids": []}
+    assert again.json() == read.json() == put.json()
+
+
+async def test_what_is_left_out_has_its_default(call: Caller) -> None:
+    await call("PUT", "/admin/v1/clients/ours", {"settings": DECIDED})
+
+    reply = await call("PUT", "/admin/v1/clients/ours", {"settings": {"create_unknown": False}})
+
+    assert reply.json()["settings"] == {**OPEN, "create_unknown": False}
+
+
+async def test_a_setting_holds_from_the_next_call_on(call: Caller) -> None:
+    await call.post("/public/v2/contacts", {"contact_status": "lead"})
+
+    await call.settings(contact_statuses={"statuses": ["new"]})
+
+    assert (await call.post("/public/v2/contacts", {"contact_status": "lead"})).status == 422
+
+
+async def test_a_setting_that_another_process_changed_holds_within_seconds(call: Caller) -> None:
+    other = type(call)(call.parts, call.clock)
+    await call.post("/public/v2/contacts", {"contact_status": "lead"})
+    await other.settings(contact_statuses={"statuses": ["new"]})
+
+    call.clock.move(2)
+
+    assert (await call.post("/public/v2/contacts", {"contact_status": "lead"})).status == 422
+
+
+async def test_clients_are_listed_by_name_in_pages(call: Caller) -> None:
+    for name in "cab":
+        await call.settings(name)
+
+    first = (await call.get("/admin/v1/clients?limit=2")).json()
+    second = (await call.get(f"/admin/v1/clients?limit=2&cursor={first['next_cursor']}")).json()
+
+    assert [each["client_id"] for each in first["data"]] == ["a", "b"]
+    assert second == {"data": [{"client_id": "c", **NEW, "settings": OPEN}], "next_cursor": None}
+
+
+@pytest.mark.parametrize("name", ["nobody", "a b", "x" * 101])
+async def test_a_client_that_is_not_there_is_not_found(here: Caller, name: str) -> None:
+    assert (await here.get(f"/admin/v1/clients/{name}")).status == 404
+
+
+async def test_a_name_that_no_client_can_have_is_not_put(here: Caller) -> None:
+    refused = await here("PUT", "/admin/v1/clients/a b", {"settings": {}})
+
+    assert refused.status == 404
+    assert refused.problem["detail"] == "there can be no client 'a b': an id is 1 to 100 letters, digits and . _ ~ -"
+
+
+@pytest.mark.parametrize(
+    ("settings", "pointer"),
+    [
+        ({"on_duplicate": "merge"}, "/settings/on_duplicate"),
+        ({"on_duplicate": None}, "/settings/on_duplicate"),
+        ({"on_dupliacte": "error"}, "/settings/on_dupliacte"),
+        ({"create_unknown": "no"}, "/settings/create_unknown"),
+        ({"contact_statuses": {}}, "/settings/contact_statuses/statuses"),
+        ({"contact_statuses": {"statuses": []}}, "/settings/contact_statuses/statuses"),
+        ({"contact_statuses": {"statuses": ["a", "a"]}}, "/settings/contact_statuses/statuses/1"),
+        ({"contact_statuses": {"statuses": ["a", " "]}}, "/settings/contact_statuses/statuses/1"),
+        ({"contact_statuses": {"statuses": ["a", ""]}}, "/settings/contact_statuses/statuses/1"),
+        ({"contact_statuses": {"statuses": ["a\x00"]}}, "/settings/contact_statuses/statuses/0"),
+        ({"contact_statuses": {"statuses": ["a"], "transitions": {"a": ["b"]}}}, "/settings/contact_statuses/transitions"),
+        ({"company_statuses": {"statuses": ["a"], "transitions": {"b": []}}}, "/settings/company_statuses/transitions"),
+        ({"company_statuses": {"statuses": ["a"], "transitions": []}}, "/settings/company_statuses/transitions"),
+        ({"contact_fields": {"x": {"type": "colour"}}}, "/settings/contact_fields/x/type"),
+        ({"contact_fields": {"x": {}}}, "/settings/contact_fields/x/type"),
+        ({"contact_fields": {"x": {"type": "select"}}}, "/settings/contact_fields/x/options"),
+        ({"contact_fields": {"x": {"type": "select", "options": ["gold", " gold"]}}}, "/settings/contact_fields/x/options/1"),
+        ({"contact_fields": {"x": {"type": "select", "options": ["gold", "gold"]}}}, "/settings/contact_fields/x/options/1"),
+        ({"company_fields": {"a~b": {"type": "select", "options": [" "]}}}, "/settings/company_fields/a~0b/options/0"),
+        ({"contact_fields": {"a/b": {"type": "text", "options": ["a"]}}}, "/settings/contact_fields/a~1b/options"),
+        ({"company_fields": {" ": {"type": "text"}}}, "/settings/company_fields"),
+        ({"company_fields": {"": {"type": "text"}}}, "/settings/company_fields/"),
+        ({"company_fields": {f"f{n}": {"type": "text"} for n in range(501)}}, "/settings/company_fields"),
+        ([], "/settings"),
+    ],
+)
+async def test_settings_that_make_no_sense_are_refused_naming_the_place(here: Caller, settings: Any, pointer: str) -> None:
+    reply = await here("PUT", "/admin/v1/clients/ours", {"settings": settings})
+
+    assert reply.status == 422
+    assert pointer in [fault["pointer"] for fault in reply.problem["errors"]]
+    assert (await here.get("/admin/v1/clients/ours")).status == 404
+
+
+async def test_a_list_that_needs_an_item_must_not_be_empty(here: Caller) -> None:
+    reply = await here("PUT", "/admin/v1/clients/ours", {"settings": {"contact_statuses": {"statuses": []}}})
+
+    assert reply.problem["detail"] == "/settings/contact_statuses/statuses must not be empty"
+
+
+async def test_a_body_without_settings_is_refused(here: Caller) -> None:
+    reply = await here("PUT", "/admin/v1/clients/ours", {})
+
+    assert reply.problem["errors"] == [{"pointer": "/settings", "code": "required", "detail": "is required"}]
+
+
+async def test_more_transitions_than_there_may_be_are_one_fault(here: Caller) -> None:
+    statuses = {"statuses": ["a"], "transitions": {str(number): [] for number in range(201)}}
+
+    reply = await here("PUT", "/admin/v1/clients/ours", {"settings": {"contact_statuses": statuses}})
+
+    fault = {
+        "pointer": "/settings/contact_statuses/transitions",
+        "code": "too_long",
+        "detail": "must have at most 200 entries, and has 201",
+    }
+    assert (reply.status, reply.problem["errors"]) == (422, [fault])
+
+
+def test_every_setting_of_a_client_stands_on_the_page_with_its_default() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "clients.md").read_text(encoding="utf-8")
+    section = page.partition("\n## What a client decides\n")[2].partition("\n## ")[0]
+    rows = [re.findall(r"`([^`]+)`", " ".join(row.split("|")[1:3])) for row in section.splitlines() if row.startswith("| `")]
+
+    told = {name: json.loads(default) for *names, default in rows for name in names}
+
+    assert told == msgspec.to_builtins(SettingsBody())
+
+
+async def test_a_misspelt_setting_is_told_beside_those_that_there_are(here: Caller) -> None:
+    reply = await here("PUT", "/admin/v1/clients/acme", {"settings": {"on_duplicat": "return"}})
+
+    assert [fault["pointer"] for fault in reply.problem["errors"]] == ["/settings/on_duplicat"]
+    assert reply.problem["errors"][0]["detail"].startswith("is no field of this object; its fields are on_duplicate, ")
+
+
+async def test_of_very_many_unknown_names_only_the_first_are_told(call: Caller) -> None:
+    reply = await call.post("/admin/v1/clients", {f"k{n}": 1 for n in range(50_000)})
+
+    assert [error["pointer"] for error in reply.problem["errors"]] == [f"/k{n}" for n in range(100)]

@@ -1,0 +1,492 @@
+"""Connections: made, read, changed and removed by the administrator; secrets go in and never come out."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from tests.asgi_client import Caller, Make
+
+from touchbase.adapters.registry import load_adapters
+from touchbase.auth.authentication import ADMIN, READ, add_key
+from touchbase.clients.commands import EnsureClient
+from touchbase.common.timestamps import SECOND
+from touchbase.connections.commands import ClaimFetch, FinishFetch, ListConnections
+from touchbase.connections.models import ConnectionSettings
+from touchbase.inbox.commands import StoreDelivery
+from touchbase.sql.store import Store
+
+ADAPTERS = load_adapters()
+HERE = "/admin/v1/clients/acme/connections"
+NOW = "2026-11-20T09:30:00Z"
+USUAL = {
+    "status_property": {}, "status_labels": {}, "objects": {}, "create_unknown": None, "linkedin_reply_counts": None,
+    "deals_set_status": False, "deal_labels": {}, "time_zone": None, "fields": {}, "api_base": None, "api_user": None,
+    "location_id": None, "allow_v1_signatures": False, "signature_max_age": None,
+}  # fmt: skip
+DECIDED = {**USUAL, "status_property": {"contact": "stage", "company": None}, "status_labels": {"Won": "customer", "Spam": None}}
+HUBSPOT = {"channel": "crm", "tool": "hubspot"}
+SECRET = "a-secret-of-ours"
+
+
+@pytest.fixture
+async def call(store: Store, caller_of: Make) -> Caller:
+    """The application in open mode, with all adapters and the client acme."""
+    made = caller_of(store, senders=ADAPTERS)
+    await made.settings("acme")
+    return made
+
+
+@pytest.fixture
+async def here(memory: Store, caller_of: Make) -> Caller:
+    made = caller_of(memory, senders=ADAPTERS)
+    await made.settings("acme")
+    return made
+
+
+async def secrets(call: Caller) -> list[list[str]]:
+    client = await call.get("/admin/v1/clients/acme")
+    assert client.status == 200
+    return [one.secrets for one in await call.parts.store.read(ListConnections(1))]
+
+
+def shown(**more: Any) -> dict[str, Any]:
+    usual = {"secret": "not set", "secret_count": 0, "created_time": NOW, "updated_time": NOW, "settings": USUAL}
+    return {**HUBSPOT, **usual, "access_token": "not set", "fetching": None, **more}
+
+
+async def test_a_connection_is_made_and_read(call: Caller) -> None:
+    made = await call.post(HERE, {**HUBSPOT, "secrets": [SECRET], "settings": DECIDED})
+
+    one, listed = await call.get(f"{HERE}/crm/hubspot"), await call.get(HERE)
+
+    assert (made.status, made.headers["location"]) == (201, f"{HERE}/crm/hubspot")
+    assert made.json() == shown(secret="set", secret_count=1, settings=DECIDED)
+    assert one.json() == made.json()
+    assert listed.json() == {"data": [made.json()], "next_cursor": None}
+    assert await secrets(call) == [[SECRET]]
+
+
+async def test_what_is_left_out_has_its_default(call: Caller) -> None:
+    assert (await call.post(HERE, HUBSPOT)).json() == shown()
+
+
+async def test_a_secret_may_be_made_and_is_shown_once(call: Caller) -> None:
+    made = (await call.post(HERE, {**HUBSPOT, "generate_secret": True})).json()
+    call.clock.move(1)
+    again = (await call.patch(f"{HERE}/crm/hubspot", {"generate_secret": True})).json()
+    read = (await call.get(f"{HERE}/crm/hubspot")).json()
+
+    assert len(made["generated_secret"]) >= 40
+    assert "generated_secret" not in read
+    assert (made["secret_count"], again["secret_count"]) == (1, 2)
+    assert await secrets(call) == [[again["generated_secret"], made["generated_secret"]]]
+
+
+async def test_a_secret_under_a_name_that_is_not_ours_is_refused_instead_of_forgotten(call: Caller) -> None:
+    made = await call.post(HERE, {**HUBSPOT, "secret": SECRET})
+    await call.post(HERE, HUBSPOT)
+    changed = await call.patch(f"{HERE}/crm/hubspot", {"secret": SECRET})
+
+    for reply in (made, changed):
+        assert reply.status == 422
+        assert [fault["pointer"] for fault in reply.problem["errors"]] == ["/secret"]
+        assert SECRET not in reply.body.decode()
+    assert await secrets(call) == [[]]
+
+
+async def test_a_third_secret_drives_out_the_oldest(here: Caller) -> None:
+    made = [(await here.post(HERE, {**HUBSPOT, "generate_secret": True})).json()]
+    for _ in range(2):
+        made.append((await here.patch(f"{HERE}/crm/hubspot", {"generate_secret": True})).json())
+
+    assert await secrets(here) == [[made[2]["generated_secret"], made[1]["generated_secret"]]]
+
+
+async def test_a_tool_is_connected_once_for_each_channel(call: Caller) -> None:
+    await call.post(HERE, HUBSPOT)
+
+    again = await call.post(HERE, {**HUBSPOT, "secrets": [SECRET]})
+    other = await call.post(HERE, {"channel": "email_campaign", "tool": "instantly"})
+
+    assert (again.status, again.problem["code"]) == (409, "duplicate")
+    assert other.status == 201
+    assert await secrets(call) == [[], []]
+
+
+async def test_a_change_replaces_what_it_names_and_null_puts_back_a_default(call: Caller) -> None:
+    await call.post(HERE, {**HUBSPOT, "secrets": [SECRET], "settings": {**DECIDED, "create_unknown": False}})
+    later = call.clock.move(60)
+
+    changed = await call.patch(f"{HERE}/crm/hubspot", {"settings": {"status_labels": {"Lost": "lost"}, "create_unknown": None}})
+
+    settings = {**DECIDED, "status_labels": {"Lost": "lost"}}
+    assert changed.status == 200
+    assert changed.json() == shown(secret="set", secret_count=1, settings=settings, updated_time=later)
+    assert await secrets(call) == [[SECRET]]
+
+
+@pytest.mark.parametrize(
+    ("change", "left"),
+    [
+        ({"secrets": ["another-secret", SECRET]}, ["another-secret", SECRET]),
+        ({"secrets": None}, []),
+        ({"secrets": []}, []),
+        ({"settings": None}, [SECRET]),
+        ({}, [SECRET]),
+    ],
+)
+async def test_secrets_are_replaced_whole_or_left_alone(here: Caller, change: dict[str, Any], left: list[str]) -> None:
+    await here.post(HERE, {**HUBSPOT, "secrets": [SECRET], "settings": DECIDED})
+
+    changed = await here.patch(f"{HERE}/crm/hubspot", change)
+
+    assert await secrets(here) == [left]
+    assert changed.json()["settings"] == (USUAL if change.get("settings", 0) is None else DECIDED)
+
+
+async def test_a_removed_connection_is_gone(call: Caller) -> None:
+    await call.post(HERE, HUBSPOT)
+
+    removed = await call("DELETE", f"{HERE}/crm/hubspot")
+
+    assert (removed.status, removed.body) == (204, b"")
+    assert "content-length" not in removed.headers
+    assert (await call.get(HERE)).json()["data"] == []
+    assert (await call("DELETE", f"{HERE}/crm/hubspot")).status == 404
+
+
+@pytest.mark.parametrize(
+    "target",
+    [f"{HERE}/crm/close", f"{HERE}/email_campaign/hubspot", f"{HERE}/post/hubspot", HERE.replace("acme", "nobody") + "/crm/hubspot"],
+)
+@pytest.mark.parametrize("method", ["GET", "PATCH", "DELETE"])
+async def test_what_is_not_connected_is_not_found(here: Caller, target: str, method: str) -> None:
+    await here.post(HERE, HUBSPOT)
+
+    reply = await here(method, target, {} if method == "PATCH" else None)
+
+    assert reply.status == 404
+
+
+async def test_nothing_is_connected_to_a_client_that_is_being_deleted(call: Caller) -> None:
+    await call.post(HERE, HUBSPOT)
+    await call("DELETE", "/admin/v1/clients/acme?confirm=acme")
+
+    replies = [await call.post(HERE, {"channel": "crm", "tool": "close"}), await call.patch(f"{HERE}/crm/hubspot", {})]
+
+    assert [(reply.status, reply.problem["code"]) for reply in replies] == [(409, "conflict")] * 2
+
+
+@pytest.mark.parametrize("target", [HERE.replace("acme", "nobody"), HERE.replace("acme", "a b")])
+async def test_a_client_that_is_not_there_has_no_connections(here: Caller, target: str) -> None:
+    assert (await here.get(target)).status == 404
+    assert (await here.post(target, HUBSPOT)).status == 404
+
+
+@pytest.mark.parametrize(
+    ("body", "pointers"),
+    [
+        ({}, ["/channel", "/tool"]),
+        ({"channel": "post", "tool": "hubspot"}, ["/channel"]),
+        ({"channel": "crm", "tool": "hubspott"}, ["/tool"]),
+        ({"channel": "email_campaign", "tool": "hubspot"}, ["/tool"]),
+        ({**HUBSPOT, "secrets": ["short"]}, ["/secrets/0"]),
+        ({**HUBSPOT, "secrets": [SECRET, SECRET]}, ["/secrets/1"]),
+        ({**HUBSPOT, "secrets": [f" {SECRET}"]}, ["/secrets/0"]),
+        ({**HUBSPOT, "secrets": ["x" * 8, "y" * 8, "z" * 8]}, ["/secrets"]),
+        ({**HUBSPOT, "secrets": ["x" * 8, "y" * 8], "generate_secret": True}, ["/generate_secret"]),
+        ({**HUBSPOT, "settings": {"status": 1}}, ["/settings/status"]),
+        ({**HUBSPOT, "settings": {"create_unknown": "yes"}}, ["/settings/create_unknown"]),
+        ({**HUBSPOT, "settings": {"status_labels": {"Won": 7}}}, ["/settings/status_labels/Won"]),
+        ({**HUBSPOT, "settings": {"status_labels": {"A/B": " "}}}, ["/settings/status_labels/A~1B"]),
+        ({**HUBSPOT, "settings": {"status_property": {"Lead": "stage"}}}, ["/settings/status_property/Lead"]),
+        (
+            {**HUBSPOT, "settings": {"status_property": {"2-17": "a", "2-18": "a"}, "objects": {"2-17": "contact"}}},
+            ["/settings/status_property/2-18"],
+        ),
+        (
+            {"channel": "crm", "tool": "odoo", "settings": {"status_property": {"opportunity": "stage_id"}}},
+            ["/settings/status_property/opportunity"],
+        ),
+        ({**HUBSPOT, "settings": {"objects": {"1": "person"}}}, ["/settings/objects/1"]),
+        ({**HUBSPOT, "settings": {"deals_set_status": True}}, ["/settings/deal_labels"]),
+        ({**HUBSPOT, "settings": {"linkedin_reply_counts": True}}, ["/settings/linkedin_reply_counts"]),
+        ({**HUBSPOT, "settings": {"fields": {"email": "a"}}}, ["/settings/fields"]),
+        ({"channel": "crm", "tool": "generic", "settings": {"fields": {"mail": "a", "id": "b"}}}, ["/settings/fields/mail"]),
+        ({"channel": "crm", "tool": "generic", "settings": {"fields": {"email": "a..b"}}}, ["/settings/fields/email"]),
+        ({"channel": "crm", "tool": "generic", "settings": {"fields": {"status": "a"}}}, ["/settings/fields"]),
+        (
+            {"channel": "email_campaign", "tool": "instantly", "settings": {"objects": {"1": "ignore"}, "deal_labels": {"a": "b"}}},
+            ["/settings/objects", "/settings/deal_labels"],
+        ),
+    ],
+)
+async def test_a_connection_that_cannot_be_is_refused_with_every_fault(here: Caller, body: dict[str, Any], pointers: list[str]) -> None:
+    reply = await here.post(HERE, body)
+
+    assert reply.status == 422
+    assert [error["pointer"] for error in reply.problem["errors"]] == pointers
+    assert (await here.get(HERE)).json()["data"] == []
+
+
+async def test_a_kind_that_a_tool_lacks_is_refused_with_those_that_it_has(here: Caller) -> None:
+    odoo = {"channel": "crm", "tool": "odoo", "settings": {"status_property": {"opportunity": "stage_id"}}}
+
+    (error,) = (await here.post(HERE, odoo)).problem["errors"]
+
+    assert error["detail"] == "odoo has no kind of record 'opportunity'; there are contact, company, res.partner, crm.lead"
+
+
+@pytest.mark.parametrize("tool", ADAPTERS.tools("crm"))
+async def test_every_tool_takes_a_status_of_each_of_its_kinds(here: Caller, tool: str) -> None:
+    kinds = ADAPTERS.kinds("crm", tool, ConnectionSettings()) or ()
+
+    made = await here.post(HERE, {"channel": "crm", "tool": tool, "settings": {"status_property": dict.fromkeys(kinds, "stage")}})
+
+    assert made.status == 201, made.json()
+    assert {"contact", "company"} <= set(kinds)
+
+
+async def test_of_changes_at_once_none_is_lost(call: Caller) -> None:
+    await call.settings("acme")
+    await call.post(HERE, HUBSPOT)
+    target, changes = f"{HERE}/crm/hubspot", [{"generate_secret": True}, {"settings": {"create_unknown": True}}, {"generate_secret": True}]
+
+    replies = await asyncio.gather(*(call.patch(target, change) for change in changes))
+
+    (kept,) = await call.parts.store.read(ListConnections(1))
+    assert [reply.status for reply in replies] == [200, 200, 200]
+    assert {reply.json().get("generated_secret") for reply in replies} - {None} == set(kept.secrets)
+    assert (len(kept.secrets), kept.settings.create_unknown) == (2, True)
+
+
+async def test_a_secret_that_is_too_short_is_told_how_long_one_must_be(here: Caller) -> None:
+    reply = await here.post(HERE, {**HUBSPOT, "secrets": ["short"]})
+    blank = await here.post(HERE, {**HUBSPOT, "secrets": [""]})
+
+    told = [(error["code"], error["detail"]) for each in (reply, blank) for error in each.problem["errors"]]
+    assert told == [("too_short", "must have at least 8 characters, and has 5"), ("required", "must not be blank")]
+
+
+async def test_a_change_is_held_to_the_same_rules(here: Caller) -> None:
+    await here.post(HERE, {**HUBSPOT, "settings": DECIDED})
+
+    reply = await here.patch(f"{HERE}/crm/hubspot", {"settings": {"fields": {"email": "a"}, "objects": {"1": "x"}}})
+
+    assert [error["pointer"] for error in reply.problem["errors"]] == ["/settings/fields", "/settings/objects/1"]
+    assert (await here.get(f"{HERE}/crm/hubspot")).json()["settings"] == DECIDED
+
+
+async def test_a_change_that_gives_two_secrets_and_wants_a_third_is_refused_and_drops_none(here: Caller) -> None:
+    await here.post(HERE, {**HUBSPOT, "secrets": [SECRET]})
+
+    reply = await here.patch(f"{HERE}/crm/hubspot", {"secrets": ["x" * 8, "y" * 8], "generate_secret": True})
+
+    assert [error["pointer"] for error in reply.problem["errors"]] == ["/generate_secret"]
+    assert (await here.parts.store.read(ListConnections(1)))[0].secrets == [SECRET]
+
+
+async def test_a_key_of_another_client_sees_no_connections_and_a_key_without_the_scope_none_at_all(memory: Store, caller_of: Make) -> None:
+    call = caller_of(memory, senders=ADAPTERS, auth="api-key")
+    acme, other = [await memory.write(EnsureClient(name, 1)) for name in ("acme", "other")]
+    own, foreign = [await add_key(memory, client.number, [ADMIN], "", 1) for client in (acme, other)]
+    reading = await add_key(memory, acme.number, [READ], "", 1)
+
+    made = await call.post(HERE, HUBSPOT, x_api_key=own)
+    replies = [await call.get(target, x_api_key=key) for key in (own, foreign, reading) for target in (HERE, f"{HERE}/crm/hubspot")]
+
+    assert made.status == 201
+    assert [reply.status for reply in replies] == [200, 200, 404, 404, 403, 403]
+    assert (await call.post(HERE, HUBSPOT)).status == 401
+
+
+TOKEN = "a-token-that-nobody-may-see"
+
+
+def fetching(**more: Any) -> dict[str, Any]:
+    usual = {"state": "idle", "wanted": 0, "not_found": 0, "last_fetched_time": None, "last_error": None, "last_error_time": None}
+    return usual | more
+
+
+async def test_an_access_token_goes_in_and_never_comes_out(call: Caller) -> None:
+    made = await call.post(HERE, {**HUBSPOT, "access_token": TOKEN})
+    listed = await call.get(HERE)
+    one = await call.get(f"{HERE}/crm/hubspot")
+    kept = await call.patch(f"{HERE}/crm/hubspot", {"settings": {"api_base": "https://eu.example.com"}, "access_token": TOKEN})
+    taken = await call.patch(f"{HERE}/crm/hubspot", {"access_token": None})
+
+    assert made.json() == one.json() == listed.json()["data"][0] == shown(access_token="set", fetching=fetching())
+    assert [reply.json()["access_token"] for reply in (kept, taken)] == ["set", "not set"]
+    assert all(TOKEN.encode() not in reply.body for reply in (made, listed, one, kept, taken))
+
+
+async def test_what_went_wrong_with_fetching_is_shown_until_the_connection_is_changed(call: Caller) -> None:
+    await call.post(HERE, {**HUBSPOT, "access_token": TOKEN})
+    client = (await call.parts.store.write(EnsureClient("acme", 1))).number
+    now = call.clock()
+    await call.parts.store.write(ClaimFetch(client, "hubspot", now, now + 9, 1))
+    await call.parts.store.write(FinishFetch(client, "hubspot", now + 9, now, stopped=True, error="hubspot answered 401", at=now))
+
+    stopped = (await call.get(f"{HERE}/crm/hubspot")).json()["fetching"]
+    again = (await call.patch(f"{HERE}/crm/hubspot", {"access_token": "another-token"})).json()["fetching"]
+
+    assert stopped == fetching(state="stopped", last_error="hubspot answered 401", last_error_time=NOW)
+    assert again == fetching()
+
+
+@pytest.mark.parametrize(
+    ("body", "pointers"),
+    [
+        ({"channel": "crm", "tool": "pipedrive", "access_token": TOKEN}, ["/access_token"]),
+        ({"channel": "email_campaign", "tool": "instantly", "access_token": TOKEN}, ["/access_token"]),
+        ({**HUBSPOT, "access_token": "two words"}, ["/access_token"]),
+        ({**HUBSPOT, "access_token": "refresh:client:secret:token"}, ["/access_token"]),
+        ({"channel": "crm", "tool": "zoho", "access_token": "refresh:client:token"}, ["/access_token"]),
+        ({**HUBSPOT, "access_token": "line\nbreak"}, ["/access_token"]),
+        ({**HUBSPOT, "access_token": ""}, ["/access_token"]),
+        ({**HUBSPOT, "access_token": "x" * 4001}, ["/access_token"]),
+        ({**HUBSPOT, "settings": {"api_base": "http://api.example.com"}}, ["/settings/api_base"]),
+        ({**HUBSPOT, "settings": {"api_base": "api.example.com"}}, ["/settings/api_base"]),
+        ({**HUBSPOT, "settings": {"api_base": "https://b\u00fccher.example"}}, ["/settings/api_base"]),
+        ({**HUBSPOT, "settings": {"api_base": "https://user:pw@api.example.com"}}, ["/settings/api_base"]),
+        ({**HUBSPOT, "settings": {"api_base": "https://api.example.com:x"}}, ["/settings/api_base"]),
+        ({**HUBSPOT, "settings": {"api_base": "https://api..example.com"}}, ["/settings/api_base"]),
+        ({**HUBSPOT, "settings": {"api_user": "a\nb"}}, ["/settings/api_user"]),
+        ({"channel": "crm", "tool": "copper", "access_token": TOKEN}, ["/settings/api_user"]),
+        ({"channel": "email_campaign", "tool": "instantly", "settings": {"api_base": "https://a.example"}}, ["/settings/api_base"]),
+    ],
+)
+async def test_an_access_token_and_its_settings_are_held_to_rules(here: Caller, body: dict[str, Any], pointers: list[str]) -> None:
+    reply = await here.post(HERE, body)
+
+    assert reply.status == 422
+    assert [error["pointer"] for error in reply.problem["errors"]] == pointers
+
+
+async def test_an_address_that_the_operator_has_named_need_not_be_https(memory: Store, caller_of: Make) -> None:
+    call = caller_of(memory, senders=ADAPTERS, fetch_allowed=["http://127.0.0.1:9999"])
+    await call.settings("acme")
+
+    good = await call.post(HERE, {**HUBSPOT, "settings": {"api_base": "http://127.0.0.1:9999/hubspot"}})
+    bad = await call.patch(f"{HERE}/crm/hubspot", {"settings": {"api_base": "http://127.0.0.1:9998"}})
+
+    assert (good.status, bad.status) == (201, 422)
+
+
+# The stored token is for the address that it was given for.
+
+
+@pytest.mark.parametrize("change", [{"api_base": "https://evil.example.com"}, {"api_base": None}, None])
+@pytest.mark.parametrize("before", [None, "https://eu.example.com"])
+async def test_another_api_base__needs_the_token_again(here: Caller, change: dict[str, Any] | None, before: str | None) -> None:
+    await here.post(HERE, {**HUBSPOT, "access_token": TOKEN, "settings": {"api_base": before}})
+
+    reply = await here.patch(f"{HERE}/crm/hubspot", {"settings": change})
+    again = await here.patch(f"{HERE}/crm/hubspot", {"settings": change, "access_token": TOKEN})
+    taken = await here.patch(f"{HERE}/crm/hubspot", {"settings": {"api_base": "https://x.example.com"}, "access_token": None})
+
+    if (change or {}).get("api_base") == before:
+        assert reply.status == 200
+    else:
+        assert [(error["pointer"], error["code"]) for error in reply.problem["errors"]] == [("/access_token", "required")]
+    assert (again.status, taken.status) == (200, 200)
+
+
+@pytest.mark.parametrize(
+    "base", ["https://eu.example.com\t/x", "https://eu.exam\nple.com", " https://eu.example.com", "https://eu.example.com\x7f"]
+)
+async def test_an_api_base__has_no_control_characters_and_no_spaces(here: Caller, base: str) -> None:
+    reply = await here.post(HERE, {**HUBSPOT, "settings": {"api_base": base}})
+
+    assert [error["pointer"] for error in reply.problem["errors"]] == ["/settings/api_base"]
+
+
+# Secrets that could never fit.
+
+PEM = "-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEAi2HR1srL4o18O8BRa7gVJY7G7bupbN3H9AwJrHCDiOg=\n-----END PUBLIC KEY-----"
+
+
+@pytest.mark.parametrize(
+    ("channel", "tool", "form"),
+    [("email_campaign", "sendgrid", "PEM"), ("crm", "gohighlevel", "32 bytes"), ("crm", "close", "hex"), ("crm", "folk", "base64")],
+)
+async def test_a_secret_that_can_never_fit__is_refused_and_its_form_named(here: Caller, channel: str, tool: str, form: str) -> None:
+    place = {"channel": channel, "tool": tool}
+
+    reply = await here.post(HERE, {**place, "secrets": ["no-such-secret!"]})
+    made = await here.post(HERE, {**place, "generate_secret": True})
+    changed = await here.patch(f"{HERE}/{channel}/{tool}", {"secrets": ["no-such-secret!"]})
+
+    for refused in (reply, changed):
+        (error,) = refused.problem["errors"]
+        assert error["pointer"] == "/secrets/0"
+        assert form in error["detail"]
+        assert "no-such-secret" not in refused.body.decode()
+    assert made.status == 201
+
+
+async def test_a_pem__loses_its_final_newline_and_gohighlevel_names_its_location(here: Caller) -> None:
+    gohighlevel = {"channel": "crm", "tool": "gohighlevel"}
+
+    bare = await here.post(HERE, {**gohighlevel, "secrets": [PEM]})
+    made = await here.post(HERE, {**gohighlevel, "secrets": [PEM + "\n"], "settings": {"location_id": "l1"}})
+
+    assert [error["pointer"] for error in bare.problem["errors"]] == ["/settings/location_id"]
+    assert made.status == 201
+    assert await secrets(here) == [[PEM]]
+
+
+async def test_espocrm__takes_a_secret_for_each_of_fifty_webhooks(here: Caller) -> None:
+    keys = [f"key-number-{number}" for number in range(51)]
+
+    fifty = await here.post(HERE, {"channel": "crm", "tool": "espocrm", "secrets": keys[:50]})
+    more = await here.patch(f"{HERE}/crm/espocrm", {"secrets": keys})
+    other = await here.post(HERE, {**HUBSPOT, "secrets": keys[:3]})
+
+    assert (fifty.status, fifty.json()["secret_count"], more.status) == (201, 50, 422)
+    assert [error["pointer"] for error in other.problem["errors"]] == ["/secrets"]
+
+
+@pytest.mark.parametrize(
+    ("place", "settings", "pointer"),
+    [
+        (HUBSPOT, {"location_id": "l1"}, "/settings/location_id"),
+        ({"channel": "crm", "tool": "attio"}, {"allow_v1_signatures": True}, "/settings/allow_v1_signatures"),
+        ({"channel": "crm", "tool": "attio"}, {"signature_max_age": 600}, "/settings/signature_max_age"),
+        (HUBSPOT, {"signature_max_age": 5}, "/settings/signature_max_age"),
+    ],
+)
+async def test_a_setting_about_signatures__is_refused_for_a_tool_that_has_none_such(
+    here: Caller, place: dict[str, str], settings: dict[str, Any], pointer: str
+) -> None:
+    reply = await here.post(HERE, {**place, "settings": settings})
+
+    assert [error["pointer"] for error in reply.problem["errors"]] == [pointer]
+
+
+# What a secret changes for those who call already.
+
+
+async def test_connecting__says_who_called_lately_and_would_be_refused_from_now(here: Caller) -> None:
+    store = here.parts.store
+    client = (await store.write(EnsureClient("acme", 1))).number
+    odd, old = here.clock(), here.clock() - 8 * 86_400 * SECOND
+    for number, (tool, at) in enumerate([("instantly", odd), ("instantly", odd), ("heyreach", odd), (None, odd), ("instantly", old)]):
+        await store.write(StoreDelivery(client, "email_campaign", bytes([number]) * 16, b"{}", "", b"{}", at, tool, verified=False))
+    place = {"channel": "email_campaign", "tool": "instantly"}
+    own = {"tool": "instantly", "calls": 2, "last_received_time": NOW, "reason": "must_prove"}
+    unknown = {"tool": None, "calls": 1, "last_received_time": NOW, "reason": "not_recognised"}
+
+    bare = await here.post(HERE, place)
+    set_one = await here.patch(f"{HERE}/email_campaign/instantly", {"secrets": [SECRET]})
+    await here("DELETE", f"{HERE}/email_campaign/instantly")
+    await here.settings("acme", require_verification={"email_campaign": True})
+    made = await here.post(HERE, {**place, "secrets": [SECRET]})
+    one = await here.get(f"{HERE}/email_campaign/instantly")
+
+    assert "would_refuse" not in bare.json()
+    assert set_one.json()["would_refuse"] == [own, unknown]
+    assert made.json()["would_refuse"] == [own, unknown, {**unknown, "tool": "heyreach", "reason": "verification_required"}]
+    assert "would_refuse" not in one.json()

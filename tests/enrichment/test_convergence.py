@@ -1,0 +1,210 @@
+"""Order does not matter for what was fetched either: thin calls, campaign calls and fetched records in any order, repetition and split."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as some
+from tests.enrichment.fake_tool_api import ADAPTERS
+
+from touchbase.clients.commands import EnsureClient
+from touchbase.common.timestamps import SECOND, to_text
+from touchbase.consistency.service import Verified, verify
+from touchbase.events.worker import InboxWorker
+from touchbase.history.events import COMPANY, CONTACT
+from touchbase.inbox.commands import StoreDelivery
+from touchbase.records.commands import GetCompany, GetContact, GetHistory, ListCompanies, ListContacts
+from touchbase.sql.store import Store
+
+NOON = 1_790_000_000 * SECOND
+COUNT = itertools.count()
+TYPES = {
+    "hubspot": ("contact", "company:company"), "attio": ("people", "company:companies"), "zoho": ("Leads", "company:Accounts"),
+    "copper": ("person", "company:company"), "monday": ("item", "company:item"), "folk": ("person", "company:company"),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Told:
+    """One call or fetched record, as it is kept, at its own time of receipt."""
+
+    tool: str
+    at: int
+    body: str
+    query: str = ""
+    fetched: str = ""
+
+    @property
+    def channel(self) -> str:
+        return "crm" if self.tool else "email_campaign"
+
+
+def thin(tool: str, number: int, what: str, kind: str, at: int) -> Told:
+    """A call that says only that an object was made or changed."""
+    made, company = what == "created", kind == "company"
+    if tool == "hubspot":
+        action = "creation" if made else "restore"
+        body: Any = [{"eventId": at, "portalId": 1, "occurredAt": at // 1000, "subscriptionType": f"{kind}.{action}", "objectId": number}]
+    elif tool == "attio":
+        body = {"event_type": f"record.{what}", "id": {"workspace_id": "w", "object_id": "o", "record_id": str(number)}}
+    elif tool == "zoho":
+        module = "Accounts" if company else "Leads"
+        body = {
+            "server_time": at // 1000,
+            "channel_id": "1",
+            "module": module,
+            "operation": "insert" if made else "update",
+            "ids": [str(number)],
+        }
+    elif tool == "copper":
+        body = {"ids": [number], "type": "company" if company else "person", "event": "new" if made else "update", "subscription_id": 1}
+    elif tool == "monday":
+        event = "create_pulse" if made else "restore_pulse"
+        body = {"event": {"boardId": 5, "type": event, "triggerTime": to_text(at), "triggerUuid": f"{at}", "pulseId": number}}
+    else:
+        source = "https://api.folk.app/v1/webhooks/w"
+        word = "company" if company else "person"
+        body = {"id": f"e{at}", "type": f"{word}.{what}", "createdAt": to_text(at), "source": source, "data": {"id": str(number)}}
+    query = {"attio": f"object={'companies' if company else 'people'}", "monday": f"object={kind}"}.get(tool, "")
+    return Told(tool, at, json.dumps(body), query)
+
+
+def whole(tool: str, number: int, kind: str, owner: str | None, status: str | None, at: int) -> Told:
+    """The object's record as the tool told it: with its e-mail address (or domain), if it has one yet."""
+    told, time, company = str(number), to_text(at), kind == "company"
+    body: Any
+    if tool == "hubspot":
+        body = {"id": told, "properties": {"domain" if company else "email": owner, "lifecyclestage": status, "lastmodifieddate": time}}
+    elif tool == "attio":
+        name = "domains" if company else "email_addresses"
+        values = {
+            name: [{"domain" if company else "email_address": owner, "active_from": time}],
+            "status": [{"value": status, "active_from": time}],
+        }
+        body = {"id": {"record_id": told}, "values": values}
+    elif tool == "zoho":
+        body = {
+            "id": told,
+            "Website" if company else "Email": owner,
+            "Account_Status" if company else "Lead_Status": status,
+            "Modified_Time": time,
+        }
+    elif tool == "copper":
+        mails = [{"email": owner}] if owner else []
+        body = {
+            "id": number,
+            **({"email_domain": owner} if company else {"emails": mails}),
+            "status": status,
+            "date_modified": at // SECOND,
+        }
+    elif tool == "monday":
+        column = {
+            "id": "a",
+            "type": "link" if company else "email",
+            "text": "",
+            "value": json.dumps({"url" if company else "email": owner}),
+        }
+        stage = {"id": "s", "type": "status", "text": status, "value": json.dumps({"changed_at": time})}
+        body = {"id": told, "state": "active", "updated_at": time, "column_values": [column, stage]}
+    else:
+        body = {"id": told, **({"domain": owner} if company else {"emails": [owner]}), "customFieldValues": {"g": {"Status": status}}}
+    return Told(tool, at, json.dumps(body), fetched=TYPES[tool][int(company)])
+
+
+def mail(email: str, what: str, at: int) -> Told:
+    """A campaign tool mails somebody, or they answer."""
+    body = {
+        "event_type": what,
+        "timestamp": to_text(at),
+        "workspace": "w",
+        "campaign_id": "c",
+        "lead_email": email,
+        "email_account": "u@e.net",
+    }
+    return Told("", at, json.dumps(body))
+
+
+def owner_of(number: int, kind: str) -> str:
+    return f"{number}.example" if kind == "company" else f"{number}@example.com"
+
+
+def told_of(tool: str, drawn: tuple[str, int, str, bool, str | None], step: int) -> Told:
+    what, number, kind, is_known, status = drawn
+    at = NOON + step * SECOND
+    if what in ("email_sent", "reply_received"):
+        return mail(owner_of(number, "contact"), what, at)
+    # People and companies of one tool have ids of their own.
+    number += 10 if kind == "company" else 0
+    if what == "whole":
+        return whole(tool, number, kind, owner_of(number, kind) if is_known else None, status, at)
+    return thin(tool, number, what, kind, at)
+
+
+facts = some.tuples(
+    some.sampled_from(["created", "updated", "whole", "whole", "email_sent", "reply_received"]), some.integers(1, 2),
+    some.sampled_from(["contact", "contact", "company"]), some.booleans(), some.sampled_from([None, "lead", "customer"]),
+)  # fmt: skip
+
+
+async def receive(store: Store, client: int, calls: list[Told], batch: int) -> None:
+    worker = InboxWorker(store, ADAPTERS.translate, lambda: NOON + 100 * SECOND, batch_size=batch)
+    for first in range(0, len(calls), batch):
+        for call in calls[first : first + batch]:
+            headers = json.dumps({"x-touchbase-fetched": call.fetched} if call.fetched else {}).encode()
+            key = b"%016d" % next(COUNT)
+            tool = call.tool or "instantly"
+            await store.write(StoreDelivery(client, call.channel, key, headers, call.query, call.body.encode(), call.at, tool, True))
+        await worker.drain()
+
+
+async def snapshot(store: Store, client: int) -> list[Any]:
+    """The records, and of their histories what does not name a delivery."""
+    seen: list[Any] = []
+    for kind, listing, getting in ((CONTACT, ListContacts, GetContact), (COMPANY, ListCompanies, GetCompany)):
+        for listed in await store.read(listing(client, 200)):
+            record = await store.read(getting(client, listed.id))
+            values = msgspec.to_builtins(record)
+            of_the_store = ("client", "id", "created_us", "updated_us", "status_entry_key", "status_cause", "stamps", "custom_fields")
+            plain = {name: value for name, value in values.items() if name not in of_the_store}
+            plain["custom"] = sorted((one.name, one.value, one.stamped_us) for one in record.custom_fields)
+            # What has no time of its own counts once for each time that it is told.
+            history = await store.read(GetHistory(client, kind, listed.id))
+            plain["timeline"] = sorted({(event.occurred_us, event.event, event.status) for event in history}, key=str)
+            seen.append(plain)
+    return sorted(seen, key=lambda one: str(one.get("email_key") or one.get("domain")))
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(tool=some.sampled_from(sorted(TYPES)), drawn=some.lists(facts, min_size=1, max_size=9), data=some.data())
+async def test_any_order_of_thin_calls_and_fetched_records_gives_the_same(
+    store: Store, tool: str, drawn: list[tuple[str, int, str, bool, str | None]], data: some.DataObject
+) -> None:
+    calls = [told_of(tool, one, step) for step, one in enumerate(drawn)]
+    again = data.draw(some.lists(some.sampled_from(calls), max_size=3))
+    shuffled = data.draw(some.permutations([*calls, *again]))
+    one, other = [(await store.write(EnsureClient(f"client-{next(COUNT)}", NOON))).number for _ in range(2)]
+
+    await receive(store, one, calls, batch=20)
+    await receive(store, other, shuffled, batch=data.draw(some.integers(1, 4)))
+
+    assert await snapshot(store, other) == await snapshot(store, one)
+    assert [str(each) for client in (one, other) async for each in verify(store, client, Verified())] == []
+
+
+async def test_every_tool_is_fetched_in_the_property(store: Store) -> None:
+    for tool in TYPES:
+        client = (await store.write(EnsureClient(tool, NOON))).number
+        calls = [
+            thin(tool, 1, "created", "contact", NOON), whole(tool, 1, "contact", "1@example.com", "lead", NOON + 1),
+            thin(tool, 11, "created", "company", NOON), whole(tool, 11, "company", "11.example", "customer", NOON + SECOND),
+        ]  # fmt: skip
+        await receive(store, client, calls, batch=2)
+
+        assert [(one.get("email"), one.get("domain"), one["status"]) for one in await snapshot(store, client)] == [
+            (None, "11.example", "customer"), ("1@example.com", None, "lead"),
+        ]  # fmt: skip

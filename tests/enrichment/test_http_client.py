@@ -1,0 +1,217 @@
+"""Calling out: to checked addresses only, https only, no redirect followed, a bounded answer, and nothing told of what was sent."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime as dt
+import ipaddress
+import socket
+import ssl
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import httpcore
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+from tests.enrichment.fake_tool_api import api
+
+from touchbase.connections.tools import ApiRequest, FetchFailed
+from touchbase.enrichment import http_client as caller_module
+from touchbase.enrichment.http_client import HttpClient
+
+SECRET = "Bearer of-a-secret"
+CALL = ApiRequest("GET", "/v2/me?a=b", {"authorization": SECRET})
+
+
+@pytest.fixture
+async def careful() -> AsyncIterator[HttpClient]:
+    """A caller that may call public addresses only."""
+    made = HttpClient("touchbase/1")
+    yield made
+    await made.close()
+
+
+def resolving_to(monkeypatch: pytest.MonkeyPatch, *addresses: str) -> list[str]:
+    """Let every name lead to these addresses; answers the list of names that were looked up."""
+    looked_up: list[str] = []
+
+    async def getaddrinfo(self: object, host: str, port: int, **more: Any) -> list[Any]:
+        looked_up.append(host)
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port)) for address in addresses]
+
+    monkeypatch.setattr(asyncio.BaseEventLoop, "getaddrinfo", getaddrinfo)
+    return looked_up
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+     "127.0.0.1", "localhost", "2130706433", "0x7f.1", "0177.0.0.1", "127.1", "[::1]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]",
+     "169.254.169.254",
+     "10.0.0.1", "[fd00:ec2::254]", "0.0.0.0"],
+)  # fmt: skip
+async def test_an_address_that_is_not_public_is_never_called(careful: HttpClient, host: str) -> None:
+    async with asyncio.timeout(30), api(lambda asked: (200, {})) as server:
+        with pytest.raises(FetchFailed, match=r"not a public address|cannot be reached") as refused:
+            await careful.send(f"https://{host}:{server.port}", CALL)
+
+    assert server.asked == []
+    assert SECRET not in str(refused.value)
+
+
+@pytest.mark.parametrize("addresses", [("10.0.0.1",), ("8.8.8.8", "127.0.0.1"), ("169.254.169.254", "8.8.8.8")])
+async def test_a_name_that_leads_to_a_private_address_even_among_others_is_refused(
+    careful: HttpClient, monkeypatch: pytest.MonkeyPatch, addresses: tuple[str, ...]
+) -> None:
+    resolving_to(monkeypatch, *addresses)
+
+    with pytest.raises(FetchFailed, match=r"resolves to .*not a public address") as refused:
+        await careful.send("https://api.example.com", CALL)
+
+    assert refused.value.stop
+
+
+async def test_the_connection_goes_to_the_address_that_was_checked(careful: HttpClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_up, connected = resolving_to(monkeypatch, "8.8.8.8", "8.8.4.4"), []
+
+    async def connect_tcp(self: object, host: str, *more: Any) -> Any:
+        connected.append(host)
+        raise httpcore.ConnectError("nobody there")
+
+    monkeypatch.setattr(httpcore.AnyIOBackend, "connect_tcp", connect_tcp)
+    with pytest.raises(FetchFailed, match=r"api\.example\.com cannot be reached: ConnectError nobody there"):
+        await careful.send("https://api.example.com", CALL)
+
+    assert looked_up == ["api.example.com"]
+    assert connected == ["8.8.8.8", "8.8.4.4"]
+
+
+@pytest.mark.parametrize(
+    "base",
+    ["http://api.example.com", "ftp://api.example.com", "https://user:pw@api.example.com", "https://", "x", "https://h:x", "https://a..b"],
+)
+async def test_only_plain_https_addresses_are_called(careful: HttpClient, base: str) -> None:
+    with pytest.raises(FetchFailed, match="api_base") as refused:
+        await careful.send(base, CALL)
+
+    assert refused.value.stop
+    assert "pw" not in str(refused.value)
+
+
+async def test_a_place_that_the_operator_names_is_called_and_only_that_place() -> None:
+    async with asyncio.timeout(30), api(lambda asked: (200, {"me": 1})) as server, api(lambda asked: (200, {})) as other:
+        caller = HttpClient("touchbase/1", [server.base])
+        answer = await caller.send(server.base + "/", CALL)
+        with pytest.raises(FetchFailed, match="by https only"):
+            await caller.send(other.base, CALL)
+        with pytest.raises(FetchFailed, match="not a public address"):
+            await caller.send(f"https://127.0.0.1:{other.port}", CALL)
+        await caller.close()
+
+    (asked,) = server.asked
+    assert (answer.status, answer.body) == (200, b'{"me": 1}')
+    assert (asked.method, asked.path, asked.headers["authorization"], asked.headers["user-agent"]) == (
+        "GET", "/v2/me?a=b", SECRET, "touchbase/1",
+    )  # fmt: skip
+    assert other.asked == []
+
+
+async def test_a_redirect_is_answered_and_not_followed() -> None:
+    async with asyncio.timeout(30), api(lambda asked: (302, {})) as server:
+        server.say = lambda asked: (302, {}, {"location": f"{server.base}/elsewhere"})
+        caller = HttpClient("touchbase/1", [server.base])
+        answer = await caller.send(server.base, CALL)
+        await caller.close()
+
+    assert answer.status == 302
+    assert len(server.asked) == 1
+
+
+async def test_an_answer_that_is_too_long_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(caller_module, "MAX_BYTES", 1000)
+    async with asyncio.timeout(30), api(lambda asked: (200, b"x" * 1001)) as server:
+        caller = HttpClient("touchbase/1", [server.base])
+        with pytest.raises(FetchFailed, match="longer than 1000 bytes"):
+            await caller.send(server.base, CALL)
+        server.say = lambda asked: (200, b"x" * 1000)
+        assert len((await caller.send(server.base, CALL)).body) == 1000
+        await caller.close()
+
+
+async def test_an_answer_that_never_ends_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(caller_module, "SECONDS", 0.05)
+    release = asyncio.Event()
+
+    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await release.wait()
+        writer.close()
+
+    server = await asyncio.start_server(silent, "127.0.0.1", 0)
+    async with asyncio.timeout(30), server:
+        base = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        caller = HttpClient("touchbase/1", [base])
+        with pytest.raises(FetchFailed, match="cannot be reached: TimeoutError") as given_up:
+            await caller.send(base, CALL)
+        release.set()
+        await caller.close()
+
+    assert not given_up.value.stop
+
+
+async def test_a_header_that_cannot_be_sent_is_not_quoted() -> None:
+    async with asyncio.timeout(30), api(lambda asked: (200, {})) as server:
+        caller = HttpClient("touchbase/1", [server.base])
+        with pytest.raises(FetchFailed) as refused:
+            await caller.send(server.base, ApiRequest("GET", "/", {"authorization": f"{SECRET}\nx"}))
+        await caller.close()
+
+    assert SECRET not in str(refused.value)
+    assert refused.value.__cause__ is None
+
+
+def certificate(folder: Path, name: str) -> tuple[Path, ssl.SSLContext]:
+    """A certificate of our own for this name or address, as a file that may be trusted, and a server that shows it."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "test")])
+    place = x509.IPAddress(ipaddress.ip_address(name)) if name[0].isdigit() else x509.DNSName(name)
+    now = dt.datetime.now(dt.UTC)
+    made = (
+        x509.CertificateBuilder().subject_name(subject).issuer_name(subject).public_key(key.public_key())
+        .serial_number(1).not_valid_before(now - dt.timedelta(days=1)).not_valid_after(now + dt.timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([place]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )  # fmt: skip
+    file = folder / f"{name}.pem"
+    private = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    file.write_bytes(made.public_bytes(serialization.Encoding.PEM) + private)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(file)
+    return file, context
+
+
+@pytest.mark.parametrize(("name", "trusted"), [("127.0.0.1", True), ("other.example.com", True), ("127.0.0.1", False)])
+async def test_a_certificate_must_be_trusted_and_of_the_name_that_is_called(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, trusted: bool
+) -> None:
+    file, context = certificate(tmp_path, name)
+    if trusted:
+        monkeypatch.setenv("SSL_CERT_FILE", str(file))
+    async with asyncio.timeout(30), api(lambda asked: (200, {}), context) as server:
+        caller = HttpClient("touchbase/1", [server.base])
+        try:
+            if trusted and name == "127.0.0.1":
+                assert (await caller.send(server.base, CALL)).status == 200
+            else:
+                with pytest.raises(FetchFailed, match="certificate verify failed"):
+                    await caller.send(server.base, CALL)
+        finally:
+            await caller.close()
+
+
+def test_what_is_asked_shows_no_header_when_it_is_printed() -> None:
+    assert SECRET not in repr(CALL)

@@ -1,0 +1,180 @@
+"""Access tokens that a tool gives for a refresh token: got, used again, got anew when refused, and never seen."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from urllib.parse import parse_qs
+
+import pytest
+from tests.enrichment.fake_tool_api import Answer, Asked, Shop, shop_asking
+
+from touchbase.connections.models import Connection
+from touchbase.connections.oauth import grant_of
+from touchbase.inbox.queries import GetDelivery, ListDeliveries
+from touchbase.records.commands import ListContacts
+from touchbase.sql.store import Store
+
+CLIENT, SECRET, REFRESH = "1000.CLIENT", "a-clients-secret", "1000.a-refresh.token"
+GRANT = f"refresh:{CLIENT}:{SECRET}:{REFRESH}"
+TOKEN_PATH = "/oauth/v2/token"
+
+
+def inserted(number: int) -> dict[str, object]:
+    return {"module": "Contacts", "operation": "insert", "ids": [str(number)], "channel_id": "1", "server_time": 1_790_000_000_000 + number}
+
+
+class Zoho:
+    """Zoho, which knows everybody: its tokens are `token-1`, `token-2`; `good` is the one that it takes at the moment."""
+
+    def __init__(self, *gives: Answer) -> None:
+        self.good = ""
+        self.given = 0
+        self._gives = list(gives)
+
+    def __call__(self, asked: Asked) -> Answer:
+        if asked.path == TOKEN_PATH:
+            return self._gives.pop(0) if self._gives else self._token()
+        if asked.headers["authorization"] != f"Zoho-oauthtoken {self.good}":
+            return 401, {"code": "INVALID_TOKEN", "details": {}, "message": "invalid oauth token", "status": "error"}
+        number = asked.path.partition("ids=")[2].partition("&")[0]
+        # Nothing keeps a tool from repeating what it was shown.
+        return 200, {"data": [{"id": number, "Email": f"person-{number}@example.com", "Description": self.good}]}
+
+    def _token(self) -> Answer:
+        self.given += 1
+        self.good = f"token-{self.given}"
+        return 200, {"access_token": self.good, "api_domain": "https://www.zohoapis.com", "token_type": "Bearer", "expires_in": 3600}
+
+
+async def emails(shop: Shop) -> set[str | None]:
+    return {one.email for one in await shop.store.read(ListContacts(shop.client, 200))}
+
+
+def paths(asked: list[Asked]) -> list[str]:
+    return [one.path.partition("?")[0] for one in asked]
+
+
+async def test_a_token_is_got_once_and_used_until_it_is_refused(store: Store) -> None:
+    zoho = Zoho()
+    async with shop_asking(store, zoho) as (shop, server):
+        await shop.connect("zoho", server.base, GRANT)
+        for number in (1, 2):
+            await shop.receive(inserted(number))
+            await shop.work()
+        zoho.good = "of somebody else, as an hour has gone by"
+        await shop.receive(inserted(3))
+        await shop.work()
+
+        assert await emails(shop) == {f"person-{number}@example.com" for number in (1, 2, 3)}
+        record = "/crm/v7/Contacts"
+        assert paths(server.asked) == [TOKEN_PATH, record, record, record, TOKEN_PATH, record]
+        assert shop.outcomes == [("records", 1)] * 3
+
+
+async def test_the_refresh_token_goes_into_a_body_and_nowhere_else(store: Store) -> None:
+    async with shop_asking(store, Zoho()) as (shop, server):
+        await shop.connect("zoho", server.base, GRANT)
+        await shop.receive(inserted(1))
+        await shop.work()
+
+        asked, *rest = server.asked
+        assert (asked.method, asked.headers["content-type"]) == ("POST", "application/x-www-form-urlencoded")
+        assert parse_qs(asked.body.decode()) == {
+            "grant_type": ["refresh_token"], "client_id": [CLIENT], "client_secret": [SECRET], "refresh_token": [REFRESH],
+        }  # fmt: skip
+        for text in (SECRET, REFRESH):
+            assert not any(text in f"{one.path} {one.headers} {one.body!r}" for one in rest)
+
+
+@pytest.mark.parametrize(
+    ("answer", "stopped"),
+    [
+        ((200, {"error": "invalid_code"}), True),
+        ((200, {"error": "invalid_client"}), True),
+        ((401, {"error": "invalid_client_secret"}), True),
+        ((400, {"error": "Access Denied", "error_description": "You have made too many requests continuously."}), False),
+        ((200, {"error": "general_error"}), False),
+        ((200, {"access_token": "of two\nlines"}), False),
+        ((200, b"<html>"), False),
+        ((503, {}), False),
+    ],
+)
+async def test_without_a_token_the_record_is_not_asked_for_and_stays_wanted(store: Store, answer: Answer, stopped: bool) -> None:
+    async with shop_asking(store, Zoho(answer)) as (shop, server):
+        await shop.connect("zoho", server.base, GRANT)
+        await shop.receive(inserted(1))
+        await shop.work()
+        told = await shop.fetching("zoho")
+        shop.clock.move(900)
+        await shop.work()
+
+        assert (told.stopped, told.wanted, told.not_found) == (stopped, 1, 0)
+        assert told.error
+        assert paths(server.asked)[:1] == [TOKEN_PATH]
+        assert await emails(shop) == (set() if stopped else {"person-1@example.com"})
+
+
+async def test_a_new_token_that_is_refused_too_stops_asking(store: Store) -> None:
+    refused: Callable[[Asked], Answer] = lambda asked: (200, {"access_token": "t"}) if asked.path == TOKEN_PATH else (401, {})  # noqa: E731
+    async with shop_asking(store, refused) as (shop, server):
+        await shop.connect("zoho", server.base, GRANT)
+        await shop.receive(inserted(1))
+        await shop.work()
+
+        assert paths(server.asked) == [TOKEN_PATH, "/crm/v7/Contacts"]
+        assert (await shop.fetching("zoho")).stopped
+
+
+async def test_nothing_that_is_logged_or_kept_holds_a_token(store: Store, caplog: pytest.LogCaptureFixture) -> None:
+    zoho = Zoho((500, {"seen": REFRESH}), (200, {"error": f"invalid {SECRET}"}))
+    async with shop_asking(store, zoho) as (shop, server):
+        await shop.connect("zoho", server.base, GRANT)
+        await shop.receive(inserted(1))
+        told = []
+        with caplog.at_level(logging.DEBUG):
+            for _ in range(3):
+                await shop.work()
+                told.append((await shop.fetching("zoho")).error or "")
+                shop.clock.move(900)
+        kept = [await store.read(GetDelivery(one.id)) for one in await store.read(ListDeliveries(100))]
+
+        assert await emails(shop) == {"person-1@example.com"}
+        assert told[0]
+        assert told[1]
+        seen = f"{caplog.text} {told} {Connection(1, 'crm', 'zoho', 0, 0, access_token=GRANT)!r} {grant_of(GRANT)!r}"
+        bodies = b" ".join(one.body for one in kept if one is not None and one.body is not None)
+        for text in (CLIENT, SECRET, REFRESH, "token-1"):
+            assert text not in seen
+            assert text.encode() not in bodies
+
+
+async def test_a_tool_that_gives_no_tokens_is_not_asked(store: Store) -> None:
+    async with shop_asking(store, Zoho()) as (shop, server):
+        await shop.connect("hubspot", server.base, GRANT)
+        await shop.receive([{"eventId": 7, "portalId": 1, "occurredAt": 1, "subscriptionType": "contact.creation", "objectId": 1}])
+        await shop.work()
+
+        assert (server.asked, (await shop.fetching("hubspot")).stopped) == ([], True)
+
+
+async def test_a_connection_that_gets_another_refresh_token_uses_it(store: Store) -> None:
+    from touchbase.connections.commands import ChangeConnection
+    from touchbase.connections.models import ConnectionSettings
+
+    async with shop_asking(store, Zoho()) as (shop, server):
+        await shop.connect("zoho", server.base, GRANT)
+        await shop.receive(inserted(1))
+        await shop.work()
+        other = GRANT.replace(REFRESH, "1000.another")
+        await store.write(ChangeConnection(shop.client, "crm", "zoho", None, ConnectionSettings(api_base=server.base), shop.clock(), other))
+        await shop.receive(inserted(2))
+        await shop.work()
+
+        bodies = [parse_qs(one.body.decode())["refresh_token"] for one in server.asked if one.path == TOKEN_PATH]
+        assert bodies == [[REFRESH], ["1000.another"]]
+
+
+@pytest.mark.parametrize("text", ["", "token", "refresh:", "refresh:a:b", "refresh:a:b:", "refresh::b:c", "refresh:a:b:c:d"])
+def test_what_is_no_refresh_token(text: str) -> None:
+    assert grant_of(text) is None

@@ -1,0 +1,260 @@
+"""Each tool that sends thin calls, asked for the record at a server that speaks its API's shape."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from tests.enrichment.fake_tool_api import ADAPTERS, NOON, TOKEN, Api, Asked, Say, Shop, shop_asking
+
+from touchbase.common.timestamps import DAY, to_text
+from touchbase.history.events import CONTACT
+from touchbase.inbox.queries import GetDelivery, ListDeliveries
+from touchbase.records.commands import GetHistory, ListCompanies, ListContacts
+from touchbase.records.models import Company, Contact
+from touchbase.sql.store import Store
+
+YESTERDAY = to_text(NOON - DAY)
+LATER = to_text(NOON - DAY // 2)
+
+
+@dataclass
+class Case:
+    """A thin call, what the tool's API says about its object, and what it was asked."""
+
+    tool: str
+    call: object
+    answer: object
+    method: str
+    path: str
+    shown: dict[str, str]
+    query: str = ""
+    settings: dict[str, Any] = field(default_factory=dict)
+    contact: dict[str, Any] = field(default_factory=dict)
+    company: dict[str, Any] = field(default_factory=dict)
+
+
+BEARER = {"authorization": f"Bearer {TOKEN}"}
+ANN = {"email": "ann@example.com", "first_name": "Ann", "last_name": "Lee"}
+EVENT = {"id": {"workspace_id": "w", "object_id": "o", "record_id": "r-1"}}
+
+
+def attio(**values: list[dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "data": {"id": {"workspace_id": "w", "object_id": "o", "record_id": "r-1"}, "created_at": "2020-01-01T00:00:00Z", "values": values}
+    }
+
+
+CASES = {
+    "hubspot contact": Case(
+        "hubspot",
+        [{"eventId": 7, "portalId": 1, "occurredAt": NOON // 1000, "subscriptionType": "contact.creation", "objectId": 123}],
+        {"status": "COMPLETE", "results": [{
+            "id": "123", "archived": False, "createdAt": YESTERDAY, "updatedAt": LATER,
+            "properties": {"email": "Ann@example.com", "firstname": "Ann", "lastname": "Lee", "lifecyclestage": "lead",
+                           "hs_lead_status": "OPEN", "lastmodifieddate": LATER, "jobtitle": "CTO", "phone": None},
+            "propertiesWithHistory": {"lifecyclestage": [{"value": "lead", "timestamp": to_text(NOON - 3 * DAY)}],
+                                      "hs_lead_status": [{"value": "OPEN", "timestamp": YESTERDAY}]},
+        }]},
+        "POST", "/crm/v3/objects/contacts/batch/read", BEARER,
+        contact={**ANN, "status": "OPEN", "status_entry_us": NOON - DAY},
+    ),
+    "hubspot company": Case(
+        "hubspot",
+        [{"eventId": 8, "portalId": 1, "occurredAt": NOON // 1000, "subscriptionType": "company.creation", "objectId": 9}],
+        {"results": [{"id": "9", "updatedAt": LATER,
+                      "properties": {"domain": "example.com", "name": "Example", "lifecyclestage": "customer"}}]},
+        "POST", "/crm/v3/objects/companies/batch/read", BEARER,
+        company={"domain": "example.com", "name": "Example", "status": "customer", "status_entry_us": NOON - DAY // 2},
+    ),
+    "attio person": Case(
+        "attio",
+        {"webhook_id": "h", "events": [{"event_type": "record.created", **EVENT}]},
+        attio(
+            name=[{"first_name": "Ann", "last_name": "Lee", "attribute_type": "personal-name", "active_from": YESTERDAY}],
+            email_addresses=[{"email_address": "ann@example.com", "attribute_type": "email-address", "active_from": YESTERDAY}],
+            stage=[{"status": {"title": "Won"}, "attribute_type": "status", "active_from": LATER}],
+            last_interaction=[{"attribute_type": "interaction", "active_from": to_text(NOON)}],
+        ),
+        "GET", "/v2/objects/people/records/r-1", BEARER, query="object=people", settings={"status_property": {"contact": "stage"}},
+        contact={**ANN, "status": "Won", "status_entry_us": NOON - DAY // 2},
+    ),
+    "attio company": Case(
+        "attio",
+        {"webhook_id": "h", "events": [{"event_type": "record.created", **EVENT}]},
+        attio(name=[{"value": "Example", "active_from": YESTERDAY}], domains=[{"domain": "example.com", "active_from": YESTERDAY}]),
+        "GET", "/v2/objects/companies/records/r-1", BEARER, query="object=companies",
+        company={"domain": "example.com", "name": "Example", "status": None},
+    ),
+    "zoho lead": Case(
+        "zoho",
+        {"server_time": NOON // 1000, "channel_id": "1", "module": "Leads", "operation": "insert", "ids": ["501"], "affected_fields": []},
+        {"data": [{"id": "501", "Email": "ann@example.com", "First_Name": "Ann", "Last_Name": "Lee", "Lead_Status": "Contacted",
+                   "Modified_Time": LATER, "Website": None}], "info": {"count": 1}},
+        "GET", "/crm/v7/Leads?ids=501&fields=Email,", {"authorization": f"Zoho-oauthtoken {TOKEN}"},
+        contact={**ANN, "status": "Contacted", "status_entry_us": NOON - DAY // 2},
+    ),
+    "zoho account": Case(
+        "zoho",
+        {"server_time": NOON // 1000, "channel_id": "1", "module": "Accounts", "operation": "insert", "ids": ["601"]},
+        {"data": [{"id": "601", "Account_Name": "Example", "Website": "https://www.example.com", "Rank": "A", "Modified_Time": LATER}]},
+        "GET", "/crm/v7/Accounts?ids=601&fields=Account_Name,", {"authorization": f"Zoho-oauthtoken {TOKEN}"},
+        settings={"status_property": {"Accounts": "Rank"}},
+        company={"domain": "example.com", "name": "Example", "status": "A"},
+    ),
+    "copper lead": Case(
+        "copper",
+        {"ids": [23], "type": "lead", "event": "new", "subscription_id": 31},
+        [{"id": 23, "name": "Ann Lee", "first_name": "Ann", "last_name": "Lee", "email": {"email": "ann@example.com", "category": "work"},
+          "status": "New", "status_id": 4, "date_modified": (NOON - DAY) // 1_000_000}],
+        "POST", "/developer_api/v1/leads/search",
+        {"x-pw-accesstoken": TOKEN, "x-pw-useremail": "boss@example.net", "x-pw-application": "developer_api"},
+        settings={"api_user": "boss@example.net"},
+        contact={**ANN, "status": "New", "status_entry_us": NOON - DAY},
+    ),
+    "copper company": Case(
+        "copper",
+        {"ids": [24], "type": "company", "event": "new", "subscription_id": 31},
+        [{"id": 24, "name": "Example", "email_domain": "example.com", "date_modified": (NOON - DAY) // 1_000_000,
+          "custom_fields": [{"custom_field_definition_id": 990, "value": "Gold"}]}],
+        "POST", "/developer_api/v1/companies/search", {"x-pw-accesstoken": TOKEN},
+        settings={"api_user": "boss@example.net", "status_property": {"company": "custom_fields.990"}},
+        company={"domain": "example.com", "name": "Example", "status": "Gold"},
+    ),
+    "monday item": Case(
+        "monday",
+        {"event": {"boardId": 5, "type": "create_pulse", "triggerTime": to_text(NOON), "triggerUuid": "u", "pulseId": 91}},
+        {"data": {"items": [{
+            "id": "91", "name": "Ann Lee", "state": "active", "updated_at": LATER, "board": {"id": "5"}, "group": {"title": "New"},
+            "column_values": [
+                {"id": "e", "type": "email", "text": "ann@example.com", "value": '{"email":"ann@example.com","text":"x"}'},
+                {"id": "s1", "type": "status", "text": "Old", "value": f'{{"index":0,"changed_at":"{to_text(NOON - 2 * DAY)}"}}'},
+                {"id": "s2", "type": "status", "text": "Hot", "value": f'{{"index":1,"changed_at":"{YESTERDAY}"}}'},
+                {"id": "s3", "type": "status", "text": None, "value": None},
+            ]}]}, "account_id": 1},
+        "POST", "/v2", {"authorization": TOKEN},
+        contact={**ANN, "status": "Hot", "status_entry_us": NOON - DAY},
+    ),
+    "monday company": Case(
+        "monday",
+        {"event": {"boardId": 5, "type": "create_pulse", "triggerTime": to_text(NOON), "triggerUuid": "u", "pulseId": 92}},
+        {"data": {"items": [{
+            "id": "92", "name": "Example", "state": "active", "updated_at": LATER, "group": {"title": "Customers"},
+            "column_values": [{"id": "l", "type": "link", "text": "site", "value": '{"url":"https://example.com/a","text":"site"}'}]}]}},
+        "POST", "/v2", {"authorization": TOKEN}, query="object=company", settings={"status_property": {"company": "group"}},
+        company={"domain": "example.com", "name": "Example", "status": "Customers"},
+    ),
+    "folk person": Case(
+        "folk",
+        {"id": "evt", "type": "person.created", "createdAt": to_text(NOON), "source": "https://api.folk.app/v1/webhooks/w",
+         "data": {"id": "per_1", "url": "https://api.folk.app/v1/people/per_1"}},
+        {"data": {"id": "per_1", "firstName": "Ann", "lastName": "Lee", "emails": ["ann@example.com"], "urls": ["https://example.com"],
+                  "customFieldValues": {"grp_1": {"Status": "Active"}, "grp_2": {"Status": "Other"}}}},
+        "GET", "/v1/people/per_1", BEARER,
+        contact={**ANN, "status": "Active"},
+    ),
+    "folk company": Case(
+        "folk",
+        {"id": "evt", "type": "company.created", "createdAt": to_text(NOON), "source": "https://api.folk.app/v1/webhooks/w",
+         "data": {"id": "com_1"}},
+        {"data": {"id": "com_1", "name": "Example", "urls": ["https://linkedin.com/company/x", "https://example.com"]}},
+        "GET", "/v1/companies/com_1", BEARER,
+        company={"domain": "example.com", "name": "Example"},
+    ),
+}  # fmt: skip
+
+
+def always(answer: object) -> Say:
+    return lambda asked: (200, answer)
+
+
+async def records(shop: Shop) -> tuple[list[Contact], list[Company]]:
+    return await shop.store.read(ListContacts(shop.client, 10)), await shop.store.read(ListCompanies(shop.client, 10))
+
+
+async def fetched(shop: Shop, server: Api, case: Case) -> tuple[list[Contact], list[Company]]:
+    """The thin call comes, waits, and is told by the tool."""
+    await shop.connect(case.tool, server.base, **case.settings)
+    await shop.receive(case.call, case.query)
+    before = await records(shop)
+    assert before == ([], [])
+    await shop.work()
+    return await records(shop)
+
+
+def check_asked(case: Case, asked: Asked) -> None:
+    assert asked.method == case.method
+    assert asked.path.startswith(case.path)
+    assert {name: asked.headers.get(name) for name in case.shown} == case.shown
+
+
+@pytest.mark.parametrize("name", CASES)
+async def test_a_parked_object_becomes_a_record_by_asking_its_tool(store: Store, name: str) -> None:
+    case = CASES[name]
+    async with shop_asking(store, always(case.answer)) as (shop, server):
+        contacts, companies = await fetched(shop, server, case)
+
+        (asked,) = server.asked
+        check_asked(case, asked)
+        for wanted, found in ((case.contact, contacts), (case.company, companies)):
+            assert [{key: getattr(one, key) for key in wanted} for one in found] == ([wanted] if wanted else [])
+        deliveries = await store.read(ListDeliveries(10, shop.client))
+        assert {one.state for one in deliveries} == {"applied"}
+        assert (await shop.fetching(case.tool)).wanted == 0
+        assert await shop.work() == 0
+
+
+@pytest.mark.parametrize("name", CASES)
+async def test_what_was_fetched_is_a_delivery_that_says_so_and_holds_no_token(store: Store, name: str) -> None:
+    case = CASES[name]
+    async with shop_asking(store, always(case.answer)) as (shop, server):
+        await fetched(shop, server, case)
+
+        newest, _ = await store.read(ListDeliveries(10, shop.client))
+        whole = await store.read(GetDelivery(newest.id))
+        assert whole is not None
+        assert (whole.channel, whole.tool, whole.verified) == ("crm", case.tool, True)
+        assert whole.headers["x-touchbase-fetched"].split(":")[0] in ("company", "contact", "people", "Leads", "lead", "item", "person")
+        assert TOKEN not in repr(whole)
+
+
+@pytest.mark.parametrize("name", CASES)
+async def test_a_tool_that_does_not_know_the_object_is_not_asked_again(store: Store, name: str) -> None:
+    case = CASES[name]
+    alone = ADAPTERS.fetcher("crm", case.tool).most == 1
+    empty: dict[str, object] = {"hubspot": {"results": []}, "zoho": b"", "copper": [], "monday": {"data": {"items": []}}}
+    answer = (404, {"error": "not found"}) if alone else (204 if case.tool == "zoho" else 200, empty[case.tool])
+    async with shop_asking(store, lambda asked: answer) as (shop, server):
+        assert await fetched(shop, server, case) == ([], [])
+
+        shop.clock.move(7200)
+        again = await shop.work()
+        told = await shop.fetching(case.tool)
+        assert (again, len(server.asked), told.wanted, told.not_found, told.stopped) == (0, 1, 0, 1, False)
+        assert shop.outcomes == [("gone", 0)]
+
+
+async def test_a_record_that_does_not_say_who_it_is_waits_and_is_not_asked_for_in_circles(store: Store) -> None:
+    case = CASES["hubspot contact"]
+    nameless = {"results": [{"id": "123", "properties": {"email": None, "lifecyclestage": "lead", "lastmodifieddate": LATER}}]}
+    async with shop_asking(store, always(nameless)) as (shop, server):
+        assert await fetched(shop, server, case) == ([], [])
+        await shop.work()
+
+        assert len(server.asked) == 1
+        assert {one.state for one in await store.read(ListDeliveries(10, shop.client))} == {"parked"}
+
+
+@pytest.mark.parametrize(
+    ("name", "at"),
+    [("hubspot contact", NOON - DAY // 2), ("attio person", NOON - DAY // 2), ("zoho lead", NOON - DAY // 2), ("copper lead", NOON - DAY),
+     ("monday item", NOON - DAY // 2), ("folk person", NOON + 3_000_000)],
+)  # fmt: skip
+async def test_a_record_counts_from_when_the_tool_says_it_changed_else_from_when_it_was_asked_for(store: Store, name: str, at: int) -> None:
+    case = CASES[name]
+    async with shop_asking(store, always(case.answer)) as (shop, server):
+        ((known,), _) = await fetched(shop, server, case)
+
+        history = await store.read(GetHistory(shop.client, CONTACT, known.id))
+        assert [event.occurred_us for event in history if event.event == "contact.updated"] == [at]

@@ -1,0 +1,630 @@
+"""Fetching as it goes wrong and right: limits, refusals, crashes, two workers, and what is asked for at all."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Callable
+from email.utils import formatdate
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from tests.conftest import ByHand
+from tests.enrichment.fake_tool_api import NOON, TOKEN, Answer, Asked, Shop, open_shop, shop_asking
+
+from touchbase.clients.commands import BeginDeletion, EnsureClient, FindClientByNumber, SetClientState
+from touchbase.clients.models import ACTIVE, DELETION_DELAY, SUSPENDED, Client, ClientSettings
+from touchbase.common.timestamps import SECOND, to_text
+from touchbase.connections.commands import AddConnection, ChangeConnection, DueFetches, FinishFetch, ListConnections
+from touchbase.connections.models import Connection, ConnectionSettings
+from touchbase.connections.tools import ApiRequest, ApiResponse
+from touchbase.consistency.service import Verified, verify
+from touchbase.enrichment import worker as enrichment_worker
+from touchbase.enrichment.http_client import HttpClient
+from touchbase.enrichment.worker import FetchWorker, store_fetched
+from touchbase.errors import Overloaded
+from touchbase.history.events import CONTACT
+from touchbase.inbox.commands import ReplayDeliveries, StoreDelivery
+from touchbase.inbox.queries import GetDelivery, ListDeliveries
+from touchbase.inbox.receive import receive_webhook
+from touchbase.maintenance import Maintenance
+from touchbase.records.commands import GetHistory, ListContacts
+from touchbase.records.models import Contact
+from touchbase.sql.store import Store
+
+HUBSPOT = "hubspot"
+
+
+def creation(number: int) -> dict[str, object]:
+    return {"eventId": number, "portalId": 1, "occurredAt": NOON // 1000, "subscriptionType": "contact.creation", "objectId": number}
+
+
+def email_change(number: int, email: str) -> dict[str, object]:
+    changed = {"subscriptionType": "contact.propertyChange", "propertyName": "email", "propertyValue": email}
+    return {**creation(number), "eventId": number + 1000, **changed}
+
+
+def hubspot(asked: Asked) -> Answer:
+    """HubSpot that knows everybody, as person-N@example.com."""
+    ids = [one["id"] for one in asked.json()["inputs"]]
+    return 200, {
+        "results": [{"id": one, "properties": {"email": f"person-{one}@example.com", "lastmodifieddate": to_text(NOON)}} for one in ids]
+    }
+
+
+def attio_event(event: str, record: str = "r-1") -> dict[str, object]:
+    return {"webhook_id": "h", "events": [{"event_type": event, "id": {"workspace_id": "w", "object_id": "o", "record_id": record}}]}
+
+
+def attio(**values: str) -> Callable[[Asked], Answer]:
+    """Attio, where one person has these values."""
+
+    def say(asked: Asked) -> Answer:
+        told = {"email_addresses": [{"email_address": "ann@example.com"}]} | {name: [{"value": value}] for name, value in values.items()}
+        return 200, {"data": {"id": {"record_id": asked.path.rpartition("/")[2]}, "values": told}}
+
+    return say
+
+
+async def contacts(shop: Shop) -> list[Contact]:
+    return await shop.store.read(ListContacts(shop.client, 200))
+
+
+async def emails(shop: Shop) -> set[str | None]:
+    return {one.email for one in await contacts(shop)}
+
+
+def in_turn(*answers: Answer, then: Callable[[Asked], Answer]) -> Callable[[Asked], Answer]:
+    """Says these, one after the other, and after them what `then` says."""
+    left = list(answers)
+    return lambda asked: left.pop(0) if left else then(asked)
+
+
+async def test_without_a_token_nobody_is_asked_and_with_one_given_later_everybody_is(store: Store) -> None:
+    async with shop_asking(store, hubspot) as (shop, server):
+        await shop.connect(HUBSPOT, server.base, token="")
+        await shop.receive([creation(1)])
+        before = await shop.work()
+
+        await store.write(ChangeConnection(shop.client, "crm", HUBSPOT, None, ConnectionSettings(api_base=server.base), NOON, TOKEN))
+        await shop.work()
+
+        assert before == 0
+        assert await emails(shop) == {"person-1@example.com"}
+
+
+async def test_a_tool_that_says_when_to_come_back_is_left_alone_until_then(store: Store) -> None:
+    async with shop_asking(store, in_turn((429, {}, {"retry-after": "30"}), then=hubspot)) as (shop, server):
+        await shop.connect(HUBSPOT, server.base)
+        await shop.receive([creation(1)])
+        await shop.work()
+        told = await shop.fetching(HUBSPOT)
+
+        shop.clock.move(20)
+        early = await shop.work()
+        shop.clock.move(10)
+        await shop.work()
+
+        assert "429" in (told.error or "")
+        assert (early, len(server.asked), told.stopped, told.wanted) == (0, 2, False, 1)
+        assert await emails(shop) == {"person-1@example.com"}
+        assert shop.outcomes == [("limited", 0), ("records", 1)]
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({}, 15),
+        ({"retry-after": formatdate(NOON / SECOND + 63, usegmt=True)}, 60),
+        ({"retry-after": "x"}, 15),
+        ({"retry-after": f"Fri, 20 Nov {9 * 10**15} 09:30:00 GMT"}, 15),
+        ({"retry-after": "9" * 9}, 3600),
+    ],
+)
+async def test_a_pause_may_be_told_as_a_date_or_not_at_all_and_is_never_longer_than_an_hour(
+    store: Store, headers: dict[str, str], seconds: int
+) -> None:
+    async with shop_asking(store, lambda asked: (429, {}, headers)) as (shop, server):
+        await shop.connect(HUBSPOT, server.base)
+        await shop.receive([creation(1)])
+
+        await shop.work()
+
+        assert (await shop.fetching(HUBSPOT)).next_us == shop.clock() + seconds * SECOND
+
+
+@pytest.mark.parametrize("status", [401, 403, 302, 404, 405])
+async def test_a_refusal_stops_asking_until_the_connection_is_changed(store: Store, status: int) -> None:
+    async with shop_asking(store, in_turn((status, {"message": TOKEN}, {"location": "/elsewhere"}), then=hubspot)) as (shop, server):
+        await shop.connect(HUBSPOT, server.base)
+        await shop.receive([creation(1)])
+        await shop.work()
+        shop.clock.move(24 * 3600)
+        later = await shop.work()
+        told = await shop.fetching(HUBSPOT)
+
+        await store.write(ChangeConnection(shop.client, "crm", HUBSPOT, None, ConnectionSettings(api_base=server.base), NOON, "another"))
+        await shop.work()
+
+        assert (later, told.stopped, told.wanted) == (0, True, 1)
+        assert f"hubspot answered {status}" in (told.error or "")
+        assert TOKEN not in (told.error or "")
+        assert await emails(shop) == {"person-1@example.com"}
+        assert server.asked[-1].headers["authorization"] == "Bearer another"
+
+
+async def test_a_page_that_is_not_found_is_no_word_about_the_record(store: Store) -> None:
+    async with shop_asking(store, lambda asked: (404, b"<html>nginx</html>")) as (shop, server):
+        await shop.connect("attio", server.base)
+        await shop.receive(attio_event("record.created"), "object=people")
+
+        await shop.work()
+
+        told = await shop.fetching("attio")
+        assert (told.stopped, told.not_found, told.wanted) == (True, 0, 1)
+
+
+async def test_after_failures_asking_waits_longer_each_time_and_nothing_is_lost(store: Store) -> None:
+    failures = [(500, {}), (503, b"down"), (502, {})]
+    async with shop_asking(store, in_turn(*failures, then=hubspot)) as (shop, server):
+        await shop.connect(HUBSPOT, server.base)
+        await shop.receive([creation(1), creation(2)])
+        waits = []
+        for _ in failures:
+            await shop.work()
+            found = await shop.fetching(HUBSPOT)
+            waits.append((found.next_us - shop.clock()) // SECOND)
+            shop.clock.now = found.next_us
+
+        await shop.work()
+
+        assert waits == [5, 10, 20]
+        assert await emails(shop) == {"person-1@example.com", "person-2@example.com"}
+        assert (await shop.fetching(HUBSPOT)).failures == 0
+
+
+async def test_an_answer_that_is_no_json_is_a_failure(store: Store) -> None:
+    async with shop_asking(store, lambda asked: (200, b"<html>")) as (shop, server):
+        await shop.connect(HUBSPOT, server.base)
+        await shop.receive([creation(1)])
+
+        await shop.work()
+
+        told = await shop.fetching(HUBSPOT)
+        assert (told.wanted, told.failures) == (1, 1)
+        assert "not JSON" in (told.error or "")
+
+
+async def test_mondays_word_on_its_limit_is_heeded_though_the_status_is_200(store: Store) -> None:
+    error = {"errors": [{"message": "Complexity budget exhausted", "extensions": {"retry_in_seconds": 40}}]}
+    async with shop_asking(store, lambda asked: (200, error)) as (shop, server):
+        await shop.connect("monday", server.base)
+        await shop.receive({"event": {"boardId": 5, "type": "create_pulse", "triggerUuid": "u", "pulseId": 91}})
+
+        await shop.work()
+
+        told = await shop.fetching("monday")
+        assert (told.next_us - shop.clock(), told.wanted, told.stopped) == (40 * SECOND, 1, False)
+
+
+async def test_one_id_that_spoils_a_call_does_not_keep_the_others_from_coming(store: Store) -> None:
+    def say(asked: Asked) -> Answer:
+        bad = any(one["id"] == "2" for one in asked.json()["inputs"])
+        return (400, {"message": "one of them is bad"}) if bad else hubspot(asked)
+
+    async with shop_asking(store, say) as (shop, server):
+        await shop.connect(HUBSPOT, server.base)
+        await shop.receive([creation(number) for number in (1, 2, 3)])
+        for _ in range(40):
+            await shop.work()
+            shop.clock.move(60)
+
+        told = await shop.fetching(HUBSPOT)
+        assert await emails(shop) == {"person-1@example.com", "person-3@example.com"}
+        assert (told.wanted, told.not_found, told.stopped) == (0, 1, False)
+        assert len(server.asked) < 20
+
+
+async def test_many_are_asked_for_together_by_kind_with_a_pause_between_calls(store: Store) -> None:
+    began: list[int] = []
+
+    async with shop_asking(store, hubspot) as (shop, server):
+
+        def say(asked: Asked) -> Answer:
+            began.append(shop.clock())
+            return hubspot(asked)
+
+        server.say = say
+        await shop.connect(HUBSPOT, server.base)
+        await shop.receive([creation(number) for number in range(1, 61)])
+        await shop.receive([{**creation(number), "subscriptionType": "company.creation"} for number in range(70, 72)])
+
+        assert await shop.work() == 3
+        assert sorted((asked.path, len(asked.json()["inputs"])) for asked in server.asked) == [
+            ("/crm/v3/objects/companies/batch/read", 2),
+            ("/crm/v3/objects/contacts/batch/read", 10),
+            ("/crm/v3/objects/contacts/batch/read", 50),
+        ]
+        assert all(later - earlier >= 0.5 * SECOND for earlier, later in pairwise(began))
+        assert len(await contacts(shop)) == 60
+
+
+async def test_an_object_that_the_next_call_names_is_not_asked_for(store: Store) -> None:
+    async with shop_asking(store, hubspot) as (shop, server):
+        await shop.connect(HUBSPOT, server.base)
+        await shop.receive([creation(1)])
+        await shop.receive([email_change(1, "ann@example.com")])
+
+        assert await shop.work() == 0
+        assert await emails(shop) == {"ann@example.com"}
+
+
+async def test_a_deletion_makes_nobody_ask(store: Store) -> None:
+    async with shop_asking(store, hubspot) as (shop, server):
+        await shop.connect(HUBSPOT, server.base)
+        await shop.receive([{**creation(1), "subscriptionType": "contact.deletion"}])
+
+        assert await shop.work() == 0
+
+
+async def test_a_thin_change_of_somebody_known_is_asked_for_after_those_who_wait(store: Store) -> None:
+    async with shop_asking(store, attio(job_title="CTO")) as (shop, server):
+        await shop.connect("attio", server.base)
+        await shop.receive(attio_event("record.created"), "object=people")
+        await shop.work()
+        server.say = attio(job_title="CEO")
+        await shop.receive(attio_event("record.updated"), "object=people")
+        await shop.receive(attio_event("record.created", "r-2"), "object=people")
+
+        await shop.work()
+
+        assert [asked.path[-3:] for asked in server.asked] == ["r-1", "r-2", "r-1"]
+        (known,) = await contacts(shop)
+        assert [(one.name, one.value) for one in known.custom_fields] == [("job_title", "CEO")]
+
+
+async def test_what_changes_while_a_tool_is_asked_is_asked_for_again(store: Store) -> None:
+    async with shop_asking(store, attio(job_title="CTO")) as (shop, server):
+        await shop.connect("attio", server.base)
+        await shop.receive(attio_event("record.created"), "object=people")
+        ask = shop.fetch._send
+
+        async def meanwhile(base: str, call: ApiRequest) -> ApiResponse:
+            answer = await ask(base, call)
+            if len(server.asked) == 1:
+                server.say = attio(job_title="CEO")
+                await shop.receive(attio_event("record.updated"), "object=people")
+            return answer
+
+        shop.fetch._send = meanwhile
+        await shop.work()
+        await shop.work()
+
+        assert len(server.asked) == 2
+        (known,) = await contacts(shop)
+        assert [(one.name, one.value) for one in known.custom_fields] == [("job_title", "CEO")]
+
+
+async def test_the_same_values_again_long_after_others_count_again(store: Store) -> None:
+    async with shop_asking(store, attio(job_title="CTO")) as (shop, server):
+        await shop.connect("attio", server.base)
+        for title in ("CTO", "CEO", "CTO"):
+            server.say = attio(job_title=title)
+            await shop.receive(attio_event("record.updated"), "object=people")
+            await shop.work()
+
+        (known,) = await contacts(shop)
+        assert [(one.name, one.value) for one in known.custom_fields] == [("job_title", "CTO")]
+
+
+class Crash(BaseException):
+    """The process dies."""
+
+
+class Mortal:
+    """A store whose process dies before (or after) it writes a command of this kind, and does nothing from then on."""
+
+    def __init__(self, store: Store, kind: type, *, after: bool) -> None:
+        self._store, self._kind, self._after = store, kind, after
+        self._dead = False
+
+    async def write(self, command: Any) -> Any:
+        if self._dead:
+            raise Crash
+        if not isinstance(command, self._kind):
+            return await self._store.write(command)
+        self._dead = True
+        if self._after:
+            await self._store.write(command)
+        raise Crash
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+
+@pytest.mark.parametrize(("kind", "after"), [(StoreDelivery, False), (StoreDelivery, True), (FinishFetch, False)])
+async def test_a_crash_at_any_step_loses_nothing_and_gives_nothing_twice(store: Store, kind: type, after: bool) -> None:
+    async with shop_asking(store, hubspot) as (shop, server):
+        await shop.connect(HUBSPOT, server.base)
+        await shop.receive([creation(1)])
+        shop.clock.move(3)
+        dying = FetchWorker(Mortal(store, kind, after=after), shop.fetch._tools, shop.fetch._send, shop.clock)  # type: ignore[arg-type]
+        with pytest.raises(Crash):
+            await dying.fetch_batch(shop.client, HUBSPOT)
+
+        soon = await shop.work()
+        shop.clock.move(121)
+        await shop.work()
+
+        assert soon == 0
+        (known,) = await contacts(shop)
+        assert known.email == "person-1@example.com"
+        history = await store.read(GetHistory(shop.client, CONTACT, known.id))
+        assert sorted(event.event for event in history) == ["contact.created", "contact.updated"]
+        assert [difference async for difference in verify(store, shop.client, Verified())] == []
+
+
+async def test_two_workers_never_ask_for_one_client_at_the_same_time(store: Store) -> None:
+    async with shop_asking(store, hubspot) as (shop, server):
+        await shop.connect(HUBSPOT, server.base)
+        await shop.receive([creation(1)])
+        shop.clock.move(3)
+        other = FetchWorker(store, shop.fetch._tools, shop.fetch._send, shop.clock)
+
+        outcomes = await asyncio.gather(shop.fetch.fetch_batch(shop.client, HUBSPOT), other.fetch_batch(shop.client, HUBSPOT))
+
+        assert sorted(str(one) for one in outcomes) == ["None", "records"]
+        assert len(server.asked) == 1
+
+
+async def test_a_store_that_cannot_write_leaves_everything_wanted(store: Store) -> None:
+    class Full(Mortal):
+        async def write(self, command: Any) -> Any:
+            if isinstance(command, StoreDelivery):
+                raise Overloaded("the queue is full")
+            return await self._store.write(command)
+
+    async with shop_asking(store, hubspot) as (shop, server):
+        await shop.connect(HUBSPOT, server.base)
+        await shop.receive([creation(1)])
+        shop.clock.move(3)
+        worker = FetchWorker(Full(store, StoreDelivery, after=False), shop.fetch._tools, shop.fetch._send, shop.clock)  # type: ignore[arg-type]
+        with pytest.raises(Overloaded):
+            await worker.fetch_batch(shop.client, HUBSPOT)
+
+        await shop.work()
+
+        assert await emails(shop) == {"person-1@example.com"}
+
+
+@pytest.mark.parametrize("goes", ["deleting", "gone"])
+async def test_an_answer_that_outlives_its_client_is_not_kept(store: Store, by_hand: ByHand, goes: str) -> None:
+    async with shop_asking(store, hubspot) as (shop, server):
+        await shop.connect(HUBSPOT, server.base)
+        await shop.receive([creation(1)])
+        shop.clock.move(3)
+
+        async def ask(base: str, call: ApiRequest) -> ApiResponse:
+            answer = await shop.fetch._send(base, call)
+            await store.write(BeginDeletion(shop.client, NOON))
+            if goes == "gone":
+                clock = shop.clock.now + DELETION_DELAY
+                await Maintenance(store, lambda: clock).round()
+            return answer
+
+        calls = await FetchWorker(store, shop.fetch._tools, ask, shop.clock).drain()
+
+        left = await store.read(FindClientByNumber(shop.client))
+        assert calls == len(server.asked) == 1
+        assert (left is None) == (goes == "gone")
+        assert await by_hand("SELECT count(*) FROM delivery_body") == [(0 if goes == "gone" else 1,)]
+
+
+async def test_a_suspended_client_is_not_asked_for_and_one_that_is_resumed_is(store: Store) -> None:
+    async with shop_asking(store, hubspot) as (shop, server):
+        await shop.connect(HUBSPOT, server.base)
+        await shop.receive([creation(1)])
+        await store.write(SetClientState(shop.client, SUSPENDED, NOON))
+        suspended = await shop.work()
+
+        await store.write(SetClientState(shop.client, ACTIVE, NOON))
+        resumed = await shop.work()
+
+        assert (suspended, resumed, len(server.asked)) == (0, 1, 1)
+
+
+class Sealed(Mortal):
+    """A store that cannot open the connections of one client; counts who looks, and who tries."""
+
+    looked = tried = 0
+    enough = 5
+
+    def __init__(self, store: Store, client: int) -> None:
+        super().__init__(store, type(None), after=False)
+        self._client = client
+        self.seen = asyncio.Event()
+
+    async def read(self, query: Any) -> Any:
+        if isinstance(query, DueFetches):
+            self.looked += 1
+            if self.looked == self.enough:
+                self.seen.set()
+        if isinstance(query, ListConnections) and query.client == self._client:
+            self.tried += 1
+            raise Overloaded("a secret that this needs cannot be opened now")
+        return await self._store.read(query)
+
+
+async def test_a_connection_that_cannot_be_opened_is_left_alone(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("POLL_SECONDS", "BUSY_POLL_SECONDS"):
+        monkeypatch.setattr(enrichment_worker, name, 0)
+    async with shop_asking(store, hubspot) as (shop, server):
+        await shop.connect(HUBSPOT, server.base)
+        await shop.receive([creation(1)])
+        shop.clock.move(3)
+        sealed = Sealed(store, shop.client)
+        worker = FetchWorker(sealed, shop.fetch._tools, shop.fetch._send, shop.clock)  # type: ignore[arg-type]
+        running = asyncio.create_task(worker.run())
+
+        await sealed.seen.wait()
+        early = sealed.tried
+        shop.clock.move(enrichment_worker.BACKOFF_SECONDS)
+        sealed.enough, _ = sealed.looked + 5, sealed.seen.clear()
+        await sealed.seen.wait()
+        worker.stop()
+        await running
+
+        assert (early, sealed.tried) == (1, 2)
+
+
+async def test_a_connection_that_cannot_be_opened_ends_nobody_elses_fetching(store: Store) -> None:
+    async with shop_asking(store, hubspot) as (shop, server):
+        await shop.connect(HUBSPOT, server.base)
+        await shop.receive([creation(1)])
+        other = (await store.write(EnsureClient("other", NOON))).number
+        await store.write(AddConnection(Connection(other, "crm", HUBSPOT, NOON, NOON, [], ConnectionSettings(api_base=server.base), TOKEN)))
+        await store.write(StoreDelivery(other, "crm", b"k", b"{}", "", json.dumps([creation(2)]).encode(), NOON))
+        await shop.inbox.drain()
+        shop.clock.move(3)
+        worker = FetchWorker(Sealed(store, shop.client), shop.fetch._tools, shop.fetch._send, shop.clock)  # type: ignore[arg-type]
+
+        calls = await worker.drain()
+
+        assert (calls, len(server.asked)) == (1, 1)
+
+
+async def test_a_replay_gives_the_same_and_asks_nobody(store: Store) -> None:
+    async with shop_asking(store, hubspot) as (shop, server):
+        await shop.connect(HUBSPOT, server.base)
+        await shop.receive([creation(1)])
+        await shop.work()
+        before = await contacts(shop)
+        ids = [one.id for one in await store.read(ListDeliveries(10, shop.client))]
+
+        await store.write(ReplayDeliveries(shop.client, ids, shop.clock()))
+        await shop.inbox.drain()
+        calls = await shop.work()
+
+        assert (calls, await contacts(shop)) == (0, before)
+
+
+async def test_a_parked_call_that_is_replayed_asks_once_more(store: Store) -> None:
+    async with shop_asking(store, lambda asked: (200, {"results": []})) as (shop, server):
+        await shop.connect(HUBSPOT, server.base)
+        parked = await shop.receive([creation(1)])
+        await shop.work()
+        server.say = hubspot
+
+        await store.write(ReplayDeliveries(shop.client, [parked], shop.clock()))
+        await shop.inbox.drain()
+        await shop.work()
+
+        assert await emails(shop) == {"person-1@example.com"}
+
+
+async def test_the_mark_of_what_we_fetched_cannot_be_forged(store: Store) -> None:
+    async with shop_asking(store, hubspot) as (shop, _):
+        client = Client(shop.client, "acme", NOON, ClientSettings())
+        body = json.dumps({"id": "1", "properties": {"email": "evil@example.com"}}).encode()
+        headers = [(b"X-Touchbase-Fetched", b"contact"), (b"content-type", b"application/json")]
+
+        kept = await receive_webhook(store, client, "crm", headers, query="", body=body, at=NOON)
+
+        found = await store.read(GetDelivery(kept.id))
+        assert found is not None
+        assert "x-touchbase-fetched" not in found.headers
+
+
+async def test_a_token_that_a_tool_repeats_is_struck_out(store: Store) -> None:
+    async with shop_asking(store, hubspot) as (shop, _):
+        connection = Connection(shop.client, "crm", HUBSPOT, NOON, NOON, access_token=TOKEN)
+
+        kept = await store_fetched(store, connection, "contact", json.dumps({"id": "1", "seen": TOKEN}).encode(), NOON)
+
+        found = await store.read(GetDelivery(kept.id))
+        assert found is not None
+        assert TOKEN.encode() not in found.body
+
+
+async def test_copper_without_its_user_is_not_asked(store: Store) -> None:
+    async with shop_asking(store, hubspot) as (shop, server):
+        await shop.connect("copper", server.base)
+        await shop.receive({"ids": [23], "type": "lead", "event": "new", "subscription_id": 31})
+
+        await shop.work()
+
+        told = await shop.fetching("copper")
+        assert (server.asked, told.stopped) == ([], True)
+        assert "api_user" in (told.error or "")
+
+
+async def test_an_address_that_is_not_public_stops_asking(store: Store, caplog: pytest.LogCaptureFixture) -> None:
+    async with shop_asking(store, hubspot) as (_, server), asyncio.timeout(30):
+        careful = HttpClient("test")
+        shop = await open_shop(store, careful, "other")
+        await shop.connect(HUBSPOT, f"https://localhost:{server.port}")
+        await shop.receive([creation(1)])
+
+        with caplog.at_level(logging.DEBUG):
+            await shop.work()
+        await careful.close()
+
+        told = await shop.fetching(HUBSPOT)
+        assert (server.asked, told.stopped, told.wanted) == ([], True, 1)
+        assert "is not a public address" in (told.error or "")
+        assert TOKEN not in caplog.text
+
+
+async def test_nothing_that_is_logged_holds_the_token(store: Store, caplog: pytest.LogCaptureFixture) -> None:
+    async with shop_asking(store, in_turn((500, {}), (401, {"message": TOKEN}), then=hubspot)) as (shop, server):
+        await shop.connect(HUBSPOT, server.base)
+        await shop.receive([creation(1)])
+        with caplog.at_level(logging.DEBUG):
+            for _ in range(3):
+                await shop.work()
+                shop.clock.move(60)
+
+        assert len(server.asked) == 2
+        assert TOKEN not in caplog.text
+        assert TOKEN not in repr(Connection(1, "crm", HUBSPOT, 0, 0, access_token=TOKEN))
+
+
+async def test_a_running_worker_finds_what_is_wanted_by_itself_and_stops_when_told(store: Store) -> None:
+    came = asyncio.Event()
+    async with shop_asking(store, hubspot) as (shop, server):
+        await shop.connect(HUBSPOT, server.base)
+        await shop.receive([creation(1)])
+        shop.clock.move(3)
+        worker = FetchWorker(store, shop.fetch._tools, shop.fetch._send, shop.clock, on_stored=lambda client: came.set())
+        running = asyncio.create_task(worker.run())
+        await came.wait()
+        worker.stop()
+        await running
+        await shop.inbox.drain()
+
+        assert await emails(shop) == {"person-1@example.com"}
+
+
+async def test_a_tool_that_is_slow_is_let_go_of_when_the_worker_stops(store: Store) -> None:
+    asked = asyncio.Event()
+
+    async def never(base: str, call: ApiRequest) -> ApiResponse:
+        asked.set()
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async with shop_asking(store, hubspot) as (shop, server):
+        await shop.connect(HUBSPOT, server.base)
+        await shop.receive([creation(1)])
+        shop.clock.move(3)
+        worker = FetchWorker(store, shop.fetch._tools, never, shop.clock)
+        running = asyncio.create_task(worker.run())
+        await asked.wait()
+        worker.stop()
+        await running
+
+        await shop.work()
+
+        assert await emails(shop) == {"person-1@example.com"}

@@ -1,0 +1,161 @@
+"""Erasing in the midst of everything: any order of calls around it, turns that are under way, and calls of real tools."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as some
+from tests.events.test_convergence import NOON, bodies, differences, receive, seed, snapshot, with_linkedin
+from tests.events.test_convergence import read as read_events
+from tests.storage.remains import remains
+from tests.storage.test_contract_erasure import EMAIL, NAMES, REF, House, house, read, sent
+
+from touchbase.erasure.service import Eraser
+from touchbase.events.worker import InboxWorker, translator
+from touchbase.history.events import Translation
+from touchbase.inbox.commands import ReplayDeliveries
+from touchbase.inbox.delivery import Delivery
+from touchbase.inbox.queries import GetDelivery
+from touchbase.records.commands import ListContacts
+from touchbase.sql.store import Store
+from touchbase.storage.postgres.prefetch import LARGE
+
+__all__ = ["house"]
+ANN = "ann@example.com"
+HYPOTHESIS = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+batches = some.lists(some.lists(bodies, min_size=1, max_size=3), min_size=1, max_size=6)
+
+
+async def erase(store: Store, client: int) -> None:
+    eraser = Eraser(store, read_events, lambda: NOON)
+    await eraser.search(await eraser.erase(client, refs=[("", "email", ANN)]))
+
+
+@HYPOTHESIS
+@given(calls=batches, before=some.integers(0, 6), known=some.booleans(), data=some.data())
+async def test_any_order_of_calls_around_an_erasure_leaves_the_person_absent(
+    store: Store, engine_url: str, calls: list[list[dict[str, Any]]], before: int, known: bool, data: some.DataObject
+) -> None:
+    client = await seed(store, [ANN] if known else [])
+    await receive(store, client, calls[:before], batch=data.draw(some.integers(1, 5)))
+
+    await erase(store, client)
+    again = data.draw(some.permutations(calls))
+    await receive(store, client, [*calls[before:], *again], batch=data.draw(some.integers(1, 5)))
+
+    await store.vacuum()
+    assert [each for each in await store.read(ListContacts(client, 200)) if each.email_key == ANN] == []
+    assert await remains(engine_url, ANN) == []
+    assert await differences(store, client) == []
+
+
+@HYPOTHESIS
+@given(
+    calls=some.lists(some.lists(with_linkedin, min_size=1, max_size=3), min_size=1, max_size=6),
+    before=some.integers(0, 6),
+    data=some.data(),
+)
+async def test_any_erasure_leaves_everybody_else_as_if_the_person_had_never_been(
+    store: Store, calls: list[list[dict[str, Any]]], before: int, data: some.DataObject
+) -> None:
+    one, other = await seed(store, []), await seed(store, [])
+    others = [[each for each in call if each["email"] != ANN] for call in calls]
+
+    await receive(store, one, calls[:before], batch=3)
+    await erase(store, one)
+    await receive(store, one, data.draw(some.permutations(calls)), batch=data.draw(some.integers(1, 5)))
+    await receive(store, other, others, batch=50)
+
+    assert await snapshot(store, one) == await snapshot(store, other)
+
+
+class Held:
+    """A turn that has read its deliveries and is not let on."""
+
+    def __init__(self) -> None:
+        self.taken, self.go_on = threading.Event(), threading.Event()
+
+    def __call__(self, delivery: Delivery) -> Translation:
+        self.taken.set()
+        assert self.go_on.wait(60)
+        return translator(read)(delivery)
+
+
+@pytest.mark.parametrize("replayed", [False, True])
+async def test_a_turn_that_is_under_way_does_not_bring_an_erased_person_back(house: House, engine_url: str, replayed: bool) -> None:
+    # So large that a thread translates them.
+    number = await house.keep(b'[{"event": "email_sent", "email": "%s", "occurred_us": 5}]'.ljust(LARGE) % EMAIL.encode())
+    told = (
+        '[{"event": "email_sent", "email": "%s", "occurred_us": 6}, {"event": "email_sent", "email": "bob@example.com", "occurred_us": 7}]'
+    )
+    shared = await house.keep((told % EMAIL).encode().ljust(LARGE))
+    if replayed:
+        await house.work()
+        await house.store.write(ReplayDeliveries(house.client, [number, shared], house.now))
+    held = Held()
+    turn = asyncio.create_task(house.store.work(house.client, 10, held, house.now))
+    async with asyncio.timeout(120):
+        await asyncio.to_thread(held.taken.wait)
+
+        erasure = await house.erase(refs=(REF,))
+        held.go_on.set()
+        await turn
+        await house.work()
+
+    await house.store.vacuum()
+    assert erasure.done_us is not None
+    assert set(await house.contacts()) == {"bob@example.com"}
+    assert await remains(engine_url, *NAMES) == []
+    assert [(await house.state(each))[:2] for each in (number, shared)] == [("ignored", "erased"), ("applied", "erased")]
+    assert await house.differences() == []
+
+
+async def test_workers_and_erasures_at_the_same_time_end_without_the_person(house: House, engine_url: str) -> None:
+    async def tell() -> None:
+        for step in range(20):
+            await house.keep(
+                b'[{"event": "email_sent", "email": "%s", "occurred_us": %d}, {"event": "email_sent", "email": "bob@example.com", '
+                b'"occurred_us": %d}]' % (EMAIL.encode(), step, step)
+            )
+
+    async def erase_often() -> None:
+        for _ in range(5):
+            await house.erase(refs=(REF,))
+
+    async with asyncio.timeout(240):
+        await asyncio.gather(tell(), *(InboxWorker(house.store, read, house.clock, batch_size=3).drain() for _ in range(3)), erase_often())
+        await house.work()
+
+    await house.store.vacuum()
+    (bob,) = (await house.contacts()).values()
+    assert (bob.first_sent_us, bob.last_sent_us) == (0, 19)
+    assert await remains(engine_url, *NAMES) == []
+    assert await house.differences() == []
+
+
+async def test_a_change_and_an_erasure_at_the_same_time_leave_nothing(house: House, engine_url: str) -> None:
+    from touchbase.errors import NotFound
+    from touchbase.records.commands import UpdateContact
+
+    await house.tell(sent(EMAIL))
+    contact = (await house.contacts())[REF[2]].id
+
+    async def change(step: int) -> None:
+        command = UpdateContact(
+            house.client, contact, {"first_name": f"Canaria {step}"}, {"pet": "Vogelsang"}, house.now + step, f"k{step}"
+        )
+        try:
+            await house.store.write(command)
+        except NotFound:
+            return
+
+    async with asyncio.timeout(120):
+        await asyncio.gather(*(change(step) for step in range(5)), house.erase(contact), *(change(step) for step in range(5, 10)))
+
+    await house.store.vacuum()
+    assert await remains(engine_url, *NAMES) == []
+    assert await house.store.read(GetDelivery(999)) is None

@@ -1,0 +1,121 @@
+"""Problems: what an applied call could not do is listed, counted and shown at its event."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from tests.asgi_client import Caller, Make
+
+from touchbase.adapters.registry import load_adapters
+from touchbase.connections.service import Connections
+from touchbase.consistency.service import Verified, verify
+from touchbase.events.work import WorkReport
+from touchbase.events.worker import InboxWorker
+from touchbase.server.metrics import Metrics
+from touchbase.sql.store import Store
+
+ADAPTERS = load_adapters()
+MAIL = "/public/emailcampaign-webhook/acme"
+SENT = {"event_type": "email_sent", "lead_email": "ann@example.com", "timestamp": "2026-11-20T08:00:00Z"}
+REPLY = {"event_type": "reply_received", "lead_email": "ann@example.com", "timestamp": "2026-11-20T09:00:00Z"}
+SENT_AGAIN = {"event_type": "email_sent", "lead_email": "ann@example.com", "timestamp": "2026-11-20T09:10:00Z"}
+STATUSES = {"statuses": ["contacted", "Interested"], "transitions": {}}
+
+
+@pytest.fixture
+async def call(store: Store, caller_of: Make) -> Caller:
+    made = caller_of(store, senders=ADAPTERS)
+    await made.settings("acme", contact_statuses=STATUSES)
+    return made
+
+
+async def tell(call: Caller, *bodies: dict[str, Any]) -> WorkReport:
+    for body in bodies:
+        assert (await call("POST", MAIL, raw=json.dumps({"email_account": "us@example.net", **body}).encode())).status == 200
+    return await apply(call)
+
+
+async def apply(call: Caller) -> WorkReport:
+    store = call.parts.store
+    return await InboxWorker(store, ADAPTERS.translate, call.clock, connections=Connections(store, call.clock).of).drain()
+
+
+async def listed(call: Caller, choice: str = "?problems=true") -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = (await call.get(f"/admin/v1/deliveries{choice}")).json()["data"]
+    return found
+
+
+async def contact(call: Caller) -> dict[str, Any]:
+    (found,) = (await call.get("/public/v2/contacts", x_client_id="acme")).json()["data"]
+    assert isinstance(found, dict)
+    return found
+
+
+async def timeline(call: Caller) -> list[dict[str, Any]]:
+    number = (await contact(call))["id"]
+    found: list[dict[str, Any]] = (await call.get(f"/public/v2/contacts/{number}/timeline", x_client_id="acme")).json()["data"]
+    return found
+
+
+async def test_a_status_that_the_clients_set_refuses_is_a_problem(call: Caller) -> None:
+    report = await tell(call, SENT, REPLY)
+
+    (found,) = await listed(call)
+    assert (await contact(call))["contact_status"] == "contacted"
+    assert (await contact(call))["last_reply_received"] == "2026-11-20T09:00:00Z"
+    assert found["state"] == "applied"
+    (problem,) = found["problems"]
+    assert problem["code"] == "status_refused"
+    assert "'replied'" in problem["detail"]
+    assert "status_labels" in problem["detail"]
+    assert [(each["event"], [one["code"] for one in each["problems"]]) for each in await timeline(call)] == [
+        ("email_replied", ["status_refused"]),
+        ("email_sent", []),
+    ]
+    assert report.problems == {"status_refused": 1}
+    metrics = Metrics()
+    metrics.worked(report)
+    assert metrics.registry.get_sample_value("touchbase_delivery_problems_total", {"code": "status_refused"}) == 1
+    assert len(await listed(call, "")) == len(await listed(call, "?problems=false")) == 2
+    assert [each async for each in verify(call.parts.store, 1, Verified())] == []
+
+
+async def test_a_replay_keeps_the_problem_of_what_is_known_and_counts_it_once(call: Caller) -> None:
+    await tell(call, SENT, REPLY)
+    await call.settings("acme", contact_statuses={"statuses": ["contacted", "replied"], "transitions": {}})
+    (found,) = await listed(call)
+
+    await call.post(f"/admin/v1/deliveries/{found['id']}/replay")
+    report = await apply(call)
+
+    assert [each["problems"] for each in await listed(call)] == [found["problems"]]
+    assert report.problems == {}
+
+
+async def test_our_own_words_are_labels_and_what_they_do_stays_the_same(call: Caller) -> None:
+    await call.post(
+        "/admin/v1/clients/acme/connections",
+        {"channel": "email_campaign", "tool": "instantly", "settings": {"status_labels": {"replied": "Interested", "bounced": None}}},
+    )
+    await tell(
+        call,
+        SENT,
+        REPLY,
+        SENT_AGAIN,
+        {"event_type": "email_bounced", "lead_email": "ann@example.com", "timestamp": "2026-11-20T09:20:00Z", "bounce_type": "hard"},
+    )
+
+    found = await contact(call)
+    assert (found["contact_status"], found["previous_status"]) == ("Interested", "contacted")
+    assert found["last_campaign_email_sent"] == "2026-11-20T09:10:00Z"
+    assert await listed(call) == []
+    assert [str(each) async for each in verify(call.parts.store, 1, Verified())] == []
+
+
+async def test_a_time_ahead_is_a_problem(call: Caller) -> None:
+    await tell(call, {**SENT, "timestamp": "2026-11-23T08:00:00Z"})
+
+    assert [[one["code"] for one in each["problems"]] for each in await listed(call)] == [["time_ahead"]]
+    assert (await contact(call))["last_campaign_email_sent"] == "2026-11-20T09:30:00Z"

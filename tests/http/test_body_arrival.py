@@ -1,0 +1,103 @@
+"""How a body arrives: in pieces, too slowly, or not to its end."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from tests.asgi_client import Caller, Make, Reply, scope_of
+
+from touchbase.http.dependencies import Limits
+from touchbase.sql.store import Store
+
+TARGETS = ["/public/v2/contacts", "/public/crm-webhook/abc"]
+
+
+class Dripping:
+    """A caller that sends a piece, waits for a while, sends the next; the last piece may never come."""
+
+    def __init__(self, *pieces: bytes, pause: float, ends: bool) -> None:
+        self._pieces = list(pieces)
+        self._pause = pause
+        self._ends = ends
+        self.asked = 0
+
+    async def __call__(self) -> dict[str, Any]:
+        self.asked += 1
+        if self.asked > 1:
+            await asyncio.sleep(self._pause)
+        if not self._pieces:
+            await asyncio.Event().wait()
+        piece = self._pieces.pop(0)
+        return {"type": "http.request", "body": piece, "more_body": bool(self._pieces) or not self._ends}
+
+
+@pytest.mark.parametrize("target", TARGETS)
+async def test_a_body_in_pieces_is_put_together(here: Caller, target: str) -> None:
+    reply = await here.in_pieces("POST", target, [b'{"first', b'_name": ', b"", b'"Jane"}'])
+
+    assert reply.status in (200, 201)
+
+
+async def test_a_body_that_comes_slowly_but_in_time_is_taken(here: Caller) -> None:
+    reply = await here.with_receive(scope_of("POST", TARGETS[0], {}), Dripping(b"{", b"}", pause=0.01, ends=True))
+
+    assert reply.status == 201
+
+
+async def test_a_body_that_is_waited_for_from_its_first_piece_is_taken(here: Caller) -> None:
+    async def late() -> dict[str, Any]:
+        await asyncio.sleep(0.01)
+        return {"type": "http.request", "body": b"{}", "more_body": False}
+
+    reply = await here.with_receive(scope_of("POST", TARGETS[0], {}), late)
+
+    assert reply.status == 201
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(
+    ("limits", "pieces", "pause"),
+    [
+        (Limits(body_idle_seconds=0.02), [], 0),
+        (Limits(body_idle_seconds=0.02), [b"{"], 0),
+        (Limits(body_seconds=0.05), [b" "] * 1000, 0.001),
+    ],
+    ids=["never begins", "pauses for too long", "drips for too long"],
+)
+async def test_a_body_that_does_not_arrive_in_time_is_408(
+    memory: Store, caller_of: Make, target: str, limits: Limits, pieces: list[bytes], pause: float
+) -> None:
+    call = caller_of(memory, limits=limits)
+
+    reply = await call.with_receive(scope_of("POST", target, {}), Dripping(*pieces, pause=pause, ends=False))
+
+    assert (reply.status, reply.headers["connection"]) == (408, "close")
+    assert reply.problem["code"] == "body_too_slow"
+
+
+async def test_a_body_that_is_announced_too_long_by_a_caller_who_asks_first_is_refused_unread(here: Caller) -> None:
+    caller = Dripping(b"", pause=0, ends=True)
+    scope = scope_of("POST", TARGETS[0], {"content-length": "2000000", "expect": "100-continue"})
+
+    reply = await here.with_receive(scope, caller)
+
+    assert (reply.status, caller.asked) == (413, 0)
+
+
+async def test_a_body_that_is_far_too_long_is_not_read_to_its_end(memory: Store, caller_of: Make) -> None:
+    call = caller_of(memory, limits=Limits(api_body_bytes=10, drained_bytes=100))
+    caller = Dripping(*[b" " * 20] * 1000, pause=0, ends=True)
+
+    reply = await call.with_receive(scope_of("POST", TARGETS[0], {}), caller)
+
+    assert reply.status == 413
+    assert caller.asked <= 7
+
+
+async def test_a_caller_that_leaves_gets_no_answer(here: Caller) -> None:
+    reply = await here.send(scope_of("POST", TARGETS[0], {}), [{"type": "http.request", "body": b"{", "more_body": True}])
+
+    assert reply == Reply(0, {}, b"")
+    assert (await here.get(TARGETS[0])).json()["data"] == []

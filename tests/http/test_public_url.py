@@ -1,0 +1,45 @@
+"""Behind a proxy that serves us under a path of its own, what we name is named as callers reach it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from tests.asgi_client import Caller
+
+from touchbase.adapters.registry import load_adapters
+from touchbase.sql.store import Store
+
+Make = Callable[..., Caller]
+PUBLIC = "https://example.com/touchbase"
+MADE: list[tuple[str, dict[str, Any]]] = [
+    ("/public/v2/contacts", {"email": "ada@example.com"}),
+    ("/public/v2/companies", {"company_name": "Quill", "domain": "quill.example"}),
+    ("/admin/v1/clients", {"client_id": "acme"}),
+    ("/admin/v1/clients/acme/connections", {"channel": "crm", "tool": "hubspot"}),
+    ("/admin/v1/keys", {"name": "sync", "scopes": ["records:read"]}),
+]
+
+
+@pytest.mark.parametrize("key", [None, "a-key-of-ours"])
+@pytest.mark.parametrize(("prefix", "public_url"), [("/touchbase", PUBLIC), ("", "https://example.com"), ("", "")])
+async def test_the_location_of_what_was_made_is_where_callers_find_it(
+    memory: Store, caller_of: Make, prefix: str, public_url: str, key: str | None
+) -> None:
+    call = caller_of(memory, senders=load_adapters(), public_url=public_url)
+
+    for path, body in MADE:
+        made = await call.post(path, body, **({"idempotency_key": key + path} if key else {}))
+        place = made.headers["location"]
+
+        assert (made.status, place.startswith(f"{prefix}{path}/")) == (201, True), place
+        assert (await call.get(place.removeprefix(prefix))).status == 200
+
+
+async def test_the_description_says_where_we_are_reached(memory: Store, caller_of: Make) -> None:
+    outside = await caller_of(memory, public_url=PUBLIC).get("/openapi.json")
+    inside = await caller_of(memory).get("/openapi.json")
+
+    assert [server["url"] for server in outside.json()["servers"]] == [PUBLIC]
+    assert [server["url"] for server in inside.json()["servers"]] == ["/"]

@@ -1,0 +1,53 @@
+"""How the server is: for administrators of all clients."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.asgi_client import Caller, Make
+from tests.clients.test_lifecycle import admin, key_of, made
+
+from touchbase.auth.authentication import WRITE
+from touchbase.errors import Overloaded
+from touchbase.sql.store import Store
+
+STATUS = "/admin/v1/status"
+
+
+@pytest.fixture
+def guarded(store: Store, caller_of: Make) -> Caller:
+    """The application that asks for API keys."""
+    return caller_of(store, auth="api-key")
+
+
+async def test_an_administrator_sees_whether_the_server_is_ready_and_what_should_be_changed(
+    guarded: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def full() -> None:
+        raise Overloaded("the disk is full")
+
+    own = await admin(guarded)
+    well = await guarded.get(STATUS, **own)
+    store: Any = guarded.parts.store
+    monkeypatch.setattr(store, "warnings", ["the role is a superuser"])
+    monkeypatch.setattr(store, "check", full)
+    ill = await guarded.get(STATUS, **own)
+
+    assert (well.status, well.json()) == (200, {"ready": True, "reason": None, "warnings": [], "version": guarded.parts.version})
+    assert (ill.status, ill.json()["ready"], ill.json()["reason"]) == (200, False, "the disk is full")
+    assert ill.json()["warnings"] == ["the role is a superuser"]
+
+
+async def test_nobody_else_sees_it(guarded: Caller) -> None:
+    await made(guarded, **await admin(guarded))
+
+    told = [
+        await guarded.get(STATUS),
+        await guarded.get(STATUS, **await key_of(guarded, "ours")),
+        await guarded.get(STATUS, **await key_of(guarded, "ours", WRITE)),
+    ]
+
+    assert [(reply.status, reply.problem["code"]) for reply in told] == [
+        (401, "unauthorized"), (403, "forbidden"), (403, "insufficient_scope"),
+    ]  # fmt: skip

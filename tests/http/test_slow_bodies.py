@@ -1,0 +1,128 @@
+"""A body may take its time; what it may do is decided when it is whole, whatever was true when it began."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+from tests.asgi_client import Caller, Make, Reply, scope_of
+
+from touchbase.adapters.registry import load_adapters
+from touchbase.auth.authentication import ADMIN, add_key
+from touchbase.http.openapi import description
+from touchbase.sql.store import Store
+
+DOCUMENT = description("1", keys_needed=True)
+NAMED = {"client_id": "acme", "channel": "crm", "tool": "hubspot", "id": "1"}
+Meanwhile = Callable[[], Awaitable[object]]
+
+
+def with_bodies() -> dict[str, Any]:
+    """Every call of the description that has a body and needs a key: a body that is taken."""
+    found: dict[str, Any] = {}
+    for path, item in DOCUMENT["paths"].items():
+        for method, operation in item.items():
+            kinds = operation.get("requestBody", {}).get("content", {}) if method != "parameters" else {}
+            if kinds and operation.get("security") != []:
+                name = next(iter(kinds.values()))["schema"]["$ref"].rpartition("/")[2]
+                found[f"{method.upper()} {path}"] = BODIES.get(name)
+    return found
+
+
+BODIES: dict[str, Any] = {
+    "ContactRequest": {},
+    "ContactChange": {"first_name": "Jane"},
+    "CompanyRequest": {"domain": "late.example"},
+    "CompanyChange": {"name": "Late"},
+    "ReplayRequest": {"state": "failed"},
+    "NewClient": {},
+    "ClientRequest": {"settings": {}},
+    "ClientChange": {"name": "late"},
+    "IdRotation": {},
+    "KeyRequest": {"name": "late", "scopes": ["admin"]},
+    "KeyRotation": {},
+    "ConnectionRequest": {"channel": "crm", "tool": "attio"},
+    "ConnectionChange": {"generate_secret": True},
+}
+CALLS = with_bodies()
+
+
+@pytest.fixture
+async def guarded(memory: Store, caller_of: Make) -> Caller:
+    """The application with keys: a client `acme` with a contact, a company, and HubSpot connected without a secret."""
+    opened = caller_of(memory, senders=load_adapters())
+    await opened.settings("acme")
+    await opened.post("/public/v2/companies", {"domain": "example.com"}, x_client_id="acme")
+    await opened.post("/public/v2/contacts", {}, x_client_id="acme")
+    assert (await opened.post("/admin/v1/clients/acme/connections", {"channel": "crm", "tool": "hubspot"})).status == 201
+    return caller_of(memory, auth="api-key", senders=load_adapters())
+
+
+async def key(call: Caller, name: str) -> dict[str, str]:
+    return {"authorization": f"Bearer {await add_key(call.parts.store, None, [ADMIN], name, call.clock.now)}", "x-client-id": "acme"}
+
+
+async def slowly(call: Caller, method: str, path: str, body: object, headers: dict[str, str], meanwhile: Meanwhile) -> Reply:
+    """Send the first byte of a body, then this happens and seconds go by, then comes the rest."""
+    raw = json.dumps(body).encode()
+    pieces = iter([raw[:1], raw[1:]])
+    scope = scope_of(method, re.sub(r"\{(\w+)\}", lambda found: NAMED.get(found[1], "1"), path), headers)
+
+    async def receive() -> dict[str, Any]:
+        piece = next(pieces)
+        if piece != raw[:1]:
+            await meanwhile()
+            call.clock.move(8)
+        return {"type": "http.request", "body": piece, "more_body": piece == raw[:1]}
+
+    return await call.with_receive(scope, receive)
+
+
+def test_every_call_with_a_body_is_tried_with_one() -> None:
+    assert {name: body for name, body in CALLS.items() if body is None} == {}
+    assert len(CALLS) >= 13
+
+
+@pytest.mark.parametrize("idempotency_key", [None, "again"])
+@pytest.mark.parametrize("name", CALLS)
+async def test_a_key_that_is_revoked_while_its_body_comes_does_nothing(guarded: Caller, name: str, idempotency_key: str | None) -> None:
+    method, path = name.split()
+    own, other = await key(guarded, "own"), await key(guarded, "other")
+    key_id = own["authorization"].split("_")[2]
+    sent = {**own, "idempotency-key": idempotency_key} if idempotency_key else own
+    target = path.replace("{key_id}", key_id)
+
+    async def revoke() -> None:
+        assert (await guarded("DELETE", f"/admin/v1/keys/{key_id}", **other)).status == 204
+
+    reply = await slowly(guarded, method, target, CALLS[name], sent, revoke)
+
+    assert (reply.status, reply.problem["code"]) == (401, "unauthorized")
+
+
+@pytest.mark.parametrize("name", [name for name in CALLS if "/public/" in name])
+async def test_a_record_of_a_client_that_is_suspended_while_the_body_comes_stays_as_it_is(guarded: Caller, name: str) -> None:
+    own = await key(guarded, "own")
+
+    async def suspend() -> None:
+        assert (await guarded.post("/admin/v1/clients/acme/suspend", **own)).status == 200
+
+    reply = await slowly(guarded, *name.split(), CALLS[name], own, suspend)
+
+    assert (reply.status, reply.problem["code"]) == (403, "client_suspended")
+
+
+async def test_a_webhook_call_proves_itself_by_the_secrets_that_hold_when_it_is_whole(guarded: Caller) -> None:
+    own = await key(guarded, "own")
+
+    async def demand_a_secret() -> None:
+        changed = await guarded.patch("/admin/v1/clients/acme/connections/crm/hubspot", {"generate_secret": True}, **own)
+        assert changed.status == 200
+
+    reply = await slowly(guarded, "POST", "/public/crm-webhook/{client_id}", {"a": 1}, {}, demand_a_secret)
+
+    assert (reply.status, reply.problem["code"]) == (401, "unauthorized")
+    assert (await guarded.get("/admin/v1/deliveries", **own)).json()["data"] == []

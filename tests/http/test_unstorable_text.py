@@ -1,0 +1,73 @@
+"""What no store can hold, in a path or in a cursor that somebody made up: it is refused, and never a fault of ours."""
+
+from __future__ import annotations
+
+import pytest
+from tests.asgi_client import Caller
+
+from touchbase.http.query_parameters import cursor_text
+
+CONTACTS, KEYS, CONNECTION = "/public/v2/contacts", "/admin/v1/keys", "/admin/v1/clients/default/connections/crm"
+
+
+@pytest.mark.parametrize(
+    ("method", "target"),
+    [
+        ("GET", f"{KEYS}/%00"),
+        ("DELETE", f"{KEYS}/a%00b"),
+        ("POST", f"{KEYS}/%00/rotate"),
+        ("GET", f"{CONNECTION}/%00"),
+        ("PATCH", f"{CONNECTION}/%00"),
+        ("DELETE", f"{CONNECTION}/hubspot%00"),
+        ("GET", f"{CONTACTS}/1%00"),
+        ("GET", "/admin/v1/clients/%00"),
+        ("GET", "/docs/%00"),
+    ],
+)
+async def test_a_nul_in_a_path_is_404(call: Caller, method: str, target: str) -> None:
+    await call.post(CONTACTS, {})
+
+    reply = await call(method, target, {} if method in ("POST", "PATCH") else None)
+
+    assert (reply.status, reply.problem["code"]) == (404, "not_found")
+
+
+LISTS = [
+    (CONTACTS, "contacts by creation", (0, 1)),
+    (f"{CONTACTS}?updated_since=2026-01-01", "contacts by time", (0, 1)),
+    (f"{CONTACTS}/1/timeline", "contact 1", (0, "a")),
+    (f"{CONTACTS}/1/export", "export 1", 1),
+    ("/admin/v1/deliveries", "deliveries", 1),
+    ("/admin/v1/clients", "clients", "a"),
+    (KEYS, "keys", (0, "a")),
+]
+UNSTORABLE = (2**63, 2**64, -(2**63) - 1, "a\0")
+
+
+def spoilt(place: object) -> list[object]:
+    """This place with what no store can hold in each of its parts."""
+    if isinstance(place, tuple):
+        return [(*place[:at], worse, *place[at + 1 :]) for at in range(len(place)) for worse in spoilt(place[at])]
+    return [worse for worse in UNSTORABLE if type(worse) is type(place)]
+
+
+@pytest.mark.parametrize(("target", "listing", "place"), LISTS, ids=[listing for _, listing, _ in LISTS])
+async def test_a_cursor_that_names_what_no_store_can_hold_is_none_of_ours(call: Caller, target: str, listing: str, place: object) -> None:
+    await call.post(CONTACTS, {})
+    joined = "&" if "?" in target else "?"
+
+    good = await call.get(f"{target}{joined}cursor={cursor_text(listing, place)}")
+    replies = [await call.get(f"{target}{joined}cursor={cursor_text(listing, worse)}") for worse in spoilt(place)]
+
+    assert good.status == 200
+    assert len(replies) >= 1
+    assert {(reply.status, reply.problem["errors"][0]["pointer"]) for reply in replies} == {(422, "?cursor")}
+
+
+@pytest.mark.parametrize("place", [("default", 2**64), ("default\0", 1), ("default", None)])
+async def test_a_replay_goes_on_only_from_a_place_that_a_store_can_hold(call: Caller, place: tuple[str, int | None]) -> None:
+    await call.post(CONTACTS, {})
+
+    reply = await call.post("/admin/v1/deliveries/replay", {"state": "failed", "cursor": cursor_text("replay", place)})
+
+    assert (reply.status, reply.body.count(b'"/cursor"')) == ((202, 0) if place == ("default", None) else (422, 1))

@@ -1,0 +1,541 @@
+"""`Idempotency-Key`: the same request with the same key is answered again and carried out once."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import itertools
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as some
+from tests.asgi_client import Caller, Make, Reply
+from tests.conftest import ByHand
+from tests.inbox.test_deliveries import work
+
+from touchbase.adapters.registry import load_adapters
+from touchbase.auth.authentication import ADMIN, READ, WRITE, add_key
+from touchbase.common.timestamps import DAY, SECOND
+from touchbase.connections.commands import ListConnections
+from touchbase.errors import Overloaded
+from touchbase.http.idempotency import fingerprint
+from touchbase.idempotency import service
+from touchbase.idempotency.commands import Idempotent
+from touchbase.sql.store import Store
+from touchbase.storage import open_store
+
+CONTACTS, COMPANIES = "/public/v2/contacts", "/public/v2/companies"
+JANE = {"email": "jane@example.com", "first_name": "Jane"}
+KEY = {"idempotency_key": '"8e03978e-40d5-43dd-bc93-6894a57f9324"'}
+ADAPTERS = load_adapters()
+COUNT = itertools.count()
+REQUESTS = some.tuples(some.text("/a 1", max_size=4), *[some.text("/a 1", max_size=4).map(str.encode)] * 2)
+"""Path, query and body, which could be taken for each other."""
+
+
+def is_replayed(reply: Reply) -> bool:
+    return reply.headers.get("idempotency-replayed") == "true"
+
+
+def same(first: Reply, again: Reply) -> bool:
+    """Whether `again` is the kept answer `first`: everything but the id of the request, and marked."""
+    own = ("x-request-id", "idempotency-replayed")
+    kept = [{name: value for name, value in each.headers.items() if name not in own} for each in (first, again)]
+    return is_replayed(again) and (first.status, first.body, kept[0]) == (again.status, again.body, kept[1])
+
+
+async def count(call: Caller, path: str = CONTACTS, **headers: str) -> int:
+    return len((await call.get(f"{path}?limit=200", **headers)).json()["data"])
+
+
+@asynccontextmanager
+async def beside(call: Caller, engine_url: str, caller_of: Make) -> AsyncIterator[Caller]:
+    """Another application on the same store; on PostgreSQL with a store of its own, as in another process."""
+    store = call.parts.store if engine_url.startswith("sqlite") else await open_store(engine_url)
+    yield caller_of(store)
+    if store is not call.parts.store:
+        await store.close()
+
+
+@pytest.mark.parametrize(("path", "body"), [(CONTACTS, JANE), (COMPANIES, {"domain": "example.com"})])
+async def test_the_same_request_again_gets_the_same_answer(call: Caller, path: str, body: dict[str, str]) -> None:
+    first = await call.post(path, body, **KEY)
+    again = await call.post(path, body, **KEY)
+
+    assert (first.status, is_replayed(first)) == (201, False)
+    assert same(first, again)
+    assert (again.headers["location"], again.headers["etag"]) == (f"{path}/1", first.headers["etag"])
+    assert first.headers["x-request-id"] != again.headers["x-request-id"]
+    assert await count(call, path) == 1
+
+
+async def test_an_answer_with_a_key_is_that_without_one(here: Caller) -> None:
+    fields = [{"field_name": "Seats", "field_value": "40"}]
+    plain = await here.post(f"{CONTACTS}?structure=FLAT", {**JANE, "contact_custom_fields_input": fields})
+    keyed = await here.post(
+        f"{CONTACTS}?structure=FLAT", {**JANE, "email": "other@example.com", "contact_custom_fields_input": fields}, **KEY
+    )
+
+    assert keyed.json() == {**plain.json(), "id": 2, "email": "other@example.com"}
+    assert keyed.headers.keys() == plain.headers.keys()
+    assert keyed.headers["etag"] == plain.headers["etag"]
+
+
+async def test_it_is_the_same_answer_also_when_all_has_changed_since(call: Caller) -> None:
+    first = await call.post(f"{CONTACTS}?structure=FLAT", {**JANE, "contact_status": "new"}, **KEY)
+    await call.patch(f"{CONTACTS}/1", {"first_name": "Janet", "email": None})
+    await call.settings(contact_statuses={"statuses": ["other"], "transitions": {}})
+
+    again = await call.post(f"{CONTACTS}?structure=FLAT", {**JANE, "contact_status": "new"}, **KEY)
+
+    assert same(first, again)
+
+
+@pytest.mark.parametrize(
+    ("target", "body"),
+    [
+        (CONTACTS, {**JANE, "last_name": "Doe"}),
+        (CONTACTS, {}),
+        (f"{CONTACTS}?structure=FLAT", JANE),
+        (f"{CONTACTS}?on_duplicate=return", JANE),
+        (COMPANIES, JANE),
+    ],
+)
+async def test_another_request_with_the_key_is_refused(call: Caller, target: str, body: dict[str, str]) -> None:
+    await call.post(CONTACTS, JANE, **KEY)
+
+    reply = await call.post(target, body, **KEY)
+
+    problem = reply.problem
+    assert (reply.status, problem["code"]) == (422, "idempotency_key_reused")
+    assert "send this one with a new key" in problem["detail"]
+    assert (await count(call), await count(call, COMPANIES)) == (1, 0)
+
+
+@given(one=REQUESTS, other=REQUESTS)
+def test_any_two_requests_differ_in_their_fingerprints(one: tuple[str, bytes, bytes], other: tuple[str, bytes, bytes]) -> None:
+    assert (fingerprint(*one) == fingerprint(*other)) == (one == other)
+
+
+async def test_a_key_belongs_to_its_client(call: Caller) -> None:
+    replies = [await call.post(CONTACTS, JANE, x_client_id=client, **KEY) for client in ("acme", "other", "acme")]
+
+    assert [(reply.status, is_replayed(reply)) for reply in replies] == [(201, False), (201, False), (201, True)]
+    assert [await count(call, x_client_id=client) for client in ("acme", "other")] == [1, 1]
+
+
+async def test_a_key_may_be_used_again_after_a_day(call: Caller) -> None:
+    await call.post(CONTACTS, JANE, **KEY)
+    call.clock.now += DAY - 1
+
+    within = await call.post(CONTACTS, JANE, **KEY)
+    call.clock.now += 1
+    after = await call.post(CONTACTS, {"email": "joan@example.com"}, **KEY)
+
+    assert is_replayed(within)
+    assert (after.status, is_replayed(after)) == (201, False)
+    assert await count(call) == 2
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("abc", '"abc"'), ('"a\\"b\\\\"', 'a"b\\'), ("x" * 255, f'"{"x" * 255}"'), ("!~", '"!~"'), ("a:b/c=", "a:b/c=")],
+)
+async def test_a_key_is_the_same_with_quotes_and_without(here: Caller, one: str, other: str) -> None:
+    await here.post(CONTACTS, JANE, idempotency_key=one)
+
+    assert is_replayed(await here.post(CONTACTS, JANE, idempotency_key=other))
+
+
+@pytest.mark.parametrize(
+    "key", ["", '""', "a b", '"a b"', '"a', '"', '"a"b"', '"a";v=1', '"\\a"', "käse", "a\tb", "a, b", "x" * 256, f'"{"x" * 256}"', "\x7f"]
+)
+async def test_a_key_that_is_none_is_refused_naming_the_header(here: Caller, key: str) -> None:
+    reply = await here.post(CONTACTS, JANE, idempotency_key=key)
+
+    (fault,) = reply.problem["errors"]
+    assert (reply.status, fault["pointer"], fault["code"]) == (422, "Idempotency-Key", "idempotency_key")
+    assert await count(here) == 0
+
+
+async def test_two_keys_are_none(here: Caller) -> None:
+    scope = {
+        "type": "http", "method": "POST", "path": CONTACTS, "query_string": b"", "scheme": "http",
+        "headers": [(b"idempotency-key", b"a"), (b"idempotency-key", b"a")],
+    }  # fmt: skip
+    reply = await here.send(scope, [{"type": "http.request", "body": b"{}"}])
+
+    assert (reply.status, reply.problem["errors"][0]["pointer"]) == (422, "Idempotency-Key")
+
+
+async def test_of_64_at_once_one_is_carried_out_and_all_get_its_answer(call: Caller, engine_url: str, caller_of: Make) -> None:
+    # Nothing but the key makes these one contact.
+    body = {"first_name": "Jane"}
+
+    async with asyncio.timeout(60), beside(call, engine_url, caller_of) as other:
+        replies = await asyncio.gather(*((call, other)[n % 2].post(CONTACTS, body, **KEY) for n in range(64)))
+
+    assert {(reply.status, reply.body) for reply in replies} == {(201, replies[0].body)}
+    assert sum(not is_replayed(reply) for reply in replies) == 1
+    assert await count(call) == 1
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(
+    batches=some.lists(some.lists(some.tuples(some.integers(0, 3), some.integers(0, 1)), min_size=1, max_size=8), min_size=1, max_size=4)
+)
+async def test_any_interleaving_of_repeats_gives_one_record_for_each_key(
+    call: Caller, engine_url: str, caller_of: Make, batches: list[list[tuple[int, int]]]
+) -> None:
+    client = f"client-{next(COUNT)}"
+    answers: dict[int, list[Reply]] = {}
+
+    async with asyncio.timeout(60), beside(call, engine_url, caller_of) as other:
+        for batch in batches:
+            replies = await asyncio.gather(
+                *(
+                    (call, other)[app].post(CONTACTS, {"first_name": f"n{key}"}, x_client_id=client, idempotency_key=f"k{key}")
+                    for key, app in batch
+                )
+            )
+            for (key, _), reply in zip(batch, replies, strict=True):
+                answers.setdefault(key, []).append(reply)
+
+    assert all(len({(reply.status, reply.body) for reply in replies}) == 1 for replies in answers.values())
+    assert all(sum(not is_replayed(reply) for reply in replies) == 1 for replies in answers.values())
+    assert await count(call, x_client_id=client) == len(answers)
+
+
+async def test_a_merge_is_carried_out_once(call: Caller) -> None:
+    await call.post(CONTACTS, JANE)
+    call.clock.move(60)
+    merge = {"email": "jane@example.com", "last_name": "Doe", "contact_status": "customer"}
+
+    first = await call.post(f"{CONTACTS}?on_duplicate=update", merge, **KEY)
+    await call.patch(f"{CONTACTS}/1", {"contact_status": "lost"})
+    again = await call.post(f"{CONTACTS}?on_duplicate=update", merge, **KEY)
+
+    assert (first.status, first.json()["last_name"], first.headers["location"]) == (200, "Doe", f"{CONTACTS}/1")
+    assert same(first, again)
+    assert (await call.get(f"{CONTACTS}/1")).json()["contact_status"] == "lost"
+
+
+async def test_merges_at_once_are_one(call: Caller, engine_url: str, caller_of: Make) -> None:
+    await call.post(COMPANIES, {"domain": "example.com"})
+    call.clock.move(60)
+    merge = {"domain": "example.com", "name": "Example", "company_status": "customer"}
+
+    async with asyncio.timeout(60), beside(call, engine_url, caller_of) as other:
+        asked = [(call, other)[n % 2].post(f"{COMPANIES}?on_duplicate=update", merge, **KEY) for n in range(24)]
+        replies = await asyncio.gather(*asked)
+
+    assert {(reply.status, reply.body) for reply in replies} == {(200, replies[0].body)}
+    assert sum(not is_replayed(reply) for reply in replies) == 1
+    assert len((await call.get(f"{COMPANIES}/1/timeline")).json()["data"]) == 2
+
+
+@pytest.mark.parametrize("path", [CONTACTS, COMPANIES])
+async def test_return_answers_the_record_of_then(call: Caller, path: str) -> None:
+    body, change = (JANE, "first_name") if path == CONTACTS else ({"domain": "example.com"}, "name")
+    await call.post(path, body)
+
+    first = await call.post(f"{path}?on_duplicate=return", body, **KEY)
+    await call.patch(f"{path}/1", {change: "Changed"})
+    again = await call.post(f"{path}?on_duplicate=return", body, **KEY)
+
+    assert first.status == 200
+    assert same(first, again)
+
+
+async def test_a_conflict_is_a_result_and_stays_so(call: Caller) -> None:
+    await call.post(CONTACTS, JANE)
+
+    first = await call.post(CONTACTS, JANE, **KEY)
+    await call.patch(f"{CONTACTS}/1", {"email": None})
+    again = await call.post(CONTACTS, JANE, **KEY)
+
+    assert (first.status, again.status) == (409, 409)
+    assert first.problem == again.problem  # which holds each request's own id
+    assert (again.problem["existing_id"], is_replayed(again)) == (1, True)
+    assert await count(call) == 1
+
+
+@pytest.mark.parametrize(
+    ("wrong", "status"), [(b'{"email": "no address"}', 422), (b"{", 400), (b'{"company_id": 7}', 422), (b"[" * 100, 400)]
+)
+async def test_what_was_refused_did_not_run_and_leaves_its_key_free(call: Caller, wrong: bytes, status: int) -> None:
+    refused = [await call("POST", CONTACTS, raw=wrong, **KEY) for _ in range(2)]
+    made = await call.post(CONTACTS, JANE, **KEY)
+
+    assert [(reply.status, is_replayed(reply)) for reply in refused] == [(status, False)] * 2
+    assert made.status == 201
+
+
+async def test_a_request_may_be_sent_again_once_its_cause_is_mended(call: Caller) -> None:
+    body = {**JANE, "company_id": 1}
+    refused = await call.post(CONTACTS, body, **KEY)
+    await call.post(COMPANIES, {"domain": "example.com"})
+
+    assert refused.status == 422
+    assert (await call.post(CONTACTS, body, **KEY)).status == 201
+
+
+class Door:
+    """A store whose writes with a key pass one door: refused, held, or let through."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.refuses = 0
+        self.held: asyncio.Event | None = None
+        self.reached = asyncio.Event()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    async def write(self, command: Any) -> Any:
+        if isinstance(command, Idempotent):
+            self.reached.set()
+            if self.held is not None:
+                await self.held.wait()
+            if self.refuses:
+                self.refuses -= 1
+                raise Overloaded("the disk is full", retry_after=7)
+        return await self._store.write(command)
+
+
+async def test_what_could_not_be_kept_is_carried_out_when_it_comes_again(store: Store, caller_of: Make) -> None:
+    door = Door(store)
+    call = caller_of(door)
+    door.refuses = 1
+
+    replies = [await call.post(CONTACTS, JANE, **KEY) for _ in range(3)]
+
+    assert [(reply.status, is_replayed(reply)) for reply in replies] == [(503, False), (201, False), (201, True)]
+    assert replies[0].headers["retry-after"] == "7"
+    assert await count(call) == 1
+
+
+async def test_a_request_waits_for_an_equal_one_and_gets_its_answer(store: Store, caller_of: Make) -> None:
+    door = Door(store)
+    call = caller_of(door)
+    door.held = asyncio.Event()
+
+    async with asyncio.timeout(60):
+        first = asyncio.create_task(call.post(CONTACTS, JANE, **KEY))
+        await door.reached.wait()
+        others = [asyncio.create_task(call.post(CONTACTS, body, **KEY)) for body in (JANE, JANE, {"first_name": "other"})]
+        free = await call.post(CONTACTS, {"first_name": "free"})
+        waiting = [task.done() for task in (first, *others)]
+        door.held.set()
+        replies = [await task for task in (first, *others)]
+
+    assert (free.status, waiting) == (201, [False] * 4)
+    assert same(replies[0], replies[1])
+    assert same(replies[0], replies[2])
+    assert replies[3].problem["code"] == "idempotency_key_reused"
+    assert await count(call) == 2
+
+
+async def test_a_request_that_waits_too_long_is_told_that_an_equal_one_still_runs(
+    store: Store, caller_of: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service, "LONGEST_WAIT", 0.01)
+    door = Door(store)
+    call = caller_of(door)
+    door.held = asyncio.Event()
+
+    async with asyncio.timeout(60):
+        first = asyncio.create_task(call.post(CONTACTS, JANE, **KEY))
+        await door.reached.wait()
+        refused = await call.post(CONTACTS, JANE, **KEY)
+        door.held.set()
+        made, after = await first, await call.post(CONTACTS, JANE, **KEY)
+
+    assert (refused.status, refused.problem["code"], refused.headers["retry-after"]) == (409, "request_in_progress", "1")
+    assert (made.status, same(made, after)) == (201, True)
+
+
+async def test_a_caller_that_goes_away_holds_nobody_up(store: Store, caller_of: Make) -> None:
+    door = Door(store)
+    call = caller_of(door)
+    door.held = asyncio.Event()
+
+    async with asyncio.timeout(60):
+        gone = asyncio.create_task(call.post(CONTACTS, JANE, **KEY))
+        await door.reached.wait()
+        waiting = asyncio.create_task(call.post(CONTACTS, JANE, **KEY))
+        gone.cancel()
+        await asyncio.wait([gone])
+        door.held.set()
+        reply = await waiting
+
+    assert reply.status == 201
+    assert await count(call) == 1
+
+
+async def test_an_answer_that_never_went_out_is_given_by_the_next_process(store: Store, engine_url: str, caller_of: Make) -> None:
+    call = caller_of(store)
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": json.dumps(JANE).encode()}
+
+    async def send(message: Any) -> None:
+        raise ConnectionResetError
+
+    headers = [(b"idempotency-key", KEY["idempotency_key"].encode()), (b"content-type", b"application/json")]
+    scope = {"type": "http", "method": "POST", "path": CONTACTS, "query_string": b"", "scheme": "http", "headers": headers}
+    with pytest.raises(ConnectionResetError):
+        await call.app(scope, receive, send)
+    await store.close()
+
+    later = await open_store(engine_url)
+    next_process = caller_of(later)
+    reply = await next_process.post(CONTACTS, JANE, **KEY)
+    found = await count(next_process)
+    await later.close()
+
+    assert (reply.status, is_replayed(reply), reply.json()["id"]) == (201, True, 1)
+    assert found == 1
+
+
+async def test_the_body_counts_as_it_is_meant_however_it_was_sent(here: Caller) -> None:
+    raw = json.dumps(JANE).encode()
+    packed = [gzip.compress(raw, level, mtime=level) for level in (1, 9)]
+
+    first = await here("POST", CONTACTS, raw=raw, **KEY)
+    again = [await here("POST", CONTACTS, raw=body, content_encoding="gzip", **KEY) for body in packed]
+    pieces = await here.in_pieces("POST", CONTACTS, [raw[:5], raw[5:]], **KEY)
+
+    assert [same(first, reply) for reply in (*again, pieces)] == [True] * 3
+
+
+@pytest.mark.parametrize(
+    ("headers", "raw", "status"),
+    [
+        ({"content_encoding": "gzip"}, b"not gzip", 400),
+        ({"content_encoding": "br"}, b"{}", 415),
+        ({"content_type": "text/plain"}, b"{}", 415),
+        ({}, b"[" + b" " * 1_048_576 + b"]", 413),
+    ],
+)
+async def test_a_body_that_is_refused_is_refused_with_a_key_too(here: Caller, headers: dict[str, str], raw: bytes, status: int) -> None:
+    assert (await here("POST", CONTACTS, raw=raw, **headers, **KEY)).status == status
+
+
+async def test_only_who_may_write_gets_what_was_kept(memory: Store, caller_of: Make) -> None:
+    call = caller_of(memory)
+    for client in ("acme", "other"):
+        await call.settings(client)
+    numbers = {"acme": 1, "other": 2}
+    keys = {(client, scope): await add_key(memory, numbers[client], [scope], "", 1) for client in numbers for scope in (READ, WRITE)}
+    call = caller_of(memory, auth="api-key")
+
+    first = await call.post(CONTACTS, JANE, x_api_key=keys["acme", WRITE], **KEY)
+    replies = [await call.post(CONTACTS, JANE, x_api_key=key, **KEY) for key in keys.values()]
+    nobody = await call.post(CONTACTS, JANE, **KEY)
+
+    assert first.status == 201
+    assert [(reply.status, is_replayed(reply)) for reply in replies] == [(403, False), (201, True), (403, False), (201, False)]
+    assert nobody.status == 401
+
+
+async def test_administrators_of_clients_do_not_share_keys(memory: Store, caller_of: Make) -> None:
+    call = caller_of(memory, senders=ADAPTERS)
+    await call.settings("acme")
+    admins = [await add_key(memory, client, [ADMIN], "", 1) for client in (None, 1)]
+    call = caller_of(memory, senders=ADAPTERS, auth="api-key")
+    where, body = "/admin/v1/clients/acme/connections", {"channel": "crm", "tool": "hubspot"}
+
+    replies = [await call.post(where, body, x_api_key=key, **KEY) for key in (*admins, *admins)]
+
+    assert [(reply.status, is_replayed(reply)) for reply in replies] == [(201, False), (409, False), (201, True), (409, True)]
+
+
+async def test_a_connection_is_made_once_and_its_secret_is_not_kept(store: Store, caller_of: Make, by_hand: ByHand) -> None:
+    call = caller_of(store, senders=ADAPTERS)
+    await call.settings("acme")
+    where, body = "/admin/v1/clients/acme/connections", {"channel": "crm", "tool": "hubspot", "generate_secret": True}
+
+    first = await call.post(where, body, **KEY)
+    again = await call.post(where, body, **KEY)
+
+    made = first.json()
+    secret = made.pop("generated_secret")
+    (listed,) = await store.read(ListConnections(1))
+    assert listed.secrets == [secret]
+    assert (again.status, again.json(), again.headers["location"]) == (201, made, f"{where}/crm/hubspot")
+    assert is_replayed(again)
+    ((kept,),) = await by_hand("SELECT response FROM idempotency_key")
+    assert secret.encode() not in kept
+
+
+async def test_one_delivery_is_put_back_once(call: Caller) -> None:
+    await call("POST", "/public/crm-webhook/abc", raw=b"{}")
+    first = await call.post("/admin/v1/deliveries/1/replay", **KEY)
+    await work(call)
+    before = await call.get("/admin/v1/deliveries/1")
+
+    again = await call.post("/admin/v1/deliveries/1/replay", **KEY)
+
+    assert (first.status, first.json()["state"]) == (202, "received")
+    assert same(first, again)
+    assert (await call.get("/admin/v1/deliveries/1")).json() == before.json()
+    assert before.json()["state"] == "applied"
+    assert (await call.post("/admin/v1/deliveries/2/replay", idempotency_key="new")).status == 404
+    assert (await call.post("/admin/v1/deliveries/2/replay", **KEY)).problem["code"] == "idempotency_key_reused"
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+async def test_many_deliveries_are_put_back_once(call: Caller, dry_run: bool) -> None:
+    for number in range(3):
+        await call("POST", f"/public/crm-webhook/client-{number % 2}", raw=b"%d" % number)
+    asked = {"state": "received", "dry_run": dry_run}
+
+    first = await call.post("/admin/v1/deliveries/replay", asked, **KEY)
+    await call("POST", "/public/crm-webhook/abc", raw=b"later")
+    again = await call.post("/admin/v1/deliveries/replay", asked, **KEY)
+
+    assert (first.status, first.json()["count"]) == (200 if dry_run else 202, 3)
+    assert same(first, again)
+
+
+async def test_webhooks_have_their_own_way_to_know_repeats_and_ignore_the_header(call: Caller) -> None:
+    replies = [await call("POST", "/public/crm-webhook/abc", raw=body, **KEY) for body in (b"1", b"2", b"2")]
+    odd = await call("POST", "/public/crm-webhook/abc", raw=b"3", idempotency_key="a b")
+
+    assert [(reply.status, reply.body, is_replayed(reply)) for reply in (*replies, odd)] == [(200, b"", False)] * 4
+    assert [each["repeats"] for each in (await call.get("/admin/v1/deliveries")).json()["data"]] == [0, 1, 0]
+
+
+async def test_other_methods_ignore_the_header(here: Caller) -> None:
+    await here.post(CONTACTS, JANE)
+
+    changed = [await here.patch(f"{CONTACTS}/1", {"first_name": name}, **KEY) for name in ("A", "B")]
+    read = await here.get(f"{CONTACTS}/1", idempotency_key="a b")
+
+    assert [reply.json()["first_name"] for reply in (*changed, read)] == ["A", "B", "B"]
+
+
+async def test_without_the_header_nothing_is_kept(call: Caller, by_hand: ByHand) -> None:
+    await call.post(CONTACTS, JANE)
+
+    assert await by_hand("SELECT client FROM idempotency_key") == []
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "kind"), [(CONTACTS, JANE, 1), (COMPANIES, {"domain": "example.com"}, 2), (f"{CONTACTS}?on_duplicate=update", JANE, 1)]
+)
+async def test_a_kept_answer_names_the_record_that_it_shows(
+    call: Caller, by_hand: ByHand, path: str, body: dict[str, str], kind: int
+) -> None:
+    if "?" in path:
+        await call.post(CONTACTS, JANE)
+
+    made = await call.post(path, body, **KEY)
+
+    rows = await by_hand("SELECT record_kind, record_id, expires_us - created_us FROM idempotency_key")
+    assert rows == [(kind, made.json()["id"], 24 * 3600 * SECOND)]

@@ -1,0 +1,66 @@
+"""Every `POST` of the description documents `Idempotency-Key` and honours it; the webhooks do neither."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from tests.asgi_client import Caller, Make
+
+from touchbase.http.openapi import description
+from touchbase.sql.store import Store
+
+PATHS = description("1", keys_needed=False)["paths"]
+POSTS: dict[str, dict[str, Any]] = {path: item["post"] for path, item in PATHS.items() if "post" in item}
+WEBHOOKS = {"/public/emailcampaign-webhook/{client_id}", "/public/crm-webhook/{client_id}"}
+HONOURING = sorted(POSTS.keys() - WEBHOOKS)
+
+
+@pytest.fixture
+def call(memory: Store, caller_of: Make) -> Caller:
+    return caller_of(memory)
+
+
+def headers_of(post: dict[str, Any]) -> set[str]:
+    return {each["name"] for each in post["parameters"] if each["in"] == "header"}
+
+
+@pytest.mark.parametrize("path", HONOURING)
+def test_a_post_documents_the_key_and_what_becomes_of_it(path: str) -> None:
+    post = POSTS[path]
+
+    good = [answer for status, answer in post["responses"].items() if status.startswith("2")]
+    assert "Idempotency-Key" in headers_of(post)
+    assert {"409", "422"} <= post["responses"].keys()
+    assert good
+    assert all("Idempotency-Replayed" in answer["headers"] for answer in good)
+
+
+@pytest.mark.parametrize("path", HONOURING)
+async def test_a_post_honours_the_key(call: Caller, path: str) -> None:
+    """A route that was not wrapped in `once` would not look at the header, and so not refuse this one."""
+    reply = await call.post(re.sub(r"\{\w+\}", "1", path), {}, idempotency_key="no key")
+
+    assert (reply.status, reply.problem["errors"][0]["pointer"]) == (422, "Idempotency-Key"), f"wrap the handler of {path} in once()"
+
+
+@pytest.mark.parametrize("path", sorted(WEBHOOKS))
+async def test_a_webhook_neither_documents_nor_honours_it(call: Caller, path: str) -> None:
+    reply = await call.post(path.replace("{client_id}", "abc"), {}, idempotency_key="no key")
+
+    assert "Idempotency-Key" not in headers_of(POSTS[path])
+    assert reply.status == 200
+
+
+@pytest.mark.parametrize("key", ["abc", '"abc"', "x" * 255, f'"{"x" * 255}"', "!#$%&'()*+,-./:;<=>?@[]^_`{|}~"])
+@pytest.mark.parametrize("taken", [True, False])
+async def test_the_documented_pattern_is_what_is_taken(call: Caller, key: str, taken: bool) -> None:
+    if not taken:
+        key = f"{key} x"
+    pattern = next(each for each in POSTS["/public/v2/contacts"]["parameters"] if each["name"] == "Idempotency-Key")["schema"]["pattern"]
+
+    reply = await call.post("/public/v2/contacts", {}, idempotency_key=key)
+
+    assert (re.search(pattern, key) is not None) == taken
+    assert (reply.status == 201) == taken

@@ -1,0 +1,179 @@
+"""The administrator's inbox: which deliveries there are, what is in them, and applying one again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.asgi_client import Caller
+
+from touchbase.common.timestamps import from_text
+from touchbase.errors import UnrecognisedPayload
+from touchbase.history.events import Event, Translation
+from touchbase.inbox.delivery import Delivery
+
+NOW = "2026-11-20T09:30:00Z"
+WAITING = {
+    "id": 1,
+    "client_id": "abc",
+    "channel": "crm",
+    "state": "received",
+    "tool": None,
+    "received_at": NOW,
+    "applied_at": None,
+    "attempts": 0,
+    "repeats": 0,
+    "error": None,
+    "size": 2,
+    "verified": False,
+    "problems": [],
+}
+
+
+def translate(delivery: Delivery) -> Translation:
+    if delivery.body == b"riddle":
+        raise UnrecognisedPayload("no adapter knows this")
+    return Translation("instantly", [Event("email_sent", from_text(NOW), email="jane@example.com")])
+
+
+async def work(call: Caller) -> None:
+    for client in set(call.kept):
+        await call.parts.store.work(client, 10, translate, call.clock.now)
+
+
+async def test_a_delivery_is_listed_as_it_stands(call: Caller) -> None:
+    await call("POST", "/public/crm-webhook/abc", raw=b"{}")
+
+    reply = await call.get("/admin/v1/deliveries")
+
+    assert reply.status == 200
+    assert reply.json() == {"data": [WAITING], "next_cursor": None}
+
+
+async def test_deliveries_come_newest_first_in_pages(call: Caller) -> None:
+    for number in range(5):
+        await call("POST", "/public/crm-webhook/abc", raw=b"%d" % number)
+
+    pages, cursor = [], ""
+    while True:
+        page = (await call.get(f"/admin/v1/deliveries?limit=2{cursor}")).json()
+        pages.append([each["id"] for each in page["data"]])
+        if page["next_cursor"] is None:
+            break
+        cursor = f"&cursor={page['next_cursor']}"
+
+    assert pages == [[5, 4], [3, 2], [1]]
+
+
+async def test_deliveries_are_found_by_each_filter(call: Caller) -> None:
+    await call("POST", "/public/crm-webhook/abc", raw=b"riddle")
+    await call("POST", "/public/emailcampaign-webhook/abc", raw=b"sent")
+    await work(call)
+    later = call.clock.move(1)
+    await call("POST", "/public/crm-webhook/xyz", raw=b"new")
+
+    async def found(query: str) -> list[int]:
+        reply = await call.get(f"/admin/v1/deliveries?{query}")
+        return [each["id"] for each in reply.json()["data"]]
+
+    assert await found("client=abc") == [2, 1]
+    assert await found("channel=crm") == [3, 1]
+    assert await found("tool=instantly") == [2]
+    assert await found("state=received") == [3]
+    assert await found("state=unrecognised&client=abc&channel=crm") == [1]
+    assert await found("state=failed") == []
+    assert await found(f"received_since={later}") == [3]
+    assert await found(f"received_since={NOW}&client=abc") == [2, 1]
+
+
+@pytest.mark.parametrize(
+    ("query", "pointer"),
+    [
+        ("client=nobody", "?client"),
+        ("channel=fax", "?channel"),
+        ("state=lost", "?state"),
+        ("more=1", "?more"),
+        ("cursor=x", "?cursor"),
+        ("received_since=now", "?received_since"),
+    ],
+)
+async def test_a_wrong_filter_is_refused_naming_it(here: Caller, query: str, pointer: str) -> None:
+    reply = await here.get(f"/admin/v1/deliveries?{query}")
+
+    assert (reply.status, reply.problem["errors"][0]["pointer"]) == (422, pointer)
+
+
+@pytest.mark.parametrize(
+    ("raw", "body"),
+    [
+        (b'{"a": "\xc3\xa9"}', {"encoding": "utf-8", "content": '{"a": "é"}'}),
+        (b"\xff\x00", {"encoding": "base64", "content": "/wA="}),
+        (b"", {"encoding": "utf-8", "content": ""}),
+    ],
+)
+async def test_one_delivery_shows_its_raw_body_and_headers(call: Caller, raw: bytes, body: dict[str, str]) -> None:
+    await call("POST", "/public/crm-webhook/abc?a=1&b", raw=raw, content_type="text/plain")
+
+    reply = await call.get("/admin/v1/deliveries/1")
+
+    more = {"headers": {"content-type": "text/plain"}, "query": "a=1&b", "body": body, "body_removed": None, "events": []}
+    assert reply.json() == {**WAITING, "size": len(raw), **more}
+
+
+async def test_an_applied_delivery_shows_its_events(call: Caller) -> None:
+    await call("POST", "/public/emailcampaign-webhook/abc", raw=b"sent")
+    await work(call)
+
+    found = (await call.get("/admin/v1/deliveries/1")).json()
+
+    assert (found["state"], found["tool"], found["applied_at"]) == ("applied", "instantly", NOW)
+    assert found["events"] == [
+        {"event": "email_sent", "occurred_at": NOW, "campaign": None, "record": "contact", "record_id": 1},
+    ]
+
+
+async def test_a_delivery_that_nobody_understands_says_so_and_is_replayed_on_demand(call: Caller) -> None:
+    await call("POST", "/public/crm-webhook/abc", raw=b"riddle")
+    await work(call)
+    before = (await call.get("/admin/v1/deliveries/1")).json()
+
+    reply = await call("POST", "/admin/v1/deliveries/1/replay")
+
+    assert before["state"] == "unrecognised"
+    assert before["error"]
+    assert reply.status == 202
+    assert reply.json()["state"] == "received"
+    assert len(call.kept) == 2
+
+
+async def test_a_replay_of_what_was_applied_changes_nothing(call: Caller) -> None:
+    await call("POST", "/public/emailcampaign-webhook/abc", raw=b"sent")
+    await work(call)
+    contact = (await call.get("/public/v2/contacts/1", x_client_id="abc")).json()
+    timeline = (await call.get("/public/v2/contacts/1/timeline", x_client_id="abc")).json()
+
+    await call("POST", "/admin/v1/deliveries/1/replay")
+    await work(call)
+
+    assert (await call.get("/public/v2/contacts/1", x_client_id="abc")).json() == contact
+    assert (await call.get("/public/v2/contacts/1/timeline", x_client_id="abc")).json() == timeline
+
+
+@pytest.mark.parametrize(("query", "body", "says"), [("?dry_run=true", b"", "there are none"), ("", b'{"dry_run": true}', "has dry_run")])
+async def test_a_replay_of_one_that_asks_for_more_is_refused_and_not_done(call: Caller, query: str, body: bytes, says: str) -> None:
+    await call("POST", "/public/crm-webhook/abc", raw=b"riddle")
+    await work(call)
+
+    reply = await call("POST", f"/admin/v1/deliveries/1/replay{query}", raw=body)
+    state = (await call.get("/admin/v1/deliveries/1")).json()["state"]
+    plain = await call("POST", "/admin/v1/deliveries/1/replay", raw=b"{}")
+
+    assert (reply.status, state, plain.status) == (422, "unrecognised", 202)
+    assert says in reply.problem["detail"]
+
+
+@pytest.mark.parametrize("number", ["9", "0", "x", "9" * 30])
+async def test_a_delivery_that_is_not_there_is_not_found(here: Caller, number: str) -> None:
+    replies: list[Any] = [await here.get(f"/admin/v1/deliveries/{number}"), await here("POST", f"/admin/v1/deliveries/{number}/replay")]
+
+    assert [reply.status for reply in replies] == [404, 404]

@@ -1,0 +1,149 @@
+"""The administrator's calls about many deliveries: groups, and replays by filter."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.asgi_client import Caller, Make
+from tests.inbox.test_deliveries import NOW, translate, work
+
+from touchbase.adapters.interface import WebhookRequest
+from touchbase.adapters.registry import load_adapters
+from touchbase.events import api as events_api
+from touchbase.history.events import Translation
+from touchbase.inbox.delivery import Delivery
+from touchbase.sql.store import Store
+
+
+def read(request: WebhookRequest) -> Translation:
+    return translate(Delivery(0, "", 0, request.channel, "", 0, body=request.body))
+
+
+@pytest.fixture
+def call(store: Store, caller_of: Make) -> Caller:
+    return caller_of(store, read=read)
+
+
+async def receive(call: Caller, *bodies: bytes, client: str = "abc") -> None:
+    for body in bodies:
+        await call("POST", f"/public/crm-webhook/{client}", raw=body)
+        call.clock.move(1)
+
+
+async def deliveries(call: Caller) -> dict[int, str]:
+    found = (await call.get("/admin/v1/deliveries?limit=200")).json()["data"]
+    return {each["id"]: each["state"] for each in found}
+
+
+async def test_deliveries_that_changed_nothing_come_in_groups(call: Caller) -> None:
+    await receive(call, b'{"event": "odd", "b": 1}', b'{"event": "odd", "b": 2}', b"riddle")
+
+    def puzzled(delivery: Delivery) -> Translation:
+        return translate(Delivery(0, "", 0, "crm", "", 0, body=b"riddle"))
+
+    await call.parts.store.work(call.kept[0], 10, puzzled, call.clock.now)
+
+    reply = await call.get("/admin/v1/deliveries/groups?state=unrecognised&client=abc&channel=crm")
+
+    group = {"client_id": "abc", "channel": "crm", "tool": None, "state": "unrecognised", "reason": "no adapter knows this"}
+    assert reply.status == 200
+    assert reply.json() == {
+        "data": [
+            {**group, "event": "odd", "keys": ["b", "event"], "count": 2, "first_received_at": NOW,
+             "last_received_at": "2026-11-20T09:30:01Z", "example_id": 2},
+            {**group, "event": None, "keys": [], "count": 1, "first_received_at": "2026-11-20T09:30:02Z",
+             "last_received_at": "2026-11-20T09:30:02Z", "example_id": 3},
+        ]
+    }  # fmt: skip
+    assert len((await call.get("/admin/v1/deliveries/groups?limit=1")).json()["data"]) == 1
+    assert (await call.get("/admin/v1/deliveries/groups?tool=hubspot")).json() == {"data": []}
+
+
+@pytest.mark.parametrize(
+    ("query", "pointer"), [("client=nobody", "?client"), ("state=applied", "?state"), ("channel=fax", "?channel"), ("cursor=x", "?cursor")]
+)
+async def test_a_wrong_filter_of_groups_is_refused_naming_it(here: Caller, query: str, pointer: str) -> None:
+    reply = await here.get(f"/admin/v1/deliveries/groups?{query}")
+
+    assert (reply.status, reply.problem["errors"][0]["pointer"]) == (422, pointer)
+
+
+async def test_a_replay_by_filter_puts_back_what_fits(call: Caller) -> None:
+    await receive(call, b"riddle", b"1", b"2")
+    await receive(call, b"riddle", client="xyz")
+    await work(call)
+    before = len(call.kept)
+
+    reply = await call.post("/admin/v1/deliveries/replay", {"state": "unrecognised", "client": "abc"})
+
+    assert (reply.status, reply.json()) == (202, {"count": 1, "left": 0, "next_cursor": None, "would": None})
+    assert await deliveries(call) == {1: "received", 2: "applied", 3: "ignored", 4: "unrecognised"}
+    assert len(call.kept) == before + 1
+
+
+async def test_a_replay_takes_what_was_received_since(call: Caller) -> None:
+    await receive(call, b"riddle", b"riddle 2", b"riddle 3")
+
+    reply = await call.post("/admin/v1/deliveries/replay", {"received_since": "2026-11-20T09:30:01Z"})
+
+    assert reply.json()["count"] == 2
+
+
+async def test_a_dry_run_answers_what_would_change_and_stores_nothing(call: Caller) -> None:
+    await receive(call, b"riddle", b"1")
+
+    reply = await call.post("/admin/v1/deliveries/replay", {"channel": "crm", "dry_run": True})
+
+    would = {"outcomes": {"unrecognised": 1, "applied": 1}, "records_made": 1, "records_changed": 0, "fields": {}}
+    assert (reply.status, reply.json()) == (200, {"count": 2, "left": 0, "next_cursor": None, "would": would})
+    assert await deliveries(call) == {1: "received", 2: "received"}
+    assert (await call.get("/public/v2/contacts", x_client_id="abc")).json()["data"] == []
+
+
+async def test_many_deliveries_are_replayed_with_a_cursor(call: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(events_api, "PAGE", 2)
+    monkeypatch.setattr(events_api, "MAX_AT_ONCE", 3)
+    await receive(call, *(b"riddle %d" % number for number in range(5)))
+    await receive(call, b"riddle", client="xyz")
+    asked: dict[str, Any] = {"state": "received", "dry_run": True}
+
+    told, cursor = [], None
+    while True:
+        reply = (await call.post("/admin/v1/deliveries/replay", {**asked, "cursor": cursor})).json()
+        told.append((reply["count"], reply["left"]))
+        cursor = reply["next_cursor"]
+        if cursor is None:
+            break
+
+    assert told == [(2, 4), (2, 2), (2, 0)]
+
+
+@pytest.mark.parametrize(
+    ("body", "pointers"),
+    [
+        ({}, {""}),
+        ({"dry_run": True}, {""}),
+        ({"state": "lost"}, {"/state"}),
+        ({"channel": "fax", "tool": ""}, {"/channel", "/tool"}),
+        ({"client": "nobody"}, {"/client"}),
+        ({"state": "failed", "received_since": "yesterday", "cursor": "x"}, {"/received_since", "/cursor"}),
+        ({"state": "failed", "more": 1}, {"/more"}),
+        ({"state": "failed", "dry_run": "yes"}, {"/dry_run"}),
+    ],
+)
+async def test_a_replay_that_cannot_be_meant_is_refused_with_every_fault(here: Caller, body: object, pointers: set[str]) -> None:
+    reply = await here.post("/admin/v1/deliveries/replay", body)
+
+    assert reply.status == 422
+    assert {each["pointer"] for each in reply.problem["errors"]} == pointers
+
+
+async def test_a_tool_that_there_is_not_is_no_empty_inbox(memory: Store, caller_of: Make) -> None:
+    here = caller_of(memory, senders=load_adapters())
+
+    for name, status in (("HubSpot", 422), ("hubspot", 200)):
+        replies = [await here.get(f"/admin/v1/deliveries{more}?tool={name}") for more in ("", "/groups")]
+        replies.append(await here.post("/admin/v1/deliveries/replay", {"tool": name, "dry_run": True}))
+        assert [reply.status for reply in replies] == [status] * 3
+        assert status == 200 or ["no tool is called 'HubSpot'" in reply.problem["detail"] for reply in replies] == [True] * 3

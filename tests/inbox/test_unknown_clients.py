@@ -1,0 +1,61 @@
+"""Webhook calls for a client that is not there: the first use makes it in a fresh store, and is a mistyped id later."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import pytest
+from tests.asgi_client import Caller, Make
+
+from touchbase.inbox.refused import RefusedWebhooks
+from touchbase.sql.store import Store
+
+ADDRESS = "/public/crm-webhook/{}"
+
+
+async def known(call: Caller) -> dict[str, str | None]:
+    return {each["client_id"]: each["made_by"] for each in (await call.get("/admin/v1/clients")).json()["data"]}
+
+
+async def test_in_a_fresh_store_the_first_use_makes_the_client_and_log_and_list_say_so(
+    call: Caller, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING, "touchbase.clients"):
+        replies = [await call("POST", ADDRESS.format("acme"), raw=b"%d" % n) for n in range(2)]
+
+    assert [reply.status for reply in replies] == [200, 200]
+    assert await known(call) == {"acme": "call"}
+    assert [
+        record.message for record in caplog.records if "created by the first request" in record.message and "acme" not in record.message
+    ]
+    assert len(caplog.records) == 1
+
+
+@pytest.mark.parametrize("way", ["post", "put"])
+async def test_once_a_client_was_made_by_hand_an_unknown_one_is_refused_and_listed(
+    store: Store, caller_of: Make, clock: Any, way: str
+) -> None:
+    refused = RefusedWebhooks(clock)
+    call = caller_of(store, refused=refused)
+    await call("POST", ADDRESS.format("early"), raw=b"1")
+    if way == "post":
+        await call.post("/admin/v1/clients", {"client_id": "acme"})
+    else:
+        await call.settings("acme")
+
+    replies = {name: (await call("POST", ADDRESS.format(name), raw=b"2")).status for name in ("acme", "early", "acmee")}
+
+    assert replies == {"acme": 200, "early": 200, "acmee": 404}
+    assert await known(call) == {"acme": "administrator", "early": "call"}
+    await refused.flush(call.parts.store)
+    assert [each["cause"] for each in (await call.get("/admin/v1/refusals")).json()["data"]] == ["unknown_client"]
+
+
+async def test_records_of_a_client_that_is_not_there_are_taken_as_before(call: Caller) -> None:
+    await call.settings("acme")
+
+    made = await call.post("/public/v2/contacts", {}, x_client_id="other")
+
+    assert made.status == 201
+    assert await known(call) == {"acme": "administrator", "other": "call"}

@@ -1,0 +1,349 @@
+"""Limits as callers of the API see them: headers, 429 with when to come again, and webhooks that are never told so."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import re
+from typing import Any
+
+import pytest
+from tests.asgi_client import Caller, Make, Reply, scope_of
+
+from touchbase.adapters.registry import load_adapters
+from touchbase.auth.auth_throttle import KeyThrottle, WebhookThrottle
+from touchbase.auth.authentication import ADMIN, READ, WRITE, add_key, make_key
+from touchbase.auth.commands import FindKey
+from touchbase.clients.commands import EnsureClient
+from touchbase.inbox.queries import ListDeliveries
+from touchbase.rate_limit.rate_limiter import RateLimiter, Rates
+from touchbase.sql.store import Store
+
+CONTACTS = "/public/v2/contacts"
+HOOK = "/public/crm-webhook/ours"
+
+
+def told(reply: Reply) -> tuple[str | None, str | None, str | None]:
+    return tuple(reply.headers.get(name) for name in ("ratelimit-policy", "ratelimit", "retry-after"))  # type: ignore[return-value]
+
+
+async def test_every_answer_says_what_is_left(memory: Store, caller_of: Make) -> None:
+    call = caller_of(memory, limiter=RateLimiter(Rates(requests=3, burst_seconds=2)))
+
+    replies = [
+        await call.post(CONTACTS, {"email": "ann@example.com"}),
+        await call.get(f"{CONTACTS}/1"),
+        await call.get(f"{CONTACTS}/77"),
+        await call.post(CONTACTS, {"email": "ann@example.com"}),
+        await call.patch(f"{CONTACTS}/1", {"first_name": 7}),
+        await call.get(CONTACTS),
+    ]
+
+    assert [reply.status for reply in replies] == [201, 200, 404, 409, 422, 200]
+    assert [told(reply) for reply in replies] == [
+        ('"requests";q=6;w=2', f'"requests";r={left};t={seconds}', None)
+        for left, seconds in ((5, 1), (4, 1), (3, 1), (2, 2), (1, 2), (0, 2))
+    ]
+
+
+async def test_one_request_too_many_is_told_which_limit_and_when_to_come_again(memory: Store, caller_of: Make) -> None:
+    call = caller_of(memory, limiter=RateLimiter(Rates(requests=3, burst_seconds=2)))
+    await call.settings()
+    for _ in range(6):
+        assert (await call.get(CONTACTS)).status == 200
+
+    refused = await call.get(CONTACTS)
+    created = await call.post(CONTACTS, {})
+
+    assert (refused.status, created.status) == (429, 429)
+    assert told(refused) == ('"requests";q=6;w=2', '"requests";r=0;t=1', "1")
+    assert refused.problem == {
+        "type": "about:blank",
+        "title": "Too Many Requests",
+        "status": 429,
+        "detail": "too many requests for this client: at most 3 a second, or 6 at once after a pause; try again in 1 s",
+        "code": "rate_limited",
+    }
+    call.clock.move(1)
+    assert (await call.get(CONTACTS)).json()["data"] == []
+
+
+async def test_without_limits_nothing_is_said_of_them(here: Caller) -> None:
+    assert told(await here.post(CONTACTS, {})) == (None, None, None)
+
+
+async def test_rows_are_counted_with_custom_fields_and_nothing_is_stored_beyond(memory: Store, caller_of: Make) -> None:
+    call = caller_of(memory, limiter=RateLimiter(Rates(rows=2, burst_seconds=2)))
+    fields = [{"field_name": name, "field_value": "1"} for name in ("a", "b")]
+
+    first = await call.post(CONTACTS, {"contact_custom_fields_input": fields})
+    refused = await call.post(CONTACTS, {"contact_custom_fields_input": fields})
+    small = await call.post("/public/v2/companies", {"domain": "example.com"})
+    change = await call.patch(f"{CONTACTS}/1", {"contact_custom_fields_input": fields})
+
+    assert [first.status, refused.status, small.status, change.status] == [201, 429, 201, 429]
+    assert told(refused) == ('"rows";q=4;qu="rows";w=2', '"rows";r=0;t=1', "1")
+    assert "too many rows to store" in refused.problem["detail"]
+    assert len((await call.get(CONTACTS)).json()["data"]) == 1
+
+
+async def test_bytes_of_bodies_are_counted(memory: Store, caller_of: Make) -> None:
+    call = caller_of(memory, limiter=RateLimiter(Rates(bytes=100, burst_seconds=2)))
+
+    replies = [await call.post(CONTACTS, {"first_name": "x" * 150}) for _ in range(2)]
+
+    assert [reply.status for reply in replies] == [201, 429]
+    assert told(replies[1])[0] == '"bytes";q=200;qu="content-bytes";w=2'
+
+
+async def test_a_client_may_have_limits_of_its_own(memory: Store, caller_of: Make) -> None:
+    call = caller_of(memory, limiter=RateLimiter(Rates(requests=100, burst_seconds=1)))
+    await call.settings("ours", limits={"requests": 1})
+
+    ours = [(await call.get(CONTACTS, x_client_id="ours")).status for _ in range(2)]
+    theirs = [(await call.get(CONTACTS, x_client_id="theirs")).status for _ in range(2)]
+
+    assert (ours, theirs) == ([200, 429], [200, 200])
+
+
+@pytest.mark.parametrize("own", [{"requests": -1}, {"requests": 1.5}, {"rows": "many"}, {"speed": 1}, [], 5])
+async def test_a_limit_that_cannot_be_is_refused(here: Caller, own: Any) -> None:
+    reply = await here("PUT", "/admin/v1/clients/ours", {"settings": {"limits": own}})
+
+    assert reply.status == 422
+    assert reply.problem["errors"][0]["pointer"].startswith("/settings/limits")
+
+
+@pytest.fixture
+async def keys(memory: Store) -> dict[str, str]:
+    """Keys: two of the client `ours`, one of no client."""
+    number = (await memory.write(EnsureClient("ours", 0))).number
+    scopes = [READ, WRITE, ADMIN]
+    return {name: await add_key(memory, None if name == "free" else number, scopes, name, 0) for name in ("one", "two", "free")}
+
+
+async def test_each_key_has_its_own_limit_for_records_and_administration(memory: Store, caller_of: Make, keys: dict[str, str]) -> None:
+    call = caller_of(memory, auth="api-key", limiter=RateLimiter(Rates(key_requests=2, burst_seconds=1)))
+
+    replies = [await call.get(target, x_api_key=keys["one"]) for target in (CONTACTS, "/admin/v1/clients", "/admin/v1/clients", CONTACTS)]
+    other = await call.get("/admin/v1/clients", x_api_key=keys["two"])
+
+    assert [reply.status for reply in replies] == [200, 200, 429, 429]
+    assert told(replies[1]) == ('"key-requests";q=2;w=1', '"key-requests";r=0;t=1', None)
+    assert told(replies[2]) == ('"key-requests";q=2;w=1', '"key-requests";r=0;t=1', "1")
+    assert replies[2].problem["detail"].startswith("too many requests with this key: at most 2 a second")
+    assert other.status == 200
+
+
+async def test_a_client_cannot_lift_its_own_limits(memory: Store, caller_of: Make, keys: dict[str, str]) -> None:
+    call = caller_of(memory, auth="api-key")
+
+    async def put(key: str, **settings: Any) -> Reply:
+        return await call("PUT", "/admin/v1/clients/ours", {"settings": settings}, x_api_key=keys[key])
+
+    assert (await put("free", limits={"requests": 5})).status == 200
+    refused = await put("one", limits={"requests": 500})
+    silent = await put("one", create_unknown=False)
+    repeated = await put("one", limits={"requests": 5})
+    lifted = await put("free")
+
+    assert (refused.status, refused.problem["code"]) == (403, "forbidden")
+    assert "cannot change its own limits" in refused.problem["detail"]
+    assert silent.json()["settings"]["limits"] == repeated.json()["settings"]["limits"]
+    assert silent.json()["settings"]["limits"]["requests"] == 5
+    assert lifted.json()["settings"]["limits"] is None
+
+
+async def test_keys_that_fail_too_often_are_not_even_looked_up_and_true_ones_still_pass(
+    memory: Store, caller_of: Make, keys: dict[str, str]
+) -> None:
+    asked: list[str] = []
+
+    class Watched:
+        """A store that notes which keys it is asked for."""
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(memory, name)
+
+        async def read(self, query: Any) -> Any:
+            if isinstance(query, FindKey):
+                asked.append(query.key_id)
+            return await memory.read(query)
+
+    call = caller_of(Watched(), auth="api-key", failed_keys=KeyThrottle(3))
+
+    async def get(key: str, address: str) -> Reply:
+        scope = scope_of("GET", CONTACTS, {"x-api-key": key}) | {"client": (address, 1)}
+        return await call.send(scope, [{"type": "http.request"}])
+
+    assert (await get(keys["one"], "192.0.2.1")).status == 200
+    guesses = [await get(make_key().text, "192.0.2.1") for _ in range(5)]
+    nonsense = await get("nonsense", "192.0.2.1")
+    looked_up = len(asked)
+
+    assert [reply.status for reply in guesses] == [401, 401, 401, 429, 429]
+    assert nonsense.status == 429
+    assert looked_up == 1 + 3
+    assert told(guesses[4]) == ('"failed-keys";q=3;w=60', '"failed-keys";r=0;t=20', "20")
+    assert "too many keys from this address have failed" in guesses[4].problem["detail"]
+    # A known key passes, also once it has to be looked up again; another address may try.
+    call.clock.move(2)
+    assert (await get(keys["one"], "192.0.2.1")).status == 200
+    assert (await get(keys["two"], "192.0.2.1")).status == 429
+    assert (await get(keys["two"], "192.0.2.2")).status == 200
+    # The id of a known key alone opens nothing.
+    forged = make_key().text.split("_")
+    assert (await get("_".join([*forged[:2], keys["one"].split("_")[2], *forged[3:]]), "192.0.2.1")).status == 429
+    call.clock.move(20)
+    assert (await get(keys["two"], "192.0.2.1")).status == 200
+
+
+async def test_webhooks_are_never_429_and_above_the_cap_put_off(memory: Store, caller_of: Make) -> None:
+    call = caller_of(memory, limiter=RateLimiter(Rates(requests=1, key_requests=1, rows=1, bytes=1, webhooks=50, burst_seconds=2)))
+
+    replies = [await call("POST", HOOK, raw=b"%d" % number) for number in range(120)]
+
+    assert [reply.status for reply in replies] == [200] * 100 + [503] * 20
+    assert {reply.headers["retry-after"] for reply in replies[100:]} == {"1"}
+    assert replies[-1].problem["code"] == "overloaded"
+    assert told(replies[0]) == (None, None, None)
+    assert len(await memory.read(ListDeliveries(200))) == 100
+    # What the tool sends again is kept, and another client notices nothing.
+    assert (await call("POST", "/public/crm-webhook/theirs", raw=b"1")).status == 200
+    call.clock.move(1)
+    assert (await call("POST", HOOK, raw=b"119")).status == 200
+
+
+async def test_bytes_of_webhooks_above_the_cap_are_put_off(memory: Store, caller_of: Make) -> None:
+    call = caller_of(memory, limiter=RateLimiter(Rates(webhook_bytes=1000, burst_seconds=1)))
+
+    replies = [await call("POST", HOOK, raw=b"%d" % number + b"x" * 399) for number in range(4)]
+    other = await call("POST", "/public/crm-webhook/theirs", raw=b"x" * 900)
+    call.clock.move(1)
+
+    assert [reply.status for reply in replies] == [200, 200, 503, 503]
+    assert (replies[2].problem["code"], replies[2].headers["retry-after"], other.status) == ("overloaded", "1", 200)
+    assert len(await memory.read(ListDeliveries(200))) == 3
+    assert (await call("POST", HOOK, raw=b"x" * 400)).status == 200
+
+
+async def test_an_address_whose_webhook_calls_lead_to_no_client_is_put_off(memory: Store, caller_of: Make) -> None:
+    call = caller_of(memory, auth="api-key", failed_calls=WebhookThrottle(3))
+    for name in ("known", "other"):
+        await memory.write(EnsureClient(name, 1))
+
+    async def post(client_id: str, address: str = "192.0.2.1") -> int:
+        scope = scope_of("POST", f"/public/crm-webhook/{client_id}", {}) | {"client": (address, 1)}
+        return (await call.send(scope, [{"type": "http.request", "body": b"{}", "more_body": False}])).status
+
+    before = await post("known")
+    guesses = [await post(f"guess{number}") for number in range(5)]
+
+    assert (before, guesses) == (200, [404, 404, 404, 503, 503])
+    call.clock.move(2)
+    assert await post("known") == 200, "what led to a client before still does"
+    assert await post("other") == 503, "a right guess looks like a wrong one"
+    assert await post("other", "192.0.2.2") == 200
+    call.clock.move(60)
+    assert await post("other") == 200
+
+
+async def test_an_address_whose_calls_fail_a_clients_secret_is_put_off(memory: Store, caller_of: Make) -> None:
+    call = caller_of(memory, senders=load_adapters(), failed_calls=WebhookThrottle(3))
+    await call.settings("default")
+    await call.settings("theirs")
+    connections = "/admin/v1/clients/default/connections"
+    assert (await call.post(connections, {"channel": "crm", "tool": "attio", "secrets": ["a-secret-of-ours"]})).status == 201
+
+    async def post(secret: str, address: str = "192.0.2.1", client_id: str = "default") -> int:
+        signature = hmac.new(secret.encode(), b"{}", "sha256").hexdigest()
+        scope = scope_of("POST", f"/public/crm-webhook/{client_id}", {"attio_signature": signature}) | {"client": (address, 1)}
+        return (await call.send(scope, [{"type": "http.request", "body": b"{}", "more_body": False}])).status
+
+    proved = await post("a-secret-of-ours", "192.0.2.9")
+    guesses = [await post(f"guess {number}") for number in range(5)]
+
+    assert (proved, guesses) == (200, [401, 401, 401, 503, 503])
+    assert await post("a-secret-of-ours") == 503, "a right guess looks like a wrong one"
+    assert await post("a-secret-of-ours", "192.0.2.9") == 200
+    assert await post("no matter", client_id="theirs") == 200, "another client's calls from there go on"
+    call.clock.move(60)
+    assert await post("a-secret-of-ours") == 200
+
+
+async def test_a_client_with_many_calls_in_progress_leaves_places_for_others(memory: Store, caller_of: Make) -> None:
+    call = caller_of(memory, limiter=RateLimiter(requests=8))
+    gate = asyncio.Event()
+
+    async def body_that_waits() -> dict[str, Any]:
+        await gate.wait()
+        return {"type": "http.request", "body": b"1"}
+
+    async with asyncio.timeout(30):
+        await call("POST", HOOK, raw=b"0")
+        slow = [asyncio.ensure_future(call.with_receive(scope_of("POST", HOOK, {}), body_that_waits)) for _ in range(10)]
+        await asyncio.wait(slow, return_when=asyncio.FIRST_COMPLETED)
+        refused = [task.result() for task in slow if task.done()]
+        other = await call("POST", "/public/crm-webhook/theirs", raw=b"1")
+        api = await call.get(CONTACTS)
+        gate.set()
+        in_the_end = await asyncio.gather(*slow)
+        again = await call("POST", HOOK, raw=b"2")
+
+    assert {reply.status for reply in refused} == {503}
+    assert "too many requests in progress" in refused[0].problem["detail"]
+    assert (other.status, api.status, again.status) == (200, 200, 200)
+    assert sorted(reply.status for reply in in_the_end) == [200] * 6 + [503] * 4
+
+
+async def test_administrators_have_a_place_of_their_own_and_give_it_back(memory: Store, caller_of: Make) -> None:
+    limiter = RateLimiter(requests=4)
+    call = caller_of(memory, limiter=limiter)
+    for _ in range(3):
+        limiter.begin(1)
+
+    assert [(await call.get("/admin/v1/clients")).status for _ in range(10)] == [200] * 10
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+async def test_a_place_is_given_back_whatever_becomes_of_the_request(memory: Store, caller_of: Make, method: str) -> None:
+    call = caller_of(memory, limiter=RateLimiter(requests=4))
+
+    for _ in range(10):
+        await call(method, CONTACTS, raw=b"nonsense")
+        await call.send(scope_of(method, CONTACTS, {}), [])
+        await call.send(scope_of(method, HOOK, {}), [])
+        await call.get(f"{CONTACTS}/none")
+
+    assert (await call.get(CONTACTS)).status == 200
+
+
+async def test_the_headers_are_structured_fields(memory: Store, caller_of: Make) -> None:
+    call = caller_of(memory, limiter=RateLimiter(Rates(requests=50_000)))
+
+    policy, left, _ = told(await call.get(CONTACTS))
+
+    assert re.fullmatch(r'"requests";q=500000;w=10', str(policy))
+    assert re.fullmatch(r'"requests";r=499999;t=1', str(left))
+
+
+async def test_the_description_tells_of_limits_on_every_call_but_webhooks(here: Caller) -> None:
+    paths = (await here.get("/openapi.json")).json()["paths"]
+
+    for path, item in paths.items():
+        for method, operation in item.items():
+            if method == "parameters":
+                continue
+            answers = operation["responses"]
+            assert ("429" in answers) == ("webhook" not in path), (path, method)
+            good = [answer.get("headers", {}) for status, answer in answers.items() if status.startswith("2")]
+            assert all(("RateLimit" in headers and "RateLimit-Policy" in headers) == ("webhook" not in path) for headers in good)
+
+
+async def test_a_request_with_an_idempotency_key_counts_once(memory: Store, caller_of: Make) -> None:
+    call = caller_of(memory, limiter=RateLimiter(Rates(requests=3, burst_seconds=2)))
+
+    made = await call.post(CONTACTS, {"email": "first@example.com"}, idempotency_key="one")
+    listed = await call.get(CONTACTS)
+
+    assert [told(reply)[1] for reply in (made, listed)] == ['"requests";r=5;t=1', '"requests";r=4;t=1']

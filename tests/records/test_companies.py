@@ -1,0 +1,67 @@
+"""Interface 4.2, 2.3 and 2.4: creating a company, and reading it again."""
+
+from __future__ import annotations
+
+import pytest
+from tests.asgi_client import Caller
+
+NOW = "2026-11-20T09:30:00Z"
+EMPTY = {
+    "id": 1,
+    "updated_time": NOW,
+    "domain": "example.com",
+    "previous_status": None,
+    "status_changed_at": None,
+    "company_custom_fields": [],
+}
+
+
+async def test_a_company_with_every_field_answers_them(call: Caller) -> None:
+    body = {
+        "domain": "example.com",
+        "name": "Example Ltd",
+        "company_status": "target",
+        "company_custom_fields": [{"field_name": "Seats", "field_value": "40"}],
+    }
+
+    reply = await call.post("/public/v2/companies", body)
+
+    assert reply.status == 201
+    assert reply.headers["location"] == "/public/v2/companies/1"
+    fields = [{"id": 1, "updated_time": NOW, "field_name": "Seats", "field_value": "40"}]
+    assert reply.json() == {**EMPTY, "name": "Example Ltd", "company_status": "target", "company_custom_fields": fields}
+    assert (await call.get("/public/v2/companies/1")).json() == reply.json()
+
+
+async def test_a_company_needs_no_more_than_its_domain(call: Caller) -> None:
+    reply = await call.post("/public/v2/companies", {"domain": "https://www.Example.com:8443/about?x=1"})
+
+    assert reply.status == 201
+    assert reply.json() == EMPTY
+
+
+@pytest.mark.parametrize(
+    ("body", "detail"),
+    [
+        ({}, "is required"),
+        ({"domain": None}, "must be a text, not null"),
+        ({"domain": ""}, "must not be blank"),
+        ({"domain": "  "}, "must not be blank: a company is identified by its domain, such as example.com"),
+        ({"domain": 5}, "must be a text, not an integer"),
+        ({"domain": "acme"}, "is not a domain name: 'acme' should look like example.com"),
+        ({"domain": "192.0.2.1"}, "is not a domain name: '192.0.2.1' should look like example.com"),
+        ({"domain": "a" * 2001}, "must have at most 2000 characters, and has 2001"),
+    ],
+)
+async def test_a_company_without_a_usable_domain_is_refused(here: Caller, body: dict[str, object], detail: str) -> None:
+    reply = await here.post("/public/v2/companies", body)
+
+    assert reply.status == 422
+    assert [(fault["pointer"], fault["detail"]) for fault in reply.problem["errors"]] == [("/domain", detail)]
+
+
+async def test_a_company_that_is_not_there_is_not_found(call: Caller) -> None:
+    await call.post("/public/v2/companies", {"domain": "example.com"}, x_client_id="theirs")
+
+    assert (await call.get("/public/v2/companies/1")).status == 404
+    assert (await call.get("/public/v2/companies/one")).status == 404

@@ -1,0 +1,162 @@
+"""Records that exist already: refused, answered or merged, as the caller or the client wants."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from tests.asgi_client import Caller
+
+JANE = {"email": "jane@example.com", "linkedin_url": "https://www.linkedin.com/in/jane-doe", "first_name": "Jane"}
+
+
+@pytest.mark.parametrize(
+    "again",
+    [
+        {"email": " JANE@Example.COM "},
+        {"linkedin_url": "http://uk.linkedin.com/in/Jane-Doe/?trk=x"},
+        {"email": "other@example.com", "linkedin_url": "linkedin.com/in/jane%2Ddoe/de"},
+    ],
+)
+async def test_a_contact_known_by_email_or_linkedin_is_a_conflict_with_its_id(call: Caller, again: dict[str, str]) -> None:
+    await call.post("/public/v2/contacts", JANE)
+
+    reply = await call.post("/public/v2/contacts", again)
+
+    assert reply.status == 409
+    assert reply.problem == {
+        "type": "about:blank",
+        "title": "Conflict",
+        "status": 409,
+        "detail": "this contact exists already, with id 1; send on_duplicate=return to get it or on_duplicate=update to merge into it",
+        "code": "duplicate",
+        "existing_id": 1,
+    }
+
+
+async def test_a_company_known_by_its_domain_is_a_conflict_with_its_id(call: Caller) -> None:
+    await call.post("/public/v2/companies", {"domain": "münchen.example"})
+
+    reply = await call.post("/public/v2/companies", {"domain": "HTTPS://WWW.xn--mnchen-3ya.EXAMPLE/kontakt"})
+
+    assert reply.status == 409
+    assert reply.problem["existing_id"] == 1
+
+
+async def test_return_answers_the_existing_record_unchanged(call: Caller) -> None:
+    created = await call.post("/public/v2/contacts", JANE)
+
+    reply = await call.post("/public/v2/contacts?on_duplicate=return", {"email": "jane@example.com", "first_name": "Janet"})
+
+    assert reply.status == 200
+    assert reply.json() == created.json()
+    assert reply.headers["location"] == "/public/v2/contacts/1"
+
+
+async def test_update_merges_what_is_given_and_keeps_the_rest(call: Caller) -> None:
+    fields = [{"field_name": "Seats", "field_value": "40"}, {"field_name": "Team", "field_value": "Sales"}]
+    created = await call.post("/public/v2/contacts", {**JANE, "contact_status": "new", "contact_custom_fields_input": fields})
+    later = call.clock.move(60)
+
+    merged = {
+        "email": "jane@example.com",
+        "last_name": "Doe",
+        "contact_status": "customer",
+        "contact_custom_fields_input": [{"field_name": "Seats", "field_value": "50"}],
+    }
+    reply = await call.post("/public/v2/contacts?on_duplicate=update", merged)
+
+    assert reply.status == 200
+    before = created.json()["contact_custom_fields"]
+    assert reply.json() == {
+        **created.json(),
+        "updated_time": later,
+        "last_name": "Doe",
+        "contact_status": "customer",
+        "previous_status": "new",
+        "status_changed_at": later,
+        "contact_custom_fields": [{**before[0], "updated_time": later, "field_value": "50"}, before[1]],
+    }
+    assert (await call.get("/public/v2/contacts/1")).json() == reply.json()
+
+
+async def test_a_linkedin_text_that_stands_for_nobody_replaces_the_address_as_a_change_does(call: Caller) -> None:
+    await call.post("/public/v2/contacts", JANE)
+
+    merged = await call.post("/public/v2/contacts?on_duplicate=update", {"email": "jane@example.com", "linkedin_url": "n/a"})
+
+    found = await call.get("/public/v2/contacts?linkedin_url=linkedin.com/in/jane-doe")
+    assert (merged.status, merged.json()["linkedin_url"], found.json()["data"]) == (200, "n/a", [])
+
+
+async def test_update_creates_what_is_not_there(call: Caller) -> None:
+    reply = await call.post("/public/v2/companies?on_duplicate=update", {"domain": "example.com"})
+
+    assert reply.status == 201
+
+
+async def test_update_merges_a_company(call: Caller) -> None:
+    await call.post("/public/v2/companies", {"domain": "example.com", "name": "Example"})
+
+    reply = await call.post("/public/v2/companies?on_duplicate=update&structure=FLAT", {"domain": "example.com", "company_status": "won"})
+
+    assert reply.status == 200
+    assert (reply.json()["name"], reply.json()["company_status"]) == ("Example", "won")
+
+
+async def test_update_that_would_take_a_third_records_identity_is_a_conflict_with_that_one(call: Caller) -> None:
+    await call.post("/public/v2/contacts", {"email": "jane@example.com"})
+    await call.post("/public/v2/contacts", {"linkedin_url": "https://www.linkedin.com/in/jane-doe"})
+
+    reply = await call.post("/public/v2/contacts?on_duplicate=update", JANE)
+
+    assert reply.status == 409
+    assert reply.problem["existing_id"] == 2
+
+
+async def test_the_clients_setting_decides_where_the_caller_does_not(call: Caller) -> None:
+    await call.settings(on_duplicate="return")
+    await call.post("/public/v2/contacts", JANE)
+
+    by_setting = await call.post("/public/v2/contacts", JANE)
+    by_caller = await call.post("/public/v2/contacts?on_duplicate=error", JANE)
+
+    assert (by_setting.status, by_caller.status) == (200, 409)
+
+
+async def test_another_word_for_on_duplicate_is_refused(here: Caller) -> None:
+    reply = await here.post("/public/v2/contacts?on_duplicate=merge", {})
+
+    assert reply.status == 422
+    assert reply.problem["errors"] == [{"pointer": "?on_duplicate", "code": "choice", "detail": "must be one of error, return, update"}]
+
+
+async def test_the_same_person_of_two_clients_is_two_contacts(call: Caller) -> None:
+    first = await call.post("/public/v2/contacts", JANE, x_client_id="one")
+    second = await call.post("/public/v2/contacts", JANE, x_client_id="two")
+
+    assert (first.status, second.status) == (201, 201)
+
+
+async def test_people_without_an_address_are_not_the_same_person(call: Caller) -> None:
+    texts = ["n/a", "N/A", "-", "-", "linkedin.com", "https://www.linkedin.com/"]
+
+    replies = [await call.post("/public/v2/contacts", {"linkedin_url": text}) for text in texts]
+
+    assert [reply.status for reply in replies] == [201] * 6
+
+
+async def test_any_other_text_still_finds_the_same_contact(call: Caller) -> None:
+    first = await call.post("/public/v2/contacts", {"linkedin_url": "Jane on the network"})
+    second = await call.post("/public/v2/contacts", {"linkedin_url": "JANE ON THE NETWORK"})
+
+    assert (first.status, second.status) == (201, 409)
+
+
+async def test_of_many_at_once_one_is_new_and_all_get_it(call: Caller) -> None:
+    await call.post("/public/v2/contacts", {})
+
+    replies = await asyncio.gather(*(call.post("/public/v2/contacts?on_duplicate=update", JANE) for _ in range(20)))
+
+    assert sorted(reply.status for reply in replies) == [200] * 19 + [201]
+    assert len({reply.json()["id"] for reply in replies}) == 1

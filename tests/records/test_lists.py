@@ -1,0 +1,191 @@
+"""Lists: newest last, in pages, filtered; what is wrong with a parameter is named."""
+
+from __future__ import annotations
+
+from base64 import urlsafe_b64encode
+
+import pytest
+from tests.asgi_client import Caller
+
+
+async def ids(call: Caller, target: str, **headers: str) -> list[int]:
+    reply = await call.get(target, **headers)
+    assert reply.status == 200, reply
+    return [record["id"] for record in reply.json()["data"]]
+
+
+async def walked(call: Caller, target: str) -> list[list[int]]:
+    pages, cursor = [], ""
+    while True:
+        reply = await call.get(f"{target}{cursor}")
+        assert reply.status == 200, reply
+        pages.append([record["id"] for record in reply.json()["data"]])
+        if reply.json()["next_cursor"] is None:
+            return pages
+        cursor = f"&cursor={reply.json()['next_cursor']}"
+
+
+async def test_a_list_holds_whole_records_newest_last(call: Caller) -> None:
+    bodies = [(await call.post("/public/v2/companies", {"domain": f"{name}.example"})).json() for name in "abc"]
+
+    reply = await call.get("/public/v2/companies")
+
+    assert reply.json() == {"data": bodies, "next_cursor": None}
+
+
+async def test_an_empty_list_is_a_page_too(call: Caller) -> None:
+    assert (await call.get("/public/v2/contacts")).json() == {"data": [], "next_cursor": None}
+
+
+async def test_pages_hold_every_record_once(call: Caller) -> None:
+    for _ in range(5):
+        await call.post("/public/v2/contacts", {})
+
+    assert await walked(call, "/public/v2/contacts?limit=2") == [[1, 2], [3, 4], [5]]
+    assert await walked(call, "/public/v2/contacts?limit=5") == [[1, 2, 3, 4, 5]]
+
+
+@pytest.mark.parametrize(
+    "path", ["/public/v2/contacts", "/public/v2/companies", "/admin/v1/deliveries", "/admin/v1/clients", "/admin/v1/keys"]
+)
+@pytest.mark.parametrize("blank", ["", "%20", "+"])
+async def test_a_blank_cursor_is_the_first_page(here: Caller, path: str, blank: str) -> None:
+    for name in "abc":
+        await here.post("/public/v2/contacts", {})
+        await here.post("/public/v2/companies", {"domain": f"{name}.example"})
+        await here.post("/public/crm-webhook/default", {"a": name})
+        await here.post("/admin/v1/clients", {"client_id": name})
+        await here.post("/admin/v1/keys", {"name": name})
+
+    reply = await here.get(f"{path}?limit=2&cursor={blank}")
+
+    assert len(reply.json()["data"]) == 2
+    assert reply.json() == (await here.get(f"{path}?limit=2")).json()
+
+
+async def test_a_record_made_between_two_pages_is_on_the_last(call: Caller) -> None:
+    for _ in range(3):
+        await call.post("/public/v2/contacts", {})
+    first = await call.get("/public/v2/contacts?limit=2")
+    await call.post("/public/v2/contacts", {})
+
+    assert await ids(call, f"/public/v2/contacts?limit=2&cursor={first.json()['next_cursor']}") == [3, 4]
+
+
+async def test_in_order_of_change_what_changed_is_last(call: Caller) -> None:
+    since = call.clock.move(0)
+    for _ in range(4):
+        await call.post("/public/v2/contacts", {})
+        call.clock.move(1)
+    later = call.clock.move(1)
+    await call.patch("/public/v2/contacts/2", {"origin": "x"})
+
+    assert await walked(call, f"/public/v2/contacts?limit=2&updated_since={since}") == [[1, 3], [4, 2]]
+    assert await ids(call, f"/public/v2/contacts?updated_since={later}") == [2]
+
+
+async def test_contacts_are_found_by_each_filter_in_normal_form(call: Caller) -> None:
+    await call.post("/public/v2/companies", {"domain": "example.com"})
+    await call.post("/public/v2/contacts", {"email": "Jane@example.com", "contact_status": "new", "company_id": 1})
+    await call.post("/public/v2/contacts", {"linkedin_url": "https://www.linkedin.com/in/Joe/", "contact_status": "new"})
+    await call.post("/public/v2/contacts", {"linkedin_url": "n/a"})
+
+    assert await ids(call, "/public/v2/contacts?email=JANE@EXAMPLE.com") == [1]
+    assert await ids(call, "/public/v2/contacts?linkedin_url=linkedin.com%2Fin%2Fjoe") == [2]
+    assert await ids(call, "/public/v2/contacts?contact_status=new") == [1, 2]
+    assert await ids(call, "/public/v2/contacts?contact_status=new&company_id=1") == [1]
+    assert await ids(call, "/public/v2/contacts?contact_status=other") == []
+    assert await ids(call, "/public/v2/contacts?linkedin_url=n/a") == []
+
+
+async def test_companies_are_found_by_each_filter_in_normal_form(call: Caller) -> None:
+    await call.post("/public/v2/companies", {"domain": "example.com", "company_status": "won"})
+    await call.post("/public/v2/companies", {"domain": "example.org"})
+
+    assert await ids(call, "/public/v2/companies?domain=https%3A%2F%2Fwww.example.COM%2Fx") == [1]
+    assert await ids(call, "/public/v2/companies?company_status=won") == [1]
+    assert await ids(call, "/public/v2/companies?domain=example.net") == []
+
+
+async def test_another_clients_records_are_not_in_the_list(call: Caller) -> None:
+    await call.post("/public/v2/contacts", {"contact_status": "new"}, x_client_id="theirs")
+
+    assert await ids(call, "/public/v2/contacts", x_client_id="ours") == []
+    assert await ids(call, "/public/v2/contacts?contact_status=new", x_client_id="ours") == []
+
+
+@pytest.mark.parametrize(
+    ("query", "pointer"),
+    [
+        ("limit=0", "?limit"),
+        ("limit=201", "?limit"),
+        ("limit=-1", "?limit"),
+        ("limit=1e2", "?limit"),
+        ("limit=٣", "?limit"),
+        ("limit=" + "9" * 5000, "?limit"),
+        ("limit=", "?limit"),
+        ("limit=1&limit=2", "?limit"),
+        ("emial=jane@example.com", "?emial"),
+        ("domain=example.com", "?domain"),
+        ("email=nonsense", "?email"),
+        ("email=%00", "?email"),
+        ("contact_status=a%00b", "?contact_status"),
+        ("company_id=0", "?company_id"),
+        ("company_id=9007199254740992", "?company_id"),
+        ("company_id=x", "?company_id"),
+        ("updated_since=yesterday", "?updated_since"),
+        ("updated_since=99999-01-01T00:00:00Z", "?updated_since"),
+        ("contact_status=%ff", "?"),
+        ("&".join(f"p{n}=1" for n in range(60)), "?"),
+        ("cursor=&cursor=", "?cursor"),
+        ("cursor=nonsense", "?cursor"),
+        ("cursor=é", "?cursor"),
+        ("cursor=" + urlsafe_b64encode(b'["contacts",[0,1]] ').decode().rstrip("="), "?cursor"),
+        ("cursor=" + urlsafe_b64encode(b'["companies",[0,1]]').decode().rstrip("="), "?cursor"),
+        ("cursor=" + urlsafe_b64encode(b'["contacts",[0,"1"]]').decode().rstrip("="), "?cursor"),
+        ("cursor=" + urlsafe_b64encode(b"[" * 5000).decode().rstrip("="), "?cursor"),
+        ("updated_since=2026-01-01&cursor=" + urlsafe_b64encode(b'["contacts",[0,1]]').decode().rstrip("="), "?cursor"),
+    ],
+)
+async def test_a_wrong_parameter_is_refused_naming_it(here: Caller, query: str, pointer: str) -> None:
+    reply = await here.get(f"/public/v2/contacts?{query}")
+
+    assert reply.status == 422
+    assert [fault["pointer"] for fault in reply.problem["errors"]] == [pointer]
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "jane%2Btest@example.com",
+        "jane+test@example.com",
+        "jane%20test@example.com",
+        "%20jane%2Btest@example.com%20",
+        "jane%2Btest@example.com+",
+    ],
+)
+async def test_a_plus_sign_in_an_address_need_not_be_escaped(call: Caller, written: str) -> None:
+    await call.post("/public/v2/contacts", {"email": "jane+test@example.com"})
+
+    assert await ids(call, f"/public/v2/contacts?email={written}") == [1]
+
+
+async def test_what_is_wrong_with_the_query_as_a_whole_is_told_of_the_query(here: Caller) -> None:
+    reply = await here.get("/public/v2/contacts?contact_status=%ff")
+
+    assert reply.problem["detail"] == "the query must be UTF-8"
+
+
+async def test_every_wrong_parameter_is_named(here: Caller) -> None:
+    reply = await here.get("/public/v2/companies?limit=x&structure=x&cursor=x&more=x&updated_since=x")
+
+    assert [fault["pointer"] for fault in reply.problem["errors"]] == ["?structure", "?limit", "?updated_since", "?cursor", "?more"]
+
+
+@pytest.mark.parametrize(
+    "time", ["2026-11-20T09:30:00Z", "2026-11-20T10:30:00+01:00", "2026-11-20T10:30:00%2B01:00", "2026-11-20", "2026-11-20t09:30:00z"]
+)
+async def test_a_time_may_be_written_as_iso_8601_allows(here: Caller, time: str) -> None:
+    await here.post("/public/v2/contacts", {})
+
+    assert await ids(here, f"/public/v2/contacts?updated_since={time}") == [1]

@@ -1,0 +1,356 @@
+"""What every engine promises of commands that are carried out once for each key, and of the answers that are kept."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from tests.conftest import ByHand
+from tests.events.test_merged_records import about, client_of, merge, receive
+from tests.storage.conftest import Opener
+from tests.storage.test_group_commit import Put, Toys
+
+from touchbase.common.timestamps import DAY
+from touchbase.connections.commands import AddConnection, RemoveConnection
+from touchbase.connections.models import Connection
+from touchbase.errors import Conflict, KeyReused, TouchbaseError
+from touchbase.history.events import CONTACT
+from touchbase.idempotency.commands import DeleteResponses, ExpiredResponses, FindResponse, Idempotent
+from touchbase.idempotency.models import LIFETIME, RequestKey, StoredResponse
+from touchbase.records.commands import CreateCompany, CreateContact, Created, ListCompanies, ListContacts
+from touchbase.records.models import Company, Contact
+from touchbase.sql.store import Store
+from touchbase.storage import open_store
+
+NOW = 1_790_000_000_000_000
+Answer = Callable[[object], StoredResponse | None]
+
+
+def request(client: int, key: str = "k", fingerprint: bytes = b"f", at: int = NOW) -> RequestKey:
+    return RequestKey(client, key, fingerprint, at)
+
+
+def told(result: object) -> StoredResponse:
+    """The contact's id and name, or the error's code, as bytes."""
+    if isinstance(result, TouchbaseError):
+        return StoredResponse(result.code.encode())
+    assert isinstance(result, Created)
+    return StoredResponse(f"{result.record.id} {result.is_new}".encode(), CONTACT, result.record.id)
+
+
+def only_results(result: object) -> StoredResponse | None:
+    return None if isinstance(result, TouchbaseError) else told(result)
+
+
+def create(asked: RequestKey, name: str = "Ada", email: str | None = None, answer: Answer = told) -> Idempotent[Created[Contact]]:
+    contact = Contact(asked.client, 0, NOW, NOW, email=email, email_key=email, first_name=name)
+    return Idempotent(asked, CreateContact(contact, [("seat", "12")]), answer)
+
+
+async def names(store: Store, client: int) -> list[str | None]:
+    return [contact.first_name for contact in await store.read(ListContacts(client, 500))]
+
+
+async def kept(store: Store, asked: RequestKey) -> bytes | None:
+    found = await store.read(FindResponse(asked))
+    return None if found is None else found.kept.answer
+
+
+async def test_a_command_is_carried_out_once_for_its_key(store: Store) -> None:
+    client = await client_of(store)
+
+    first = await store.write(create(request(client)))
+    again = await store.write(create(request(client, at=NOW + 5), name="Grace"))
+
+    assert isinstance(first, Created)
+    assert [(one.name, one.value) for one in first.record.custom_fields] == [("seat", "12")]
+    assert again == StoredResponse(f"{first.record.id} True".encode(), CONTACT, first.record.id)
+    assert await names(store, client) == ["Ada"]
+
+
+async def test_another_request_with_the_key_is_refused_and_changes_nothing(store: Store) -> None:
+    client = await client_of(store)
+    await store.write(create(request(client)))
+
+    with pytest.raises(KeyReused, match="new key"):
+        await store.write(create(request(client, fingerprint=b"other")))
+
+    assert await names(store, client) == ["Ada"]
+
+
+async def test_a_key_belongs_to_its_client(store: Store) -> None:
+    clients = [await client_of(store), await client_of(store), 0]
+
+    made = [await store.write(create(request(client, fingerprint=b"%d" % client))) for client in clients]
+
+    assert [type(each) for each in made] == [Created] * 3
+    assert [await names(store, client) for client in clients] == [["Ada"]] * 3
+
+
+async def test_a_kept_answer_is_found_by_its_key_whatever_was_asked(store: Store) -> None:
+    client = await client_of(store)
+    made = await store.write(create(request(client)))
+    assert isinstance(made, Created)
+
+    found = await store.read(FindResponse(request(client, fingerprint=b"other")))
+
+    assert found is not None
+    assert (found.fingerprint, found.kept) == (b"f", told(made))
+    assert await kept(store, request(client, key="K")) is None
+    assert await kept(store, request(client + 1)) is None
+
+
+async def test_a_key_is_as_new_when_its_time_is_over(store: Store) -> None:
+    client = await client_of(store)
+    await store.write(create(request(client)))
+    last, over = (request(client, fingerprint=b"other", at=NOW + LIFETIME - early) for early in (1, 0))
+
+    with pytest.raises(KeyReused):
+        await store.write(create(last))
+    dead = await kept(store, over)
+    made = await store.write(create(over, name="Grace"))
+    again = await store.write(create(over, name="Joan"))
+
+    assert dead is None
+    assert isinstance(made, Created)
+    assert again == told(made)
+    assert await kept(store, request(client, at=NOW + 2 * LIFETIME - 1)) == told(made).answer
+    assert await names(store, client) == ["Ada", "Grace"]
+
+
+async def test_an_error_that_is_not_kept_leaves_the_key_free(store: Store) -> None:
+    client = await client_of(store)
+    await store.write(CreateContact(Contact(client, 0, NOW, NOW, email="a@b.c", email_key="a@b.c", first_name="Ada")))
+
+    with pytest.raises(Conflict):
+        await store.write(create(request(client), email="a@b.c", answer=only_results))
+    made = await store.write(create(request(client), "Grace"))
+
+    assert isinstance(made, Created)
+
+
+async def test_an_error_that_is_kept_is_answered_again(store: Store) -> None:
+    client = await client_of(store)
+    await store.write(CreateContact(Contact(client, 0, NOW, NOW, email="a@b.c", email_key="a@b.c", first_name="Ada")))
+
+    with pytest.raises(Conflict):
+        await store.write(create(request(client), email="a@b.c"))
+    again = await store.write(create(request(client), name="Grace"))
+
+    assert again == StoredResponse(b"duplicate")
+    assert await names(store, client) == ["Ada"]
+
+
+async def test_an_answer_may_be_kept_without_any_command(store: Store) -> None:
+    client = await client_of(store)
+
+    first = await store.write(Idempotent(request(client), None, lambda _: StoredResponse(b"one")))
+    again = await store.write(Idempotent(request(client), None, lambda _: StoredResponse(b"two")))
+
+    assert (first, again) == (None, StoredResponse(b"one"))
+
+
+async def test_a_command_that_answers_nothing_is_carried_out_once_too(store: Store) -> None:
+    client = await client_of(store)
+    await store.write(AddConnection(Connection(client, "crm", "hubspot", NOW, NOW)))
+    removal: Idempotent[None] = Idempotent(
+        request(client), RemoveConnection(client, "crm", "hubspot"), lambda result: StoredResponse(b"gone")
+    )
+
+    first, again = await store.write(removal), await store.write(removal)
+
+    assert (first, again) == (None, StoredResponse(b"gone"))
+
+
+async def test_of_64_at_once_one_is_carried_out_and_all_get_its_answer(store: Store, engine_url: str) -> None:
+    client = await client_of(store)
+    # On PostgreSQL the other half comes by another process.
+    other = store if engine_url.startswith("sqlite") else await open_store(engine_url)
+
+    async with asyncio.timeout(60):
+        answers = await asyncio.gather(*((store, other)[n % 2].write(create(request(client))) for n in range(64)))
+    if other is not store:
+        await other.close()
+
+    (made,) = [each for each in answers if isinstance(each, Created)]
+    assert [each for each in answers if each is not made] == [told(made)] * 63
+    assert await names(store, client) == ["Ada"]
+
+
+async def test_many_keys_at_once_come_to_one_record_each_whoever_meets_whom(store: Store, engine_url: str) -> None:
+    client = await client_of(store)
+    other = store if engine_url.startswith("sqlite") else await open_store(engine_url)
+    order = [*range(30), *reversed(range(30)), *range(0, 30, 3)]
+
+    async with asyncio.timeout(60):
+        answers = await asyncio.gather(
+            *((store, other)[n % 2].write(create(request(client, f"k{key}"), f"n{key}")) for n, key in enumerate(order))
+        )
+    if other is not store:
+        await other.close()
+
+    assert sorted(await names(store, client)) == sorted(f"n{key}" for key in range(30))
+    assert sum(isinstance(each, Created) for each in answers) == 30
+
+
+async def test_of_two_processes_that_meet_with_one_key_the_later_takes_its_write_back(postgres_url: str) -> None:
+    store = await open_store(postgres_url)
+    client = await client_of(store)
+    tries: list[object] = []
+
+    def meanwhile(result: object) -> StoredResponse:
+        """Between this one's write and the end of its transaction, another process does all of it."""
+        tries.append(result)
+        with ThreadPoolExecutor(1) as another:
+            another.submit(asyncio.run, elsewhere()).result(30)
+        return told(result)
+
+    async def elsewhere() -> None:
+        other = await open_store(postgres_url)
+        await other.write(create(request(client), "Grace"))
+        await other.close()
+
+    answer = await store.write(create(request(client), "Ada", answer=meanwhile))
+    found = await names(store, client)
+    await store.close()
+
+    assert isinstance(answer, StoredResponse)
+    assert (found, len(tries)) == (["Grace"], 1)
+
+
+async def test_of_equal_ones_at_once_the_next_has_its_turn_when_the_first_fails(store: Store) -> None:
+    client = await client_of(store)
+    await store.write(CreateContact(Contact(client, 0, NOW, NOW, email="a@b.c", email_key="a@b.c", first_name="Ada")))
+
+    refused, made, again = await asyncio.gather(
+        store.write(create(request(client), email="a@b.c", answer=only_results)),
+        store.write(create(request(client), "Grace")),
+        store.write(create(request(client), "Joan")),
+        return_exceptions=True,
+    )
+
+    assert [type(each) for each in (refused, made, again)] == [Conflict, Created, StoredResponse]
+    assert await names(store, client) == ["Ada", "Grace"]
+
+
+async def test_commands_of_several_kinds_share_a_group_and_each_gets_its_own_answer(store: Store) -> None:
+    client = await client_of(store)
+    company = Company(client, 0, NOW, NOW, "example.com")
+
+    answers = await asyncio.gather(
+        store.write(create(request(client, "a"))),
+        store.write(Idempotent(request(client, "b"), CreateCompany(company), told)),
+        store.write(Idempotent(request(client, "c"), None, lambda _: StoredResponse(b"c"))),
+        store.write(CreateContact(Contact(client, 0, NOW, NOW, first_name="Grace"))),
+        store.write(Idempotent(request(client, "b"), CreateCompany(company), told)),
+    )
+
+    assert [type(each).__name__ for each in answers] == ["Created", "Created", "NoneType", "Created", "StoredResponse"]
+    assert sorted(map(str, await names(store, client))) == ["Ada", "Grace"]
+    assert len(await store.read(ListCompanies(client, 5))) == 1
+
+
+async def test_an_answer_that_cannot_be_made_takes_its_own_write_back_and_no_others(store: Store) -> None:
+    client = await client_of(store)
+
+    def breaks(result: object) -> StoredResponse:
+        raise ZeroDivisionError
+
+    answers = await asyncio.gather(
+        *(store.write(create(request(client, f"k{n}"), f"n{n}", answer=breaks if n == 3 else told)) for n in range(8)),
+        return_exceptions=True,
+    )
+
+    assert [type(each) for each in answers] == [ZeroDivisionError if n == 3 else Created for n in range(8)]
+    assert sorted(map(str, await names(store, client))) == [f"n{n}" for n in range(8) if n != 3]
+    assert await kept(store, request(client, "k3")) is None
+
+
+async def test_a_command_that_breaks_keeps_no_answer(engine_url: str, open_with: Opener) -> None:
+    toys = Toys()
+    store = await open_with(engine_url, toys.handlers)
+    await store.write(Put("taken"))
+
+    with pytest.raises(Exception, match=r"(?i)unique"):
+        await store.write(Idempotent(request(1), Put("taken"), lambda _: StoredResponse(b"done")))
+
+    assert await kept(store, request(1)) is None
+
+
+async def test_another_process_answers_what_this_one_has_kept(store: Store, engine_url: str) -> None:
+    client = await client_of(store)
+    made = await store.write(create(request(client)))
+    assert isinstance(made, Created)
+    await store.close()
+
+    later = await open_store(engine_url)
+    again = await later.write(create(request(client)))
+    found = await names(later, client)
+    await later.close()
+
+    assert again == told(made)
+    assert found == ["Ada"]
+
+
+async def test_only_answers_whose_time_is_over_are_taken_away(store: Store) -> None:
+    client = await client_of(store)
+    for hours in range(4):
+        await store.write(create(request(client, f"k{hours}", at=NOW + hours)))
+
+    then = NOW + LIFETIME + 1
+    due = await store.read(ExpiredResponses(then, 10))
+    first = await store.read(ExpiredResponses(then, 1))
+    await store.write(create(request(client, "k1", at=then)))
+    gone = await store.write(DeleteResponses(client, [f"k{n}" for n in range(4)], then))
+
+    assert due == [(client, "k0"), (client, "k1")]
+    assert first == [(client, "k0")]
+    assert gone == 1
+    assert [await kept(store, request(client, f"k{n}", at=NOW)) is not None for n in range(4)] == [False, True, True, True]
+    assert await store.read(ExpiredResponses(then, 10)) == []
+
+
+async def test_answers_of_one_client_are_taken_away_and_no_others(store: Store) -> None:
+    one, other = await client_of(store), await client_of(store)
+    for client in (one, other):
+        await store.write(create(request(client)))
+
+    await store.write(DeleteResponses(one, ["k"], NOW + 2 * DAY))
+
+    assert await store.read(ExpiredResponses(NOW + 2 * DAY, 10)) == [(other, "k")]
+
+
+async def test_the_answers_about_a_record_can_be_found_and_follow_it_when_it_is_united(store: Store, by_hand: ByHand) -> None:
+    client = await client_of(store)
+    await receive(store, client, about("contact", "1", email="a@example.com"), about("contact", "2", email="b@example.com"))
+    ids = [contact.id for contact in await store.read(ListContacts(client, 5))]
+    for number in ids:
+        await store.write(Idempotent(request(client, f"k{number}"), None, lambda _, about=number: StoredResponse(b"x", CONTACT, about)))
+    await store.write(Idempotent(request(client, "none"), None, lambda _: StoredResponse(b"x")))
+
+    await receive(store, client, merge("contact", "1", "2"))
+
+    (survivor,) = [contact.id for contact in await store.read(ListContacts(client, 5))]
+    rows = await by_hand("SELECT key, record_kind, record_id FROM idempotency_key ORDER BY key")
+    assert rows == [*((f"k{number}", CONTACT, survivor) for number in sorted(ids)), ("none", None, None)]
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(["first", "again", "other"])))
+async def test_a_group_answers_as_if_its_commands_came_one_after_the_other(store: Store, order: tuple[str, ...]) -> None:
+    client = await client_of(store)
+    asked = {
+        "first": create(request(client)),
+        "again": create(request(client)),
+        "other": create(request(client, fingerprint=b"other")),
+    }
+
+    answers = await asyncio.gather(*(store.write(asked[name]) for name in order), return_exceptions=True)
+
+    by_name = dict(zip(order, answers, strict=True))
+    kinds = sorted(type(each).__name__ for each in answers)
+    refused = ["KeyReused"] * (2 if isinstance(by_name["other"], Created) else 1)
+    assert kinds == ["Created", *refused, *["StoredResponse"] * (2 - len(refused))]
+    assert len(await names(store, client)) == 1

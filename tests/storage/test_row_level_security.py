@@ -1,0 +1,360 @@
+"""The second wall: PostgreSQL shows and takes only rows of the clients in the scope, whatever a statement says."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import asyncpg
+import pytest
+from tests.conftest import Databases
+from tests.storage.statements import OPS
+
+from touchbase.app import assembled, standalone_workers
+from touchbase.auth.commands import StoreKey
+from touchbase.clients.commands import EnsureClient, FindClient, RotateClientId
+from touchbase.config import Settings
+from touchbase.connections.commands import AddConnection, ClaimFetch
+from touchbase.connections.models import Connection
+from touchbase.erasure.commands import ErasePerson
+from touchbase.errors import Overloaded
+from touchbase.history.events import Event, Translation
+from touchbase.idempotency.commands import Idempotent
+from touchbase.idempotency.models import RequestKey, StoredResponse
+from touchbase.inbox.commands import StoreDelivery
+from touchbase.inbox.queries import CountInbox, ListDeliveries
+from touchbase.inbox.refused import RefusedWebhook, StoreRefusals
+from touchbase.records.commands import CreateCompany, CreateContact, GetContact, GetHistory
+from touchbase.records.models import Company, Contact
+from touchbase.sql.command import Command
+from touchbase.sql.ids import Ids
+from touchbase.sql.statement import Execute, Plan, Select, Statement, for_postgres
+from touchbase.sql.store import Store
+from touchbase.storage import open_store
+from touchbase.storage.command_handlers import Handler
+from touchbase.storage.postgres.connection import ReconnectingConnection
+from touchbase.storage.rls_scope import CLIENTS, EVERYBODY, NOBODY, of
+
+OURS, THEIRS = 1, 11
+"""Numbers of two clients, the one's in the other's digits."""
+OF_NOBODY = {"id_block", "migration", "server_secret", "encryption_key"}
+"""Tables with nothing of a client: blocks of ids, the schema's own, the secret that erased identities are hashed with, and the ids of
+encryption keys with a text that only they open. Another one must be looked at first."""
+WHO_THERE_IS = {"client", "client_alias", "erased"}
+"""What is seen where clients are sought: themselves, their former ids, and keyed hashes, which tell whether a client has erased anybody."""
+WITH_CLIENT = (
+    "SELECT c.oid, c.relname, c.relrowsecurity, c.relforcerowsecurity FROM pg_class c WHERE c.relkind IN ('r', 'p') AND "
+    "c.relnamespace = current_schema()::regnamespace "
+    "AND EXISTS (SELECT 1 FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'client')"
+)
+Made = asyncpg.Connection
+
+
+@pytest.fixture
+async def store(postgres_url: str) -> AsyncIterator[Store]:
+    made = await open_store(postgres_url)
+    yield made
+    await made.close()
+
+
+@pytest.fixture
+async def hand(postgres_url: str) -> AsyncIterator[Made]:
+    """A connection of the role that owns the tables."""
+    made = await asyncpg.connect(postgres_url)
+    yield made
+    await made.close()
+
+
+async def fill(store: Store, *clients: int) -> None:
+    """A row of each client in every table."""
+    for n in clients:
+        await store.write(CreateCompany(Company(n, 0, 5, 5, "example.com"), [("seat", "12")]))
+        await store.write(CreateContact(Contact(n, 0, 5, 5, email="ann@example.com", email_key="ann@example.com"), [("seat", "12")]))
+        await store.write(AddConnection(Connection(n, "crm", "hubspot", 5, 5)))
+        await store.write(StoreRefusals(n, [RefusedWebhook(n, 5, "crm", "not_verified")]))
+        await store.write(StoreKey(f"key{n}", b"x", ["admin"], n, "", 5))
+        await store.write(StoreDelivery(n, "crm", b"k" * 16, b"{}", "", b"{}", 5))
+        await store.write(Idempotent(RequestKey(n, "k", b"f", 5), None, lambda _: StoredResponse(b"answer")))
+        await store.write(ErasePerson(n, 5, refs=[("", "email", "gone@example.com")]))
+        await store.write(RotateClientId(n, f"now{n}", 9))
+        await store.write(ClaimFetch(n, "hubspot", 5, 6, 1))
+
+
+async def with_events(store: Store) -> None:
+    for name in ("ours", *(f"other{n}" for n in range(2, THEIRS))):
+        await store.write(EnsureClient(name, 1))
+    theirs = await store.write(EnsureClient("theirs", 1))
+    assert theirs.number == THEIRS
+    await fill(store, OURS, THEIRS)
+    told = Translation(
+        "hubspot",
+        [
+            Event("contact.updated", 5, "ann@example.com", object_type="person", object_id="7", company_object=("company", "9")),
+            Event("contact.updated", 5, None, object_type="person", object_id="8"),  # nobody knows who that is: it is asked for
+        ],
+        may_ask=True,
+    )
+    for n in (OURS, THEIRS):
+        await store.work(n, 10, lambda delivery: told, 9)
+
+
+async def walled(hand: Made) -> list[str]:
+    return [row["relname"] for row in await hand.fetch(WITH_CLIENT)]
+
+
+async def rows_of(hand: Made, table: str) -> list[int | None]:
+    return sorted({row["client"] for row in await hand.fetch(f"SELECT client FROM {table}")}, key=str)
+
+
+async def test_every_table_with_a_client_is_behind_the_wall(hand: Made) -> None:
+    tables = await hand.fetch(WITH_CLIENT)
+    policies = await hand.fetch("SELECT tablename, policyname, permissive, roles, cmd, qual, with_check FROM pg_policies")
+
+    by_table = {row["tablename"]: [*row.values()][1:] for row in policies}
+    open_ones = [row["relname"] for row in tables if not (row["relrowsecurity"] and row["relforcerowsecurity"])]
+    assert open_ones == [], "the migration that makes a table with a client gives it the policy, as 0001_initial does"
+    assert len(policies) == len(by_table)
+    assert by_table.keys() == {row["relname"] for row in tables} | {"client"}
+    assert by_table["contact"][:4] == ["of_client", "PERMISSIVE", ["public"], "ALL"]
+    assert {name for name, policy in by_table.items() if "'clients'" in policy[4]} == WHO_THERE_IS
+    assert all(policy == by_table["contact"] for name, policy in by_table.items() if name not in WHO_THERE_IS)
+    assert all(policy[:4] == by_table["contact"][:4] for policy in by_table.values())
+    assert by_table["erased"] == by_table["client_alias"]
+
+
+async def test_what_is_behind_no_wall_has_been_looked_at(hand: Made) -> None:
+    tables = {row["tablename"] for row in await hand.fetch("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")}
+
+    assert tables - set(await walled(hand)) - {"client"} == OF_NOBODY
+
+
+async def test_a_client_is_seen_in_its_own_scope_and_where_clients_are_sought(store: Store, hand: Made) -> None:
+    await with_events(store)
+    seen: dict[str, list[int]] = {}
+    with_rows: dict[str, set[str]] = {}
+    for scope in (NOBODY, of(THEIRS), CLIENTS, EVERYBODY):
+        await hand.execute(f"SET touchbase.clients = '{scope}'")
+        seen[scope] = sorted(row["id"] for row in await hand.fetch("SELECT id FROM client"))
+        with_rows[scope] = {table for table in await walled(hand) if await rows_of(hand, table)}
+
+    everything = set(await walled(hand))
+    assert list(seen.values()) == [[], [THEIRS], [*range(1, THEIRS + 1)], [*range(1, THEIRS + 1)]]
+    assert list(with_rows.values()) == [set(), everything, WHO_THERE_IS - {"client"}, everything]
+
+
+async def test_a_scope_shows_its_clients_rows_and_no_others(store: Store, hand: Made) -> None:
+    await with_events(store)
+    seen: dict[str, dict[str, list[int | None]]] = {}
+    for scope in (None, NOBODY, of(OURS), of(THEIRS), of(5), of(OURS, 5, THEIRS), EVERYBODY):
+        if scope is not None:
+            await hand.execute(f"SET touchbase.clients = '{scope}'")
+        seen[str(scope)] = {table: await rows_of(hand, table) for table in await walled(hand)}
+
+    for table in await walled(hand):
+        found = [clients[table] for clients in seen.values()]
+        assert found == [[], [], [OURS], [THEIRS], [], [OURS, THEIRS], [OURS, THEIRS]], table
+
+
+async def test_a_row_of_another_client_can_be_neither_written_nor_changed_nor_taken_away(store: Store, hand: Made) -> None:
+    await with_events(store)
+    await hand.execute(f"SET touchbase.clients = '{of(OURS)}'")
+
+    for table in await walled(hand):
+        with pytest.raises(asyncpg.InsufficientPrivilegeError):
+            await hand.execute(f"UPDATE {table} SET client = {THEIRS}")
+        assert await hand.execute(f"UPDATE {table} SET client = {OURS} WHERE client = {THEIRS}") == "UPDATE 0"
+        assert await hand.execute(f"DELETE FROM {table} WHERE client = {THEIRS}") == "DELETE 0"
+    await hand.execute(f"SET touchbase.clients = '{CLIENTS}'")
+    for table in set(await walled(hand)) - WHO_THERE_IS:
+        assert await hand.execute(f"DELETE FROM {table}") == "DELETE 0"
+    await hand.execute(f"SET touchbase.clients = '{of(OURS)}'")
+    with pytest.raises(asyncpg.InsufficientPrivilegeError):
+        await hand.execute(f"INSERT INTO connection VALUES ({THEIRS}, 'crm', 'close', 1, 1, '[]', '{{}}')")
+    with pytest.raises(asyncpg.InsufficientPrivilegeError):
+        await hand.execute("INSERT INTO api_key (key_id, digest, scopes, client, name, created_us) VALUES ('a', '', '[]', NULL, '', 1)")
+    await hand.execute("SET touchbase.clients = 'all'")
+    assert [await rows_of(hand, table) for table in ("contact", "event", "api_key")] == [[OURS, THEIRS]] * 3
+
+
+@dataclass
+class Look(Command[str]):
+    """Answers the scope that its statement ran in."""
+
+    client: int
+
+
+@dataclass
+class LookAround(Command[str]):
+    """The same, of a command that names no client."""
+
+
+def look(commands: Sequence[Any], ids: Ids) -> Plan[list[object]]:
+    rows = yield Select("SELECT current_setting('touchbase.clients', true)", ())
+    return [rows[0][0]] * len(commands)
+
+
+@pytest.mark.parametrize("solo", [True, False])
+async def test_a_group_runs_in_the_scope_of_its_own_clients_and_leaves_none_behind(postgres_url: str, open_with: Any, solo: bool) -> None:
+    store = await open_with(postgres_url, {Look: Handler(look, solo=solo), LookAround: Handler(look, solo=solo)})
+
+    alone = [await store.write(Look(n)) for n in (5, 7, 7, 5)]
+    unnamed = await store.write(LookAround())
+    together = await asyncio.gather(*(store.write(Look(n)) for n in (9, 1, 5, 9, 1)))
+
+    assert alone == [",5,", ",7,", ",7,", ",5,"]
+    assert unnamed == ""
+    assert all(f",{n}," in scope for n, scope in zip((9, 1, 5, 9, 1), together, strict=True))
+    assert set("".join(together).split(",")) == {"", "1", "5", "9"}
+
+
+async def test_a_connection_made_anew_is_told_its_scope_anew(postgres_url: str, open_with: Any, hand: Made) -> None:
+    store = await open_with(postgres_url, {Look: Handler(look, solo=True)})
+    assert {await store.write(Look(5)) for _ in range(9)} == {",5,"}
+
+    await hand.fetch("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'touchbase'")
+
+    seen = []
+    for _ in range(10_000):
+        try:
+            seen.append(await store.write(Look(5)))
+        except Overloaded:
+            await asyncio.sleep(0)
+        if len(seen) == 9:
+            break
+    assert seen == [",5,"] * 9
+
+
+async def test_a_scope_that_could_not_be_set_is_not_taken_for_set(postgres_url: str) -> None:
+    line = ReconnectingConnection(postgres_url)
+    connection = await line.limited(of(5))
+    await connection.execute("BEGIN")
+    with pytest.raises(asyncpg.PostgresError):
+        await connection.fetch("SELECT nonsense")
+    with pytest.raises(asyncpg.InFailedSQLTransactionError):
+        await line.limited(of(7))
+    await connection.execute("ROLLBACK")
+
+    connection = await line.limited(of(7))
+    found = await connection.fetchval("SELECT current_setting('touchbase.clients')")
+    await line.close()
+
+    assert found == ",7,"
+
+
+async def test_no_scope_of_a_role_or_database_opens_a_session(databases: Databases, empty_postgres_url: str) -> None:
+    if databases.ordinary_by_itself:
+        pytest.skip("only a superuser can give a database such a setting")
+    hand = await asyncpg.connect(databases.as_superuser(empty_postgres_url))
+    await hand.execute(f"ALTER DATABASE {await hand.fetchval('SELECT current_database()')} SET touchbase.clients = 'all'")
+    await hand.close()
+    line = ReconnectingConnection(empty_postgres_url)
+
+    found = await (await line.connection()).fetchval("SELECT current_setting('touchbase.clients')")
+    await line.close()
+
+    assert found == ""
+
+
+async def test_a_connection_of_the_pool_goes_back_with_nobody_in_its_scope(store: Any) -> None:
+    await store.write(EnsureClient("acme", 1))
+    await fill(store, OURS)
+    for query in (GetContact(OURS, 1), GetHistory(OURS, 1, 1), CountInbox(), FindClient("acme"), ListDeliveries(10)):
+        await store.read(query)
+    await store.work(OURS, 10, lambda delivery: Translation("test", []), 9)
+    with pytest.raises(asyncpg.DataError):
+        await store.read(GetContact(OURS, 2**70))  # no integer that a statement can hold: it fails inside of its transaction
+
+    connections = [await store._pool.acquire() for _ in range(6)]
+    scopes = {await each.fetchval("SELECT current_setting('touchbase.clients')") for each in connections}
+    for each in connections:
+        await store._pool.release(each)
+
+    assert scopes == {""}
+
+
+async def test_an_ordinary_role_gives_nothing_to_warn_of(store: Store) -> None:
+    assert list(store.warnings) == []
+
+
+async def test_a_role_that_the_wall_does_not_hold_is_told(databases: Databases, postgres_url: str) -> None:
+    if databases.ordinary_by_itself:
+        pytest.skip("the server's role is no superuser, so there is none to come as")
+    store = await open_store(databases.as_superuser(postgres_url))
+
+    told = list(store.warnings)
+    await store.close()
+
+    assert len(told) == 1
+    assert "is a superuser or has BYPASSRLS" in told[0]
+    assert "docs/how-to/run-on-postgresql.md" in told[0]
+
+
+async def test_a_server_on_such_a_role_says_so_in_its_log(
+    databases: Databases, postgres_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    if databases.ordinary_by_itself:
+        pytest.skip("the server's role is no superuser, so there is none to come as")
+    for url in (postgres_url, databases.as_superuser(postgres_url)):
+        settings = Settings(database=url)
+        async with assembled(settings):
+            pass
+        async with standalone_workers(settings):
+            pass
+
+    told = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert len(told) == 2
+    assert all("is a superuser or has BYPASSRLS" in each for each in told)
+
+
+async def test_a_wall_that_somebody_took_down_is_told(empty_postgres_url: str) -> None:
+    await (await open_store(empty_postgres_url)).close()
+    hand = await asyncpg.connect(empty_postgres_url)
+    await hand.execute("ALTER TABLE contact NO FORCE ROW LEVEL SECURITY; ALTER TABLE link DISABLE ROW LEVEL SECURITY")
+    await hand.close()
+
+    store = await open_store(empty_postgres_url)
+    told = list(store.warnings)
+    await store.close()
+
+    assert len(told) == 1
+    assert "switched off for contact, link:" in told[0]
+
+
+WALKING: dict[str, str] = {
+    "auth.sql.INSERT_KEY": "looks whether the new key's client is there, in all clients at once: a key is made once in a while",
+    "connections.encrypted_columns.FORGET_KEYS": "all encryption keys but one go: there are two or three",
+}
+"""Statements that may walk a small table: reviewed."""
+
+
+async def test_behind_the_wall_a_statement_still_finds_its_rows_in_an_index(subtests: pytest.Subtests, hand: Made) -> None:
+    # The tables are empty, and then PostgreSQL would rather walk them.
+    await hand.execute("SET enable_seqscan = off; SET plan_cache_mode = force_generic_plan; SET touchbase.clients = ',1,'")
+    names = sorted(name for name, op in OPS.items() if op.columns)  # without any it is a lock, which has no plan
+    for number, name in enumerate(names):
+        with subtests.test(name):
+            op = OPS[name]
+            types = ", ".join("bytea[]" if kind == "bytea" else "text" for _, kind in (*op.columns, *op.more_columns, *op.last_columns))
+            empty = ", ".join("'{}'" for _ in (*op.columns, *op.more_columns, *op.last_columns))
+            await hand.execute(f"PREPARE op_{number}({types}) AS {for_postgres(op)}")
+
+            plan = [row[0] for row in await hand.fetch(f"EXPLAIN EXECUTE op_{number}({empty})")]
+
+            assert any("Seq Scan on" in line for line in plan) == (name in WALKING), plan
+
+
+async def test_a_statement_that_forgets_its_client_is_stopped_by_the_wall(store: Any, open_with: Any, postgres_url: str) -> None:
+    await with_events(store)
+
+    def forgetful(commands: Sequence[Any], ids: Ids) -> Plan[list[object]]:
+        found = yield Select("SELECT DISTINCT client FROM contact", ())
+        yield Execute(Statement("forgetful", (("name", "text"),), body="UPDATE contact SET first_name = p.name FROM p"), [("gone",)])
+        return [sorted(row[0] for row in found)] * len(commands)
+
+    careless = await open_with(postgres_url, {Look: Handler(forgetful)})
+
+    assert await careless.write(Look(OURS)) == [OURS]
+    contacts = [await store.read(GetContact(n, number)) for n, number in ((OURS, 1), (THEIRS, 2))]
+    assert [contact.first_name for contact in contacts] == ["gone", None]
