@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help install setup serve test test-all lint fix docs bench performance profile crash crash-long lock audit sbom
+.PHONY: help install setup serve test test-all lint fix docs bench performance profile fault-tests fault-tests-long lock audit sbom
 
 RUN := .venv/.set-up-run
 STAMP := .venv/.set-up
@@ -16,7 +16,7 @@ PYTHON ?= $(shell for fit in '$(OPTIMISED)' 'sys'; do \
 	if "$$each" -c "import sys, sysconfig; assert sys.version_info >= (3, 11); import $$fit" >/dev/null 2>&1; then echo "$$each"; exit; fi; done; done)
 
 help: ## List what can be made
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
 
 install: $(RUN) ## Install what running Touchbase needs into .venv, as locked
 
@@ -70,16 +70,16 @@ bench: setup ## Measure the service on this machine
 	.venv/bin/python -m bench
 
 performance: setup ## Measure everything on docs/explanation/performance.md (two hours, 60 GB of disk; needs wrk and py-spy)
-	.venv/bin/python -m bench.again
+	.venv/bin/python -m bench.rerun
 
 profile: setup ## Where the time of each path goes (needs py-spy)
 	.venv/bin/python -m bench.profile --all --out .bench/profile
 
-crash: setup ## Kill, stop and starve servers under load, and count what is lost
-	.venv/bin/python -m crash
+fault-tests: setup ## Kill, stop and starve servers under load, and count what is lost
+	.venv/bin/python -m fault_tests
 
-crash-long: setup ## The same with many rounds, and thousands of programs against the model of records
-	.venv/bin/python -m crash --long
+fault-tests-long: setup ## The same with many rounds, and thousands of programs against the model of records
+	.venv/bin/python -m fault_tests --long
 	TOUCHBASE_MODEL_EXAMPLES=3000 .venv/bin/python -m pytest tests/events/reference_model --timeout 3600
 
 audit: setup ## Look up known holes in the locked packages; fails too where nobody can be asked

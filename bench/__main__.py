@@ -15,17 +15,17 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
-from bench import auth, compare, fairness, figures, growth, inbox, limits, paths, processes, start, translate
+from bench import auth, compare, fairness, growth, inbox, limits, paths, processes, startup, throughput, translate
 from bench.machine import file_system, machine
 from bench.plan import ENGINES, FIGURES, USUAL, Plan, chosen
 from bench.postgres import postgres
 from bench.report import Report
-from bench.running import CannotMeasure
+from bench.server_process import CannotMeasure
 
 IN_MEMORY = ("tmpfs", "ramfs")
 ON_ENGINES: dict[str, Callable[[Plan, str], None]] = {
-    "create": lambda plan, engine: figures.measure(plan, "create", engine),
-    "webhook": lambda plan, engine: figures.measure(plan, "webhook", engine),
+    "create": lambda plan, engine: throughput.measure(plan, "create", engine),
+    "webhook": lambda plan, engine: throughput.measure(plan, "webhook", engine),
     "apply": inbox.measure,
     "fairness": fairness.measure,
     "paths": paths.measure,
@@ -34,7 +34,7 @@ ON_ENGINES: dict[str, Callable[[Plan, str], None]] = {
 }
 """Figures of each engine, in the order in which they are measured."""
 ALONE: dict[str, tuple[str, Callable[[Plan], None]]] = {
-    "start": ("sqlite", start.measure),
+    "start": ("sqlite", startup.measure),
     "limits": ("", limits.measure),
     "translate": ("", translate.measure),
     "auth": ("", auth.measure),

@@ -18,12 +18,12 @@ from hashlib import sha256
 from pathlib import Path
 
 from bench.bodies import CREATE, WEBHOOK, Shape
-from bench.figures import NAMES
+from bench.interleaving import PROCESSED, settle
 from bench.load import Address, Burst
 from bench.plan import CONNECTIONS, Plan
 from bench.report import spread
-from bench.rounds import PROCESSED, settle
-from bench.running import ROOT, CannotMeasure, Running, as_installed, free_port, wait_until
+from bench.server_process import ROOT, CannotMeasure, Running, as_installed, free_port, wait_until
+from bench.throughput import NAMES
 
 LOCK = ROOT / "bench" / "requirements.lock"
 HOME = ROOT / ".bench" / "template"

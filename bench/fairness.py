@@ -11,14 +11,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import islice
 
-from bench import own
+from bench import loadgen
 from bench.bodies import WEBHOOK, new_run
-from bench.figures import NAMES
 from bench.inbox import fill
+from bench.interleaving import WAITING
 from bench.plan import CONNECTIONS, Plan
 from bench.report import spread
-from bench.rounds import WAITING
-from bench.running import CannotMeasure, Running, server, wait_until
+from bench.server_process import CannotMeasure, Running, server, wait_until
+from bench.throughput import NAMES
 
 QUIET = "quiet"
 LONGEST_SECONDS = 1.0
@@ -79,7 +79,7 @@ def _flood(running: Running) -> Iterator[None]:
 
     def send() -> None:
         while not ended.is_set():
-            own.closed(running.address, WEBHOOK, CONNECTIONS, 1.0)
+            loadgen.closed(running.address, WEBHOOK, CONNECTIONS, 1.0)
 
     thread = threading.Thread(target=send)
     thread.start()

@@ -14,18 +14,18 @@ from pathlib import Path
 from statistics import median
 from time import perf_counter
 
-from bench.asked import ABOUT, shapes
 from bench.bodies import Shape
-from bench.figures import NAMES
-from bench.grown import grow
+from bench.dataset import grow
+from bench.interleaving import settle
 from bench.machine import file_system
 from bench.pages_deep import slowest_pages
 from bench.paths import applied_rates
 from bench.plan import CONNECTIONS, Plan
 from bench.report import spread
-from bench.rounds import settle
-from bench.running import Running, server
+from bench.requests import ABOUT, shapes
+from bench.server_process import Running, server
 from bench.sizes import sizes_of
+from bench.throughput import NAMES
 
 LEAST = 0.85
 """What the small store does, a large one must do to this part."""

@@ -9,13 +9,13 @@ from pathlib import Path
 from shutil import rmtree
 from statistics import median
 
-from bench.applied import rates, turns_since
 from bench.bodies import WEBHOOK, Shape, new_run
-from bench.figures import NAMES
+from bench.drain import rates, turns_since
+from bench.interleaving import PROCESSED, in_turn, servers
 from bench.plan import Plan
 from bench.report import spread
-from bench.rounds import PROCESSED, in_turn, servers
-from bench.running import CannotMeasure, Running, server
+from bench.server_process import CannotMeasure, Running, server
+from bench.throughput import NAMES
 from touchbase.clients.commands import EnsureClient
 from touchbase.connections.models import EMAIL_CAMPAIGN
 from touchbase.history.dedupe_keys import body_key

@@ -1,6 +1,6 @@
 """`python -m bench.pages`: docs/explanation/performance.md, made from docs/explanation/performance.json.
 
-The JSON holds the newest run of each kind: its rows without raw figures, its machine, its command. `python -m bench.again` measures
+The JSON holds the newest run of each kind: its rows without raw figures, its machine, its command. `python -m bench.rerun` measures
 and keeps runs there. Only what each section measures is typed by hand.
 """
 

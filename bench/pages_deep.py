@@ -9,9 +9,9 @@ from datetime import datetime
 from time import perf_counter
 from urllib.parse import quote
 
-from bench.grown import SPREAD
+from bench.dataset import SPREAD
 from bench.load import Address
-from bench.running import CannotMeasure
+from bench.server_process import CannotMeasure
 from touchbase.http.query_parameters import cursor_text
 
 DEPTHS = (0.0, 0.5, 0.97)

@@ -10,7 +10,7 @@ was sent. `python -m bench.pages` makes this page from [performance.json](perfor
 ```sh
 make bench                                       # creates, webhooks, fairness, start, memory, each against its limit: minutes
 make performance                                 # everything on this page: two hours, 60 GB of disk, needs wrk and py-spy
-.venv/bin/python -m bench.again compare-sqlite   # one run of it
+.venv/bin/python -m bench.rerun compare-sqlite   # one run of it
 ```
 
 A rate is a median over bursts, with the smallest and largest in brackets. `ok` and `MISSED` stand where a limit is set, `-` where none

@@ -1,7 +1,7 @@
 """Every path on both engines: capacity in a closed loop, latency in an open loop at half of it, and the limits of the same run.
 
 The store has ten thousand contacts with ten events each. Above is the bare server (our HTTP and our rules, no store), below
-the driver alone (`bench.raw`); what a path can do lies under both.
+the driver alone (`bench.driver_baseline`); what a path can do lies under both.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from statistics import median
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-from bench import inbox, own, raw
-from bench.asked import ABOUT, HTTP, PATHS, shapes
+from bench import driver_baseline, inbox, loadgen
 from bench.bodies import Shape
-from bench.figures import NAMES
-from bench.grown import grow
+from bench.dataset import grow
+from bench.interleaving import settle
 from bench.load import Burst
-from bench.others import Others
+from bench.noise import Others
 from bench.plan import Plan
 from bench.report import spread
-from bench.rounds import settle
-from bench.running import Running, server
+from bench.requests import ABOUT, HTTP, PATHS, shapes
+from bench.server_process import Running, server
+from bench.throughput import NAMES
 
 CONNECTIONS = (1, 16, 64, 256)
 TOLD = 64
@@ -77,10 +77,10 @@ def driver_alone(plan: Plan, engine: str, database: str) -> dict[str, float]:
     """What the driver does with the rows of each path; it leaves a store that no service should use any more."""
     seconds = min(1.0, plan.seconds)
     if engine == "sqlite":
-        return raw.sqlite_rates(database.removeprefix("sqlite:///"), plan.known, seconds)
+        return driver_baseline.sqlite_rates(database.removeprefix("sqlite:///"), plan.known, seconds)
     assert plan.superuser is not None
     address = urlunsplit(urlsplit(plan.superuser)._replace(path=urlsplit(database).path))
-    return asyncio.run(raw.postgres_rates(address, plan.known, seconds))
+    return asyncio.run(driver_baseline.postgres_rates(address, plan.known, seconds))
 
 
 def _asked(plan: Plan) -> list[Shape]:
@@ -94,7 +94,7 @@ def _cell(plan: Plan, shape: Shape, connections: int, running: Running, bare: Ru
     closed = plan.generator.closed(running.address, shape, connections, plan.seconds)
     settle(running)
     # Our own open loop counts from when a request was due, so a stall is seen by all whose turn came meanwhile.
-    half = own.at_rate(running.address, shape, connections, plan.seconds, max(1.0, closed.rate / 2))
+    half = loadgen.at_rate(running.address, shape, connections, plan.seconds, max(1.0, closed.rate / 2))
     settle(running)
     alone = plan.generator.closed(bare.address, shape, connections, plan.seconds / 2)
     print(f"  {shape.name:<8} {connections:>4} connections {closed.rate:>8,.0f}/s  p99 at half {half.p99_ms:.2f} ms", flush=True)

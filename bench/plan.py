@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench import own, wrk
+from bench import loadgen, wrk
 from bench.load import Generator
 from bench.postgres import Postgres
 from bench.report import Report
@@ -79,4 +79,4 @@ def chosen(choice: str) -> Generator:
         return Generator(f"{version}, one thread", wrk.closed, wrk.at_rate)
     if choice == "wrk":
         raise SystemExit("wrk is not installed: apt-get install wrk, or use --generator own")
-    return Generator("own (httptools and uvloop, one thread)", own.closed, own.at_rate)
+    return Generator("own (httptools and uvloop, one thread)", loadgen.closed, loadgen.at_rate)

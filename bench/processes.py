@@ -22,10 +22,10 @@ from urllib.parse import urlsplit
 import asyncpg
 
 from bench.bodies import CREATE, WEBHOOK, Shape
-from bench.others import Others, children, process_seconds
+from bench.noise import Others, children, process_seconds
 from bench.plan import Plan
 from bench.report import spread
-from bench.running import as_installed
+from bench.server_process import as_installed
 
 WORKERS = (1, 2, 4)
 CONNECTIONS = 128

@@ -21,16 +21,16 @@ from pathlib import Path
 from threading import Thread
 
 from bench import inbox
-from bench.asked import PATHS, shapes
-from bench.figures import NAMES
-from bench.grown import grow
+from bench.dataset import grow
+from bench.interleaving import settle
 from bench.machine import machine
 from bench.plan import CONNECTIONS, ENGINES, chosen
 from bench.postgres import postgres
 from bench.report import Report, table
-from bench.rounds import settle
-from bench.running import Running, server
+from bench.requests import PATHS, shapes
 from bench.server import VARIANTS
+from bench.server_process import Running, server
+from bench.throughput import NAMES
 
 KNOWN = 10_000
 """Contacts of the store."""

@@ -28,7 +28,7 @@ def test_make_test__leaves_out_slow_and_serial_tests_only() -> None:
 
 def test_fault_runs__are_serial() -> None:
     """Without a serial test the second run of `make test-all` would find nothing, and fail."""
-    assert "\npytestmark = pytest.mark.serial\n" in (ROOT / "tests" / "crash" / "test_crash.py").read_text(encoding="utf-8")
+    assert "\npytestmark = pytest.mark.serial\n" in (ROOT / "tests" / "fault_tests" / "test_faults.py").read_text(encoding="utf-8")
 
 
 def test_ci__runs_all_tests() -> None:

@@ -11,7 +11,7 @@ SECOND = 1_000_000
 
 
 def test_each_part_has_its_own_rate_and_the_last_turn_counts_for_nothing() -> None:
-    from bench.applied import rates
+    from bench.drain import rates
 
     turns = [(5 * SECOND, 10), (6 * SECOND, 30), (7 * SECOND, 999)]
 
@@ -23,7 +23,7 @@ def test_each_part_has_its_own_rate_and_the_last_turn_counts_for_nothing() -> No
 @pytest.mark.slow
 @pytest.mark.parametrize("engine", ["sqlite", "postgresql"])
 def test_a_backlog_is_worked_off_and_its_turns_are_found(engine: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    from bench.applied import turns_since
+    from bench.drain import turns_since
     from bench.inbox import fill, work_off
 
     database = f"sqlite:///{tmp_path}/backlog.db" if engine == "sqlite" else request.getfixturevalue("postgres_url")

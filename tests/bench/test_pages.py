@@ -31,8 +31,8 @@ def test_the_page_of_figures_is_short() -> None:
 
 
 def test_every_run_on_the_page_says_on_what_machine_and_when() -> None:
-    from bench.again import RUNS
     from bench.pages import load
+    from bench.rerun import RUNS
 
     runs = load()
 
@@ -65,7 +65,7 @@ def test_a_run_that_is_kept__takes_the_place_of_the_one_before(tmp_path: Path, m
 @pytest.mark.slow
 @pytest.mark.parametrize("deliveries", [True, False])
 def test_verify_finds_no_difference_in_a_grown_store(tmp_path: Path, deliveries: bool) -> None:
-    from bench.grown import grow
+    from bench.dataset import grow
 
     database = f"sqlite:///{tmp_path}/grown.db"
     grow(database, 2_000, tmp_path, deliveries=deliveries)
@@ -77,9 +77,9 @@ def test_verify_finds_no_difference_in_a_grown_store(tmp_path: Path, deliveries:
 
 @pytest.mark.slow
 def test_a_grown_store_lives_on(tmp_path: Path) -> None:
-    from bench.asked import shapes
-    from bench.grown import grow
+    from bench.dataset import grow
     from bench.inbox import fill, work_off
+    from bench.requests import shapes
 
     database = f"sqlite:///{tmp_path}/grown.db"
     grow(database, 100, tmp_path)
@@ -97,8 +97,8 @@ def test_a_grown_store_lives_on(tmp_path: Path) -> None:
 def test_what_a_run_asks_of_known_contacts_is_of_those_that_there_are() -> None:
     from itertools import islice
 
-    from bench.asked import shapes
     from bench.bodies import new_run
+    from bench.requests import shapes
 
     paths = [path for path, _ in islice(shapes(1_000, 4_000)["get"].requests(new_run()), 1_000)]
 

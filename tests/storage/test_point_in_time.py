@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from bench.running import free_port
-from crash.cluster import SYSTEM_USER, Cluster
+from bench.server_process import free_port
+from fault_tests.cluster import SYSTEM_USER, Cluster
 
 from touchbase.clients.commands import EnsureClient
 from touchbase.consistency.service import Verified, verify

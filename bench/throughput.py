@@ -1,0 +1,132 @@
+"""Creating contacts and receiving webhook calls: how many a second, and how long each takes."""
+
+from __future__ import annotations
+
+from statistics import median
+
+from bench.bodies import CREATE, WEBHOOK
+from bench.interleaving import Rounds, at_half, in_turn, servers
+from bench.plan import CONNECTIONS, Plan
+from bench.report import spread
+
+PART_OF_BARE = {"create": 0.45, "webhook": 0.5}
+TIMES_SINGLE = 4.0
+P99_FULL_MS = 20.0
+P99_HALF_MS = 5.0
+MOST_BUSY = 0.1
+"""Cores that others may use before the report says so."""
+NAMES = {"sqlite": "SQLite", "postgresql": "PostgreSQL"}
+SHAPES = {"create": CREATE, "webhook": WEBHOOK}
+VARIANTS = {
+    ("create", "sqlite"): ("real", "bare", "single"),
+    ("create", "postgresql"): ("real", "single", "statement"),
+    ("webhook", "sqlite"): ("real", "bare", "keep"),
+    ("webhook", "postgresql"): ("real", "single", "statement", "keep", "single-keep"),
+}
+"""What is measured in turn; the limits are those of `real`."""
+ABOUT = {"create": "create contact", "webhook": "receive webhook"}
+
+
+def measure(plan: Plan, figure: str, engine: str) -> None:
+    """One kind of request on one engine."""
+    about = f"{ABOUT[figure]}, {NAMES[engine]}"
+    print(f"{about}: {', '.join(VARIANTS[figure, engine])}", flush=True)
+    with servers(plan, engine, VARIANTS[figure, engine]) as running:
+        found = in_turn(plan, SHAPES[figure], running)
+        asked = [each for each in running if engine == "sqlite" and each.variant in ("real", "bare")]
+        halves = [at_half(plan, SHAPES[figure], each, found["real"].rate) for each in asked]
+    _rates(plan, figure, about, found)
+    _latencies(plan, about, found["real"], halves)
+    if figure == "webhook":
+        _inbox(plan, about, found, halves[0] if halves else None)
+    measured = [*found.values(), *halves]
+    _details(plan, about, measured)
+    busy = max((each.others or 0 for rounds in measured for each in rounds.rounds), default=0)
+    if busy > MOST_BUSY:
+        plan.report.note(f"{about}: other programs kept up to {busy:.1f} cores busy meanwhile, so this machine can do better")
+
+
+def _rates(plan: Plan, figure: str, about: str, found: dict[str, Rounds]) -> None:
+    real = found["real"]
+    measured = spread(real.rates, "/s")
+    if "bare" in found:
+        bare, part = found["bare"], PART_OF_BARE[figure]
+        limit = f"{part} x {spread(bare.rates, '/s')} without a store"
+        _add(plan, f"{about}, {CONNECTIONS} connections", measured, limit, real, bare, part)
+    if "single" in found:
+        single = found["single"]
+        limit = f"{TIMES_SINGLE:g} x {spread(single.rates, '/s')} one transaction per request"
+        _add(plan, f"{about}, beside single transactions", measured, limit, real, single, TIMES_SINGLE)
+    if "statement" in found:
+        each = found["statement"]
+        told = (
+            f"{measured} = {real.rate / each.rate:.2f} x {spread(each.rates, '/s')} one statement per request, each a transaction by itself"
+        )
+        plan.report.add(f"{about}, beside single statements", told, "told only", None, statement=each.raw())
+
+
+def _add(plan: Plan, what: str, measured: str, limit: str, real: Rounds, other: Rounds, times: float) -> None:
+    ratio = real.rate / other.rate if other.rate else 0.0
+    errors = real.errors + other.errors
+    if errors:
+        measured += f", {errors} ERRORS"
+    met = ratio >= times and not errors
+    plan.report.add(what, f"{measured} = {ratio:.2f} x", limit, met, real=real.raw(), other=other.raw(), ratio=ratio, needed=times)
+
+
+def _latencies(plan: Plan, about: str, full: Rounds, halves: list[Rounds]) -> None:
+    # Latencies are limited on SQLite only; on PostgreSQL they are told.
+    limit = P99_FULL_MS if halves else None
+    _p99(plan, f"{about}, p99 at full load", full, limit)
+    for half, words, limit in zip(halves, ("half load", "the same rate without a store"), (P99_HALF_MS, None), strict=False):
+        rate = median(each.burst.wanted_rate or 0 for each in half.rounds)
+        _p99(plan, f"{about}, p99 at {words} ({rate:,.0f}/s)", half, limit)
+
+
+def _p99(plan: Plan, what: str, rounds: Rounds, limit: float | None) -> None:
+    met = None if limit is None else median(rounds.p99()) < limit and not rounds.errors
+    measured = spread(rounds.p99(), " ms", 1) + (f", {rounds.errors} ERRORS" if rounds.errors else "")
+    plan.report.add(what, measured, f"under {limit:g} ms" if limit else "told only", met, rounds=rounds.raw())
+
+
+def _inbox(plan: Plan, about: str, found: dict[str, Rounds], half: Rounds | None) -> None:
+    """What became of the calls meanwhile, and what receiving alone can do."""
+    keep = found["keep"]
+    for words, rounds in (("full", found["real"]), ("half", half)):
+        if rounds:
+            backlog = spread([each.backlog for each in rounds.rounds], " waited")
+            drained = spread([each.drain_seconds for each in rounds.rounds], " s", 1)
+            applied = spread([each.applied_rate for each in rounds.rounds], "/s applied")
+            told = f"{backlog}, drained in {drained}; meanwhile {applied}"
+            plan.report.add(f"{about}, inbox after a burst at {words} load", told, "told only", None)
+    measured = spread(keep.rates, "/s")
+    for other, words in (("bare", "without a store"), ("single-keep", "one transaction per request")):
+        if other in found:
+            measured += f" = {keep.rate / found[other].rate:.2f} x {spread(found[other].rates, '/s')} {words}"
+    plan.report.add(f"{about}, nobody applying meanwhile", measured, "told only", None, keep=keep.raw())
+
+
+def _details(plan: Plan, about: str, all_rounds: list[Rounds]) -> None:
+    rows = []
+    for rounds in all_rounds:
+        bursts = [each.burst for each in rounds.rounds]
+        others = [each.others for each in rounds.rounds if each.others is not None]
+        late = [burst.late_p99_ms for burst in bursts if burst.late_p99_ms is not None]
+        rows.append(
+            [
+                rounds.variant,
+                spread(rounds.rates, ""),
+                spread([burst.p50_ms for burst in bursts], "", 2),
+                spread([burst.p99_ms for burst in bursts], "", 2),
+                spread([burst.p999_ms for burst in bursts], "", 1),
+                spread([burst.max_ms for burst in bursts], "", 1),
+                spread([each.cpu_us for each in rounds.rounds], ""),
+                spread(others, "", 2) if others else "",
+                spread(late, "", 2) if late else "",
+                spread([each.applied_rate for each in rounds.rounds], "") if any(each.applied for each in rounds.rounds) else "",
+                spread([each.backlog for each in rounds.rounds], "") if any(each.backlog for each in rounds.rounds) else "",
+            ]
+        )
+    columns = ["variant", "answers/s", "p50 ms", "p99 ms", "p99.9 ms", "max ms", "server CPU us/request"]
+    columns += ["cores used by others", "generator late p99 ms", "applied/s", "waiting at the end"]
+    plan.report.details.append((f"{about}: each variant", columns, rows))

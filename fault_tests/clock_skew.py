@@ -1,0 +1,128 @@
+"""Calls about events of two centuries, and what they must come to whatever the clock said and in whatever order they arrived."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import defaultdict
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from fault_tests.calls import Caller
+from fault_tests.check import Found
+from fault_tests.journal import Journal
+from fault_tests.writers import CONTACTS, body_of
+from touchbase.common.timestamps import DAY, SECOND, from_text, to_text
+
+PEOPLE, EVENTS = 12, 15
+FIRST, LAST = 0, from_text("2100-12-31T23:59:59Z")
+YEARS: int = 5 * 365 * DAY
+KINDS = ("email_sent", "email_sent", "reply_received", "lead_interested", "lead_not_interested", "lead_meeting_booked", "email_opened")
+OURS = ("id", "created_time", "updated_time", "delivery_id", "company_id")
+"""What depends on when we wrote, and may differ."""
+PAGE = 7
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One call: about whom, what, when that was, and when the call arrives."""
+
+    email: str
+    kind: str
+    at_us: int
+    received_us: int
+
+    @property
+    def effective_us(self) -> int:
+        """The time that counts: what is said to lie more than a day ahead is taken to have happened when the call arrived."""
+        return self.received_us if self.at_us > self.received_us + DAY else self.at_us
+
+
+def all_calls(chance: random.Random) -> list[Told]:
+    """In the order in which they arrive by a clock that only goes forward, from five years ago to in five years."""
+    now = time.time_ns() // 1000
+    moments = sorted(chance.sample(range(now - YEARS, now + YEARS, SECOND), PEOPLE * EVENTS))
+    edges = [FIRST, FIRST + SECOND, LAST]
+    times = [edges.pop() if edges else chance.randrange(FIRST, LAST, SECOND) for _ in moments]
+    chance.shuffle(times)
+    people = [f"person{number % PEOPLE}@example.com" for number in range(len(moments))]
+    return [Told(*each) for each in zip(people, chance.choices(KINDS, k=len(moments)), times, moments, strict=True)]
+
+
+def send(caller: Caller, journal: Journal, told: Told) -> None:
+    """One call; the server's clock says already when it arrives."""
+    body = body_of(told.email) | {"event_type": told.kind, "timestamp": to_text(told.at_us), "email_id": f"{told.at_us}-{told.received_us}"}
+    answer = caller.call("POST", f"/public/emailcampaign-webhook/{journal.client}", body)
+    journal.note(answer.status, answer.seconds, told.kind)
+
+
+def told(caller: Caller, found: Found) -> dict[str, Any]:
+    """Every contact by its address, with its timeline, as the API tells them; and whether lists and timelines are in order."""
+    listed = _pages(caller, CONTACTS)
+    changed = _pages(caller, f"{CONTACTS}?updated_since=1970-01-01T00:00:00Z")
+    _rising([(from_text(each["updated_time"]), each["id"]) for each in changed], "changes in the list of contacts", found)
+    if {each["id"] for each in listed} != {each["id"] for each in changed}:
+        found.fault("the list of contacts and that of changed contacts are not the same")
+    seen = {}
+    for each in listed:
+        if (each.get("email") or "").startswith("person"):
+            timeline = _pages(caller, f"{CONTACTS}/{each['id']}/timeline")
+            _rising(
+                [from_text(event["occurred_at"]) for event in reversed(timeline)], f"the timeline of {each['email']}", found, equal=True
+            )
+            seen[each["email"]] = _plain(each) | {"timeline": [_plain(event) for event in timeline]}
+    return seen
+
+
+def oracle(calls: list[Told]) -> dict[str, Any]:
+    """The dates and the order of each timeline, by the events alone."""
+    by_email: dict[str, list[Told]] = defaultdict(list)
+    for each in calls:
+        by_email[each.email].append(each)
+    return {email: _dates(calls) for email, calls in by_email.items()}
+
+
+def compare(seen: dict[str, Any], wanted: dict[str, Any], what: str, found: Found) -> None:
+    """Note where a contact is not as it must be; of what is wanted, everything must be so."""
+    if seen.keys() != wanted.keys():
+        found.fault(f"the contacts are not those of {what}")
+    for email, fields in wanted.items():
+        for name, value in fields.items():
+            if name == "times":
+                there: object = sorted(event["occurred_at"] for event in seen.get(email, {}).get("timeline", ()))
+            else:
+                there = seen.get(email, {}).get(name)
+            if there != value:
+                found.fault(f"{name} of {email} is not that of {what}: {str(there)[:90]}, and should be {str(value)[:90]}")
+
+
+def _dates(calls: list[Told]) -> dict[str, Any]:
+    sent = sorted(each.effective_us for each in calls if each.kind == "email_sent")
+    replies = [each.effective_us for each in calls if each.kind == "reply_received"]
+    return {
+        "first_campaign_email_sent": to_text(sent[0]) if sent else None,
+        "last_campaign_email_sent": to_text(sent[-1]) if sent else None,
+        "last_reply_received": to_text(max(replies)) if replies else None,
+        "times": sorted(to_text(each.effective_us) for each in calls),
+    }
+
+
+def _plain(record: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in record.items() if name not in OURS}
+
+
+def _pages(caller: Caller, path: str) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
+    cursor: str | None = ""
+    joint = "&" if "?" in path else "?"
+    while cursor is not None:
+        page = caller.good("GET", f"{path}{joint}limit={PAGE}" + (f"&cursor={cursor}" if cursor else ""))
+        rows += page["data"]
+        cursor = page["next_cursor"]
+    return rows
+
+
+def _rising(values: list[Any], what: str, found: Found, *, equal: bool = False) -> None:
+    if any(later < earlier or (later == earlier and not equal) for earlier, later in pairwise(values)):
+        found.fault(f"{what} are out of order")

@@ -1,0 +1,57 @@
+"""A server with faults built in: `python -m fault_tests.fault_server volatile:FILE,no-sync serve ...` is `touchbase serve ...` with these.
+
+- `volatile:FILE`: SQLite's files lie on a disk that holds what is not flushed in memory (`fault_tests.faulty_disk`), and fails when the
+  switches in FILE say so.
+- `point:NAME`: the process kills itself when it comes to this point (`fault_tests.crash_points`).
+- `clock:FILE`: the clock is as many microseconds off as FILE says at the moment, or stands still where FILE says.
+- the ways to break a promise in `fault_tests.mutants`.
+
+Nothing of this is in Touchbase itself: a server that is started as usual has no such points, and no setting leads there.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from fault_tests import crash_points, mutants
+from fault_tests.faulty_disk import VolatileDisk
+from fault_tests.shared_flag import STANDS, Switch
+from touchbase import app
+from touchbase.cli import cli
+
+
+def volatile(path: str) -> None:
+    """Take what SQLite's files hold for written only when it is flushed."""
+    mutants.KEPT.append(VolatileDisk(Switch(Path(path))))
+
+
+def clock(path: str) -> None:
+    """Put the clock forward and back, as the switch says."""
+    switch, real = Switch(Path(path)), app.clock
+
+    def stepped() -> int:
+        return switch.number if switch.on(STANDS) else real() + switch.number
+
+    mutants.replace(app, "assembled", partial(app.assembled, clock=stepped))
+
+
+WAYS: dict[str, Callable[[str], None]] = {"volatile": volatile, "point": crash_points.die_at, "clock": clock}
+
+
+def main() -> None:
+    """Build everything in, then do what `touchbase` does."""
+    wanted, *arguments = sys.argv[1:]
+    for each in wanted.split(","):
+        name, _, argument = each.partition(":")
+        if name in WAYS:
+            WAYS[name](argument)
+        else:
+            mutants.WAYS[name]()
+    cli(arguments, prog_name="touchbase")
+
+
+if __name__ == "__main__":
+    main()

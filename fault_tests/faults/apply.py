@@ -1,0 +1,64 @@
+"""SIGKILL between keeping and applying, and while a backlog is applied: everything is applied once."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+from fault_tests.check import Found, check, worked_off
+from fault_tests.journal import Journal
+from fault_tests.plan import Plan
+from fault_tests.process import Process, worst
+from fault_tests.unnotified import keep_unheard
+from touchbase.clients.commands import FindClient
+from touchbase.inbox.queries import CountDeliveries
+from touchbase.storage import open_store
+
+BACKLOG = 5_000
+KILLS = 2
+LEAST_SECONDS, MOST_SECONDS = 0.4, 0.9
+"""When a kill comes, after the server listens: it looks for what waits half a second after its start."""
+
+
+def run(plan: Plan, engine: str) -> None:
+    """Keep a backlog with no server running, start and kill servers on it, start one that may live, look."""
+    folder = plan.new_folder()
+    database, rounds = plan.new_store(engine, folder), plan.rounds_of(5, 100)
+    found, moments, took = Found(), [], []
+    for number in range(rounds):
+        journal = Journal(f"apply-{number}")
+        keep_unheard(database, journal, BACKLOG)
+        for _ in range(KILLS):
+            moments.append(_start_and_kill(plan, database, journal))
+        server = Process(database, folder, broken=plan.broken)
+        try:
+            began = time.perf_counter()
+            if not worked_off(server.address, journal.client, plan.still_seconds):
+                found.fault(f"deliveries of {journal.client} are never applied")
+            took.append(time.perf_counter() - began)
+            found.add(check(database, journal))
+        finally:
+            server.kill()
+    inside = sum(1 for done in moments if 0 < done < BACKLOG)
+    plan.report.add(
+        "apply", engine, rounds, rounds * BACKLOG, found, 0.0, plan.broken,
+        kills=len(moments), of_them_while_applying=inside, slowest_catching_up_s=worst(took),
+    )  # fmt: skip
+
+
+def _start_and_kill(plan: Plan, database: str, journal: Journal) -> int:
+    """Kill a server while it applies, or before; answers how many deliveries it and those before it had applied."""
+    server = Process(database, plan.new_folder(), broken=plan.broken)
+    time.sleep(plan.chance.uniform(LEAST_SECONDS, MOST_SECONDS))
+    server.kill()
+    return asyncio.run(_applied(database, journal))
+
+
+async def _applied(database: str, journal: Journal) -> int:
+    store = await open_store(database, as_is=True)
+    try:
+        client = await store.read(FindClient(journal.client))
+        assert client is not None
+        return await store.read(CountDeliveries(client.number, state="applied"))
+    finally:
+        await store.close()

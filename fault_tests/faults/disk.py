@@ -1,0 +1,119 @@
+"""The disk is full: calls are refused, none that was acknowledged is lost, and with room again it serves without being started anew."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from bench.server_process import CannotMeasure
+
+from fault_tests.calls import Caller
+from fault_tests.check import Found, check
+from fault_tests.journal import Journal, p99_ms
+from fault_tests.plan import Plan
+from fault_tests.process import Process, worst
+from fault_tests.verify import look
+from fault_tests.writers import CONTACTS, Load
+
+MEGABYTES, BALLAST = 12, 4
+FILLS_SECONDS = 60
+REFUSALS = 50
+SERVES_SECONDS = 10.0
+FULL = "is full"
+"""What the log says then."""
+SAYS_SECONDS = 10.0
+
+
+def run(plan: Plan, engine: str) -> None:
+    """On a small file system in memory. SQLite only: `pgdisk` fills the disk of a PostgreSQL server."""
+    if engine != "sqlite":
+        return
+    if not plan.mounts:
+        plan.report.note("a full disk was not tested: no file system may be mounted")
+        return
+    rounds, found, journals, waits = plan.rounds_of(2, 20), Found(), [], []
+    for number in range(rounds):
+        journal = Journal(f"disk-{number}")
+        journals.append(journal)
+        try:
+            with small_disk(plan.new_folder(), MEGABYTES) as place:
+                waits.append(_fill_and_make_room(plan, place, journal, found))
+        except CannotMeasure as error:
+            plan.report.note(f"a full disk was not tested: {error}")
+            return
+    seconds = [each for journal in journals for each in journal.seconds]
+    refused = sum(journal.refused for journal in journals)
+    plan.report.add(
+        "disk", engine, rounds, len(seconds), found, p99_ms(seconds), plan.broken, refused=refused, slowest_return_s=worst(waits)
+    )  # fmt: skip
+
+
+@contextmanager
+def small_disk(folder: Path, megabytes: int) -> Iterator[Path]:
+    """A file system of this size in memory, on this folder; `CannotMeasure` where none can be mounted."""
+    command = ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "tmpfs", str(folder)]
+    mounted = subprocess.run(command, check=False, capture_output=True, text=True)
+    if mounted.returncode:
+        raise CannotMeasure(f"no file system can be mounted here ({mounted.stderr.strip()}); run it as root")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", folder], check=True)
+
+
+def _fill_and_make_room(plan: Plan, place: Path, journal: Journal, found: Found) -> float:
+    """Write until calls are refused, look; make room, look again. Answers the seconds until it served again."""
+    ballast = place / "ballast"
+    ballast.write_bytes(bytes(BALLAST * 1024 * 1024))
+    database, folder = f"sqlite:///{place}/store.db", plan.new_folder()
+    server = Process(database, folder, broken=plan.broken)
+    try:
+        until_full(server, journal, found)
+        caller = Caller(server.address, journal.client)
+        lives_and_is_not_ready(caller, found)
+        ballast.unlink()
+        waited = serves_again(caller, found)
+        caller.close()
+        look(plan, server, database, journal, found)
+        server.kill()
+        server = Process(database, folder, broken=plan.broken)
+        found.add(check(database, journal))
+        return waited
+    finally:
+        server.kill()
+
+
+def lives_and_is_not_ready(caller: Caller, found: Found) -> None:
+    """What health says of a server whose store cannot write now."""
+    for path, wanted in (("/health/live", 200), ("/health/ready", 503)):
+        status = caller.call("GET", path).status
+        if status != wanted:
+            found.fault(f"{path} is {status} while the store cannot write, not {wanted}")
+
+
+def until_full(server: Process, journal: Journal, found: Found) -> None:
+    """Write until calls are refused because the disk is full; on a busy machine some are refused for their number before."""
+    load, began, enough = Load(server.address, journal), time.perf_counter(), 0.0
+    while (now := time.perf_counter()) - began < FILLS_SECONDS:
+        if journal.refused >= REFUSALS:
+            enough = enough or now
+            if FULL in server.log.read_text() or now - enough > SAYS_SECONDS:
+                break
+        time.sleep(0.05)
+    load.end()
+    if journal.refused < REFUSALS:
+        found.fault("the disk did not become full")
+
+
+def serves_again(caller: Caller, found: Found, since: str = "there was room", limit: float = SERVES_SECONDS) -> float:
+    """Seconds until a call is served."""
+    began = time.perf_counter()
+    while caller.call("POST", CONTACTS, {"first_name": "Back"}).status != 201:
+        if time.perf_counter() - began > limit:
+            found.fault(f"{limit:.0f} s after {since} it does not serve")
+            break
+        time.sleep(0.02)
+    return time.perf_counter() - began

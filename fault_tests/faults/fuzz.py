@@ -1,0 +1,31 @@
+"""Mutated calls, read as the server reads them: nothing but a refusal comes of any, within its budget."""
+
+from __future__ import annotations
+
+import random
+
+from fault_tests.check import Found
+from fault_tests.mutated_webhooks import Tally, mutated, try_out
+from fault_tests.plan import Plan
+
+MOST_SHOWN = 20
+
+
+def run(plan: Plan, engine: str) -> None:
+    """Once, as no store takes part."""
+    if engine != "sqlite":
+        return
+    rounds, found, tally = plan.rounds_of(300, 50_000), Found(), Tally()
+    first = plan.chance.randrange(2**32)
+    for number in range(first, first + rounds):
+        chance = random.Random(number)
+        before = len(tally.faults)
+        try_out(mutated(chance), chance, tally)
+        for fault in tally.faults[before:]:
+            if len(tally.faults) <= MOST_SHOWN:
+                found.fault(f"call {number}: {fault}")
+    if len(tally.faults) > MOST_SHOWN:
+        found.fault(f"{len(tally.faults)} faults in all")
+    plan.report.add(
+        "fuzz", engine, rounds, tally.calls, found, 0.0, plan.broken, checks_of_signatures=tally.checks, slowest_ms=tally.slowest * 1000
+    )

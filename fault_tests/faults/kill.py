@@ -1,0 +1,54 @@
+"""SIGKILL at any moment under load of every kind that writes."""
+
+from __future__ import annotations
+
+import time
+
+from fault_tests.calls import Unanswered
+from fault_tests.check import Found, check
+from fault_tests.journal import Journal, p99_ms
+from fault_tests.plan import Plan
+from fault_tests.process import Process, worst
+from fault_tests.verify import look_twice
+from fault_tests.writers import Load
+
+LEAST_SECONDS, MOST_SECONDS = 0.1, 1.0
+START_LIMIT = 2.0
+
+
+def run(plan: Plan, engine: str) -> None:
+    """Load, kill, start, look; each round is another client on the same store, and all are looked at once more at the end."""
+    folder = plan.new_folder()
+    database, rounds = plan.new_store(engine, folder), plan.rounds_of(5, 100)
+    found, journals, starts = Found(), [], []
+    server = Process(database, folder, broken=plan.broken)
+    try:
+        for number in range(rounds):
+            journal = Journal(f"kill-{number}")
+            journals.append(journal)
+            _load_until_killed(plan, server, journal)
+            server = Process(database, folder, broken=plan.broken)
+            starts.append(server.start_seconds)
+            try:
+                look_twice(plan, server, database, journal, found)
+            except Unanswered:
+                found.fault("the server did not answer after its start")
+        for journal in journals[:-1]:
+            found.add(check(database, journal))
+    finally:
+        server.kill()
+    if worst(starts) > START_LIMIT:
+        found.miss(f"a start after a crash took {worst(starts):.2f} s, more than {START_LIMIT} s")
+    seconds = [each for journal in journals for each in journal.seconds]
+    cut = sum(journal.unanswered for journal in journals)
+    acknowledged = sum(journal.acknowledged for journal in journals)
+    plan.report.add(
+        "kill", engine, rounds, acknowledged, found, p99_ms(seconds), plan.broken, cut_off=cut, slowest_start_s=worst(starts)
+    )  # fmt: skip
+
+
+def _load_until_killed(plan: Plan, server: Process, journal: Journal) -> None:
+    load = Load(server.address, journal)
+    time.sleep(plan.chance.uniform(LEAST_SECONDS, MOST_SECONDS))
+    server.kill()
+    load.end()

@@ -1,0 +1,106 @@
+"""A noisy neighbour: one client has very many deliveries waiting, and another's single call is applied all the same."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+from bench.inbox import fill
+from bench.server_process import wait_until
+
+from fault_tests.calls import Caller
+from fault_tests.check import Found
+from fault_tests.journal import Journal, p99_ms
+from fault_tests.plan import Plan
+from fault_tests.process import Process, worst
+from fault_tests.unnotified import keep_unheard
+from fault_tests.writers import webhook
+from touchbase.clients.commands import FindClient
+from touchbase.events.fair_scheduler import BATCH_SIZE, SMALL_BATCH_SIZE
+from touchbase.inbox.queries import ListDeliveries
+from touchbase.sql.store import Store
+from touchbase.storage import open_store
+
+NOISY, QUIET = "bench", "quiet"
+SHORT, USUAL, LONG = 3_000, 50_000, 1_000_000
+CALLS, SHORT_CALLS = 20, 2
+LIMIT_SECONDS = 1.0
+PATIENCE_SECONDS = 30.0
+PAUSE = 0.01
+PAGE = 1_000
+
+
+def run(plan: Plan, engine: str) -> None:
+    """The backlog and one call behind it are there before the server starts; then single calls come while it works the backlog off."""
+    folder, found, journal = plan.new_folder(), Found(QUIET), Journal(QUIET)
+    database, backlog = plan.new_store(engine, folder), plan.size_of(SHORT, USUAL, LONG)
+    asyncio.run(fill(database, backlog))
+    keep_unheard(database, journal)  # received when all of the backlog was
+    server = Process(database, folder, broken=plan.broken)
+    try:
+        # A call of ours would let the worker know of this client before it has seen the other one.
+        if not wait_until(lambda: _waiting(server) < backlog, PATIENCE_SECONDS):
+            found.fault("nothing of the backlog is applied")
+        waits = _calls(server, journal, SHORT_CALLS if plan.short else CALLS, found)
+        before = asyncio.run(_taken_before(database))
+        waiting = _waiting(server)
+    finally:
+        server.kill()
+    most = BATCH_SIZE + 2 * SMALL_BATCH_SIZE
+    if before > most:
+        found.fault(f"its first call was applied after {before} of another client's, not after {most} at most")
+    if worst(waits) > LIMIT_SECONDS:
+        found.miss(f"a single call was applied only after {worst(waits):.2f} s")
+    plan.report.add(
+        "neighbour", engine, 1, journal.acknowledged, found, p99_ms(waits), plan.broken,
+        backlog=backlog, still_waiting_at_the_end=waiting, others_before_the_first=before, slowest_applied_s=worst(waits),
+    )  # fmt: skip
+
+
+def _calls(server: Process, journal: Journal, count: int, found: Found) -> list[float]:
+    """Seconds from sending a call to seeing it applied, for one call after the other."""
+    caller, waits = Caller(server.address, QUIET), []
+    for number in range(count):
+        began = time.perf_counter()
+        webhook(caller, journal, f"single{number}")
+        while _newest(caller) != "applied":
+            if time.perf_counter() - began > PATIENCE_SECONDS:
+                found.lose(f"call {number}: not applied after {PATIENCE_SECONDS:.0f} s")
+                break
+            time.sleep(PAUSE)
+        waits.append(time.perf_counter() - began)
+    caller.close()
+    return waits
+
+
+def _newest(caller: Caller) -> str:
+    return str(caller.good("GET", f"/admin/v1/deliveries?client={QUIET}&limit=1")["data"][0]["state"])
+
+
+def _waiting(server: Process) -> int:
+    caller = Caller(server.address, QUIET)
+    said = caller.call("GET", "/metrics").raw.decode()
+    caller.close()
+    lines = (line for line in said.splitlines() if line.startswith('touchbase_inbox_deliveries{state="received"}'))
+    return int(float(next(lines, "0 0").split()[-1]))
+
+
+async def _taken_before(database: str) -> int:
+    """How many deliveries of the noisy client were applied before the quiet one's first."""
+    store = await open_store(database, as_is=True)
+    try:
+        noisy, quiet = [await store.read(FindClient(each)) for each in (NOISY, QUIET)]
+        assert noisy is not None
+        assert quiet is not None
+        (first,) = (await store.read(ListDeliveries(PAGE, quiet.number)))[-1:]
+        return await _applied_until(store, noisy.number, first.applied_us or 0)
+    finally:
+        await store.close()
+
+
+async def _applied_until(store: Store, client: int, until_us: int) -> int:
+    count, before = 0, None
+    while page := await store.read(ListDeliveries(PAGE, client, before=before)):
+        count += sum(1 for each in page if each.applied_us is not None and each.applied_us <= until_us)
+        before = page[-1].id
+    return count

@@ -1,0 +1,121 @@
+"""Three times as many calls as can be served: the surplus is refused early, and the rest is served as if nothing were."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+from bench.bodies import CREATE
+
+from bench import loadgen
+from fault_tests.calls import Caller, Unanswered
+from fault_tests.check import Found, contacts_of
+from fault_tests.journal import p99_ms
+from fault_tests.open_loop import Tally, flood
+from fault_tests.plan import Plan
+from fault_tests.process import Process
+
+CONNECTIONS, USUAL, FLOOD = 64, 500, 1024
+IN_PROGRESS = 256
+"""Most requests in progress: fewer than there are connections, so that the server has to refuse."""
+TIMES = 3
+GOOD_PART = 0.8
+BACK_SECONDS = 5.0
+IN_A_ROW = 20
+QUICK_SECONDS = 0.1
+MOST_MB = 512.0
+PAUSE = 0.05
+
+
+class Watch:
+    """A caller of its own beside the flood, and a look at the memory with each call."""
+
+    def __init__(self, server: Process) -> None:
+        self._server = server
+        self._ended = threading.Event()
+        self.served: list[float] = []
+        self.refused: list[float] = []
+        self.odd: set[int] = set()
+        self.most_mb = 0.0
+        self._thread = threading.Thread(target=self._live)
+        self._thread.start()
+
+    def end(self) -> None:
+        """Look no more."""
+        self._ended.set()
+        self._thread.join()
+
+    def _live(self) -> None:
+        caller = Caller(self._server.address, "watch")
+        while not self._ended.wait(PAUSE):
+            self.most_mb = max(self.most_mb, self._server.memory_mb())
+            try:
+                answer = caller.call("POST", "/public/v2/contacts", {"first_name": "Watch"})
+            except Unanswered:
+                self.odd.add(0)
+                continue
+            if answer.status not in (201, 503):
+                self.odd.add(answer.status)
+            (self.served if answer.status == 201 else self.refused).append(answer.seconds)
+        caller.close()
+
+
+def run(plan: Plan, engine: str) -> None:
+    """As it is set up, where callers of one machine wait for each other; then with so few requests at once that it must refuse."""
+    _overload(plan, engine, "overload", USUAL, ())
+    _overload(plan, engine, "overload, refusing", FLOOD, ("--max-requests", str(IN_PROGRESS), "--max-connections-per-address", "0"))
+
+
+def _overload(plan: Plan, engine: str, fault: str, connections: int, options: tuple[str, ...]) -> None:
+    """Measure what it can do, send three times that at a fixed rate, see how soon it is itself again."""
+    folder, seconds, found = plan.new_folder(), 1.0 if plan.short else 20.0 if plan.long else 5.0, Found()
+    database = plan.new_store(engine, folder)
+    server = Process(database, folder, *options, broken=plan.broken)
+    try:
+        bursts = [loadgen.closed(server.address, CREATE, CONNECTIONS, each) for each in (1.0, seconds / 2)]
+        capacity = bursts[-1].rate
+        watch = Watch(server)
+        try:
+            tally = flood(server.address, CREATE, connections, seconds, TIMES * capacity)
+        finally:
+            watch.end()
+        back = _itself_again(server)
+    finally:
+        server.stop()
+    served = len(tally.served) / tally.seconds
+    acknowledged = len(tally.served) + sum(each.requests - each.errors for each in bursts)
+    for number in range(acknowledged - contacts_of(database, "default")):
+        found.lose(f"contact {number + 1} of {acknowledged}")
+    _judge(found, watch, tally, back)
+    if options and not tally.refused:
+        found.fault(f"nobody of {connections} was refused, where {IN_PROGRESS} requests may be in progress")
+    if served < GOOD_PART * capacity:
+        found.miss(f"served {served:,.0f}/s of {capacity:,.0f}/s, less than {GOOD_PART:.0%}")
+    plan.report.add(
+        fault, engine, 1, acknowledged, found, p99_ms(tally.served), plan.broken, capacity_per_s=round(capacity),
+        due_per_s=round(tally.due / tally.seconds), sent_per_s=round((tally.due - tally.unsent) / tally.seconds),
+        served_per_s=round(served), part_of_capacity=served / capacity, refused=len(tally.refused),
+        refusal_p99_ms=p99_ms(tally.refused), most_MB=watch.most_mb, itself_again_after_s=back,
+    )  # fmt: skip
+
+
+def _judge(found: Found, watch: Watch, tally: Tally, back: float) -> None:
+    if back > BACK_SECONDS:
+        found.miss(f"was itself again only after {back:.1f} s")
+    if watch.most_mb > MOST_MB:
+        found.miss(f"took {watch.most_mb:.0f} MB")
+    if watch.odd or tally.odd or tally.broken:
+        found.fault(f"answers nobody should get: {sorted(watch.odd)}, {tally.odd}; connections that ended without one: {tally.broken}")
+
+
+def _itself_again(server: Process) -> float:
+    """Seconds until so many calls in a row were served quickly."""
+    caller, began, good = Caller(server.address, "watch"), time.perf_counter(), 0
+    since = began
+    while good < IN_A_ROW and time.perf_counter() - began < 2 * BACK_SECONDS:
+        if not good:
+            since = time.perf_counter()
+        answer = caller.call("POST", "/public/v2/contacts", {"first_name": "After"})
+        good = good + 1 if answer.status == 201 and answer.seconds < QUICK_SECONDS else 0
+    caller.close()
+    return (since if good else time.perf_counter()) - began

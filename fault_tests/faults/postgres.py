@@ -1,0 +1,164 @@
+"""PostgreSQL is killed under load and started again, or replaced by a standby: calls are refused meanwhile, and all goes on by itself."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from bench.server_process import CannotMeasure, free_port
+
+from fault_tests.calls import Caller, Unanswered
+from fault_tests.check import Found, check
+from fault_tests.cluster import Cluster
+from fault_tests.faults.disk import lives_and_is_not_ready
+from fault_tests.journal import Journal, p99_ms
+from fault_tests.plan import Plan
+from fault_tests.process import Process, worst
+from fault_tests.verify import look_twice
+from fault_tests.writers import CONTACTS, Load
+
+BEFORE_SECONDS, AWAY_SECONDS, AFTER_SECONDS = (0.2, 1.0), (0.2, 0.8), (0.1, 0.5)
+REFUSED_SECONDS, BACK_SECONDS = 20.0, 10.0
+STILL_SECONDS = 15.0
+"""The inbox worker asks a store that could not write again after 5 seconds, so for longer than that nothing may happen."""
+PAUSE = 0.02
+
+
+@dataclass
+class Seen:
+    """What all rounds of one fault came to."""
+
+    found: Found = field(default_factory=Found)
+    journals: list[Journal] = field(default_factory=list)
+    back: list[float] = field(default_factory=list)
+    """Seconds from when PostgreSQL was there again to the first call that was served."""
+
+    def report(self, plan: Plan, fault: str, rounds: int) -> None:
+        """Print the line."""
+        journals = self.journals
+        seconds = [each for journal in journals for each in journal.seconds]
+        plan.report.add(
+            fault, "postgresql", rounds, len(seconds), self.found, p99_ms(seconds), plan.broken,
+            refused=sum(each.refused for each in journals), outcome_unknown=sum(each.unknown for each in journals),
+            slowest_return_s=worst(self.back),
+        )  # fmt: skip
+
+
+def run(plan: Plan, engine: str) -> None:
+    """In turns `pg_ctl stop -m immediate` and SIGKILL of the postmaster; the same server, and the same Touchbase, all the time."""
+    if engine != "postgresql":
+        return
+    rounds, cluster = plan.rounds_of(4, 50), Cluster(plan.new_folder(), free_port())
+
+    def fault(number: int) -> None:
+        (cluster.kill if number % 2 else cluster.stop_at_once)()
+
+    try:
+        cluster.create()
+        seen = _rounds(plan, rounds, cluster.new_database(), fault, lambda number: cluster.start(), lambda: None)
+        seen.report(plan, "postgres", rounds)
+    except CannotMeasure as error:
+        plan.report.note(f"a killed PostgreSQL was not tested: {error}")
+    finally:
+        cluster.remove()
+
+
+def failover(plan: Plan, engine: str) -> None:
+    """The primary is killed, its synchronous standby promoted, and in the next round followed by a new standby in the other's place."""
+    if engine != "postgresql":
+        return
+    rounds, pair = plan.rounds_of(2, 20), [Cluster(plan.new_folder(), free_port()) for _ in range(2)]
+
+    def fault(number: int) -> None:
+        (pair[0].kill if number % 2 else pair[0].stop_at_once)()
+
+    def promote(number: int) -> None:
+        pair[1].promote()
+        pair.reverse()
+
+    def follow() -> None:
+        pair[1].remove()
+        pair[1].copy_of(pair[0])
+
+    try:
+        pair[0].create()
+        database = pair[0].new_database()
+        place = f"127.0.0.1:{pair[0].port}"
+        several = database.replace(place, f"{place},127.0.0.1:{pair[1].port}") + "?target_session_attrs=read-write"
+        seen = _rounds(plan, rounds, several, fault, promote, follow)
+        seen.report(plan, "failover", rounds)
+    except CannotMeasure as error:
+        plan.report.note(f"a fail-over was not tested: {error}")
+    finally:
+        for each in pair:
+            each.remove()
+
+
+def _rounds(
+    plan: Plan, rounds: int, database: str, fault: Callable[[int], None], mend: Callable[[int], None], prepare: Callable[[], None]
+) -> Seen:  # fmt: skip
+    seen, folder = Seen(), plan.new_folder()
+    prepare()
+    server = Process(database, folder, broken=plan.broken)
+    try:
+        for number in range(rounds):
+            if number:
+                prepare()
+                _serves(server, seen.found)
+            journal = Journal(f"postgres-{number}")
+            seen.journals.append(journal)
+            _under_load(plan, server, journal, seen, lambda: fault(number), lambda: mend(number))  # noqa: B023 - called within this round
+            look_twice(plan, server, database, journal, seen.found, patience=STILL_SECONDS)
+        for journal in seen.journals[:-1]:
+            seen.found.add(check(database, journal))
+    finally:
+        server.kill()
+    return seen
+
+
+def _under_load(
+    plan: Plan, server: Process, journal: Journal, seen: Seen, fault: Callable[[], None], mend: Callable[[], None]
+) -> None:  # fmt: skip
+    load = Load(server.address, journal)
+    try:
+        time.sleep(plan.chance.uniform(*BEFORE_SECONDS))
+        before = journal.refused
+        fault()
+        time.sleep(plan.chance.uniform(*AWAY_SECONDS))
+        _refuses(server, journal, before, seen.found)
+        mend()
+        seen.back.append(_serves(server, seen.found))
+        time.sleep(plan.chance.uniform(*AFTER_SECONDS))
+    finally:
+        load.end()
+    if journal.unanswered:
+        seen.found.fault(f"{journal.unanswered} calls got no answer, though the server lived")
+
+
+def _refuses(server: Process, journal: Journal, before: int, found: Found) -> None:
+    """While PostgreSQL is away calls get a 503, and so does whoever asks whether the server is ready; it lives."""
+    until = time.perf_counter() + REFUSED_SECONDS
+    while journal.refused == before and time.perf_counter() < until:
+        time.sleep(PAUSE)
+    if journal.refused == before:
+        found.fault("no call was refused while PostgreSQL was away")
+    caller = Caller(server.address, "watch")
+    lives_and_is_not_ready(caller, found)
+    caller.close()
+
+
+def _serves(server: Process, found: Found) -> float:
+    """Seconds until a call is served again."""
+    caller, began = Caller(server.address, "watch"), time.perf_counter()
+    while time.perf_counter() - began < BACK_SECONDS:
+        try:
+            if caller.call("POST", CONTACTS, {"first_name": "Back"}).status == 201:
+                caller.close()
+                return time.perf_counter() - began
+        except Unanswered:
+            pass
+        time.sleep(PAUSE)
+    caller.close()
+    found.fault(f"{BACK_SECONDS:.0f} s after PostgreSQL was there again it does not serve")
+    return BACK_SECONDS

@@ -1,0 +1,97 @@
+"""PostgreSQL's disk is full: calls are refused and the log says why; with room again all goes on, nothing started anew.
+
+Its write-ahead log lies on another disk, as is usual: without room for that, PostgreSQL ends itself, which is the fault `postgres`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+from bench.server_process import CannotMeasure, free_port
+
+from fault_tests.calls import Caller
+from fault_tests.check import Found
+from fault_tests.cluster import Cluster
+from fault_tests.faults.disk import serves_again, small_disk, until_full
+from fault_tests.faults.postgres import STILL_SECONDS
+from fault_tests.journal import Journal, p99_ms
+from fault_tests.plan import Plan
+from fault_tests.process import Process, worst
+from fault_tests.verify import look
+
+MEGABYTES, LEFT = 160, 3
+REASON = "its disk is full"
+MEGABYTE = 1024 * 1024
+
+
+def run(plan: Plan, engine: str) -> None:
+    """On a small file system in memory, filled but for the last few megabytes."""
+    if engine != "postgresql":
+        return
+    if not plan.mounts:
+        plan.report.note("PostgreSQL's full disk was not tested: no file system may be mounted")
+        return
+    rounds, found, journals, waits = plan.rounds_of(2, 20), Found(), [], []
+    try:
+        for number in range(rounds):
+            journal = Journal(f"pgdisk-{number}")
+            journals.append(journal)
+            with small_disk(plan.new_folder(), MEGABYTES) as place:
+                waits.append(_on(plan, place, journal, found))
+    except CannotMeasure as error:
+        plan.report.note(f"PostgreSQL's full disk was not tested: {error}")
+        return
+    seconds = [each for journal in journals for each in journal.seconds]
+    plan.report.add(
+        "pgdisk", engine, rounds, len(seconds), found, p99_ms(seconds), plan.broken,
+        refused=sum(each.refused for each in journals), outcome_unknown=sum(each.unknown for each in journals),
+        slowest_return_s=worst(waits),
+    )  # fmt: skip
+
+
+def _on(plan: Plan, place: Path, journal: Journal, found: Found) -> float:
+    cluster = Cluster(place, free_port(), plan.new_folder())
+    try:
+        cluster.create()
+        return _fill_and_make_room(plan, cluster.new_database(), place, journal, found)
+    finally:
+        cluster.remove()
+
+
+def _fill_and_make_room(plan: Plan, database: str, place: Path, journal: Journal, found: Found) -> float:
+    server = Process(database, plan.new_folder(), broken=plan.broken)
+    try:
+        caller = Caller(server.address, journal.client)
+        caller.good("GET", "/public/v2/contacts")  # the schema, and the first of everything, is there
+        ballast = _almost_full(place)
+        until_full(server, journal, found)
+        # What asks whether it is ready changes a row that is there, and for that there may be room.
+        if (status := caller.call("GET", "/health/live").status) != 200:
+            found.fault(f"/health/live is {status} on a full disk, not 200")
+        ballast.unlink()
+        waited = serves_again(caller, found)
+        caller.close()
+        look(plan, server, database, journal, found, patience=STILL_SECONDS)
+        _clear_log(server.log, found)
+        return waited
+    finally:
+        server.kill()
+
+
+def _almost_full(place: Path) -> Path:
+    disk = os.statvfs(place)
+    ballast = place / "ballast"
+    ballast.write_bytes(bytes(disk.f_bavail * disk.f_frsize - LEFT * MEGABYTE))
+    return ballast
+
+
+def _clear_log(log: Path, found: Found) -> None:
+    """It names the cause, and nothing in it looks like a fault of ours."""
+    lines = [json.loads(line) for line in log.read_text().splitlines() if line.startswith("{")]
+    if not any(REASON in str(line) for line in lines):
+        found.fault(f"the log does not say that {REASON}")
+    for line in lines:
+        if line.get("level") == "error":
+            found.fault(f"the log has an error: {str(line)[:200]}")

@@ -1,0 +1,120 @@
+"""The power goes off under load: whatever was not flushed is gone, or some of it is."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bench.server_process import CannotMeasure
+
+from fault_tests.calls import Unanswered
+from fault_tests.check import Found, check
+from fault_tests.disk_image import copied, mounted, new_image
+from fault_tests.journal import Journal, p99_ms
+from fault_tests.plan import Plan
+from fault_tests.process import Process, worst
+from fault_tests.verify import look_twice
+from fault_tests.writers import Load
+
+LEAST_SECONDS, MOST_SECONDS = 0.1, 1.0
+"""Less than the kernel waits before it writes out by itself what nobody flushed."""
+
+
+@dataclass
+class Cut:
+    """What was found, over all rounds."""
+
+    found: Found = field(default_factory=Found)
+    journals: list[Journal] = field(default_factory=list)
+    starts: list[float] = field(default_factory=list)
+
+
+def run(plan: Plan, engine: str) -> None:
+    """On a file system of its own, where one can be mounted, and on a disk of ours that also tears what it writes."""
+    if engine != "sqlite":
+        plan.report.note("power cuts are tested on SQLite only: PostgreSQL's flushes are its own")
+        return
+    if plan.mounts:
+        try:
+            _row(plan, "power, image", _on_images)
+        except CannotMeasure as error:
+            plan.report.note(f"a power cut on a file system of its own was not tested: {error}")
+    _row(plan, "power, torn", _on_volatile)
+
+
+def _row(plan: Plan, name: str, go: Callable[[Plan, Cut, int], None]) -> None:
+    cut, rounds = Cut(), plan.rounds_of(3, 30)
+    go(plan, cut, rounds)
+    plan.report.add(
+        name, "sqlite", rounds, sum(each.acknowledged for each in cut.journals), cut.found,
+        p99_ms([seconds for each in cut.journals for seconds in each.seconds]), plan.broken,
+        cut_off=sum(each.unanswered for each in cut.journals), slowest_start_s=worst(cut.starts),
+    )  # fmt: skip
+
+
+def _on_images(plan: Plan, cut: Cut, rounds: int) -> None:
+    """Each round goes on with the image that the power cut before has left."""
+    folder = plan.new_folder()
+    image = new_image(folder / "0.img")
+    for number in range(rounds):
+        left = folder / f"{number + 1}.img"
+        with mounted(image, folder / "before") as place:
+            _load_until_dark(plan, cut, place, lambda server, before=image, after=left: _freeze_and_copy(server, before, after))
+        image.unlink()
+        image = left
+        with mounted(image, folder / "after") as place:
+            _look(plan, cut, place, everything=number == rounds - 1)
+
+
+def _freeze_and_copy(server: Process, image: Path, copy: Path) -> None:
+    server.freeze()
+    copied(image, copy)
+
+
+def _on_volatile(plan: Plan, cut: Cut, rounds: int) -> None:
+    """What nobody flushed dies with the server."""
+    place = plan.new_folder()
+    for number in range(rounds):
+        _load_until_dark(plan, cut, place, lambda _: None, f"volatile:{place / 'switch'}")
+        # Shared memory is no file of a disk.
+        (place / "store.db-shm").unlink(missing_ok=True)
+        _look(plan, cut, place, everything=number == rounds - 1)
+
+
+def _load_until_dark(plan: Plan, cut: Cut, place: Path, before: Callable[[Process], None], *injected: str) -> None:
+    journal = Journal(f"power-{len(cut.journals)}")
+    cut.journals.append(journal)
+    with ExitStack() as ending:
+        server = Process(_store(place), plan.new_folder(), broken=plan.broken, injected=injected)
+        ending.callback(server.kill)
+        load = Load(server.address, journal)
+        ending.callback(load.end)
+        time.sleep(plan.chance.uniform(LEAST_SECONDS, MOST_SECONDS))
+        before(server)
+        server.kill()
+
+
+def _look(plan: Plan, cut: Cut, place: Path, *, everything: bool) -> None:
+    """Start a whole server where the power is back, and look for what was acknowledged before and after it is sent again."""
+    journal, database = cut.journals[-1], _store(place)
+    try:
+        server = Process(database, plan.new_folder())
+    except CannotMeasure as error:
+        cut.found.lose(f"the whole store: {error}")
+        return
+    cut.starts.append(server.start_seconds)
+    try:
+        look_twice(plan, server, database, journal, cut.found)
+        for each in cut.journals[:-1] if everything else ():
+            cut.found.add(check(database, each))
+    except (Unanswered, AssertionError) as error:
+        cut.found.lose(f"{journal.client}: {error}")
+    finally:
+        server.kill()
+
+
+def _store(place: Path) -> str:
+    return f"sqlite:///{place}/store.db"

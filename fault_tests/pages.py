@@ -1,0 +1,79 @@
+"""The runs on docs/explanation/reliability.md, made from docs/explanation/reliability.json.
+
+`python -m fault_tests ... --keep` puts a run's rows there in place of older ones of the same faults, and writes the page.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from fault_tests.report import TITLES, Row
+
+ROOT = Path(__file__).parents[1]
+DATA = ROOT / "docs" / "explanation" / "reliability.json"
+PAGE = ROOT / "docs" / "explanation" / "reliability.md"
+BEGIN = "<!-- what follows is made by `python -m fault_tests.pages` -->\n"
+OF_A_RUN = ("measured", "load before", "disk", "PostgreSQL")
+"""Of a machine, what differs from run to run."""
+Runs = list[dict[str, Any]]
+
+
+def load() -> Runs:
+    """The runs that are kept, each with those of its rows that no later run has replaced."""
+    runs: Runs = json.loads(DATA.read_text(encoding="utf-8")) if DATA.exists() else []
+    return runs
+
+
+def page(before: str, runs: Runs) -> str:
+    """The page, with everything behind `BEGIN` made from these runs."""
+    return before.partition(BEGIN)[0] + BEGIN + "\n".join(["", *_machine(runs), "", *_table(runs), "", *_commands(runs)]) + "\n"
+
+
+def write() -> None:
+    """Write docs/explanation/reliability.md."""
+    PAGE.write_text(page(PAGE.read_text(encoding="utf-8"), load()), encoding="utf-8")
+
+
+def keep(report: Path) -> None:
+    """Put a run on the page, in place of older rows of the same faults on the same stores."""
+    new = json.loads(report.read_text(encoding="utf-8"))
+    replaced = {(row["fault"], row["engine"]) for row in new["rows"]}
+    runs = [{**run, "rows": [row for row in run["rows"] if (row["fault"], row["engine"]) not in replaced]} for run in load()]
+    runs = [run for run in runs if run["rows"]] + [{name: new[name] for name in ("command", "machine", "rows")}]
+    DATA.write_text(json.dumps(runs, indent=1) + "\n", encoding="utf-8")
+
+
+def cells_of(run: dict[str, Any]) -> Iterator[list[str]]:
+    """A run's rows as cells."""
+    for row in run["rows"]:
+        yield Row(**{name: value for name, value in row.items() if name != "survived"}).cells()
+
+
+def _machine(runs: Runs) -> list[str]:
+    told: dict[str, str] = {**(runs[0]["machine"] if runs else {}), **_postgres(runs)}
+    return [f"- {name}: {value}" for name, value in told.items() if name == "PostgreSQL" or name not in OF_A_RUN]
+
+
+def _postgres(runs: Runs) -> dict[str, str]:
+    """The settings of PostgreSQL in the newest run that used it."""
+    return next(({"PostgreSQL": run["machine"]["PostgreSQL"]} for run in reversed(runs) if "PostgreSQL" in run["machine"]), {})
+
+
+def _table(runs: Runs) -> list[str]:
+    rows = sorted((*cells[:-1], str(number), cells[-1]) for number, run in enumerate(runs, 1) for cells in cells_of(run))
+    return [f"| {' | '.join((*TITLES[:-1], 'run', ''))} |", "|---" * (len(TITLES) + 1) + "|", *(f"| {' | '.join(row)} |" for row in rows)]
+
+
+def _commands(runs: Runs) -> Iterator[str]:
+    yield from ("| run | command | measured | one flush |", "|---|---|---|---|")
+    for number, run in enumerate(runs, 1):
+        flush = re.search(r"takes (\d+ us)", run["machine"].get("disk", ""))
+        yield f"| {number} | `{run['command']}` | {run['machine'].get('measured', '')} | {flush[1] if flush else ''} |"
+
+
+if __name__ == "__main__":
+    write()

@@ -1,0 +1,104 @@
+"""A server process that is going to be killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from bench.load import Address
+from bench.server_process import LISTENS, LOG, ROOT, CannotMeasure
+
+START_SECONDS = 60
+END_SECONDS = 60
+
+
+class Process:
+    """`touchbase serve`, or the same with something built in (`fault_tests.fault_server`), from its start until it takes calls."""
+
+    def __init__(self, database: str, folder: Path, *more: str, broken: str | None = None, injected: Sequence[str] = ()) -> None:
+        built_in = [*injected, *([] if broken is None else [broken])]
+        program = ["fault_tests.fault_server", ",".join(built_in)] if built_in else ["touchbase"]
+        command = [sys.executable, "-m", *program, "serve", "--host", "127.0.0.1", "--port", "0", "--database", database, *more]
+        # Settings of whoever runs this must not change what is tested; one line for each request would fill the disk.
+        clean = {name: value for name, value in os.environ.items() if not name.startswith("TOUCHBASE_")} | {"TOUCHBASE_ACCESS_LOG": "off"}
+        self.log = folder / LOG
+        began = time.perf_counter()
+        with self.log.open("ab") as log:
+            self._process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, cwd=ROOT, env=clean)
+        self.pid = self._process.pid
+        watch = threading.Timer(START_SECONDS, self._process.kill)
+        watch.start()
+        try:
+            self.address = self._listens()
+        except BaseException:
+            self.kill()
+            raise
+        finally:
+            watch.cancel()
+        self.start_seconds = time.perf_counter() - began
+        """From the start of the program to the line that says where it listens; it accepts calls then."""
+
+    def kill(self) -> None:
+        """SIGKILL: nothing of it runs any more when this returns."""
+        self._process.kill()
+        self._reaped(END_SECONDS)
+
+    def stop(self, seconds: float = END_SECONDS) -> tuple[int | None, float]:
+        """SIGTERM; its exit status and how long that took. The status is None when it had to be killed after so many seconds."""
+        began = time.perf_counter()
+        self._process.terminate()
+        try:
+            return self._reaped(seconds), time.perf_counter() - began
+        except subprocess.TimeoutExpired:
+            self.kill()
+            return None, time.perf_counter() - began
+
+    def freeze(self) -> None:
+        """SIGSTOP: nothing of it runs any more when this returns, and nothing it began in the kernel is under way."""
+        self._process.send_signal(signal.SIGSTOP)
+        while not all(_is_frozen(task) for task in Path(f"/proc/{self.pid}/task").iterdir()):
+            time.sleep(0.001)
+
+    def died(self, seconds: float = END_SECONDS) -> bool:
+        """Wait until it has died of itself; False when it has not in that time."""
+        try:
+            self._reaped(seconds)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
+    def memory_mb(self) -> float:
+        """Resident memory, as the kernel counts it; 0 where it does not say."""
+        try:
+            lines = Path(f"/proc/{self.pid}/status").read_text().splitlines()
+        except OSError:
+            return 0.0
+        return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("VmRSS")), 0.0)
+
+    def _listens(self) -> Address:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            if found := LISTENS.search(line):
+                return Address(found[1], int(found[2]))
+        raise CannotMeasure(f"the server did not start:\n{self.log.read_text(errors='replace')[-2000:]}")
+
+    def _reaped(self, seconds: float) -> int:
+        status = self._process.wait(seconds)
+        if self._process.stdout is not None:
+            self._process.stdout.close()
+        return status
+
+
+def _is_frozen(task: Path) -> bool:
+    return (task / "stat").read_text().rpartition(")")[2].split()[0] in "TtZX"
+
+
+def worst(seconds: Sequence[float]) -> float:
+    """The longest of these times; 0 of none."""
+    return max(seconds, default=0.0)

@@ -1,0 +1,90 @@
+"""What was tested and what was found: a line on the screen for each fault, and all of it as JSON."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from bench.report import table
+
+from fault_tests.check import Found
+
+NAMES = {"sqlite": "SQLite", "postgresql": "PostgreSQL"}
+TITLES = ("fault", "store", "rounds", "acknowledged", "lost", "applied twice", "p99", "also seen", "")
+
+
+@dataclass(slots=True)
+class Row:
+    """One fault on one engine."""
+
+    fault: str
+    engine: str
+    rounds: int
+    acknowledged: int
+    lost: int
+    twice: int
+    wrong: int
+    p99_ms: float
+    more: dict[str, float | int | str]
+    """Figures that only this fault has."""
+    complaints: list[str]
+    missed: int = 0
+    """Goals of speed that were not reached."""
+    broken: str | None = None
+
+    @property
+    def survived(self) -> bool:
+        """Whether nothing was lost, doubled or wrong."""
+        return not (self.lost or self.twice or self.wrong)
+
+    @property
+    def verdict(self) -> str:
+        """`ok`, `MISSED` where only a goal of speed was not reached, or `FAILED`."""
+        return "FAILED" if not self.survived else "MISSED" if self.missed else "ok"
+
+    def cells(self) -> list[str]:
+        """As a row of a table."""
+        more = ", ".join(f"{name} {value:,.2f}" if isinstance(value, float) else f"{name} {value}" for name, value in self.more.items())
+        counts = [f"{each:,}" for each in (self.rounds, self.acknowledged, self.lost, self.twice)]
+        return [self.fault, NAMES[self.engine], *counts, f"{self.p99_ms:,.1f} ms" if self.p99_ms else "-", more, self.verdict]
+
+
+@dataclass
+class Report:
+    """All rows, and the machine that they are of."""
+
+    machine: dict[str, str]
+    command: str = "python -m fault_tests"
+    """What made this run."""
+    rows: list[Row] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def add(
+        self, fault: str, engine: str, rounds: int, acknowledged: int, found: Found, p99_ms: float = 0.0, broken: str | None = None,
+        **more: float | int | str,
+    ) -> None:  # fmt: skip
+        """Note how a fault ended, and say it at once."""
+        named = {name.replace("_", " "): value for name, value in more.items()}
+        counts = (len(found.losses), len(found.doubles), len(found.faults))
+        row = Row(fault, engine, rounds, acknowledged, *counts, p99_ms, named, found.complaints, len(found.missed), broken)
+        self.rows.append(row)
+        said = "  ".join(f"{title} {cell}" for title, cell in zip(TITLES[2:7], row.cells()[2:7], strict=True))
+        print(f"  {row.cells()[-1]:<6}  {fault}, {NAMES[engine]}: {said}  {row.cells()[7]}", flush=True)
+        for complaint in found.complaints:
+            print(f"          {complaint}", flush=True)
+
+    def note(self, text: str) -> None:
+        """Say something that belongs beside the rows."""
+        self.notes.append(text)
+        print(f"  note    {text}", flush=True)
+
+    def write(self, folder: Path) -> None:
+        """Put down `report.json`."""
+        rows = [asdict(row) | {"survived": row.survived} for row in self.rows]
+        content = {"command": self.command, "machine": self.machine, "rows": rows, "notes": self.notes}
+        (folder / "report.json").write_text(json.dumps(content, indent=1) + "\n")
+
+    def lines(self) -> list[str]:
+        """The report as it stands on the screen."""
+        return [*table(TITLES, [row.cells() for row in self.rows]), "", *(f"note: {note}" for note in self.notes)]

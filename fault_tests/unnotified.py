@@ -1,0 +1,38 @@
+"""Deliveries that are kept while no server looks, or by somebody beside it: its worker is not told of them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+
+from fault_tests.journal import Journal
+from fault_tests.writers import body_of
+from touchbase.clients.commands import EnsureClient
+from touchbase.connections.models import EMAIL_CAMPAIGN
+from touchbase.history.dedupe_keys import body_key
+from touchbase.inbox.commands import StoreDelivery
+from touchbase.storage import open_store
+
+HEADERS = b'{"content-type":"application/json"}'
+AT_ONCE = 500
+
+
+def keep_unheard(database: str, journal: Journal, count: int = 1) -> None:
+    """Keep so many deliveries of new people, as the receiver does; they count as acknowledged."""
+    asyncio.run(_keep(database, journal, [f"waiting{number}@example.com" for number in range(count)]))
+
+
+async def _keep(database: str, journal: Journal, emails: list[str]) -> None:
+    store = await open_store(database)
+    try:
+        at = time.time_ns() // 1000
+        client = await store.write(EnsureClient(journal.client, at))
+        journal.webhooks |= dict.fromkeys(emails, True)
+        bodies = [json.dumps(body_of(email)).encode() for email in emails]
+        keys = [body_key(EMAIL_CAMPAIGN, "", "", body) for body in bodies]
+        kept = [StoreDelivery(client.number, EMAIL_CAMPAIGN, key, HEADERS, "", body, at) for key, body in zip(keys, bodies, strict=True)]
+        for first in range(0, len(kept), AT_ONCE):
+            await asyncio.gather(*(store.write(each) for each in kept[first : first + AT_ONCE]))
+    finally:
+        await store.close()

@@ -1,0 +1,173 @@
+"""Callers of every kind that writes. Each keeps the journal: before a call that it is sent, after the answer that it is acknowledged."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from bench.load import Address
+
+from fault_tests.calls import Caller, Unanswered, Unknown
+from fault_tests.journal import Journal, Patched
+
+CONTACTS = "/public/v2/contacts"
+CUSTOM = [{"field_name": "Seats", "field_value": "40"}, {"field_name": "Team", "field_value": "Sales"}]
+REPLAYED = 10
+"""Deliveries that are there before the load begins, and are replayed during it."""
+REFUSED_PAUSE = 0.05
+TRIES = 100
+
+Step = Callable[[Caller, Journal, str], None]
+"""One call or two under a name that no other has; `Unanswered` ends the caller, unless it is `Unknown`."""
+
+
+def body_of(email: str) -> dict[str, object]:
+    """A campaign tool's call about a person."""
+    return {
+        "timestamp": "2026-01-15T09:30:00.000Z", "event_type": "email_sent", "workspace": "11111111-0000-4000-8000-000000000001",
+        "campaign_id": "22222222-0000-4000-8000-000000000002", "campaign_name": "Autumn roofers", "lead_email": email,
+        "email_account": "sam@example.net", "firstName": "Nora", "lastName": "Quill", "step": 2, "email_id": f"mail-{email}",
+    }  # fmt: skip
+
+
+def create(caller: Caller, journal: Journal, name: str) -> None:
+    """A contact with two custom fields, which nothing but its name tells from others: sent again, it would be there twice."""
+    journal.created[name] = None
+    answer = caller.call("POST", CONTACTS, {"first_name": name, "contact_custom_fields_input": CUSTOM})
+    if journal.note(answer.status, answer.seconds, "create"):
+        journal.created[name] = answer.json["id"]
+    else:
+        journal.not_kept.add(name)
+
+
+def create_once(caller: Caller, journal: Journal, name: str) -> None:
+    """The same with an Idempotency-Key; it may be sent again."""
+    journal.created_once[name] = journal.created_once.get(name)
+    sent = {"first_name": name, "contact_custom_fields_input": CUSTOM}
+    answer = caller.call("POST", CONTACTS, sent, Idempotency_Key=name)
+    if journal.note(answer.status, answer.seconds, "create with a key"):
+        journal.created_once[name] = answer.json["id"]
+
+
+def patch(caller: Caller, journal: Journal, name: str) -> None:
+    """Count a contact up: its last name and both custom fields in one call."""
+    who = int(name.partition("-")[0])
+    place = journal.patched[who]
+    place.sent += 1
+    number = str(place.sent)
+    custom = [{"field_name": each, "field_value": number} for each in ("Seats", "Team")]
+    answer = caller.call("PATCH", f"{CONTACTS}/{who}", {"last_name": number, "contact_custom_fields_input": custom})
+    if journal.note(answer.status, answer.seconds, "patch"):
+        place.acknowledged = place.sent
+
+
+def webhook(caller: Caller, journal: Journal, name: str) -> None:
+    """A call of a campaign tool about somebody new; it may be sent again."""
+    email = name if "@" in name else f"{name}@example.com"
+    journal.webhooks.setdefault(email, False)
+    answer = caller.call("POST", f"/public/emailcampaign-webhook/{journal.client}", body_of(email))
+    if journal.note(answer.status, answer.seconds, "webhook"):
+        journal.webhooks[email] = True
+
+
+def replay(caller: Caller, journal: Journal, name: str) -> None:
+    """Apply a delivery again that was applied before; it must change nothing."""
+    answer = caller.call("POST", f"/admin/v1/deliveries/{name.partition('-')[0]}/replay")
+    journal.note(answer.status, answer.seconds, "replay")
+
+
+def erase(caller: Caller, journal: Journal, name: str) -> None:
+    """Make a contact and erase it."""
+    made = caller.call("POST", CONTACTS, {"first_name": "Gone", "email": f"{name}@example.org"})
+    if not journal.note(made.status, made.seconds, "create to erase"):
+        return
+    who = made.json["id"]
+    journal.erased[who] = False
+    answer = caller.call("DELETE", f"{CONTACTS}/{who}?erase=true")
+    if journal.note(answer.status, answer.seconds, "erase"):
+        journal.erased[who] = True
+
+
+class Load:
+    """Callers at work, each on a thread of its own, until they are told to end or the server is gone."""
+
+    def __init__(self, address: Address, journal: Journal, each: int = 2) -> None:
+        self._ended = threading.Event()
+        steps: Sequence[Step] = (create, create_once, webhook, patch, replay, erase)
+        prefixes = _prepare(Caller(address, journal.client), journal, each)
+        self._threads = [
+            threading.Thread(target=self._live, args=(address, journal, step, prefixes.get((step, number), f"{step.__name__}{number}")))
+            for step in steps
+            for number in range(each)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def end(self) -> None:
+        """Let each caller finish its call, then return."""
+        self._ended.set()
+        for thread in self._threads:
+            thread.join()
+
+    def _live(self, address: Address, journal: Journal, step: Step, prefix: str) -> None:
+        caller, number = Caller(address, journal.client), 0
+        try:
+            while not self._ended.is_set():
+                number += 1
+                if not _carried_out(step, caller, journal, f"{prefix}-{number}"):
+                    time.sleep(REFUSED_PAUSE)
+        except Unanswered as error:
+            if not error.never_sent:
+                journal.note_unanswered()
+        except Exception as error:  # an answer that acknowledges and cannot be used, too, is one that nobody should get
+            journal.note_odd(f"{step.__name__}: {error!r}")
+        finally:
+            caller.close()
+
+
+def _carried_out(step: Step, caller: Caller, journal: Journal, name: str) -> bool:
+    before = journal.refused
+    try:
+        step(caller, journal, name)
+    except Unknown:
+        journal.note_unknown()
+        return False
+    return journal.refused == before
+
+
+def _prepare(caller: Caller, journal: Journal, each: int) -> dict[tuple[Step, int], str]:
+    """Make what is changed and replayed during the load; what the names of those callers begin with."""
+    prefixes: dict[tuple[Step, int], str] = {}
+    for number in range(each):
+        who = caller.good("POST", CONTACTS, {"first_name": "Counted", "last_name": "0"})["id"]
+        journal.patched[who] = Patched()
+        prefixes[patch, number] = str(who)
+    for number in range(REPLAYED):
+        webhook(caller, journal, f"first{number}")
+    known = _known(caller, journal.client)
+    for number in range(each):
+        prefixes[replay, number] = str(known[number % len(known)]["id"])
+    caller.close()
+    return prefixes
+
+
+def _known(caller: Caller, client: str) -> list[dict[str, Any]]:
+    """The deliveries of this client, once there are any."""
+    for _ in range(TRIES):
+        known: list[dict[str, Any]] = caller.good("GET", f"/admin/v1/deliveries?client={client}&limit={REPLAYED}")["data"]
+        if known:
+            return known
+        time.sleep(REFUSED_PAUSE)
+    raise AssertionError("webhook calls were acknowledged and are not in the inbox")
+
+
+def send_again(address: Address, journal: Journal) -> None:
+    """What was not acknowledged and may be sent again, as its senders do; and some that was, as they do too."""
+    caller = Caller(address, journal.client)
+    for sent, step in ((journal.created_once, create_once), (journal.webhooks, webhook)):
+        open_calls = [name for name, known in sent.items() if not known]
+        for name in [*open_calls, *list(sent)[-5:]]:
+            step(caller, journal, name)
+    caller.close()

@@ -1,0 +1,190 @@
+"""The faults find nothing on a whole server, and find what is wrong with a broken one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fault_tests.__main__ import main
+
+pytestmark = pytest.mark.serial
+
+PATIENT = "15"
+"""Seconds without any progress: a client whose turn met a full disk is left alone for ten."""
+
+
+def report_of(folder: Path, *arguments: str, engine: str = "sqlite") -> tuple[int, list[dict[str, Any]]]:
+    """The status and the rows of a short run on SQLite, or on PostgreSQL."""
+    mounts = [] if {"disk", "pgdisk"} & {*arguments} else ["--no-mounts"]  # these skip by themselves where nothing can be mounted
+    status = main(["--still", "2", *arguments, "--short", "--engine", engine, "--out", str(folder), "--seed", "7", *mounts])
+    return status, json.loads((folder / "report.json").read_text())["rows"]
+
+
+def harm(row: dict[str, Any]) -> list[str]:
+    """What is wrong. Goals of speed, told last, are for `make fault-tests`: a machine that tests is busy."""
+    told: list[str] = row["complaints"]
+    return told[: len(told) - row["missed"]]
+
+
+def test_a_server_that_is_killed_loses_nothing(tmp_path: Path) -> None:
+    status, (row,) = report_of(tmp_path, "--only", "kill", "--rounds", "1")
+
+    assert (status, harm(row), row["survived"]) == (0, [], True)
+    assert row["acknowledged"] > 20
+
+
+def test_a_server_that_answers_before_it_commits_is_found_out(tmp_path: Path) -> None:
+    status, (row,) = report_of(tmp_path, "--only", "kill", "--rounds", "3", "--broken", "no-flush")
+
+    assert (status, row["survived"]) == (1, False)
+    assert row["lost"] > 0
+
+
+@pytest.mark.parametrize("fault", ["duplicates", "apply"])
+def test_a_whole_server_stands_it(tmp_path: Path, fault: str) -> None:
+    status, (row,) = report_of(tmp_path, "--only", fault, "--rounds", "1")
+
+    assert (status, harm(row), row["survived"]) == (0, [], True)
+
+
+def test_a_server_that_knows_no_repeats_is_found_out(tmp_path: Path) -> None:
+    status, (row,) = report_of(tmp_path, "--only", "duplicates", "--rounds", "1", "--broken", "no-dedup")
+
+    assert (status, row["twice"]) == (1, 62)
+
+
+def test_a_server_that_forgets_what_waits_is_found_out(tmp_path: Path) -> None:
+    status, (row,) = report_of(tmp_path, "--only", "apply", "--rounds", "1", "--broken", "no-sweeper")
+
+    assert (status, row["lost"]) == (1, row["acknowledged"])
+    assert "deliveries of apply-0 are never applied" in row["complaints"]
+
+
+@pytest.mark.parametrize("fault", ["power", "io", "points", "clock"])
+def test_a_whole_server_stands_what_disks_and_clocks_do(tmp_path: Path, fault: str) -> None:
+    status, (row,) = report_of(tmp_path, "--only", fault, "--rounds", "1")
+
+    assert (status, harm(row), row["survived"]) == (0, [], True)
+    assert row["acknowledged"] > 20
+
+
+@pytest.mark.parametrize(
+    ("fault", "way"),
+    [("power", "no-sync"), ("io", "no-refusal"), ("points", "no-sweeper"), ("points", "no-apply"), ("clock", "no-event-times")],
+)
+def test_a_server_that_breaks_its_promise_is_found_out(tmp_path: Path, fault: str, way: str) -> None:
+    status, (row,) = report_of(tmp_path, "--only", fault, "--rounds", "1", "--broken", way)
+
+    assert (status, row["survived"]) == (1, False)
+    assert row["lost"] > 0 or fault == "clock"
+
+
+@pytest.mark.parametrize("fault", ["postgres", "failover"])
+def test_a_postgresql_that_is_killed_takes_nothing_with_it(tmp_path: Path, fault: str) -> None:
+    status, (row,) = report_of(tmp_path, "--only", fault, "--rounds", "1", engine="postgresql")
+
+    assert (status, harm(row), row["survived"]) == (0, [], True)
+    assert row["acknowledged"] > 20
+    assert row["more"]["refused"] > 0
+
+
+@pytest.mark.parametrize("fault", ["postgres", "failover"])
+def test_an_answer_before_the_commit_is_found_out_on_postgresql_too(tmp_path: Path, fault: str) -> None:
+    status, (row,) = report_of(tmp_path, "--only", fault, "--rounds", "1", "--broken", "no-flush", engine="postgresql")
+
+    assert (status, row["survived"]) == (1, False)
+    assert row["lost"] > 0
+
+
+def test_a_lost_answer_that_is_taken_for_a_refusal_is_found_out(tmp_path: Path) -> None:
+    # Several rounds, as it has happened that a kill met no call whose answer was late.
+    status, (row,) = report_of(tmp_path, "--only", "postgres", "--rounds", "3", "--broken", "no-doubt", engine="postgresql")
+
+    assert (status, row["survived"]) == (1, False)
+    assert any(each.endswith("was refused and is there") for each in row["complaints"])
+
+
+def test_a_full_disk_of_postgresql_is_refused_with_a_reason(tmp_path: Path) -> None:
+    status, rows = report_of(tmp_path, "--only", "pgdisk", "--rounds", "1", engine="postgresql")
+
+    if not rows:
+        pytest.skip("no file system can be mounted here")
+    assert (status, harm(rows[0])) == (0, [])
+    assert rows[0]["more"]["refused"] > 0
+
+
+def test_a_full_disk_that_is_taken_for_a_fault_is_found_out(tmp_path: Path) -> None:
+    status, rows = report_of(tmp_path, "--only", "pgdisk", "--rounds", "1", "--broken", "no-reason", engine="postgresql")
+
+    if not rows:
+        pytest.skip("no file system can be mounted here")
+    assert status == 1
+    assert any("500" in each for each in rows[0]["complaints"])
+
+
+def test_slow_and_dead_peers_are_cut_and_others_are_answered(tmp_path: Path) -> None:
+    status, (row,) = report_of(tmp_path, "--only", "peers")
+
+    assert (status, row["wrong"], row["lost"]) == (0, 0, 0)
+    assert row["acknowledged"] > 20
+    assert row["more"]["idle connections"] == 20
+    assert row["more"]["cut"] >= 20
+
+
+def test_a_server_without_deadlines_is_found_out(tmp_path: Path) -> None:
+    status, (row,) = report_of(tmp_path, "--only", "peers", "--broken", "no-deadline")
+
+    assert status == 1
+    assert "5 peers with slow headers were never cut" in row["complaints"]
+
+
+def test_a_stop_answers_whoever_was_heard(tmp_path: Path) -> None:
+    status, (row,) = report_of(tmp_path, "--only", "stop", "--rounds", "1")
+
+    assert (status, harm(row), row["survived"]) == (0, [], True)
+    assert row["acknowledged"] > 20
+
+
+def test_a_stop_that_cuts_off_whoever_was_heard_is_found_out(tmp_path: Path) -> None:
+    status, (row,) = report_of(tmp_path, "--only", "stop", "--rounds", "3", "--broken", "no-farewell")
+
+    assert (status, row["survived"]) == (1, False)
+    assert row["lost"] > 0
+
+
+def test_more_calls_than_can_be_served_are_refused_and_none_is_lost(tmp_path: Path) -> None:
+    status, rows = report_of(tmp_path, "--only", "overload")
+
+    assert (status, [(row["wrong"], row["lost"]) for row in rows]) == (0, [(0, 0)] * 2)
+    assert rows[1]["more"]["refused"] > 0
+
+
+def test_a_server_that_takes_as_many_requests_as_come_is_found_out(tmp_path: Path) -> None:
+    status, rows = report_of(tmp_path, "--only", "overload", "--broken", "no-limit")
+
+    assert (status, [row["wrong"] for row in rows]) == (1, [0, 1])
+
+
+@pytest.mark.parametrize(("broken", "status"), [((), 0), (("--broken", "no-refusal"), 1)])
+def test_who_acknowledges_what_a_full_disk_did_not_take_is_found_out(tmp_path: Path, broken: tuple[str, ...], status: int) -> None:
+    found, rows = report_of(tmp_path, "--only", "disk", "--rounds", "1", "--still", PATIENT, *broken)
+
+    if not rows:
+        pytest.skip("no file system can be mounted here")
+    assert (found, rows[0]["lost"] > 0) == (status, status == 1)
+
+
+def test_a_single_call_is_applied_before_the_backlog_of_another_client(tmp_path: Path) -> None:
+    status, (row,) = report_of(tmp_path, "--only", "neighbour")
+
+    assert (status, row["wrong"], row["lost"]) == (0, 0, 0)
+    assert row["more"]["others before the first"] < row["more"]["backlog"]
+
+
+def test_a_worker_that_knows_no_turns_is_found_out(tmp_path: Path) -> None:
+    status, (row,) = report_of(tmp_path, "--only", "neighbour", "--broken", "no-turns")
+
+    assert (status, row["wrong"]) == (1, 1)
+    assert row["more"]["others before the first"] == row["more"]["backlog"]

@@ -1,0 +1,29 @@
+"""Mutated real calls reach every adapter, every check of a signature and the scan of an erasure; `python -m fault_tests` tries many."""
+
+from __future__ import annotations
+
+from random import Random
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from fault_tests import mutated_webhooks
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(seed=st.integers(0, 2**32))
+def test_nothing_but_a_refusal_comes_of_any_mutated_call_within_its_budget(seed: int) -> None:
+    chance, tally = Random(seed), mutated_webhooks.Tally()
+
+    mutated_webhooks.try_out(mutated_webhooks.mutated(chance), chance, tally)
+
+    assert tally.faults == []
+    assert tally.checks > 0
+
+
+def test_a_mutated_call_is_the_same_whenever_its_seed_is() -> None:
+    assert mutated_webhooks.mutated(Random(7)) == mutated_webhooks.mutated(Random(7))
+
+
+def test_headers_of_signatures_are_among_those_that_are_mutated() -> None:
+    assert {"x-hubspot-signature-v3", "svix-signature"} <= set(mutated_webhooks.headers())

@@ -1,0 +1,55 @@
+"""The report of fault runs and the page that is made from it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from fault_tests.check import Found
+from fault_tests.pages import PAGE, cells_of, load, page
+from fault_tests.report import Report
+
+from fault_tests import pages
+
+
+def test_a_goal_of_speed_that_was_missed_is_told_apart_from_a_loss(tmp_path: Path) -> None:
+    slow, wrong = Found(), Found("acme")
+    slow.miss("served too little")
+    wrong.lose("contact 1")
+    report = Report({"memory": "some"})
+    report.add("overload", "sqlite", 1, 9, slow)
+    report.add("kill", "sqlite", 1, 9, wrong)
+    report.write(tmp_path)
+
+    written = list(cells_of(json.loads((tmp_path / "report.json").read_text())))
+
+    assert [row.verdict for row in report.rows] == ["MISSED", "FAILED"]
+    assert [(cells[0], cells[-1]) for cells in written] == [("overload", "MISSED"), ("kill", "FAILED")]
+
+
+def test_the_page_tells_what_the_kept_runs_found() -> None:
+    written = PAGE.read_text(encoding="utf-8")
+
+    assert written == page(written, load()), "run `.venv/bin/python -m fault_tests.pages`"
+    assert "FAILED" not in written.partition("## The runs")[2]
+    assert written.count("\n") <= 150
+
+
+def test_a_run_with_a_loss_shows_on_the_page_in_place_of_the_one_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pages, "DATA", tmp_path / "reliability.json")
+    for command, lost in (("python -m fault_tests", 0), ("python -m fault_tests --only kill", 1)):
+        found = Found("acme")
+        for number in range(lost):
+            found.lose(f"contact {number}")
+        report = Report({"memory": "some", "disk": "a page takes 9 us", "measured": "now"}, command)
+        report.add("kill", "sqlite", 1, 9, found)
+        report.write(tmp_path)
+        pages.keep(tmp_path / "report.json")
+
+    shown = page("Prose.\n", load())
+
+    assert shown.startswith("Prose.\n")
+    assert [line for line in shown.splitlines() if line.startswith("| kill")] == ["| kill | SQLite | 1 | 9 | 1 | 0 | - |  | 1 | FAILED |"]
+    assert "| 1 | `python -m fault_tests --only kill` | now | 9 us |" in shown
+    assert page(shown, load()) == shown
