@@ -111,7 +111,7 @@ def test_a_public_url_elsewhere_brings_keys_by_itself(serve: Serve) -> None:
 
     status, _, _ = called(server, "GET", "/public/v2/contacts")
 
-    assert (status, "keys, every call" in server.banner) == (401, True)
+    assert (status, "keys, every request" in server.banner) == (401, True)
 
 
 def test_a_listed_page_calls_a_server_with_keys_and_still_needs_one(serve: Serve) -> None:

@@ -85,5 +85,5 @@ async def test_the_way_of_postgres(postgres_url: str, restored_url: str, tmp_pat
     run("touchbase persons erase --client acme --email one@example.com --yes", tmp_path, TOUCHBASE_DATABASE=postgres_url)
     told += run(erase_again, tmp_path, TOUCHBASE_DATABASE=postgres_url, RESTORED=restored_url)
 
-    assert "1 identities were news here" in told
+    assert "1 identities were new in this store" in told
     assert "verified 2 contacts, 0 companies, 2 events: no differences" in told

@@ -51,7 +51,7 @@ def test_adding_a_client_prints_its_id_and_says_whether_it_was_there(store: Run)
     added, again = store("clients", "add", "acme"), store("clients", "add", "acme", "--name", "Acme")
 
     assert (added.stdout, added.stderr) == ("acme\n", "client acme is added\n")
-    assert (again.stdout, again.stderr) == ("acme\n", "client acme was there already and stays as it was\n")
+    assert (again.stdout, again.stderr) == ("acme\n", "client acme exists and is not changed\n")
     assert shown(store, "acme")["name"] == ""
 
 
@@ -88,7 +88,7 @@ def test_a_client_is_renamed_suspended_and_resumed(store: Run) -> None:
 
     assert (suspended["name"], suspended["state"], shown(store, "acme")["state"]) == ("Acme", "suspended", "active")
     assert told[0] == "client acme is called 'Acme'\n"
-    assert "its webhook calls are stored" in told[1]
+    assert "its webhooks are stored" in told[1]
 
 
 def test_a_client_gets_another_id_and_the_old_one_is_honoured(store: Run) -> None:
@@ -166,9 +166,9 @@ def test_a_deletion_says_how_far_it_is(capsys: pytest.CaptureFixture[str]) -> No
         (0.5, Removal(False, 500, 1200, (0, ()))), (1.0, Removal(False, 1000, None, (0, ()))), (1.5, Removal(False, 1200, 1200)),
         (2.0, Removal(False, 1200, 1200, wait_us=8_500_000)), (3.0, Removal(True, 1200, 1200)),
     ):  # fmt: skip
-        progress.tell(removal)
+        progress.show(removal)
 
-    assert capsys.readouterr().err.splitlines() == ["1000 of 1200 rows", "1200 of 1200 rows; 9 s left for calls that came before"]
+    assert capsys.readouterr().err.splitlines() == ["1000 of 1200 rows", "1200 of 1200 rows; 9 s until earlier requests have ended"]
 
 
 def test_a_deletion_that_is_stopped_goes_on_when_it_is_asked_for_again(store: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -195,7 +195,7 @@ def test_a_deletion_that_is_stopped_goes_on_when_it_is_asked_for_again(store: Ru
     second = store("clients", "delete", "acme", "--yes")
 
     assert first.exit_code == 130
-    assert "the same command, given again" in first.output
+    assert "continues it, or the same command" in first.output
     assert between["state"] == "deleting"
     assert between["deletion"] == {"started_time": between["deletion"]["started_time"], "removed_rows": 500, "total_rows": 2400}
     assert all("being deleted" in each.output and each.exit_code == 1 for each in (refused, added, connected, keyed))
@@ -248,7 +248,7 @@ def test_keys_are_listed_by_client_and_state_in_pages(store: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "status", "says"),
     [
-        (("create", "--name", "x", "--env", "Prod"), 2, "1 to 16 small letters and digits"),
+        (("create", "--name", "x", "--env", "Prod"), 2, "1 to 16 lower-case letters and digits"),
         (("create", "--name", "x", "--expires-in", "90"), 2, "no duration"),
         (("show", "0" * 12), 1, "there is no key"),
         (("rotate", "0" * 12), 1, "there is no key"),

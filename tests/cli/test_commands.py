@@ -170,11 +170,11 @@ def test_settings_are_replaced_by_those_in_a_file_and_shown(store: Run) -> None:
         ('{"on_duplicate": "explode", "limits": 5}', "/limits must be an object, not an integer"),
         ('{"contact_statuses": {"statuses": ["a\\u0000b"]}}', "NUL"),
         ('{"a": 1}}', "line 1 column 9"),
-        ("5", "they must be an object, not an integer"),
+        ("5", "the settings must be an object, not an integer"),
         ('{"on_duplicat": "error"}', "on_duplicat"),
         ('{"contact_statuses": {"statuses": ["new", "new"]}}', "given twice"),
-        ("{", "no client settings"),
-        (b'{"\xff": 1}', "no client settings"),
+        ("{", "no valid client settings"),
+        (b'{"\xff": 1}', "no valid client settings"),
     ],
 )
 def test_settings_that_cannot_be_are_refused_and_change_nothing(store: Run, given: str | bytes, says: str) -> None:
@@ -244,7 +244,7 @@ def test_a_client_whose_secrets_cannot_be_opened_ends_nobody_elses_work(store: R
 
     assert result.exit_code == 1
     assert json.loads(result.stdout)["ended"] == {"applied": 1}
-    assert "the inbox of 1 clients could not be worked on" in result.stderr
+    assert "the inbox of 1 clients could not be processed" in result.stderr
 
 
 def test_a_delivery_is_shown_with_its_body_and_its_events(store: Run) -> None:
@@ -367,10 +367,10 @@ def test_every_tool_is_listed_with_what_it_says(run: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "status", "says"),
     [
-        (["create", "--name", " "], 2, "--name says what or whom"),
-        (["create", "--name", "x" * 201], 2, "--name says what or whom"),
-        (["create", "--name", "\udcff"], 2, "--name says what or whom"),
-        (["create", "--name", "x", "--expires-in", "0"], 2, "--expires-in is above 0"),
+        (["create", "--name", " "], 2, "--name is a text of 1 to 200 characters"),
+        (["create", "--name", "x" * 201], 2, "--name is a text of 1 to 200 characters"),
+        (["create", "--name", "\udcff"], 2, "--name is a text of 1 to 200 characters"),
+        (["create", "--name", "x", "--expires-in", "0"], 2, "--expires-in must be above 0"),
         (["show", "x"], 1, "there is no key 'x': `touchbase keys list`"),
         (["rotate", "x"], 1, "`touchbase keys list`"),
         (["revoke", "x"], 1, "`touchbase keys list`"),
@@ -402,7 +402,7 @@ def test_an_argument_that_no_store_takes_is_refused_in_a_sentence(store: Run) ->
     result = store("clients", "show", "\udcff")
 
     assert result.exit_code == 1
-    assert result.output.startswith("Error: clients cannot be done: ")
+    assert result.output.startswith("Error: clients failed: ")
 
 
 def test_a_reader_who_has_enough_ends_a_command_well() -> None:

@@ -212,7 +212,7 @@ def test_a_full_disk_is_a_problem(run: Run, sqlite_url: str, monkeypatch: pytest
 
 def test_a_disk_with_less_room_than_the_store_has_is_a_note(run: Run, sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(sqlite_url, lambda client: [])
-    monkeypatch.setattr(command, "ROOM", 1)
+    monkeypatch.setattr(command, "MIN_FREE_BYTES", 1)
     monkeypatch.setattr(shutil, "disk_usage", lambda path: shutil._ntuple_diskusage(10, 5, 5))  # type: ignore[attr-defined]
 
     assert look(run, sqlite_url)["disk"][0][0] == "note"

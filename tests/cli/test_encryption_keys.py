@@ -55,8 +55,8 @@ def test_check_counts_by_key_and_opens_each(sealed: Run) -> None:
     checked = sealed("encryption-keys", "check")
 
     assert checked.exit_code == 0
-    assert checked.output.splitlines()[0].startswith("1 sealed with the encryption key ")
-    assert checked.output.splitlines()[1] == "every secret can be opened"
+    assert checked.output.splitlines()[0].startswith("1 encrypted with the encryption key ")
+    assert checked.output.splitlines()[1] == "every secret can be decrypted"
 
 
 def test_without_its_key_a_store_is_refused_and_check_says_what_is_missing(sealed: Run) -> None:
@@ -66,7 +66,7 @@ def test_without_its_key_a_store_is_refused_and_check_says_what_is_missing(seale
 
     assert (listed.exit_code, checked.exit_code) == (1, 1)
     assert "which is missing or wrong" in listed.output
-    assert "cannot be opened: the secret of hubspot (crm) of client 'acme' is sealed with the encryption key" in checked.output
+    assert "cannot be decrypted: the secret of hubspot (crm) of client 'acme' is sealed with the encryption key" in checked.output
     assert "replace-lost" in checked.output
     assert not Path(KEY).exists()
 
@@ -99,7 +99,7 @@ def test_rotating_a_key_file_makes_a_new_key_and_keeps_the_one_before_aside(seal
 
     (aside,) = Path.cwd().glob(f"{KEY}.old-*")
     assert rotated.exit_code == 0
-    assert "sealed 1 secret again; no longer needed: " in rotated.output
+    assert "encrypted 1 secret again; no longer needed: " in rotated.output
     assert aside.name in rotated.output
     assert (aside.read_text(), len(Path(KEY).read_text().split())) == (before, 1)
     assert Path(KEY).read_text() != before

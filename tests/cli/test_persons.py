@@ -16,7 +16,7 @@ from tests.cli.test_commands import NONSENSE, SENT, keep
 from tests.cli.test_serve import Serve, serve
 from tests.storage.remains import remains
 
-from touchbase.cli.export_person import written
+from touchbase.cli.persons import output_file
 
 __all__ = ["serve"]
 CANARY = b" " + SENT.replace(b"contact@", b"goldfinch@")  # the first bytes tell calls apart here
@@ -63,7 +63,7 @@ def test_an_erasure_asks_first(filled: Run, answer: str, gone: bool) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["--client", "acme"], "say who: --email, --linkedin or --id"),
+        (["--client", "acme"], "name the person with --email, --linkedin or --id"),
         (["--client", "acme", "--email", "nobody"], "--email is not an e-mail address"),
         (["--client", "acme", "--linkedin", "n/a"], "--linkedin is not the address of a LinkedIn profile"),
         (["--client", "nosuch", "--email", "a@b.com", "--yes"], "touchbase clients list"),
@@ -88,7 +88,7 @@ def test_a_lifted_erasure_lets_a_person_come_back(filled: Run) -> None:
     keep(b"  " + CANARY.replace(b"09:30", b"11:30"))
     filled("worker", "--once")
 
-    assert lifted == "1 keyed hashes forgotten: the person may be kept again\n"
+    assert lifted == "1 keyed hashes removed: the person may be stored again\n"
     assert asyncio.run(remains(URL, "goldfinch")) != []
 
 
@@ -100,7 +100,7 @@ def test_a_dry_run_of_lifting_lifts_nothing_and_nobody_is_not_lifted(filled: Run
     keep(b"  " + CANARY.replace(b"09:30", b"11:30"))
     filled("worker", "--once")
 
-    assert nobody == "nobody with this address was erased\n"
+    assert nobody == "no person with this address was erased\n"
     assert asyncio.run(remains(URL, "goldfinch")) == []
 
 
@@ -126,7 +126,7 @@ def exported(run: Run) -> list[dict[str, Any]]:
     [
         ("would_erase", ["--dry-run"], "stopped; nothing was erased"),
         ("would_erase", [], "stopped; nothing was erased"),
-        ("search", ["--yes"], "erased; the search of the inbox stopped: a running server, or `touchbase worker`, goes on with it"),
+        ("search", ["--yes"], "erased; the search of the inbox stopped: a running server, or `touchbase worker`, continues it"),
     ],
 )
 def test_an_erasure_that_is_stopped_says_what_is_true(
@@ -185,9 +185,9 @@ def test_bodies_are_removed_when_they_were_kept_long_enough(filled: Run) -> None
 
 
 def test_one_persons_data_is_written_as_json(filled: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from touchbase.cli import export_person
+    from touchbase.cli import persons
 
-    monkeypatch.setattr(export_person, "PAGE", 1)
+    monkeypatch.setattr(persons, "PAGE", 1)
     more = [CANARY.replace(b'"email_sent"', b'"email_sent","campaign_name":"%d"' % number) for number in range(2)]
     keep(b"  " + more[0], b"   " + more[1])
     filled("worker", "--once")
@@ -205,7 +205,7 @@ def test_an_export_is_a_whole_file_for_its_owner_or_none(filled: Run, monkeypatc
     nowhere = filled("persons", "export", *WHO, "--out", "nowhere/person.json")
     done = filled("persons", "export", *WHO, "--out", "person.json")
     with monkeypatch.context() as broken:
-        broken.setattr("touchbase.cli.export_person._pieces", lambda page, is_first: 1 / 0)
+        broken.setattr("touchbase.cli.persons._pieces", lambda page, is_first: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             filled("persons", "export", *WHO, "--out", "half.json")
 
@@ -215,9 +215,9 @@ def test_an_export_is_a_whole_file_for_its_owner_or_none(filled: Run, monkeypatc
 
 
 def test_of_two_exports_to_one_file_the_later_one_stays_whole(tmp_path: Path) -> None:
-    with written(tmp_path / "person.json") as first:
+    with output_file(tmp_path / "person.json") as first:
         first.write("the whole first")
-        with written(tmp_path / "person.json") as second:
+        with output_file(tmp_path / "person.json") as second:
             second.write("second")
 
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"person.json": "the whole first"}
@@ -226,7 +226,7 @@ def test_of_two_exports_to_one_file_the_later_one_stays_whole(tmp_path: Path) ->
 def test_nobody_cannot_be_exported(filled: Run) -> None:
     result = filled("persons", "export", "--client", "acme", "--email", "nobody@example.com")
 
-    assert (result.exit_code, result.output) == (1, "Error: nobody of this name is kept: try another address of theirs, or --id\n")
+    assert (result.exit_code, result.output) == (1, "Error: no such person is stored: try another address of the person, or --id\n")
 
 
 def test_no_log_line_holds_a_persons_data(serve: Serve) -> None:
@@ -265,7 +265,7 @@ def test_scrubbing_says_that_nothing_is_left(filled: Run) -> None:
 
     result = filled("vacuum")
 
-    assert (result.exit_code, result.output) == (0, "nothing of what was removed is left in the store's files\n")
+    assert (result.exit_code, result.output) == (0, "the store's files have no trace of deleted rows\n")
     assert asyncio.run(remains(URL, "goldfinch")) == []
 
 

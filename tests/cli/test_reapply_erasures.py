@@ -60,8 +60,8 @@ def test_whom_the_store_before_has_erased_goes_from_the_copy_and_nobody_else(run
     said = run("persons", "reapply-erasures", "--database", restored, "--from", engine_url)
     again = run("persons", "reapply-erasures", "--database", restored, "--from", engine_url)
 
-    assert (said.exit_code, said.output) == (0, "1 identities were news here: they are erased now\n")
-    assert (again.exit_code, again.output) == (0, "nobody was erased there who was not erased here\n")
+    assert (said.exit_code, said.output) == (0, "1 identities were new in this store: they are erased now\n")
+    assert (again.exit_code, again.output) == (0, "no new erasures: this store has all of them\n")
     assert run("persons", "export", "--database", restored, *WHO).exit_code == 1
     assert run("persons", "export", "--database", restored, "--client", "acme", "--email", "wren@example.com").exit_code == 0
 

@@ -419,7 +419,7 @@ def test_a_store_that_ends_with_the_process_is_called_so(database: str, ends: bo
     with socket.create_server(("127.0.0.1", 0)) as listener:
         told = banner(Settings.read({}, database=database), listener, None)
 
-    assert ("nothing is kept when this process ends" in told) is ends
+    assert ("all data is lost when this process ends" in told) is ends
 
 
 def test_an_address_that_others_can_reach_needs_keys_unless_told_otherwise(run: Run) -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from touchbase.app import body_limits
-from touchbase.cli.password import without_password
+from touchbase.cli.store import without_password
 from touchbase.config import BadSettings, Settings
 from touchbase.http.dependencies import Limits
 

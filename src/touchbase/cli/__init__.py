@@ -1,7 +1,7 @@
-"""The command line: one file per command group.
+"""The command line: the root command, which imports a command's module when the command is used.
 
-A command's file is imported when that command is used, and what it needs when it runs: `touchbase
---version` and `touchbase preview` never load the server or a database driver.
+A command is defined once, with its name, options, help and work, in the module that `COMMANDS` names. It imports what it needs when
+it runs: `touchbase --version` and `touchbase preview` never load the server or a database driver.
 """
 
 from __future__ import annotations
@@ -18,58 +18,58 @@ from touchbase.config import BadSettings, check_names
 from touchbase.errors import BadAddress, TouchbaseError
 
 COMMANDS = {
-    "serve": "Run the HTTP server, with the inbox worker beside it.",
-    "worker": "Run the inbox worker alone.",
-    "migrate": "Bring the store's schema up to date.",
-    "inbox": "List and show deliveries, and apply them again.",
-    "refusals": "List webhook calls that were refused.",
-    "verify": "Recompute every derived value from the kept events.",
-    "backup": "Copy a SQLite store, also while a server runs.",
-    "restore": "Put a backup into the place of a SQLite store.",
-    "persons": "Erase a person, export a person's data, and reapply erasures in a restored store.",
-    "prune": "Remove the bodies of calls that were kept long enough.",
-    "vacuum": "Leave no trace of removed rows in the store's files.",
-    "clients": "List, add, suspend and delete clients, and change their settings.",
-    "connections": "Connect clients' tools, list and show connections, and remove them.",
-    "keys": "Make, list, rotate and revoke API keys.",
-    "encryption-keys": "Look after the encryption key that seals secrets in the store.",
-    "doctor": "Check settings and store, and say what to do about each problem.",
-    "preview": "Show what a webhook call means, without keeping it.",
-    "tools": "List the tools whose webhook calls are read.",
-    "openapi": "Print the interface's OpenAPI document.",
-    "completion": "Print the completion script of a shell.",
+    "serve": "serve",
+    "worker": "worker",
+    "migrate": "maintain",
+    "inbox": "inbox",
+    "refusals": "inbox",
+    "verify": "maintain",
+    "backup": "backup",
+    "restore": "backup",
+    "persons": "persons",
+    "prune": "maintain",
+    "vacuum": "maintain",
+    "clients": "clients",
+    "connections": "connections",
+    "keys": "keys",
+    "encryption-keys": "encryption_keys",
+    "doctor": "doctor",
+    "preview": "describe",
+    "tools": "describe",
+    "openapi": "describe",
+    "completion": "describe",
 }
-"""Every command with its short help. Each stands in the file of its name, under that name."""
+"""The commands, most used first, each with the module of this package that defines it."""
 RENAMED = {
     "translate": "preview",
     "erase": "persons erase",
     "export-person": "persons export",
     "reapply-erasures": "persons reapply-erasures",
 }
-"""Old names that still work; no list shows them."""
+"""Former names of commands, which still work; help does not list them."""
 
 
 class Commands(click.Group):
-    """The commands, imported when they are used."""
+    """The root command."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The names, most needed first."""
+        """Return the names of the commands."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of this name, or of the new one of an old name."""
+        """Return the command with this name or former name."""
         group, _, member = RENAMED.get(cmd_name, "").partition(" ")
         if group:
             found = self.get_command(ctx, group)
             return found.get_command(ctx, member) if isinstance(found, click.Group) else found
         if cmd_name not in COMMANDS:
             return None
-        name = cmd_name.replace("-", "_")
-        command: click.Command = getattr(import_module(f"touchbase.cli.{name}"), name)
+        module = import_module(f"touchbase.cli.{COMMANDS[cmd_name]}")
+        command: click.Command = getattr(module, cmd_name.replace("-", "_"))
         return command
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that is called; unknown names of settings are errors of every command but `doctor`, which reports them all."""
+        """Return the command to run; fail for unknown names of settings, except for `doctor`, which reports all of them."""
         nearest = get_close_matches(args[0], COMMANDS, 1) if self.get_command(ctx, args[0]) is None else []
         if nearest and not ctx.resilient_parsing:
             ctx.fail(f"No such command {args[0]!r}. Did you mean {nearest[0]}?")
@@ -79,12 +79,14 @@ class Commands(click.Group):
         return name, command, rest
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands without importing them."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+        """List the commands with the first sentence of their help, in the order of `COMMANDS`."""
+        from touchbase.cli.options import write_commands
+
+        commands = [(name, self.get_command(ctx, name)) for name in COMMANDS]
+        write_commands(formatter, [(name, command) for name, command in commands if command is not None])
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run a command; an error that we can explain is one line, not a traceback."""
+        """Run a command; an expected error is one line, not a traceback."""
         try:
             return super().invoke(ctx)
         except BadSettings as error:
@@ -94,19 +96,19 @@ class Commands(click.Group):
         except TouchbaseError as error:
             raise click.ClickException(error.detail) from error
         except BrokenPipeError:
-            # Whoever read our output has had enough of it (`touchbase inbox list | head`); nothing may be written to it at the end.
+            # The reader of standard output has ended (`touchbase inbox list | head`): nothing can be written to it any more.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return None
-        except (OSError, UnicodeError, OverflowError) as error:  # the last net: arguments that no store, file or system takes
-            raise click.ClickException(f"{ctx.invoked_subcommand} cannot be done: {error}") from error
+        except (OSError, UnicodeError, OverflowError) as error:  # arguments that no store, file or system accepts
+            raise click.ClickException(f"{ctx.invoked_subcommand} failed: {error}") from error
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(touchbase.__version__, message="touchbase %(version)s")
 def cli() -> None:
-    """Touchbase: contacts, companies and the webhook calls of campaign tools and CRMs, kept right in any order."""
+    """Touchbase: contacts and companies from the webhooks of campaign tools and CRMs, the same in any order of arrival."""
 
 
 def main() -> None:
-    """The `touchbase` command."""
+    """Run the `touchbase` command."""
     cli(prog_name="touchbase")

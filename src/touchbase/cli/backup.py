@@ -1,38 +1,45 @@
-"""`touchbase backup`: a consistent copy of a SQLite store, also while a server writes into it."""
+"""`touchbase backup, restore`: a consistent copy of a SQLite store, and putting it in the store's place."""
 
 from __future__ import annotations
 
 import sys
-import time
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
 import touchbase
-from touchbase.cli.common import json_option, must_exist, print_json, read_settings, setting_options
-from touchbase.common.timestamps import to_text
+from touchbase.cli.options import json_option, read_settings, setting_options
+from touchbase.cli.output import print_json
+from touchbase.cli.reapply_erasures import UNKNOWN_ERASURES, erase_again, refuse_unless_store
+from touchbase.cli.store import must_exist, now_us, run
+from touchbase.common.timestamps import SECOND, to_text
+from touchbase.errors import UnusableStore
 
-# Row-level security holds the tables' owner too: with all clients in scope the dump is whole.
+# Row-level security also limits the tables' owner: with all clients in scope the dump is complete.
 PG_DUMP = 'PGOPTIONS="-c touchbase.clients=all" pg_dump --enable-row-security --format=custom --file=FILE ADDRESS'
+PG_RESTORE = "pg_restore --dbname=ADDRESS FILE"
 
 
 @click.command()
 @setting_options("database")
-@click.option("--force", is_flag=True, help="Replace FILE if it is there.")
+@click.option("--force", is_flag=True, help="Replace FILE if it exists.")
 @json_option()
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 def backup(database: str | None, force: bool, as_json: bool, file: Path) -> None:
-    """Copy the store to FILE, one moment of it, also while a server runs; its SHA-256 goes to FILE.sha256.
+    """Copy one moment of the store to FILE, also while a server runs; the SHA-256 goes to FILE.sha256.
 
-    A copy is checked and on disk before it gets its name; one that fails leaves nothing. The encryption key is not in it: keep that
+    A copy is checked and on disk before it gets its name; one that fails leaves nothing. The encryption key is not in it: store that
     elsewhere. A PostgreSQL store is backed up with PostgreSQL's own tools, see docs/how-to/back-up.md.
     """
     from touchbase.storage.sqlite.backup import back_up
 
-    source = sqlite_file(database, PG_DUMP)
+    source = _sqlite_file(database, PG_DUMP)
+    must_exist(f"sqlite:///{source}")
     if file.exists() and not force:
-        raise click.ClickException(f"{file} is there already: choose another name, or replace it with --force")
-    made = back_up(source, file, touchbase.__version__, time.time_ns() // 1000, _progress)
+        raise click.ClickException(f"{file} exists: choose another name, or replace it with --force")
+    made = back_up(source, file, touchbase.__version__, now_us(), _show_progress)
     if as_json:
         made_time = to_text(made.made_us or 0)
         print_json({"file": str(file), "bytes": made.bytes, "schema": made.schema, "made_time": made_time, "checksum": made.checksum})
@@ -40,26 +47,91 @@ def backup(database: str | None, force: bool, as_json: bool, file: Path) -> None
     click.echo(f"backed up {source} to {file}: {made.bytes} bytes, schema {made.schema}, as of {to_text(made.made_us or 0)}")
     key = Path(f"{source}.key")
     if key.exists():
-        click.echo(f"its secrets are sealed with the key in {key}, which is not in the backup: keep a copy of that elsewhere")
+        click.echo(f"its secrets are encrypted with the key in {key}, which is not in the backup: store a copy of the key elsewhere")
 
 
-def sqlite_file(database: str | None, instead: str) -> Path:
-    """The file of the SQLite store that a command is for; any other is refused, with what to do instead."""
+@click.command()
+@setting_options("database")
+@click.option("--erasures", multiple=True, metavar="ADDRESS", help="Another store that knows who was erased since the backup was taken.")
+@click.option("--without-erasures", is_flag=True, help="Do not read from the replaced store who was erased.")
+@json_option()
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+def restore(database: str | None, erasures: tuple[str, ...], without_erasures: bool, as_json: bool, file: Path) -> None:
+    """Put the backup FILE in the place of the store, which is moved aside. Stop the server first.
+
+    The backup is checked and brought up to date, and people erased since are erased again, all in a new file in the store's folder;
+    then that file gets the store's name atomically. Until then nothing is changed.
+    """
+    from touchbase.storage.sqlite.backup import read_backup
+    from touchbase.storage.sqlite.restore import laid_out, put_in_place
+
+    target = _sqlite_file(database, PG_RESTORE)
+    sources = _sources(target, erasures, without_erasures)
+    with laid_out(file, target) as part:
+        made = read_backup(file)
+        erased = run(_bring_up_to_date(part, target, sources))
+        aside = target.with_name(f"{target.name}.before-{to_text(now_us() // SECOND * SECOND).replace(':', '')}")
+        existed = put_in_place(part, target, aside)
+    if as_json:
+        values = {"file": str(target), "from": str(file), "made_time": to_text(made.made_us) if made.made_us else None}
+        print_json({**values, "checked": made.checked, "erased": erased, "before": str(aside) if existed else None})
+        return
+    click.echo(f"restored {target} from {file}" + (f", as of {to_text(made.made_us)}" if made.made_us else ""))
+    if not made.checked:
+        click.echo(f"there was no {file.name}.sha256 to compare it with; its pages were checked")
+    if erased:
+        click.echo(f"{erased} identities were erased after the backup was taken: they are erased again")
+    if existed:
+        click.echo(f"the replaced store is in {aside}; run `touchbase verify`, and remove it if there are no differences")
+
+
+def _sources(target: Path, named: Sequence[str], without_target: bool) -> list[str]:
+    """Return the addresses of the stores that say who was erased; fail if there is none, and for a store in use."""
+    from touchbase.storage.sqlite.restore import is_readable, is_store
+
+    for address in named:
+        refuse_unless_store(address)
+    readable = is_readable(target)
+    if without_target or not target.exists():
+        return list(named)
+    try:
+        has_erasures = readable and is_store(target)
+    except UnusableStore:
+        readable = has_erasures = False
+    if not readable and not named:
+        raise click.ClickException(f"{target} cannot be read, so {UNKNOWN_ERASURES}")
+    return [f"sqlite:///{target}", *named] if has_erasures else list(named)
+
+
+async def _bring_up_to_date(part: Path, target: Path, sources: Sequence[str]) -> int:
+    """Migrate the restored store and erase again; return the number of erased identities."""
+    from touchbase.encryption.keys import EncryptionKeys
+    from touchbase.storage import open_store
+
+    settings = read_settings()
+    keys = replace(EncryptionKeys(settings.encryption_key, settings.encryption_key_old), file=Path(f"{target}.key"))
+    restored = await open_store(f"sqlite:///{part}", encryption_keys=keys, copies=False)  # it is a copy already
+    try:
+        return await erase_again(restored, sources)
+    finally:
+        await restored.close()
+
+
+def _sqlite_file(database: str | None, postgres_tool: str) -> Path:
+    """Return the file of a SQLite store; fail for another store, with PostgreSQL's own tool as the next step."""
     from touchbase.storage import check_address
     from touchbase.storage.sqlite.connection import path_of
 
     settings = read_settings(database=database)
     check_address(settings.database)
     if not settings.on_sqlite:
-        raise click.ClickException(f"this store is on PostgreSQL, which brings its own tools: {instead}; docs/how-to/back-up.md tells more")
-    if instead == PG_DUMP:
-        must_exist(settings.database)
+        raise click.ClickException(f"this store is on PostgreSQL: use its own tool, {postgres_tool}; see docs/how-to/back-up.md")
     path = path_of(settings.database)
     if path is None:
-        raise click.ClickException("a private store ends with its process: there is no file of it")
+        raise click.ClickException("a store in memory ends with its process: it has no file")
     return Path(path)
 
 
-def _progress(done: int, total: int) -> None:
+def _show_progress(done: int, total: int) -> None:
     if sys.stderr.isatty():
         click.echo(f"\r{done} of {total} pages", err=True, nl=done >= total)

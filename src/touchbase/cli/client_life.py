@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from touchbase.cli.common import find_client, json_option, opened, print_json, run, setting_options
-from touchbase.cli.durations import keep_old_option
-from touchbase.cli.inbox_replay import STOPPED
+from touchbase.cli.options import json_option, keep_old_option, setting_options
+from touchbase.cli.output import print_json
+from touchbase.cli.store import STOPPED, find_client, now_us, opened, run
 from touchbase.clients.models import ACTIVE, SUSPENDED
 from touchbase.common.timestamps import SECOND, Micros, to_text
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @json_option()
 def rename(database: str | None, client_id: str, name: str, as_json: bool) -> None:
     """Give a client another name for people; its id and addresses stay."""
-    _tell(run(_rename(database, client_id, name.strip())), f"client {client_id} is called {name.strip()!r}", as_json)
+    _print_client(run(_rename(database, client_id, name.strip())), f"client {client_id} is called {name.strip()!r}", as_json)
 
 
 @click.command()
@@ -36,9 +36,9 @@ def rename(database: str | None, client_id: str, name: str, as_json: bool) -> No
 @click.argument("client_id")
 @json_option()
 def suspend(database: str | None, client_id: str, as_json: bool) -> None:
-    """Close a client's records: calls about them are answered 403. Its webhook calls are kept, and applied once it is resumed."""
-    said = f"client {client_id} is suspended; its webhook calls are stored, `touchbase clients resume {client_id}` applies them"
-    _tell(run(_set_state(database, client_id, SUSPENDED)), said, as_json)
+    """Suspend a client: requests about its records get a 403. Its webhooks are stored, and applied when it is resumed."""
+    message = f"client {client_id} is suspended; its webhooks are stored, `touchbase clients resume {client_id}` applies them"
+    _print_client(run(_set_state(database, client_id, SUSPENDED)), message, as_json)
 
 
 @click.command()
@@ -46,38 +46,38 @@ def suspend(database: str | None, client_id: str, as_json: bool) -> None:
 @click.argument("client_id")
 @json_option()
 def resume(database: str | None, client_id: str, as_json: bool) -> None:
-    """Open a suspended client again; webhook calls that were kept meanwhile are applied."""
-    _tell(run(_set_state(database, client_id, ACTIVE)), f"client {client_id} is active", as_json)
+    """Resume a suspended client; webhooks stored in between are applied."""
+    _print_client(run(_set_state(database, client_id, ACTIVE)), f"client {client_id} is active", as_json)
 
 
 @click.command("rotate-id")
 @setting_options("database")
 @click.argument("client_id")
-@click.option("--to", "new_id", help="The new id; without it, one is made that nobody can guess.")
-@keep_old_option("7d", "How long the old id is honoured beside the new one.")
+@click.option("--to", "new_id", help="The new id; without it, one that cannot be guessed is made.")
+@keep_old_option("7d", "How long the old id is still honoured.")
 @json_option()
 def rotate_id(database: str | None, client_id: str, new_id: str | None, keep_old: Micros, as_json: bool) -> None:
-    """Give a client another id and print it; paste the new webhook addresses into its tools before the old id ends."""
+    """Give a client another id and print it; change the webhook addresses in its tools before the old id ends."""
     made, until = run(_rotate_id(database, client_id, new_id, keep_old))
-    _tell(made, made.client_id, as_json)
+    _print_client(made, made.client_id, as_json)
     click.echo(f"{client_id} is honoured {f'until {to_text(until)}' if keep_old else 'no longer'}", err=True)
 
 
 @click.command()
 @setting_options("database")
 @click.argument("client_id")
-@click.option("--yes", is_flag=True, help="Remove it: contacts, companies, histories, the inbox, connections and keys, for ever.")
+@click.option("--yes", is_flag=True, help="Delete it: contacts, companies, events, deliveries, connections and keys, for ever.")
 @json_option()
 def delete(database: str | None, client_id: str, yes: bool, as_json: bool) -> None:
     """Delete a client with all its data.
 
-    It is closed at once; its data goes piece by piece. Ctrl+C stops that: a running server goes on with it, or the
-    same command, given again.
+    It is closed at once; its data is deleted in steps. Ctrl+C stops that: a running server continues it, or the
+    same command.
     """
     try:
         removed = run(_delete(database, client_id, yes))
     except KeyboardInterrupt:
-        click.echo("\nstopped; a running server goes on with it, or the same command, given again", err=True)
+        click.echo("\nstopped; a running server continues it, or the same command", err=True)
         sys.exit(STOPPED)
     if as_json:
         print_json({"client_id": client_id, "removed_rows": removed})
@@ -85,20 +85,18 @@ def delete(database: str | None, client_id: str, yes: bool, as_json: bool) -> No
         click.echo(f"client {client_id} is gone, {removed} rows with it")
 
 
-def _tell(changed: Client, said: str, as_json: bool) -> None:
-    """Print a changed client as JSON, or the sentence."""
+def _print_client(changed: Client, message: str, as_json: bool) -> None:
+    """Print a changed client as JSON, or the message."""
     if as_json:
         print_json(as_values(changed))
     else:
-        click.echo(said)
+        click.echo(message)
 
 
 async def _rename(database: str | None, client_id: str, name: str) -> Client:
     from touchbase.clients.commands import RenameClient
-    from touchbase.common.field_limits import NAME, why_not_storable
 
-    if len(name) > NAME or (why := why_not_storable(name)):
-        raise click.UsageError(f"a name {why if len(name) <= NAME else f'has at most {NAME} characters'}")
+    check_name(name)
     async with opened(database) as store:
         return await store.write(RenameClient((await find_client(store, client_id)).number, name))
 
@@ -107,17 +105,16 @@ async def _set_state(database: str | None, client_id: str, state: str) -> Client
     from touchbase.clients.commands import SetClientState
 
     async with opened(database) as store:
-        return await store.write(SetClientState((await find_client(store, client_id)).number, state, _now()))
+        return await store.write(SetClientState((await find_client(store, client_id)).number, state, now_us()))
 
 
 async def _rotate_id(database: str | None, client_id: str, new_id: str | None, keep_old: Micros) -> tuple[Client, Micros]:
     from touchbase.clients.commands import RotateClientId
-    from touchbase.clients.service import is_client_id, new_client_id
+    from touchbase.clients.service import new_client_id
 
-    if new_id is not None and not is_client_id(new_id):
-        raise click.UsageError("a client id is 1 to 100 letters, digits and . _ ~ -")
+    check_client_id(new_id)
     async with opened(database) as store:
-        until = _now() + keep_old
+        until = now_us() + keep_old
         number = (await find_client(store, client_id)).number
         return await store.write(RotateClientId(number, new_id or new_client_id(), until)), until
 
@@ -130,10 +127,10 @@ async def _delete(database: str | None, client_id: str, yes: bool) -> int:
         if not yes:
             count = await store.read(CountClientRows(client.number))
             raise click.UsageError(
-                f"this removes client {client.client_id} ({client.name or 'without a name'}) and {count} rows of its data for ever: "
-                "say --yes if you mean it"
+                f"this deletes client {client.client_id} ({client.name or 'without a name'}) and {count} rows of its data for ever: "
+                "add --yes to do it"
             )
-        return await _remove(store, await store.write(BeginDeletion(client.number, _now())))
+        return await _remove(store, await store.write(BeginDeletion(client.number, now_us())))
 
 
 async def _remove(store: Store, client: Client) -> int:
@@ -142,40 +139,54 @@ async def _remove(store: Store, client: Client) -> int:
     from touchbase.clients.removal import removal_of
 
     removed, progress = 0, Progress()
-    async for removal in removal_of(store, _now, client):
+    async for removal in removal_of(store, now_us, client):
         removed = max(removed, removal.removed)
-        progress.tell(removal)
+        progress.show(removal)
         if removal.wait_us:
             await asyncio.sleep(min(1.0, removal.wait_us / SECOND))
     return removed
 
 
 class Progress:
-    """Says how far a deletion is: in one line that changes, or, where nobody watches, in a line a second."""
+    """Prints how far a deletion is: in one line that changes on a terminal, else in a line a second."""
 
     def __init__(self, seconds: Callable[[], float] = time.monotonic) -> None:
         self._seconds = seconds
         self._total: int | None = None
-        self._told = seconds()
+        self._last_shown = seconds()
 
-    def tell(self, removal: Removal) -> None:
-        """Say it, if it is time to."""
+    def show(self, removal: Removal) -> None:
+        """Print the progress, at most once a second without a terminal."""
         self._total = removal.total or self._total
-        watched = sys.stderr.isatty()
-        if not watched and (removal.done or self._seconds() < self._told + 1):
+        on_terminal = sys.stderr.isatty()
+        if not on_terminal and (removal.done or self._seconds() < self._last_shown + 1):
             return
-        self._told = self._seconds()
+        self._last_shown = self._seconds()
         so_far = f"{removal.removed} rows" if self._total is None else f"{removal.removed} of {self._total} rows"
-        waits = f"; {removal.wait_us // SECOND + 1} s left for calls that came before" if removal.wait_us else ""
-        click.echo(f"\r\x1b[K{so_far}{waits}" if watched else f"{so_far}{waits}", err=True, nl=removal.done or not watched)
+        waits = f"; {removal.wait_us // SECOND + 1} s until earlier requests have ended" if removal.wait_us else ""
+        click.echo(f"\r\x1b[K{so_far}{waits}" if on_terminal else f"{so_far}{waits}", err=True, nl=removal.done or not on_terminal)
 
 
-def _now() -> Micros:
-    return time.time_ns() // 1000
+def check_client_id(client_id: str | None) -> None:
+    """Fail for a text that cannot be a client's id."""
+    from touchbase.clients.service import is_client_id
+
+    if client_id is not None and not is_client_id(client_id):
+        raise click.UsageError(f"a client id is 1 to 100 letters, digits and . _ ~ -, not {client_id!r}")
+
+
+def check_name(name: str) -> None:
+    """Fail for a text that cannot be a client's name."""
+    from touchbase.common.field_limits import NAME, why_not_storable
+
+    if len(name) > NAME:
+        raise click.UsageError(f"a client's name has at most {NAME} characters")
+    if why := why_not_storable(name):
+        raise click.UsageError(f"a client's name {why}")
 
 
 def as_values(client: Client) -> dict[str, object]:
-    """A client as plain values, in the words of the admin API, and its name in log lines."""
+    """Return a client with the member names of the admin API, and its name in log lines."""
     import msgspec
 
     from touchbase.clients.api.settings import described

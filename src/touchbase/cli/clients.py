@@ -1,21 +1,20 @@
-"""`touchbase clients`: clients, and what each has decided."""
+"""`touchbase clients list, add, show, configure`: clients and their settings."""
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from touchbase.cli.client_life import as_values, delete, rename, resume, rotate_id, suspend
-from touchbase.cli.common import Group, find_client, json_option, opened, print_json, read_file, run, setting_options, with_client_argument
+from touchbase.cli.client_life import as_values, check_client_id, check_name, delete, rename, resume, rotate_id, suspend
 from touchbase.cli.connections import list_ as connections
 from touchbase.cli.connections import remove as disconnect
 from touchbase.cli.connections_add import add as connect
-from touchbase.cli.tables import SHORT, SPARE, Column, print_record, print_table
+from touchbase.cli.options import Group, json_option, setting_options, with_client_argument
+from touchbase.cli.output import SHORT, SPARE, Column, print_json, print_record, print_table
+from touchbase.cli.store import find_client, now_us, opened, read_file, run
 from touchbase.clients.models import CLIENT_STATES, DELETING
-from touchbase.common.timestamps import Micros
 from touchbase.errors import Invalid, MalformedBody
 
 if TYPE_CHECKING:
@@ -32,12 +31,12 @@ def clients() -> None:
 @clients.command("list")
 @setting_options("database")
 @click.option("--state", type=click.Choice(CLIENT_STATES), help="Only clients in this state.")
-@click.option("--name", help="Only clients with this in their name or id.")
+@click.option("--name", help="Only clients whose name or id contains this.")
 @click.option("--limit", default=1000, show_default=True, type=click.IntRange(1, 1000), help="How many at most.")
 @click.option("--after", help="The last client id of the page before.")
 @json_option()
 def list_(database: str | None, state: str | None, name: str | None, limit: int, after: str | None, as_json: bool) -> None:
-    """List clients; the log name is what stands for a client in log lines."""
+    """List clients; log lines name a client by its log name."""
     page, more = run(_list(database, state, name, limit, after))
     found = [as_values(client) for client in page]
     if as_json:
@@ -52,19 +51,19 @@ def list_(database: str | None, state: str | None, name: str | None, limit: int,
 @clients.command()
 @setting_options("database")
 @click.argument("client_id", required=False)
-@click.option("--name", default="", help="Its name for people.")
+@click.option("--name", default="", help="The client's name, for people.")
 @json_option()
 def add(database: str | None, client_id: str | None, name: str, as_json: bool) -> None:
-    """Add a client, so that its webhook addresses work, and print its id; one that is there already stays as it is.
+    """Add a client, so that its webhook addresses work, and print its id; an existing client is not changed.
 
-    The id is part of the addresses. Leave it out: then one is made that nobody can guess.
+    The id is part of the addresses. Without CLIENT_ID, one that cannot be guessed is made.
     """
     made, new = run(_add(database, client_id, name.strip()))
     if as_json:
         print_json(as_values(made))
     else:
         click.echo(made.client_id)
-    click.echo(f"client {made.client_id} {'is added' if new else 'was there already and stays as it was'}", err=True)
+    click.echo(f"client {made.client_id} {'is added' if new else 'exists and is not changed'}", err=True)
 
 
 @clients.command()
@@ -72,7 +71,7 @@ def add(database: str | None, client_id: str | None, name: str, as_json: bool) -
 @click.argument("client_id")
 @json_option()
 def show(database: str | None, client_id: str, as_json: bool) -> None:
-    """Show a client with its settings, and its former ids that still work."""
+    """Show a client with its settings, and its former ids that are still honoured."""
     found = run(_show(database, client_id))
     if as_json:
         print_json(found)
@@ -97,7 +96,7 @@ def configure(database: str | None, client_id: str, file: Path, as_json: bool) -
 for each in (rename, suspend, resume, rotate_id, delete):
     clients.add_command(each)
 FORMER = {"connect": connect, "connections": connections, "disconnect": disconnect}
-"""Former names of the commands of `touchbase connections`, which took the client's id as an argument."""
+"""Former names of commands of `touchbase connections`, which took the client's id as an argument."""
 clients.former = {name: with_client_argument(name, command) for name, command in FORMER.items()}
 
 
@@ -107,25 +106,22 @@ async def _list(
     from touchbase.clients.service import Clients
 
     async with opened(database) as store:
-        return await Clients(store, _now).page(limit, after, state=state, text=name)
+        return await Clients(store, now_us).page(limit, after, state=state, text=name)
 
 
 async def _add(database: str | None, client_id: str | None, name: str) -> tuple[Client, bool]:
-    """The client, and whether it is new."""
+    """Return the client, and whether it is new."""
     from touchbase.clients.commands import CreateClient, FindClient
-    from touchbase.clients.service import is_client_id, new_client_id
-    from touchbase.common.field_limits import NAME, why_not_storable
+    from touchbase.clients.service import new_client_id
 
-    if client_id is not None and not is_client_id(client_id):
-        raise click.UsageError("a client id is 1 to 100 letters, digits and . _ ~ -")
-    if len(name) > NAME or why_not_storable(name):
-        raise click.UsageError(f"a name has at most {NAME} characters, and none that cannot be kept")
+    check_client_id(client_id)
+    check_name(name)
     async with opened(database) as store:
-        known = await store.read(FindClient(client_id, _now())) if client_id is not None else None
+        known = await store.read(FindClient(client_id, now_us())) if client_id is not None else None
         if known is None:
-            return await store.write(CreateClient(client_id or new_client_id(), name, _now())), True
+            return await store.write(CreateClient(client_id or new_client_id(), name, now_us())), True
         if known.state == DELETING:
-            raise click.ClickException(f"client {client_id!r} is being deleted; add it again once it is gone")
+            raise click.ClickException(f"client {client_id!r} is being deleted; add it again when that is done")
         return known, False
 
 
@@ -137,7 +133,7 @@ async def _show(database: str | None, client_id: str) -> dict[str, object]:
 
     async with opened(database) as store:
         client = await find_client(store, client_id)
-        former = await store.read(FormerIds(client.number, _now()))
+        former = await store.read(FormerIds(client.number, now_us()))
     shown = msgspec.to_builtins(detail_of(client, former))
     return {**as_values(client), "former_ids": shown["former_ids"]}
 
@@ -147,7 +143,7 @@ async def _configure(database: str | None, client_id: str, settings: ClientSetti
 
     async with opened(database) as store:
         await find_client(store, client_id)
-        return (await Clients(store, _now).put(client_id, settings))[0]
+        return (await Clients(store, now_us).put(client_id, settings))[0]
 
 
 def _settings_in(file: Path) -> ClientSettings:
@@ -159,16 +155,12 @@ def _settings_in(file: Path) -> ClientSettings:
 
     data = read_file(file)
     try:
-        parse_json(data)  # by itself, so that what is told of a place in it is true
+        parse_json(data)  # alone, so that the position in an error is the position in the file
         body = b'{"settings": %b}' % data
-        asked = read_struct(body, msgspec.json.Decoder(ClientRequest), ClientRequest, lambda partly: checked(partly.settings))
-        return checked(asked.settings)
+        request = read_struct(body, msgspec.json.Decoder(ClientRequest), ClientRequest, lambda partly: checked(partly.settings))
+        return checked(request.settings)
     except Invalid as error:
-        why = "; ".join(f"{fault.pointer.removeprefix('/settings') or 'they'} {fault.detail}" for fault in error.faults)
-        raise click.ClickException(f"these are no client settings: {why}; docs/reference/clients.md says what they are") from error
+        why = "; ".join(f"{fault.pointer.removeprefix('/settings') or 'the settings'} {fault.detail}" for fault in error.faults)
+        raise click.ClickException(f"{file} has no valid client settings: {why}; see docs/reference/clients.md") from error
     except MalformedBody as error:
-        raise click.ClickException(f"these are no client settings: {error.detail}; docs/reference/clients.md says what they are") from error
-
-
-def _now() -> Micros:
-    return time.time_ns() // 1000
+        raise click.ClickException(f"{file} has no valid client settings: {error.detail}; see docs/reference/clients.md") from error

@@ -1,4 +1,4 @@
-"""`touchbase connections`: the tools that clients have connected."""
+"""`touchbase connections list, show, remove`: the connected tools of clients."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from touchbase.cli.common import Group, channel_of, find_client, json_option, opened, print_json, run, saying, setting_options
-from touchbase.cli.connection_options import of_connection
 from touchbase.cli.connections_add import add
-from touchbase.cli.tables import SPARE, Column, print_record, print_table
+from touchbase.cli.options import Group, connection_options, find_channel, json_option, setting_options
+from touchbase.cli.output import SPARE, Column, print_json, print_record, print_table
+from touchbase.cli.store import explain_not_found, find_client, opened, run
 
 if TYPE_CHECKING:
     from touchbase.clients.models import Client
     from touchbase.sql.store import Store
 
-Shown = dict[str, object]
+Values = dict[str, object]
 COLUMNS = (
     "client",
     "tool",
@@ -27,7 +27,6 @@ COLUMNS = (
     Column("not found", SPARE),
     Column("changed", SPARE),
 )
-KNOWN = "`touchbase connections list` shows those that are there"
 
 
 @click.group(cls=Group)
@@ -43,7 +42,7 @@ connections.add_command(add)
 @click.option("--client", "client_id", help="Only this client's.")
 @json_option("Print JSON, settings included.")
 def list_(database: str | None, client_id: str | None, as_json: bool) -> None:
-    """List connections, and how fetching records from their tools goes; secrets are shown as set or not set."""
+    """List connections with the state of fetching records; secrets are shown as set or not set."""
     found = run(_list(database, client_id))
     if as_json:
         print_json(found)
@@ -56,15 +55,15 @@ def list_(database: str | None, client_id: str | None, as_json: bool) -> None:
 
 @connections.command()
 @setting_options("database")
-@of_connection
+@connection_options
 @json_option()
 def show(database: str | None, client_id: str, channel: str | None, tool: str, as_json: bool) -> None:
-    """Show one connection with its settings, and how fetching records goes; secrets are shown as set or not set."""
-    channel = channel_of(channel, tool)
+    """Show one connection with its settings and the state of fetching; secrets are shown as set or not set."""
+    channel = find_channel(channel, tool)
     found = run(_list(database, client_id))
     one = next((one for one in found if (one["channel"], one["tool"]) == (channel, tool)), None)
     if one is None:
-        raise click.ClickException(f"client {client_id} has not connected {tool} on {channel}: {KNOWN}")
+        raise click.ClickException(f"client {client_id} has no connection of {tool} on {channel}: `touchbase connections list` shows all")
     if as_json:
         print_json(one)
     else:
@@ -73,11 +72,11 @@ def show(database: str | None, client_id: str, channel: str | None, tool: str, a
 
 @connections.command()
 @setting_options("database")
-@of_connection
+@connection_options
 @json_option()
 def remove(database: str | None, client_id: str, channel: str | None, tool: str, as_json: bool) -> None:
-    """Disconnect a tool: its calls need no proof any more and are read as usual. What it has sent stays."""
-    channel = channel_of(channel, tool)
+    """Disconnect a tool: its webhooks need no proof any more and are read as without a connection. Its deliveries stay."""
+    channel = find_channel(channel, tool)
     present_id = run(_remove(database, client_id, channel, tool))
     if as_json:
         print_json({"client_id": present_id, "channel": channel, "tool": tool})
@@ -85,7 +84,7 @@ def remove(database: str | None, client_id: str, channel: str | None, tool: str,
         click.echo(f"{tool} is no longer connected on {channel}")
 
 
-async def _list(database: str | None, client_id: str | None) -> list[Shown]:
+async def _list(database: str | None, client_id: str | None) -> list[Values]:
     from touchbase.clients.commands import ListClients
 
     async with opened(database) as store:
@@ -93,16 +92,16 @@ async def _list(database: str | None, client_id: str | None) -> list[Shown]:
         return [one for owner in owners for one in await _of(store, owner)]
 
 
-async def _of(store: Store, owner: Client) -> list[Shown]:
-    """A client's connections as plain values, in the words of the admin API."""
+async def _of(store: Store, owner: Client) -> list[Values]:
+    """Return a client's connections with the member names of the admin API."""
     import msgspec
 
     from touchbase.connections.api import connection_out
     from touchbase.connections.commands import ListConnections, ListFetching
 
     found = await store.read(ListConnections(owner.number))
-    going = {one.tool: one for one in await store.read(ListFetching(owner.number))} if found else {}
-    return [{"client_id": owner.client_id, **msgspec.to_builtins(connection_out(one, fetching=going.get(one.tool)))} for one in found]
+    fetching = {one.tool: one for one in await store.read(ListFetching(owner.number))} if found else {}
+    return [{"client_id": owner.client_id, **msgspec.to_builtins(connection_out(one, fetching=fetching.get(one.tool)))} for one in found]
 
 
 async def _remove(database: str | None, client_id: str, channel: str, tool: str) -> str:
@@ -110,22 +109,22 @@ async def _remove(database: str | None, client_id: str, channel: str, tool: str)
 
     async with opened(database) as store:
         client = await find_client(store, client_id)
-        with saying(f"`touchbase connections list --client {client_id}` shows those that are"):
+        with explain_not_found(f"`touchbase connections list --client {client_id}` shows all"):
             await store.write(RemoveConnection(client.number, channel, tool))
         return client.client_id
 
 
-def _fetching(one: Shown) -> Shown:
+def _fetching(one: Values) -> Values:
     found = one["fetching"]
     return found if isinstance(found, dict) else {}
 
 
-def _last_error(one: Shown) -> str | None:
-    going = _fetching(one)
-    return f"{going['last_error']} ({going['last_error_time']})" if going.get("last_error") else None
+def _last_error(one: Values) -> str | None:
+    fetching = _fetching(one)
+    return f"{fetching['last_error']} ({fetching['last_error_time']})" if fetching.get("last_error") else None
 
 
-def _row(one: Shown) -> tuple[object, ...]:
-    going = _fetching(one)
+def _row(one: Values) -> tuple[object, ...]:
+    fetching = _fetching(one)
     names = ("client_id", "tool", "channel", "secret", "access_token")
-    return (*(one[name] for name in names), *(going.get(name) for name in ("state", "wanted", "not_found")), one["updated_time"])
+    return (*(one[name] for name in names), *(fetching.get(name) for name in ("state", "wanted", "not_found")), one["updated_time"])

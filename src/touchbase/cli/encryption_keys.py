@@ -1,4 +1,4 @@
-"""`touchbase encryption-keys`: the encryption key that seals secrets in the store: made, checked, replaced, given up for lost."""
+"""`touchbase encryption-keys`: generate, check and rotate the key that encrypts secrets in the store, or replace a lost one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from touchbase.cli.common import Group, json_option, opened, print_json, read_settings, run, setting_options
+from touchbase.cli.options import Group, json_option, read_settings, setting_options
+from touchbase.cli.output import print_json
+from touchbase.cli.store import opened, run
 
 if TYPE_CHECKING:
     from touchbase.encryption.commands import EncryptionState, Place
@@ -22,7 +24,7 @@ WORDS = {"secrets": "secret", "access_token": "access token"}
 
 @click.group(cls=Group)
 def encryption_keys() -> None:
-    """Look after the encryption key that seals secrets in the store."""
+    """Generate, check and rotate the key that encrypts secrets in the store."""
 
 
 @encryption_keys.command()
@@ -42,61 +44,61 @@ def generate(as_json: bool) -> None:
 @setting_options("database")
 @json_option()
 def check(database: str | None, as_json: bool) -> None:
-    """Try to open every secret, and count them by the key that seals them.
+    """Try to decrypt every secret, and count the secrets by their key.
 
-    Only reads, also beside a running server. Ends with status 1 when one cannot be opened, or lies there in clear.
+    Only reads, also while a server runs. Ends with status 1 if a secret cannot be decrypted or is not encrypted.
     """
     found, lost = run(_check(database))
     if as_json:
         print_json({"sealed": found.by_key, "in_clear": found.clear, "lost": lost})
     else:
-        _tell_seals(found, lost)
+        _print_state(found, lost)
     if lost or found.clear:
         raise SystemExit(1)
 
 
-def _tell_seals(found: EncryptionState, lost: list[str]) -> None:
+def _print_state(found: EncryptionState, lost: list[str]) -> None:
     for key_id, count in sorted(found.by_key.items()):
-        click.echo(f"{count} sealed with the encryption key {key_id}")
+        click.echo(f"{count} encrypted with the encryption key {key_id}")
     for why in lost:
-        click.echo(f"cannot be opened: {why}")
+        click.echo(f"cannot be decrypted: {why}")
     if found.clear:
-        click.echo(f"{found.clear} in clear: start the server, or run `touchbase migrate`, with an encryption key")
+        click.echo(f"{found.clear} not encrypted: start the server, or run `touchbase migrate`, with an encryption key")
     if lost:
-        click.echo("give the missing key back (TOUCHBASE_ENCRYPTION_KEY, TOUCHBASE_ENCRYPTION_KEY_OLD, the key file beside the store);")
+        click.echo("set the missing key (TOUCHBASE_ENCRYPTION_KEY, TOUCHBASE_ENCRYPTION_KEY_OLD, or the key file next to the store);")
         click.echo("if it is lost for good, see `touchbase encryption-keys replace-lost`")
     if not lost and not found.clear:
-        click.echo("every secret can be opened" if found.by_key else "there are no secrets")
+        click.echo("every secret can be decrypted" if found.by_key else "there are no secrets")
 
 
 @encryption_keys.command()
 @setting_options("database")
 @json_option()
 def rotate(database: str | None, as_json: bool) -> None:
-    """Seal every secret again with the present encryption key, and let go of the one before.
+    """Encrypt every secret again with the present encryption key, and retire the previous one.
 
-    Servers may run meanwhile. With TOUCHBASE_ENCRYPTION_KEY, first start every server with the new key there and the one before in
-    TOUCHBASE_ENCRYPTION_KEY_OLD. On a SQLite store with a key file the new key is made here, and a running server finds it by
-    itself. Stopped half way, it goes on when it is run again.
+    Servers may run during it. With TOUCHBASE_ENCRYPTION_KEY, first start every server with the new key there and the previous one in
+    TOUCHBASE_ENCRYPTION_KEY_OLD. On a SQLite store with a key file the command makes the new key, and a running server finds it by
+    itself. Stopped half way, it continues when it is run again.
     """
-    sealed, forgotten, aside = run(_rotate(database))
+    encrypted, retired, aside = run(_rotate(database))
     if as_json:
-        print_json({"sealed": sealed, "forgotten": forgotten, "key_before": None if aside is None else str(aside)})
+        print_json({"sealed": encrypted, "forgotten": retired, "key_before": None if aside is None else str(aside)})
         return
-    keys = f"; no longer needed: {', '.join(forgotten)}" if forgotten else ""
-    click.echo(f"sealed {_many(sealed)} again{keys}")
+    keys = f"; no longer needed: {', '.join(retired)}" if retired else ""
+    click.echo(f"encrypted {_secrets(encrypted)} again{keys}")
     if aside is not None:
-        click.echo(f"the key before is in {aside}: keep it as long as there are backups from before now, but not beside them")
+        click.echo(f"the previous key is in {aside}: store it as long as you have backups from before now, but not in the same place")
 
 
 @encryption_keys.command("replace-lost")
 @setting_options("database")
-@click.option("--yes", is_flag=True, help="Do it; without this, only say what would be done.")
+@click.option("--yes", is_flag=True, help="Replace them; without it, only list them.")
 @json_option()
 def replace_lost(database: str | None, yes: bool, as_json: bool) -> None:
-    """When an encryption key is lost for good: replace each secret that only it opens by a random one that nobody knows.
+    """Replace each secret that only a lost encryption key decrypts by a random one.
 
-    Calls that had to prove such a secret are refused until `touchbase connections add` sets a new one: nobody gets in unproven.
+    Webhooks that must prove such a secret are refused until `touchbase connections add` sets a new one.
     """
     _, lost = run(_check(database))
     if as_json:
@@ -113,29 +115,29 @@ def replace_lost(database: str | None, yes: bool, as_json: bool) -> None:
     replaced = run(_replace_lost(database))
     for place in replaced:
         click.echo(f"replaced: {place}")
-    click.echo(f"replaced {_many(len(replaced))} by random ones: set new ones with `touchbase connections add`")
+    click.echo(f"replaced {_secrets(len(replaced))} by random ones: set new ones with `touchbase connections add`")
 
 
-def _many(count: int) -> str:
+def _secrets(count: int) -> str:
     return f"{count} {'secret' if count == 1 else 'secrets'}"
 
 
 async def _check(database: str | None) -> tuple[EncryptionState, list[str]]:
-    """What was found, and each secret that is lost in words."""
+    """Return the state, and a text for each secret that cannot be decrypted."""
     from touchbase.encryption.commands import CheckEncryption
 
-    async with _opened_anyhow(database) as store:
+    async with _opened_without_key(database) as store:
         found = await store.read(CheckEncryption())
-        return found, [f"{await _named(store, one.place)} {one.why}" for one in found.lost]
+        return found, [f"{await _describe(store, one.place)} {one.why}" for one in found.lost]
 
 
-async def _named(store: Store, place: Place) -> str:
-    """Where a secret stands, in words that `touchbase connections add` takes: the store itself knows a client by its number."""
+async def _describe(store: Store, place: Place) -> str:
+    """Return a text that names a secret by the options of `touchbase connections add`."""
     from touchbase.clients.commands import FindClientByNumber
 
     table, column, *key = place
     if table != "connection":
-        return f"the mark of encryption key {key[0]}"
+        return f"the check value of encryption key {key[0]}"
     number, channel, tool = key
     assert isinstance(number, int)
     client = await store.read(FindClientByNumber(number))
@@ -145,8 +147,8 @@ async def _named(store: Store, place: Place) -> str:
 async def _replace_lost(database: str | None) -> list[str]:
     from touchbase.encryption.commands import ReplaceLost
 
-    async with _opened_anyhow(database) as store:
-        return [await _named(store, place) for place in await store.write(ReplaceLost())]
+    async with _opened_without_key(database) as store:
+        return [await _describe(store, place) for place in await store.write(ReplaceLost())]
 
 
 async def _rotate(database: str | None) -> tuple[int, list[str], Path | None]:
@@ -159,19 +161,19 @@ async def _rotate(database: str | None) -> tuple[int, list[str], Path | None]:
         if found.lost:
             first = found.lost[0]
             raise click.ClickException(
-                f"{await _named(store, first.place)} {first.why}: `touchbase encryption-keys check` names all that cannot be opened"
+                f"{await _describe(store, first.place)} {first.why}: `touchbase encryption-keys check` lists all of them"
             )
-        total, sealed = sum(found.by_key.values()), 0
+        total, encrypted = sum(found.by_key.values()), 0
         if not total:
-            raise click.ClickException("no secret is sealed in this store yet: there is nothing to rotate")
+            raise click.ClickException("this store has no encrypted secret: there is nothing to rotate")
         if isinstance(keys, KeyFile):
             keys.begin_rotation()
-        while some := await store.write(Reencrypt(PAGE)):
-            sealed += some
+        while batch := await store.write(Reencrypt(PAGE)):
+            encrypted += batch
             if sys.stderr.isatty():
-                click.echo(f"\r{sealed} of {total}", err=True, nl=sealed >= total)
-        forgotten = await store.write(RetireKeys())
-    return sealed, forgotten, keys.end_rotation() if isinstance(keys, KeyFile) else None
+                click.echo(f"\r{encrypted} of {total}", err=True, nl=encrypted >= total)
+        retired = await store.write(RetireKeys())
+    return encrypted, retired, keys.end_rotation() if isinstance(keys, KeyFile) else None
 
 
 def _keys(database: str | None) -> object:
@@ -183,8 +185,8 @@ def _keys(database: str | None) -> object:
 
 
 @asynccontextmanager
-async def _opened_anyhow(database: str | None) -> AsyncIterator[Store]:
-    """The store, also one whose encryption key is not at hand."""
+async def _opened_without_key(database: str | None) -> AsyncIterator[Store]:
+    """Open the store, also if its encryption key is missing."""
     from touchbase.encryption.commands import CheckEncryption
     from touchbase.errors import UnusableStore
 
@@ -196,6 +198,6 @@ async def _opened_anyhow(database: str | None) -> AsyncIterator[Store]:
             try:
                 await store.read(CheckEncryption())
             except Exception:
-                raise error from None  # it is not the key that is missing
+                raise error from None  # the cause is not a missing key
     async with opened(database, as_is=True) as store:
         yield store

@@ -1,4 +1,4 @@
-"""`touchbase inbox`: kept webhook calls, where each stands, and applying them again."""
+"""`touchbase inbox, refusals`: stored webhooks (deliveries) with their states, and refused webhooks."""
 
 from __future__ import annotations
 
@@ -7,18 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from touchbase.cli.common import ID, Group, json_option, opened, print_json, run, saying, setting_options
-from touchbase.cli.inbox_replay import filters, replay, since, sought_of
-from touchbase.cli.refusals import list_ as refusals
-from touchbase.cli.tables import NOTE, SHORT, SPARE, Column, echo, harmless, print_record, print_table
+from touchbase.cli.inbox_replay import delivery_filter, filter_options, replay, since_option
+from touchbase.cli.options import ID, Group, json_option, setting_options
+from touchbase.cli.output import NOTE, SHORT, SPARE, Column, echo, escape_controls, print_json, print_record, print_table
+from touchbase.cli.store import explain_not_found, find_client, opened, run
 from touchbase.common.timestamps import to_text
+from touchbase.connections.models import CHANNELS
 from touchbase.history.events import COMPANY, CONTACT, StoredEvent
 from touchbase.history.problems import described
 from touchbase.inbox.delivery import Delivery
 from touchbase.inbox.payload_fingerprint import fingerprint_parts
+from touchbase.inbox.refused import CAUSES
 
 if TYPE_CHECKING:
     from touchbase.inbox.queries import DeliveryGroup
+    from touchbase.inbox.refused import RefusedWebhook
     from touchbase.inbox.service import DeliveryFilter
     from touchbase.sql.store import Store
 
@@ -48,6 +51,16 @@ GROUP_COLUMNS = (
     "example",
     Column("why", NOTE),
 )
+REFUSAL_COLUMNS = (
+    "received",
+    "client",
+    "looks like",
+    "cause",
+    Column("calls", SPARE),
+    Column("channel", SPARE),
+    Column("size", SPARE),
+    Column("sender", NOTE),
+)
 RECORD_KINDS = {CONTACT: "contact", COMPANY: "company"}
 
 
@@ -57,30 +70,29 @@ def inbox() -> None:
 
 
 inbox.add_command(replay)
-inbox.former = {"refused": refusals}
 
 
 @inbox.command("list")
 @setting_options("database")
-@filters
-@since
+@filter_options
+@since_option
 @click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True, help="Most deliveries to list.")
-@click.option("--before", type=ID, help="Only deliveries with an id below this one: the next page.")
-@click.option("--group", is_flag=True, help="Count those that changed nothing and look alike, largest groups first.")
-@click.option("--problems", is_flag=True, help="Only those that were applied with a problem.")
+@click.option("--before", type=ID, help="Only deliveries with a lower id than this one: the next page.")
+@click.option("--group", is_flag=True, help="Count similar deliveries that changed nothing, largest groups first.")
+@click.option("--problems", is_flag=True, help="Only deliveries that were applied with a problem.")
 @json_option()
-def list_(database: str | None, limit: int, before: int | None, group: bool, as_json: bool, **sought: Any) -> None:
-    """List deliveries, newest first, or groups of those that changed nothing."""
+def list_(database: str | None, limit: int, before: int | None, group: bool, as_json: bool, **filters: Any) -> None:
+    """List deliveries, newest first, or groups of deliveries that changed nothing."""
     if group:
         if before is not None:
             raise click.UsageError("--before goes with a list of deliveries, not with --group, which shows the largest groups")
-        if sought["received_since_us"] is not None:
-            raise click.UsageError("--since goes with a list of deliveries; a group tells when its first and last came")
-        if sought["problems"]:
-            raise click.UsageError("--problems goes with a list of deliveries: those in groups changed nothing")
-        _show_groups(run(_groups(database, sought, limit)), as_json)
+        if filters["received_since_us"] is not None:
+            raise click.UsageError("--since goes with a list of deliveries; a group shows when its first and last were received")
+        if filters["problems"]:
+            raise click.UsageError("--problems goes with a list of deliveries; deliveries in groups changed nothing")
+        _show_groups(run(_groups(database, filters, limit)), as_json)
         return
-    found = run(_list(database, sought, limit, before))
+    found = run(_list(database, filters, limit, before))
     if as_json:
         print_json([as_values(delivery) for delivery in found])
         return
@@ -94,7 +106,7 @@ def list_(database: str | None, limit: int, before: int | None, group: bool, as_
 @click.argument("delivery_id", type=ID)
 @json_option("Print JSON, the body byte for byte.")
 def show(database: str | None, delivery_id: int, as_json: bool) -> None:
-    """Show one delivery: headers, body, and the events that it caused."""
+    """Show one delivery: headers, body, and the events that it contains."""
     delivery, events = run(_show(database, delivery_id))
     if as_json:
         from touchbase.inbox.api.deliveries import delivery_detail
@@ -110,13 +122,13 @@ def show(database: str | None, delivery_id: int, as_json: bool) -> None:
 def _show_content(delivery: Delivery) -> None:
     from touchbase.inbox.service import body_removal_reason
 
-    if (gone := body_removal_reason(delivery)) is not None:
-        click.echo(f"\n{gone}\n\nevents")
+    if (reason := body_removal_reason(delivery)) is not None:
+        click.echo(f"\n{reason}\n\nevents")
         return
-    echo(f"query  {harmless(delivery.query) or '-'}\n\nheaders")
+    echo(f"query  {escape_controls(delivery.query) or '-'}\n\nheaders")
     print_record(delivery.headers, "  ")
     body = delivery.body.decode("utf-8", "replace").replace("\r\n", "\n")
-    click.echo(f"\nbody\n{harmless(body)}\n\nevents")
+    click.echo(f"\nbody\n{escape_controls(body)}\n\nevents")
 
 
 def _show_groups(groups: list[DeliveryGroup], as_json: bool) -> None:
@@ -128,30 +140,30 @@ def _show_groups(groups: list[DeliveryGroup], as_json: bool) -> None:
     print_table(GROUP_COLUMNS, (_group_row(each) for each in groups), empty="no delivery matches")
 
 
-async def _groups(database: str | None, sought: dict[str, Any], limit: int) -> list[DeliveryGroup]:
+async def _groups(database: str | None, filters: dict[str, Any], limit: int) -> list[DeliveryGroup]:
     from touchbase.inbox.service import GROUPED, group_deliveries
 
-    if sought["state"] not in (None, *GROUPED):
-        raise click.UsageError(f"groups are of deliveries that changed nothing: --state {', '.join(GROUPED)}")
+    if filters["state"] not in (None, *GROUPED):
+        raise click.UsageError(f"--group counts deliveries that changed nothing: use --state {', '.join(GROUPED)}")
     async with opened(database) as store:
-        return await group_deliveries(store, await sought_of(store, sought), limit)
+        return await group_deliveries(store, await delivery_filter(store, filters), limit)
 
 
-async def _list(database: str | None, sought: dict[str, Any], limit: int, before: int | None) -> list[Delivery]:
+async def _list(database: str | None, filters: dict[str, Any], limit: int, before: int | None) -> list[Delivery]:
     async with opened(database) as store:
         found: list[Delivery] = []
-        async for delivery in _matching(store, await sought_of(store, sought), before, min(limit, PAGE)):
+        async for delivery in _matching(store, await delivery_filter(store, filters), before, min(limit, PAGE)):
             found.append(delivery)
             if len(found) == limit:
                 break
         return found
 
 
-async def _matching(store: Store, sought: DeliveryFilter, before: int | None, page: int) -> AsyncIterator[Delivery]:
+async def _matching(store: Store, chosen: DeliveryFilter, before: int | None, page: int) -> AsyncIterator[Delivery]:
     from touchbase.inbox.service import list_deliveries
 
     while True:
-        found, before = await list_deliveries(store, sought, page, before)
+        found, before = await list_deliveries(store, chosen, page, before)
         for delivery in found:
             yield delivery
         if before is None:
@@ -162,12 +174,12 @@ async def _show(database: str | None, delivery_id: int) -> tuple[Delivery, list[
     from touchbase.inbox.service import get_delivery
 
     async with opened(database) as store:
-        with saying("`touchbase inbox list` shows those that are there"):
+        with explain_not_found("`touchbase inbox list` shows all"):
             return await get_delivery(store, delivery_id, None)
 
 
 def as_values(delivery: Delivery) -> dict[str, object]:
-    """A delivery as plain values, in the words of the admin API."""
+    """Return a delivery with the member names of the admin API."""
     import msgspec
 
     from touchbase.inbox.api.deliveries import delivery_out
@@ -193,3 +205,47 @@ def _row(delivery: Delivery) -> tuple[object, ...]:
         delivery.id, to_text(delivery.received_us), delivery.client_id, delivery.channel, delivery.tool,
         delivery.state, bool(delivery.verified), delivery.attempts, delivery.repeats, _why(delivery),
     )  # fmt: skip
+
+
+@click.group(cls=Group)
+def refusals() -> None:
+    """List refused webhooks."""
+
+
+@refusals.command("list")
+@setting_options("database")
+@click.option("--client", "client_id", help="Only webhooks to this client's addresses.")
+@click.option("--channel", type=click.Choice(CHANNELS), help="Only webhooks to this channel's address.")
+@click.option("--tool", help="Only webhooks that look like this tool's.")
+@click.option("--cause", type=click.Choice(tuple(CAUSES)), help="Only webhooks refused for this cause.")
+@click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True, help="Most webhooks to list.")
+@json_option("Print JSON, headers included.")
+def list_refusals(
+    database: str | None, client_id: str | None, channel: str | None, tool: str | None, cause: str | None, limit: int, as_json: bool
+) -> None:
+    """List refused webhooks, newest first. Their bodies were not stored; the last 1,000 of each client are listed."""
+    found = run(_refused(database, client_id, channel, tool, cause, limit))
+    if as_json:
+        from touchbase.inbox.api.refused import refusal_out
+
+        print_json([refusal_out(one) for one in found])
+        return
+    print_table(REFUSAL_COLUMNS, map(_refusal_row, found), empty="no refused webhook matches")
+
+
+inbox.former = {"refused": list_refusals}
+
+
+async def _refused(
+    database: str | None, client_id: str | None, channel: str | None, tool: str | None, cause: str | None, limit: int
+) -> list[RefusedWebhook]:
+    from touchbase.inbox.refused import ListRefusals
+
+    async with opened(database) as store:
+        client = None if client_id is None else (await find_client(store, client_id)).number
+        return await store.read(ListRefusals(limit, client, channel, tool, cause))
+
+
+def _refusal_row(one: RefusedWebhook) -> tuple[object, ...]:
+    sender = one.headers.get("user-agent", "")
+    return (to_text(one.received_us), one.client_id, one.tool, one.cause, one.calls, one.channel, one.size, sender)

@@ -1,9 +1,8 @@
-"""`touchbase inbox replay`: kept webhook calls applied again, by id or by filter, in pages that can be stopped between."""
+"""`touchbase inbox replay`: apply deliveries again, by id or by filter, in pages; it can be stopped between two pages."""
 
 from __future__ import annotations
 
 import sys
-import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
@@ -11,11 +10,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from touchbase.cli.common import ID, find_client, json_option, opened, print_json, run, saying, setting_options
-from touchbase.cli.durations import micros_in
-from touchbase.cli.tables import harmless
+from touchbase.cli.options import ID, json_option, point_in_time, setting_options
+from touchbase.cli.output import escape_controls, print_json
+from touchbase.cli.store import STOPPED, explain_not_found, find_client, opened, run
 from touchbase.common.field_limits import LARGEST_ID
-from touchbase.common.timestamps import Micros, from_text
+from touchbase.common.timestamps import Micros
 from touchbase.connections.models import CHANNELS
 from touchbase.inbox.delivery import STATES
 
@@ -25,24 +24,22 @@ if TYPE_CHECKING:
     from touchbase.inbox.service import DeliveryFilter
 
 F = TypeVar("F", bound=Callable[..., Any])
-STOPPED = 130
-"""The status of a command that Ctrl+C has ended."""
 
 
-def filters(function: F) -> F:
-    """The options that choose deliveries, the same as the admin API's."""
+def filter_options(function: F) -> F:
+    """Add the options that choose deliveries, the same as the admin API's."""
     for option in (
         click.option("--state", type=click.Choice(STATES), help="Only deliveries in this state."),
-        click.option("--tool", callback=_a_tool, help="Only this tool's calls, such as instantly or hubspot."),
-        click.option("--channel", type=click.Choice(CHANNELS), help="Only this channel."),
-        click.option("--client", "client_id", help="Only this client's."),
+        click.option("--tool", callback=_known_tool, help="Only this tool's deliveries, such as instantly or hubspot."),
+        click.option("--channel", type=click.Choice(CHANNELS), help="Only this channel's deliveries."),
+        click.option("--client", "client_id", help="Only this client's deliveries."),
     ):
         function = option(function)
     return function
 
 
-def _a_tool(context: click.Context, parameter: click.Parameter, name: str | None) -> str | None:
-    """The name of a tool: a misspelt one would choose nothing, and look as if nothing had come."""
+def _known_tool(context: click.Context, parameter: click.Parameter, name: str | None) -> str | None:
+    """Refuse an unknown tool: it would choose no delivery, as if none had been received."""
     from touchbase.adapters.registry import load_adapters
 
     if name is not None and not any(name in load_adapters([channel]).tools(channel) for channel in CHANNELS):
@@ -50,31 +47,18 @@ def _a_tool(context: click.Context, parameter: click.Parameter, name: str | None
     return name
 
 
-def moment(context: click.Context, parameter: click.Parameter, text: str | None) -> Micros | None:
-    """A moment given as an option: a time, or how long ago it was."""
-    if text is None:
-        return None
-    ago = micros_in(text)
-    if ago is not None:
-        return max(0, time.time_ns() // 1000 - ago)
-    try:
-        return from_text(text.upper())
-    except (ValueError, OverflowError) as error:
-        raise click.BadParameter(f"{text!r} is no time such as 2h (ago), 7d or 2026-11-20T09:30:00Z") from error
-
-
-since = click.option(
+since_option = click.option(
     "--since",
     "--received-since",
     "received_since_us",
-    callback=moment,
+    callback=point_in_time,
     metavar="TIME",
-    help="Only those received then or later: 2h means two hours ago, 7d a week; or a time such as 2026-11-20T09:30:00Z.",
+    help="Only deliveries received then or later: 2h is two hours ago, 7d a week; or a time such as 2026-11-20T09:30:00Z.",
 )
 
 
-def place_of(context: click.Context, parameter: click.Parameter, text: str | None) -> Cursor | None:
-    """A place given as CLIENT or CLIENT:ID."""
+def _parse_cursor(context: click.Context, parameter: click.Parameter, text: str | None) -> Cursor | None:
+    """Parse CLIENT or CLIENT:ID."""
     if text is None:
         return None
     client_id, _, number = text.partition(":")
@@ -84,111 +68,113 @@ def place_of(context: click.Context, parameter: click.Parameter, text: str | Non
 
 
 @dataclass(slots=True)
-class Done:
-    """How far a replay has come."""
+class _Progress:
+    """How far a replay has come, and its results."""
 
-    total: int = 0
-    seen: int = 0
-    kept: int = 0
-    place: Cursor | None = None
-    rehearsal: DryRunResult | None = None
-    bodiless: int = 0
-    """Deliveries that cannot be applied again."""
-    endings: Counter[tuple[str, str]] = field(default_factory=Counter)
+    cursor: Cursor | None = None
     each: list[dict[str, object]] | None = None
-    """What would come of each delivery, collected for JSON; None: each is printed as it is tried."""
+    """What a dry run would do with each delivery, collected for JSON; None: it is printed at once."""
+    total: int = 0
+    done: int = 0
+    queued: int = 0
+    without_body: int = 0
+    """Deliveries that cannot be applied again."""
+    dry_run: DryRunResult | None = None
+    outcomes: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """Deliveries of a dry run by present and new state."""
 
     @property
-    def rest(self) -> str:
-        """How to go on."""
-        if self.place is None:
+    def continue_hint(self) -> str:
+        """How to continue."""
+        if self.cursor is None:
             return ""
-        client_id, before = self.place
+        client_id, before = self.cursor
         return f"; go on with --from {client_id}" + ("" if before is None else f":{before}")
 
     @property
-    def left_out(self) -> str:
-        """What is to be said of those that cannot be applied again."""
-        return f"; {_many(self.bodiless)} cannot be: the body was removed" if self.bodiless else ""
+    def without_body_note(self) -> str:
+        """How many deliveries cannot be applied again."""
+        return f"; {_deliveries(self.without_body)} cannot be: the body was removed" if self.without_body else ""
 
 
 @click.command()
 @setting_options("database")
 @click.argument("delivery_ids", type=ID, nargs=-1)
-@filters
-@since
-@click.option("--from", "place", callback=place_of, metavar="PLACE", help="Go on where a replay was stopped, as it said.")
-@click.option("--dry-run", is_flag=True, help="Only say what would change; nothing is stored.")
+@filter_options
+@since_option
+@click.option("--from", "cursor", callback=_parse_cursor, metavar="PLACE", help="Continue a stopped replay at the place that it printed.")
+@click.option("--dry-run", is_flag=True, help="Only print what would change; nothing is stored.")
 @json_option()
 def replay(
     database: str | None,
     delivery_ids: tuple[int, ...],
     received_since_us: Micros | None,
-    place: Cursor | None,
+    cursor: Cursor | None,
     dry_run: bool,
     as_json: bool,
-    **sought: str | None,
+    **filters: str | None,
 ) -> None:
-    """Apply deliveries again: those with these ids, or those that the filters choose.
+    """Apply deliveries again: the given ids, or all that the filters choose.
 
-    A replay changes nothing that the delivery has changed already. The server, or `touchbase worker`, does
-    the work. Ctrl+C stops after the page at hand and says how to go on.
+    What a delivery has changed before is not changed again. The server, or `touchbase worker`, does
+    the work. Ctrl+C stops after the current page and prints how to continue.
     """
-    chosen = any(sought.values()) or received_since_us is not None
+    chosen = any(filters.values()) or received_since_us is not None
     if bool(delivery_ids) == chosen:
         raise click.UsageError("give either ids or filters: `inbox replay 17 18`, or `inbox replay --state failed`")
-    if delivery_ids and place is not None:
+    if delivery_ids and cursor is not None:
         raise click.UsageError("--from goes with filters, not with ids")
-    done = Done(place=place, each=[] if as_json else None)
+    progress = _Progress(cursor, [] if as_json else None)
     try:
-        run(_replay(database, delivery_ids, {**sought, "received_since_us": received_since_us}, dry_run, done))
+        run(_replay(database, delivery_ids, {**filters, "received_since_us": received_since_us}, dry_run, progress))
     except KeyboardInterrupt:
-        click.echo(f"\nstopped after {done.seen} of {done.total}{done.rest}", err=True)
+        click.echo(f"\nstopped after {progress.done} of {progress.total}{progress.continue_hint}", err=True)
         sys.exit(STOPPED)
     if as_json:
-        print_json(_as_values(done))
+        print_json(_as_values(progress))
     elif dry_run:
-        _tell(done)
+        _print_dry_run(progress)
     else:
-        click.echo(f"{_many(done.kept)} will be applied again{done.left_out}")
+        click.echo(f"{_deliveries(progress.queued)} will be applied again{progress.without_body_note}")
 
 
-async def sought_of(store: ProcessingStore, sought: dict[str, Any]) -> DeliveryFilter:
-    """The filters of a command in the service's terms."""
+async def delivery_filter(store: ProcessingStore, filters: dict[str, Any]) -> DeliveryFilter:
+    """Return the values of `filter_options` and `since_option` as the service takes them."""
     from touchbase.inbox.service import DeliveryFilter
 
-    name = sought["client_id"]
+    name = filters["client_id"]
     client = (await find_client(store, name)).number if name is not None else None
     return DeliveryFilter(
-        client, sought["channel"], sought["tool"], sought["state"], sought.get("received_since_us"), sought.get("problems", False)
+        client, filters["channel"], filters["tool"], filters["state"], filters.get("received_since_us"), filters.get("problems", False)
     )
 
 
-async def _replay(database: str | None, ids: tuple[int, ...], filters: dict[str, Any], dry_run: bool, done: Done) -> None:
+async def _replay(database: str | None, ids: tuple[int, ...], filters: dict[str, Any], dry_run: bool, progress: _Progress) -> None:
     from touchbase.app import clock
     from touchbase.events import replay as service
     from touchbase.events.translator_pool import TranslatorPool
     from touchbase.events.work import DryRunResult
 
     async with opened(database) as store:
-        sought = await sought_of(store, filters)
-        done.total = len(set(ids)) if ids else await service.count(store, sought, done.place)
-        rehearser = service.DryRunner(store, TranslatorPool(), clock) if dry_run else None
-        done.rehearsal = DryRunResult() if dry_run else None
-        async for page in _by_id(store, ids) if ids else service.pages(store, sought, done.place):
-            if rehearser is not None and done.rehearsal is not None:
-                told = await rehearser.dry_run(page.client.number, [each.id for each in page.deliveries])
-                _tell_each(told, done)
-                done.bodiless += len(page.deliveries) - len(told.deliveries)
-                told.deliveries.clear()
-                service.add_result(done.rehearsal, told)
+        chosen = await delivery_filter(store, filters)
+        progress.total = len(set(ids)) if ids else await service.count(store, chosen, progress.cursor)
+        dry_runner = service.DryRunner(store, TranslatorPool(), clock) if dry_run else None
+        progress.dry_run = DryRunResult() if dry_run else None
+        async for page in _by_id(store, ids) if ids else service.pages(store, chosen, progress.cursor):
+            if dry_runner is not None and progress.dry_run is not None:
+                result = await dry_runner.dry_run(page.client.number, [each.id for each in page.deliveries])
+                _record_dry_run(result, progress)
+                progress.without_body += len(page.deliveries) - len(result.deliveries)
+                result.deliveries.clear()
+                service.add_result(progress.dry_run, result)
             else:
-                kept = await service.replay_page(store, page, clock())
-                done.kept, done.bodiless = done.kept + kept, done.bodiless + len(page.deliveries) - kept
-            done.seen += len(page.deliveries)
-            done.place = page.cursor
+                queued = await service.replay_page(store, page, clock())
+                progress.queued += queued
+                progress.without_body += len(page.deliveries) - queued
+            progress.done += len(page.deliveries)
+            progress.cursor = page.cursor
             if sys.stderr.isatty():
-                click.echo(f"\r{done.seen} of {done.total}", err=True, nl=done.seen >= done.total)
+                click.echo(f"\r{progress.done} of {progress.total}", err=True, nl=progress.done >= progress.total)
 
 
 async def _by_id(store: ProcessingStore, ids: tuple[int, ...]) -> AsyncIterator[Page]:
@@ -197,7 +183,7 @@ async def _by_id(store: ProcessingStore, ids: tuple[int, ...]) -> AsyncIterator[
     from touchbase.inbox.service import get_delivery, require_body
 
     clients = {client.number: client for client in await store.read(ListClients())}
-    with saying("`touchbase inbox list` shows those that are there"):
+    with explain_not_found("`touchbase inbox list` shows all"):
         found = [(await get_delivery(store, each, None))[0] for each in dict.fromkeys(ids)]
     for delivery in found:
         require_body(delivery)
@@ -205,36 +191,38 @@ async def _by_id(store: ProcessingStore, ids: tuple[int, ...]) -> AsyncIterator[
         yield Page(clients[delivery.client], [delivery], None)
 
 
-def _tell_each(told: DryRunResult, done: Done) -> None:
-    for one in told.deliveries:
-        done.endings[one.was, one.state] += 1
-        if done.each is not None:
-            done.each.append({"id": one.id, "state": one.was, "would_be": one.state, "events": one.events, "error": one.error})
+def _record_dry_run(result: DryRunResult, progress: _Progress) -> None:
+    """Count the outcome of each delivery, and print or collect it."""
+    for one in result.deliveries:
+        progress.outcomes[one.was, one.state] += 1
+        if progress.each is not None:
+            progress.each.append({"id": one.id, "state": one.was, "would_be": one.state, "events": one.events, "error": one.error})
             continue
-        why = f": {harmless(one.error)}" if one.error else ""
+        why = f": {escape_controls(one.error)}" if one.error else ""
         click.echo(f"{one.id}  {one.was} -> {one.state}, {one.events} events{why}")
 
 
-def _as_values(done: Done) -> dict[str, object]:
-    """The result in the words of the HTTP API."""
-    told = done.rehearsal
-    if told is None:
-        return {"count": done.kept, "bodies_removed": done.bodiless}
+def _as_values(progress: _Progress) -> dict[str, object]:
+    """Return the result with the member names of the admin API."""
+    result = progress.dry_run
+    if result is None:
+        return {"count": progress.queued, "bodies_removed": progress.without_body}
     outcomes: Counter[str] = Counter()
-    for (_, state), count in done.endings.items():
+    for (_, state), count in progress.outcomes.items():
         outcomes[state] += count
-    would = {"outcomes": outcomes, "records_made": told.created, "records_changed": told.changed, "fields": told.fields}
-    return {"count": done.seen - done.bodiless, "bodies_removed": done.bodiless, "would": would, "deliveries": done.each}
+    would = {"outcomes": outcomes, "records_made": result.created, "records_changed": result.changed, "fields": result.fields}
+    count = progress.done - progress.without_body
+    return {"count": count, "bodies_removed": progress.without_body, "would": would, "deliveries": progress.each}
 
 
-def _tell(done: Done) -> None:
-    endings = ", ".join(f"{count} {was} -> {state}" for (was, state), count in done.endings.most_common()) or "none"
-    click.echo(f"{_many(done.seen - done.bodiless)} would be applied again: {endings}{done.left_out}")
-    if done.rehearsal is not None:
-        fields = ", ".join(f"{name} {count}" for name, count in sorted(done.rehearsal.fields.items(), key=lambda one: (-one[1], one[0])))
-        told = f"{done.rehearsal.created} records would be made, {done.rehearsal.changed} would change"
-        click.echo(f"{told}: {harmless(fields)}" if fields else told)
+def _print_dry_run(progress: _Progress) -> None:
+    outcomes = ", ".join(f"{count} {was} -> {state}" for (was, state), count in progress.outcomes.most_common()) or "none"
+    click.echo(f"{_deliveries(progress.done - progress.without_body)} would be applied again: {outcomes}{progress.without_body_note}")
+    if (result := progress.dry_run) is not None:
+        fields = ", ".join(f"{name} {count}" for name, count in sorted(result.fields.items(), key=lambda one: (-one[1], one[0])))
+        records = f"{result.created} records would be made, {result.changed} would change"
+        click.echo(f"{records}: {escape_controls(fields)}" if fields else records)
 
 
-def _many(count: int) -> str:
+def _deliveries(count: int) -> str:
     return f"{count} {'delivery' if count == 1 else 'deliveries'}"

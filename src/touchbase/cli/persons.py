@@ -1,13 +1,42 @@
-"""`touchbase persons`: a person's data, erased or exported."""
+"""`touchbase persons erase, export`: the data of one person."""
 
 from __future__ import annotations
 
+import os
+import sys
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
 import click
 
-from touchbase.cli.common import Group
-from touchbase.cli.erase import erase
-from touchbase.cli.export_person import export_person
+from touchbase.cli.options import ALWAYS_JSON, Group, json_option, person_options, read_identities, setting_options
+from touchbase.cli.output import print_json
 from touchbase.cli.reapply_erasures import reapply_erasures
+from touchbase.cli.store import STOPPED, find_client, opened, run
+
+if TYPE_CHECKING:
+    from touchbase.clients.models import Client
+    from touchbase.erasure.api import PersonExport
+    from touchbase.erasure.commands import Erasure, FindPerson, Person
+    from touchbase.erasure.service import Eraser
+    from touchbase.events.work import ProcessingStore
+    from touchbase.history.identity_links import Ref
+    from touchbase.sql.store import Store
+
+PAGE = 100
+WORDS = {
+    "contacts": "contacts",
+    "custom_fields": "custom fields",
+    "events": "events of the timeline",
+    "links": "former addresses and tool objects",
+    "deliveries": "bodies of deliveries",
+    "queued_fetches": "records still to be fetched",
+    "pending_company_links": "companies still to be known",
+    "idempotency_keys": "responses stored for idempotency keys",
+}
 
 
 @click.group(cls=Group)
@@ -15,6 +44,237 @@ def persons() -> None:
     """Erase a person, export a person's data, and reapply erasures in a restored store."""
 
 
-persons.add_command(erase)
-persons.add_command(export_person)
 persons.add_command(reapply_erasures)
+
+
+@persons.command()
+@setting_options("database")
+@person_options
+@click.option("--dry-run", is_flag=True, help="Only print what would be removed.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--lift", is_flag=True, help="Undo the ban instead: the person may be stored again. Removed data stays removed.")
+@json_option("Print JSON; nothing is asked, so give --yes or --dry-run.")
+def erase(
+    database: str | None,
+    client_id: str,
+    email: str | None,
+    linkedin_url: str | None,
+    contact_id: int | None,
+    dry_run: bool,
+    yes: bool,
+    lift: bool,
+    as_json: bool,
+) -> None:
+    """Erase a person: contact, custom fields, timeline, links, and the body of every delivery about the person.
+
+    It cannot be undone. Keyed hashes of the addresses stay, so that a late webhook does not create the person again.
+    Ctrl+C stops the search of the inbox; a running server, or `touchbase worker`, continues it.
+    """
+    refs = read_identities(email, linkedin_url, contact_id)
+    if lift:
+        if dry_run or contact_id is not None:
+            raise click.UsageError("--lift takes --email or --linkedin, and no --dry-run")
+        _print_lifted(run(_lift(database, client_id, refs)), as_json)
+        return
+    if as_json and not (yes or dry_run):
+        raise click.UsageError("--json asks nothing: give --yes or --dry-run")
+    progress = _Progress()
+    try:
+        if dry_run or not yes:
+            _print_counts("would remove", run(_count(database, client_id, contact_id, refs)), as_json)
+        if not dry_run:
+            if not yes:
+                _confirm()
+            _print_counts("removed", run(_erase(database, client_id, contact_id, refs, progress)), as_json)
+    except KeyboardInterrupt:
+        click.echo(f"\n{progress.stopped}", err=True)
+        sys.exit(STOPPED)
+
+
+@persons.command("export")
+@setting_options("database")
+@person_options
+@json_option(ALWAYS_JSON)
+@click.option("--out", type=click.Path(path_type=Path), help="Write to this file instead of standard output.")
+def export(
+    database: str | None, client_id: str, email: str | None, linkedin_url: str | None, contact_id: int | None, as_json: bool,
+    out: Path | None,
+) -> None:  # fmt: skip
+    """Write all stored data of one person: fields, timeline, identities, sources, and deliveries about the person.
+
+    A delivery about other people too is listed without its content.
+    """
+    refs = read_identities(email, linkedin_url, contact_id)
+    run(_export(database, client_id, refs, contact_id, out))
+
+
+def _confirm() -> None:
+    try:
+        sure = click.confirm("Erase this person for good?")
+    except click.Abort:  # standard input is at its end
+        click.echo()
+        sure = False
+    if not sure:
+        raise click.ClickException("nothing was erased: answer y, or give --yes")
+
+
+@dataclass
+class _Progress:
+    """How far an erasure is, as the message that is printed if it is stopped now."""
+
+    stopped: str = "stopped; nothing was erased"
+
+
+async def _count(database: str | None, client_id: str, contact_id: int | None, refs: list[Ref]) -> dict[str, int]:
+    async with opened(database) as store:
+        client = (await find_client(store, client_id)).number
+        _refuse_several(await store.read(_find_person(client, contact_id, refs)))
+        found = await _eraser(store).would_erase(client, contact_id, refs)
+    if contact_id is not None and not found.get("contacts"):
+        raise click.ClickException(_no_contact(contact_id))
+    return found
+
+
+async def _erase(database: str | None, client_id: str, contact_id: int | None, refs: list[Ref], progress: _Progress) -> Mapping[str, int]:
+    async with opened(database) as store:
+        client = await find_client(store, client_id)
+        eraser = _eraser(store)
+        _refuse_several(await store.read(_find_person(client.number, contact_id, refs)))
+        progress.stopped = "stopped during the erasure; the same command with --dry-run says whether the person is still stored"
+        erasure = await eraser.erase(client.number, contact_id, refs)
+        progress.stopped = "erased; the search of the inbox stopped: a running server, or `touchbase worker`, continues it"
+        await eraser.apply_pending(client.number)
+        return (await eraser.search(erasure, on_page=_print_progress)).removed
+
+
+async def _lift(database: str | None, client_id: str, refs: list[Ref]) -> int:
+    from touchbase.erasure.commands import LiftErasure
+
+    async with opened(database) as store:
+        client = (await find_client(store, client_id)).number
+        return await store.write(LiftErasure(client, refs))
+
+
+def _eraser(store: ProcessingStore) -> Eraser:
+    from touchbase.app import clock
+    from touchbase.connections.service import Connections
+    from touchbase.erasure.service import Eraser
+    from touchbase.events.translator_pool import TranslatorPool
+
+    return Eraser(store, TranslatorPool(), clock, Connections(store, clock).of)
+
+
+def _find_person(client: int, contact_id: int | None, refs: list[Ref]) -> FindPerson:
+    from touchbase.erasure.commands import FindPerson
+
+    return FindPerson(client, contact_id, refs)
+
+
+def _refuse_several(found: Person) -> None:
+    """Fail if the options name more than one contact."""
+    if len(found.contacts) > 1:
+        raise click.ClickException(f"these are several contacts: {', '.join(map(str, found.contacts))}; name one with --id")
+
+
+def _no_contact(contact_id: int) -> str:
+    return f"this client has no contact with id {contact_id}: give --email, or search with GET /public/v2/contacts"
+
+
+def _print_progress(erasure: Erasure) -> None:
+    if sys.stderr.isatty():
+        done = erasure.done_us is not None
+        click.echo(f"\rsearching the inbox: {max(0, erasure.swept_to)} of {erasure.sweep_until}", err=True, nl=done)
+
+
+def _print_lifted(forgotten: int, as_json: bool) -> None:
+    if as_json:
+        print_json({"forgotten": forgotten})
+        return
+    if forgotten:
+        click.echo(f"{forgotten} keyed hashes removed: the person may be stored again")
+    else:
+        click.echo("no person with this address was erased")
+
+
+def _print_counts(what: str, removed: Mapping[str, int], as_json: bool) -> None:
+    if as_json:
+        print_json({what.replace(" ", "_"): removed})
+        return
+    counts = [f"{count} {WORDS.get(name, name)}" for name, count in removed.items() if count]
+    click.echo(f"{what}: {', '.join(counts) or 'nothing; no such person is stored'}")
+
+
+async def _export(database: str | None, client_id: str, refs: list[Ref], contact_id: int | None, out: Path | None) -> None:
+    async with opened(database) as store:
+        client = await find_client(store, client_id)
+        number = await _find_contact(store, client, refs, contact_id)
+        with output_file(out) as file:
+            is_first = True
+            async for page in _pages(store, client, number):
+                for piece in _pieces(page, is_first):
+                    file.write(piece)
+                is_first = False
+            file.write("\n]}\n")
+
+
+@contextmanager
+def output_file(path: Path | None) -> Iterator[IO[str]]:
+    """Yield standard output, or a file that only its owner can read and that gets its name when it is complete."""
+    if path is None or str(path) == "-" or (path.exists() and not path.is_file()):
+        with click.open_file(str(path or "-"), "w", encoding="utf-8") as file:
+            yield file
+        return
+    from touchbase.common.atomic_file import part_of
+
+    try:
+        with part_of(path) as part:
+            with part.open("w", encoding="utf-8") as file:
+                yield file
+            os.replace(part, path)
+    except OSError as error:
+        raise click.ClickException(f"cannot write {path}: {error.strerror or error}") from error
+
+
+async def _find_contact(store: Store, client: Client, refs: list[Ref], contact_id: int | None) -> int:
+    found = await store.read(_find_person(client.number, contact_id, refs))
+    if not found.contacts:
+        none = "no such person is stored: try another address of the person, or --id"
+        raise click.ClickException(none if contact_id is None else _no_contact(contact_id))
+    _refuse_several(found)
+    return found.contacts[0]
+
+
+async def _pages(store: Store, client: Client, number: int) -> AsyncIterator[PersonExport]:
+    from touchbase.connections.commands import ListConnections
+    from touchbase.erasure import export_person as service
+    from touchbase.erasure.api import deliveries_out, with_person
+    from touchbase.events.translator_pool import TranslatorPool
+    from touchbase.events.worker import translator
+
+    translate = translator(TranslatorPool(), await store.read(ListConnections(client.number)))
+    exported = await service.export_person(store, client.number, number)
+    after: int | None = 0
+    is_first = True
+    while after is not None:
+        deliveries, after = await service.export_deliveries(store, translate, client.number, number, PAGE, after)
+        page = deliveries_out(deliveries, None)
+        if is_first:
+            with_person(page, exported, client)
+            is_first = False
+        yield page
+
+
+def _pieces(page: PersonExport, is_first: bool) -> Iterator[str]:
+    """Yield the page's part of one JSON object whose last member is the list of deliveries."""
+    import json
+
+    import msgspec
+
+    made = msgspec.to_builtins(page)
+    deliveries = made.pop("deliveries")
+    del made["next_cursor"]
+    if is_first:
+        yield json.dumps(made, indent=2, ensure_ascii=False).rstrip("\n}") + ',\n  "deliveries": ['
+    for index, delivery in enumerate(deliveries):
+        comma = "" if is_first and index == 0 else ","
+        yield f"{comma}\n{json.dumps(delivery, ensure_ascii=False)}"

@@ -1,4 +1,4 @@
-"""`touchbase serve`: the HTTP server, with the inbox worker beside it."""
+"""`touchbase serve`: the HTTP server and the inbox worker."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import click
 
 import touchbase
-from touchbase.cli.common import read_settings, run_fast, setting_options, shown
+from touchbase.cli.options import read_settings, setting_options
+from touchbase.cli.store import run_fast, without_password
 from touchbase.config import RENAMED, BadSettings, Settings
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ _EXAMPLE = """-H 'Content-Type: application/json' -d '{"email":"contact@example.
 
 
 def _renamed(option: str) -> str:
-    """The present name of an option that may be given by its old one."""
+    """Return the present name of an option that is given by its former one."""
     setting = option.removeprefix("no-")
     present = RENAMED.get(setting.replace("-", "_"))
     return option if present is None else option.removesuffix(setting) + present.replace("_", "-")
@@ -32,9 +33,9 @@ def _renamed(option: str) -> str:
 @click.command(context_settings={"token_normalize_func": _renamed})
 @setting_options(*(each.name for each in fields(Settings) if each.metadata["option"]))
 def serve(**options: object) -> None:
-    """Run the HTTP server, with the inbox worker beside it.
+    """Run the HTTP server and the inbox worker.
 
-    Without any option: on this machine only, without keys, on the file touchbase.db in the working
+    Without options it serves this machine only, without keys, from the file touchbase.db in the working
     directory. Every option can be given as an environment variable instead.
     """
     from touchbase.server.logs import set_up_logging
@@ -44,10 +45,10 @@ def serve(**options: object) -> None:
     set_up_logging(settings.log_level, settings.log_format)
     with _listen(settings) as listener:
         settings.check_listening(listener.getsockname()[0])
-        if warning := loud_warning(settings, listener.getsockname()[0]):
+        if warning := open_mode_warning(settings, listener.getsockname()[0]):
             click.echo(warning, err=True)
         if settings.workers > 1:
-            sys.exit(_serve_with_several(settings, listener))
+            sys.exit(_serve_processes(settings, listener))
         run_fast(_serve_one(settings, listener))
 
 
@@ -57,27 +58,27 @@ async def _serve_one(settings: Settings, listener: socket.socket) -> None:
     await app.serve(settings, listener, on_ready=lambda key: click.echo(banner(settings, listener, key)))
 
 
-def _serve_with_several(settings: Settings, listener: socket.socket) -> int:
+def _serve_processes(settings: Settings, listener: socket.socket) -> int:
     from touchbase import app
     from touchbase.server.exposition import SharedMetrics
     from touchbase.server.supervisor import Supervisor
 
     key = asyncio.run(app.prepare(settings))
     shared = SharedMetrics()
-    processes = Supervisor(settings.workers, lambda process: _serve_as(process, settings, listener, shared), shared.ended)
+    processes = Supervisor(settings.workers, lambda process: _serve_process(process, settings, listener, shared), shared.ended)
     try:
         return processes.run(lambda: click.echo(banner(settings, listener, key)))
     finally:
         shared.remove()
 
 
-def _serve_as(process: int, settings: Settings, listener: socket.socket, shared: SharedMetrics) -> int:
+def _serve_process(process: int, settings: Settings, listener: socket.socket, shared: SharedMetrics) -> int:
     from touchbase import app
 
     try:
         run_fast(app.serve(settings, listener, shared=shared, process=process))
     finally:
-        if os.getppid() != shared.parent:  # the parent was killed, and cannot remove it
+        if os.getppid() != shared.parent:  # the parent was killed and cannot remove it
             shared.remove()
     return 0
 
@@ -89,62 +90,65 @@ def _listen(settings: Settings) -> socket.socket:
         return listen(settings.host, settings.port)
     except OSError as error:
         if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
-            told = f"{settings.host!r} is no address of this machine: use --host 127.0.0.1, or 0.0.0.0 for every address"
-            raise BadSettings(told) from error
+            raise BadSettings(
+                f"{settings.host!r} is no address of this machine: use --host 127.0.0.1, or 0.0.0.0 for every address"
+            ) from error
         why = f"cannot listen on {settings.host} port {settings.port}: {error.strerror or error}"
-        raise click.ClickException(f"{why}; choose another with --port (TOUCHBASE_PORT), or let --port 0 find one") from error
+        raise click.ClickException(f"{why}; choose another with --port (TOUCHBASE_PORT), or use --port 0 for a free one") from error
 
 
-def loud_warning(settings: Settings, address: str) -> str:
-    """What to say where everybody who reaches us may do everything; nothing elsewhere."""
+def open_mode_warning(settings: Settings, address: str) -> str:
+    """Return a warning if other machines can reach a server without keys, else an empty text."""
     if not settings.open_mode or (settings.is_loopback and not settings.is_public):
         return ""
     lines = [
         f"WARNING: OPEN MODE ON {address}",
-        "No key is asked for. Whoever reaches this address can read, change and",
-        "delete every contact of every client, and make keys.",
-        "This is right only where something in front of Touchbase lets in nobody",
-        "else. Otherwise stop it now, and start it with --auth api-key.",
+        "Requests need no key. Every machine that reaches this address can read,",
+        "change and delete all contacts of all clients, and create keys.",
+        "Use it only behind a proxy that authenticates requests. Otherwise stop",
+        "the server now, and start it with --auth api-key.",
     ]
     rule = "!" * 76
     return "\n".join([rule, *(f"!!  {line:<70}!!" for line in lines), rule])
 
 
 def banner(settings: Settings, listener: socket.socket, key: str | None) -> str:
-    """What an operator wants to know once the server listens."""
+    """Return what is printed when the server listens: address, store, mode, and a request to try."""
     host, port = listener.getsockname()[:2]
     address = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
     outside = settings.public_url.rstrip("/") or address
-    mode = "open, no key needed" if settings.open_mode else "keys, every call but webhooks needs one"
-    keyed = f'-H "Authorization: Bearer {key or "$TOUCHBASE_KEY"}" -H "X-Client-Id: CLIENT" '
-    headers = "" if settings.open_mode else keyed
+    mode = "open, no key needed" if settings.open_mode else "keys, every request except webhooks needs one"
+    key_headers = f'-H "Authorization: Bearer {key or "$TOUCHBASE_KEY"}" -H "X-Client-Id: CLIENT" '
+    headers = "" if settings.open_mode else key_headers
     lines = [
         f"Touchbase {touchbase.__version__} listens on {address}",
-        f"  store    {shown(settings.database)}{_ends(settings)}",
+        f"  store    {without_password(settings.database)}{_in_memory_note(settings)}",
         f"  mode     {mode}",
-        f"  secrets  {_sealed_with(settings)}",
+        f"  secrets  {_encrypted_with(settings)}",
         f"  webhooks {outside}/public/emailcampaign-webhook/CLIENT and {outside}/public/crm-webhook/CLIENT",
         f"  try it   curl {address}/public/v2/contacts {headers}{_EXAMPLE}",
     ]
     if key is not None:
-        lines.insert(3, f"  key      {key}  (the first one, for administrators; it is shown this once)")
-        lines.insert(4, '  client   none is made by itself; `touchbase clients add --name "Acme Ltd"` makes one and prints its id')
+        lines.insert(3, f"  key      {key}  (the first one, for administrators; it is shown only once)")
+        lines.insert(4, '  client   add one with `touchbase clients add --name "Acme Ltd"`, which prints its id')
     return "\n".join(lines)
 
 
-def _ends(settings: Settings) -> str:
+def _in_memory_note(settings: Settings) -> str:
     from touchbase.storage import key_file_of
 
-    private = settings.on_sqlite and key_file_of(settings.database) is None
-    return "  (names no file: nothing is kept when this process ends)" if private else ""
+    in_memory = settings.on_sqlite and key_file_of(settings.database) is None
+    return "  (in memory: all data is lost when this process ends)" if in_memory else ""
 
 
-def _sealed_with(settings: Settings) -> str:
+def _encrypted_with(settings: Settings) -> str:
     from touchbase.storage import key_file_of
 
     if settings.encryption_key:
-        return "sealed with TOUCHBASE_ENCRYPTION_KEY"
+        return "encrypted with TOUCHBASE_ENCRYPTION_KEY"
     file = key_file_of(settings.database) if settings.on_sqlite else None
     if file is not None:
-        return f"sealed with the key in {file}" + ("; keep a copy of it elsewhere" if file.exists() else ", which comes with the first one")
-    return "sealed until the process ends" if settings.on_sqlite else "none are taken before TOUCHBASE_ENCRYPTION_KEY is set"
+        return f"encrypted with the key in {file}" + (
+            "; store a copy of it elsewhere" if file.exists() else ", which is made with the first secret"
+        )
+    return "encrypted until the process ends" if settings.on_sqlite else "refused until TOUCHBASE_ENCRYPTION_KEY is set"

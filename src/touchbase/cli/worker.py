@@ -1,4 +1,4 @@
-"""`touchbase worker`: the inbox worker, and the one that fetches records, beside servers that do not work themselves."""
+"""`touchbase worker`: the inbox worker and the fetching of records, without a server."""
 
 from __future__ import annotations
 
@@ -7,24 +7,26 @@ import signal
 
 import click
 
-from touchbase.cli.common import json_option, must_exist, print_json, read_settings, run_fast, setting_options, shown
+from touchbase.cli.options import json_option, read_settings, setting_options
+from touchbase.cli.output import print_json
+from touchbase.cli.store import must_exist, run_fast, without_password
 from touchbase.config import Settings
 
 
 @click.command()
 @setting_options("database", "migration_copy", "fetch_allowed_origins", "log_level", "log_format")
-@click.option("--once", is_flag=True, help="Apply everything that is due now, say what was done, and end.")
+@click.option("--once", is_flag=True, help="Apply all due deliveries, print the counts, and end.")
 @json_option("With --once: print JSON.")
 def worker(once: bool, as_json: bool, **options: object) -> None:
-    """Run the inbox worker alone: apply kept webhook calls, and fetch the records that they leave out, until stopped.
+    """Run the inbox worker alone: apply deliveries and fetch the records that they leave out, until stopped.
 
-    Servers started with --no-inbox-worker leave this work to it. Several workers may share a PostgreSQL
-    store; each delivery is applied by one of them.
+    It is for servers started with --no-inbox-worker. Several workers may share a PostgreSQL store; each
+    delivery is applied by one of them.
     """
     from touchbase.server.logs import set_up_logging
 
     if as_json and not once:
-        raise click.UsageError("--json goes with --once: a worker that runs on answers nothing")
+        raise click.UsageError("--json goes with --once: a worker without --once prints no result")
     settings = read_settings(**options)
     must_exist(settings.database)
     set_up_logging(settings.log_level, settings.log_format)
@@ -37,14 +39,14 @@ async def _drain(settings: Settings, as_json: bool) -> None:
 
     async with app.standalone_workers(settings) as workers:
         freeze_gc()
-        report, calls = await workers.drain()
+        report, requests = await workers.drain()
     if as_json:
-        print_json({"taken": report.taken, "ended": report.ended, "records_created": report.created, "calls_to_tools": calls})
+        print_json({"taken": report.taken, "ended": report.ended, "records_created": report.created, "calls_to_tools": requests})
     else:
         ended = ", ".join(f"{count} {state}" for state, count in report.ended.items()) or "none"
-        click.echo(f"deliveries: {ended}; records created: {report.created}; calls to tools: {calls}")
+        click.echo(f"deliveries: {ended}; records created: {report.created}; requests to tools: {requests}")
     if report.failing:
-        raise click.ClickException(f"the inbox of {report.failing} clients could not be worked on: the lines above say why")
+        raise click.ClickException(f"the inbox of {report.failing} clients could not be processed: the lines above say why")
 
 
 async def _work(settings: Settings) -> None:
@@ -56,5 +58,5 @@ async def _work(settings: Settings) -> None:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, workers.stop)
         freeze_gc()
-        click.echo(f"The inbox worker works on {shown(settings.database)}; stop it with Ctrl+C")
+        click.echo(f"The inbox worker works on {without_password(settings.database)}; stop it with Ctrl+C")
         await workers.run()

@@ -1,6 +1,6 @@
-"""Tables and records for people: they fit the terminal, and are coloured on one.
+"""Output: JSON, and tables and records as text, which fit the terminal and have colours on one.
 
-Where standard output is no terminal, nothing is shortened or left out; `COLUMNS` sets a width there too. An id is never shortened.
+Without a terminal nothing is shortened or left out; `COLUMNS` sets a width there too. An id is never shortened.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ import click
 WHOLE = "whole"
 """A column that is never shortened: ids, states, times."""
 SHORT = "short"
-"""A column that may be shortened to `LEAST`: names."""
+"""A column that may be shortened to `MIN_SHORT` cells: names."""
 SPARE = "spare"
-"""A column that is left out where there is no room for it; the last one goes first."""
+"""A column that is left out where it does not fit, the last one first."""
 NOTE = "note"
-"""A sentence in the last column: shortened to `NOTE_LEAST`, and below its row where there is less room."""
-LEAST = 8
-NOTE_LEAST = 30
+"""A sentence in the last column: shortened to `MIN_NOTE` cells, and below its row where less is free."""
+MIN_SHORT = 8
+MIN_NOTE = 30
 GAP = "  "
 INDENT = "    "
 COLOURS = {
@@ -40,33 +40,40 @@ _TIME = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d)(:\d\d)(\.\d+)?Z")
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column: its title, and what becomes of it where there is little room."""
+    """One column: its title, and what happens to it where the table does not fit."""
 
     title: str
     fit: str = WHOLE
 
 
+def print_json(value: object) -> None:
+    """Print a value as JSON, structs included."""
+    import msgspec
+
+    click.echo(json.dumps(msgspec.to_builtins(value), indent=2, ensure_ascii=False))
+
+
 def print_table(columns: Sequence[Column | str], rows: Iterable[Sequence[object]], *, empty: str = "nothing to list") -> None:
-    """Print rows in columns, numbers to the right; where there are none, the sentence `empty` goes to standard error."""
-    named = [Column(each) if isinstance(each, str) else each for each in columns]
+    """Print rows in columns, numbers to the right; without rows, print the sentence `empty` to standard error."""
+    all_columns = [Column(each) if isinstance(each, str) else each for each in columns]
     found = [list(row) for row in rows]
     if not found:
         click.echo(empty, err=True)
         return
     texts = [[_cell(value) for value in row] for row in found]
-    right = [_is_numeric([row[place] for row in found]) for place in range(len(named))]
-    shown, below = _layout(named, texts, output_width())
+    right = [_is_numeric([row[index] for row in found]) for index in range(len(all_columns))]
+    shown, below = _layout(all_columns, texts, output_width())
 
     def line(cells: Sequence[str], style: str | None = None) -> str:
         parts = []
-        for place, width in shown.items():
-            text = (cut if named[place].fit == NOTE else shorten)(cells[place], width)
+        for index, width in shown.items():
+            text = (cut if all_columns[index].fit == NOTE else shorten)(cells[index], width)
             space = " " * (width - cells_of(text))
-            text = f"{space}{text}" if right[place] else f"{text}{space}"
-            parts.append(_styled(text, style or COLOURS.get(cells[place])))
+            text = f"{space}{text}" if right[index] else f"{text}{space}"
+            parts.append(_styled(text, style or COLOURS.get(cells[index])))
         return GAP.join(parts).rstrip()
 
-    echo(line([each.title.upper() for each in named], "bold"))
+    echo(line([each.title.upper() for each in all_columns], "bold"))
     for cells in texts:
         echo(line(cells))
         if below is not None and cells[below[0]] != "-":
@@ -74,48 +81,48 @@ def print_table(columns: Sequence[Column | str], rows: Iterable[Sequence[object]
 
 
 def print_record(values: Mapping[str, object], indent: str = "") -> None:
-    """Print names and values, one a line; what a value holds stands below its name."""
+    """Print names and values, one per line; members of a value below its name, indented."""
     width = max((len(name) for name, value in values.items() if not (isinstance(value, Mapping) and value)), default=0)
     for name, value in values.items():
         if isinstance(value, Mapping) and value:
-            echo(f"{indent}{harmless(name)}")
+            echo(f"{indent}{escape_controls(name)}")
             print_record(value, f"{indent}  ")
         else:
             text = _text(value, seconds=True)
-            echo(f"{indent}{harmless(name).ljust(width)}{GAP}{_styled(text, COLOURS.get(text))}".rstrip())
+            echo(f"{indent}{escape_controls(name).ljust(width)}{GAP}{_styled(text, COLOURS.get(text))}".rstrip())
 
 
-def _layout(columns: Sequence[Column], texts: Sequence[Sequence[str]], room: int | None) -> tuple[dict[int, int], tuple[int, int] | None]:
-    """The columns that are shown with their widths, and the one that goes below its row with its width."""
-    widths = {place: max(len(each.title), *(cells_of(row[place]) for row in texts)) for place, each in enumerate(columns)}
-    if room is None:
+def _layout(columns: Sequence[Column], texts: Sequence[Sequence[str]], most: int | None) -> tuple[dict[int, int], tuple[int, int] | None]:
+    """Return the width of each shown column by its index, and the index and width of the column below its row."""
+    widths = {index: max(len(each.title), *(cells_of(row[index]) for row in texts)) for index, each in enumerate(columns)}
+    if most is None:
         return widths, None
 
-    def least(place: int) -> int:
-        most = {SHORT: LEAST, NOTE: NOTE_LEAST}.get(columns[place].fit, widths[place])
-        return min(widths[place], max(most, len(columns[place].title)))
+    def least(index: int) -> int:
+        lowest = {SHORT: MIN_SHORT, NOTE: MIN_NOTE}.get(columns[index].fit, widths[index])
+        return min(widths[index], max(lowest, len(columns[index].title)))
 
-    def too_wide(taken: Iterable[int]) -> int:
-        many = list(taken)
-        return sum(many) + len(GAP) * (len(many) - 1) - room
+    def excess(each: Iterable[int]) -> int:
+        found = list(each)
+        return sum(found) + len(GAP) * (len(found) - 1) - most
 
     below = None
-    for place in [*(place for place in reversed(widths) if columns[place].fit == SPARE)]:
-        if too_wide(map(least, widths)) > 0:
-            del widths[place]
+    for index in [*(index for index in reversed(widths) if columns[index].fit == SPARE)]:
+        if excess(map(least, widths)) > 0:
+            del widths[index]
     last = max(widths)
-    if columns[last].fit == NOTE and too_wide(map(least, widths)) > 0:
+    if columns[last].fit == NOTE and excess(map(least, widths)) > 0:
         del widths[last]
-        below = (last, max(NOTE_LEAST, room - len(INDENT)))
-    lowest = {place: least(place) for place in widths}
-    while too_wide(widths.values()) > 0 and (open_ := [place for place in widths if widths[place] > lowest[place]]):
-        widest = max(open_, key=lambda place: widths[place])
+        below = (last, max(MIN_NOTE, most - len(INDENT)))
+    floor = {index: least(index) for index in widths}
+    while excess(widths.values()) > 0 and (shrinkable := [index for index in widths if widths[index] > floor[index]]):
+        widest = max(shrinkable, key=lambda index: widths[index])
         widths[widest] -= 1
     return widths, below
 
 
 def output_width() -> int | None:
-    """How wide a line may be: what `COLUMNS` says, else the terminal's width; None where standard output is no terminal."""
+    """Return the most cells of a line: `COLUMNS`, else the terminal's width; None if standard output is no terminal."""
     given = os.environ.get("COLUMNS", "")
     if given.isdecimal() and int(given):
         return int(given)
@@ -123,22 +130,22 @@ def output_width() -> int | None:
 
 
 def is_terminal() -> bool:
-    """Whether standard output goes to a terminal."""
+    """Return whether standard output is a terminal."""
     return sys.stdout.isatty()
 
 
 def has_colours() -> bool:
-    """Whether output is coloured: on a terminal that can, unless `NO_COLOR` is set (https://no-color.org)."""
+    """Return whether output has colours: on a terminal that can, unless `NO_COLOR` is set (https://no-color.org)."""
     return is_terminal() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def echo(text: str) -> None:
-    """Print a line; its colours stay where output is coloured."""
+    """Print a line, without its colours where output has none."""
     click.echo(text, color=has_colours())
 
 
 def styled(word: str) -> str:
-    """A word, and the spaces behind it, in the colour of a state."""
+    """Return a word, and the spaces behind it, in the colour of its state."""
     return _styled(word, COLOURS.get(word.strip()))
 
 
@@ -148,18 +155,18 @@ def _styled(text: str, style: str | None) -> str:
     return click.style(text, bold=True) if style == "bold" else click.style(text, fg=style)
 
 
-def harmless(text: str) -> str:
-    """Received text, for a terminal: characters that could move its cursor or rewrite its lines stand as escapes."""
+def escape_controls(text: str) -> str:
+    """Escape characters of received text that could move a terminal's cursor or change its lines."""
     return _CONTROL.sub(lambda found: repr(found[0])[1:-1], text)
 
 
 def shorten(text: str, most: int) -> str:
-    """A text that takes at most so many cells; where some of it is missing it ends with an ellipsis."""
+    """Shorten a text to at most so many cells; a shortened one ends with an ellipsis."""
     return text if cells_of(text) <= most else f"{_begin(text, most - 1)}…"
 
 
 def cut(text: str, most: int) -> str:
-    """The same, cut between two words."""
+    """Shorten a text like `shorten`, but between two words."""
     if cells_of(text) <= most:
         return text
     begin = _begin(text, most - 1)
@@ -167,7 +174,7 @@ def cut(text: str, most: int) -> str:
 
 
 def cells_of(text: str) -> int:
-    """How many cells of a terminal a text takes: wide characters (East Asian, emoji) take two, combining ones none."""
+    """Return the cells of a terminal that a text takes: wide characters (East Asian, emoji) take two, combining ones none."""
     return len(text) if text.isascii() else sum(map(_cells, text))
 
 
@@ -176,11 +183,11 @@ def _cells(character: str) -> int:
 
 
 def _begin(text: str, most: int) -> str:
-    """As much of the beginning as fits."""
+    """Return as much of the beginning as fits."""
     if text.isascii():
         return text[:most]
-    room, end = most, 0
-    while end < len(text) and (room := room - _cells(text[end])) >= 0:
+    left, end = most, 0
+    while end < len(text) and (left := left - _cells(text[end])) >= 0:
         end += 1
     return text[:end]
 
@@ -190,17 +197,17 @@ def _cell(value: object) -> str:
 
 
 def _text(value: object, *, seconds: bool = False) -> str:
-    """A value for people: times without letters (UTC), yes and no, lists with commas, `-` for nothing."""
+    """Format a value as text: times without letters (UTC), yes and no, lists with commas, `-` for nothing."""
     if value is None or (isinstance(value, str | Sequence | Mapping) and not value):
         return "-"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, str):
         found = _TIME.fullmatch(value)
-        return harmless(value) if found is None else f"{found[1]} {found[2]}{found[3] if seconds else ''}"
+        return escape_controls(value) if found is None else f"{found[1]} {found[2]}{found[3] if seconds else ''}"
     if isinstance(value, Sequence) and all(isinstance(each, str | int) for each in value):
         return ", ".join(_text(each) for each in value)
-    return harmless(json.dumps(value, ensure_ascii=False) if isinstance(value, Mapping | Sequence) else str(value))
+    return escape_controls(json.dumps(value, ensure_ascii=False) if isinstance(value, Mapping | Sequence) else str(value))
 
 
 def _is_numeric(values: Sequence[object]) -> bool:

@@ -14,8 +14,8 @@ import pytest
 from tests.cli.conftest import Run
 from tests.cli.test_commands import NONSENSE, SENT, keep
 
-from touchbase.cli import cli, tables
-from touchbase.cli.tables import NOTE, SHORT, SPARE, Column, cut, print_record, print_table, shorten
+from touchbase.cli import cli, output
+from touchbase.cli.output import NOTE, SHORT, SPARE, Column, cut, print_record, print_table, shorten
 from touchbase.clients.commands import FindClient
 from touchbase.inbox.refused import CAUSES, RefusedWebhook, StoreRefusals
 from touchbase.storage import open_store
@@ -41,7 +41,7 @@ def printed(capsys: pytest.CaptureFixture[str], *columns: Column | str, rows: li
 @pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """Standard output is a terminal of 60 columns."""
-    monkeypatch.setattr(tables, "is_terminal", lambda: True)
+    monkeypatch.setattr(output, "is_terminal", lambda: True)
     monkeypatch.setenv("COLUMNS", "60")
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("NO_COLOR", raising=False)

@@ -1,0 +1,112 @@
+"""`touchbase tools, preview, openapi, completion`: commands that only print, and store nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from click.shell_completion import get_completion_class
+
+import touchbase
+from touchbase.cli.options import ALWAYS_JSON, find_channel, json_option, read_settings, setting_options
+from touchbase.cli.output import NOTE, Column, print_json, print_table
+from touchbase.cli.store import find_client, opened, read_file, run
+from touchbase.connections.models import CHANNELS
+
+if TYPE_CHECKING:
+    from touchbase.connections.models import Connection
+
+SHELLS = ("bash", "zsh", "fish")
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, with every event that is understood.")
+@click.option("--markdown", is_flag=True, help="Print the page docs/reference/tools.md.")
+def tools(as_json: bool, markdown: bool) -> None:
+    """List the tools whose webhooks are understood."""
+    from touchbase.adapters.catalogue import catalogue, page
+
+    known = catalogue()
+    if markdown:
+        click.echo(page(known), nl=False)
+    elif as_json:
+        print_json(known)
+    else:
+        columns = ("tool", "channel", "events", "sure", "signs its calls", Column("recognised by", NOTE))
+        rows = (
+            (each.tool, each.channel, len(each.understood), each.marks, bool(each.proofs), "; ".join(each.recognised)) for each in known
+        )
+        print_table(columns, rows)
+
+
+@click.command()
+@click.option("--channel", type=click.Choice(CHANNELS), help="The channel whose address got the webhook; needed only without --tool.")
+@click.option("--tool", help="Read it as this tool's webhook; without it, the content tells.")
+@click.option("--header", "-H", "headers", multiple=True, metavar="'NAME: VALUE'", help="A header of the request; may be repeated.")
+@click.option("--query", default="", help="The query string of the request.")
+@click.option("--client", "--connection", "client_id", metavar="CLIENT_ID", help="Apply the connections of this client.")
+@setting_options("database")
+@json_option(ALWAYS_JSON)
+@click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
+def preview(
+    channel: str | None, tool: str | None, headers: tuple[str, ...], query: str, client_id: str | None, database: str | None,
+    as_json: bool, file: Path,
+) -> None:  # fmt: skip
+    """Print the events of a webhook whose body is in FILE (- for standard input), as JSON.
+
+    Nothing is stored. Ends with status 1 if no adapter understands the body.
+    """
+    from touchbase.adapters.kit.describe import describe
+    from touchbase.adapters.registry import load_adapters
+    from touchbase.inbox.webhook_request import request_of
+
+    channel = find_channel(channel, tool)
+    adapters = load_adapters()
+    if tool is not None and tool not in adapters.tools(channel):
+        raise click.BadParameter(f"no {channel} tool is called {tool!r}: `touchbase tools` lists them", param_hint="'--tool'")
+    connections = run(_connections(database, client_id)) if client_id is not None else ()
+    request = request_of(channel, dict(map(_parse_header, headers)), query.removeprefix("?"), read_file(file), connections=connections)
+    print_json(describe(adapters.translate(request, tool)))
+
+
+async def _connections(database: str | None, client_id: str) -> Sequence[Connection]:
+    from touchbase.connections.commands import ListConnections
+
+    async with opened(database) as store:
+        return await store.read(ListConnections((await find_client(store, client_id)).number))
+
+
+def _parse_header(text: str) -> tuple[str, str]:
+    name, colon, value = text.partition(":")
+    if not colon or not name.strip():
+        raise click.UsageError(f"--header is 'NAME: VALUE', not {text!r}")
+    return name.strip().lower(), value.strip()
+
+
+@click.command()
+@setting_options("host", "auth", "public_url")
+@json_option(ALWAYS_JSON)
+def openapi(as_json: bool, **options: object) -> None:
+    """Print the API's OpenAPI document, as a server with these options returns it."""
+    from touchbase.http.openapi import description
+
+    settings = read_settings(**options)
+    print_json(description(touchbase.__version__, keys_needed=not settings.open_mode, public_url=settings.public_url.rstrip("/")))
+
+
+@click.command()
+@click.argument("shell", type=click.Choice(SHELLS))
+@click.pass_context
+def completion(ctx: click.Context, shell: str) -> None:
+    """Print the completion script of a shell.
+
+    \b
+    bash:  touchbase completion bash >> ~/.bashrc
+    zsh:   touchbase completion zsh >> ~/.zshrc
+    fish:  touchbase completion fish > ~/.config/fish/completions/touchbase.fish
+    """
+    script = get_completion_class(shell)
+    assert script is not None, "click knows every shell in SHELLS"
+    click.echo(script(ctx.find_root().command, {}, "touchbase", "_TOUCHBASE_COMPLETE").source())

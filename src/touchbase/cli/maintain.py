@@ -1,0 +1,183 @@
+"""`touchbase migrate, verify, prune, vacuum`: maintenance of the store."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import click
+
+from touchbase.cli.options import json_option, read_settings, setting_options
+from touchbase.cli.output import escape_controls, print_json
+from touchbase.cli.store import find_client, opened, run, without_password
+from touchbase.clients.models import DELETING
+
+if TYPE_CHECKING:
+    from touchbase.clients.models import Client
+    from touchbase.consistency.records import Difference
+    from touchbase.consistency.service import Verified
+    from touchbase.events.work import ProcessingStore
+
+
+@click.command()
+@setting_options("database", "migration_copy")
+@json_option()
+def migrate(database: str | None, migration_copy: bool | None, as_json: bool) -> None:
+    """Bring the store's schema up to date.
+
+    An empty store gets its schema. Run it before starting a newer Touchbase on PostgreSQL; on SQLite `serve` and
+    `worker` do it by themselves. A SQLite store is first copied to a file in its folder. Stop servers of an older version before.
+    """
+    names, notes = run(_migrate(database, migration_copy))
+    if as_json:
+        print_json({"migrations": names, "notes": notes})
+        return
+    for name in names:
+        click.echo(f"ran {name}")
+    for note in notes:
+        click.echo(note)
+    click.echo(f"{without_password(read_settings(database=database).database)} is up to date")
+
+
+async def _migrate(database: str | None, migration_copy: bool | None) -> tuple[list[str], list[str]]:
+    """Return the migrations that ran, and notes about the copy."""
+    async with opened(database, as_is=True, new=True, copies=migration_copy) as store:
+        before = len(store.warnings)
+        names = await store.migrate()
+        return names, list(store.warnings[before:])
+
+
+@click.command()
+@setting_options("database")
+@click.option("--client", "client_id", help="Only this client's records.")
+@click.option("--no-bodies", is_flag=True, help="Leave out the bodies of deliveries, which are most of a store.")
+@json_option()
+def verify(database: str | None, client_id: str | None, no_bodies: bool, as_json: bool) -> None:
+    """Recompute every derived value from the stored events, and print each difference.
+
+    Only reads, also while a server runs. Ends with status 1 if there is a difference.
+    """
+    output = _JsonOutput() if as_json else _TextOutput()
+    verified = run(_verify(database, client_id, output, bodies=not no_bodies))
+    output.end(verified)
+    if verified.differences:
+        raise SystemExit(1)
+
+
+class _TextOutput:
+    """Prints a line for each difference when it is found, and a last line with the counts."""
+
+    def difference(self, client_id: str, found: Difference) -> None:
+        """Print one difference."""
+        click.echo(f"{client_id}: {escape_controls(str(found))}")
+
+    def end(self, verified: Verified) -> None:
+        """Print how many records and events were verified."""
+        differences = "no differences" if not verified.differences else f"{verified.differences} differences"
+        click.echo(f"verified {verified.contacts} contacts, {verified.companies} companies, {verified.events} events: {differences}")
+
+
+class _JsonOutput(_TextOutput):
+    """Prints one JSON object, each difference when it is found, so that memory does not grow with their number."""
+
+    def __init__(self) -> None:
+        self._before = '{"differences": ['
+
+    def difference(self, client_id: str, found: Difference) -> None:
+        """Print one difference."""
+        values = {"client_id": client_id, "subject": found.subject, "field": found.field, "found": found.found, "wanted": found.wanted}
+        click.echo(f"{self._before}\n{json.dumps(values, ensure_ascii=False)}", nl=False)
+        self._before = ","
+
+    def end(self, verified: Verified) -> None:
+        """Close the list, and print how many records and events were verified."""
+        counts = json.dumps({"contacts": verified.contacts, "companies": verified.companies, "events": verified.events})
+        click.echo(f"{self._before if not verified.differences else ''}], {counts[1:]}")
+
+
+async def _verify(database: str | None, client_id: str | None, output: _TextOutput, *, bodies: bool) -> Verified:
+    from touchbase.consistency import service
+
+    so_far = service.Verified()
+    async with opened(database) as store:
+        for client in await _clients(store, client_id):
+            if client.state == DELETING:
+                continue  # part of its data is already deleted
+            async for difference in service.verify(store, client.number, so_far, _show_progress(so_far), bodies=bodies):
+                output.difference(client.client_id, difference)
+    if sys.stderr.isatty():
+        click.echo("\r\x1b[K", err=True, nl=False)
+    return so_far
+
+
+def _show_progress(so_far: Verified) -> Callable[[], None]:
+    if not sys.stderr.isatty():
+        return lambda: None
+    return lambda: click.echo(f"\r{so_far.contacts} contacts, {so_far.companies} companies, {so_far.events} events", err=True, nl=False)
+
+
+@click.command()
+@setting_options("database")
+@click.option("--client", "client_id", help="Only this client's.")
+@click.option("--dry-run", is_flag=True, help="Only count them.")
+@json_option()
+def prune(database: str | None, client_id: str | None, dry_run: bool, as_json: bool) -> None:
+    """Remove the bodies of applied and ignored deliveries that are older than their client's `keep_bodies_days`.
+
+    The server does this by itself, every hour. Bodies of waiting, failed and unrecognised deliveries stay.
+    """
+    found = run(_prune(database, client_id, dry_run))
+    if as_json:
+        print_json([{"client_id": name, "bodies": bodies, "keep_bodies_days": days} for name, bodies, days in found])
+        return
+    for name, bodies, days in found:
+        stored = "for ever" if days is None else f"{days} days"
+        click.echo(f"{name}: {bodies} bodies {'would be ' if dry_run else ''}removed (stored {stored})")
+
+
+async def _prune(database: str | None, client_id: str | None, dry_run: bool) -> list[tuple[str, int, int | None]]:
+    """Return each client's id, the number of bodies that were or would be removed, and for how many days it stores them."""
+    from touchbase.app import clock
+    from touchbase.retention import service as retention_service
+
+    found = []
+    async with opened(database) as store:
+        for client in await _clients(store, client_id):
+            total = await retention_service.count_due(store, client, clock()) if dry_run else 0
+            while not dry_run and (removed := await retention_service.retain(store, client, clock())):
+                total += removed
+            found.append((client.client_id, total, client.settings.keep_bodies_days))
+        if not dry_run:
+            await store.vacuum()
+    return found
+
+
+async def _clients(store: ProcessingStore, client_id: str | None) -> list[Client]:
+    """Return one client, or all."""
+    from touchbase.clients.commands import ListClients
+
+    return [await find_client(store, client_id)] if client_id is not None else await store.read(ListClients())
+
+
+@click.command()
+@setting_options("database")
+@json_option()
+def vacuum(database: str | None, as_json: bool) -> None:
+    """Remove every trace of deleted rows from the store's files, whatever their size.
+
+    SQLite: rewrites the file, which needs as much free space again, and empties its log; writes are blocked, so stop the server
+    first. A server does it by itself while the file is small. PostgreSQL: vacuums the tables while servers run.
+    """
+    run(_vacuum(database))
+    if as_json:
+        print_json({"vacuumed": True})
+    else:
+        click.echo("the store's files have no trace of deleted rows")
+
+
+async def _vacuum(database: str | None) -> None:
+    async with opened(database) as store:
+        if not await store.vacuum(whole=True):
+            raise click.ClickException("another process reads the store, so its log was not emptied: stop the server, then run this again")
