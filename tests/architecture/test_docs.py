@@ -10,14 +10,13 @@ from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
 
-import click
 import msgspec
 import pytest
+from tests.architecture import cli_page
 
 from touchbase import __version__
 from touchbase.adapters import catalogue
 from touchbase.adapters.registry import load_adapters
-from touchbase.cli import cli
 from touchbase.common import field_limits
 from touchbase.config import Settings, environment_name
 from touchbase.connections.api import ConnectionSettingsBody
@@ -69,40 +68,14 @@ def test_a_setting_means_the_same_on_the_page_and_in_the_help() -> None:
     assert {name: links.sub("", written[name]) for name in in_help} == in_help
 
 
-def commands(group: click.Group, prefix: str = "touchbase") -> Iterator[tuple[str, click.Command]]:
-    """Every command with its whole name."""
-    context = click.Context(group)
-    for name in group.list_commands(context):
-        command = group.get_command(context, name)
-        assert command is not None
-        if isinstance(command, click.Group):
-            yield from commands(command, f"{prefix} {name}")
-        else:
-            yield f"{prefix} {name}", command
-
-
 def test_every_command_is_written_down_and_no_other() -> None:
     written = re.findall(r"^### `(touchbase [a-z -]+)`", page("cli.md"), re.MULTILINE)
 
-    assert sorted(written) == sorted(name for name, _ in commands(cli))
+    assert sorted(written) == sorted(name for name, _ in cli_page.commands())
 
 
-def test_every_option_is_written_down_with_its_command(subtests: pytest.Subtests) -> None:
-    for name, command in commands(cli):
-        with subtests.test(name):
-            assert options_left_out(name, command) == []
-
-
-def options_left_out(name: str, command: click.Command) -> list[str]:
-    """The options of a command that its section of the page does not name."""
-    section = page("cli.md").partition(f"### `{name}`")[2].partition("\n##")[0]
-    if name == "touchbase serve":
-        # Its options are the settings.
-        section = section.replace("every setting", " ".join(f"--{each.name.replace('_', '-')}" for each in fields(Settings)))
-
-    options = [each for each in command.params if isinstance(each, click.Option) and each.name != "as_json"]  # written down once for all
-
-    return [option.opts[0] for option in options if option.opts[0] not in section]
+def test_the_options_of_each_command_are_written_down_as_the_parser_has_them() -> None:
+    assert page("cli.md") == cli_page.page(page("cli.md")), "make docs"
 
 
 def routes() -> set[str]:

@@ -121,7 +121,7 @@ def _show_progress(so_far: Verified) -> Callable[[], None]:
 @click.command()
 @setting_options("database")
 @click.option("--client", "client_id", help="Only this client's.")
-@click.option("--dry-run", is_flag=True, help="Only count them.")
+@click.option("--dry-run", is_flag=True, help="Only count the bodies.")
 @json_option()
 def prune(database: str | None, client_id: str | None, dry_run: bool, as_json: bool) -> None:
     """Remove the bodies of applied and ignored deliveries that are older than their client's `keep_bodies_days`.
