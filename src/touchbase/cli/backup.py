@@ -90,7 +90,7 @@ def _sources(target: Path, named: Sequence[str], without_target: bool) -> list[s
     from touchbase.storage.sqlite.restore import is_readable, is_store
 
     for address in named:
-        refuse_unless_store(address)
+        refuse_unless_store("--erasures", address)
     readable = is_readable(target)
     if without_target or not target.exists():
         return list(named)

@@ -11,7 +11,7 @@ import click
 
 from touchbase.cli.options import json_option, setting_options
 from touchbase.cli.output import print_json
-from touchbase.cli.store import must_exist, opened, run, without_password
+from touchbase.cli.store import is_missing, opened, run, without_password
 from touchbase.errors import BadAddress, TouchbaseError, UnusableStore
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def reapply_erasures(database: str | None, sources: tuple[str, ...], as_json: bo
     `touchbase restore` does this itself. Running it again changes nothing more.
     """
     for address in sources:
-        refuse_unless_store(address)
+        refuse_unless_store("--from", address)
     erased = run(_reapply(database, sources))
     if as_json:
         print_json({"erased": erased})
@@ -51,18 +51,17 @@ async def _reapply(database: str | None, sources: Sequence[str]) -> int:
         return await erase_again(restored, sources)
 
 
-def refuse_unless_store(address: str) -> None:
-    """Fail if there is no store at an address that should say who was erased."""
+def refuse_unless_store(option: str, address: str) -> None:
+    """Fail if an option that names a store with erasures does not."""
     from touchbase.storage import check_address
     from touchbase.storage.sqlite.restore import is_store
 
     try:
         check_address(address)
     except BadAddress as error:
-        raise click.UsageError(f"the address of another store names none: {error.detail}") from error
-    must_exist(address)
-    if address.startswith("sqlite:///") and not is_store(Path(address.removeprefix("sqlite:///"))):
-        raise click.ClickException(f"{address} is no store, so it does not say who was erased: give the address of one")
+        raise click.UsageError(f"{option} names no store: {error.detail}") from error
+    if is_missing(address) or (address.startswith("sqlite:///") and not is_store(Path(address.removeprefix("sqlite:///")))):
+        raise click.ClickException(f"{option}: there is no store at {without_password(address)}, so it does not say who was erased")
 
 
 async def erase_again(restored: ProcessingStore, sources: Sequence[str]) -> int:

@@ -72,9 +72,14 @@ async def opened(
 
 def must_exist(url: str) -> None:
     """Fail if a SQLite address names a file that does not exist: opening it would create an empty store."""
-    path = url.removeprefix("sqlite:///")
-    if url.startswith("sqlite:///") and path and not path.startswith(":") and not Path(path).exists():
+    if is_missing(url):
         raise click.ClickException(f"there is no store at {url}: name it with --database, or make it with `touchbase serve` or `migrate`")
+
+
+def is_missing(url: str) -> bool:
+    """Return whether a SQLite address names a file that does not exist."""
+    path = url.removeprefix("sqlite:///")
+    return url.startswith("sqlite:///") and bool(path) and not path.startswith(":") and not Path(path).exists()
 
 
 def without_password(url: str) -> str:
