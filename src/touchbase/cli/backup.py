@@ -28,10 +28,11 @@ PG_RESTORE = "pg_restore --dbname=ADDRESS FILE"
 @json_option()
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 def backup(database: str | None, force: bool, as_json: bool, file: Path) -> None:
-    """Copy one moment of the store to FILE, also while a server runs; the SHA-256 goes to FILE.sha256.
+    """Copy a SQLite store to FILE, also while a server runs.
 
-    A copy is checked and on disk before it gets its name; one that fails leaves nothing. The encryption key is not in it: store that
-    elsewhere. A PostgreSQL store is backed up with PostgreSQL's own tools, see docs/how-to/back-up.md.
+    The copy is of one moment, and its SHA-256 goes to FILE.sha256. A copy is checked and on disk before it gets its
+    name; one that fails leaves nothing. The encryption key is not in it: store that elsewhere. A PostgreSQL store
+    is backed up with PostgreSQL's own tools, see docs/how-to/back-up.md.
     """
     from touchbase.storage.sqlite.backup import back_up
 
@@ -57,10 +58,11 @@ def backup(database: str | None, force: bool, as_json: bool, file: Path) -> None
 @json_option()
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 def restore(database: str | None, erasures: tuple[str, ...], without_erasures: bool, as_json: bool, file: Path) -> None:
-    """Put the backup FILE in the place of the store, which is moved aside. Stop the server first.
+    """Put the backup FILE in the place of a SQLite store. Stop the server first.
 
-    The backup is checked and brought up to date, and people erased since are erased again, all in a new file in the store's folder;
-    then that file gets the store's name atomically. Until then nothing is changed.
+    The replaced store is moved aside. The backup is checked and brought up to date, and people erased since are
+    erased again, all in a new file in the store's folder; then that file gets the store's name atomically. Until
+    then nothing is changed.
     """
     from touchbase.storage.sqlite.backup import read_backup
     from touchbase.storage.sqlite.restore import laid_out, put_in_place

@@ -54,9 +54,9 @@ def preview(
     channel: str | None, tool: str | None, headers: tuple[str, ...], query: str, client_id: str | None, database: str | None,
     as_json: bool, file: Path,
 ) -> None:  # fmt: skip
-    """Print the events of a webhook whose body is in FILE (- for standard input), as JSON.
+    """Print the events of a webhook, without storing it.
 
-    Nothing is stored. Ends with status 1 if no adapter understands the body.
+    FILE is its body (- for standard input). Ends with status 1 if no adapter understands the body.
     """
     from touchbase.adapters.kit.describe import describe
     from touchbase.adapters.registry import load_adapters
@@ -89,7 +89,10 @@ def _parse_header(text: str) -> tuple[str, str]:
 @setting_options("host", "auth", "public_url")
 @json_option(ALWAYS_JSON)
 def openapi(as_json: bool, **options: object) -> None:
-    """Print the API's OpenAPI document, as a server with these options returns it."""
+    """Print the API's OpenAPI document.
+
+    It is the document of a server with these options.
+    """
     from touchbase.http.openapi import description
 
     settings = read_settings(**options)

@@ -37,9 +37,10 @@ MARGIN = 22
 )  # fmt: skip
 @json_option()
 def doctor(database: str | None, silent_after: Micros, as_json: bool) -> None:
-    """Check settings, store, schema, clock, disk, encryption, keys, connections and inbox; print the next step for each problem.
+    """Check settings and store, and print the next step for each problem.
 
-    Only reads, also while a server runs. Ends with status 1 if there is a problem; notes may be intended.
+    Checks settings, store, schema, clock, disk, encryption, keys, connections and inbox. Only reads, also while a
+    server runs. Ends with status 1 if there is a problem; notes may be intended.
     """
     found = list(_findings(database, silent_after))
     problems, notes = (sum(each.level == level for each in found) for level in ("problem", "note"))

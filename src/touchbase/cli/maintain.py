@@ -55,9 +55,9 @@ async def _migrate(database: str | None, migration_copy: bool | None) -> tuple[l
 @click.option("--no-bodies", is_flag=True, help="Leave out the bodies of deliveries, which are most of a store.")
 @json_option()
 def verify(database: str | None, client_id: str | None, no_bodies: bool, as_json: bool) -> None:
-    """Recompute every derived value from the stored events, and print each difference.
+    """Recompute every derived value from the stored events.
 
-    Only reads, also while a server runs. Ends with status 1 if there is a difference.
+    Prints each difference, and then ends with status 1. Only reads, also while a server runs.
     """
     output = _JsonOutput() if as_json else _TextOutput()
     verified = run(_verify(database, client_id, output, bodies=not no_bodies))
@@ -124,9 +124,10 @@ def _show_progress(so_far: Verified) -> Callable[[], None]:
 @click.option("--dry-run", is_flag=True, help="Only count the bodies.")
 @json_option()
 def prune(database: str | None, client_id: str | None, dry_run: bool, as_json: bool) -> None:
-    """Remove the bodies of applied and ignored deliveries that are older than their client's `keep_bodies_days`.
+    """Remove the bodies of old deliveries that were applied or ignored.
 
-    The server does this by itself, every hour. Bodies of waiting, failed and unrecognised deliveries stay.
+    Old is older than the client's setting `keep_bodies_days`. The server does this by itself, every hour. Bodies of
+    waiting, failed and unrecognised deliveries stay.
     """
     found = run(_prune(database, client_id, dry_run))
     if as_json:
@@ -165,7 +166,7 @@ async def _clients(store: ProcessingStore, client_id: str | None) -> list[Client
 @setting_options("database")
 @json_option()
 def vacuum(database: str | None, as_json: bool) -> None:
-    """Remove every trace of deleted rows from the store's files, whatever their size.
+    """Remove every trace of deleted rows from the store's files.
 
     SQLite: rewrites the file, which needs as much free space again, and empties its log; writes are blocked, so stop the server
     first. A server does it by itself while the file is small. PostgreSQL: vacuums the tables while servers run.

@@ -18,10 +18,10 @@ from touchbase.config import Settings
 @click.option("--once", is_flag=True, help="Apply all due deliveries, print the counts, and end.")
 @json_option("With --once: print JSON.")
 def worker(once: bool, as_json: bool, **options: object) -> None:
-    """Run the inbox worker alone: apply deliveries and fetch the records that they leave out, until stopped.
+    """Run the inbox worker without a server, until it is stopped.
 
-    It is for servers started with --no-inbox-worker. Several workers may share a PostgreSQL store; each
-    delivery is applied by one of them.
+    It applies deliveries and fetches the records that they leave out, for servers started with
+    --no-inbox-worker. Several workers may share a PostgreSQL store; each delivery is applied by one of them.
     """
     from touchbase.server.logs import set_up_logging
 
