@@ -21,7 +21,7 @@ from bench.dataset import CLIENT
 from bench.driver_rows import PARTS, postgres_text, rows_of, sqlite_text
 from touchbase.records.rows import CONTACT, CUSTOM_FIELD
 from touchbase.sql.rows import names
-from touchbase.storage.postgres.engine import LANES
+from touchbase.storage.postgres.engine import WRITERS
 from touchbase.storage.sqlite.connection import open_writer
 
 GROUP = 64
@@ -75,7 +75,7 @@ def _sqlite_list(cursor: apsw.Cursor) -> int:
 async def postgres_rates(address: str, known: int, seconds: float) -> dict[str, float]:
     """The same of asyncpg."""
     run, numbers = new_run(), count(1)
-    lanes: list[Any] = [await asyncpg.connect(address) for _ in range(LANES)]
+    lanes: list[Any] = [await asyncpg.connect(address) for _ in range(WRITERS)]
     try:
         found = {name: await _in_lanes(lanes, seconds, _postgres_group(name, numbers, known, run)) for name in PARTS}
         found["get"] = await _in_lanes(lanes, seconds, _postgres_get(numbers, known))

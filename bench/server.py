@@ -108,8 +108,8 @@ def main() -> None:
     if options.variant == "bare":
         setattr(app, "open_store", _open_bare)  # noqa: B010 - typed as what it stands in for
     if options.variant in ("single", "single-keep", "statement"):
-        batch.MOST = 1
-        engine.LANES = CONNECTIONS_OF_SINGLE
+        batch.MAX_COMMANDS = 1
+        engine.WRITERS = CONNECTIONS_OF_SINGLE
     if options.variant in ("single", "single-keep"):
         COMMANDS.update({kind: replace(handler, solo=False) for kind, handler in COMMANDS.items()})
     without_worker = ["--no-inbox-worker"] if options.variant in WITHOUT_WORKER else []

@@ -47,7 +47,7 @@ from touchbase.storage.batch import settle
 from touchbase.storage.postgres import connection as postgres_connection
 from touchbase.storage.postgres import writer as postgres_writer
 from touchbase.storage.postgres.row_level_security import begin
-from touchbase.storage.rls_scope import EVERYBODY
+from touchbase.storage.rls_scope import ALL_CLIENTS
 from touchbase.storage.sqlite import connection, writer
 
 COMMIT_LATE_SECONDS = 0.15
@@ -69,7 +69,7 @@ _open: dict[Any, asyncio.Task[None]] = {}
 
 async def _write_alone_without_commit(connection: Any, plan: Any) -> Any:
     await _committed(connection)
-    await connection.execute(begin(EVERYBODY))
+    await connection.execute(begin(ALL_CLIENTS))
     answers = await postgres_connection.run(connection, plan)
     _open[connection] = asyncio.create_task(_commit_late(connection))
     return answers
@@ -99,7 +99,7 @@ def _write_without_commit(cursor: Any, plan: Any, flushed: Any = None) -> Any:
 
 
 def _send_before_commit(self: Any, errand: Callable[[], Any], commands: Any, waiters: Any) -> None:
-    self._away = True
+    self._on_thread = True
 
     def run() -> None:
         self._loop.call_soon_threadsafe(settle, waiters, errand())
@@ -108,10 +108,10 @@ def _send_before_commit(self: Any, errand: Callable[[], Any], commands: Any, wai
             self.cursor.execute("COMMIT")
 
     def back(_: Any) -> None:
-        self._away = False
+        self._on_thread = False
         self._done(commands, [], [])
 
-    self._threads.give(run, back)
+    self._threads.submit(run, back)
 
 
 def no_dedup() -> None:
@@ -162,12 +162,12 @@ def no_turns() -> None:
 
 def no_reason() -> None:
     """Know no error of PostgreSQL that passes by itself."""
-    setattr(postgres_connection, "is_not_now", lambda error: False)  # noqa: B010
+    setattr(postgres_connection, "is_unavailable", lambda error: False)  # noqa: B010
 
 
 def no_doubt() -> None:
     """Take every broken connection for a refusal."""
-    setattr(postgres_connection, "is_lost", lambda error: False)  # noqa: B010
+    setattr(postgres_connection, "is_connection_lost", lambda error: False)  # noqa: B010
     setattr(postgres_writer, "write_alone", _write_alone_and_hear_late)  # noqa: B010
 
 

@@ -18,7 +18,7 @@ import asyncpg
 import pytest
 from bench.pgserver import pgserver
 
-from touchbase.encryption.keys import EncryptionKeys, new_key, text_of
+from touchbase.encryption.keys import EncryptionKeys, encode_key, new_key
 from touchbase.sql.migrations import packaged
 from touchbase.sql.store import Store
 from touchbase.storage import open_store
@@ -28,7 +28,7 @@ from touchbase.storage.sqlite.schema import migrate
 pytest_plugins = ["tests.asgi_client"]
 
 ENGINES = ("sqlite", "postgresql")
-ENCRYPTION_KEYS = EncryptionKeys(text_of(new_key()))
+ENCRYPTION_KEYS = EncryptionKeys(encode_key(new_key()))
 """Without an encryption key PostgreSQL keeps no secrets."""
 
 

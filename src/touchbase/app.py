@@ -35,13 +35,13 @@ from touchbase.events.work import ProcessingStore, WorkReport
 from touchbase.events.worker import InboxWorker, PeriodicTask, add_report
 from touchbase.http.app import build_app
 from touchbase.http.dependencies import Dependencies, Limits
-from touchbase.idempotency.cleanup import ResponseCleanup
+from touchbase.idempotency.service import ResponseCleanup
 from touchbase.inbox.api.webhooks import RECEIVERS
 from touchbase.inbox.cleanup import DedupeCleanup
 from touchbase.inbox.refused import FOREIGN_ORIGIN, RefusedWebhooks
 from touchbase.maintenance import Maintenance
 from touchbase.rate_limit.rate_limiter import RateLimiter, Rates
-from touchbase.retention.service import Retention, Unproven
+from touchbase.retention.service import Retention, UnrecognisedLimits
 from touchbase.server.access_log import AccessLog
 from touchbase.server.body_memory import BodyMemory
 from touchbase.server.exposition import SharedMetrics
@@ -65,7 +65,7 @@ def clock() -> int:
 
 async def _open_store(settings: Settings, roles: Sequence[Role] = ()) -> ProcessingStore:
     keys = EncryptionKeys(settings.encryption_key, settings.encryption_key_old)
-    return await open_store(settings.database, encryption_keys=keys, parts=roles, copies=settings.migration_copy)
+    return await open_store(settings.database, encryption_keys=keys, roles=roles, copies=settings.migration_copy)
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,8 +208,8 @@ async def standalone_workers(settings: Settings, clock: Clock = clock, *, with_m
 
 def retention(settings: Settings, store: ProcessingStore, reader: TranslatorPool, connections: Connections, clock: Clock) -> Retention:
     """Return the background task of pending erasures and expired bodies."""
-    unproven = Unproven(settings.keep_unrecognised_days, settings.keep_unrecognised_bytes)
-    return Retention(store, Eraser(store, reader, clock, connections.of), clock, unproven=unproven)
+    limits = UnrecognisedLimits(settings.keep_unrecognised_days, settings.keep_unrecognised_bytes)
+    return Retention(store, Eraser(store, reader, clock, connections.of), clock, unrecognised=limits)
 
 
 def _http_client(settings: Settings) -> HttpClient:

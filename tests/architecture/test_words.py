@@ -21,7 +21,7 @@ BANNED = {
     "whom": "the noun itself",
 }
 """Word -> what to write in its place."""
-LEFT = {"encryption": 25, "http": 1, "idempotency": 23, "inbox": 1, "retention": 11, "sql": 7, "storage": 119, "suppression": 7}
+LEFT = {"http": 1, "inbox": 1}
 """Lines that still have such words, by package. The numbers only fall; a package that is not listed has none."""
 
 

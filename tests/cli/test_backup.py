@@ -134,7 +134,7 @@ def test_a_changed_backup_is_refused_and_nothing_is_touched(kept: Run) -> None:
     refused = kept("restore", "b.db")
 
     assert refused.exit_code == 1
-    assert "is not as it was written" in refused.output
+    assert "has changed since it was written" in refused.output
     assert clients(kept) == ["acme", "later"]
     assert not [*Path.cwd().glob("*.part*"), *Path.cwd().glob("*.before-*")]
 
@@ -176,7 +176,7 @@ def test_what_is_no_backup_is_refused(kept: Run, content: bytes) -> None:
     refused, missing = kept("restore", "x.db"), kept("restore", "missing.db")
 
     assert (refused.exit_code, missing.exit_code) == (1, 1)
-    assert "is no backup of a store" in refused.output
+    assert "is not a backup of a store" in refused.output
     assert "there is no backup missing.db" in missing.output
     assert clients(kept) == ["acme", "later"]
 

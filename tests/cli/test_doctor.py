@@ -26,7 +26,7 @@ from touchbase.common.timestamps import DAY, SECOND, Micros
 from touchbase.connections.commands import AddConnection, ClaimFetch, FinishFetch
 from touchbase.connections.models import NO_SETTINGS, Connection
 from touchbase.doctor import clock_finding
-from touchbase.encryption.keys import new_key, text_of
+from touchbase.encryption.keys import encode_key, new_key
 from touchbase.inbox.commands import StoreDelivery
 from touchbase.sql.command import Command
 from touchbase.sql.migrations import packaged
@@ -234,7 +234,7 @@ def test_an_old_copy_beside_the_store_is_a_note_and_a_new_one_is_not(run: Run, s
 def test_secrets_that_cannot_be_decrypted_are_a_problem(run: Run, engine_url: str) -> None:
     fill(engine_url, lambda client: [connected(client, now(), ("a-secret-of-ours",))])
 
-    found = look(run, engine_url, TOUCHBASE_ENCRYPTION_KEY=text_of(new_key()))
+    found = look(run, engine_url, TOUCHBASE_ENCRYPTION_KEY=encode_key(new_key()))
 
     assert [level for level, _ in found["encryption"]] == ["problem"]
     assert [(level, "the connections of acme cannot be read" in detail) for level, detail in found["connections"]] == [("problem", True)]

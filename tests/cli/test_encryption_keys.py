@@ -141,7 +141,7 @@ def test_lost_secrets_are_only_replaced_when_that_is_confirmed(sealed: Run) -> N
 @pytest.mark.parametrize(
     ("env", "says"),
     [
-        ({"TOUCHBASE_ENCRYPTION_KEY": "too-short"}, "TOUCHBASE_ENCRYPTION_KEY holds no encryption key: it must be 32 bytes in base64"),
+        ({"TOUCHBASE_ENCRYPTION_KEY": "too-short"}, "TOUCHBASE_ENCRYPTION_KEY is not an encryption key: it must be 32 bytes in base64"),
         ({"TOUCHBASE_ENCRYPTION_KEY_OLD": "A" * 43}, "without TOUCHBASE_ENCRYPTION_KEY"),
     ],
 )

@@ -388,7 +388,7 @@ def test_several_processes_share_a_port_on_postgresql(serve: Serve, postgres_url
         (["--port", "0", "--database", "postgres:/x"], 2, "write sqlite:///touchbase.db or postgresql://USER:PASSWORD@HOST/NAME"),
         (["--port", "0", "--database", "sqlite://relative.db"], 2, "'sqlite://relative.db' names no file; write sqlite:///touchbase.db"),
         (["--port", "0", "--database", "postgresql://user:sec/ret@127.0.0.1:1/x"], 2, "write %2F for /"),
-        (["--port", "0", "--database", "user:secret@db/x"], 2, "it is no address: write sqlite:///touchbase.db"),
+        (["--port", "0", "--database", "user:secret@db/x"], 2, "it is not an address: write sqlite:///touchbase.db"),
         (["--port", "0", "--database", "sqlite:///missing/folder.db"], 1, "cannot use missing/folder.db"),
         (["--port", "0", "--database", "postgresql://user:secret@127.0.0.1:1/x"], 1, "cannot connect to PostgreSQL"),
     ],

@@ -75,7 +75,7 @@ async def test_what_cannot_be_opened_is_no_open_door(call: Caller, by_hand: ByHa
 
     assert [(one.status, one.problem["code"]) for one in (unproven, proven)] == [(503, "overloaded")] * 2
     assert (await call.get("/admin/v1/deliveries")).json()["data"] == []
-    assert "sealed with the encryption key 0123456789ab, which is not at hand" in caplog.text
+    assert "encrypted with the key 0123456789ab, which is missing" in caplog.text
 
 
 async def test_without_an_encryption_key_the_administrator_is_told_what_to_do(postgres_url: str, caller_of: Make) -> None:

@@ -172,7 +172,7 @@ async def test_bodies_are_kept_as_long_as_the_client_wants(caller: Caller) -> No
     caller.clock.now += 31 * DAY
 
     keeper = retention_service.Retention(caller.parts.store, Eraser(caller.parts.store, read, caller.clock), caller.clock)
-    await keeper.once()
+    await keeper.run_once()
 
     shown = (await caller.get(f"/admin/v1/deliveries/{delivery}")).json()
     replayed = await caller.post(f"/admin/v1/deliveries/{delivery}/replay")

@@ -22,7 +22,7 @@ from touchbase.inbox.delivery import Delivery
 from touchbase.inbox.queries import GetDelivery
 from touchbase.records.commands import ListContacts
 from touchbase.sql.store import Store
-from touchbase.storage.postgres.prefetch import LARGE
+from touchbase.storage.postgres.prefetch import SLICE_BYTES
 
 __all__ = ["house"]
 ANN = "ann@example.com"
@@ -88,11 +88,11 @@ class Held:
 @pytest.mark.parametrize("replayed", [False, True])
 async def test_a_turn_that_is_under_way_does_not_bring_an_erased_person_back(house: House, engine_url: str, replayed: bool) -> None:
     # So large that a thread translates them.
-    number = await house.keep(b'[{"event": "email_sent", "email": "%s", "occurred_us": 5}]'.ljust(LARGE) % EMAIL.encode())
+    number = await house.keep(b'[{"event": "email_sent", "email": "%s", "occurred_us": 5}]'.ljust(SLICE_BYTES) % EMAIL.encode())
     told = (
         '[{"event": "email_sent", "email": "%s", "occurred_us": 6}, {"event": "email_sent", "email": "bob@example.com", "occurred_us": 7}]'
     )
-    shared = await house.keep((told % EMAIL).encode().ljust(LARGE))
+    shared = await house.keep((told % EMAIL).encode().ljust(SLICE_BYTES))
     if replayed:
         await house.work()
         await house.store.write(ReplayDeliveries(house.client, [number, shared], house.now))

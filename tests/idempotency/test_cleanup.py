@@ -11,10 +11,10 @@ from touchbase.app import assembled, standalone_workers
 from touchbase.config import Settings
 from touchbase.events.worker import InboxWorker
 from touchbase.http.dependencies import no_adapter
-from touchbase.idempotency import cleanup as idempotency_cleanup
-from touchbase.idempotency.cleanup import PAUSE, ResponseCleanup
+from touchbase.idempotency import service as idempotency_service
 from touchbase.idempotency.commands import ExpiredResponses, Idempotent
 from touchbase.idempotency.models import LIFETIME, RequestKey, StoredResponse
+from touchbase.idempotency.service import CLEANUP_PAUSE, ResponseCleanup
 from touchbase.sql.store import Store
 from touchbase.storage import open_store
 
@@ -38,7 +38,7 @@ async def test_what_is_over_goes_and_the_rest_stays(store: Store, by_hand: ByHan
 
 
 async def test_one_round_is_bounded_and_the_next_goes_on_at_once(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(idempotency_cleanup, "AT_ONCE", 2)
+    monkeypatch.setattr(idempotency_service, "CLEANUP_BATCH", 2)
     await keep(store, "a", "b", "c")
     sweep = ResponseCleanup(store)
     then = NOW + LIFETIME
@@ -52,7 +52,7 @@ async def test_when_there_was_little_it_pauses(store: Store) -> None:
     first = await sweep(then)
     await keep(store, "a")
 
-    assert (first, await sweep(then + PAUSE - 1), await sweep(then + PAUSE)) == (0, 0, 1)
+    assert (first, await sweep(then + CLEANUP_PAUSE - 1), await sweep(then + CLEANUP_PAUSE)) == (0, 0, 1)
 
 
 async def test_a_clock_that_was_put_back_pauses_nothing(store: Store) -> None:

@@ -343,7 +343,7 @@ async def test_a_request_waits_for_an_equal_one_and_gets_its_answer(store: Store
 async def test_a_request_that_waits_too_long_is_told_that_an_equal_one_still_runs(
     store: Store, caller_of: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(service, "LONGEST_WAIT", 0.01)
+    monkeypatch.setattr(service, "MAX_WAIT_SECONDS", 0.01)
     door = Door(store)
     call = caller_of(door)
     door.held = asyncio.Event()

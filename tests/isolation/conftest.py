@@ -15,7 +15,7 @@ from tests.isolation.world import Tokens, World
 from touchbase.auth import service as auth_service
 from touchbase.clients import service as clients_service
 from touchbase.encryption.cipher import AesGcmCipher
-from touchbase.encryption.keys import GivenKeys
+from touchbase.encryption.keys import StaticKeys
 from touchbase.sql.store import Store
 from touchbase.storage.command_handlers import COMMANDS
 from touchbase.storage.postgres.engine import PostgresStore
@@ -40,8 +40,8 @@ async def opened(engine_url: str) -> AsyncIterator[Opened]:
         async def open_it() -> Store:
             await open_ones.aclose()
             engine = SqliteStore if engine_url.startswith("sqlite") else PostgresStore
-            sealer = AesGcmCipher(GivenKeys(ENCRYPTION_KEYS.read()))
-            store: Store = await engine.open(engine_url, queue_limit=4096, commands={**COMMANDS, **TRYING}, sealer=sealer)
+            cipher = AesGcmCipher(StaticKeys(ENCRYPTION_KEYS.read()))
+            store: Store = await engine.open(engine_url, queue_limit=4096, commands={**COMMANDS, **TRYING}, cipher=cipher)
             open_ones.push_async_callback(store.close)
             return store
 

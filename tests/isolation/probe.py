@@ -29,7 +29,7 @@ from touchbase.sql.rows import Columns
 from touchbase.sql.statement import Execute, Plan
 from touchbase.sql.store import Store
 from touchbase.storage.command_handlers import Handler
-from touchbase.storage.query_handlers import ANSWERS, OPENING
+from touchbase.storage.query_handlers import CIPHER_HANDLERS, HANDLERS
 
 # What tells a row from others is taken as A has it; everything else is changed, so that a write shows.
 KEYS = {
@@ -120,7 +120,7 @@ def asked(client: int, known: Known) -> Iterator[Any]:
         "record_id": known.ids, "delivery_id": known.ids, "company_id": known.companies[:1], "client": [client], "before_us": [NEVER],
         "contact": known.contacts, "contact_id": known.contacts, "refs": [REFS],
     }  # fmt: skip
-    for kind in (*ANSWERS, *OPENING):
+    for kind in (*HANDLERS, *CIPHER_HANDLERS):
         hints = typing.get_type_hints(kind)
         if "client" not in hints:
             continue

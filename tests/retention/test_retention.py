@@ -20,7 +20,7 @@ from touchbase.errors import Overloaded
 from touchbase.inbox.commands import PruneBodies, StoreDelivery
 from touchbase.inbox.queries import GetDelivery
 from touchbase.retention import service as retention
-from touchbase.retention.service import Retention, Unproven, count_due
+from touchbase.retention.service import Retention, UnrecognisedLimits, count_due
 from touchbase.sql.store import Store
 from touchbase.storage import open_store
 
@@ -31,7 +31,7 @@ async def house(store: Store) -> House:
 
 
 def keeper(house: House) -> Retention:
-    return Retention(house.store, house.eraser, house.clock, rest=0)
+    return Retention(house.store, house.eraser, house.clock, pause=0)
 
 
 async def body(house: House, number: int) -> bytes:
@@ -48,12 +48,12 @@ async def test_only_bodies_of_calls_that_are_done_go_and_events_stay(house: Hous
     contact = (await house.contacts())[REF[2]]
     house.now += 90 * DAY
     before = [await body(house, number) for number in (applied, ignored)]
-    await keeper(house).once()
+    await keeper(house).run_once()
     at_the_limit = [await body(house, number) for number in (applied, ignored)]
 
     house.now += 1
     due = await count_due(house.store, (await house.store.read(ListClients()))[0], house.now)
-    await keeper(house).once()
+    await keeper(house).run_once()
 
     assert before == at_the_limit
     assert due == 2
@@ -70,10 +70,10 @@ async def test_an_object_that_waited_long_counts_from_when_it_was_applied(house:
     parked = await house.tell(crm(object_id="1", fields={"first_name": "X"}))
     house.now += 100 * DAY
     await house.tell(crm(step=3, object_id="1", email=EMAIL))
-    await keeper(house).once()
+    await keeper(house).run_once()
     early = await body(house, parked)
     house.now += 91 * DAY
-    await keeper(house).once()
+    await keeper(house).run_once()
 
     assert early != b""
     assert (await house.state(parked))[:2] == ("applied", "retention")
@@ -85,7 +85,7 @@ async def test_a_client_decides_how_long(house: House, days: int | None, kept: b
     number = await house.tell(sent(EMAIL))
     house.now += 400 * DAY
 
-    await keeper(house).once()
+    await keeper(house).run_once()
 
     assert (await body(house, number) != b"") == kept
 
@@ -95,7 +95,7 @@ async def test_more_bodies_than_a_page_go_at_once(house: House, monkeypatch: pyt
     numbers = [await house.tell(sent(EMAIL, step)) for step in range(5)]
     house.now += 91 * DAY
 
-    removed = [await retention.retain(house.store, (await house.store.read(ListClients()))[0], house.now, 2) for _ in range(4)]
+    removed = [await retention.prune(house.store, (await house.store.read(ListClients()))[0], house.now, 2) for _ in range(4)]
 
     assert removed == [2, 2, 1, 0]
     assert [await body(house, number) for number in numbers] == [b""] * 5
@@ -108,7 +108,7 @@ async def test_a_delivery_put_back_meanwhile_keeps_its_body(house: House) -> Non
     house.now += 91 * DAY
     await house.store.write(ReplayDeliveries(house.client, [number], house.now))
 
-    await keeper(house).once()
+    await keeper(house).run_once()
     await house.work()
 
     assert await body(house, number) != b""
@@ -126,7 +126,7 @@ async def test_a_search_that_was_left_is_finished(house: House, engine_url: str,
 
     store = await open_store(engine_url)
     again = House(store, house.client, now=NOON)
-    await Retention(store, Eraser(store, read, again.clock), again.clock, rest=0).once()
+    await Retention(store, Eraser(store, read, again.clock), again.clock, pause=0).run_once()
     again.now += DAY
     await again.work()
     await store.vacuum()
@@ -150,7 +150,7 @@ async def test_a_backup_that_is_told_of_erasures_loses_who_was_erased_since(stor
     assert listed.secret is not None
 
     added = await restored_store.write(AddErasures(restored.client, listed.secret, listed.keys, NOON))
-    await keeper(restored).once()
+    await keeper(restored).run_once()
     people, left = set(await restored.contacts()), await restored_store.read(OpenErasures())
     await restored.tell(sent(EMAIL, 9))
     late = set(await restored.contacts())
@@ -195,7 +195,7 @@ async def test_a_client_that_fails_keeps_nobody_elses_work_from_being_done(store
             raise Overloaded("a secret cannot be opened now")
         return ()
 
-    await Retention(store, Eraser(store, read, lambda: due, connections), lambda: due, rest=0).once()
+    await Retention(store, Eraser(store, read, lambda: due, connections), lambda: due, pause=0).run_once()
 
     assert [each.client for each in await store.read(OpenErasures())] == [first.client]
     assert [await body(each, number) for each, number in calls] == [b"", b""]
@@ -216,11 +216,11 @@ async def test_bodies_that_could_not_be_removed_are_tried_again_with_the_next_lo
 
     applied = await house.tell(sent(EMAIL))
     house.now += 91 * DAY
-    retention = Retention(Full(), house.eraser, house.clock, rest=0)  # type: ignore[arg-type]
-    await retention.once()
+    retention = Retention(Full(), house.eraser, house.clock, pause=0)  # type: ignore[arg-type]
+    await retention.run_once()
     before = await body(house, applied)
 
-    await retention.once()
+    await retention.run_once()
 
     assert before != b""
     assert await body(house, applied) == b""
@@ -228,7 +228,7 @@ async def test_bodies_that_could_not_be_removed_are_tried_again_with_the_next_lo
 
 def ending(house: House, days: int = 0, most_bytes: int = 0) -> Retention:
     """A keeper that ends what nobody understood."""
-    return Retention(house.store, house.eraser, house.clock, rest=0, unproven=Unproven(days, most_bytes))
+    return Retention(house.store, house.eraser, house.clock, pause=0, unrecognised=UnrecognisedLimits(days, most_bytes))
 
 
 async def riddles(house: House, count: int, size: int, **told: Any) -> list[int]:
@@ -249,11 +249,11 @@ async def test_calls_that_nobody_understood_and_nothing_verified_end_after_some_
     verified = await riddles(house, 1, 51, verified=True)
     house.now += 90 * DAY
     young = await riddles(house, 1, 52)
-    await ending(house, days=90).once()
+    await ending(house, days=90).run_once()
     before = [await body(house, number) for number in old]
 
     house.now += 61 * SECOND
-    await ending(house, days=90).once()
+    await ending(house, days=90).run_once()
 
     assert all(before)
     assert [await house.state(number) for number in old] == [("unrecognised", "retention", b"")] * 3
@@ -265,11 +265,11 @@ async def test_above_a_size_the_oldest_calls_that_nobody_understood_go_first(hou
     numbers = await riddles(house, 10, 100)
     applied = await house.tell(sent(EMAIL))
 
-    await ending(house, most_bytes=350).once()
+    await ending(house, most_bytes=350).run_once()
     first = [await body(house, number) != b"" for number in numbers]
     house.now += 61 * SECOND
     more = await riddles(house, 1, 100)
-    await ending(house, most_bytes=350).once()
+    await ending(house, most_bytes=350).run_once()
     second = [await body(house, number) != b"" for number in (*numbers, *more)]
 
     assert first == [False] * 7 + [True] * 3
@@ -281,6 +281,6 @@ async def test_without_an_end_all_calls_stay(house: House) -> None:
     numbers = await riddles(house, 2, 100)
     house.now += 1000 * DAY
 
-    await ending(house).once()
+    await ending(house).run_once()
 
     assert all([await body(house, number) for number in numbers])

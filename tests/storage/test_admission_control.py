@@ -12,22 +12,22 @@ from touchbase.errors import Overloaded
 from touchbase.records.commands import CreateCompany
 from touchbase.records.models import Company
 from touchbase.storage import open_store
-from touchbase.storage.batch import MOST
+from touchbase.storage.batch import MAX_COMMANDS
 from touchbase.storage.postgres import admission_control
 from touchbase.storage.postgres.admission_control import AdmissionControl
-from touchbase.storage.postgres.engine import LANES
+from touchbase.storage.postgres.engine import WRITERS
 
 
 def test_the_wait_grows_with_the_groups_ahead() -> None:
     running = AdmissionControl(2)
     for _ in range(100):
-        running.begins(0.0)
+        running.started(0.0)
         running.ended(0.0, 0.5)
-    idle = running.wait(6 * MOST, 10.0)
+    idle = running.expected_wait(6 * MAX_COMMANDS, 10.0)
     for _ in range(2):
-        running.begins(10.0)
+        running.started(10.0)
 
-    waits = [running.wait(depth, 10.0) for depth in (0, 2 * MOST - 1, 2 * MOST, 6 * MOST)]
+    waits = [running.expected_wait(depth, 10.0) for depth in (0, 2 * MAX_COMMANDS - 1, 2 * MAX_COMMANDS, 6 * MAX_COMMANDS)]
 
     assert idle == 0
     assert waits == pytest.approx([0.5, 0.5, 1.0, 2.0])
@@ -35,23 +35,23 @@ def test_the_wait_grows_with_the_groups_ahead() -> None:
 
 def test_when_nothing_comes_to_an_end_it_grows_with_time() -> None:
     stalled = AdmissionControl(1)
-    stalled.begins(10.0)
+    stalled.started(10.0)
 
-    assert [stalled.wait(0, at) for at in (10.0, 11.0, 13.0)] == [0.0, 1.0, 3.0]
+    assert [stalled.expected_wait(0, at) for at in (10.0, 11.0, 13.0)] == [0.0, 1.0, 3.0]
 
 
 def test_one_slow_group_is_soon_forgotten() -> None:
     running = AdmissionControl(1)
-    running.begins(0.0)
+    running.started(0.0)
     running.ended(0.0, 5.0)
-    running.begins(5.0)
-    alone = running.wait(0, 5.0)
+    running.started(5.0)
+    alone = running.expected_wait(0, 5.0)
     for _ in range(10):
         running.ended(5.0, 5.01)
-        running.begins(5.0)
+        running.started(5.0)
 
     assert alone == pytest.approx(1.0)
-    assert running.wait(0, 5.0) < 0.2
+    assert running.expected_wait(0, 5.0) < 0.2
 
 
 async def test_a_command_that_would_wait_too_long_is_refused_at_once(postgres_url, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,12 +60,12 @@ async def test_a_command_that_would_wait_too_long_is_refused_at_once(postgres_ur
     admin = await asyncpg.connect(postgres_url)
     await admin.execute("BEGIN; LOCK TABLE company IN ACCESS EXCLUSIVE MODE")
     stuck = []
-    for number in range(LANES):  # one after the other, so that each has a lane
+    for number in range(WRITERS):  # one after the other, so that each has a lane
         stuck.append(asyncio.create_task(store.write(CreateCompany(Company(client.number, 0, 5, 5, f"{number}.example")))))
         while store.commands_taken < number + 2 or store.queue_depth:  # noqa: ASYNC110 - the queue has no event
             await asyncio.sleep(0)
 
-    monkeypatch.setattr(admission_control, "LONGEST_WAIT", 0.0)
+    monkeypatch.setattr(admission_control, "MAX_WAIT_SECONDS", 0.0)
     with pytest.raises(Overloaded, match="too slow"):
         await store.write(EnsureClient("other", 1))
     await admin.execute("ROLLBACK")

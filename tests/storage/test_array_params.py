@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
 from touchbase.sql.statement import Execute, Statement, array
-from touchbase.storage.postgres.array_params import as_array, run_columns
+from touchbase.storage.postgres.array_params import as_array, column_params
 
 TEXTS = some.none() | some.text(some.characters(exclude_categories=["Cs"], exclude_characters="\0"))
 AWKWARD = some.none() | some.text('"\\{},nrtbfu0123 \n\r\t\b\f\x01\x1f\x7fNULé\u2028\U0001f600')
@@ -56,5 +56,5 @@ def test_an_array_is_written_as_the_server_reads_it(values: list[object], text: 
 def test_rows_become_columns_those_of_bytes_as_they_are() -> None:
     op = Statement("op", (("id", "bigint"), ("key", "bytea")), more_columns=(("name", "text"),))
 
-    assert run_columns(Execute(op, [(1, b"a"), (2, b"b")], [("x",), (None,)])) == ["{1,2}", (b"a", b"b"), '{"x",null}']
-    assert run_columns(Execute(op, [], [("x",)])) == ["{}", (), '{"x"}']
+    assert column_params(Execute(op, [(1, b"a"), (2, b"b")], [("x",), (None,)])) == ["{1,2}", (b"a", b"b"), '{"x",null}']
+    assert column_params(Execute(op, [], [("x",)])) == ["{}", (), '{"x"}']

@@ -27,7 +27,7 @@ from touchbase.sql.store import Store
 from touchbase.storage import open_store
 from touchbase.storage.sqlite import backup
 from touchbase.storage.sqlite.backup import back_up, read_backup
-from touchbase.storage.sqlite.restore import laid_out, put_in_place
+from touchbase.storage.sqlite.restore import replace_store, staged_backup
 
 ENOUGH = 300
 """Writes before the backup begins."""
@@ -92,7 +92,7 @@ Taken = Callable[[Load], str]
 async def test_a_backup_under_load_is_one_moment_with_all_that_was_acknowledged_before(
     engine_url: str, tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(backup, "PAGES_IN_A_STEP", 5)
+    monkeypatch.setattr(backup, "PAGES_PER_STEP", 5)
     store = await open_store(engine_url)
     client = (await store.write(EnsureClient("acme", 1))).number
     load = Load(store, client)
@@ -133,8 +133,8 @@ def _sqlite_copy(url: str, folder: Path, load: Load, request: pytest.FixtureRequ
     back_up(Path(url.removeprefix("sqlite:///")), folder / "backup.db", "1", 5, after_more_writes)
     assert steps == sorted(steps), "the copy began anew"
     assert len(steps) > 10
-    with laid_out(folder / "backup.db", folder / "restored.db") as part:
-        put_in_place(part, folder / "restored.db", folder / "aside.db")
+    with staged_backup(folder / "backup.db", folder / "restored.db") as part:
+        replace_store(part, folder / "restored.db", folder / "aside.db")
     return f"sqlite:///{folder}/restored.db"
 
 
@@ -186,10 +186,10 @@ async def test_a_restore_beside_another_one_keeps_what_it_has_laid_out(sqlite_ur
     source, target = Path(sqlite_url.removeprefix("sqlite:///")), tmp_path / "target.db"
     back_up(source, tmp_path / "backup.db", "1", 5, lambda done, total: None)
 
-    with laid_out(tmp_path / "backup.db", target) as part:
-        with laid_out(tmp_path / "backup.db", target):
+    with staged_backup(tmp_path / "backup.db", target) as part:
+        with staged_backup(tmp_path / "backup.db", target):
             pass
-        put_in_place(part, target, tmp_path / "aside.db")
+        replace_store(part, target, tmp_path / "aside.db")
 
     assert _schema(target) == _schema(source)
 
@@ -200,10 +200,10 @@ async def test_a_restore_that_breaks_off_changes_nothing(sqlite_url: str, tmp_pa
     back_up(source, target, "1", 5, lambda done, total: None)
     before = source.read_bytes()
 
-    with pytest.raises(KeyboardInterrupt), laid_out(target, source):
+    with pytest.raises(KeyboardInterrupt), staged_backup(target, source):
         raise KeyboardInterrupt
-    with pytest.raises(UnusableStore, match="there already"), laid_out(target, source) as part:
-        put_in_place(part, source, target)
+    with pytest.raises(UnusableStore, match="exists already"), staged_backup(target, source) as part:
+        replace_store(part, source, target)
 
     assert source.read_bytes() == before
     assert names_in(tmp_path) == ["backup.db", "backup.db.sha256", "touchbase.db"]
@@ -214,10 +214,10 @@ async def test_a_backup_of_an_earlier_version_is_brought_up_to_date_when_it_is_o
     make_old_sqlite(tmp_path / "early.db")
     back_up(tmp_path / "early.db", tmp_path / "b.db", "1", 5, lambda done, total: None)
 
-    with laid_out(tmp_path / "b.db", tmp_path / "new.db") as part:
+    with staged_backup(tmp_path / "b.db", tmp_path / "new.db") as part:
         restored = await open_store(f"sqlite:///{part}", encryption_keys=KEYS)
         await restored.close()
-        was_there = put_in_place(part, tmp_path / "new.db", tmp_path / "aside.db")
+        was_there = replace_store(part, tmp_path / "new.db", tmp_path / "aside.db")
 
     assert not was_there
     assert (read_backup(tmp_path / "b.db").schema, read_backup(tmp_path / "new.db").schema) == ("0021_order_of_creation", INITIAL)

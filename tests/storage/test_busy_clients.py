@@ -10,7 +10,7 @@ import asyncpg
 from touchbase.inbox.queries import BusyClients
 from touchbase.sql.statement import Select
 from touchbase.storage import open_store
-from touchbase.storage.query_handlers import ANSWERS
+from touchbase.storage.query_handlers import HANDLERS
 
 EACH = 20_000
 # Two clients with much waiting, one with a single delivery, one that has to wait before it is tried again.
@@ -33,7 +33,7 @@ def nodes(plan: dict[str, Any]) -> list[dict[str, Any]]:
 async def test_postgres_reads_a_few_rows_of_an_index(postgres_url: str) -> None:
     connection = await asyncpg.connect(postgres_url)
     await connection.execute(FILL)
-    asked = next(ANSWERS[BusyClients](BusyClients(5)))
+    asked = next(HANDLERS[BusyClients](BusyClients(5)))
     assert isinstance(asked, Select)
 
     explained = await connection.fetchval(f"EXPLAIN (ANALYZE, FORMAT JSON) {asked.sql.replace('?', '$1')}", *asked.params)

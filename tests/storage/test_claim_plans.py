@@ -10,7 +10,7 @@ from tests.storage.test_busy_clients import nodes
 
 from touchbase.events.claim import CLAIM, PEEK
 from touchbase.sql.statement import Execute, Row, Statement, for_postgres
-from touchbase.storage.postgres.array_params import run_columns
+from touchbase.storage.postgres.array_params import column_params
 
 HAS = 20_000
 TAKES = 32
@@ -38,7 +38,7 @@ async def test_a_claim_reads_what_it_takes(postgres_url: str, op: Statement, row
     connection = await asyncpg.connect(postgres_url)
     await connection.execute(FILL + figures)
 
-    explained = await connection.fetchval(f"EXPLAIN (ANALYZE, FORMAT JSON) {for_postgres(op)}", *run_columns(Execute(op, [row])))
+    explained = await connection.fetchval(f"EXPLAIN (ANALYZE, FORMAT JSON) {for_postgres(op)}", *column_params(Execute(op, [row])))
     await connection.close()
 
     read = [node for node in nodes(json.loads(explained)[0]["Plan"]) if node.get("Relation Name") in ("delivery", "delivery_body")]

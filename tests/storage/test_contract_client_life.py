@@ -31,7 +31,7 @@ from touchbase.clients.sql_removal import CLIENT_TABLES
 from touchbase.connections.commands import AddConnection, ClaimFetch
 from touchbase.connections.models import Connection
 from touchbase.encryption.cipher import AesGcmCipher
-from touchbase.encryption.keys import GivenKeys
+from touchbase.encryption.keys import StaticKeys
 from touchbase.erasure.commands import ErasePerson
 from touchbase.errors import Conflict, NotFound, WrongState
 from touchbase.events.work import WorkReport
@@ -46,7 +46,7 @@ from touchbase.records.commands import CreateCompany, CreateContact, ListContact
 from touchbase.records.models import Company, Contact
 from touchbase.sql.store import Store
 from touchbase.storage import open_store
-from touchbase.storage.postgres.prefetch import LARGE
+from touchbase.storage.postgres.prefetch import SLICE_BYTES
 
 LATER = 5 + DELETION_DELAY
 
@@ -185,8 +185,8 @@ async def test_a_removal_that_is_killed_goes_on_where_it_was(store: Store, by_ha
 
 
 async def test_several_may_remove_one_client_at_once(engine_url: str, open_with: Any, by_hand: ByHand) -> None:
-    sealer = AesGcmCipher(GivenKeys(ENCRYPTION_KEYS.read()))
-    stores = [await open_with(engine_url, {}, sealer=sealer) for _ in range(2)]
+    cipher = AesGcmCipher(StaticKeys(ENCRYPTION_KEYS.read()))
+    stores = [await open_with(engine_url, {}, cipher=cipher) for _ in range(2)]
     client = await with_data(stores[0], many=8)
     await stores[0].write(BeginDeletion(client.number, 5))
 
@@ -304,7 +304,7 @@ async def test_a_call_of_a_suspended_client_that_would_break_is_not_even_tried(s
 
 async def test_what_was_claimed_before_a_suspension_is_not_applied_after_it(store: Store) -> None:
     client = await store.write(EnsureClient("acme", 1))
-    body = b"ann@example.com".ljust(LARGE)  # so large that a thread translates it
+    body = b"ann@example.com".ljust(SLICE_BYTES)  # so large that a thread translates it
     await store.write(StoreDelivery(client.number, "email_campaign", body[:16], b"{}", "", body, 6))
     loop = asyncio.get_running_loop()
 

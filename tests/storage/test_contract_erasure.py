@@ -248,14 +248,14 @@ async def test_a_late_call_that_nobody_understands_loses_its_body_too(house: Hou
 
 async def test_a_call_that_cannot_be_looked_through_fails_alone(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     await house.erase(refs=(REF,))
-    looked = inbox_batch.mentions
+    looked = inbox_batch.find_identities
 
     def look(headers: Any, query: str, body: bytes) -> Any:
         if b"poison" in body:
             raise ValueError("no text that can be looked through")
         return looked(headers, query, body)
 
-    monkeypatch.setattr(inbox_batch, "mentions", look)
+    monkeypatch.setattr(inbox_batch, "find_identities", look)
     bad = await house.keep(msgspec.json.encode([sent("poison@example.com")]))
     good = await house.keep(msgspec.json.encode([sent("bob@example.com")]))
     await house.work()

@@ -89,7 +89,7 @@ async def test_calls_that_come_for_a_suspended_client_after_an_erasure_are_looke
     late = await house.keep(msgspec.json.encode([sent(EMAIL, 7)]))
     bobs = await house.keep(msgspec.json.encode([sent("bob@example.com", 7)]))
 
-    await Retention(house.store, Eraser(house.store, read, house.clock), house.clock, rest=0).once()
+    await Retention(house.store, Eraser(house.store, read, house.clock), house.clock, pause=0).run_once()
 
     assert (await house.state(late))[:2] == ("ignored", "erased")
     assert (await house.state(bobs))[0] == "received"

@@ -151,7 +151,7 @@ async def test_of_many_who_ask_for_pages_at_once_each_gets_their_own(store: Stor
 
 @pytest.mark.parametrize("callers", [1, 2, 5])
 async def test_who_asks_again_as_soon_as_it_is_answered_is_answered(store: Store, callers: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(together, "LANES", 1)  # so that the one that looks at the queue for the last time is the only one
+    monkeypatch.setattr(together, "READERS", 1)  # so that the one that looks at the queue for the last time is the only one
     ann = await made(store, contact("ann@example.com"))
 
     async def ask() -> list[Contact]:

@@ -56,7 +56,7 @@ async def names(store: Store, client: int) -> list[str | None]:
 
 async def kept(store: Store, asked: RequestKey) -> bytes | None:
     found = await store.read(FindResponse(asked))
-    return None if found is None else found.kept.answer
+    return None if found is None else found.response.encoded
 
 
 async def test_a_command_is_carried_out_once_for_its_key(store: Store) -> None:
@@ -98,7 +98,7 @@ async def test_a_kept_answer_is_found_by_its_key_whatever_was_asked(store: Store
     found = await store.read(FindResponse(request(client, fingerprint=b"other")))
 
     assert found is not None
-    assert (found.fingerprint, found.kept) == (b"f", told(made))
+    assert (found.fingerprint, found.response) == (b"f", told(made))
     assert await kept(store, request(client, key="K")) is None
     assert await kept(store, request(client + 1)) is None
 
@@ -117,7 +117,7 @@ async def test_a_key_is_as_new_when_its_time_is_over(store: Store) -> None:
     assert dead is None
     assert isinstance(made, Created)
     assert again == told(made)
-    assert await kept(store, request(client, at=NOW + 2 * LIFETIME - 1)) == told(made).answer
+    assert await kept(store, request(client, at=NOW + 2 * LIFETIME - 1)) == told(made).encoded
     assert await names(store, client) == ["Ada", "Grace"]
 
 

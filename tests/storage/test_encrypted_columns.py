@@ -22,13 +22,13 @@ from touchbase.encryption import key_file
 from touchbase.encryption.cipher import AesGcmCipher, DecryptionFailed
 from touchbase.encryption.commands import CheckEncryption, Reencrypt, ReplaceLost, RetireKeys
 from touchbase.encryption.key_file import KeyFile
-from touchbase.encryption.keys import NO_KEYS, EncryptionKeys, GivenKeys, new_key, read_key, text_of
+from touchbase.encryption.keys import NO_KEYS, EncryptionKeys, StaticKeys, decode_key, encode_key, new_key
 from touchbase.errors import Invalid, Overloaded, UnusableStore
 from touchbase.sql.store import Store
 from touchbase.storage import open_store
 
 SECRET = "a-secret-of-ours"
-OLD, NEW = text_of(new_key()), text_of(new_key())
+OLD, NEW = encode_key(new_key()), encode_key(new_key())
 BEFORE, BOTH, AFTER = EncryptionKeys(OLD), EncryptionKeys(NEW, OLD), EncryptionKeys(NEW)
 
 Open = Callable[..., Awaitable[Store]]
@@ -74,7 +74,7 @@ async def test_a_sealed_secret_does_not_open_in_another_row(store: Store, by_han
     await connect(store, "close", "the other one")
     await by_hand("UPDATE connection SET secrets = (SELECT secrets FROM connection WHERE tool = 'close') WHERE tool = 'hubspot'")
 
-    with pytest.raises(Overloaded, match="cannot be opened now"):
+    with pytest.raises(Overloaded, match="cannot be decrypted now"):
         await secrets(store)
     (lost,) = (await store.read(CheckEncryption())).lost
     assert lost.place == ("connection", "secrets", 1, "crm", "hubspot")
@@ -87,7 +87,7 @@ async def test_a_store_is_refused_without_its_key_and_its_secrets_are_not_taken_
 ) -> None:
     await connect(await open_with_keys(BEFORE))
 
-    with pytest.raises(UnusableStore, match=f"encrypted with the key {read_key(OLD, '').id}, which is missing or wrong"):
+    with pytest.raises(UnusableStore, match=f"encrypted with the key {decode_key(OLD, '').id}, which is missing or wrong"):
         await open_with_keys(keys)
     with pytest.raises(Overloaded):
         await secrets(await open_with_keys(keys, as_is=True))
@@ -140,7 +140,7 @@ async def test_postgres_without_a_key_keeps_no_secret_and_says_what_to_do(postgr
     await store.close()
 
     assert [type(one) for one in refused] == [Invalid, Invalid]
-    assert all("/secrets: cannot be kept" in str(one) and "`touchbase encryption-keys generate`" in str(one) for one in refused)
+    assert all("/secrets: cannot be stored" in str(one) and "`touchbase encryption-keys generate`" in str(one) for one in refused)
     assert found == [[]]
 
 
@@ -190,7 +190,7 @@ async def test_a_rotation_seals_everything_again_while_servers_with_both_keys_re
 
     assert steps == [2, 1, 0]
     assert seen == [[[SECRET], [SECRET], [SECRET], []]] * 3
-    assert forgotten == [read_key(OLD, "").id]
+    assert forgotten == [decode_key(OLD, "").id]
     assert await secrets(await open_with_keys(AFTER)) == [[SECRET], [SECRET], [SECRET], []]
     with pytest.raises(UnusableStore, match="missing or wrong"):
         await open_with_keys(BEFORE)
@@ -216,7 +216,7 @@ async def test_what_a_server_with_the_old_key_seals_after_the_rotation_is_not_lo
 
     await connect(forgotten_server, "close", "sealed with the old key")
 
-    with pytest.raises(UnusableStore, match=f"encrypted with the key {read_key(OLD, '').id}"):
+    with pytest.raises(UnusableStore, match=f"encrypted with the key {decode_key(OLD, '').id}"):
         await open_with_keys(AFTER)
     assert await secrets(await open_with_keys(BOTH)) == [["sealed with the old key"], [SECRET]]
 
@@ -248,7 +248,7 @@ async def test_the_key_file_comes_with_the_first_secret_and_only_its_owner_reads
     await again.close()
 
     assert (before, stat.S_IMODE(file.stat().st_mode)) == (False, 0o600)
-    assert f"made {file}" in caplog.text
+    assert f"created {file}" in caplog.text
     assert file.read_text().strip() not in caplog.text
     assert found == [[SECRET]]
     assert names_in(tmp_path) == ["touchbase.db", "touchbase.db.key"]
@@ -278,7 +278,7 @@ async def test_a_running_store_finds_the_key_that_another_process_has_made_or_ro
 
 
 def test_an_interrupted_rotation_of_a_key_file_goes_on_with_the_key_that_it_made(tmp_path: Path) -> None:
-    key_file.make(tmp_path / "k")
+    key_file.create_key_file(tmp_path / "k")
     KeyFile(tmp_path / "k").begin_rotation()
     first = KeyFile(tmp_path / "k").current()
 
@@ -306,7 +306,7 @@ def test_a_key_file_that_is_no_key_is_refused_and_not_shown(tmp_path: Path, cont
 @pytest.mark.parametrize(
     ("keys", "says"),
     [
-        (EncryptionKeys("wrong-key"), "TOUCHBASE_ENCRYPTION_KEY holds no encryption key"),
+        (EncryptionKeys("wrong-key"), "TOUCHBASE_ENCRYPTION_KEY is not an encryption key"),
         (EncryptionKeys("", OLD), "without TOUCHBASE_ENCRYPTION_KEY"),
     ],
 )
@@ -324,15 +324,15 @@ def test_any_text_opens_in_its_own_place_with_its_own_key_and_nowhere_else(
     text: str, place: tuple[object, ...], other: tuple[object, ...]
 ) -> None:
     one, another = new_key(), new_key()
-    sealed = AesGcmCipher(GivenKeys([one])).seal(text, place)
+    sealed = AesGcmCipher(StaticKeys([one])).encrypt(text, place)
 
-    assert AesGcmCipher(GivenKeys([another, one])).open(sealed, place) == text
+    assert AesGcmCipher(StaticKeys([another, one])).decrypt(sealed, place) == text
     assert not text.strip() or len(text) < 8 or text not in sealed
     with pytest.raises(DecryptionFailed):
-        AesGcmCipher(GivenKeys([another])).open(sealed, place)
+        AesGcmCipher(StaticKeys([another])).decrypt(sealed, place)
     if other != place:
         with pytest.raises(DecryptionFailed):
-            AesGcmCipher(GivenKeys([one])).open(sealed, other)
+            AesGcmCipher(StaticKeys([one])).decrypt(sealed, other)
 
 
 @given(st.binary(min_size=1))
@@ -340,7 +340,7 @@ def test_any_other_text_does_not_open(raw: bytes) -> None:
     key = new_key()
 
     with pytest.raises(DecryptionFailed):
-        AesGcmCipher(GivenKeys([key])).open(f"sealed:1:{key.id}:{raw.decode('latin-1')}", ("connection", "secrets", 1))
+        AesGcmCipher(StaticKeys([key])).decrypt(f"sealed:1:{key.id}:{raw.decode('latin-1')}", ("connection", "secrets", 1))
 
 
 def test_what_holds_a_secret_does_not_show_it() -> None:
@@ -348,7 +348,7 @@ def test_what_holds_a_secret_does_not_show_it() -> None:
     shown = [made, AddConnection(made), ChangeConnection(1, "crm", "hubspot", [SECRET], NO_SETTINGS, 1), Sender("hubspot", True, (SECRET,))]
 
     assert SECRET not in repr(shown)
-    assert OLD not in repr([BEFORE, EncryptionKeys(NEW, OLD), read_key(OLD, "")])
+    assert OLD not in repr([BEFORE, EncryptionKeys(NEW, OLD), decode_key(OLD, "")])
     assert ENCRYPTION_KEYS.current not in repr(ENCRYPTION_KEYS)
 
 
@@ -358,12 +358,12 @@ async def test_a_key_file_that_cannot_be_read_is_said_in_the_log_and_the_caller_
     store = await open_store(sqlite_url)
     (tmp_path / "touchbase.db.key").write_text("not a key")
 
-    with pytest.raises(Overloaded, match="cannot be sealed now"):
+    with pytest.raises(Overloaded, match="cannot be encrypted now"):
         await connect(store)
     found = await secrets(store)
     await store.close()
 
-    assert "holds no encryption key" in caplog.text
+    assert "is not an encryption key" in caplog.text
     assert found == []
 
 
@@ -374,5 +374,5 @@ def test_a_key_that_cannot_be_written_leaves_nothing_behind(tmp_path: Path, monk
     monkeypatch.setattr("os.fsync", full)
 
     with pytest.raises(UnusableStore, match="No space left"):
-        key_file.make(tmp_path / "touchbase.db.key")
+        key_file.create_key_file(tmp_path / "touchbase.db.key")
     assert names_in(tmp_path) == []

@@ -16,9 +16,9 @@ from touchbase.records.models import Contact
 from touchbase.sql.command import Command
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Execute, Plan, Select, SerializationConflict, Statement
-from touchbase.storage.batch import MOST, take
+from touchbase.storage.batch import MAX_COMMANDS, take_batch
 from touchbase.storage.command_handlers import COMMANDS, Handler
-from touchbase.storage.postgres.engine import LANES
+from touchbase.storage.postgres.engine import WRITERS
 
 PUT = Statement(
     "put", (("name", "text"), ("next", "bigint")), "INSERT INTO id_block (name, next) SELECT * FROM p WHERE true RETURNING next"
@@ -95,14 +95,14 @@ async def test_commands_that_arrive_during_a_flush_share_the_next_transaction(sq
     first = asyncio.ensure_future(store.write(hold))
     await asyncio.to_thread(hold.begun.wait)
 
-    others = [asyncio.ensure_future(store.write(Put(f"name{n}"))) for n in range(MOST + 10)]
+    others = [asyncio.ensure_future(store.write(Put(f"name{n}"))) for n in range(MAX_COMMANDS + 10)]
     await asyncio.sleep(0)
     waiting = store.queue_depth
     hold.gate.set()
     await asyncio.gather(first, *others)
 
-    assert waiting == MOST + 10
-    assert toys.groups == [MOST, 10]
+    assert waiting == MAX_COMMANDS + 10
+    assert toys.groups == [MAX_COMMANDS, 10]
 
 
 async def test_only_the_command_that_breaks_fails(engine_url, open_with) -> None:
@@ -286,9 +286,9 @@ async def test_a_command_for_which_there_is_no_memory_is_refused_and_the_next_on
 
 async def test_no_failure_around_a_group_stops_the_lanes_of_postgres(postgres_url, open_with, monkeypatch) -> None:
     store = await open_with(postgres_url, Toys().handlers)
-    monkeypatch.setattr("touchbase.storage.postgres.writer.outcomes", out_of_memory)
+    monkeypatch.setattr("touchbase.storage.postgres.writer.run_batch", out_of_memory)
 
-    for number in range(2 * LANES):
+    for number in range(2 * WRITERS):
         with pytest.raises(Overloaded):
             async with asyncio.timeout(30):
                 await store.write(Put(f"name{number}"))
@@ -300,7 +300,7 @@ async def test_no_failure_around_a_group_stops_the_lanes_of_postgres(postgres_ur
 
 async def test_no_failure_around_a_group_stops_the_readers_of_postgres(postgres_url, open_with, monkeypatch) -> None:
     store = await open_with(postgres_url, COMMANDS)
-    monkeypatch.setattr("touchbase.storage.postgres.read_batching.outcomes", out_of_memory)
+    monkeypatch.setattr("touchbase.storage.postgres.read_batching.run_batch", out_of_memory)
 
     for _ in range(4):
         with pytest.raises(Overloaded):
@@ -333,6 +333,6 @@ def test_heavy_deliveries_are_spread_over_groups() -> None:
     heavy = Heavy(bytes(7 * 1024 * 1024))
     waiting = deque((heavy, n) for n in range(5))
 
-    groups = [len(take(waiting)) for _ in range(3)]
+    groups = [len(take_batch(waiting)) for _ in range(3)]
 
     assert groups == [2, 2, 1]

@@ -17,7 +17,7 @@ from touchbase.records.commands import GetHistory, ListCompanies, ListContacts
 from touchbase.sql.command import Query
 from touchbase.sql.migrations import packaged
 from touchbase.sql.statement import Select, Statement, for_sqlite
-from touchbase.storage.query_handlers import ANSWERS
+from touchbase.storage.query_handlers import HANDLERS
 from touchbase.storage.sqlite.connection import open_writer
 from touchbase.storage.sqlite.schema import migrate
 
@@ -103,7 +103,7 @@ def test_a_statement_finds_its_rows_in_an_index(subtests: pytest.Subtests, store
 
 @pytest.mark.parametrize("query", LISTS, ids=repr)
 def test_a_filtered_page_is_found_in_an_index(store: apsw.Cursor, query: Query[Any]) -> None:
-    asked = next(ANSWERS[type(query)](query))
+    asked = next(HANDLERS[type(query)](query))
 
     assert isinstance(asked, Select)
     plan = steps(store, asked.sql, len(asked.params))
@@ -115,7 +115,7 @@ def test_a_filtered_page_is_found_in_an_index(store: apsw.Cursor, query: Query[A
 @pytest.mark.parametrize("after", [None, (6, 7)], ids=["first", "later"])
 @pytest.mark.parametrize("listing", [ListContacts, ListCompanies], ids=["contacts", "companies"])
 def test_a_rare_status_in_the_order_of_changes_is_read_where_its_page_begins(store: apsw.Cursor, listing: Any, after: Any) -> None:
-    asked = next(ANSWERS[listing](listing(1, 50, status="rare", updated_since_us=5, after=after)))
+    asked = next(HANDLERS[listing](listing(1, 50, status="rare", updated_since_us=5, after=after)))
 
     assert isinstance(asked, Select)
     (step,) = steps(store, asked.sql, len(asked.params))
@@ -123,7 +123,7 @@ def test_a_rare_status_in_the_order_of_changes_is_read_where_its_page_begins(sto
 
 
 def test_what_is_stuck_is_counted_in_its_own_index(store: apsw.Cursor) -> None:
-    counting = ANSWERS[CountInbox](CountInbox())
+    counting = HANDLERS[CountInbox](CountInbox())
     asked = [next(counting), *[counting.send([(0,)]) for _ in range(2 * len(STUCK) - 1)]]
 
     plans = [steps(store, each.sql, len(each.params)) for each in asked if isinstance(each, Select)]
@@ -141,7 +141,7 @@ def test_a_new_row_needs_no_table_of_its_own(store: apsw.Cursor, name: str) -> N
 
 
 def test_clients_with_waiting_deliveries_are_found_by_leaps_through_an_index(store: apsw.Cursor) -> None:
-    asked = next(ANSWERS[BusyClients](BusyClients(5)))
+    asked = next(HANDLERS[BusyClients](BusyClients(5)))
 
     assert isinstance(asked, Select)
     plan = steps(store, asked.sql, len(asked.params))

@@ -14,20 +14,20 @@ from touchbase.errors import OutcomeUnknown, Overloaded, StoreUnavailable, Unusa
 from touchbase.records.commands import CreateCompany, GetCompany, ListCompanies
 from touchbase.records.models import Company
 from touchbase.storage import open_store
-from touchbase.storage.postgres.connection import committing, is_not_now, refuse, unavailable
+from touchbase.storage.postgres.connection import committing, is_unavailable, refuse_settings, unavailable
 
 
 def test_a_server_that_loses_what_it_acknowledged_is_refused() -> None:
-    refuse(180_000, "on", "on")
-    refuse(140_002, "on", "local")
-    refuse(150_000, None, None)
+    refuse_settings(180_000, "on", "on")
+    refuse_settings(140_002, "on", "local")
+    refuse_settings(150_000, None, None)
 
     with pytest.raises(UnusableStore, match=r"set fsync = on"):
-        refuse(180_000, "off", "on")
+        refuse_settings(180_000, "off", "on")
     with pytest.raises(UnusableStore, match=r"set synchronous_commit = on"):
-        refuse(180_000, "on", "off")
+        refuse_settings(180_000, "on", "off")
     with pytest.raises(UnusableStore, match="version 14"):
-        refuse(130_009, "on", "on")
+        refuse_settings(130_009, "on", "on")
 
 
 async def test_a_database_without_synchronous_commit_is_refused(empty_postgres_url) -> None:
@@ -48,7 +48,7 @@ async def test_a_server_that_is_away_is_explained_without_the_password() -> None
 
 @pytest.mark.parametrize("password", ["hidden/", "hidden#x", "hidden?x", "x/hidden", "[hidden"])
 async def test_an_address_that_its_password_breaks_is_explained_without_it(password: str) -> None:
-    with pytest.raises(UnusableStore, match="cannot be read; in a user name or password write %2F for /") as refused:
+    with pytest.raises(UnusableStore, match="cannot be parsed; in a user name or password write %2F for /") as refused:
         await open_store(f"postgresql://someone:{password}@127.0.0.1:1/touchbase")
 
     assert "hidden" not in str(refused.value)
@@ -236,7 +236,7 @@ async def test_a_commit_whose_answer_is_lost_is_neither_done_nor_refused(postgre
         store = await open_store(url)
 
         thief.keeps = b"COMMIT"
-        with pytest.raises(OutcomeUnknown, match="may be done or not"):
+        with pytest.raises(OutcomeUnknown, match="may be stored or not"):
             await store.write(EnsureClient("acme", 1))
         found = await store.read(FindClient("acme"))
         await store.close()
@@ -252,7 +252,7 @@ async def test_nor_is_a_creation_which_commits_by_itself(postgres_url) -> None:
         await store.write(CreateCompany(Company(client.number, 0, 5, 5, "first.example")))
 
         thief.keeps = b""
-        with pytest.raises(OutcomeUnknown, match="may be done or not"):
+        with pytest.raises(OutcomeUnknown, match="may be stored or not"):
             await store.write(CreateCompany(Company(client.number, 0, 5, 5, "second.example")))
         again = await store.write(CreateCompany(Company(client.number, 0, 5, 5, "second.example"), on_duplicate="return"))
         kept = await store.read(ListCompanies(client.number, 10))
@@ -308,7 +308,7 @@ async def test_two_processes_give_ids_and_companies_once(postgres_url) -> None:
     "error", [asyncpg.InvalidPasswordError, asyncpg.InvalidAuthorizationSpecificationError, asyncpg.InvalidCatalogNameError]
 )
 def test_a_server_that_does_not_let_us_in_any_more_says_nothing_about_a_command(error: type[asyncpg.PostgresError]) -> None:
-    assert is_not_now(error("no"))
+    assert is_unavailable(error("no"))
 
 
 @pytest.mark.parametrize(

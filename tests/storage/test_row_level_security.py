@@ -35,7 +35,7 @@ from touchbase.sql.store import Store
 from touchbase.storage import open_store
 from touchbase.storage.command_handlers import Handler
 from touchbase.storage.postgres.connection import ReconnectingConnection
-from touchbase.storage.rls_scope import CLIENTS, EVERYBODY, NOBODY, of
+from touchbase.storage.rls_scope import ALL_CLIENTS, CLIENT_LIST, NO_CLIENT, scope_for
 
 OURS, THEIRS = 1, 11
 """Numbers of two clients, the one's in the other's digits."""
@@ -134,7 +134,7 @@ async def test_a_client_is_seen_in_its_own_scope_and_where_clients_are_sought(st
     await with_events(store)
     seen: dict[str, list[int]] = {}
     with_rows: dict[str, set[str]] = {}
-    for scope in (NOBODY, of(THEIRS), CLIENTS, EVERYBODY):
+    for scope in (NO_CLIENT, scope_for(THEIRS), CLIENT_LIST, ALL_CLIENTS):
         await hand.execute(f"SET touchbase.clients = '{scope}'")
         seen[scope] = sorted(row["id"] for row in await hand.fetch("SELECT id FROM client"))
         with_rows[scope] = {table for table in await walled(hand) if await rows_of(hand, table)}
@@ -147,7 +147,7 @@ async def test_a_client_is_seen_in_its_own_scope_and_where_clients_are_sought(st
 async def test_a_scope_shows_its_clients_rows_and_no_others(store: Store, hand: Made) -> None:
     await with_events(store)
     seen: dict[str, dict[str, list[int | None]]] = {}
-    for scope in (None, NOBODY, of(OURS), of(THEIRS), of(5), of(OURS, 5, THEIRS), EVERYBODY):
+    for scope in (None, NO_CLIENT, scope_for(OURS), scope_for(THEIRS), scope_for(5), scope_for(OURS, 5, THEIRS), ALL_CLIENTS):
         if scope is not None:
             await hand.execute(f"SET touchbase.clients = '{scope}'")
         seen[str(scope)] = {table: await rows_of(hand, table) for table in await walled(hand)}
@@ -159,17 +159,17 @@ async def test_a_scope_shows_its_clients_rows_and_no_others(store: Store, hand: 
 
 async def test_a_row_of_another_client_can_be_neither_written_nor_changed_nor_taken_away(store: Store, hand: Made) -> None:
     await with_events(store)
-    await hand.execute(f"SET touchbase.clients = '{of(OURS)}'")
+    await hand.execute(f"SET touchbase.clients = '{scope_for(OURS)}'")
 
     for table in await walled(hand):
         with pytest.raises(asyncpg.InsufficientPrivilegeError):
             await hand.execute(f"UPDATE {table} SET client = {THEIRS}")
         assert await hand.execute(f"UPDATE {table} SET client = {OURS} WHERE client = {THEIRS}") == "UPDATE 0"
         assert await hand.execute(f"DELETE FROM {table} WHERE client = {THEIRS}") == "DELETE 0"
-    await hand.execute(f"SET touchbase.clients = '{CLIENTS}'")
+    await hand.execute(f"SET touchbase.clients = '{CLIENT_LIST}'")
     for table in set(await walled(hand)) - WHO_THERE_IS:
         assert await hand.execute(f"DELETE FROM {table}") == "DELETE 0"
-    await hand.execute(f"SET touchbase.clients = '{of(OURS)}'")
+    await hand.execute(f"SET touchbase.clients = '{scope_for(OURS)}'")
     with pytest.raises(asyncpg.InsufficientPrivilegeError):
         await hand.execute(f"INSERT INTO connection VALUES ({THEIRS}, 'crm', 'close', 1, 1, '[]', '{{}}')")
     with pytest.raises(asyncpg.InsufficientPrivilegeError):
@@ -228,15 +228,15 @@ async def test_a_connection_made_anew_is_told_its_scope_anew(postgres_url: str, 
 
 async def test_a_scope_that_could_not_be_set_is_not_taken_for_set(postgres_url: str) -> None:
     line = ReconnectingConnection(postgres_url)
-    connection = await line.limited(of(5))
+    connection = await line.with_scope(scope_for(5))
     await connection.execute("BEGIN")
     with pytest.raises(asyncpg.PostgresError):
         await connection.fetch("SELECT nonsense")
     with pytest.raises(asyncpg.InFailedSQLTransactionError):
-        await line.limited(of(7))
+        await line.with_scope(scope_for(7))
     await connection.execute("ROLLBACK")
 
-    connection = await line.limited(of(7))
+    connection = await line.with_scope(scope_for(7))
     found = await connection.fetchval("SELECT current_setting('touchbase.clients')")
     await line.close()
 

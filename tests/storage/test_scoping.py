@@ -37,7 +37,7 @@ from touchbase.connections.encrypted_columns import check_keys
 from touchbase.connections.models import Connection
 from touchbase.encryption.cipher import AesGcmCipher
 from touchbase.encryption.commands import CheckEncryption, Reencrypt, ReplaceLost, RetireKeys
-from touchbase.encryption.keys import GivenKeys
+from touchbase.encryption.keys import StaticKeys
 from touchbase.erasure.commands import AddErasures, ErasePerson, OpenErasures, SweepErasure
 from touchbase.history.events import Event, Translation
 from touchbase.idempotency.commands import ExpiredResponses, FindResponse, Idempotent
@@ -54,11 +54,11 @@ from touchbase.sql.migrations import packaged
 from touchbase.sql.statement import Plan, Select
 from touchbase.storage import open_store, rls_scope
 from touchbase.storage.batch import Probe
-from touchbase.storage.command_handlers import COMMANDS, QueryHandlers, with_sealer
-from touchbase.storage.query_handlers import ANSWERS, OPENING
+from touchbase.storage.command_handlers import COMMANDS, QueryHandlers, with_cipher
+from touchbase.storage.query_handlers import CIPHER_HANDLERS, HANDLERS
 from touchbase.storage.sqlite.connection import read
 
-QUERIES = [*ANSWERS, *OPENING]
+QUERIES = [*HANDLERS, *CIPHER_HANDLERS]
 SPANNING: dict[type, str] = {
     FindKey: "a key says whose it is only when it is found; its id is on no page of another client",
     AnyKey: "whether there is one; of nobody's records",
@@ -104,7 +104,7 @@ BY_RIGHT: dict[str, str] = {
 """Statements of the write path that name no client: reviewed."""
 NEEDS_NO_EXCEPTION = {ListDeliveries, GetDelivery, DueFetches, ListRefusals}
 """What spans clients with texts that name one in every table: client by client, or each table beside the row of the one before."""
-SEALER = AesGcmCipher(GivenKeys(ENCRYPTION_KEYS.read()))
+SEALER = AesGcmCipher(StaticKeys(ENCRYPTION_KEYS.read()))
 
 _tables = apsw.Connection(":memory:")
 for migration in packaged("sqlite"):
@@ -227,7 +227,7 @@ class Reader:
         self.asked: list[str] = []
         self.places: set[tuple[str, int]] = set()
         self._answers = QueryHandlers(SEALER)
-        self._handlers = with_sealer(COMMANDS, SEALER)
+        self._handlers = with_cipher(COMMANDS, SEALER)
 
     def texts_of(self, query: Any) -> list[str]:
         """What a query asks."""
@@ -321,10 +321,10 @@ def test_no_question_was_overlooked(reader: Reader) -> None:
 
 
 def test_who_may_span_clients_is_reviewed() -> None:
-    assert set(rls_scope.SPANNING) == set(SPANNING)
-    assert rls_scope.SPANNING_UNLESS_NAMED == SPANNING_UNLESS_NAMED
-    assert rls_scope.ABOUT_CLIENTS == ABOUT_CLIENTS
-    assert rls_scope.ABOUT_CLIENTS_UNLESS_NAMED == ABOUT_CLIENTS_UNLESS_NAMED
+    assert set(rls_scope.CROSS_CLIENT) == set(SPANNING)
+    assert rls_scope.CROSS_CLIENT_UNLESS_NAMED == SPANNING_UNLESS_NAMED
+    assert rls_scope.CLIENT_LIST_TYPES == ABOUT_CLIENTS
+    assert rls_scope.CLIENT_LIST_UNLESS_NAMED == ABOUT_CLIENTS_UNLESS_NAMED
 
 
 def test_the_scope_of_all_clients_is_named_in_a_handful_of_places() -> None:
@@ -364,16 +364,16 @@ def test_a_scope_is_read_from_commands_and_queries_of_every_kind() -> None:
     assert rls_scope.scope_of(contact) == ",1,9,10,"
     assert rls_scope.scope_of([GetContact(7, 1)]) == ",7,"
     assert rls_scope.scope_of(keys[:1]) == ",5,"
-    assert rls_scope.scope_of(keys) == rls_scope.scope_of([CountInbox()]) == rls_scope.EVERYBODY
-    assert rls_scope.scope_of([ListDeliveries(5)]) == rls_scope.EVERYBODY
+    assert rls_scope.scope_of(keys) == rls_scope.scope_of([CountInbox()]) == rls_scope.ALL_CLIENTS
+    assert rls_scope.scope_of([ListDeliveries(5)]) == rls_scope.ALL_CLIENTS
     assert rls_scope.scope_of([ListDeliveries(5, client=3)]) == ",3,"
-    assert rls_scope.scope_of([FindClient("acme")]) == rls_scope.CLIENTS
-    assert rls_scope.scope_of([RotateClientId(7, "acme", 5)]) == rls_scope.CLIENTS
-    assert [rls_scope.scope_of([ListClientPage(9, only=only)]) for only in (None, 7)] == [rls_scope.CLIENTS, ",7,"]
+    assert rls_scope.scope_of([FindClient("acme")]) == rls_scope.CLIENT_LIST
+    assert rls_scope.scope_of([RotateClientId(7, "acme", 5)]) == rls_scope.CLIENT_LIST
+    assert [rls_scope.scope_of([ListClientPage(9, only=only)]) for only in (None, 7)] == [rls_scope.CLIENT_LIST, ",7,"]
     assert rls_scope.scope_of([SetClientState(7, ACTIVE, 5)]) == rls_scope.scope_of([FindClientByNumber(7)]) == ",7,"
     assert rls_scope.scope_of([ReplayMany([(7, 1), (3, 1), (7, 2)], 10)]) == ",3,7,"
     assert rls_scope.scope_of([FindResponse(RequestKey(7, "k", b"", 5))]) == ",7,"
-    assert rls_scope.scope_of([Probe()]) == rls_scope.NOBODY
+    assert rls_scope.scope_of([Probe()]) == rls_scope.NO_CLIENT
 
 
 def once(client: int, command: Command[Any] | None) -> Idempotent[Any]:
@@ -389,5 +389,5 @@ def test_what_is_carried_out_once_has_the_scope_of_what_is_inside_and_of_whose_a
     assert rls_scope.scope_of([once(0, contact), once(0, replay)]) == ",0,3,7,9,"
     assert rls_scope.scope_of([once(5, StoreKey("k", b"", [], 5, "", 5))]) == ",5,"
     for wide in (KEY, RotateKey("k", "l", b"", 5, 5, None), CreateClient("acme", "", 5)):
-        assert rls_scope.scope_of([once(9, contact), once(0, wide)]) == rls_scope.EVERYBODY
+        assert rls_scope.scope_of([once(9, contact), once(0, wide)]) == rls_scope.ALL_CLIENTS
     assert rls_scope.scope_of([once(9, Probe())]) == ",9,"

@@ -30,7 +30,7 @@ from touchbase.sql.store import Store
 from touchbase.storage import open_store
 from touchbase.storage.command_handlers import COMMANDS, Handler
 from touchbase.storage.sqlite import engine, wal, writer
-from touchbase.storage.sqlite.connection import path_of, refuse_old
+from touchbase.storage.sqlite.connection import path_of, refuse_old_sqlite
 
 
 @dataclass
@@ -152,7 +152,7 @@ async def test_a_disk_that_cannot_be_read_is_unavailable_until_it_can(sqlite_url
 
 
 async def test_the_log_is_folded_while_writing_and_every_write_is_read_at_once(sqlite_url, open_with, monkeypatch) -> None:
-    monkeypatch.setattr(writer, "LONGEST_LOG", 4_000)
+    monkeypatch.setattr(writer, "MAX_LOG_PAGES", 4_000)
     store = await open_with(sqlite_url, SMALL_DISK)
 
     for n in range(60):
@@ -176,7 +176,7 @@ async def test_a_store_whose_log_cannot_be_copied_goes_on_and_closes(sqlite_url,
         await store.write(Fill(f"client{n}"))
     await asyncio.wait_for(store.close(), 60)
 
-    assert "copying the log into the store failed" in caplog.text
+    assert "a checkpoint failed" in caplog.text
 
 
 WRITES_UNTIL_KILLED = """
@@ -262,11 +262,11 @@ async def test_a_file_that_is_no_database_is_explained(tmp_path) -> None:
 
 
 def test_a_sqlite_that_can_corrupt_its_file_is_refused() -> None:
-    refuse_old("3.51.3")
-    refuse_old("3.54.1")
+    refuse_old_sqlite("3.51.3")
+    refuse_old_sqlite("3.54.1")
 
     with pytest.raises(UnusableStore, match=r"3\.40\.1 is too old"):
-        refuse_old("3.40.1")
+        refuse_old_sqlite("3.40.1")
 
 
 async def test_an_unknown_engine_names_those_that_exist() -> None:
@@ -331,7 +331,7 @@ async def test_copies_of_rows_that_were_moved_go_with_the_rows(tmp_path: Path, o
 
 
 async def test_a_large_file_is_only_written_anew_when_asked_for(tmp_path: Path, open_with: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "SMALL_FILE", 1)
+    monkeypatch.setattr(engine, "MAX_ROUTINE_VACUUM_BYTES", 1)
     path = tmp_path / "traces.db"
     store = await _with_erased(f"sqlite:///{path}", open_with)
 
@@ -351,7 +351,7 @@ async def test_a_file_that_cannot_be_written_anew_is_tried_again_later(
     with apsw.Connection(str(path)) as other:
         other.execute("CREATE TABLE in_the_way (one)")
         assert not await store.vacuum()
-        with pytest.raises(StoreUnavailable, match="another process holds the store locked"):
+        with pytest.raises(StoreUnavailable, match="another process has locked the store"):
             await store.vacuum(whole=True)
     assert await store.vacuum()
     assert _traces(path) == []
@@ -366,7 +366,7 @@ async def test_a_page_that_takes_long_is_read_all_the_same(sqlite_url: str, open
     store = await open_with(sqlite_url, {})
     people = await _some(store, 60)
 
-    monkeypatch.setattr(engine, "QUICK", -1.0)  # every page
+    monkeypatch.setattr(engine, "QUICK_SECONDS", -1.0)  # every page
 
     assert await store.read(ListContacts(1, 60)) == people
     monkeypatch.undo()
@@ -379,9 +379,11 @@ async def test_pages_that_are_cut_short_leave_no_transaction_behind(
     store = await open_with(sqlite_url, COMMANDS)
     client = await store.write(EnsureClient("someone", 1))
     people = await _some(store, 60)
-    monkeypatch.setattr(engine, "QUICK", -1.0)
+    monkeypatch.setattr(engine, "QUICK_SECONDS", -1.0)
 
-    for _ in range(3 * engine.STEPS):  # SQLite counts its steps over all runs of a statement: one of these is cut short where it would end
+    for _ in range(
+        3 * engine.STEPS_PER_CHECK
+    ):  # SQLite counts its steps over all runs of a statement: one of these is cut short where it would end
         assert await store.read(ListContacts(client.number, 60)) == people
 
 

@@ -19,7 +19,7 @@ from touchbase.errors import Overloaded
 from touchbase.inbox.commands import StoredDelivery, StoreDelivery
 from touchbase.storage import open_store
 from touchbase.storage.command_handlers import COMMANDS
-from touchbase.storage.sqlite import wal, writeback, writer
+from touchbase.storage.sqlite import wal, writer
 from touchbase.storage.sqlite.connection import path_of
 
 FEW_PAGES = 20
@@ -88,7 +88,7 @@ async def test_where_flushes_are_slow_the_loop_does_not_wait_for_them(sqlite_url
 async def test_the_loop_does_not_write_large_bodies_itself(sqlite_url, disk, monkeypatch) -> None:
     monkeypatch.setattr(writer, "SLOW_FLUSH", 60.0)
 
-    assert await _flushed_by(sqlite_url, disk, writer.LARGE) == {"touchbase-writer"}
+    assert await _flushed_by(sqlite_url, disk, writer.MAX_INLINE_BYTES) == {"touchbase-writer"}
 
 
 async def test_while_another_process_writes_the_loop_goes_on_and_nothing_is_refused(sqlite_url, open_with) -> None:
@@ -111,8 +111,8 @@ async def test_while_another_process_writes_the_loop_goes_on_and_nothing_is_refu
 
 async def test_wal__is_reset_while_writes_go_on_without_a_pause(sqlite_url, open_with, monkeypatch) -> None:
     monkeypatch.setattr(wal, "PAGES_BETWEEN_CHECKPOINTS", FEW_PAGES)
-    monkeypatch.setattr(writer, "LONGEST_LOG", 3 * FEW_PAGES)
-    monkeypatch.setattr(writeback, "PAUSE", 0)  # the pauses are made for a log of thousands of pages
+    monkeypatch.setattr(writer, "MAX_LOG_PAGES", 3 * FEW_PAGES)
+    monkeypatch.setattr(wal, "PAUSE", 0)  # the pauses are made for a log of thousands of pages
     pages: list[int] = []
     commit = wal.WriteAheadLog._committed
     monkeypatch.setattr(wal.WriteAheadLog, "_committed", lambda log, *of: pages.append(of[2]) or commit(log, *of))
@@ -215,7 +215,7 @@ async def test_an_errand_that_fails_outside_of_its_commands_is_refused_and_the_n
 
     with monkeypatch.context() as broken:
         broken.setattr(store._writer, "_outcomes", dies)
-        broken.setattr(store._writer, "_at_once", dies)
+        broken.setattr(store._writer, "_run_inline", dies)
         with pytest.raises(Overloaded):
             async with asyncio.timeout(30):
                 await store.write(EnsureClient("refused", 1))

@@ -31,7 +31,7 @@ from touchbase.sql.migrations import INITIAL
 from touchbase.sql.store import Store
 from touchbase.storage import open_store
 from touchbase.storage.sqlite.backup import back_up, read_backup
-from touchbase.storage.sqlite.restore import laid_out
+from touchbase.storage.sqlite.restore import staged_backup
 
 AT = 1_795_596_400_000_000
 """Soon after the old stores were made."""
@@ -240,5 +240,8 @@ async def test_restore__refuses_a_backup_with_a_part_of_the_old_migrations(tmp_p
     await run(make_old_sqlite(tmp_path / "touchbase.db"), "DELETE FROM migration WHERE name > '0017_repeats_and_problems'")
     back_up(tmp_path / "touchbase.db", tmp_path / "b.db", "0", 5, lambda done, total: None)
 
-    with pytest.raises(UnusableStore, match="last migrated by 0017_repeats_and_problems"), laid_out(tmp_path / "b.db", tmp_path / "c.db"):
+    with (
+        pytest.raises(UnusableStore, match="last migrated by 0017_repeats_and_problems"),
+        staged_backup(tmp_path / "b.db", tmp_path / "c.db"),
+    ):
         pass

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from touchbase.storage.sqlite import writeback as module
-from touchbase.storage.sqlite.writeback import PARTS, SMALLEST_PART, write_out
+from touchbase.storage.sqlite import wal as module
+from touchbase.storage.sqlite.wal import PARTS, SMALLEST_PART, start_writeback
 
 Asked = list[tuple[int, int]]
 
@@ -40,7 +40,7 @@ def of_size(folder: Path, size: int) -> int:
 def test_every_byte_is_in_one_part_and_there_are_not_many(tmp_path: Path, asked: Asked, size: int) -> None:
     descriptor = of_size(tmp_path, size)
 
-    write_out(descriptor)
+    start_writeback(descriptor)
     os.close(descriptor)
 
     assert [start for start, _ in asked] == [sum(length for _, length in asked[:n]) for n in range(len(asked))]
@@ -52,7 +52,7 @@ def test_every_byte_is_in_one_part_and_there_are_not_many(tmp_path: Path, asked:
 def test_an_empty_file_is_written_out_already(tmp_path: Path, asked: Asked) -> None:
     descriptor = of_size(tmp_path, 0)
 
-    write_out(descriptor)
+    start_writeback(descriptor)
     os.close(descriptor)
 
     assert asked == []
@@ -63,22 +63,22 @@ def test_a_system_that_cannot_is_not_asked(tmp_path: Path, monkeypatch: pytest.M
         return object()
 
     monkeypatch.setattr(ctypes, "CDLL", without)
-    monkeypatch.setattr(module, "_begin", module._of_the_system())
+    monkeypatch.setattr(module, "_begin", module._sync_file_range())
 
     assert module._begin is None
-    write_out(-1)
+    start_writeback(-1)
 
 
 def test_a_descriptor_that_was_closed_is_told(asked: Asked) -> None:
     with pytest.raises(OSError, match="descriptor"):
-        write_out(-1)
+        start_writeback(-1)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has it")
 def test_linux_takes_it(tmp_path: Path) -> None:
     descriptor = of_size(tmp_path, 100_000)
-    begin = module._of_the_system()
+    begin = module._sync_file_range()
 
     assert begin is not None
-    assert begin(descriptor, 0, 100_000, module._BEGIN_WRITING) == 0
+    assert begin(descriptor, 0, 100_000, module._SYNC_FILE_RANGE_WRITE) == 0
     os.close(descriptor)

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from touchbase.suppression import pii_scan as module
-from touchbase.suppression.pii_scan import mentions
+from touchbase.suppression.pii_scan import find_identities
 
 ANN = ("", "email", "ann@example.com")
 WAYS = {
@@ -40,24 +40,24 @@ WAYS = {
 
 @pytest.mark.parametrize("text", WAYS.values(), ids=WAYS)
 def test_an_address_is_found_however_it_is_written(text: str) -> None:
-    assert ANN in mentions({}, "", text.encode())
-    assert ANN in mentions({}, text, b"")
-    assert ANN in mentions({"x-info": text}, "", b"")
+    assert ANN in find_identities({}, "", text.encode())
+    assert ANN in find_identities({}, text, b"")
+    assert ANN in find_identities({"x-info": text}, "", b"")
 
 
 def test_a_packed_body_is_unpacked() -> None:
-    assert ANN in mentions({"content-encoding": "gzip"}, "", gzip.compress(b"ann@example.com"))
-    assert ANN in mentions({"content-encoding": "gzip"}, "", gzip.compress(b"somebody") + gzip.compress(b" ann@example.com"))
-    assert mentions({"content-encoding": "gzip"}, "", b"not packed") == set()
+    assert ANN in find_identities({"content-encoding": "gzip"}, "", gzip.compress(b"ann@example.com"))
+    assert ANN in find_identities({"content-encoding": "gzip"}, "", gzip.compress(b"somebody") + gzip.compress(b" ann@example.com"))
+    assert find_identities({"content-encoding": "gzip"}, "", b"not packed") == set()
 
 
 def test_a_wide_encoding_is_read() -> None:
-    assert ANN in mentions({}, "", "ann@example.com".encode("utf-16-le"))
+    assert ANN in find_identities({}, "", "ann@example.com".encode("utf-16-le"))
 
 
 @pytest.mark.parametrize("text", ["joann@example.com", "ann@example.com.au", "ann+x@example.com", "ann@ example.com", "x+ann@example.com"])
 def test_another_address_is_not_taken_for_it(text: str) -> None:
-    assert ANN not in mentions({}, "", json.dumps({"email": text}).encode())
+    assert ANN not in find_identities({}, "", json.dumps({"email": text}).encode())
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_another_address_is_not_taken_for_it(text: str) -> None:
     ],
 )
 def test_a_profile_is_found(text: str) -> None:
-    assert ("", "linkedin", "linkedin.com/in/ann-lee") in mentions({}, "", text.encode())
+    assert ("", "linkedin", "linkedin.com/in/ann-lee") in find_identities({}, "", text.encode())
 
 
 @given(
@@ -83,12 +83,12 @@ def test_an_address_in_any_two_layers_of_escapes_is_found(before: str, after: st
     for layer in layers:
         text = layer(text)
 
-    assert ANN in mentions({}, "", text.encode())
+    assert ANN in find_identities({}, "", text.encode())
 
 
 @given(some.binary(max_size=300))
 def test_any_bytes_can_be_looked_through(body: bytes) -> None:
-    mentions({}, body.decode("latin-1"), body)
+    find_identities({}, body.decode("latin-1"), body)
 
 
 def test_a_body_of_nothing_but_beginnings_of_addresses_is_tried_so_often_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,15 +98,15 @@ def test_a_body_of_nothing_but_beginnings_of_addresses_is_tried_so_often_and_no_
         tried.append(text)
 
     monkeypatch.setattr(module, "find_email_key", find)
-    mentions({}, "", (b"=&/'|{}!?#*`~^$x" * 4 + b"@x--y.com ") * module.MOST)
+    find_identities({}, "", (b"=&/'|{}!?#*`~^$x" * 4 + b"@x--y.com ") * module.MAX_MATCHES)
 
-    assert len(tried) == module.MOST
+    assert len(tried) == module.MAX_MATCHES
 
 
 def test_thousands_of_addresses_are_all_found() -> None:
-    many = {f"p{n}@example.com" for n in range(module.MOST)}
+    many = {f"p{n}@example.com" for n in range(module.MAX_MATCHES)}
 
-    assert {ref[2] for ref in mentions({}, "", " ".join(many).encode())} == many
+    assert {ref[2] for ref in find_identities({}, "", " ".join(many).encode())} == many
 
 
 PIECES = ["&#", "9" * 5_000, "\\ud800", "@", "a", ".co", "%", "%e9", "=", "linkedin.com/in/", "\\u0040", "&lt;", ";"]
@@ -114,11 +114,11 @@ PIECES = ["&#", "9" * 5_000, "\\ud800", "@", "a", ".co", "%", "%e9", "=", "linke
 
 @pytest.mark.parametrize("digits", ["9" * 5_000, "x" + "f" * 5_000, "1114112", "x110000", "55296", "0", "9" * 5_000 + ";"])
 def test_a_character_that_there_is_not_hides_no_address(digits: str) -> None:
-    assert mentions({}, "", f"&#{digits} ann@example.com".encode()) == {ANN}
+    assert find_identities({}, "", f"&#{digits} ann@example.com".encode()) == {ANN}
 
 
 def test_a_character_in_two_halves_is_one() -> None:
-    told = mentions({}, "", json.dumps({"url": "https://linkedin.com/in/ann-\U0001f600"}).encode())
+    told = find_identities({}, "", json.dumps({"url": "https://linkedin.com/in/ann-\U0001f600"}).encode())
 
     assert ("", "linkedin", "linkedin.com/in/ann-\U0001f600") in told
 
@@ -133,5 +133,5 @@ def test_no_text_makes_the_scan_fail(pieces: list[str]) -> None:
     text = "".join(pieces)
 
     for body in (text.encode(), b64encode(text.encode())):
-        for _, _, key in mentions({"x": text}, text, body):
+        for _, _, key in find_identities({"x": text}, text, body):
             key.encode()

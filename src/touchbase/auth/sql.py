@@ -162,13 +162,13 @@ def _page(query: ListKeys) -> Plan[list[ApiKey]]:
     where = Where()
     where.equal("client", query.client)
     if query.state == api_key.REVOKED:
-        where.hold("revoked_us IS NOT NULL")
+        where.add("revoked_us IS NOT NULL")
     elif query.state is not None:
-        where.hold("revoked_us IS NULL")
+        where.add("revoked_us IS NULL")
         held = "expires_us <= ?" if query.state == api_key.EXPIRED else "COALESCE(expires_us > ?, true)"
-        where.hold(held, query.at)
+        where.add(held, query.at)
     if query.before is not None:
-        where.hold("(created_us, key_id) < (?, ?)", *query.before)
+        where.add("(created_us, key_id) < (?, ?)", *query.before)
     rows = yield Select(
         f"SELECT {_KEY} FROM api_key WHERE {where} ORDER BY created_us DESC, key_id DESC LIMIT ?", (*where.params, query.limit)
     )

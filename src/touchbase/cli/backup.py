@@ -65,15 +65,15 @@ def restore(database: str | None, erasures: tuple[str, ...], without_erasures: b
     then nothing is changed.
     """
     from touchbase.storage.sqlite.backup import read_backup
-    from touchbase.storage.sqlite.restore import laid_out, put_in_place
+    from touchbase.storage.sqlite.restore import staged_backup, replace_store
 
     target = _sqlite_file(database, PG_RESTORE)
     sources = _sources(target, erasures, without_erasures)
-    with laid_out(file, target) as part:
+    with staged_backup(file, target) as part:
         made = read_backup(file)
         erased = run(_bring_up_to_date(part, target, sources))
         aside = target.with_name(f"{target.name}.before-{to_text(now_us() // SECOND * SECOND).replace(':', '')}")
-        existed = put_in_place(part, target, aside)
+        existed = replace_store(part, target, aside)
     if as_json:
         values = {"file": str(target), "from": str(file), "made_time": to_text(made.made_us) if made.made_us else None}
         print_json({**values, "checked": made.checked, "erased": erased, "before": str(aside) if existed else None})

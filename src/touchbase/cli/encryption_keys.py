@@ -15,7 +15,7 @@ from touchbase.cli.output import print_json
 from touchbase.cli.store import opened, run
 
 if TYPE_CHECKING:
-    from touchbase.encryption.commands import EncryptionState, Place
+    from touchbase.encryption.commands import EncryptionState, SecretLocation
     from touchbase.sql.store import Store
 
 PAGE = 200
@@ -31,9 +31,9 @@ def encryption_keys() -> None:
 @json_option()
 def generate(as_json: bool) -> None:
     """Print a new encryption key, for TOUCHBASE_ENCRYPTION_KEY or the file that TOUCHBASE_ENCRYPTION_KEY_FILE names."""
-    from touchbase.encryption.keys import new_key, text_of
+    from touchbase.encryption.keys import encode_key, new_key
 
-    text = text_of(new_key())
+    text = encode_key(new_key())
     if as_json:
         print_json({"encryption_key": text})
     else:
@@ -131,7 +131,7 @@ async def _check(database: str | None) -> tuple[EncryptionState, list[str]]:
         return found, [f"{await _describe(store, one.place)} {one.why}" for one in found.lost]
 
 
-async def _describe(store: Store, place: Place) -> str:
+async def _describe(store: Store, place: SecretLocation) -> str:
     """Return a text that names a secret by the options of `touchbase connections add`."""
     from touchbase.clients.commands import FindClientByNumber
 

@@ -147,7 +147,7 @@ async def _prune(database: str | None, client_id: str | None, dry_run: bool) -> 
     async with opened(database) as store:
         for client in await _clients(store, client_id):
             total = await retention_service.count_due(store, client, clock()) if dry_run else 0
-            while not dry_run and (removed := await retention_service.retain(store, client, clock())):
+            while not dry_run and (removed := await retention_service.prune(store, client, clock())):
                 total += removed
             found.append((client.client_id, total, client.settings.keep_bodies_days))
         if not dry_run:

@@ -104,10 +104,10 @@ async def _copy_erasures(restored: ProcessingStore, address: str) -> int:
 @contextmanager
 def _readable_copy(address: str) -> Iterator[str]:
     """Yield an address at which the store can be read without changing it."""
-    from touchbase.storage.sqlite.restore import to_be_asked
+    from touchbase.storage.sqlite.restore import readable_file
 
     if not address.startswith("sqlite:///"):
         yield address
         return
-    with to_be_asked(Path(address.removeprefix("sqlite:///"))) as file:
+    with readable_file(Path(address.removeprefix("sqlite:///"))) as file:
         yield f"sqlite:///{file}"

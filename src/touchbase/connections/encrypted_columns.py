@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from secrets import token_urlsafe
 
 from touchbase.connections.rows import CONNECTION, secrets_text
-from touchbase.encryption.cipher import PREFIX, DecryptionFailed, is_sealed, key_id_of
-from touchbase.encryption.commands import CheckEncryption, EncryptionState, LostSecret, Place, Reencrypt, ReplaceLost, RetireKeys
-from touchbase.encryption.protocol import Cipher
+from touchbase.encryption.cipher import PREFIX, Cipher, DecryptionFailed, is_encrypted, key_id_of
+from touchbase.encryption.commands import CheckEncryption, EncryptionState, LostSecret, Reencrypt, ReplaceLost, RetireKeys, SecretLocation
 from touchbase.errors import UnusableStore
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
@@ -69,7 +68,7 @@ def encrypt_row(cipher: Cipher, table: EncryptedTable, columns: Columns, row: Ro
     found = list(row)
     for index, (column, _) in enumerate(columns):
         if column in table.columns and row[index] not in EMPTY:
-            found[index] = cipher.seal(row[index], table.location(column, row))
+            found[index] = cipher.encrypt(row[index], table.location(column, row))
     if found != list(row):
         yield from record_key(cipher)
     return tuple(found)
@@ -79,8 +78,8 @@ def decrypt_row(cipher: Cipher, table: EncryptedTable, columns: Columns, row: Ro
     """Decrypt the secrets of a row. Raises `DecryptionFailed`, an `Overloaded`."""
     try:
         return tuple(
-            cipher.open(value, table.location(column, row))
-            if column in table.columns and value not in EMPTY and is_sealed(value)
+            cipher.decrypt(value, table.location(column, row))
+            if column in table.columns and value not in EMPTY and is_encrypted(value)
             else value
             for (column, _), value in zip(columns, row, strict=True)
         )
@@ -92,7 +91,7 @@ def decrypt_row(cipher: Cipher, table: EncryptedTable, columns: Columns, row: Ro
 def record_key(cipher: Cipher) -> Plan[None]:
     """Record that the present key is in use, so that no server starts without it."""
     key_id = cipher.current_id()
-    yield Execute(RECORD_KEY, [(key_id, cipher.seal(CANARY, _canary_of(key_id)))])
+    yield Execute(RECORD_KEY, [(key_id, cipher.encrypt(CANARY, _canary_of(key_id)))])
 
 
 def _canary_of(key_id: str) -> tuple[object, ...]:
@@ -104,7 +103,7 @@ def check_keys(cipher: Cipher) -> Plan[bool]:
     rows = yield Select("SELECT key_id, canary FROM encryption_key", ())
     for key_id, canary in rows:
         try:
-            cipher.open(canary, _canary_of(key_id))
+            cipher.decrypt(canary, _canary_of(key_id))
         except DecryptionFailed:
             raise UnusableStore(
                 f"the secrets in this store are encrypted with the key {key_id}, which is missing or wrong: "
@@ -113,12 +112,12 @@ def check_keys(cipher: Cipher) -> Plan[bool]:
             ) from None
     for table in TABLES:
         for column in table.columns:
-            if not cipher.can_seal and (yield _unencrypted(table, column, 1)):
+            if not cipher.can_encrypt and (yield _unencrypted(table, column, 1)):
                 raise UnusableStore(
                     "this store contains unencrypted secrets, and no encryption key is set: "
                     "generate one with `touchbase encryption-keys generate` and set it as TOUCHBASE_ENCRYPTION_KEY"
                 )
-            if cipher.can_seal and (yield _unencrypted(table, column, 1)):
+            if cipher.can_encrypt and (yield _unencrypted(table, column, 1)):
                 return True
     return False
 
@@ -155,7 +154,7 @@ def check_encryption(query: CheckEncryption, cipher: Cipher) -> Plan[EncryptionS
                 text = row[-1]
                 if text in EMPTY:
                     continue
-                if not is_sealed(text):
+                if not is_encrypted(text):
                     found.clear += 1
                     continue
                 found.by_key[key_id_of(text)] = found.by_key.get(key_id_of(text), 0) + 1
@@ -165,7 +164,7 @@ def check_encryption(query: CheckEncryption, cipher: Cipher) -> Plan[EncryptionS
 
 def _try_decrypt(cipher: Cipher, ciphertext: str, location: tuple[object, ...], found: EncryptionState) -> None:
     try:
-        cipher.open(ciphertext, location)
+        cipher.decrypt(ciphertext, location)
     except DecryptionFailed as error:
         if len(found.lost) < MAX_LISTED:
             found.lost.append(LostSecret(location, error.reason))
@@ -184,7 +183,7 @@ def _not_encrypted_with(table: EncryptedTable, column: str, key_id: str, limit: 
 
 def _reencrypted_row(cipher: Cipher, table: EncryptedTable, column: str, row: Row) -> Row:
     location, text = table.location(column, row), row[-1]
-    return (*row, cipher.seal(cipher.open(text, location) if is_sealed(text) else text, location))
+    return (*row, cipher.encrypt(cipher.decrypt(text, location) if is_encrypted(text) else text, location))
 
 
 def _replace_secret(table: EncryptedTable, column: str) -> Statement:
@@ -205,13 +204,13 @@ def reencrypt_batch(command: Reencrypt, cipher: Cipher) -> Plan[int]:
     return reencrypt(cipher, command.limit)
 
 
-def replace_lost(command: ReplaceLost, cipher: Cipher) -> Plan[list[Place]]:
+def replace_lost(command: ReplaceLost, cipher: Cipher) -> Plan[list[SecretLocation]]:
     """Run `ReplaceLost`: replace secrets that cannot be decrypted; return where they were."""
-    replaced: list[Place] = []
+    replaced: list[SecretLocation] = []
     for table in TABLES:
         for column, instead in table.columns.items():
             rows = yield Select(*_not_encrypted_with(table, column, cipher.current_id(), None))
-            lost = [row for row in rows if is_sealed(row[-1]) and not _can_decrypt(cipher, row[-1], table.location(column, row))]
+            lost = [row for row in rows if is_encrypted(row[-1]) and not _can_decrypt(cipher, row[-1], table.location(column, row))]
             replacements = [(*row, _encrypted(cipher, instead(), table.location(column, row))) for row in lost]
             yield Execute(_replace_secret(table, column), replacements)
             replaced += [table.location(column, row) for row in lost]
@@ -222,11 +221,11 @@ def replace_lost(command: ReplaceLost, cipher: Cipher) -> Plan[list[Place]]:
 
 def _can_decrypt(cipher: Cipher, ciphertext: str, location: tuple[object, ...]) -> bool:
     try:
-        cipher.open(ciphertext, location)
+        cipher.decrypt(ciphertext, location)
     except DecryptionFailed:
         return False
     return True
 
 
 def _encrypted(cipher: Cipher, text: str, location: tuple[object, ...]) -> str:
-    return text if text in EMPTY else cipher.seal(text, location)
+    return text if text in EMPTY else cipher.encrypt(text, location)

@@ -7,7 +7,7 @@ from touchbase.connections.encrypted_columns import CONNECTION_TABLE, decrypt_ro
 from touchbase.connections.fetch_sql import resume_fetching
 from touchbase.connections.models import CRM, Connection
 from touchbase.connections.rows import CONNECTION, connection_of, connection_row, secrets_text
-from touchbase.encryption.protocol import Cipher
+from touchbase.encryption.cipher import Cipher
 from touchbase.errors import Conflict, NotFound, PreconditionFailed, TouchbaseError
 from touchbase.sql.rows import names, settings_text
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement, delete

@@ -1,8 +1,7 @@
-"""The sealer: AES-256-GCM, bound to the place where the text is kept.
+"""Encrypt secrets at rest with AES-256-GCM; each ciphertext is bound to its row and column.
 
-A sealed text reads `sealed:1:KEY ID:BASE64`, the base64 being a random nonce of 12 bytes and what AES-GCM makes of the
-text. The place (table, column, client, channel, tool) is authenticated with it: a sealed text that somebody copies into
-another row does not open there.
+A ciphertext reads `sealed:1:KEY ID:BASE64`. The base64 contains a random nonce of 12 bytes and the output of AES-GCM. The
+location (table, column, client, channel, tool) is its associated data: a ciphertext copied into another row does not decrypt.
 """
 
 from __future__ import annotations
@@ -12,71 +11,93 @@ import json
 import logging
 import os
 from collections.abc import Sequence
+from typing import Protocol
 
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from touchbase.encryption.keys import GivenKeys, Key, Keys
+from touchbase.encryption.keys import Key, KeySource, StaticKeys
 from touchbase.errors import Fault, Invalid, Overloaded, UnusableStore
 
 LOG = logging.getLogger("touchbase.storage")
 
 PREFIX = "sealed:1:"
-NONCE = 12
+NONCE_BYTES = 12
 NO_ENCRYPTION_KEY = (
-    "cannot be kept, as this server has no encryption key to seal it with: make one with `touchbase encryption-keys generate`, "
-    "give it to every server as TOUCHBASE_ENCRYPTION_KEY (or in a file, TOUCHBASE_ENCRYPTION_KEY_FILE), and start them again"
+    "cannot be stored, as this server has no encryption key: make one with `touchbase encryption-keys generate`, "
+    "set it on every server as TOUCHBASE_ENCRYPTION_KEY (or in a file, TOUCHBASE_ENCRYPTION_KEY_FILE), and restart them"
 )
 
 
-class DecryptionFailed(Overloaded):
-    """Something sealed cannot be opened with the keys at hand: whoever needs it is refused and may come again.
+class Cipher(Protocol):
+    """Encrypts secrets of the store; each ciphertext is bound to one location: table, column and key of its row."""
 
-    The message is for callers; `why` is for the operator, and stands in the log.
+    @property
+    def can_encrypt(self) -> bool:
+        """Whether there is an encryption key."""
+        ...
+
+    def encrypt(self, text: str, bound_to: Sequence[object]) -> str:
+        """Encrypt a text for this location. Raises `Invalid`, naming the column, without an encryption key."""
+        ...
+
+    def decrypt(self, encrypted: str, bound_to: Sequence[object]) -> str:
+        """Decrypt the text of this location. Raises `Overloaded` when that fails; never returns an empty text instead."""
+        ...
+
+    def current_id(self) -> str:
+        """Return the id of the key that encrypts; empty when there is none."""
+        ...
+
+
+class DecryptionFailed(Overloaded):
+    """A secret cannot be decrypted with the available keys; the request is refused and may be retried.
+
+    The message is for clients; `why` is for the operator, and appears in the log.
     """
 
-    def __init__(self, place: Sequence[object], reason: str) -> None:
-        super().__init__("a secret that this needs cannot be opened now; the server's log says why")
+    def __init__(self, bound_to: Sequence[object], reason: str) -> None:
+        super().__init__("a secret that this request needs cannot be decrypted now; the server's log says why")
         self.reason = reason
-        self.why = f"{place_of(place)} {reason}"
+        self.why = f"{describe_location(bound_to)} {reason}"
 
 
 class AesGcmCipher:
-    """Seals with the present encryption key, opens with any that is at hand."""
+    """Encrypts with the present key, and decrypts with any available key."""
 
-    def __init__(self, keys: Keys) -> None:
+    def __init__(self, keys: KeySource) -> None:
         self._keys = keys
 
     @property
-    def can_seal(self) -> bool:
-        """Whether there is a key that seals."""
-        return self._keys.can_seal
+    def can_encrypt(self) -> bool:
+        """Whether there is an encryption key, or one can be created."""
+        return self._keys.can_encrypt
 
-    def seal(self, text: str, bound_to: Sequence[object]) -> str:
-        """The text sealed for this place; `Invalid`, naming the place's field, when there is no key."""
+    def encrypt(self, text: str, bound_to: Sequence[object]) -> str:
+        """Encrypt a text for this location. Raises `Invalid`, naming the column, without an encryption key."""
         key = self._present()
         if key is None:
             raise Invalid([Fault(f"/{bound_to[1]}", "no_encryption_key", NO_ENCRYPTION_KEY)])
-        nonce = os.urandom(NONCE)
-        sealed = nonce + AESGCM(key.material).encrypt(nonce, text.encode(), _bound(bound_to))
-        return f"{PREFIX}{key.id}:{base64.urlsafe_b64encode(sealed).decode()}"
+        nonce = os.urandom(NONCE_BYTES)
+        raw = nonce + AESGCM(key.material).encrypt(nonce, text.encode(), _associated_data(bound_to))
+        return f"{PREFIX}{key.id}:{base64.urlsafe_b64encode(raw).decode()}"
 
-    def open(self, sealed: str, bound_to: Sequence[object]) -> str:
-        """The text that was sealed for this place; raises `DecryptionFailed`."""
-        key_id = key_id_of(sealed)
+    def decrypt(self, encrypted: str, bound_to: Sequence[object]) -> str:
+        """Decrypt the text of this location. Raises `DecryptionFailed`."""
+        key_id = key_id_of(encrypted)
         try:
             key = self._keys.find(key_id)
         except UnusableStore as error:
-            raise DecryptionFailed(bound_to, f"cannot be opened: {error.detail}") from error
+            raise DecryptionFailed(bound_to, f"cannot be decrypted: {error.detail}") from error
         if key is None:
-            raise DecryptionFailed(bound_to, f"is sealed with the encryption key {key_id}, which is not at hand")
+            raise DecryptionFailed(bound_to, f"is encrypted with the key {key_id}, which is missing")
         try:
-            raw = base64.urlsafe_b64decode(sealed.rpartition(":")[2])
-            return AESGCM(key.material).decrypt(raw[:NONCE], raw[NONCE:], _bound(bound_to)).decode()
-        except Exception:  # whatever is wrong with it, it does not open; its text must not come into a message
-            raise DecryptionFailed(bound_to, "was changed or moved after it was sealed, or the key is not the true one") from None
+            raw = base64.urlsafe_b64decode(encrypted.rpartition(":")[2])
+            return AESGCM(key.material).decrypt(raw[:NONCE_BYTES], raw[NONCE_BYTES:], _associated_data(bound_to)).decode()
+        except Exception:  # whatever the cause: the ciphertext and the text must not appear in a message
+            raise DecryptionFailed(bound_to, "was changed or moved after it was encrypted, or the key is wrong") from None
 
     def current_id(self) -> str:
-        """The id of the key that seals; empty when there is none. A key file that is not there yet is made."""
+        """Return the id of the key that encrypts; empty when there is none. Creates a missing key file."""
         key = self._present()
         return "" if key is None else key.id
 
@@ -84,28 +105,28 @@ class AesGcmCipher:
         try:
             return self._keys.current()
         except UnusableStore as error:
-            LOG.error("a secret cannot be sealed: %s", error.detail)
-            raise Overloaded("a secret cannot be sealed now; the server's log says why", retry_after=5) from error
+            LOG.error("cannot encrypt a secret: %s", error.detail)
+            raise Overloaded("a secret cannot be encrypted now; the server's log says why", retry_after=5) from error
 
 
-NO_SEALER = AesGcmCipher(GivenKeys(()))
-"""Seals nothing and opens nothing: there is no encryption key."""
+NO_CIPHER = AesGcmCipher(StaticKeys(()))
+"""A cipher without an encryption key: it neither encrypts nor decrypts."""
 
 
-def place_of(bound_to: Sequence[object]) -> str:
-    """The place as people read it: `connection.secrets of 1 crm hubspot`, the client being its number."""
+def describe_location(bound_to: Sequence[object]) -> str:
+    """Return the location as text: `connection.secrets of 1 crm hubspot`, where 1 is the client's number."""
     return f"{bound_to[0]}.{bound_to[1]} of {' '.join(map(str, bound_to[2:]))}"
 
 
-def is_sealed(text: str) -> bool:
-    """Whether this is a sealed text."""
+def is_encrypted(text: str) -> bool:
+    """Return whether this is a ciphertext."""
     return text.startswith(PREFIX)
 
 
-def key_id_of(sealed: str) -> str:
-    """The id of the key that sealed this."""
-    return sealed[len(PREFIX) :].partition(":")[0]
+def key_id_of(encrypted: str) -> str:
+    """Return the id of the key that encrypted this."""
+    return encrypted[len(PREFIX) :].partition(":")[0]
 
 
-def _bound(bound_to: Sequence[object]) -> bytes:
+def _associated_data(bound_to: Sequence[object]) -> bytes:
     return json.dumps(["touchbase", *bound_to], separators=(",", ":")).encode()

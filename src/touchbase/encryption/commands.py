@@ -1,4 +1,4 @@
-"""Secrets that lie sealed in the store: looking whether they can be opened, and sealing them with another encryption key."""
+"""Commands and queries about encrypted secrets: check, re-encrypt, replace."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from dataclasses import dataclass, field
 
 from touchbase.sql.command import Command, Query
 
-Place = tuple[object, ...]
-"""Where a secret stands: its table, its column and the key of its row, which begins with the client's number."""
+SecretLocation = tuple[object, ...]
+"""Table, column and row key of a secret; the row key begins with the client's number."""
 
 
 @dataclass(frozen=True, slots=True)
 class LostSecret:
-    """A secret, or the mark of an encryption key, that cannot be opened with the keys at hand."""
+    """A secret, or the canary of an encryption key, that no available key decrypts."""
 
-    place: Place
+    place: SecretLocation
     why: str
-    """What is said of it: `is sealed with the encryption key ..., which is not at hand`."""
+    """The reason as a predicate: `is encrypted with the key ..., which is missing`."""
 
 
 @dataclass(slots=True)
@@ -24,33 +24,33 @@ class EncryptionState:
     """The state of every secret in the store."""
 
     by_key: dict[str, int] = field(default_factory=dict)
-    """Sealed secrets by the id of their encryption key."""
+    """Number of encrypted secrets, by the id of their encryption key."""
     clear: int = 0
-    """Secrets that are not sealed."""
+    """Number of secrets in plain text."""
     lost: list[LostSecret] = field(default_factory=list)
     """The first hundred."""
 
 
 @dataclass(slots=True)
 class CheckEncryption(Query[EncryptionState]):
-    """Try to open every sealed secret, and count them."""
+    """Decrypt every encrypted secret, and count them."""
 
 
 @dataclass(slots=True)
 class Reencrypt(Command[int]):
-    """Seal up to `limit` secrets that are in clear, or sealed with another than the present encryption key; answers how many were."""
+    """Encrypt up to `limit` secrets that are in plain text or under another key than the present one; returns the number of them."""
 
     limit: int
 
 
 @dataclass(slots=True)
 class RetireKeys(Command[list[str]]):
-    """Forget every encryption key but the present one, sealing again what is left; answers the ids of those forgotten."""
+    """Remove the records of all encryption keys but the present one, re-encrypting what they encrypted; returns the removed ids."""
 
 
 @dataclass(slots=True)
-class ReplaceLost(Command[list[Place]]):
-    """Put a random secret in the place of each one that no key at hand opens, and forget the keys that are lost; answers the places.
+class ReplaceLost(Command[list[SecretLocation]]):
+    """Replace each secret that no available key decrypts with a random one, and remove the lost keys; returns the locations.
 
-    Calls that had to prove the lost secret are refused until a new one is set.
+    Webhooks that are signed with a lost secret are refused until a new one is set.
     """

@@ -1,7 +1,7 @@
-"""The key file of a SQLite store: made beside it with the first secret, so that a first run needs no set-up.
+"""The key file of a SQLite store: created next to it with the first secret, so that a first run needs no set-up.
 
-Its first line is the key that seals, the lines after it keys that only open. Whoever replaces it renames a whole
-new file into its place, and processes that run look again: before they seal, and when they meet a key they do not know.
+The first line is the key that encrypts; the keys of further lines only decrypt. The file is replaced atomically, by a
+rename. Running processes read it again before they encrypt, and when they meet an unknown key id.
 """
 
 from __future__ import annotations
@@ -13,72 +13,73 @@ from collections.abc import Sequence
 from pathlib import Path
 from secrets import token_hex
 
-from touchbase.encryption.keys import Key, new_key, read_key, text_of
+from touchbase.encryption.keys import Key, decode_key, encode_key, new_key
 from touchbase.errors import UnusableStore
 
 LOG = logging.getLogger("touchbase.storage")
 
-_Seen = tuple[int, int, int]
+_FileState = tuple[int, int, int]
+"""Inode, modification time and size: they change when the file is replaced."""
 
 
 class KeyFile:
-    """Keys in a file, after those that the settings give."""
+    """The keys of the settings, then those of a file."""
 
     def __init__(self, path: Path, given: Sequence[Key] = ()) -> None:
         self.path = path
         self._given = given
-        self._kept: list[Key] = []
-        self._seen: _Seen | None = None
+        self._stored: list[Key] = []
+        self._state: _FileState | None = None
 
     @property
-    def can_seal(self) -> bool:
-        """Always, as a key is made when there is none."""
+    def can_encrypt(self) -> bool:
+        """True, because a missing key is created."""
         return True
 
     def current(self) -> Key:
-        """The key that seals: one that the settings give, else the file's first, made now if there is no file."""
+        """Return the key that encrypts: that of the settings, else the file's first; a missing file is created."""
         if self._given:
             return self._given[0]
-        if not self.kept():
-            make(self.path)
-        return self.kept()[0]
+        if not self.stored():
+            create_key_file(self.path)
+        return self.stored()[0]
 
     def find(self, key_id: str) -> Key | None:
-        """The key of this id."""
-        known = next((key for key in (*self._given, *self._kept) if key.id == key_id), None)
-        return known or next((key for key in self.kept() if key.id == key_id), None)
+        """Return the key of this id, or None."""
+        known = next((key for key in (*self._given, *self._stored) if key.id == key_id), None)
+        return known or next((key for key in self.stored() if key.id == key_id), None)
 
-    def kept(self) -> list[Key]:
-        """The keys in the file as it is now; none when there is no file."""
-        seen = _look(self.path)
-        if seen is None or seen != self._seen:
-            self._kept = [] if seen is None else _read(self.path)
-            self._seen = seen
-        return self._kept
+    def stored(self) -> list[Key]:
+        """Return the keys in the file now; an empty list when there is no file."""
+        state = _file_state(self.path)
+        if state is None or state != self._state:
+            self._stored = [] if state is None else _read(self.path)
+            self._state = state
+        return self._stored
 
     def begin_rotation(self) -> None:
-        """Put a new key first, unless one is given or an interrupted rotation has put it there already."""
-        kept = self.kept()
-        if not self._given and len(kept) == 1:
-            replace(self.path, [new_key(), *kept])
+        """Put a new key first, unless the settings give one or an interrupted rotation has added it already."""
+        stored = self.stored()
+        if not self._given and len(stored) == 1:
+            write_key_file(self.path, [new_key(), *stored])
 
     def end_rotation(self) -> Path | None:
-        """Let go of the keys that nothing is sealed with any more; answers the file where they are kept for old backups.
+        """Move the old keys, with which no secret is encrypted any more, to another file for old backups; return its path.
 
-        Where the settings give the key the file only opens, and that is left to its owner.
+        Where the settings give the key, the file only decrypts, and is not changed.
         """
-        kept = self.kept()
-        if self._given or len(kept) < 2:
+        stored = self.stored()
+        if self._given or len(stored) < 2:
             return None
-        aside = self.path.with_name(f"{self.path.name}.old-{kept[1].id}")
-        replace(aside, kept[1:])
-        replace(self.path, kept[:1])
+        aside = self.path.with_name(f"{self.path.name}.old-{stored[1].id}")
+        write_key_file(aside, stored[1:])
+        write_key_file(self.path, stored[:1])
         return aside
 
 
-def make(path: Path) -> None:
-    """Make the file with a new key, on disk before this returns; one that another process makes meanwhile stays."""
-    part = _written(path, [new_key()])
+def create_key_file(path: Path) -> None:
+    """Create the file with a new key, flushed to disk; a file that another process creates at the same time is not replaced."""
+    part = _write_part(path, [new_key()])
     try:
         os.link(part, path)
     except FileExistsError:
@@ -88,34 +89,34 @@ def make(path: Path) -> None:
     finally:
         part.unlink()
     _flush_folder(path)
-    LOG.warning("made %s, the key that seals the secrets in this store; keep a copy of it, but not beside the backups", path)
+    LOG.warning("created %s, the key that encrypts the secrets in this store; keep a copy of it, but apart from the backups", path)
 
 
-def replace(path: Path, keys: Sequence[Key]) -> None:
-    """Put these keys into the file, all or nothing."""
-    os.replace(_written(path, keys), path)
+def write_key_file(path: Path, keys: Sequence[Key]) -> None:
+    """Replace the file atomically with these keys, flushed to disk."""
+    os.replace(_write_part(path, keys), path)
     _flush_folder(path)
 
 
-def _written(path: Path, keys: Sequence[Key]) -> Path:
+def _write_part(path: Path, keys: Sequence[Key]) -> Path:
     part = path.with_name(f"{path.name}.{token_hex(8)}.part")
     try:
         descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(descriptor, "w") as file:
             os.fchmod(file.fileno(), 0o600)
-            file.write("".join(f"{text_of(key)}\n" for key in keys))
+            file.write("".join(f"{encode_key(key)}\n" for key in keys))
             file.flush()
             os.fsync(file.fileno())
-        _give_to_owner_of_store(part, path)
+        _set_store_owner(part, path)
     except OSError as error:
         with contextlib.suppress(OSError):
-            part.unlink(missing_ok=True)  # it may hold a key
+            part.unlink(missing_ok=True)  # it may contain a key
         raise _unwritable(path, error) from error
     return part
 
 
-def _give_to_owner_of_store(part: Path, path: Path) -> None:
-    """An administrator's command must not leave a key that the server's own user cannot read."""
+def _set_store_owner(part: Path, path: Path) -> None:
+    """Give the file the store's owner: after a command of root the server's own user must still read the key."""
     store = path.with_suffix("")
     with contextlib.suppress(OSError):
         owner = store.stat()
@@ -130,7 +131,7 @@ def _flush_folder(path: Path) -> None:
         os.close(folder)
 
 
-def _look(path: Path) -> _Seen | None:
+def _file_state(path: Path) -> _FileState | None:
     try:
         found = path.stat()
     except FileNotFoundError:
@@ -146,8 +147,8 @@ def _read(path: Path) -> list[Key]:
     except (OSError, UnicodeDecodeError) as error:
         raise _unreadable(path, error) from error
     if not lines:
-        raise UnusableStore(f"the key file {path} is empty: put back a copy of it")
-    return [read_key(line, f"the key file {path}") for line in lines]
+        raise UnusableStore(f"the key file {path} is empty: restore a copy of it")
+    return [decode_key(line, f"the key file {path}") for line in lines]
 
 
 def _unwritable(path: Path, error: OSError) -> UnusableStore:

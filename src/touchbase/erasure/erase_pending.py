@@ -17,8 +17,8 @@ from touchbase.erasure.commands import FindErased, ReadBodies
 from touchbase.events.work import ProcessingStore, Translate
 from touchbase.history.identity_links import Ref
 from touchbase.inbox.delivery import Delivery
-from touchbase.suppression.pii_scan import mentions
-from touchbase.suppression.suppression_keys import named_by
+from touchbase.suppression.pii_scan import find_identities
+from touchbase.suppression.suppression_keys import identities_of
 
 PAGE = 200
 
@@ -43,13 +43,13 @@ class _Pass:
 
 def identities_in(delivery: Delivery, translate: Translate) -> Identities:
     """Return the identities in a stored delivery."""
-    named = Identities(mentions(delivery.headers, delivery.query, delivery.body), set())
+    named = Identities(find_identities(delivery.headers, delivery.query, delivery.body), set())
     try:
         translation = translate(delivery)
     except Exception:  # an adapter may fail on any body; the addresses were found without it
         return named
     for event in translation.events:
-        refs = named_by(translation.tool or "unknown", event)
+        refs = identities_of(translation.tool or "unknown", event)
         named.refs |= refs
         if all(tool for tool, _, _ in refs):
             named.objects |= refs

@@ -18,7 +18,7 @@ from touchbase.records.read_records import get_record
 from touchbase.records.record_type import CONTACT_TYPE
 from touchbase.records.timeline import TimelineEntry, timeline
 from touchbase.sql.store import Store
-from touchbase.suppression.suppression_keys import named_by
+from touchbase.suppression.suppression_keys import identities_of
 
 LINKS = 10_000
 """Most identities of one person in an export, more than any person has."""
@@ -88,5 +88,5 @@ def _names_others(delivery: Delivery, translate: Translate, own: set[Ref]) -> bo
         translation = translate(delivery)
     except Exception:  # an unreadable delivery may name other people
         return True
-    named = [named_by(translation.tool or "unknown", event) for event in translation.events]
+    named = [identities_of(translation.tool or "unknown", event) for event in translation.events]
     return any(refs and refs.isdisjoint(own) for refs in named)

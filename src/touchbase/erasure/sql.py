@@ -28,8 +28,8 @@ from touchbase.sql.builders import ONE
 from touchbase.sql.ids import Ids
 from touchbase.sql.rows import Columns
 from touchbase.sql.statement import Execute, Plan, Select, Statement
-from touchbase.suppression.server_secret import erasure_key_of, find_erasure_key, make_erasure_key, take_over
-from touchbase.suppression.sql import DELETE_ERASURE, FIND_ERASED, SAVE_ERASED, Mark, marks_of, save_marks
+from touchbase.suppression.server_secret import erasure_key_of, find_erasure_key, make_erasure_key, replace_erasure_key
+from touchbase.suppression.sql import DELETE_ERASURE, FIND_ERASED, SAVE_ERASED, Mark, find_marks, save_marks
 
 ERASURE: Columns = (
     ("client", "bigint"), ("id", "bigint"), ("requested_us", "bigint"), ("done_us", "bigint"), ("swept_to", "bigint"),
@@ -116,7 +116,7 @@ def lift_erasures(command: LiftErasure) -> Plan[int]:
     """Delete the erasures of these identities, with all hashes of each erasure."""
     yield Execute(clients_sql.CLIENT_BY_NUMBER, [(command.client,)])
     key = yield from find_erasure_key()
-    marks = {} if key is None else (yield from marks_of(key, command.client, command.refs))
+    marks = {} if key is None else (yield from find_marks(key, command.client, command.refs))
     erasures = sorted({mark.erasure for mark in marks.values()})
     deleted = (yield Execute(DELETE_ERASURE, [(command.client, number) for number in erasures])) if erasures else []
     return len(deleted)
@@ -134,7 +134,7 @@ def add_erasures(command: AddErasures, ids: Ids) -> Plan[int | Conflict]:
     if key != command.secret:
         if (yield Select("SELECT 1 FROM erased LIMIT 1", ())):
             return Conflict("this store has already erased people, with a secret of its own; add erasures before the first erasure here")
-        yield from take_over(command.secret)
+        yield from replace_erasure_key(command.secret)
     added = {each.digest: each for each in command.keys}
     rows = (yield Execute(FIND_ERASED, [(command.client, each) for each in added])) if added else []
     known = {bytes(row[0]): bool(row[2]) for row in rows}

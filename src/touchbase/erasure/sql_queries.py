@@ -31,8 +31,8 @@ from touchbase.history.identity_links import Ref
 from touchbase.inbox.rows import delivery_of
 from touchbase.sql.statement import Execute, Plan, Row, Select
 from touchbase.suppression.server_secret import erasure_key_of, find_erasure_key
-from touchbase.suppression.sql import marks_of
-from touchbase.suppression.suppression_keys import EMAIL, LINKEDIN, names_person
+from touchbase.suppression.sql import find_marks
+from touchbase.suppression.suppression_keys import EMAIL, LINKEDIN, is_personal
 
 MOST_BYTES = 8 * 1024 * 1024
 """Bytes of bodies in one page."""
@@ -87,7 +87,7 @@ def find_person(query: FindPerson) -> Plan[Person]:
 
 def identities(keys: Iterable[Row], links: Iterable[Row]) -> set[Ref]:
     """Return the identities of a contact from its (email_key, linkedin_key) and its links."""
-    refs = {ref for row in links if names_person(ref := (row[1], row[2], row[3]))}
+    refs = {ref for row in links if is_personal(ref := (row[1], row[2], row[3]))}
     for row in keys:
         refs |= {("", word, key) for word, key in zip((EMAIL, LINKEDIN), row, strict=True) if key is not None}
     return refs
@@ -121,7 +121,7 @@ def find_erased(query: FindErased) -> Plan[set[Ref]]:
     key = yield from erasure_key_of(query.client)
     if key is None:
         return set()
-    marks = yield from marks_of(key, query.client, query.refs)
+    marks = yield from find_marks(key, query.client, query.refs)
     return {ref for ref, mark in marks.items() if query.derived or not mark.derived}
 
 

@@ -17,7 +17,7 @@ from touchbase.events.work import IsolatedReader, ReadResult, Translate, WorkRep
 from touchbase.history.events import Translation
 from touchbase.inbox.delivery import Delivery
 from touchbase.inbox.limits import MAX_EVENTS, is_large
-from touchbase.suppression.pii_scan import mentions
+from touchbase.suppression.pii_scan import find_identities
 
 MAX_REASON_LENGTH = 500
 _NO_DELIVERY = Delivery(0, "", 0, "", "", 0)
@@ -95,7 +95,7 @@ def read_delivery(delivery: Delivery, translate: Translate) -> ReadResult:
     result = ReadResult()
     try:
         if delivery.guarded:
-            result.mentions = mentions(delivery.headers, delivery.query, delivery.body)
+            result.mentions = find_identities(delivery.headers, delivery.query, delivery.body)
         result.normalized = _normalized(delivery, translate)
     except MemoryError:
         raise

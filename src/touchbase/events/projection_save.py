@@ -9,7 +9,7 @@ from touchbase.history import sql as history_sql
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.history.last_writer_wins import CLEARED, NEVER, beats
 from touchbase.history.sql import event_of
-from touchbase.idempotency.sql import MOVE_ANSWERS
+from touchbase.idempotency.sql import MOVE_RESPONSES
 from touchbase.records import statements as records_sql
 from touchbase.records.models import Company, Contact, CustomField, Record
 from touchbase.records.primary_keys import keys_of, shown_values
@@ -103,7 +103,7 @@ def unite_record(batch: Batch, kind: int, gone: Record, survivor: Record) -> Pla
         batch.moved.append(event)
     yield from _unite_custom_fields(batch.client, kind, gone, survivor)
     yield Execute(history_sql.MOVE_LINKS, [(*one, survivor.id)])
-    yield Execute(MOVE_ANSWERS, [(*one, survivor.id)])
+    yield Execute(MOVE_RESPONSES, [(*one, survivor.id)])
     yield Execute(DELETE_CLAIMS_OF, [one])  # the moved events claim them again
     if kind == COMPANY:
         yield from _move_contacts(batch, gone.id, survivor.id)

@@ -21,9 +21,9 @@ from touchbase.inbox.body_retention import clear_deliveries
 from touchbase.inbox.delivery import Delivery
 from touchbase.sql.builders import RECORD
 from touchbase.sql.statement import Execute, Plan, Row, Statement, delete
-from touchbase.suppression.pii_scan import mentions
+from touchbase.suppression.pii_scan import find_identities
 from touchbase.suppression.server_secret import erasure_key_of
-from touchbase.suppression.sql import Mark, lift_marks, marks_of, save_marks
+from touchbase.suppression.sql import Mark, delete_marks, find_marks, save_marks
 from touchbase.suppression.suppression_keys import EMAIL, LINKEDIN
 
 
@@ -49,7 +49,7 @@ def withhold(client: int, outcomes: Sequence[Outcome], now_us: Micros) -> Plan[W
         return withheld
     named_in = {outcome.delivery.id: addresses_in(outcome.delivery) for outcome in outcomes}
     named = {ref for outcome in outcomes for subject in outcome.subjects for ref in refs_of(subject)}
-    withheld.marks = yield from marks_of(withheld.key, client, named.union(*named_in.values()))
+    withheld.marks = yield from find_marks(withheld.key, client, named.union(*named_in.values()))
     yield from _lift(withheld, outcomes)
     withheld.of_others = {
         ref for outcome in outcomes for subject in outcome.subjects if _names_another_person(withheld, subject) for ref in _objects(subject)
@@ -74,13 +74,13 @@ def names_erased(client: int, delivery: Delivery) -> Plan[bytes | None]:
     key = yield from erasure_key_of(client)
     if key is None:
         return None
-    marks = yield from marks_of(key, client, addresses_in(delivery))
+    marks = yield from find_marks(key, client, addresses_in(delivery))
     return key if marks else None
 
 
 def addresses_in(delivery: Delivery) -> set[Ref]:
     """Return the addresses found anywhere in a delivery."""
-    return mentions(delivery.headers, delivery.query, delivery.body) if delivery.addresses is None else delivery.addresses
+    return find_identities(delivery.headers, delivery.query, delivery.body) if delivery.addresses is None else delivery.addresses
 
 
 def refs_of(subject: EventSubject) -> set[Ref]:
@@ -106,7 +106,7 @@ def _lift(withheld: Withheld, outcomes: Iterable[Outcome]) -> Plan[None]:
             if marks and _addresses(subject) and all(mark.derived for mark in marks):
                 lifted |= refs & withheld.marks.keys()
     if lifted and withheld.key is not None:
-        yield from lift_marks(withheld.key, withheld.client, lifted)
+        yield from delete_marks(withheld.key, withheld.client, lifted)
         for ref in lifted:
             del withheld.marks[ref]
 

@@ -10,8 +10,7 @@ from touchbase.errors import Forbidden, TouchbaseError
 from touchbase.http.endpoint import Call
 from touchbase.http.responses import Response
 from touchbase.http.schemas import encode
-from touchbase.sql.readiness import check_in_time
-from touchbase.sql.store import Store
+from touchbase.sql.store import Store, check_in_time
 
 
 class StatusOut(Struct):

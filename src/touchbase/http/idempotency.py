@@ -16,8 +16,8 @@ from touchbase.http.endpoint import Call, Handler
 from touchbase.http.request_body import unpack
 from touchbase.http.response_recorder import ResponseRecorder, replayed
 from touchbase.http.responses import Response
-from touchbase.idempotency.models import LONGEST_KEY, RequestKey
-from touchbase.idempotency.service import ReplayedResponse, find_answer
+from touchbase.idempotency.models import MAX_KEY_LENGTH, RequestKey
+from touchbase.idempotency.service import ReplayedResponse, find_response
 
 HEADER = "Idempotency-Key"
 IDEMPOTENCY_KEY = b"idempotency-key"
@@ -40,8 +40,8 @@ def idempotent(handler: Handler, owner: Owner = of_administrator) -> Handler:
         request = await _request(call, owner)
         api = call.api
         try:
-            async with api.in_flight.turn(request):
-                stored = await find_answer(api.parts.store, request)
+            async with api.in_flight.lock(request):
+                stored = await find_response(api.parts.store, request)
                 if stored is not None:
                     raise ReplayedResponse(stored)
                 call.recorder = ResponseRecorder(api.parts.store, request)
@@ -49,7 +49,7 @@ def idempotent(handler: Handler, owner: Owner = of_administrator) -> Handler:
                 await call.recorder.store(response)
                 return response
         except ReplayedResponse as repeated:
-            return replayed(repeated.kept, call.scope["touchbase.request_id"])
+            return replayed(repeated.response, call.scope["touchbase.request_id"])
 
     return with_key
 
@@ -71,8 +71,8 @@ def idempotency_key(given: list[bytes]) -> str:
     if bare is None and quoted is None:
         raise _malformed('must be visible ASCII characters, plain or in double quotes, such as "8e03978e-40d5-43dd-bc93-6894a57f9324"')
     key = given[0] if quoted is None else _ESCAPED.sub(rb"\1", quoted[1])
-    if len(key) > LONGEST_KEY:
-        raise _malformed(f"must have at most {LONGEST_KEY} characters, and has {len(key)}")
+    if len(key) > MAX_KEY_LENGTH:
+        raise _malformed(f"must have at most {MAX_KEY_LENGTH} characters, and has {len(key)}")
     return key.decode("ascii")
 
 

@@ -25,7 +25,7 @@ from touchbase.http.openapi_paths import all_paths
 from touchbase.http.openapi_texts import OPERATIONS, PROBLEMS, TAGS
 from touchbase.http.problems import Problem
 from touchbase.http.query_parameters import STRUCTURES
-from touchbase.idempotency.models import LIFETIME_HOURS, LONGEST_KEY
+from touchbase.idempotency.models import LIFETIME_HOURS, MAX_KEY_LENGTH
 from touchbase.inbox.api.deliveries import DeliveryDetail, DeliveryOut, DeliveryPage
 from touchbase.inbox.api.refused import RefusalPage
 from touchbase.inbox.delivery import GONE_ERASED, GONE_RETENTION, STATES
@@ -62,7 +62,7 @@ IDEMPOTENCY_KEY: Json = {
     "name": HEADER,
     "in": "header",
     "required": False,
-    "schema": {"type": "string", "pattern": f'^([!#-~][!-~]{{0,{LONGEST_KEY - 1}}}|"[!#-\\[\\]-~]{{1,{LONGEST_KEY}}}")$'},
+    "schema": {"type": "string", "pattern": f'^([!#-~][!-~]{{0,{MAX_KEY_LENGTH - 1}}}|"[!#-\\[\\]-~]{{1,{MAX_KEY_LENGTH}}}")$'},
     "description": "A text of your choice, new for each new request, such as a UUID. The same request with the same key gets the same "
     f"response for {LIFETIME_HOURS} hours and is not executed again; another request with it is refused.",
 }

@@ -11,7 +11,7 @@ from touchbase.errors import TouchbaseError
 from touchbase.http.problems import PROBLEM_JSON, problem, with_request_id
 from touchbase.http.responses import Response
 from touchbase.idempotency.models import RequestKey, StoredResponse
-from touchbase.idempotency.service import IdempotentWrites, keep_answer
+from touchbase.idempotency.service import IdempotentWrites, store_response
 from touchbase.sql.store import Store, Writes
 
 R = TypeVar("R")
@@ -29,7 +29,7 @@ def to_stored(response: Response) -> StoredResponse:
 
 def replayed(stored: StoredResponse, request_id: str) -> Response:
     """Decode a stored response, with this request's id."""
-    status, content_type, body, headers = _decode(stored.answer)
+    status, content_type, body, headers = _decode(stored.encoded)
     if content_type == PROBLEM_JSON:
         body = with_request_id(body, request_id)
     return Response(status, body, content_type, [*headers, REPLAYED])
@@ -56,7 +56,7 @@ class ResponseRecorder:
     async def store(self, response: Response) -> None:
         """Store the response of a handler without a write, in a transaction of its own; raises `ReplayedResponse`."""
         if self._made is None:
-            await keep_answer(self._store, self._request, to_stored(response))
+            await store_response(self._store, self._request, to_stored(response))
 
 
 def _problem_response(error: TouchbaseError) -> Response:

@@ -13,18 +13,18 @@ from touchbase.sql.command import Command, Query, T
 
 @dataclass(slots=True)
 class Idempotent(Command[T | StoredResponse], Generic[T]):
-    """Carry out another command and keep the answer to it, in one transaction, unless that was done for this key.
+    """Execute another command and store the response to it in one transaction, unless the key has a response already.
 
-    Then it changes nothing and answers what was kept; `KeyReused` when that belongs to another request.
+    In that case it changes nothing and returns the stored response, or `KeyReused` when that belongs to another request.
     """
 
     request: RequestKey
     command: Command[T] | None
-    """None only keeps an answer."""
-    answer: Callable[[object], StoredResponse | None]
-    """The answer to keep for the command's result or error; None keeps nothing, so the key stays free.
+    """None to store a response only."""
+    make_response: Callable[[object], StoredResponse | None]
+    """Returns the response to store for the command's result or error; with None nothing is stored, and the key stays free.
 
-    Called inside the transaction, and again when that is run again: it must be quick and change nothing.
+    It runs inside the transaction, and again when the transaction is retried: it must be quick and without side effects.
     """
 
     @property
@@ -35,7 +35,7 @@ class Idempotent(Command[T | StoredResponse], Generic[T]):
 
 @dataclass(slots=True)
 class DeleteResponses(Command[int]):
-    """Take away those of these kept answers whose time is over by `now_us`; answers how many were."""
+    """Delete those of these responses that have expired by `now_us`; returns how many."""
 
     client: int
     keys: list[str]
@@ -44,14 +44,14 @@ class DeleteResponses(Command[int]):
 
 @dataclass(slots=True)
 class FindResponse(Query[KnownResponse | None]):
-    """The answer that is kept for a request's key, whatever request it belongs to; None when its time is over."""
+    """The stored response of a request's key, whichever request it belongs to; None when it has expired."""
 
     request: RequestKey
 
 
 @dataclass(slots=True)
 class ExpiredResponses(Query[list[tuple[int, str]]]):
-    """Client and key of kept answers whose time is over by `now_us`, those that ended first."""
+    """Client and key of responses that have expired by `now_us`, the oldest first."""
 
     now_us: Micros
     limit: int

@@ -1,4 +1,4 @@
-"""Requests that carry an idempotency key: what tells one from another, and the answer that is kept for it."""
+"""Requests with an idempotency key, and their stored responses."""
 
 from __future__ import annotations
 
@@ -7,43 +7,44 @@ from dataclasses import dataclass
 from touchbase.common.timestamps import SECOND, Micros
 from touchbase.errors import KeyReused
 
-LONGEST_KEY = 255
+MAX_KEY_LENGTH = 255
 LIFETIME_HOURS = 24
-"""How long an answer is kept; afterwards its key is as new."""
+"""How long a response is stored; afterwards its key is free again."""
 LIFETIME: Micros = LIFETIME_HOURS * 3600 * SECOND
 
 
 @dataclass(frozen=True, slots=True)
 class RequestKey:
-    """One request with its key. The same key of another client is another key."""
+    """One request with its key; each client has its own keys."""
 
     client: int
-    """The client's number; 0 for an administrator's call that is limited to no client."""
+    """The client's number; 0 for an administrator's request that is not limited to a client."""
     key: str
     fingerprint: bytes
-    """Of everything that makes the request: equal for the same request, different for any other."""
+    """A hash of the whole request: equal for the same request, different for any other."""
     at: Micros
 
 
 @dataclass(frozen=True, slots=True)
 class StoredResponse:
-    """An answer as the edge that gave it has written it down: only that edge can read it."""
+    """A response to an idempotent request."""
 
-    answer: bytes
+    encoded: bytes
+    """Status, headers and body, in an encoding that only the HTTP code knows."""
     record_kind: int | None = None
     record_id: int | None = None
-    """The record whose values are in it, so that whoever erases a person finds it."""
+    """The record whose values are in the response, so that an erasure finds it."""
 
 
 @dataclass(frozen=True, slots=True)
 class KnownResponse:
-    """A kept answer, and the fingerprint of the request that it belongs to."""
+    """A stored response, and the fingerprint of its request."""
 
     fingerprint: bytes
-    kept: StoredResponse
+    response: StoredResponse
 
     def to(self, request: RequestKey) -> StoredResponse | KeyReused:
-        """The answer to this request, or what is wrong with asking for it."""
+        """Return the response if it belongs to this request, else `KeyReused`."""
         if self.fingerprint == request.fingerprint:
-            return self.kept
+            return self.response
         return KeyReused("this Idempotency-Key was used for another request; send this one with a new key")

@@ -1,8 +1,7 @@
-"""Doing once what is asked several times: requests that carry an idempotency key.
+"""Idempotency: execute a request once, however often it is sent with the same key.
 
-The answer to such a request is kept in the transaction of its write, so there is no moment at which one
-is on disk without the other. Whoever asks again gets what was kept; whoever asks while the first is
-still at work waits for it.
+The response is stored in the transaction of the request's write, so neither is ever on disk without the
+other. Retries get the stored response; concurrent duplicates wait for the first request.
 """
 
 from __future__ import annotations
@@ -13,53 +12,58 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import TypeVar
 
+from touchbase.common.timestamps import SECOND, Micros, has_passed
 from touchbase.errors import Conflict, KeyReused, RequestInProgress, TouchbaseError
-from touchbase.idempotency.commands import FindResponse, Idempotent
+from touchbase.idempotency.commands import DeleteResponses, ExpiredResponses, FindResponse, Idempotent
 from touchbase.idempotency.models import RequestKey, StoredResponse
 from touchbase.sql.command import Command
 from touchbase.sql.store import Store
 
 T = TypeVar("T")
-ToKeep = Callable[[object], StoredResponse]
+MakeResponse = Callable[[object], StoredResponse]
 
-LONGEST_WAIT = 5.0
-"""Seconds for which a request waits for an equal one."""
+MAX_WAIT_SECONDS = 5.0
+"""Seconds for which a request waits for a concurrent duplicate."""
+CLEANUP_BATCH = 500
+"""Responses deleted at once: a few milliseconds of the store's time."""
+CLEANUP_PAUSE: Micros = 60 * SECOND
+"""Pause after a batch that was not full."""
 
 
 class ReplayedResponse(Exception):
-    """Somebody has had the answer to this request already; nothing was carried out now."""
+    """The request has a stored response already; nothing was executed now."""
 
-    def __init__(self, kept: StoredResponse) -> None:
-        super().__init__("answered before")
-        self.kept = kept
+    def __init__(self, response: StoredResponse) -> None:
+        super().__init__("the request has a stored response")
+        self.response = response
 
 
 class InFlightKeys:
-    """Which requests of this process are at work; those with one key go one after the other."""
+    """The keys of running requests of this process; requests with one key run one after the other."""
 
     def __init__(self) -> None:
         self._running: dict[tuple[int, str], asyncio.Event] = {}
 
     @asynccontextmanager
-    async def turn(self, request: RequestKey) -> AsyncIterator[None]:
-        """Wait for those before us; `RequestInProgress` when that takes too long."""
-        place = (request.client, request.key)
+    async def lock(self, request: RequestKey) -> AsyncIterator[None]:
+        """Wait for requests with the same key. Raises `RequestInProgress` when that takes too long."""
+        key = (request.client, request.key)
         try:
-            async with asyncio.timeout(LONGEST_WAIT):
-                while (running := self._running.get(place)) is not None:
+            async with asyncio.timeout(MAX_WAIT_SECONDS):
+                while (running := self._running.get(key)) is not None:
                     await running.wait()
         except TimeoutError:
-            raise RequestInProgress("a request with this Idempotency-Key is still being carried out; send this again in a moment") from None
-        ours = self._running[place] = asyncio.Event()
+            raise RequestInProgress("a request with this Idempotency-Key is still in progress; send this again in a moment") from None
+        done = self._running[key] = asyncio.Event()
         try:
             yield
         finally:
-            del self._running[place]
-            ours.set()
+            del self._running[key]
+            done.set()
 
 
-async def find_answer(store: Store, request: RequestKey) -> StoredResponse | None:
-    """What was answered to this request; `KeyReused` when its key belongs to another."""
+async def find_response(store: Store, request: RequestKey) -> StoredResponse | None:
+    """Return the stored response of this request, or None. Raises `KeyReused` when its key belongs to another request."""
     known = await store.read(FindResponse(request))
     found = None if known is None else known.to(request)
     if isinstance(found, KeyReused):
@@ -68,35 +72,61 @@ async def find_answer(store: Store, request: RequestKey) -> StoredResponse | Non
 
 
 class IdempotentWrites:
-    """Carries out the write of one request and keeps its answer with it. Raises `ReplayedResponse` instead when it was done before.
+    """Executes the write of one request and stores its response with it. Raises `ReplayedResponse` for a repeated request.
 
-    `to_keep` makes the answer from the command's result, or from its `Conflict`. Other errors keep nothing:
-    the request did not run, and once its cause is mended it may be sent again with the same key. Only one
+    `make_response` makes the response from the command's result, or from its `Conflict`. After other errors nothing
+    is stored: the request did not run, and may be sent again with the same key once the cause is fixed. Only one
     command of a request may succeed.
     """
 
-    def __init__(self, store: Store, request: RequestKey, to_keep: ToKeep) -> None:
+    def __init__(self, store: Store, request: RequestKey, make_response: MakeResponse) -> None:
         self._store = store
         self._request = request
-        self._to_keep = to_keep
+        self._make_response = make_response
 
     async def write(self, command: Command[T]) -> T:
-        """Carry out the command, or find that it was."""
-        made = await self._store.write(Idempotent(self._request, command, partial(self._answer, command)))
-        if isinstance(made, StoredResponse):
-            raise ReplayedResponse(made)
-        return made
+        """Execute the command. Raises `ReplayedResponse` when that was done before."""
+        result = await self._store.write(Idempotent(self._request, command, partial(self._response, command)))
+        if isinstance(result, StoredResponse):
+            raise ReplayedResponse(result)
+        return result
 
-    def _answer(self, command: Command[object], result: object) -> StoredResponse | None:
+    def _response(self, command: Command[object], result: object) -> StoredResponse | None:
         if isinstance(result, TouchbaseError):
-            # A creation that merges into what is there goes on after its conflict.
+            # A creation that updates an existing record continues after its conflict.
             is_final = isinstance(result, Conflict) and getattr(command, "on_duplicate", None) != "update"
-            return self._to_keep(result) if is_final else None
-        return self._to_keep(result)
+            return self._make_response(result) if is_final else None
+        return self._make_response(result)
 
 
-async def keep_answer(store: Store, request: RequestKey, kept: StoredResponse) -> None:
-    """Keep the answer to a request that wrote nothing; raises `ReplayedResponse` when an equal one was faster."""
-    before = await store.write(Idempotent(request, None, lambda _: kept))
-    if before is not None:
-        raise ReplayedResponse(before)
+async def store_response(store: Store, request: RequestKey, response: StoredResponse) -> None:
+    """Store the response of a request that wrote nothing. Raises `ReplayedResponse` when a duplicate has stored one first."""
+    stored = await store.write(Idempotent(request, None, lambda _: response))
+    if stored is not None:
+        raise ReplayedResponse(stored)
+
+
+class ResponseCleanup:
+    """Deletes expired responses, one batch per call, with a pause once there are no more.
+
+    An expired response has no effect any more; deleting it only frees its space.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._pause: Micros = 0
+        self._swept_us: Micros = 0
+
+    async def __call__(self, now_us: Micros) -> int:
+        """Delete one batch if one is due; return how many responses were deleted."""
+        if not has_passed(self._pause, self._swept_us, now_us):
+            return 0
+        found = await self._store.read(ExpiredResponses(now_us, CLEANUP_BATCH))
+        by_client: dict[int, list[str]] = {}
+        for client, key in found:
+            by_client.setdefault(client, []).append(key)
+        deleted = 0
+        for client, keys in by_client.items():
+            deleted += await self._store.write(DeleteResponses(client, keys, now_us))
+        self._pause, self._swept_us = 0 if len(found) == CLEANUP_BATCH else CLEANUP_PAUSE, now_us
+        return deleted

@@ -51,7 +51,7 @@ def list_refusals(query: ListRefusals) -> Plan[list[RefusedWebhook]]:
     where.equal("r.tool", query.tool)
     where.equal("r.cause", query.cause)
     if query.before is not None:
-        where.hold("(r.received_us, r.id) < (?, ?)", *query.before)
+        where.add("(r.received_us, r.id) < (?, ?)", *query.before)
     rows = yield Select(
         f"SELECT {names(REFUSAL, 'r.')}, c.client_id FROM refusal r LEFT JOIN client c ON c.id = r.client WHERE {where} "
         "ORDER BY r.received_us DESC, r.id DESC LIMIT ?",

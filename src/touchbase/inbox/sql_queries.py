@@ -59,9 +59,9 @@ def _where(query: ListDeliveries | CountDeliveries) -> Where:
     where.equal("d.channel", query.channel)
     where.equal("d.tool", query.tool)
     if query.state in STATES:
-        where.hold(f"d.state = '{query.state}'")
+        where.add(f"d.state = '{query.state}'")
     if isinstance(query, ListDeliveries) and query.problems:
-        where.hold("d.problems IS NOT NULL")
+        where.add("d.problems IS NOT NULL")
     where.less("d.id", query.before)
     where.at_least("d.received_us", query.received_since_us)
     return where

@@ -11,7 +11,7 @@ from touchbase.records.commands import CreateContact, UpdateContact
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Execute, Plan
 from touchbase.suppression.server_secret import erasure_key_of
-from touchbase.suppression.sql import DELETE_ERASURE, HOLD_CLIENT, marks_of
+from touchbase.suppression.sql import DELETE_ERASURE, LOCK_CLIENT, find_marks
 from touchbase.suppression.suppression_keys import EMAIL, LINKEDIN
 
 Guarded = CreateContact | UpdateContact
@@ -44,12 +44,12 @@ def _check(run: Run, commands: Sequence[Guarded], ids: Ids) -> Plan[list[object]
         command.guarded = True
     for client in sorted({command.client for command in commands}):
         # The lock on the client blocks erasures until this transaction ends.
-        yield Execute(HOLD_CLIENT, [(client,)])
+        yield Execute(LOCK_CLIENT, [(client,)])
         key = yield from erasure_key_of(client)
         if key is None:
             continue
         refs_by_command = {index: _refs(command) for index, command in enumerate(commands) if command.client == client}
-        marks = yield from marks_of(key, client, set().union(*refs_by_command.values()))
+        marks = yield from find_marks(key, client, set().union(*refs_by_command.values()))
         for index, refs in refs_by_command.items():
             hit = sorted(refs & marks.keys())
             if hit and commands[index].restore:

@@ -1,1 +1,1 @@
-"""Retention: old bodies and finished erasure searches."""
+"""Retention: prune old bodies and continue interrupted erasures."""

@@ -18,8 +18,7 @@ from touchbase.server.exposition import Exposition, SharedMetrics, store_metrics
 from touchbase.server.logs import LineWriter
 from touchbase.server.metrics import Metrics
 from touchbase.server.request_cycle import send_error_response
-from touchbase.sql.readiness import check_in_time
-from touchbase.sql.store import Store
+from touchbase.sql.store import Store, check_in_time
 
 LOG = logging.getLogger("touchbase")
 

@@ -1,1 +1,1 @@
-"""SQL without an engine: statements, plans, ids, migrations."""
+"""Engine-independent SQL: statements, plans, ids, migrations."""

@@ -1,4 +1,4 @@
-"""Builders of the statements that several tables need: insert, find, update."""
+"""Build the statements that several tables need: insert, find, update."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ RECORD: Columns = (("client", "bigint"), ("record_kind", "bigint"), ("record_id"
 
 
 def numbered(columns: Columns, first: int = 1) -> str:
-    """The placeholders of these columns for SQLite: `?1, ?2`."""
+    """Return the placeholders of these columns for SQLite: `?1, ?2`."""
     return ", ".join(f"?{n}" for n in range(first, first + len(columns)))
 
 
 def arrays(columns: Columns, first: int = 1) -> str:
-    """The array parameters of these columns for PostgreSQL: `$1::text::bigint[]`."""
+    """Return the array parameters of these columns for PostgreSQL: `$1::text::bigint[]`."""
     return ", ".join(array(n, kind) for n, (_, kind) in enumerate(columns, first))
 
 
 def parameter_table(name: str, columns: Columns, first: int = 1) -> str:
-    """The array parameters of these columns for PostgreSQL."""
+    """Return a named parameter table for PostgreSQL."""
     return f"{name}({names(columns)}) AS (SELECT * FROM unnest({arrays(columns, first)}))"
 
 
 def insert(table: str, columns: Columns, returning: str = "") -> Statement:
-    """A named parameter table for PostgreSQL."""
+    """Build an insert that skips rows whose key exists."""
     tail = "ON CONFLICT DO NOTHING" + (f" RETURNING {returning}" if returning else "")
     return Statement(f"insert_{table}", columns, body=f"INSERT INTO {table} ({names(columns)}) SELECT * FROM p WHERE true {tail}")
 
@@ -35,10 +35,10 @@ RECORD_MATCH = "t.client = p.client AND t.record_kind = p.record_kind AND t.reco
 
 
 def find(name: str, table: str, columns: Columns, key: Columns, match: str, *, lock: bool = False) -> Statement:
-    """Insert rows; one whose key exists is skipped."""
+    """Build a query for rows by key; `lock` locks them on PostgreSQL."""
     body = f"SELECT {names(columns, 't.')} FROM p CROSS JOIN {table} t WHERE {match}"
-    # Locked in the order of ids, so that two batches that share records wait instead of dying. SQLite needs
-    # no locks, and takes a CROSS JOIN at its word: for each row of p it looks into the table's index.
+    # Locked in the order of ids, so that two batches that share records wait instead of deadlocking. SQLite needs
+    # no locks, and keeps the order of a CROSS JOIN: for each row of p it searches the table's index.
     return (
         Statement(name, key, body=body + " ORDER BY t.client, t.id FOR UPDATE OF t", sqlite_set=body)
         if lock
@@ -47,12 +47,12 @@ def find(name: str, table: str, columns: Columns, key: Columns, match: str, *, l
 
 
 def key_columns(column: str) -> Columns:
-    """Find rows by key; `lock` locks them on PostgreSQL."""
+    """Return the key columns of a lookup by one text column of a client."""
     return (("client", "bigint"), (column, "text"))
 
 
 def update(name: str, table: str, columns: Columns) -> Statement:
-    """Set the columns after client and id."""
+    """Build an update of the columns after client and id."""
     pairs = ", ".join(f"{column} = p.{column}" for column, _ in columns[2:])
     return Statement(name, columns, body=f"UPDATE {table} AS t SET {pairs} FROM p WHERE {ONE_MATCH}")
 

@@ -1,4 +1,4 @@
-"""The bases of commands, which write, and of queries, which read."""
+"""Base classes of commands, which write, and of queries, which read."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Command(Generic[T_co]):
-    """Something asked for that writes; `T_co` is what carrying it out answers."""
+    """A write to the store; `T_co` is the type of its result."""
 
     __slots__ = ()
 
 
 class Query(Generic[T_co]):
-    """Something asked that changes nothing."""
+    """A read from the store; `T_co` is the type of its result."""
 
     __slots__ = ()

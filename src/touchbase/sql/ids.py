@@ -1,4 +1,4 @@
-"""Id blocks: ids come from memory, blocks of them from the store, so no id is ever given twice."""
+"""Id blocks: a process reserves blocks of ids in the store and assigns ids from memory; no id is assigned twice."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from touchbase.sql.statement import SerializationConflict
 BLOCK = 10_000
 
 
-class Short(SerializationConflict):
-    """A plan took more ids than it said it needs, because it could not know; it is run again with more of them."""
+class IdsExhausted(SerializationConflict):
+    """A plan needed more ids than it had declared, which it could not know before; the transaction is run again with more."""
 
 
 class Ids:
-    """The ids reserved for this process. The engine fills it before a plan runs; plans `take`."""
+    """The ids reserved for this process. The engine calls `fill` before a plan runs, the plan calls `take`."""
 
     def __init__(self) -> None:
         self._ranges: dict[str, tuple[int, int]] = {}
 
     def missing(self, needs: Mapping[str, int]) -> dict[str, int]:
-        """Which names have too few ids left for these needs, and how many to reserve for each."""
+        """Return the names with too few ids left for these needs, and how many to reserve for each."""
         short: dict[str, int] = {}
         for name, count in needs.items():
             start, end = self._ranges.get(name, (0, 0))
@@ -29,11 +29,11 @@ class Ids:
         return short
 
     def fill(self, name: str, first: int, count: int) -> None:
-        """Use the block [first, first + count) from now on; what was left of the one before is given up."""
+        """Use the block [first, first + count) from now on; the rest of the previous block is discarded."""
         self._ranges[name] = (first, first + count)
 
     def cut(self, needs: Mapping[str, int]) -> Ids:
-        """A piece with exactly as many ids as needed, for one of several groups in flight."""
+        """Split off exactly as many ids as needed, for one of several concurrent batches."""
         piece = Ids()
         for name, count in needs.items():
             start, end = self._ranges.get(name, (0, 0))
@@ -42,9 +42,9 @@ class Ids:
         return piece
 
     def take(self, name: str) -> int:
-        """The next id. The engine has made sure that there is one, as far as the plan could say how many it takes; else `Short`."""
+        """Return the next id. Raises `IdsExhausted` if the plan needs more than it had declared."""
         start, end = self._ranges[name]
         if start >= end:
-            raise Short(f"no ids of {name} left: the plan took more than it said it needs")
+            raise IdsExhausted(f"no ids of {name} left: the plan took more than it had declared")
         self._ranges[name] = (start + 1, end)
         return start

@@ -1,7 +1,7 @@
-"""Migrations: numbered SQL files beside each engine, each run once, in order, in a transaction (SQLite: all that wait in one).
+"""Migrations: numbered SQL files of each engine, each run once, in order, in a transaction (SQLite: all pending ones in one).
 
-The table `migration` records the name and digest of every file that ran. A file that was applied never
-changes afterwards, and a store that knows more than this program is left alone.
+The table `migration` records the name and digest of every file that ran. An applied file never changes
+afterwards, and a store with migrations that this program does not know is refused.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ TABLE = "CREATE TABLE IF NOT EXISTS migration (name TEXT NOT NULL PRIMARY KEY, d
 APPLIED = "SELECT name, digest FROM migration"
 RECORD = "INSERT INTO migration (name, digest) VALUES ({}, {})"
 INITIAL = "0001_initial"
-"""Makes the whole schema; it has replaced the migrations of `squash.NAMES`."""
+"""Creates the whole schema; it has replaced the migrations of `squash.NAMES`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """One numbered file: `name` without its suffix, and the SQL in it."""
+    """One numbered file: its `name` without the suffix, and its SQL."""
 
     name: str
     sql: str
@@ -34,26 +34,26 @@ class Migration:
 
     @property
     def digest(self) -> str:
-        """Tells whether the text is still the one that ran; line ends do not count."""
+        """SHA-256 of the text, regardless of line ends; it shows whether an applied file has changed."""
         return self.recorded or sha256("\n".join(self.sql.splitlines()).encode()).hexdigest()
 
     def conversion(self, squash: Squash) -> Migration:
-        """The SQL from the former migrations to this one, to be recorded in their place."""
+        """Return the SQL that converts the former migrations to this one, to be recorded in their place."""
         return replace(self, sql=squash.sql, recorded=self.digest)
 
 
 def packaged(engine: str) -> list[Migration]:
-    """All migrations of one engine (its folder's name), in order."""
+    """Return all migrations of one engine (its folder's name), in order."""
     folder = files("touchbase.storage") / engine / "migrations"
     found = {entry.name[:-4]: entry.read_text("utf-8") for entry in folder.iterdir() if entry.name.endswith(".sql")}
     return [Migration(name, sql, Squash.of(engine) if name == INITIAL else None) for name, sql in sorted(found.items())]
 
 
 def pending(migrations: Sequence[Migration], applied: Mapping[str, str]) -> list[Migration]:
-    """The migrations that have not run yet, in order; the first is a conversion if the store has the migrations that it replaced.
+    """Return the migrations that have not run yet, in order.
 
-    `UnusableStore` when an applied file has changed since, or when the store has migrations that this
-    program does not know.
+    The first one is a conversion if the store has the migrations that it replaced.
+    Raises `UnusableStore` when an applied file has changed, or when the store has migrations that this program does not know.
     """
     for migration in migrations:
         if migration.squash is not None and migration.squash.applies_to(applied):
@@ -61,7 +61,7 @@ def pending(migrations: Sequence[Migration], applied: Mapping[str, str]) -> list
     unknown = sorted(applied.keys() - {migration.name for migration in migrations})
     if unknown:
         raise UnusableStore(
-            f"the store is newer than this program: it has {', '.join(unknown)}; start a version of touchbase that knows it"
+            f"the store is newer than this program: it has {', '.join(unknown)}; start a version of touchbase that has them too"
         )
     for migration in migrations:
         if applied.get(migration.name, migration.digest) != migration.digest:
@@ -73,12 +73,16 @@ def pending(migrations: Sequence[Migration], applied: Mapping[str, str]) -> list
 
 
 def refuse_foreign(tables: Sequence[str]) -> None:
-    """Raise `UnusableStore` where a database that holds none of our migrations holds tables: they are another application's."""
+    """Raise `UnusableStore` for the tables of a database without migrations: they belong to another application."""
     if tables:
         named = ", ".join(tables[:3]) + (", ..." if len(tables) > 3 else "")
-        raise UnusableStore(f"this database belongs to another application: it has tables ({named}) and none of ours; name an empty one")
+        raise UnusableStore(
+            f"this database belongs to another application: it has tables ({named}), but not those of touchbase; name an empty database"
+        )
 
 
-def out_of_date(todo: Sequence[Migration]) -> UnusableStore:
-    """The refusal of a store that waits for migrations: only what serves, works or migrates may run them."""
-    return UnusableStore(f"the store waits for {', '.join(migration.name for migration in todo)}; run touchbase migrate, then start again")
+def out_of_date(waiting: Sequence[Migration]) -> UnusableStore:
+    """Return the error for a store with pending migrations: only servers, workers and `touchbase migrate` may run them."""
+    return UnusableStore(
+        f"the store has pending migrations: {', '.join(migration.name for migration in waiting)}; run touchbase migrate, then start again"
+    )

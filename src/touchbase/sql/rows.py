@@ -1,4 +1,4 @@
-"""Columns of tables, as statements list them."""
+"""Column lists of tables, and JSON values of columns."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ Columns = tuple[tuple[str, str], ...]
 
 
 def names(columns: Sequence[tuple[str, str]], prefix: str = "") -> str:
-    """The columns' names as SQL lists them: `a, b, c`, or `t.a, t.b, t.c`."""
+    """Return the column names as SQL: `a, b, c`, or with a prefix `t.a, t.b, t.c`."""
     return ", ".join(prefix + name for name, _ in columns)
 
 
 def encode(value: object) -> str:
-    """A value as JSON text."""
+    """Return a value as JSON text."""
     return msgspec.json.encode(value).decode()
 
 
 def settings_text(settings: object) -> str:
-    """The settings as they are kept: JSON."""
+    """Return settings as they are stored: JSON text."""
     return encode(settings)

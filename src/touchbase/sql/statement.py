@@ -1,9 +1,9 @@
-"""Statements over sets of rows, and plans made of them: what every SQL engine here runs.
+"""Statements over sets of rows, and plans made of them; every SQL engine runs these.
 
-An `Statement` is one named statement over a parameter table `p` whose rows the caller supplies. A *plan* is a
-generator that yields `Execute`s and is sent their rows; it is plain code without I/O, so one text serves
-a synchronous engine (SQLite: one execution for some rows, no round trips to save) and an asynchronous one
-(PostgreSQL: one round trip per step, rows as columns to `unnest`).
+A `Statement` is a named statement over a parameter table `p`, whose rows `Execute` supplies. A *plan* is a generator
+that yields `Execute`s and is sent their result rows. It does no I/O, so one plan runs on a synchronous engine (SQLite:
+a few rows per execution, as there are no round trips to save) and on an asynchronous one (PostgreSQL: one round trip
+per step, rows passed as arrays to `unnest`).
 """
 
 from __future__ import annotations
@@ -18,23 +18,22 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One statement. `body` reads its rows from the table `p`; both engines understand it.
+    """One statement. `body` reads its rows from the table `p`, on both engines.
 
-    `columns` are p's columns as (name, PostgreSQL type). Where one engine says it in another way, another
-    text takes its place: `sqlite` (numbered parameters ?1, ?2..., run row by row), `sqlite_set` (a body for
-    SQLite alone), or `postgres` (columns $1, $2..., the whole statement).
+    `columns` are the columns of p as (name, PostgreSQL type). An engine with another syntax uses another text in
+    place of `body`: `sqlite` (numbered parameters ?1, ?2..., run row by row), `sqlite_set` (a body for SQLite alone),
+    or `postgres` (the whole statement, with columns $1, $2...).
 
-    An op with `more_columns` has a second parameter table `q`. SQLite runs `sqlite_set` for the rows of p,
-    then `more_set` for those of q; `postgres` takes the columns of both in one statement (those of q
-    numbered after those of p).
+    A statement with `more_columns` has a second parameter table `q`. SQLite runs `sqlite_set` for the rows of p,
+    then `more_set` for those of q; `postgres` takes the columns of both (those of q numbered after those of p).
 
-    An op with `last_columns` has a third, `r`, in the same way: `last_set`.
+    A statement with `last_columns` has a third table `r` in the same way, with `last_set`.
 
-    `made` is for inserts of rows with new ids: SQLite then asks this, over the same p, which of them went
-    in, but only when not all did; where all did the answer is each row's id (its second column).
+    `made` is for inserts of rows with new ids: it selects, over the same p, the ids of the rows that were inserted.
+    SQLite runs it only if some rows were not; else the result is each row's id (its second column).
 
-    `first_set` is for inserts that another table decides: SQLite puts the rows in there first, and `sqlite_set` runs
-    for those that went in, which `made` tells of the first.
+    `first_set` is for inserts that depend on an insert into another table: SQLite runs `first_set` first, and then
+    `sqlite_set` for the rows that `first_set` inserted, as `made` reports them.
     """
 
     name: str
@@ -53,9 +52,9 @@ class Statement:
 
 @dataclass(slots=True)
 class Execute:
-    """Run one op for these rows (and, for an op of several tables, those of q and r)."""
+    """Run a statement for these rows (and, with several parameter tables, those of q and r)."""
 
-    op: Statement
+    statement: Statement
     rows: Sequence[Row]
     more: Sequence[Row] = ()
     last: Sequence[Row] = ()
@@ -63,7 +62,7 @@ class Execute:
 
 @dataclass(slots=True)
 class Select:
-    """Run one read whose text depends on the filters given; `?` stands for each parameter."""
+    """Run one read whose text depends on the filters; `?` stands for each parameter."""
 
     sql: str
     params: Row
@@ -73,7 +72,7 @@ Plan = Generator[Execute | Select, list[Row], T]
 
 
 def delete(name: str, table: str, key: tuple[tuple[str, str], ...], returning: str = "") -> Statement:
-    """Delete the rows of these keys; answers this column of each that went, where one is named."""
+    """Build a deletion of rows by key; it returns the column `returning` of each deleted row, if given."""
     numbered = " AND ".join(f"{column} = ?{n}" for n, (column, _) in enumerate(key, 1))
     same = " AND ".join(f"t.{column} = p.{column}" for column, _ in key)
     return Statement(
@@ -85,11 +84,11 @@ def delete(name: str, table: str, key: tuple[tuple[str, str], ...], returning: s
 
 
 class SerializationConflict(Exception):
-    """The plan met a write of somebody else's; run the whole transaction again."""
+    """The plan conflicts with a concurrent write; run the whole transaction again."""
 
 
 def for_sqlite(columns: Sequence[tuple[str, str]], body: str, count: int, table: str = "p") -> str:
-    """A body for SQLite, over a parameter table of so many rows, their values bound one after the other."""
+    """Return a body for SQLite over a parameter table of `count` rows, whose values are bound row by row."""
     names = ", ".join(name for name, _ in columns)
     width = len(columns)
     rows = (", ".join(f"?{row * width + n}" for n in range(1, width + 1)) for row in range(count))
@@ -97,19 +96,19 @@ def for_sqlite(columns: Sequence[tuple[str, str]], body: str, count: int, table:
 
 
 def array(number: int, kind: str) -> str:
-    """How a statement for PostgreSQL takes a parameter table's column: bytes as an array, all else as the text of one."""
+    """Return the PostgreSQL parameter of one column: bytes as an array, other types as the text of an array."""
     return f"${number}::bytea[]" if kind == "bytea" else f"${number}::text::{kind}[]"
 
 
 def only_row(columns: Sequence[tuple[str, str]]) -> list[str]:
-    """The columns of the one row that a statement for PostgreSQL is given."""
+    """Return the columns of the only parameter row, for PostgreSQL."""
     return [f"({array(n, kind)})[1]" for n, (_, kind) in enumerate(columns, 1)]
 
 
-def for_postgres(op: Statement) -> str:
-    """The op's text for PostgreSQL, run once for all rows with one parameter per column bound in order (`array`)."""
-    if op.postgres:
-        return op.postgres
-    names = ", ".join(name for name, _ in op.columns)
-    arrays = ", ".join(array(n, kind) for n, (_, kind) in enumerate(op.columns, 1))
-    return f"WITH p({names}) AS (SELECT * FROM unnest({arrays})) {op.body}"
+def for_postgres(statement: Statement) -> str:
+    """Return the statement's text for PostgreSQL: run once for all rows, with one parameter per column (`array`)."""
+    if statement.postgres:
+        return statement.postgres
+    names = ", ".join(name for name, _ in statement.columns)
+    arrays = ", ".join(array(n, kind) for n, (_, kind) in enumerate(statement.columns, 1))
+    return f"WITH p({names}) AS (SELECT * FROM unnest({arrays})) {statement.body}"

@@ -2,48 +2,53 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import Protocol, TypeVar
 
+from touchbase.errors import Overloaded
 from touchbase.sql.command import Command, Query
 
 T = TypeVar("T")
 
+READY_SECONDS = 3.0
+"""Time limit of a readiness check."""
+
 
 class Writes(Protocol):
-    """The part of a store that carries out commands."""
+    """The part of a store that executes commands."""
 
     async def write(self, command: Command[T]) -> T:
-        """Carry out one command, as `Store.write` does."""
+        """Execute one command, as `Store.write` does."""
         ...
 
 
 class Store(Protocol):
-    """Where records are kept. Every engine keeps the same promises; `tests/storage` holds them to it."""
+    """Stores records. Every engine makes the same guarantees; `tests/storage` checks them on each."""
 
     warnings: Sequence[str]
-    """What an operator should change about the place where it keeps them, a sentence each; as it was when it was opened."""
+    """What an operator should change about the store, a sentence each; as of the time it was opened."""
 
     async def write(self, command: Command[T]) -> T:
-        """Carry out one command, in a transaction shared with its neighbours; returns after the flush.
+        """Execute one command in a transaction shared with other commands; return after the flush.
 
         Raises the command's own errors, and `Overloaded` when the queue is full or the engine cannot
-        write: then nothing was kept. `OutcomeUnknown` when the engine went away while it committed.
+        write: then nothing was stored. Raises `OutcomeUnknown` when the connection was lost during the commit.
         """
         ...
 
     async def read(self, query: Query[T]) -> T:
-        """Answer a query from what is flushed; sees every write that has returned."""
+        """Execute a query on flushed data; it sees every write that has returned."""
         ...
 
     async def migrate(self) -> list[str]:
-        """Bring the schema up to date; answers the names of the migrations that ran."""
+        """Bring the schema up to date; return the names of the migrations that ran."""
         ...
 
     async def vacuum(self, *, whole: bool = False) -> bool:
-        """Leave nothing of what was removed beside the records, as far as that is in our hands; False: ask again later.
+        """Free the pages of removed rows, as far as the engine lets us; return False when it has to be repeated later.
 
-        What would hold up writers for long is left, unless `whole`.
+        Work that would block writers for long is skipped, unless `whole`.
         """
         ...
 
@@ -52,15 +57,24 @@ class Store(Protocol):
         ...
 
     async def close(self) -> None:
-        """Finish what is queued, then let go of the engine."""
+        """Finish the queue, then close the engine."""
         ...
 
     @property
     def queue_depth(self) -> int:
-        """Commands waiting for a transaction."""
+        """Number of commands waiting for a transaction."""
         ...
 
     @property
     def commands_taken(self) -> int:
-        """Commands accepted since the store was opened: by its growth the inbox worker knows how busy callers are."""
+        """Number of commands accepted since the store was opened; its growth shows the inbox worker how busy HTTP clients are."""
         ...
+
+
+async def check_in_time(store: Store) -> None:
+    """Raise `Overloaded` unless the store shows within `READY_SECONDS` that it can write."""
+    try:
+        async with asyncio.timeout(READY_SECONDS):
+            await store.check()
+    except TimeoutError as error:
+        raise Overloaded(f"The store did not show within {READY_SECONDS:g} seconds that it can write.") from error

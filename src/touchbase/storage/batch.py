@@ -1,4 +1,4 @@
-"""Groups: commands that share one transaction, whoever sent them, as one plan."""
+"""Group commit: commands of several senders share one transaction, as one plan."""
 
 from __future__ import annotations
 
@@ -20,69 +20,69 @@ from touchbase.storage.command_handlers import RESERVE_IDS, Handler
 Commands = Sequence[Command[Any]]
 Handlers = Mapping[type, Handler]
 W = TypeVar("W")
-TRIES_WITHOUT_MEMORY = 3
-WITHOUT_MEMORY = 0.05
-"""Seconds until what had no memory to go on tries again."""
+MEMORY_TRIES = 3
+MEMORY_RETRY_SECONDS = 0.05
+"""Seconds until a step that had no memory is tried again."""
 Waiter = asyncio.Future[Any]
 
-MOST = 256
-"""Commands in one group: more would make each wait longer for its answer and save nothing."""
-HEAVY = 16 * 1024 * 1024
-"""Bytes of webhook bodies in one group."""
+MAX_COMMANDS = 256
+"""Commands in one batch: more would delay each response and save nothing."""
+MAX_BODY_BYTES = 16 * 1024 * 1024
+"""Bytes of webhook bodies in one batch."""
 
 
-def take(waiting: deque[tuple[Command[Any], W]]) -> list[tuple[Command[Any], W]]:
-    """Remove from the queue what goes together now: at most `MOST` commands, of `HEAVY` bytes unless one alone is heavier."""
-    group: list[tuple[Command[Any], W]] = []
-    weight = 0
-    for each in islice(waiting, MOST):
-        weight += len(getattr(each[0], "body", b""))
-        if group and weight > HEAVY:
+def take_batch(waiting: deque[tuple[Command[Any], W]]) -> list[tuple[Command[Any], W]]:
+    """Remove the next batch from the queue: up to `MAX_COMMANDS` commands and `MAX_BODY_BYTES`, but at least one command."""
+    batch: list[tuple[Command[Any], W]] = []
+    size = 0
+    for each in islice(waiting, MAX_COMMANDS):
+        size += len(getattr(each[0], "body", b""))
+        if batch and size > MAX_BODY_BYTES:
             break
-        group.append(each)
-    for _ in group:  # only now, so that nothing is lost where there is no memory for the group
+        batch.append(each)
+    for _ in batch:  # only now, so that no command is lost if there is no memory for the batch
         waiting.popleft()
-    return group
+    return batch
 
 
 def plan_of(commands: Commands, handlers: Handlers, ids: Ids, *, alone: bool = False) -> Plan[list[object]]:
-    """One plan that carries out all commands; one result or `TouchbaseError` for each, in their order.
+    """Execute all commands; return one result or `TouchbaseError` for each, in their order.
 
-    Only where it runs `alone`, outside of a transaction, may a result be `GUARD_NEEDED`.
+    A result can be `GUARD_NEEDED` only if the plan runs `alone`, outside of a transaction.
     """
     results: list[object] = [None] * len(commands)
-    for kind, places in _by_kind(commands).items():
-        answers = yield from handlers[kind].run([commands[place] for place in places], ids)
-        for place, answer in zip(places, answers, strict=True):
-            results[place] = answer
+    for kind, indexes in _by_kind(commands).items():
+        outcomes = yield from handlers[kind].run([commands[index] for index in indexes], ids)
+        for index, outcome in zip(indexes, outcomes, strict=True):
+            results[index] = outcome
     if not alone and any(result is GUARD_NEEDED for result in results):
         raise SerializationConflict("the client's first erasure came between the request and this transaction")
     return results
 
 
 def needs_of(commands: Commands, handlers: Handlers) -> dict[str, int]:
-    """The ids that a group may take, by the name of their block."""
+    """Return the number of ids that a batch may need, by the name of their block."""
     total: dict[str, int] = {}
-    for kind, places in _by_kind(commands).items():
-        for name, count in handlers[kind].needs([commands[place] for place in places]).items():
+    for kind, indexes in _by_kind(commands).items():
+        for name, count in handlers[kind].needs([commands[index] for index in indexes]).items():
             total[name] = total.get(name, 0) + count
     return total
 
 
 def _by_kind(commands: Commands) -> dict[type, list[int]]:
     kinds: dict[type, list[int]] = {}
-    for place, command in enumerate(commands):
-        kinds.setdefault(type(command), []).append(place)
+    for index, command in enumerate(commands):
+        kinds.setdefault(type(command), []).append(index)
     return kinds
 
 
 def settle(waiters: Sequence[Waiter], outcomes: Sequence[object]) -> None:
-    """Give each waiter its result or exception; in the event loop. A waiter that is done, as its caller went away, is passed over."""
+    """Set each waiter's result or exception, in the event loop. A waiter that is done, because its request was cancelled, is skipped."""
     for waiter, outcome in zip(waiters, outcomes, strict=True):
-        for _ in range(TRIES_WITHOUT_MEMORY):
+        for _ in range(MEMORY_TRIES):
             if waiter.done():
                 break
-            with suppress(MemoryError):  # of one that cannot be answered the others must not suffer
+            with suppress(MemoryError):  # one that cannot be settled must not affect the others
                 if isinstance(outcome, BaseException):
                     waiter.set_exception(outcome)
                 else:
@@ -90,22 +90,22 @@ def settle(waiters: Sequence[Waiter], outcomes: Sequence[object]) -> None:
 
 
 def client_of(command: Command[Any]) -> int | None:
-    """The number of the client that a command is for; None where it is for none, or none that has a number yet."""
+    """Return the number of a command's client; None for a command without one, or whose client has no number yet."""
     client: int | None = getattr(command, "client", None)
     return client
 
 
-def over_its_share() -> Overloaded:
-    """The error for a client that has as many commands waiting as the others can bear."""
+def client_queue_full() -> Overloaded:
+    """Return the error for a client whose share of the queue is full."""
     return Overloaded("too many writes of this client are waiting; send this again in a moment")
 
 
-def refusal(stopping: bool) -> Overloaded:
-    """The error for a command that cannot be queued."""
+def queue_refused(stopping: bool) -> Overloaded:
+    """Return the error for a command that cannot be queued."""
     return Overloaded("the server is stopping" if stopping else "too many writes are waiting; send this again in a moment")
 
 
-# It counts, because SQLite does not touch the disk for an update that changes nothing.
+# It increments, because SQLite does not write an update that changes nothing.
 _PROBE = Statement(
     "probe",
     (("name", "text"),),
@@ -115,7 +115,7 @@ _PROBE = Statement(
 
 @dataclass(slots=True)
 class Probe(Command[None]):
-    """Writes something that no record shows, to see whether the store can write."""
+    """Write a row that belongs to no record, to check that the store can write."""
 
 
 def _probe(commands: Commands, ids: Ids) -> Plan[list[object]]:
@@ -127,7 +127,7 @@ PROBES: Handlers = {Probe: Handler(_probe, solo=True)}
 
 
 def reserve(name: str, count: int) -> Plan[int]:
-    """Reserve a block of ids; answers the first of them."""
+    """Reserve a block of ids; return the first."""
     rows = yield Execute(RESERVE_IDS, [(name, count)])
     first: int = rows[0][0]
     return first

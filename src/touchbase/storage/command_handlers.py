@@ -1,4 +1,4 @@
-"""Which plan carries out which command: the one table that the engines read."""
+"""The handler of each command: one table for all engines."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from touchbase.clients.commands import (
 from touchbase.connections import encrypted_columns, fetch_sql
 from touchbase.connections import sql as connections_sql
 from touchbase.connections.commands import AddConnection, ChangeConnection, ClaimFetch, FinishFetch, RemoveConnection
+from touchbase.encryption.cipher import Cipher
 from touchbase.encryption.commands import Reencrypt, ReplaceLost, RetireKeys
-from touchbase.encryption.protocol import Cipher
 from touchbase.erasure import sql as erasure_sql
 from touchbase.erasure.commands import AddErasures, ErasePending, ErasePerson, LiftErasure, SweepErasure
 from touchbase.events.claim import claim, claim_if_unchanged, claim_named, peek
@@ -66,9 +66,9 @@ __all__ = [
     "claim",
     "claim_if_unchanged",
     "claim_named",
-    "peek",
+        "peek",
     "record_failure",
-    "with_sealer",
+    "with_cipher",
 ]  # fmt: skip
 
 
@@ -77,27 +77,27 @@ def _none(commands: Any) -> Mapping[str, int]:
 
 
 def _one(name: str) -> Callable[[Any], Mapping[str, int]]:
-    """Each command may take one id."""
+    """Return the needs of commands that take up to one id each."""
     return lambda commands: {name: len(commands)}
 
 
 def _record(name: str) -> Callable[[Any], Mapping[str, int]]:
-    """Each may take an id for a record, and one for each of its custom fields."""
+    """Return the needs of commands that take an id for a record, and one for each of its custom fields."""
     return lambda commands: {name: len(commands), "custom_field": sum(len(command.custom) for command in commands)}
 
 
 def _refused(commands: Any) -> Mapping[str, int]:
-    """Each refused call takes an id."""
+    """Return the needs of `NoteRefusals`: an id for each refused webhook."""
     return {"refusal": sum(len(command.refused) for command in commands)}
 
 
-def _each(carry_out: Callable[..., Plan[Any]], *, takes_ids: bool = False) -> Callable[..., Plan[list[object]]]:
-    """The plan of a group whose commands are carried out one after the other: what is rarely written."""
+def _each(execute: Callable[..., Plan[Any]], *, takes_ids: bool = False) -> Callable[..., Plan[list[object]]]:
+    """Return a plan that executes a batch's commands one after the other, for rare commands."""
 
-    def run(commands: Sequence[Any], ids: Ids, **sealer: Cipher) -> Plan[list[object]]:
+    def run(commands: Sequence[Any], ids: Ids, **cipher: Cipher) -> Plan[list[object]]:
         results: list[object] = []
         for command in commands:
-            results.append((yield from carry_out(command, *([ids] if takes_ids else ()), **sealer)))
+            results.append((yield from execute(command, *([ids] if takes_ids else ()), **cipher)))
         return results
 
     return run
@@ -105,19 +105,18 @@ def _each(carry_out: Callable[..., Plan[Any]], *, takes_ids: bool = False) -> Ca
 
 @dataclass(frozen=True, slots=True)
 class Handler:
-    """How a kind of command is carried out.
+    """The implementation of one type of command.
 
-    `run` takes the group's commands of this kind and answers one result, or one `TouchbaseError`
-    instance, for each in order. `needs` says how many ids it may take. Where `solo` is true one
-    step alone is the whole write and the others only read, so an engine may spare the transaction; not
-    where a command of the group is `guarded`, because then erasures are looked at before, and lifted after.
-    Where `seals` is true, `run` takes the store's sealer too.
+    `run` takes a batch's commands of this type and returns one result, or one `TouchbaseError` instance, for each in
+    order. `needs` returns how many ids they may take. `solo` means that a single statement does the whole write and the
+    others only read, so that an engine may skip the transaction, unless a command of the batch is `guarded`: then
+    erasures are read before the write, and lifted after it. With `needs_cipher`, `run` takes the store's cipher too.
     """
 
     run: Callable[..., Plan[list[object]]]
     needs: Callable[[Any], Mapping[str, int]] = _none
     solo: bool = False
-    seals: bool = False
+    needs_cipher: bool = False
 
 
 COMMANDS: dict[type, Handler] = {
@@ -131,15 +130,15 @@ COMMANDS: dict[type, Handler] = {
     ReplayMany: Handler(_each(replay_many)),
     ForgetDedupeKeys: Handler(_each(forget_dedupe_keys)),
     StoreRefusals: Handler(refused_sql.store_refusals, _refused),
-    DeleteResponses: Handler(_each(idempotency_sql.forget_answers)),
+    DeleteResponses: Handler(_each(idempotency_sql.delete_expired)),
     EnsureClient: Handler(clients_sql.ensure_clients, _one("client")),
     SetClientSettings: Handler(_each(clients_sql.set_settings)),
-    AddConnection: Handler(_each(connections_sql.add_connection), seals=True),
-    ChangeConnection: Handler(_each(connections_sql.change_connection), seals=True),
+    AddConnection: Handler(_each(connections_sql.add_connection), needs_cipher=True),
+    ChangeConnection: Handler(_each(connections_sql.change_connection), needs_cipher=True),
     RemoveConnection: Handler(_each(connections_sql.remove_connection)),
-    Reencrypt: Handler(_each(encrypted_columns.reencrypt_batch), seals=True),
-    RetireKeys: Handler(_each(encrypted_columns.retire_keys), seals=True),
-    ReplaceLost: Handler(_each(encrypted_columns.replace_lost), seals=True),
+    Reencrypt: Handler(_each(encrypted_columns.reencrypt_batch), needs_cipher=True),
+    RetireKeys: Handler(_each(encrypted_columns.retire_keys), needs_cipher=True),
+    ReplaceLost: Handler(_each(encrypted_columns.replace_lost), needs_cipher=True),
     StoreKey: Handler(_each(auth_sql.store_key)),
     CreateClient: Handler(_each(clients_sql_commands.create_client, takes_ids=True), _one("client")),
     RenameClient: Handler(_each(clients_sql_commands.rename_client)),
@@ -163,9 +162,9 @@ COMMANDS: dict[type, Handler] = {
 }
 
 
-def with_sealer(handlers: Mapping[type, Handler], sealer: Cipher) -> dict[type, Handler]:
-    """The same handlers, those that seal with this sealer in hand."""
+def with_cipher(handlers: Mapping[type, Handler], cipher: Cipher) -> dict[type, Handler]:
+    """Return the handlers, with this cipher bound where one is needed."""
     return {
-        kind: replace(handler, run=partial(handler.run, cipher=sealer), seals=False) if handler.seals else handler
+        kind: replace(handler, run=partial(handler.run, cipher=cipher), needs_cipher=False) if handler.needs_cipher else handler
         for kind, handler in handlers.items()
     }

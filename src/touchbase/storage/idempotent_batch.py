@@ -1,8 +1,8 @@
-"""`Idempotent`: any command, and the answer to it, in one transaction.
+"""The handler of `Idempotent`: any command and the response to it, in one transaction.
 
-A group looks for all its keys, carries out those that are new as one group of the commands inside, and
-keeps their answers. Of two transactions that meet with one key, the later finds its answer not kept: it
-is taken back whole and run again, and then finds what the other has kept.
+A batch reads the responses of all its keys, executes the commands of new keys as one batch, and stores
+their responses. If another transaction has used a key at the same time, the later one cannot store its
+response: it is rolled back and run again, and then finds the stored response.
 """
 
 from __future__ import annotations
@@ -11,64 +11,63 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from touchbase.idempotency.commands import Idempotent
-from touchbase.idempotency.sql import KEEP_ANSWER, answer_row, known_answers
+from touchbase.idempotency.sql import STORE_RESPONSE, known_responses, response_row
 from touchbase.sql.command import Command
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Execute, Plan, Row, SerializationConflict
 from touchbase.storage.batch import Handlers, needs_of, plan_of
 from touchbase.storage.command_handlers import Handler
 
-OnceOf = Idempotent[Any]
+AnyIdempotent = Idempotent[Any]
 
 
-def with_once(handlers: Handlers) -> Handlers:
-    """These handlers, and that of `Idempotent`, which carries out commands of any of them."""
+def with_idempotency(handlers: Handlers) -> Handlers:
+    """Return these handlers and that of `Idempotent`, which executes commands of any of them."""
 
-    def run(commands: Sequence[OnceOf], ids: Ids) -> Plan[list[object]]:
-        return _carry_out(commands, ids, handlers)
+    def run(commands: Sequence[AnyIdempotent], ids: Ids) -> Plan[list[object]]:
+        return _execute(commands, ids, handlers)
 
-    def needs(commands: Sequence[OnceOf]) -> Mapping[str, int]:
-        return needs_of([once.command for once in commands if once.command is not None], handlers)
+    def needs(commands: Sequence[AnyIdempotent]) -> Mapping[str, int]:
+        return needs_of([each.command for each in commands if each.command is not None], handlers)
 
     return {**handlers, Idempotent: Handler(run, needs)}
 
 
-def _carry_out(commands: Sequence[OnceOf], ids: Ids, handlers: Handlers) -> Plan[list[object]]:
-    """One result for each, as if they came one after the other."""
+def _execute(commands: Sequence[AnyIdempotent], ids: Ids, handlers: Handlers) -> Plan[list[object]]:
+    """Return one result for each command, as if they were executed one after the other."""
     results: list[object] = [None] * len(commands)
     waiting = list(range(len(commands)))
     while waiting:
-        known = yield from known_answers([commands[place].request for place in waiting])
-        turn: dict[tuple[int, str], int] = {}
-        for place in waiting:
-            request = commands[place].request
+        known = yield from known_responses([commands[index].request for index in waiting])
+        first: dict[tuple[int, str], int] = {}
+        for index in waiting:
+            request = commands[index].request
             found = known.get((request.client, request.key))
             if found is not None:
-                results[place] = found.to(request)
+                results[index] = found.to(request)
             else:
-                turn.setdefault((request.client, request.key), place)
-        places = list(turn.values())
-        outcomes = yield from _first_time([commands[place] for place in places], ids, handlers)
-        done = set(places)
-        waiting = [place for place in waiting if results[place] is None and place not in done]
-        for place, outcome in zip(places, outcomes, strict=True):
-            results[place] = outcome
+                first.setdefault((request.client, request.key), index)
+        indexes = list(first.values())
+        outcomes = yield from _execute_new([commands[index] for index in indexes], ids, handlers)
+        done = set(indexes)
+        waiting = [index for index in waiting if results[index] is None and index not in done]
+        for index, outcome in zip(indexes, outcomes, strict=True):
+            results[index] = outcome
     return results
 
 
-def _first_time(commands: Sequence[OnceOf], ids: Ids, handlers: Handlers) -> Plan[list[object]]:
-    """Carry these out; no two of them have the same key."""
-    inner: list[Command[Any]] = [once.command for once in commands if once.command is not None]
-    outcomes = yield from plan_of(inner, handlers, ids)
-    answered = iter(outcomes)
-    results = [None if once.command is None else next(answered) for once in commands]
+def _execute_new(commands: Sequence[AnyIdempotent], ids: Ids, handlers: Handlers) -> Plan[list[object]]:
+    """Execute commands with new keys; no two of them have the same key."""
+    inner: list[Command[Any]] = [each.command for each in commands if each.command is not None]
+    outcomes = iter((yield from plan_of(inner, handlers, ids)))
+    results = [None if each.command is None else next(outcomes) for each in commands]
     rows: list[Row] = []
-    for once, result in zip(commands, results, strict=True):
-        kept = once.answer(result)
-        if kept is not None:
-            rows.append(answer_row(once.request, kept))
-    # In the order of keys, so that two groups that share some wait for each other instead of dying.
-    made = yield Execute(KEEP_ANSWER, sorted(rows, key=lambda row: row[:2]))
-    if len(made) != len(rows):
-        raise SerializationConflict("somebody else has used one of these keys at the same moment")
+    for each, result in zip(commands, results, strict=True):
+        response = each.make_response(result)
+        if response is not None:
+            rows.append(response_row(each.request, response))
+    # In the order of keys, so that two batches that share keys wait for each other instead of deadlocking.
+    stored = yield Execute(STORE_RESPONSE, sorted(rows, key=lambda row: row[:2]))
+    if len(stored) != len(rows):
+        raise SerializationConflict("a concurrent request has used one of these keys")
     return results

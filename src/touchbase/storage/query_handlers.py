@@ -1,4 +1,4 @@
-"""Answers to queries: what is flushed, read in as few steps as there are kinds of rows."""
+"""The handler of each query: it reads flushed data, with one statement per type of row."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from touchbase.connections import sql as connections_sql
 from touchbase.connections.commands import DueFetches, ListConnections, ListFetching
 from touchbase.consistency import sql as consistency_sql
 from touchbase.consistency.queries import AuditBodies, AuditDeliveries, AuditRecords, AuditWaiting
+from touchbase.encryption.cipher import Cipher
 from touchbase.encryption.commands import CheckEncryption
-from touchbase.encryption.protocol import Cipher
 from touchbase.erasure import sql_queries as erasure_sql_queries
 from touchbase.erasure.commands import FindErased, FindPerson, GetErasure, ListErasures, OpenErasures, ReadBodies, ReadLinks
 from touchbase.history import sql as history_sql
@@ -59,14 +59,14 @@ _DELIVERY = sql_rows.names(inbox_rows.DELIVERY[:-1], "d.")
 
 
 class QueryHandlers:
-    """The plan that answers each query; those that open secrets have the store's sealer."""
+    """The plan of each query; the store's cipher is bound to the plans that decrypt secrets."""
 
-    def __init__(self, sealer: Cipher) -> None:
-        opening = {kind: partial(plan, cipher=sealer) for kind, plan in OPENING.items()}
-        self._plans: dict[type, Callable[..., Plan[Any]]] = {**ANSWERS, **opening}
+    def __init__(self, cipher: Cipher) -> None:
+        decrypting = {kind: partial(plan, cipher=cipher) for kind, plan in CIPHER_HANDLERS.items()}
+        self._plans: dict[type, Callable[..., Plan[Any]]] = {**HANDLERS, **decrypting}
 
     def __call__(self, query: Query[T]) -> Plan[T]:
-        """The plan that answers this query."""
+        """Return the plan of this query."""
         plan: Plan[T] = self._plans[type(query)](query)
         return plan
 
@@ -80,7 +80,7 @@ def _company(query: GetCompany) -> Plan[Company | None]:
 
 
 def contacts(queries: Sequence[GetContact]) -> Plan[list[Contact | None]]:
-    """The contact that each asks for. Who asks for the same one gets the same object."""
+    """Return the contact of each query. Queries for the same contact get the same object."""
     rows = yield Execute(records_sql.CONTACT_TO_SHOW, sorted({(query.client, query.id) for query in queries}))
     found = yield from with_custom_fields(CONTACT, [records_rows.contact_of(row) for row in rows])
     by_id = {(contact.client, contact.id): contact for contact in found}
@@ -88,7 +88,7 @@ def contacts(queries: Sequence[GetContact]) -> Plan[list[Contact | None]]:
 
 
 def companies(queries: Sequence[GetCompany]) -> Plan[list[Company | None]]:
-    """The same for companies."""
+    """Return the company of each query. Queries for the same company get the same object."""
     rows = yield Execute(records_sql.COMPANY_TO_SHOW, sorted({(query.client, query.id) for query in queries}))
     found = yield from with_custom_fields(COMPANY, [records_rows.company_of(row) for row in rows])
     by_id = {(company.client, company.id): company for company in found}
@@ -104,7 +104,7 @@ def _companies(query: ListCompanies) -> Plan[list[Company]]:
 
 
 def contact_pages(queries: Sequence[ListContacts]) -> Plan[list[list[Contact]]]:
-    """The page that each asks for. Who is on several of them is the same object."""
+    """Return the page of each query. A contact on several pages is the same object."""
     pages: list[list[Row]] = []
     for query in queries:
         where = Where("client = ?", query.client)
@@ -121,7 +121,7 @@ def contact_pages(queries: Sequence[ListContacts]) -> Plan[list[list[Contact]]]:
 
 
 def company_pages(queries: Sequence[ListCompanies]) -> Plan[list[list[Company]]]:
-    """The same for companies."""
+    """Return the page of each query. A company on several pages is the same object."""
     pages: list[list[Row]] = []
     for query in queries:
         where = Where("client = ?", query.client)
@@ -138,7 +138,7 @@ def company_pages(queries: Sequence[ListCompanies]) -> Plan[list[list[Company]]]
 def _history(query: GetHistory) -> Plan[list[StoredEvent]]:
     sql = f"SELECT {_EVENT} FROM event WHERE client = ? AND record_kind = ? AND record_id = ? ORDER BY occurred_us, key"
     rows = yield Select(sql, (query.client, query.record_kind, query.record_id))
-    # The engines collate text each in its own way; Python's order is the one that folding uses.
+    # The engines collate text differently; the projection uses Python's order.
     return sorted((history_sql.event_of(row) for row in rows), key=lambda event: (event.occurred_us, event.key))
 
 
@@ -171,7 +171,7 @@ def _any_key(query: AnyKey) -> Plan[bool]:
     return bool(rows)
 
 
-ANSWERS: dict[type, Callable[[Any], Plan[Any]]] = {
+HANDLERS: dict[type, Callable[[Any], Plan[Any]]] = {
     GetContact: _contact,
     GetCompany: _company,
     ListContacts: _contacts,
@@ -212,18 +212,18 @@ ANSWERS: dict[type, Callable[[Any], Plan[Any]]] = {
     SizeUnrecognised: body_retention.size_unrecognised,
 }
 
-TOGETHER: dict[type, Callable[[Sequence[Any]], Plan[list[Any]]]] = {
+BATCH_HANDLERS: dict[type, Callable[[Sequence[Any]], Plan[list[Any]]]] = {
     GetContact: contacts,
     GetCompany: companies,
     ListContacts: contact_pages,
     ListCompanies: company_pages,
 }
-"""Plans that answer many queries of one type at once, each by its place."""
-PAGES = frozenset({ListContacts, ListCompanies})
-"""Those of them that take a step for each query."""
+"""Plans that execute many queries of one type at once; one result for each, in their order."""
+PAGE_QUERIES = frozenset({ListContacts, ListCompanies})
+"""Those with one statement per query."""
 
-OPENING: dict[type, Callable[..., Plan[Any]]] = {
+CIPHER_HANDLERS: dict[type, Callable[..., Plan[Any]]] = {
     ListConnections: connections_sql.list_connections,
     CheckEncryption: encrypted_columns.check_encryption,
 }
-"""Plans that also take the store's sealer."""
+"""Plans that also take the store's cipher."""

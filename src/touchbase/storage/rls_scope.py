@@ -1,7 +1,7 @@
-"""Scopes: whose rows a command or a query may touch.
+"""Scopes: which clients' rows a command or a query may access.
 
-PostgreSQL's row-level security holds every transaction to its scope: a second wall behind the statements,
-each of which names its client by itself. What is named here is all that may see several clients at once.
+PostgreSQL's row-level security limits every transaction to its scope, in addition to the client condition in each
+statement. Only the types listed here may access several clients at once.
 """
 
 from __future__ import annotations
@@ -31,33 +31,33 @@ from touchbase.inbox.refused import ListRefusals
 from touchbase.records.commands import CreateCompany, CreateContact
 
 Scope = NewType("Scope", str)
-"""The clients' numbers as the policies read them, such as `,1,5,9,`."""
+"""The clients' numbers in the format of the policies, such as `,1,5,9,`."""
 
-NOBODY = Scope("")
-"""No client's rows: what is left are blocks of ids, which are behind no wall."""
-CLIENTS = Scope("clients")
-"""Which clients there are, their ids, what they have decided and whether they have erased anybody; nothing that they have."""
-EVERYBODY = Scope("all")
-"""The rows of all clients, and those of none."""
+NO_CLIENT = Scope("")
+"""No client's rows: only tables without row-level security, such as blocks of ids."""
+CLIENT_LIST = Scope("clients")
+"""The list of clients: their ids, their settings and whether they have erasures, but none of their data."""
+ALL_CLIENTS = Scope("all")
+"""The rows of all clients, and those without a client."""
 
-ABOUT_CLIENTS = frozenset(
+CLIENT_LIST_TYPES = frozenset(
     {
         EnsureClient, SetClientSettings, CreateClient, RotateClientId, DeletingClients, FindClient, ListClients,
     }
 )  # fmt: skip
-"""What finds a client by its name, makes one or lists them: a request does not know its number yet, and an id is nobody else's."""
-ABOUT_CLIENTS_UNLESS_NAMED = frozenset({ListClientPage})
-"""The same, when it names none; an administrator of one client sees that one only."""
-SPANNING = frozenset(
+"""Types that find a client by its id, create one or list them: the client's number is not known yet, and an id is unique."""
+CLIENT_LIST_UNLESS_NAMED = frozenset({ListClientPage})
+"""Types with the scope `CLIENT_LIST` when they name no client; an administrator of one client sees that one only."""
+CROSS_CLIENT = frozenset(
     {
         FindKey, AnyKey, BusyClients, CountInbox, StoreFirstKey, RotateKey, RevokeKey, StoreKeyUses, DueFetches,
         ExpiredResponses, OldDedupeKeys, OpenErasures, AddErasures, Reencrypt, RetireKeys, ReplaceLost, CheckEncryption,
     }
 )  # fmt: skip
-"""What looks at all clients by its nature: a key says whose it is only when it is found; workers, the metrics and whoever
-seals secrets look for work; and a store takes over erasures only while it has none of its own."""
-SPANNING_UNLESS_NAMED = frozenset({StoreKey, ListKeys, ListDeliveries, GroupDeliveries, GetDelivery, ListRefusals})
-"""What is about all clients when its `client` is None: an administrator of all of them asks, or keeps a key of no client."""
+"""Types that always access all clients: a key's client is not known before the key is found; workers, metrics and
+encryption search for work; and a store imports erasures only while it has none."""
+CROSS_CLIENT_UNLESS_NAMED = frozenset({StoreKey, ListKeys, ListDeliveries, GroupDeliveries, GetDelivery, ListRefusals})
+"""Types with access to all clients when their `client` is None: requests of an administrator of all clients."""
 
 Named = Callable[[Any], Iterable[int | None]]
 _NAMED: dict[type, Named] = {
@@ -69,48 +69,48 @@ _NAMED: dict[type, Named] = {
     FindClientByNumber: lambda query: (query.number,),
     ListClientPage: lambda query: (query.only,),
 }
-"""Where a command or a query names its clients, if not as `client`."""
+"""How to read the clients of types without a field `client`."""
 
 
-def of(*clients: int) -> Scope:
-    """The scope of these clients."""
+def scope_for(*clients: int) -> Scope:
+    """Return the scope of these clients."""
     return Scope(f",{','.join(f'{client:d}' for client in sorted(clients))},")
 
 
-def scope_of(asked: Sequence[object]) -> Scope:
-    """The scope of commands of one type, or of one query. What names no client, and is not listed here, may touch nobody's rows."""
-    kind = type(asked[0])
+def scope_of(requests: Sequence[object]) -> Scope:
+    """Return the scope of requests of one type. A type without a client that is not listed here may access no client's rows."""
+    kind = type(requests[0])
     if kind is Idempotent:
-        return _of_once(asked)
-    if kind in SPANNING:
-        return EVERYBODY
-    if kind in ABOUT_CLIENTS:
-        return CLIENTS
-    clients = _clients(kind, asked)
+        return _scope_of_idempotent(requests)
+    if kind in CROSS_CLIENT:
+        return ALL_CLIENTS
+    if kind in CLIENT_LIST_TYPES:
+        return CLIENT_LIST
+    clients = _clients(kind, requests)
     if None in clients:
-        return EVERYBODY if kind in SPANNING_UNLESS_NAMED else CLIENTS if kind in ABOUT_CLIENTS_UNLESS_NAMED else NOBODY
-    return of(*(client for client in clients if client is not None)) if clients else NOBODY
+        return ALL_CLIENTS if kind in CROSS_CLIENT_UNLESS_NAMED else CLIENT_LIST if kind in CLIENT_LIST_UNLESS_NAMED else NO_CLIENT
+    return scope_for(*(client for client in clients if client is not None)) if clients else NO_CLIENT
 
 
-def _clients(kind: type, asked: Sequence[object]) -> set[int | None]:
-    """The clients that they name; None where one names none."""
+def _clients(kind: type, requests: Sequence[object]) -> set[int | None]:
+    """Return the clients that the requests name; None stands for a request without one."""
     named = _NAMED.get(kind)
     if named is not None:
-        return {client for one in asked for client in named(one)}
-    return {getattr(one, "client", None) for one in asked}
+        return {client for one in requests for client in named(one)}
+    return {getattr(one, "client", None) for one in requests}
 
 
-def _of_once(asked: Sequence[object]) -> Scope:
-    """The scope of what is carried out, and of those for whom answers are kept."""
+def _scope_of_idempotent(requests: Sequence[object]) -> Scope:
+    """Return the scope of the inner commands, and of the clients whose responses are stored."""
     clients: set[int] = set()
-    for once in asked:
-        assert isinstance(once, Idempotent)
-        clients.add(once.client)
-        if once.command is None:
+    for each in requests:
+        assert isinstance(each, Idempotent)
+        clients.add(each.client)
+        if each.command is None:
             continue
-        kind = type(once.command)
-        inner = _clients(kind, [once.command])
-        if kind in SPANNING or kind in ABOUT_CLIENTS or (None in inner and kind in SPANNING_UNLESS_NAMED):
-            return EVERYBODY
+        kind = type(each.command)
+        inner = _clients(kind, [each.command])
+        if kind in CROSS_CLIENT or kind in CLIENT_LIST_TYPES or (None in inner and kind in CROSS_CLIENT_UNLESS_NAMED):
+            return ALL_CLIENTS
         clients.update(client for client in inner if client is not None)
-    return of(*clients)
+    return scope_for(*clients)

@@ -14,7 +14,7 @@ from touchbase.sql.migrations import packaged, pending
 from touchbase.storage.postgres.connection import UNUSABLE, connect
 from touchbase.storage.postgres.schema import applied
 from touchbase.storage.sqlite.connection import advice, open_reader, path_of
-from touchbase.storage.sqlite.schema import todo
+from touchbase.storage.sqlite.schema import pending_migrations
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ async def schema_state(url: str) -> SchemaState:
     if path is not None:
         try:
             with closing(open_reader(path)) as connection:
-                return SchemaState(tuple(each.name for each in todo(connection.cursor(), packaged("sqlite"))), None)
+                return SchemaState(tuple(each.name for each in pending_migrations(connection.cursor(), packaged("sqlite"))), None)
         except apsw.Error as error:
             raise UnusableStore(f"cannot use {path}: {advice(error)}") from error
     if url.startswith("sqlite:"):

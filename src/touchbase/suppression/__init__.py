@@ -1,1 +1,1 @@
-"""Hashes of erased people that must not come back."""
+"""Suppression: hashes of erased persons, so that their data does not return."""

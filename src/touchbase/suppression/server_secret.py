@@ -1,4 +1,7 @@
-"""Secrets that the store has made for itself. They lie in clear beside what is hashed with them: `docs/explanation/privacy.md` says so."""
+"""The key that identities of erased persons are hashed with.
+
+The store generates it, and stores it in plain text in the same database as the hashes; `docs/explanation/privacy.md` says so.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ INSERT_SECRET = Statement(
     (*_SECRET, ("value", "bytea")),
     body="INSERT INTO server_secret (name, value) SELECT * FROM p WHERE true ON CONFLICT DO NOTHING",
 )
-# One question for each turn of the inbox: where nobody was ever erased the answer is no row.
+# Run once for each inbox batch; no row for a client without erasures.
 SECRET_IF_ERASED = Statement(
     "secret_if_erased",
     (("client", "bigint"),),
@@ -30,25 +33,25 @@ REPLACE_SECRET = Statement(
 
 
 def find_erasure_key() -> Plan[bytes | None]:
-    """The key that erased identities are hashed with; None before the first of them."""
+    """Return the key that erased identities are hashed with; None before the first erasure."""
     rows = yield Execute(FIND_SECRET, [(ERASURE,)])
     return bytes(rows[0][0]) if rows else None
 
 
 def make_erasure_key(value: bytes | None = None) -> Plan[bytes]:
-    """The same, made now (or taken over) if there is none."""
+    """Return the key; without one, store `value` or a new random key first."""
     yield Execute(INSERT_SECRET, [(ERASURE, value or token_bytes(KEY_BYTES))])
     key = yield from find_erasure_key()
     assert key is not None
     return key
 
 
-def take_over(value: bytes) -> Plan[None]:
-    """Put another store's key in the place of one that nothing was hashed with."""
+def replace_erasure_key(value: bytes) -> Plan[None]:
+    """Replace the key, which has hashed nothing yet, by that of another store."""
     yield Execute(REPLACE_SECRET, [(ERASURE, value)])
 
 
 def erasure_key_of(client: int) -> Plan[bytes | None]:
-    """The key, if anybody of this client was erased."""
+    """Return the key if this client has erased a person, else None."""
     rows = yield Execute(SECRET_IF_ERASED, [(client,)])
     return bytes(rows[0][0]) if rows else None

@@ -1,4 +1,4 @@
-"""Erased keys: which identities were erased, and guarding what would bring them back."""
+"""Find, store and delete the marks of erased identities."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FIND_ERASED = Statement(
     _KEY,
     body="SELECT t.digest, t.erasure, t.derived FROM p CROSS JOIN erased t WHERE t.client = p.client AND t.digest = p.digest",
 )
-# What was only derived becomes erased outright, never the other way.
+# A derived mark can become a direct one, but not the reverse.
 SAVE_ERASED = Statement(
     "save_erased",
     _ERASED,
@@ -28,8 +28,8 @@ SAVE_ERASED = Statement(
 )
 DELETE_ERASED = delete("delete_erased", "erased", _KEY)
 DELETE_ERASURE = delete("delete_erasure", "erased", (("client", "bigint"), ("erasure", "bigint")), "digest")
-# Several who create may hold it at once; an erasure, which locks the client's row for itself, waits for them, and they for it.
-HOLD_CLIENT = Statement(
+# A shared lock: several creations may have it at once. An erasure locks the client's row exclusively, so the two wait for each other.
+LOCK_CLIENT = Statement(
     "hold_client",
     (("id", "bigint"),),
     sqlite="SELECT id FROM client WHERE id = ?1",
@@ -39,14 +39,14 @@ HOLD_CLIENT = Statement(
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What is remembered of one erased identity: in which erasure, and whether it was only seen together with one."""
+    """The mark of one erased identity: its erasure, and whether it was only derived from an event that names an erased identity."""
 
     erasure: int
     derived: bool
 
 
-def marks_of(key: bytes, client: int, refs: Iterable[Ref]) -> Plan[dict[Ref, Mark]]:
-    """Those of these identities that were erased."""
+def find_marks(key: bytes, client: int, refs: Iterable[Ref]) -> Plan[dict[Ref, Mark]]:
+    """Return the marks of those identities that were erased."""
     by_digest = {digest(key, client, ref): ref for ref in refs}
     if not by_digest:
         return {}
@@ -55,14 +55,14 @@ def marks_of(key: bytes, client: int, refs: Iterable[Ref]) -> Plan[dict[Ref, Mar
 
 
 def save_marks(key: bytes, client: int, marks: dict[Ref, Mark], at: Micros) -> Plan[None]:
-    """Remember identities as erased."""
+    """Mark identities as erased."""
     rows = [(client, digest(key, client, ref), mark.erasure, int(mark.derived), at) for ref, mark in sorted(marks.items())]
     if rows:
         yield Execute(SAVE_ERASED, rows)
 
 
-def lift_marks(key: bytes, client: int, refs: Iterable[Ref]) -> Plan[None]:
-    """Forget these identities."""
+def delete_marks(key: bytes, client: int, refs: Iterable[Ref]) -> Plan[None]:
+    """Delete the marks of these identities."""
     rows = [(client, digest(key, client, ref)) for ref in sorted(refs)]
     if rows:
         yield Execute(DELETE_ERASED, rows)

@@ -1,4 +1,4 @@
-"""Erased keys: the identities of a person who was erased, as keyed hashes that tell nothing to whoever lacks the key.
+"""Keyed hashes of the identities of erased persons; without the key they reveal nothing.
 
 An identity is a `Ref` (`history/identity_links.py`): a tool's object, or under the tool "" an e-mail address or a LinkedIn
 address in normal form.
@@ -21,34 +21,34 @@ KEY_BYTES = 32
 
 
 def email_ref(email: str) -> Ref:
-    """The identity that an e-mail address is; raises `Refused` when it is none."""
+    """Return the identity of an e-mail address. Raises `Refused` when the text is not an address."""
     return ("", EMAIL, email_key(email.strip()))
 
 
 def linkedin_ref(url: str) -> Ref | None:
-    """The identity that a LinkedIn address is; None for text that stands for nobody."""
+    """Return the identity of a LinkedIn address; None when the text identifies no person."""
     key = linkedin_key(url)
     return None if key is None else ("", LINKEDIN, key)
 
 
-def names_person(ref: Ref) -> bool:
-    """Whether a link says who somebody is; a record's own former id does not."""
+def is_personal(ref: Ref) -> bool:
+    """Return whether an identity belongs to a person; the former id of a merged record does not."""
     return ref[:2] != ("", "contact")
 
 
 def digest(key: bytes, client: int, ref: Ref) -> bytes:
-    """The keyed hash of one identity of one client: HMAC-SHA-256."""
+    """Return the HMAC-SHA-256 of one identity of one client."""
     text = "\0".join((str(client), *ref))
     return hmac.digest(key, text.encode("utf-8", "surrogatepass"), sha256)
 
 
 def delivery_key(key: bytes, client: int, delivery_id: int) -> bytes:
-    """What takes the place of a delivery's own key, which is a hash of what it said."""
+    """Return a replacement of a delivery's dedupe key, which is a hash of its content."""
     return hmac.digest(key, f"delivery\0{client}\0{delivery_id}".encode(), sha256)[:16]
 
 
-def named_by(tool: str, event: Event) -> set[Ref]:
-    """The identities of a person that an event names."""
+def identities_of(tool: str, event: Event) -> set[Ref]:
+    """Return the identities of a person that an event names."""
     if event.about != CONTACT:
         return set()
     refs: set[Ref] = set()

@@ -1,1 +1,1 @@
-"""PostgreSQL 14 and later: one set-based statement for a group, several groups in flight."""
+"""The PostgreSQL engine (14 and later): one set-based statement for a batch, several batches at the same time."""

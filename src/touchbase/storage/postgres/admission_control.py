@@ -1,46 +1,46 @@
-"""Pace: how long a command that comes now would wait for its answer, judged by the groups before it.
+"""Admission control: estimate from recent batches how long a new command would wait, and refuse it if that is too long.
 
-A number of waiting commands says little: a database that flushes in a millisecond is done with thousands in no time, and one
-that has stalled with none. So it is the expected time that is bounded.
+The length of the queue alone says little: a database that flushes in a millisecond processes thousands of commands quickly,
+and a stalled one none. So the expected wait is limited.
 """
 
 from __future__ import annotations
 
 from touchbase.errors import Overloaded
-from touchbase.storage.batch import MOST
+from touchbase.storage.batch import MAX_COMMANDS
 
-LONGEST_WAIT = 2.0
-"""Seconds; whoever would wait longer is refused at once."""
+MAX_WAIT_SECONDS = 2.0
+"""A command that would wait longer is refused at once."""
 WEIGHT = 0.2
-"""What the latest group counts in the usual time of a group: one that was slow by itself is soon forgotten."""
+"""Weight of the latest batch in the moving average of batch times: a single slow batch has little effect."""
 
 
 class AdmissionControl:
-    """The pace of a few lanes. Times are in seconds, of a clock that never goes back."""
+    """Estimates the wait of several writers. Times are in seconds of a monotonic clock."""
 
-    def __init__(self, lanes: int) -> None:
-        self._lanes = lanes
+    def __init__(self, writers: int) -> None:
+        self._writers = writers
         self._busy = 0
-        self._usual = 0.0
+        self._average = 0.0
         self._latest = 0.0
 
-    def begins(self, now: float) -> None:
-        """A lane begins a group."""
+    def started(self, now: float) -> None:
+        """Record that a writer has started a batch."""
         self._latest = now
         self._busy += 1
 
-    def ended(self, began: float, now: float) -> None:
-        """A group is done."""
+    def ended(self, started: float, now: float) -> None:
+        """Record that a batch has ended."""
         self._busy -= 1
-        self._usual += WEIGHT * (now - began - self._usual)
+        self._average += WEIGHT * (now - started - self._average)
 
-    def wait(self, depth: int, now: float) -> float:
-        """How long one more would wait behind so many; longer and longer when no lane comes to an end, nothing when one is free."""
-        if self._busy < self._lanes:
+    def expected_wait(self, depth: int, now: float) -> float:
+        """Return the wait of a command behind `depth` others: 0 when a writer is free; it grows while no writer starts a batch."""
+        if self._busy < self._writers:
             return 0.0
-        return (depth // (self._lanes * MOST) + 1) * max(self._usual, now - self._latest)
+        return (depth // (self._writers * MAX_COMMANDS) + 1) * max(self._average, now - self._latest)
 
 
-def too_slow() -> Overloaded:
-    """The error for a command that would have to wait too long."""
-    return Overloaded("the database is too slow for all who write just now; nothing of this was kept, send it again in a moment")
+def database_too_slow() -> Overloaded:
+    """Return the error for a command that would have to wait too long."""
+    return Overloaded("the database is too slow for the present writes; nothing was stored, send this again in a moment")

@@ -1,4 +1,4 @@
-"""What becomes of a group whose members share a transaction: one that fails harms none of its neighbours."""
+"""Run a batch that shares a transaction, so that a failing member does not affect the others."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ from typing import TypeVar
 
 from touchbase.encryption.cipher import DecryptionFailed
 from touchbase.errors import Overloaded
-from touchbase.storage.postgres.connection import again
+from touchbase.storage.postgres.connection import retry
 
 T = TypeVar("T")
 
 
-async def outcomes(group: Sequence[T], attempt: Callable[[Sequence[T]], Awaitable[list[object]]]) -> list[object]:
-    """One result or exception for each; an unforeseen failure is halved until it is alone with its cause."""
+async def run_batch(batch: Sequence[T], attempt: Callable[[Sequence[T]], Awaitable[list[object]]]) -> list[object]:
+    """Return one result or exception for each member; after an unexpected error the batch is bisected."""
     try:
-        return await again(lambda: attempt(group))
+        return await retry(lambda: attempt(batch))
     except Exception as error:
-        if len(group) == 1:
+        if len(batch) == 1:
             return [error]
         if isinstance(error, Overloaded) and not isinstance(error, DecryptionFailed):
-            return [_copy(error) for _ in group]
-        half = len(group) // 2
-        return await outcomes(group[:half], attempt) + await outcomes(group[half:], attempt)
+            return [_copy(error) for _ in batch]
+        half = len(batch) // 2
+        return await run_batch(batch[:half], attempt) + await run_batch(batch[half:], attempt)
 
 
 def _copy(error: Overloaded) -> Overloaded:
-    """One for each who waits; what it came of can be asked of every one."""
+    """Copy the error with its cause: each waiter raises an exception of its own."""
     copy = type(error)(error.detail, retry_after=error.retry_after)
     copy.__cause__ = error.__cause__
     return copy

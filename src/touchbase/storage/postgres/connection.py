@@ -1,4 +1,4 @@
-"""Connections to PostgreSQL: what we ask of the server, how a plan runs, and errors in our words."""
+"""Connections to PostgreSQL: requirements of the server, how a plan runs, retries, and error messages."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ import asyncpg
 
 from touchbase.errors import OutcomeUnknown, Overloaded, StoreUnavailable, UnusableStore
 from touchbase.sql.statement import Execute, Plan, Row, Select, SerializationConflict, T, for_postgres
-from touchbase.storage.postgres.array_params import run_columns
-from touchbase.storage.postgres.row_level_security import SETTING, Connection, begin, limit
-from touchbase.storage.rls_scope import NOBODY, Scope
+from touchbase.storage.postgres.array_params import column_params
+from touchbase.storage.postgres.row_level_security import SETTING, Connection, begin, set_scope
+from touchbase.storage.rls_scope import NO_CLIENT, Scope
 
 if TYPE_CHECKING:
     pass
 
 Pool: TypeAlias = "asyncpg.Pool[asyncpg.Record]"
 
-OLDEST = 140_000
+MIN_VERSION = 140_000
 STATEMENT_SECONDS = 30
 CONNECT_SECONDS = 5
 SETTINGS = {"application_name": "touchbase"}
-"""Startup parameters: only those that PgBouncer accepts without `ignore_startup_parameters`."""
-# A session begins with nobody in its scope, whatever its role or database was given as a default.
-_SET_UP = f"SET statement_timeout = '{STATEMENT_SECONDS}s'; SET {SETTING} = '{NOBODY}'"
+"""Startup parameters: only the ones PgBouncer accepts without `ignore_startup_parameters`."""
+# A session starts with an empty scope, whatever the default of its role or database.
+_SET_UP = f"SET statement_timeout = '{STATEMENT_SECONDS}s'; SET {SETTING} = '{NO_CLIENT}'"
 
 UNUSABLE = (OSError, asyncpg.InterfaceError, asyncpg.InternalClientError)
-"""Errors of the connection: the server is away, or went away (asyncpg may call that an internal error of its own)."""
-TRY_AGAIN = frozenset({"40001", "40P01"})
-"""Two transactions met: the server gave up one of them, which is run again whole."""
-_NOT_NOW = ("08", "28", "3D", "53", "57", "58", "25006", "55P03")
-"""SQLSTATE prefixes that say nothing about a command: connection, log-in, database, resources, operator, system, read-only, locks."""
-_GIVEN_UP = ("57014", "53000", "53100", "53200", "53400", "58")
-"""SQLSTATE prefixes that may be the fault of the one statement: cancelled for its time, no memory or room for it, a file that it reads."""
+"""Errors of the connection: the server cannot be reached, or the connection broke (asyncpg may report an internal error then)."""
+RETRYABLE = frozenset({"40001", "40P01"})
+"""Serialization failure and deadlock: the server rolled back one of two transactions, which is run again."""
+_UNAVAILABLE = ("08", "28", "3D", "53", "57", "58", "25006", "55P03")
+"""SQLSTATE prefixes that do not depend on the command: connection, login, database, resources, operator, system, read-only, locks."""
+_CANCELLED = ("57014", "53000", "53100", "53200", "53400", "58")
+"""SQLSTATE prefixes that one statement may have caused: timeout, lack of memory or disk space, a file that it reads."""
 log = logging.getLogger("touchbase.storage")
 _NOT_YET = "57P03"
-"""The server starts or stops, and took no connection."""
+"""The server is starting or stopping, and refused the connection."""
 _READ_ONLY = "25006"
 OUT_OF_MEMORY = "this process is out of memory; give it more, or lower TOUCHBASE_MAX_BODY_MEMORY"
 _WHAT_TO_DO = {
@@ -53,7 +53,7 @@ _WHAT_TO_DO = {
 
 
 async def connect(url: str) -> Connection:
-    """One connection, named in the server's list, whose statements cannot hang for ever."""
+    """Open a connection with a statement timeout; the server lists it as `touchbase`."""
     connection = await asyncpg.connect(url, timeout=CONNECT_SECONDS, server_settings=SETTINGS)
     try:
         await _set_up(connection)
@@ -64,12 +64,12 @@ async def connect(url: str) -> Connection:
 
 
 async def _set_up(connection: Connection) -> None:
-    """Set the session's parameters, after connecting: as startup parameters a pooler would refuse them."""
+    """Set the session's parameters after connecting, because a pooler would refuse them as startup parameters."""
     await connection.execute(_SET_UP)
 
 
 class ReconnectingConnection:
-    """One connection for one user at a time, made anew when it was lost."""
+    """A connection for one task at a time, which is opened again after it was lost."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -77,25 +77,25 @@ class ReconnectingConnection:
         self._scope: Scope | None = None
 
     async def connection(self) -> Connection:
-        """The connection as it is, or a new one; outside of a transaction that has a scope of its own, use `limited`."""
+        """Return the open connection, or a new one. For statements outside of a transaction with a scope use `with_scope`."""
         if self._connection is None or self._connection.is_closed():
-            self._connection, self._scope = await connect(self._url), NOBODY
+            self._connection, self._scope = await connect(self._url), NO_CLIENT
         return self._connection
 
-    async def limited(self, scope: Scope) -> Connection:
-        """The connection, its session limited to this scope: a round trip only when it was limited to another one.
+    async def with_scope(self, scope: Scope) -> Connection:
+        """Return the connection with this scope in its session; a round trip only if the scope changes.
 
-        Until the server has said that it is, nobody knows what it is limited to, and it is told again.
+        Until the server has confirmed the change the scope is unknown, and the next call sets it again.
         """
         connection = await self.connection()
         if self._scope != scope:
             self._scope = None
-            await connection.execute(limit(scope))
+            await connection.execute(set_scope(scope))
             self._scope = scope
         return connection
 
     async def close(self) -> None:
-        """Let go of the connection, also of one that does not answer."""
+        """Close the connection, even if the server does not respond."""
         if self._connection is None or self._connection.is_closed():
             return
         try:
@@ -105,82 +105,83 @@ class ReconnectingConnection:
 
 
 async def refuse_unsafe(connection: Connection) -> None:
-    """Refuse a server that is too old, or that acknowledges what is not on disk."""
-    # Read with current_setting(…, true): engines that speak PostgreSQL's protocol may lack a setting.
+    """Raise `UnusableStore` for a server that is too old, or that acknowledges commits before they are on disk."""
+    # Read with current_setting(…, true): other engines with PostgreSQL's protocol may lack a setting.
     version, fsync, commit = await connection.fetchrow(  # type: ignore[misc]
         "SELECT current_setting('server_version_num')::int, current_setting('fsync', true), current_setting('synchronous_commit', true)"
     )
-    refuse(version, fsync, commit)
+    refuse_settings(version, fsync, commit)
 
 
-def refuse(version: int, fsync: str | None, synchronous_commit: str | None) -> None:
-    """Refuse these settings of a server when what it acknowledges could be lost."""
-    if version < OLDEST:
+def refuse_settings(version: int, fsync: str | None, synchronous_commit: str | None) -> None:
+    """Raise `UnusableStore` for settings of a server that could lose acknowledged commits."""
+    if version < MIN_VERSION:
         raise UnusableStore(f"PostgreSQL {version // 10_000} is too old; touchbase needs version 14 or later")
     if fsync == "off":
-        raise UnusableStore("this PostgreSQL runs with fsync=off and can lose everything; set fsync = on in postgresql.conf and reload it")
+        raise UnusableStore("this PostgreSQL runs with fsync=off and can lose all data; set fsync = on in postgresql.conf and reload it")
     if synchronous_commit == "off":
         raise UnusableStore(
-            "this PostgreSQL runs with synchronous_commit=off and loses what it has acknowledged; set synchronous_commit = on "
+            "this PostgreSQL runs with synchronous_commit=off and can lose acknowledged writes; set synchronous_commit = on "
             "(postgresql.conf, or ALTER ROLE … SET synchronous_commit = on) and reload it"
         )
 
 
-def is_not_now(error: BaseException) -> bool:
-    """Whether the engine cannot do it now, whoever asks."""
+def is_unavailable(error: BaseException) -> bool:
+    """Return whether the server cannot execute any command now."""
     if isinstance(error, asyncpg.PostgresError):
-        return (error.sqlstate or "").startswith(_NOT_NOW)
+        return (error.sqlstate or "").startswith(_UNAVAILABLE)
     return isinstance(error, (MemoryError, *UNUSABLE))
 
 
-def is_given_up(error: BaseException | None) -> bool:
-    """Whether the server gave up one statement, for its time or for what it took, and may well answer another."""
-    return isinstance(error, asyncpg.PostgresError) and (error.sqlstate or "").startswith(_GIVEN_UP)
+def is_statement_cancelled(error: BaseException | None) -> bool:
+    """Return whether the server cancelled one statement, for its time or its resources, and may execute others."""
+    return isinstance(error, asyncpg.PostgresError) and (error.sqlstate or "").startswith(_CANCELLED)
 
 
-def is_lost(error: BaseException) -> bool:
-    """Whether the connection broke off: what it was asked last may have been carried out."""
+def is_connection_lost(error: BaseException) -> bool:
+    """Return whether the connection was lost: its last statement may have been executed."""
     if isinstance(error, asyncpg.PostgresError):
         state = error.sqlstate or ""
         return state.startswith(("08", "57P")) and state != _NOT_YET
     return isinstance(error, UNUSABLE)
 
 
-def is_try_again(error: BaseException) -> bool:
-    """Whether the whole transaction is to be run again."""
-    return isinstance(error, SerializationConflict) or (isinstance(error, asyncpg.PostgresError) and error.sqlstate in TRY_AGAIN)
+def is_retryable(error: BaseException) -> bool:
+    """Return whether the whole transaction should be run again."""
+    return isinstance(error, SerializationConflict) or (isinstance(error, asyncpg.PostgresError) and error.sqlstate in RETRYABLE)
 
 
 def _is_constraint(error: BaseException) -> bool:
-    """A key was taken, or a record went, between our look and our write: at the second look the plan sees it."""
+    """Return whether a concurrent write took a key or removed a record between our read and our write; a retry reads it."""
     return isinstance(error, asyncpg.IntegrityConstraintViolationError)
 
 
 def unavailable(error: BaseException) -> StoreUnavailable:
-    """The error for callers whose command could not be written now. What it says of addresses and roles is for the log alone."""
+    """Return the error for a command that could not be written now. The server's message, with addresses and roles, is only logged."""
     log.warning("cannot use PostgreSQL now: %s", str(error) or type(error).__name__)
     state = (error.sqlstate or "") if isinstance(error, asyncpg.PostgresError) else ""
     advice = OUT_OF_MEMORY if isinstance(error, MemoryError) else _WHAT_TO_DO.get(state, "the server's log says why")
     return StoreUnavailable(f"cannot use the database now: {advice}", retry_after=5)
 
 
-def unknown(error: BaseException) -> OutcomeUnknown:
-    """The error for callers whose command may have been committed, or not."""
-    log.warning("PostgreSQL went away during a commit: %s", str(error) or type(error).__name__)
+def outcome_unknown(error: BaseException) -> OutcomeUnknown:
+    """Return the error for a command that may have been committed, or not."""
+    log.warning("the connection to PostgreSQL was lost during a commit: %s", str(error) or type(error).__name__)
     return OutcomeUnknown(
-        "the database went away while it committed this, which may be done or not; send it again with its Idempotency-Key, or look first",
+        "the connection to the database was lost during the commit, so this may be stored or not; send it again with its "
+        "Idempotency-Key, or check first",
         retry_after=5,
     )
 
 
 @contextmanager
 def committing() -> Iterator[None]:
-    """Around whatever makes a write last: `OutcomeUnknown` when the connection breaks off within."""
+    """Context of a commit: raises `OutcomeUnknown` when the connection is lost within."""
     try:
         yield
     except Exception as error:
-        if is_lost(error):
-            raise unknown(error) from error
+        if is_connection_lost(error):
+            raise outcome_unknown(error) from error
         raise
 
 
@@ -194,46 +195,46 @@ def _numbered(sql: str) -> str:
 
 
 async def run(connection: Connection, plan: Plan[T]) -> T:
-    """Run a plan to its end, inside whatever transaction is open, and answer what it returns."""
+    """Run a plan to its end in the open transaction, if any, and return its result."""
     try:
-        wanted = next(plan)
+        step = next(plan)
         while True:
-            wanted = plan.send(await _rows(connection, wanted))
+            step = plan.send(await _rows(connection, step))
     except StopIteration as stop:
         result: T = stop.value
         return result
 
 
-async def _rows(connection: Connection, wanted: Execute | Select) -> list[Row]:
-    if isinstance(wanted, Select):
-        return [*map(tuple, await connection.fetch(_numbered(wanted.sql), *wanted.params))]
-    if not (wanted.rows or wanted.more):
+async def _rows(connection: Connection, step: Execute | Select) -> list[Row]:
+    if isinstance(step, Select):
+        return [*map(tuple, await connection.fetch(_numbered(step.sql), *step.params))]
+    if not (step.rows or step.more):
         return []
-    return [*map(tuple, await connection.fetch(_text(wanted.op), *run_columns(wanted)))]
+    return [*map(tuple, await connection.fetch(_text(step.statement), *column_params(step)))]
 
 
 TRIES = 6
 FIRST_PAUSE = 0.005
 
 
-async def again(attempt: Callable[[], Awaitable[T]]) -> T:
-    """What `attempt` answers, repeated while it meets other transactions; `Overloaded` when the engine is not able."""
+async def retry(attempt: Callable[[], Awaitable[T]]) -> T:
+    """Run `attempt`, retrying after conflicts with other transactions. Raises `Overloaded` when the server is unavailable."""
     for count in range(1, TRIES + 1):
         try:
             return await attempt()
         except Exception as error:
-            if is_not_now(error):
+            if is_unavailable(error):
                 raise unavailable(error) from error
-            if not (is_try_again(error) or (count == 1 and _is_constraint(error))):
+            if not (is_retryable(error) or (count == 1 and _is_constraint(error))):
                 raise
             if count < TRIES:
-                # Those who met come back at different times, so that they do not meet again.
+                # Random pauses, so that the same transactions do not conflict again.
                 await asyncio.sleep(FIRST_PAUSE * 2**count * random.random())  # noqa: S311
-    raise Overloaded("others keep writing the same records; send this again in a moment")
+    raise Overloaded("too many concurrent writes to the same records; send this again in a moment")
 
 
 async def write(connection: Connection, plan: Plan[T], scope: Scope) -> T:
-    """Run a plan in a transaction of its own; it is on disk when this returns, or nothing of it is."""
+    """Run a plan in a transaction of its own, atomically; it is on disk when this returns."""
     try:
         await connection.execute(begin(scope))
         result = await run(connection, plan)
@@ -246,25 +247,25 @@ async def write(connection: Connection, plan: Plan[T], scope: Scope) -> T:
 
 
 async def write_alone(connection: Connection, plan: Plan[T]) -> T:
-    """Run a plan of which one statement is all of its write, and so a transaction by itself; the others only read."""
+    """Run a plan with a single statement that writes, which is a transaction by itself; the others only read."""
     try:
         with committing():
             return await run(connection, plan)
     except Exception as error:
-        give_up_reader(connection, error)
+        close_if_read_only(connection, error)
         raise
 
 
-def give_up_reader(connection: Connection, error: BaseException) -> None:
-    """Let go of a server that only reads: a new connection may find the one that writes."""
+def close_if_read_only(connection: Connection, error: BaseException) -> None:
+    """Close a connection to a read-only server, because a new connection may reach the primary."""
     if isinstance(error, asyncpg.PostgresError) and error.sqlstate == _READ_ONLY:
         connection.terminate()
 
 
 async def roll_back(connection: Connection, why: BaseException | None = None) -> None:
-    """Leave the transaction; a connection that cannot, or whose server turned out to be read-only, is given up."""
+    """Roll back the transaction; close a connection that cannot, or whose server is read-only."""
     if why is not None:
-        give_up_reader(connection, why)
+        close_if_read_only(connection, why)
     try:
         await connection.execute("ROLLBACK")
     except (asyncpg.PostgresError, *UNUSABLE):
@@ -272,7 +273,7 @@ async def roll_back(connection: Connection, why: BaseException | None = None) ->
 
 
 async def read(connection: Connection, plan: Plan[T], scope: Scope) -> T:
-    """Run a plan that only reads, all its steps on one state of the store."""
+    """Run a plan that only reads, on one snapshot of the store."""
     try:
         await connection.execute(begin(scope, "ISOLATION LEVEL REPEATABLE READ, READ ONLY"))
         return await run(connection, plan)
@@ -281,11 +282,11 @@ async def read(connection: Connection, plan: Plan[T], scope: Scope) -> T:
 
 
 async def open_pool(url: str, size: int) -> Pool:
-    """Connections for reads and turns of the inbox; lost ones are replaced."""
+    """Open the pool of connections for reads and inbox batches; lost connections are replaced."""
     return await asyncpg.create_pool(
-        url, min_size=1, max_size=size, timeout=CONNECT_SECONDS, server_settings=SETTINGS, init=_set_up, reset=_as_left
+        url, min_size=1, max_size=size, timeout=CONNECT_SECONDS, server_settings=SETTINGS, init=_set_up, reset=_keep_session
     )
 
 
-async def _as_left(connection: Connection) -> None:
-    """Nothing to reset between users, as none of ours changes its session: that saves a round trip for each read."""
+async def _keep_session(connection: Connection) -> None:
+    """Reset nothing between uses, because no use changes its session: that saves a round trip for each read."""

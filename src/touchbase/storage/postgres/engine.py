@@ -1,4 +1,4 @@
-"""The store on PostgreSQL: groups written on a few lanes, reads and turns of the inbox through a pool."""
+"""The store on PostgreSQL: a few connections write batches, a pool serves reads and inbox batches."""
 
 from __future__ import annotations
 
@@ -10,68 +10,67 @@ from typing import TYPE_CHECKING, TypeVar
 import asyncpg
 
 from touchbase.connections.encrypted_columns import check_keys, reencrypt
-from touchbase.encryption.cipher import NO_SEALER
-from touchbase.encryption.protocol import Cipher
+from touchbase.encryption.cipher import NO_CIPHER, Cipher
 from touchbase.errors import BadAddress, UnusableStore
 from touchbase.events.inbox_batch import InboxBatch
 from touchbase.events.work import DryRunResult, Translate, WorkReport
 from touchbase.sql.command import Command, Query
 from touchbase.sql.migrations import out_of_date, packaged, pending
 from touchbase.storage.batch import PROBES, Handlers, Probe
-from touchbase.storage.command_handlers import COMMANDS, IN_USE, NOT_DELETED, QueryHandlers, claim_named, with_sealer
-from touchbase.storage.idempotent_batch import with_once
+from touchbase.storage.command_handlers import COMMANDS, IN_USE, NOT_DELETED, QueryHandlers, claim_named, with_cipher
+from touchbase.storage.idempotent_batch import with_idempotency
 from touchbase.storage.postgres import read_batching
 from touchbase.storage.postgres.connection import (
     UNUSABLE,
     ReconnectingConnection,
-    again,
     connect,
     open_pool,
     read,
     refuse_unsafe,
+    retry,
     run,
     write,
 )
 from touchbase.storage.postgres.ids import SharedIds
 from touchbase.storage.postgres.inbox_batch import Take, Worker
 from touchbase.storage.postgres.pooler import refuse_shared_sessions
-from touchbase.storage.postgres.prefetch import Prefetcher, taken
+from touchbase.storage.postgres.prefetch import Prefetcher, prepare
 from touchbase.storage.postgres.read_batching import ReadBatcher
 from touchbase.storage.postgres.row_level_security import Connection, rls_problems
 from touchbase.storage.postgres.schema import applied, migrate
 from touchbase.storage.postgres.vacuum import vacuum
 from touchbase.storage.postgres.writer import Writer
-from touchbase.storage.query_handlers import PAGES, TOGETHER
-from touchbase.storage.rls_scope import EVERYBODY, scope_of
+from touchbase.storage.query_handlers import BATCH_HANDLERS, PAGE_QUERIES
+from touchbase.storage.rls_scope import ALL_CLIENTS, scope_of
 
 if TYPE_CHECKING:
     from touchbase.storage.postgres.connection import Pool
 
 T = TypeVar("T")
 
-LANES = 3
+WRITERS = 3
 READERS = 6
 
 
 class PostgresStore:
-    """Keeps records in one PostgreSQL database; several processes may share it."""
+    """Stores records in one PostgreSQL database; several processes may share it."""
 
     batch_size_under_load = 32
-    """A turn holds up no write of others, and most of what a short one costs is asking."""
+    """Deliveries per batch while HTTP clients write. A batch blocks no other write, and most of a small batch's cost is round trips."""
     blocked_share = 0.2
-    """For what it takes of the event loop; most of its time it waits for the server."""
+    """Share of a batch's time during which it blocks the event loop; most of the time it waits for the server."""
 
-    def __init__(self, url: str, pool: Pool, handlers: Handlers, queue_limit: int, sealer: Cipher, warnings: Sequence[str]) -> None:
+    def __init__(self, url: str, pool: Pool, handlers: Handlers, queue_limit: int, cipher: Cipher, warnings: Sequence[str]) -> None:
         self.warnings = warnings
         self._url = url
         self._pool = pool
-        self._sealer = sealer
-        self._answer = QueryHandlers(sealer)
-        # Apart, so that whoever wants one record does not wait for pages.
-        self._records, self._pages = ReadBatcher(pool, read_batching.RECORDS), ReadBatcher(pool, read_batching.PAGES)
-        self._ahead = Prefetcher(pool)
+        self._cipher = cipher
+        self._plan = QueryHandlers(cipher)
+        # Two batchers, so that reads of one record do not wait for pages.
+        self._records, self._pages = ReadBatcher(pool, read_batching.RECORDS_PER_BATCH), ReadBatcher(pool, read_batching.PAGES_PER_BATCH)
+        self._prefetcher = Prefetcher(pool)
         self._ids = SharedIds(ReconnectingConnection(url))
-        self._writer = Writer(url, handlers, self._ids, lanes=LANES, queue_limit=queue_limit)
+        self._writer = Writer(url, handlers, self._ids, writers=WRITERS, queue_limit=queue_limit)
 
     @classmethod
     async def open(
@@ -81,145 +80,145 @@ class PostgresStore:
         queue_limit: int,
         as_is: bool = False,
         commands: Handlers = COMMANDS,
-        sealer: Cipher = NO_SEALER,
+        cipher: Cipher = NO_CIPHER,
         upgrade: bool = True,
     ) -> PostgresStore:
-        """Open the database at this address; an empty one gets its schema (with `upgrade`), an outdated one is refused, unless `as_is`."""
+        """Open the database at this address; create the schema of an empty one (with `upgrade`), refuse an old one, unless `as_is`."""
         try:
             connection = await connect(url)
         except (ValueError, asyncpg.PostgresError, *UNUSABLE) as error:
             raise _unreachable(error) from error
-        with _told():
+        with _setup_errors():
             try:
                 await refuse_shared_sessions(connection, lambda: connect(url))
                 await refuse_unsafe(connection)
                 if not as_is:
                     await _prepare(connection, upgrade=upgrade)
-                    await _make_sealed(connection, sealer)
+                    await _encrypt_secrets(connection, cipher)
                 warnings = await rls_problems(connection)
             finally:
                 await connection.close()
             pool = await open_pool(url, READERS)
-        handlers = with_once({**with_sealer(commands, sealer), **PROBES})
-        return cls(url, pool, handlers, queue_limit, sealer, warnings)
+        handlers = with_idempotency({**with_cipher(commands, cipher), **PROBES})
+        return cls(url, pool, handlers, queue_limit, cipher, warnings)
 
     async def write(self, command: Command[T]) -> T:
-        """Carry out one command in a group with those that wait beside it; answers after the flush."""
+        """Execute one command in a batch with the other waiting commands; return after the flush."""
         result: T = await self._writer.submit(command)
         return result
 
     async def read(self, query: Query[T]) -> T:
-        """Answer a query from what is flushed."""
-        if type(query) in TOGETHER:
-            answer: T = await (self._pages if type(query) in PAGES else self._records).ask(query)
-            return answer
+        """Execute a query on flushed data."""
+        if type(query) in BATCH_HANDLERS:
+            result: T = await (self._pages if type(query) in PAGE_QUERIES else self._records).submit(query)
+            return result
 
         async def attempt() -> T:
             async with self._pool.acquire() as connection:
-                return await read(connection, self._answer(query), scope_of([query]))
+                return await read(connection, self._plan(query), scope_of([query]))
 
-        return await again(attempt)
+        return await retry(attempt)
 
     async def work(self, client: int, limit: int, translate: Translate, now_us: int) -> WorkReport:
         """Apply up to `limit` waiting deliveries of one client in one transaction."""
 
         async def take(connection: Connection) -> InboxBatch:
-            return await self._ahead.turn(connection, client, limit, translate, now_us)
+            return await self._prefetcher.claim(connection, client, limit, translate, now_us)
 
-        return await self._turn(client, now_us, take, translate, IN_USE)
+        return await self._apply(client, now_us, take, translate, IN_USE)
 
     async def work_on(self, client: int, ids: Sequence[int], translate: Translate, now_us: int) -> WorkReport:
-        """Apply these waiting deliveries in one transaction, though their client be suspended."""
+        """Apply these waiting deliveries, even of a suspended client, in one transaction."""
 
         async def take(connection: Connection) -> InboxBatch:
-            return await taken(await run(connection, claim_named(client, ids)), translate)
+            return await prepare(await run(connection, claim_named(client, ids)), translate)
 
-        return await self._turn(client, now_us, take, translate, NOT_DELETED)
+        return await self._apply(client, now_us, take, translate, NOT_DELETED)
 
-    async def _turn(self, client: int, now_us: int, take: Take, translate: Translate, states: Container[str]) -> WorkReport:
+    async def _apply(self, client: int, now_us: int, take: Take, translate: Translate, states: Container[str]) -> WorkReport:
         attempts = count()
 
         async def attempt() -> WorkReport:
             async with self._pool.acquire() as connection:
                 return await Worker(connection, self._ids, client, now_us, attempts, states).work(take, translate)
 
-        return await again(attempt)
+        return await retry(attempt)
 
     async def dry_run(self, client: int, ids: Sequence[int], translate: Translate, now_us: int) -> DryRunResult:
-        """What applying these deliveries again would change; nothing of it is kept."""
+        """Return what applying these deliveries again would change; nothing is stored."""
 
         async def attempt() -> DryRunResult:
             async with self._pool.acquire() as connection:
                 return await Worker(connection, self._ids, client, now_us).dry_run(ids, translate)
 
-        return await again(attempt)
+        return await retry(attempt)
 
     async def migrate(self) -> list[str]:
         """Run pending migrations."""
-        with _told():
+        with _setup_errors():
             async with self._pool.acquire() as connection:
                 names = await migrate(connection, packaged("postgres"))
-                await _make_sealed(connection, self._sealer)
+                await _encrypt_secrets(connection, self._cipher)
                 return names
 
     async def vacuum(self, *, whole: bool = False) -> bool:
-        """Leave it to the server, which gives removed rows up at its next vacuum; with `whole` that is now."""
+        """Vacuum all tables with `whole`; else leave it to the server's own vacuum."""
         if whole:
             await vacuum(self._url)
         return True
 
     async def check(self) -> None:
-        """Write something that no record shows; `Overloaded` when that cannot be flushed."""
+        """Write a row that belongs to no record. Raises `Overloaded` when that cannot be flushed."""
         await self.write(Probe())
 
     async def close(self) -> None:
-        """Finish what is queued, then close all connections."""
+        """Finish the queue, then close all connections."""
         await self._writer.close()
-        await self._ahead.close()
+        await self._prefetcher.close()
         await self._ids.close()
         await self._pool.close()
 
     @property
     def queue_depth(self) -> int:
-        """Commands that wait for a transaction."""
+        """Number of commands that wait for a transaction."""
         return self._writer.depth
 
     @property
     def commands_taken(self) -> int:
-        """Commands accepted since the store was opened."""
+        """Number of commands accepted since the store was opened."""
         return self._writer.taken
 
 
 def _unreachable(error: Exception) -> UnusableStore:
-    """What is wrong with a connection. An address that cannot be taken apart is not quoted: the piece at fault may be of the password."""
+    """Return the error for a failed connection. An address that cannot be parsed is not quoted, as it may contain a password."""
     if isinstance(error, ValueError) and not isinstance(error, asyncpg.InterfaceError):
-        return BadAddress("it cannot be read; in a user name or password write %2F for /, %3F for ?, %23 for #, %40 for @ and %3A for :")
-    why = str(error) or type(error).__name__
-    return UnusableStore(f"cannot connect to PostgreSQL: {why}; check the address, and that the server runs")
+        return BadAddress("it cannot be parsed; in a user name or password write %2F for /, %3F for ?, %23 for #, %40 for @ and %3A for :")
+    reason = str(error) or type(error).__name__
+    return UnusableStore(f"cannot connect to PostgreSQL: {reason}; check the address, and that the server runs")
 
 
 @contextmanager
-def _told() -> Iterator[None]:
-    """Around what makes a store ready: what PostgreSQL does not let us do is one sentence."""
+def _setup_errors() -> Iterator[None]:
+    """Context of opening a store: report errors of PostgreSQL as `UnusableStore`."""
     try:
         yield
     except (asyncpg.PostgresError, *UNUSABLE) as error:
-        why = str(error) or type(error).__name__
+        reason = str(error) or type(error).__name__
         raise UnusableStore(
-            f"cannot use this PostgreSQL: {why}; serve as a role that owns the database (docs/how-to/run-on-postgresql.md)"
+            f"cannot use this PostgreSQL: {reason}; use a role that owns the database (docs/how-to/run-on-postgresql.md)"
         ) from error
 
 
 async def _prepare(connection: Connection, *, upgrade: bool) -> None:
     migrations = packaged("postgres")
     known = await applied(connection)
-    if todo := pending(migrations, known):
+    if waiting := pending(migrations, known):
         if known or not upgrade:
-            raise out_of_date(todo)
+            raise out_of_date(waiting)
         await migrate(connection, migrations)
 
 
-async def _make_sealed(connection: Connection, sealer: Cipher) -> None:
-    """Refuse a store whose encryption key is not at hand, and seal what lies there in clear."""
-    if await read(connection, check_keys(sealer), EVERYBODY):
-        await write(connection, reencrypt(sealer), EVERYBODY)
+async def _encrypt_secrets(connection: Connection, cipher: Cipher) -> None:
+    """Refuse a store whose encryption key is missing, and encrypt secrets in plain text."""
+    if await read(connection, check_keys(cipher), ALL_CLIENTS):
+        await write(connection, reencrypt(cipher), ALL_CLIENTS)

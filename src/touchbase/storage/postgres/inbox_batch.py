@@ -1,4 +1,4 @@
-"""One turn of the inbox on PostgreSQL: claim, translate and apply in one transaction."""
+"""Apply a batch of deliveries on PostgreSQL: claim, translate and apply them in one transaction."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from touchbase.inbox.delivery import Delivery
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Plan
 from touchbase.storage.command_handlers import IN_USE, apply_batch, apply_needs, record_failure
-from touchbase.storage.postgres.connection import again, is_not_now, is_try_again, read, roll_back, run, write
+from touchbase.storage.postgres.connection import is_retryable, is_unavailable, read, retry, roll_back, run, write
 from touchbase.storage.postgres.ids import SharedIds
-from touchbase.storage.postgres.prefetch import in_slices
+from touchbase.storage.postgres.prefetch import translate_in_slices
 from touchbase.storage.postgres.row_level_security import Connection, begin
-from touchbase.storage.rls_scope import of
+from touchbase.storage.rls_scope import scope_for
 
 LEASE: Micros = 120 * SECOND
-"""For how long other workers leave a large delivery alone: longer than reading and applying one takes."""
+"""How long other workers skip a large delivery: longer than it takes to read and apply one."""
 Take = Callable[[Connection], Awaitable[InboxBatch]]
-"""Claims deliveries in the transaction that is open on this connection, and translates them."""
+"""Claims deliveries in the connection's open transaction, and translates them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +39,12 @@ class Worker:
     client: int
     now_us: int
     attempts: Iterator[int] = field(default_factory=count)
-    """How often this turn was tried before: the ids that it may take grow with it."""
+    """Counts the attempts of this batch: the ids that it may need grow with them."""
     states: Container[str] = IN_USE
-    """Those of a client whose deliveries it applies."""
+    """The states of a client whose deliveries are applied."""
 
     async def work(self, take: Take, translate: Translate) -> WorkReport:
-        """One turn of what `take` claims; it stays locked until the turn ends, so other workers pass it by."""
+        """Apply the deliveries that `take` claims; they stay locked until the commit, so that other workers skip them."""
         turn, first, others, many = (
             InboxBatch([], []),
             list[NormalizedDelivery](),
@@ -52,7 +52,7 @@ class Worker:
             list[NormalizedDelivery](),
         )
         try:
-            await self.connection.execute(begin(of(self.client)))
+            await self.connection.execute(begin(scope_for(self.client)))
             turn = await take(self.connection)
             made, many = transaction_groups(turn.claimed)
             first, others = (made[0], made[1:]) if made else ([], [])
@@ -60,45 +60,45 @@ class Worker:
             await self.connection.execute("COMMIT")
         except BaseException as error:
             await roll_back(self.connection, error)
-            if is_not_now(error) or is_try_again(error) or not (isinstance(error, Exception) and first):
+            if is_unavailable(error) or is_retryable(error) or not (isinstance(error, Exception) and first):
                 raise
             report = await self._one_by_one(first)
         for group in others:
-            report = merge_reports(report, await self._together(group))
+            report = merge_reports(report, await self._apply_later(group))
         for broken in turn.broken:
             report = merge_reports(report, await self._fail(broken))
         return merge_reports(report, await self._large(many, turn.large, translate))
 
     async def _large(self, many: Sequence[NormalizedDelivery], large: Sequence[Delivery], translate: Translate) -> WorkReport:
-        """Those with more events than one transaction applies, and the first of those that nobody has looked at yet."""
+        """Apply deliveries with more events than one transaction applies, and the first of the large ones not translated yet."""
         alone = LargeWork(self.client, self.now_us, self.states, self._write, LEASE)
         report = WorkReport(more=len(large) > 1)
         for seen in many:
             report = merge_reports(report, await alone.apply(seen))
         for delivery in large[:1]:
-            report = merge_reports(report, await alone.read_and_apply(delivery, translate, in_slices))
+            report = merge_reports(report, await alone.read_and_apply(delivery, translate, translate_in_slices))
         return report
 
     async def dry_run(self, ids: Sequence[int], translate: Translate) -> DryRunResult:
-        """What applying these again would change, tried and taken back."""
-        scope = of(self.client)
+        """Return what applying these deliveries again would change: apply them and roll back."""
+        scope = scope_for(self.client)
         deliveries = await read(self.connection, load_deliveries(self.client, ids), scope)
-        turn = await in_slices(deliveries, translate)
+        turn = await translate_in_slices(deliveries, translate)
         try:
             await self.connection.execute(begin(scope))
-            rehearsing = await run(self.connection, dry_run(self.client, turn, self.now_us))
+            applied = await run(self.connection, dry_run(self.client, turn, self.now_us))
         finally:
             await roll_back(self.connection)
-        # Not a transaction that only reads, as looking at records locks them.
-        before = await write(self.connection, snapshot(self.client, rehearsing.after), scope)
-        return compare(turn, rehearsing, before)
+        # Not a read-only transaction, because the snapshot locks records.
+        before = await write(self.connection, snapshot(self.client, applied.after), scope)
+        return compare(turn, applied, before)
 
     async def _apply(self, claimed: Sequence[NormalizedDelivery]) -> WorkReport:
         ids = await self.ids.cut(apply_needs(claimed, next(self.attempts)))
         return await run(self.connection, apply_batch(self.client, claimed, ids, self.now_us, self.states))
 
-    async def _together(self, group: Sequence[NormalizedDelivery]) -> WorkReport:
-        """Apply what was claimed in a transaction that is over: others may have applied it meanwhile, and then nothing changes."""
+    async def _apply_later(self, group: Sequence[NormalizedDelivery]) -> WorkReport:
+        """Apply deliveries whose claiming transaction has ended; what another worker has applied since then does not change."""
         tries = count()
         try:
             report: WorkReport = await self._write(
@@ -112,17 +112,17 @@ class Worker:
 
     async def _write(self, plan: Callable[[Ids], Plan[Any]], needs: Callable[[], Mapping[str, int]]) -> Any:
         async def attempt() -> Any:
-            return await write(self.connection, plan(await self.ids.cut(needs())), of(self.client))
+            return await write(self.connection, plan(await self.ids.cut(needs())), scope_for(self.client))
 
-        return await again(attempt)
+        return await retry(attempt)
 
     async def _one_by_one(self, claimed: Sequence[NormalizedDelivery]) -> WorkReport:
         report = WorkReport()
         for seen in claimed:
-            report = merge_reports(report, await self._alone(seen))
+            report = merge_reports(report, await self._apply_one(seen))
         return report
 
-    async def _alone(self, seen: NormalizedDelivery) -> WorkReport:
+    async def _apply_one(self, seen: NormalizedDelivery) -> WorkReport:
         tries = count()
         try:
             report: WorkReport = await self._write(
@@ -136,4 +136,4 @@ class Worker:
 
     async def _fail(self, broken: FailedDelivery) -> WorkReport:
         plan = record_failure(self.client, broken.delivery, broken.why, self.now_us, for_good=broken.for_good)
-        return await write(self.connection, plan, of(self.client))
+        return await write(self.connection, plan, scope_for(self.client))

@@ -1,4 +1,4 @@
-"""A pooler between us and the server: session mode works, other modes are refused at start.
+"""Connection poolers between Touchbase and the server: session mode works, other modes are refused at start.
 
 In transaction mode (PgBouncer) each transaction may run in another server session. The session's row-level security scope and
 its prepared statements would then be those of another connection.
@@ -26,7 +26,7 @@ _ADVICE = (
 )
 
 
-_NOT_OURS = (
+_FOREIGN_SESSION = (
     asyncpg.InvalidSQLStatementNameError, asyncpg.DuplicatePreparedStatementError, asyncpg.ProtocolViolationError
 )  # fmt: skip
 """What a connection sees when its prepared statement is in another session."""
@@ -43,7 +43,7 @@ async def refuse_shared_sessions(connection: Connection, another: Callable[[], A
     try:
         if await _shares(connection, another):
             raise UnusableStore(_ADVICE)
-    except _NOT_OURS as error:
+    except _FOREIGN_SESSION as error:
         raise UnusableStore(_ADVICE) from error
     except asyncpg.ConnectionDoesNotExistError as error:
         if _NO_TRANSACTIONS not in str(error):

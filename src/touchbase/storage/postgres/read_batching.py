@@ -1,10 +1,10 @@
-"""Reading together: queries for single records, and for pages of them, that come while the lanes are busy share the next transaction.
+"""Read batching: queries for single records, and for pages, that arrive while the readers are busy share the next transaction.
 
-Row-level security makes even the smallest read a transaction of four round trips: its scope, the record, its custom fields, the end. A lane
-asks for many records in as many.
+With row-level security even the smallest read is a transaction of four round trips: scope, record, custom fields, end. A batch
+reads many records in as many round trips.
 
-A page is a statement of its own. Where the server gives that up, for its time or for what it took, all pages of the transaction are read
-again each by itself, beside the lanes.
+Each page is a statement of its own. If the server cancels it, for its time or its resources, all pages of the transaction are
+read again one by one, in separate tasks.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from touchbase.errors import Overloaded
 from touchbase.sql.command import Query
 from touchbase.storage import query_handlers
 from touchbase.storage.batch import Waiter, settle
-from touchbase.storage.postgres.batch_results import outcomes
-from touchbase.storage.postgres.connection import is_given_up, read, unavailable
-from touchbase.storage.query_handlers import TOGETHER
+from touchbase.storage.postgres.batch_results import run_batch
+from touchbase.storage.postgres.connection import is_statement_cancelled, read, unavailable
+from touchbase.storage.query_handlers import BATCH_HANDLERS
 from touchbase.storage.rls_scope import scope_of
 
 if TYPE_CHECKING:
@@ -28,62 +28,62 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger("touchbase.storage")
 
-LANES = 2
-RECORDS = 64
-"""Queries for single records in one transaction: as many steps as for one."""
-PAGES = 8
-"""Pages in one transaction: each takes a step of its own."""
+READERS = 2
+RECORDS_PER_BATCH = 64
+"""Queries for single records in one transaction: it has as many statements as for one query."""
+PAGES_PER_BATCH = 8
+"""Pages in one transaction: each is a statement of its own."""
 
 Queries = Sequence[Query[Any]]
 
 
 class ReadBatcher:
-    """The queue, and the lanes that empty it; there are none while nobody asks."""
+    """The queue, and the readers that process it; they end when the queue is empty."""
 
-    def __init__(self, pool: Pool, most: int) -> None:
+    def __init__(self, pool: Pool, max_batch: int) -> None:
         self._pool = pool
-        self._most = most
+        self._max_batch = max_batch
         self._waiting: dict[type, list[tuple[Query[Any], Waiter]]] = {}
-        self._lanes = 0
-        """Those that will look at the queue again. Not the tasks: one that has looked for the last time is done only in a later turn of the
-        loop, and who asked meanwhile would wait for a lane that never comes."""
+        self._readers = 0
+        """Number of readers that will check the queue again. It is not the number of tasks: a reader that found the queue empty is
+        done only in a later iteration of the event loop, and a query that arrives until then would wait for ever."""
         self._tasks = set[asyncio.Task[None]]()
 
-    def ask(self, query: Query[Any]) -> Waiter:
-        """Have a query answered from what is flushed, with those that wait beside it."""
+    def submit(self, query: Query[Any]) -> Waiter:
+        """Queue a query for the next batch."""
         waiter: Waiter = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(type(query), []).append((query, waiter))
-        if self._lanes < LANES:
-            self._lanes += 1
-            self._start(self._live())
+        if self._readers < READERS:
+            self._readers += 1
+            self._start(self._run_reader())
         return waiter
 
-    async def _live(self) -> None:
+    async def _run_reader(self) -> None:
         try:
-            await self._empty()
+            await self._process_queue()
         finally:
-            self._lanes -= 1
+            self._readers -= 1
 
-    async def _empty(self) -> None:
+    async def _process_queue(self) -> None:
         while self._waiting:
-            group = self._next()
+            batch = self._next()
             try:
-                done = await outcomes([query for query, _ in group], self._attempt)
+                done = await run_batch([query for query, _ in batch], self._attempt)
             except Exception as error:
-                LOG.exception("a group of %d reads failed", len(group))
-                done = [unavailable(error) for _ in group]
-            for (query, waiter), outcome in zip(group, done, strict=True):
-                if len(group) > 1 and _may_be_anothers(query, outcome):
-                    self._start(self._alone(query, waiter))
+                LOG.exception("a batch of %d reads failed", len(batch))
+                done = [unavailable(error) for _ in batch]
+            for (query, waiter), outcome in zip(batch, done, strict=True):
+                if len(batch) > 1 and _may_have_failed_for_another(query, outcome):
+                    self._start(self._read_one(query, waiter))
                 else:
                     settle([waiter], [outcome])
 
-    async def _alone(self, query: Query[Any], waiter: Waiter) -> None:
+    async def _read_one(self, query: Query[Any], waiter: Waiter) -> None:
         if not waiter.done():
-            settle([waiter], await outcomes([query], self._attempt))
+            settle([waiter], await run_batch([query], self._attempt))
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
-        """Do this beside others; a task that nobody holds may be collected."""
+        """Start a task, and keep a reference to it: without one it may be garbage-collected."""
         task = asyncio.create_task(work, name="touchbase-reader")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -91,15 +91,15 @@ class ReadBatcher:
     def _next(self) -> list[tuple[Query[Any], Waiter]]:
         kind = next(iter(self._waiting))
         waiting = self._waiting.pop(kind)
-        if waiting[self._most :]:
-            self._waiting[kind] = waiting[self._most :]  # behind the other type
-        return waiting[: self._most]
+        if waiting[self._max_batch :]:
+            self._waiting[kind] = waiting[self._max_batch :]  # behind the other type
+        return waiting[: self._max_batch]
 
     async def _attempt(self, queries: Queries) -> list[object]:
         async with self._pool.acquire() as connection:
-            return await read(connection, TOGETHER[type(queries[0])](queries), scope_of(queries))
+            return await read(connection, BATCH_HANDLERS[type(queries[0])](queries), scope_of(queries))
 
 
-def _may_be_anothers(query: Query[Any], outcome: object) -> bool:
-    """Whether a query failed for what the statement of another one took."""
-    return type(query) in query_handlers.PAGES and isinstance(outcome, Overloaded) and is_given_up(outcome.__cause__)
+def _may_have_failed_for_another(query: Query[Any], outcome: object) -> bool:
+    """Return whether a query may have failed because another query's statement was cancelled."""
+    return type(query) in query_handlers.PAGE_QUERIES and isinstance(outcome, Overloaded) and is_statement_cancelled(outcome.__cause__)

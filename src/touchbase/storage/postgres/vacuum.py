@@ -1,4 +1,4 @@
-"""Vacuuming: removed rows are given up now."""
+"""Vacuum: free the space of removed rows now."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _TABLES = "SELECT quote_ident(tablename) AS name FROM pg_tables WHERE schemaname
 
 
 async def vacuum(url: str) -> None:
-    """Vacuum every table of ours, for as long as it takes."""
+    """Vacuum every table, without a timeout."""
     connection = await connect(url)
     try:
         await connection.execute("SET statement_timeout = 0")

@@ -1,7 +1,7 @@
-"""Writing groups: commands that arrive while every lane flushes share the next transaction.
+"""Group commit: commands that arrive while all writers are busy share the next transaction.
 
-A lane is a task with a connection of its own. Several lanes flush at the same time, which PostgreSQL
-turns into one flush of its log. A group holds commands of one type, because then it is one statement.
+A writer is a task with a connection of its own. Several writers commit at the same time, which PostgreSQL
+combines into one flush of its log. A batch contains commands of one type, so that it is one statement.
 """
 
 from __future__ import annotations
@@ -16,43 +16,54 @@ from typing import Any
 from touchbase.common.fair_quota import FairQuota
 from touchbase.records.suppression_guard import GUARD_NEEDED
 from touchbase.sql.command import Command
-from touchbase.storage.batch import WITHOUT_MEMORY, Commands, Handlers, Waiter, client_of, over_its_share, plan_of, refusal, settle, take
+from touchbase.storage.batch import (
+    MEMORY_RETRY_SECONDS,
+    Commands,
+    Handlers,
+    Waiter,
+    client_of,
+    client_queue_full,
+    plan_of,
+    queue_refused,
+    settle,
+    take_batch,
+)
 from touchbase.storage.postgres import admission_control
 from touchbase.storage.postgres.admission_control import AdmissionControl
-from touchbase.storage.postgres.batch_results import outcomes
+from touchbase.storage.postgres.batch_results import run_batch
 from touchbase.storage.postgres.connection import ReconnectingConnection, unavailable, write, write_alone
 from touchbase.storage.postgres.ids import SharedIds
-from touchbase.storage.rls_scope import EVERYBODY, scope_of
+from touchbase.storage.rls_scope import ALL_CLIENTS, scope_of
 
 LOG = logging.getLogger("touchbase.storage")
 
 
 class Writer:
-    """The queue, and the lanes that empty it."""
+    """The queue, and the tasks that write its commands."""
 
-    def __init__(self, url: str, handlers: Handlers, ids: SharedIds, *, lanes: int, queue_limit: int) -> None:
+    def __init__(self, url: str, handlers: Handlers, ids: SharedIds, *, writers: int, queue_limit: int) -> None:
         self._handlers = handlers
         self._ids = ids
         self._limit = queue_limit
-        self._shares = FairQuota(queue_limit)
-        self._pace = AdmissionControl(lanes)
+        self._quota = FairQuota(queue_limit)
+        self._admission = AdmissionControl(writers)
         self._loop = asyncio.get_running_loop()
         self._waiting: dict[type, deque[tuple[Command[Any], Waiter]]] = {}
-        self._asleep: list[asyncio.Future[None]] = []
+        self._idle: list[asyncio.Future[None]] = []
         self._closing = False
         self.depth = 0
         self.taken = 0
-        self._tasks = [asyncio.create_task(self._live(ReconnectingConnection(url)), name="touchbase-writer") for _ in range(lanes)]
+        self._tasks = [asyncio.create_task(self._run_writer(ReconnectingConnection(url)), name="touchbase-writer") for _ in range(writers)]
 
     def submit(self, command: Command[Any]) -> Waiter:
-        """Queue a command for the next group; `Overloaded` at once when the queue is full or slow, or the client's share is full."""
+        """Queue a command for the next batch. Raises `Overloaded` when the queue is full or slow, or the client's share is full."""
         if self.depth >= self._limit or self._closing:
-            raise refusal(self._closing)
-        if self._pace.wait(self.depth, self._loop.time()) > admission_control.LONGEST_WAIT:
-            raise admission_control.too_slow()
+            raise queue_refused(self._closing)
+        if self._admission.expected_wait(self.depth, self._loop.time()) > admission_control.MAX_WAIT_SECONDS:
+            raise admission_control.database_too_slow()
         client = client_of(command)
-        if client is not None and not self._shares.acquire(client):
-            raise over_its_share()
+        if client is not None and not self._quota.acquire(client):
+            raise client_queue_full()
         waiter: Waiter = self._loop.create_future()
         queue = self._waiting.get(type(command))
         if queue is None:
@@ -60,77 +71,77 @@ class Writer:
         queue.append((command, waiter))
         self.depth += 1
         self.taken += 1
-        if self._asleep:
+        if self._idle:
             self._wake()
         return waiter
 
     async def close(self) -> None:
-        """Finish what waits and let go of the connections."""
+        """Finish the queue and close the connections."""
         self._closing = True
-        while self._asleep:
+        while self._idle:
             self._wake()
         await asyncio.gather(*self._tasks)
 
     def _wake(self) -> None:
-        self._asleep.pop().set_result(None)
+        self._idle.pop().set_result(None)
 
-    async def _live(self, line: ReconnectingConnection) -> None:
+    async def _run_writer(self, connection: ReconnectingConnection) -> None:
         while True:
             while self._waiting:
                 try:
-                    group = self._next()
+                    batch = self._next()
                 except MemoryError:
-                    await asyncio.sleep(WITHOUT_MEMORY)
+                    await asyncio.sleep(MEMORY_RETRY_SECONDS)
                 else:
-                    await self._carry_out(line, group)
+                    await self._execute(connection, batch)
             if self._closing:
-                return await line.close()
-            bell: asyncio.Future[None] = self._loop.create_future()
-            self._asleep.append(bell)
-            await bell
+                return await connection.close()
+            wake: asyncio.Future[None] = self._loop.create_future()
+            self._idle.append(wake)
+            await wake
 
-    async def _carry_out(self, line: ReconnectingConnection, group: Sequence[tuple[Command[Any], Waiter]]) -> None:
-        """Carry out a group and answer those who wait for it: a lane lives on, whatever becomes of one group."""
-        waiters = [waiter for _, waiter in group]
-        began = self._loop.time()
-        self._pace.begins(began)
+    async def _execute(self, connection: ReconnectingConnection, batch: Sequence[tuple[Command[Any], Waiter]]) -> None:
+        """Execute a batch and settle its waiters; no error ends the writer."""
+        waiters = [waiter for _, waiter in batch]
+        started = self._loop.time()
+        self._admission.started(started)
         try:
-            done = await outcomes([command for command, _ in group], partial(self._attempt, line))
+            done = await run_batch([command for command, _ in batch], partial(self._attempt, connection))
         except Exception as error:
-            LOG.exception("a group of %d writes failed", len(group))
-            done = [unavailable(error) for _ in group]
+            LOG.exception("a batch of %d writes failed", len(batch))
+            done = [unavailable(error) for _ in batch]
         finally:
-            self._pace.ended(began, self._loop.time())
+            self._admission.ended(started, self._loop.time())
         settle(waiters, done)
 
     def _next(self) -> list[tuple[Command[Any], Waiter]]:
         kind = next(iter(self._waiting))
         queue = self._waiting[kind]
-        group = take(queue)
+        batch = take_batch(queue)
         del self._waiting[kind]
         if queue:
             self._waiting[kind] = queue  # behind the other types
-        self.depth -= len(group)
-        for command, _ in group:
+        self.depth -= len(batch)
+        for command, _ in batch:
             client = client_of(command)
             if client is not None:
-                self._shares.release(client)
-        return group
+                self._quota.release(client)
+        return batch
 
-    async def _attempt(self, line: ReconnectingConnection, commands: Commands) -> list[object]:
+    async def _attempt(self, connection: ReconnectingConnection, commands: Commands) -> list[object]:
         handler = self._handlers[type(commands[0])]
         scope, ids = scope_of(commands), await self._ids.cut(handler.needs(commands))
-        if handler.solo and scope != EVERYBODY and not any(getattr(command, "guarded", False) for command in commands):
-            # The statement that writes is a transaction by itself; a scope of its own would cost that two more round trips.
-            results = await write_alone(await line.limited(scope), plan_of(commands, self._handlers, ids, alone=True))
-            return await self._guarded(line, commands, results)
-        return await write(await line.connection(), plan_of(commands, self._handlers, ids), scope)
+        if handler.solo and scope != ALL_CLIENTS and not any(getattr(command, "guarded", False) for command in commands):
+            # The statement that writes is a transaction by itself; a transaction with a scope would cost two more round trips.
+            results = await write_alone(await connection.with_scope(scope), plan_of(commands, self._handlers, ids, alone=True))
+            return await self._guarded(connection, commands, results)
+        return await write(await connection.connection(), plan_of(commands, self._handlers, ids), scope)
 
-    async def _guarded(self, line: ReconnectingConnection, commands: Commands, results: list[object]) -> list[object]:
-        """The results, after another run of the commands that turned out to need a check for erased persons."""
-        places = [place for place, result in enumerate(results) if result is GUARD_NEEDED]
-        if places:
-            again = await outcomes([commands[place] for place in places], partial(self._attempt, line))
-            for place, result in zip(places, again, strict=True):
-                results[place] = result
+    async def _guarded(self, connection: ReconnectingConnection, commands: Commands, results: list[object]) -> list[object]:
+        """Return the results, after running commands again that need a check for erased persons."""
+        indexes = [index for index, result in enumerate(results) if result is GUARD_NEEDED]
+        if indexes:
+            guarded = await run_batch([commands[index] for index in indexes], partial(self._attempt, connection))
+            for index, result in zip(indexes, guarded, strict=True):
+                results[index] = result
         return results

@@ -1,1 +1,1 @@
-"""SQLite: one file, one connection that writes, several that read."""
+"""The SQLite engine: one file, one connection that writes, several that read."""

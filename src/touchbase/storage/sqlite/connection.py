@@ -1,4 +1,4 @@
-"""Connections to SQLite: which file, how carefully it is written, and its errors in our words."""
+"""Connections to SQLite: the file, its settings, how a plan runs, and error messages."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from touchbase.errors import BadAddress, StoreUnavailable, UnusableStore
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement, T, for_sqlite
 
 LOG = logging.getLogger("touchbase.storage")
-OLDEST = (3, 51, 3)
-PRIVATE = ("//", "///", "//:memory:", "///:memory:")
+MIN_VERSION = (3, 51, 3)
+PRIVATE_ADDRESSES = ("//", "///", "//:memory:", "///:memory:")
 Columns = tuple[tuple[str, str], ...]
 BUSY_MS = 5_000
 WRITER_CACHE = -24 * 1024  # in KiB, as SQLite wants it
-READER_CACHE = -8 * 1024  # little, as readers map the file
-BYTES_MAPPED = 256 * 1024 * 1024
-LARGEST_IDLE_LOG = 64 * 1024 * 1024
+READER_CACHE = -8 * 1024  # small, as readers map the file
+MMAP_BYTES = 256 * 1024 * 1024
+MAX_IDLE_LOG_BYTES = 64 * 1024 * 1024
 
 UNWRITABLE = (
     apsw.FullError, apsw.IOError, apsw.BusyError, apsw.LockedError, apsw.ReadOnlyError, apsw.CantOpenError, apsw.ProtocolError,
     apsw.NoMemError, MemoryError,
 )  # fmt: skip
-"""Errors that say nothing about a command: the engine cannot do it now, whoever asks."""
+"""Errors that do not depend on the command: the engine cannot write at all now."""
 
 OUT_OF_MEMORY = "this process is out of memory; give it more, or lower TOUCHBASE_MAX_BODY_MEMORY"
 _WHAT_TO_DO = {
     apsw.FullError: "the disk (or the store's page limit) is full; make room, writing goes on by itself",
     apsw.IOError: "the disk gave an error; look at the system's log and at the free space",
-    apsw.BusyError: "another process holds the store locked; only one server may use a SQLite store",
-    apsw.LockedError: "another process holds the store locked; only one server may use a SQLite store",
+    apsw.BusyError: "another process has locked the store; only one server may use a SQLite store",
+    apsw.LockedError: "another process has locked the store; only one server may use a SQLite store",
     apsw.ReadOnlyError: "the store's file or file system is read-only; make it writable",
     apsw.NoMemError: OUT_OF_MEMORY,
     MemoryError: OUT_OF_MEMORY,
@@ -46,9 +46,9 @@ _WHAT_TO_DO = {
 
 
 def path_of(url: str) -> str | None:
-    """The file that a `sqlite:` address names; None for a private store that ends with the process."""
+    """Return the file of a `sqlite:` address; None for a private store that ends with the process."""
     rest = url.removeprefix("sqlite:")
-    if rest in PRIVATE:
+    if rest in PRIVATE_ADDRESSES:
         return None
     if not rest.startswith("///"):
         raise BadAddress(
@@ -56,44 +56,44 @@ def path_of(url: str) -> str | None:
             "sqlite:////var/lib/touchbase.db for one anywhere, or sqlite:// for a store that ends with the process"
         )
     if "?" in rest:
-        raise BadAddress(f"'{url.partition('?')[0]}' takes no parameters; leave out the question mark and what is behind it")
+        raise BadAddress(f"'{url.partition('?')[0]}' takes no parameters; remove the question mark and the text after it")
     return rest[3:]
 
 
-def refuse_old(version: str) -> None:
-    """Refuse an SQLite that can corrupt its file: before 3.51.3 a WAL reset could lose a commit."""
-    if tuple(int(part) for part in version.split(".")) < OLDEST:
+def refuse_old_sqlite(version: str) -> None:
+    """Refuse a version of SQLite that can corrupt its file: before 3.51.3 a WAL reset could lose a commit."""
+    if tuple(int(part) for part in version.split(".")) < MIN_VERSION:
         raise UnusableStore(f"SQLite {version} is too old, it can corrupt its file; install apsw 3.51.3 or later")
 
 
 def open_writer(path: str, *, durable: bool) -> apsw.Connection:
-    """The one connection that writes; a commit returns when it is on disk, unless the store is a private one."""
-    refuse_old(apsw.sqlite_lib_version())
-    _make_own(path)
+    """Open the one connection that writes; a commit returns when it is on disk, if `durable`."""
+    refuse_old_sqlite(apsw.sqlite_lib_version())
+    _create_private(path)
     connection = _open(path, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
     if connection.pragma("journal_mode", "wal") != "wal":
-        raise UnusableStore(f"the file system under {path} cannot hold SQLite's log (WAL); move the store to a local disk")
+        raise UnusableStore(f"the file system of {path} does not support SQLite's write-ahead log; move the store to a local disk")
     connection.pragma("cache_size", WRITER_CACHE)
     connection.pragma("synchronous", "FULL" if durable else "OFF")
     connection.pragma("fullfsync", 1)  # macOS: fsync alone does not reach the disk
     connection.pragma("foreign_keys", 1)
-    connection.pragma("secure_delete", 1)  # what is removed is written over: an erased person must not stay in free pages
-    connection.pragma("journal_size_limit", LARGEST_IDLE_LOG)
-    connection.pragma("wal_autocheckpoint", 0)  # the writer checkpoints after it has answered
+    connection.pragma("secure_delete", 1)  # removed data is overwritten: an erased person must not remain in free pages
+    connection.pragma("journal_size_limit", MAX_IDLE_LOG_BYTES)
+    connection.pragma("wal_autocheckpoint", 0)  # the writer checkpoints after it has settled its commands
     return connection
 
 
-def _make_own(path: str) -> None:
-    """Make the file that is not there yet for nobody else to read; SQLite gives the files beside it the same rights."""
-    with contextlib.suppress(OSError):  # it is there, or cannot be: SQLite says that better
+def _create_private(path: str) -> None:
+    """Create a missing file that only its owner can read; SQLite gives its log the same permissions."""
+    with contextlib.suppress(OSError):  # it exists, or cannot be created: SQLite has the better message
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
 
 
 def open_reader(path: str) -> apsw.Connection:
-    """A connection that can only read."""
+    """Open a connection that can only read."""
     connection = _open(path, apsw.SQLITE_OPEN_READONLY)
     connection.pragma("cache_size", READER_CACHE)
-    connection.pragma("mmap_size", BYTES_MAPPED)
+    connection.pragma("mmap_size", MMAP_BYTES)
     return connection
 
 
@@ -105,27 +105,27 @@ def _open(path: str, flags: int) -> apsw.Connection:
 
 
 def unavailable(error: BaseException) -> StoreUnavailable:
-    """The error for callers whose command could not be written now."""
+    """Return the error for a command that could not be written now."""
     return StoreUnavailable(f"cannot use the store now: {advice(error)}", retry_after=5)
 
 
-def failures(error: BaseException, count: int) -> list[object]:
-    """The answers of a group that failed outside of its commands, as for want of memory or threads."""
-    LOG.error("a group of %d writes failed", count, exc_info=error)
+def batch_failed(error: BaseException, count: int) -> list[object]:
+    """Return the results of a batch that failed outside of its commands, for example for lack of memory or threads."""
+    LOG.error("a batch of %d writes failed", count, exc_info=error)
     return [unavailable(error) for _ in range(count)]
 
 
 def advice(error: BaseException) -> str:
-    """What to do about an error of SQLite; its own words where we know nothing better."""
-    return next((words for kind, words in _WHAT_TO_DO.items() if isinstance(error, kind)), str(error))
+    """Return what to do about an error of SQLite; without advice, SQLite's own message."""
+    return next((text for kind, text in _WHAT_TO_DO.items() if isinstance(error, kind)), str(error))
 
 
 def write(cursor: apsw.Cursor, plan: Plan[T], flushed: Callable[[float], None] | None = None) -> T:
-    """Run a plan in a transaction of its own; it is on disk when this returns, or nothing of it is.
+    """Run a plan in a transaction of its own, atomically; it is on disk when this returns.
 
-    `flushed` is told how many seconds the flush took.
+    `flushed` receives the duration of the flush in seconds.
     """
-    if cursor.connection.in_transaction:  # an earlier one could not be rolled back, as for want of memory
+    if cursor.connection.in_transaction:  # an earlier one could not be rolled back, for example for lack of memory
         cursor.execute("ROLLBACK")
     cursor.execute("BEGIN IMMEDIATE")
     try:
@@ -142,47 +142,47 @@ def write(cursor: apsw.Cursor, plan: Plan[T], flushed: Callable[[float], None] |
 
 
 def read(cursor: apsw.Cursor, plan: Plan[T]) -> T:
-    """Run a plan that only reads, all its steps on one state of the store."""
+    """Run a plan that only reads, on one snapshot of the store."""
     try:
         cursor.execute("BEGIN")
         return run(cursor, plan)
     finally:
-        # What is cut short because it takes long must still end: a transaction left open would break all reads after it.
+        # An interrupted read must still end its transaction: an open one would break all later reads.
         cursor.connection.set_progress_handler(None)
-        if cursor.connection.in_transaction:  # an error of the disk may have ended it already
+        if cursor.connection.in_transaction:  # a disk error may have ended it already
             cursor.execute("ROLLBACK")
 
 
 def run(cursor: apsw.Cursor, plan: Plan[T]) -> T:
-    """Run a plan to its end, inside whatever transaction is open, and answer what it returns."""
+    """Run a plan to its end in the open transaction, and return its result."""
     try:
-        wanted = next(plan)
+        step = next(plan)
         while True:
-            wanted = plan.send(_rows(cursor, wanted))
+            step = plan.send(_rows(cursor, step))
     except StopIteration as stop:
         result: T = stop.value
         return result
 
 
-def _rows(cursor: apsw.Cursor, wanted: Execute | Select) -> list[Row]:
-    if isinstance(wanted, Select):
-        return cursor.execute(wanted.sql, wanted.params).fetchall()
-    op = wanted.op
+def _rows(cursor: apsw.Cursor, step: Execute | Select) -> list[Row]:
+    if isinstance(step, Select):
+        return cursor.execute(step.sql, step.params).fetchall()
+    op = step.statement
     if op.sqlite:
-        return cursor.executemany(op.sqlite, wanted.rows).fetchall() if wanted.rows else []
-    rows = _made(cursor, op, wanted.rows) if op.made else _in_sets(cursor, op.columns, op.sqlite_set or op.body, wanted.rows)
+        return cursor.executemany(op.sqlite, step.rows).fetchall() if step.rows else []
+    rows = _insert(cursor, op, step.rows) if op.made else _in_sets(cursor, op.columns, op.sqlite_set or op.body, step.rows)
     if op.first_set:
-        went_in = set(rows)
-        _in_sets(cursor, op.columns, op.sqlite_set, [row for row in wanted.rows if row[1:2] in went_in])
-    if wanted.more:
-        _in_sets(cursor, op.more_columns, op.more_set, wanted.more, "q")
-    if wanted.last:
-        _in_sets(cursor, op.last_columns, op.last_set, wanted.last, "r")
+        inserted = set(rows)
+        _in_sets(cursor, op.columns, op.sqlite_set, [row for row in step.rows if row[1:2] in inserted])
+    if step.more:
+        _in_sets(cursor, op.more_columns, op.more_set, step.more, "q")
+    if step.last:
+        _in_sets(cursor, op.last_columns, op.last_set, step.last, "r")
     return rows
 
 
 SET_SIZES = (32, 8, 2, 1)
-"""Rows of one statement. Many rows at once spare the hand-over of Python's lock to and from SQLite for each."""
+"""Rows per execution. Several rows at once save releasing and acquiring Python's lock for each row."""
 
 _text = cache(for_sqlite)
 
@@ -194,8 +194,8 @@ def _in_sets(cursor: apsw.Cursor, columns: Columns, body: str, rows: Sequence[Ro
     return found
 
 
-def _made(cursor: apsw.Cursor, op: Statement, rows: Sequence[Row]) -> list[Row]:
-    """The ids of the rows that went in; nearly always all did, and then nobody has to be asked."""
+def _insert(cursor: apsw.Cursor, op: Statement, rows: Sequence[Row]) -> list[Row]:
+    """Insert rows and return the ids of those inserted; usually all are, and then no query is needed."""
     found: list[Row] = []
     for some in _sets(rows):
         values = tuple(chain.from_iterable(some))

@@ -1,4 +1,4 @@
-"""The store on SQLite: one connection that writes, point reads at once, long reads on a few threads."""
+"""The store on SQLite: one connection that writes, point reads in the event loop, long reads on a few threads."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ import apsw
 from touchbase.auth.commands import AnyKey, FindKey
 from touchbase.clients.commands import FindClient, FindClientByNumber
 from touchbase.connections.commands import ListConnections
-from touchbase.encryption.cipher import NO_SEALER
-from touchbase.encryption.protocol import Cipher
+from touchbase.encryption.cipher import NO_CIPHER, Cipher
 from touchbase.errors import UnusableStore
 from touchbase.events.dry_run import load_deliveries
 from touchbase.events.inbox_batch import (
@@ -39,42 +38,42 @@ from touchbase.sql.command import Command, Query
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Plan
 from touchbase.storage.batch import PROBES, Handlers, Probe
-from touchbase.storage.command_handlers import COMMANDS, IN_USE, NOT_DELETED, QueryHandlers, claim, claim_named, with_sealer
-from touchbase.storage.idempotent_batch import with_once
+from touchbase.storage.command_handlers import COMMANDS, IN_USE, NOT_DELETED, QueryHandlers, claim, claim_named, with_cipher
+from touchbase.storage.idempotent_batch import with_idempotency
 from touchbase.storage.sqlite.backup import refuse_backup
 from touchbase.storage.sqlite.connection import UNWRITABLE, advice, open_reader, open_writer, path_of, read, unavailable
-from touchbase.storage.sqlite.inbox_batch import apply_turn, rehearse_turn
+from touchbase.storage.sqlite.inbox_batch import apply_inbox_batch, dry_run_batch
 from touchbase.storage.sqlite.process_lock import ProcessLock, Role
+from touchbase.storage.sqlite.schema import UpgradePolicy, copy_warnings, open_upgraded, upgrade
 from touchbase.storage.sqlite.threads import started_threads
-from touchbase.storage.sqlite.upgrade import Change, bring_up_to_date, prepared, told_of
 from touchbase.storage.sqlite.writer import Writer
 
 T = TypeVar("T")
 
-SMALL_FILE = 64 * 1024 * 1024
-"""Bytes of a file that is written anew in half a second, which writers may wait now and then."""
+MAX_ROUTINE_VACUUM_BYTES = 64 * 1024 * 1024
+"""Size of a file that a vacuum rewrites in half a second, for which writers may wait now and then."""
 POINT_QUERIES = frozenset({GetContact, GetCompany, FindClient, FindClientByNumber, ListConnections, FindKey, AnyKey, FindResponse})
-"""Answered where they are asked: a few microseconds, less than handing them to a thread."""
+"""Queries that run in the event loop: they take a few microseconds, less than a thread switch."""
 PAGE_QUERIES = frozenset({ListContacts, ListCompanies})
-"""Answered where they are asked as long as that is quick, because a thread fights over the interpreter for each of their rows."""
-QUICK = 0.002
-"""Seconds; a page that takes longer begins anew on a thread."""
-STEPS = 200
-"""Of SQLite's machine between two looks at the clock: a few rows."""
+"""Queries that run in the event loop while they are quick, because a thread competes for the interpreter for each row."""
+QUICK_SECONDS = 0.002
+"""A page query that takes longer starts again on a thread."""
+STEPS_PER_CHECK = 200
+"""Steps of SQLite's virtual machine between two checks of the time: a few rows."""
 READERS = 4
 OPENING_TRIES = 10
 OPENING_PAUSE = 0.05
 CHUNK = 128
-"""Deliveries in one transaction: what a flush costs is little beside them."""
+"""Deliveries in one transaction: the cost of the flush is small compared to theirs."""
 SMALL_CHUNK = 8
-"""The same while callers write: their writes wait until it is over, two thousandths of a second."""
-SMALL_BYTES = 64 * 1024
-SMALL_EVENTS = 64
-"""Of bodies, and events in them, that the event loop applies itself, as they come to little."""
+"""Deliveries in one transaction while HTTP clients write: their writes wait for it, about 2 ms."""
+MAX_INLINE_BYTES = 64 * 1024
+MAX_INLINE_EVENTS = 64
+"""Limits of the bodies and events that the event loop applies itself; larger batches go to a thread."""
 
 
 class SqliteStore:
-    """Keeps records in one SQLite file (or a private one that ends with the store)."""
+    """Stores records in one SQLite file (or a private one that ends with the store)."""
 
     batch_size_under_load = SMALL_CHUNK
     """One transaction: several in a row would hold up as many writes as if they were one."""
@@ -85,22 +84,22 @@ class SqliteStore:
         writer: Writer,
         readers: list[apsw.Connection],
         private: tempfile.TemporaryDirectory[str] | None,
-        sealer: Cipher,
-        alone: ProcessLock,
+        cipher: Cipher,
+        process_lock: ProcessLock,
         copies: bool,
         copied: Path | None,
     ) -> None:
-        self.warnings: Sequence[str] = [*alone.warnings, *told_of(copied)]
+        self.warnings: Sequence[str] = [*process_lock.warnings, *copy_warnings(copied)]
         self._copies = copies
-        self._alone = alone
+        self._process_lock = process_lock
         self._writer = writer
         self._private = private
-        self._sealer = sealer
-        self._answer = QueryHandlers(sealer)
+        self._cipher = cipher
+        self._plan = QueryHandlers(cipher)
         self._taken = 0
-        self._turn = asyncio.Lock()
-        self._near, *self._far = readers
-        self._threads = started_threads(len(self._far), "touchbase-reader")
+        self._page_lock = asyncio.Lock()
+        self._loop_reader, *self._thread_readers = readers
+        self._threads = started_threads(len(self._thread_readers), "touchbase-reader")
 
     @classmethod
     async def open(
@@ -110,12 +109,12 @@ class SqliteStore:
         queue_limit: int,
         as_is: bool = False,
         commands: Handlers = COMMANDS,
-        sealer: Cipher = NO_SEALER,
-        parts: Sequence[Role] = (),
+        cipher: Cipher = NO_CIPHER,
+        roles: Sequence[Role] = (),
         upgrade: bool = True,
         copies: bool = True,
     ) -> SqliteStore:
-        """Open the store that a `sqlite:` address names and bring its schema up to date (or refuse it), unless `as_is`."""
+        """Open the store of a `sqlite:` address and bring its schema up to date (or refuse it), unless `as_is`."""
         path = path_of(url)
         private = tempfile.TemporaryDirectory(prefix="touchbase-") if path is None else None
         if private is not None:
@@ -123,52 +122,52 @@ class SqliteStore:
         assert path is not None
         try:
             refuse_backup(Path(path))
-            change = Change(sealer, upgrade or private is not None, copies and private is None)
-            connection, copied = await _patiently(lambda: prepared(path, None if as_is else change, durable=private is None))
-            readers = await _patiently(lambda: [open_reader(path) for _ in range(1 + READERS)])
+            change = UpgradePolicy(cipher, upgrade or private is not None, copies and private is None)
+            connection, copied = await _retry_busy(lambda: open_upgraded(path, None if as_is else change, durable=private is None))
+            readers = await _retry_busy(lambda: [open_reader(path) for _ in range(1 + READERS)])
         except apsw.Error as error:
             raise UnusableStore(f"cannot use {path}: {advice(error)}") from error
-        handlers = with_once({**with_sealer(commands, sealer), **PROBES})
+        handlers = with_idempotency({**with_cipher(commands, cipher), **PROBES})
         writer = Writer(connection, open_writer(path, durable=private is None), handlers, queue_limit)
-        return cls(writer, readers, private, sealer, ProcessLock(path, parts if private is None else ()), change.copies, copied)
+        return cls(writer, readers, private, cipher, ProcessLock(path, roles if private is None else ()), change.copies, copied)
 
     async def write(self, command: Command[T]) -> T:
-        """Carry out one command in a group with those that wait beside it; answers after the flush."""
+        """Execute one command in a batch with the other waiting commands; return after the flush."""
         result: T = await self._writer.submit(command)
         return result
 
     async def read(self, query: Query[T]) -> T:
-        """Answer a query from what is flushed."""
+        """Execute a query on flushed data."""
         if type(query) in POINT_QUERIES:
-            return _read(self._near, self._answer(query))
+            return _read(self._loop_reader, self._plan(query))
         if type(query) in PAGE_QUERIES:
             with contextlib.suppress(apsw.InterruptError):
-                return await self._in_turn(query)
-        return await self._on_a_thread(lambda connection: _read(connection, self._answer(query)))
+                return await self._read_page(query)
+        return await self._on_thread(lambda connection: _read(connection, self._plan(query)))
 
-    async def _in_turn(self, query: Query[T]) -> T:
-        """One page in each round of the loop, so that others have theirs between two of them."""
-        async with self._turn:
+    async def _read_page(self, query: Query[T]) -> T:
+        """Read one page per iteration of the event loop, so that other tasks run between two pages."""
+        async with self._page_lock:
             await asyncio.sleep(0)
-            return _read_quickly(self._near, self._answer(query))
+            return _read_quickly(self._loop_reader, self._plan(query))
 
     async def work(self, client: int, limit: int, translate: Translate, now_us: int) -> WorkReport:
-        """Apply up to `limit` waiting deliveries of one client, a chunk in a transaction.
+        """Apply up to `limit` waiting deliveries of one client, one chunk per transaction.
 
         While the writing thread applies one chunk, a reading thread translates the next.
         """
-        claimed = await self._on_a_thread(lambda connection: _read(connection, claim(client, limit, now_us)))
+        claimed = await self._on_thread(lambda connection: _read(connection, claim(client, limit, now_us)))
         return await self._apply(client, claimed, translate, now_us, IN_USE)
 
     async def work_on(self, client: int, ids: Sequence[int], translate: Translate, now_us: int) -> WorkReport:
-        """Apply these waiting deliveries, though their client be suspended, a chunk in a transaction."""
-        claimed = await self._on_a_thread(lambda connection: _read(connection, claim_named(client, ids)))
+        """Apply these waiting deliveries, even of a suspended client, one chunk per transaction."""
+        claimed = await self._on_thread(lambda connection: _read(connection, claim_named(client, ids)))
         return await self._apply(client, claimed, translate, now_us, NOT_DELETED)
 
     async def _apply(
         self, client: int, deliveries: Sequence[Delivery], translate: Translate, now_us: int, states: Container[str]
     ) -> WorkReport:
-        apply = partial(apply_turn, client=client, now_us=now_us, states=states)
+        apply = partial(apply_inbox_batch, client=client, now_us=now_us, states=states)
         alone = LargeWork(client, now_us, states, self._write_alone)
         size = self._chunk()
         light, large = split_large(deliveries)
@@ -180,13 +179,13 @@ class SqliteStore:
                     report = merge_reports(report, await applying.pop())
                 made, many = transaction_groups(turn.claimed)
                 for group in made[:-1]:
-                    report = merge_reports(report, await self._writer.ask(partial(apply, turn=InboxBatch(group, []))))
+                    report = merge_reports(report, await self._writer.submit_job(partial(apply, batch=InboxBatch(group, []))))
                 last = InboxBatch(made[-1] if made else [], turn.broken)
-                applying.append(self._writer.ask(partial(apply, turn=last), small=size == SMALL_CHUNK and _is_small(last)))
+                applying.append(self._writer.submit_job(partial(apply, batch=last), small=size == SMALL_CHUNK and _is_small(last)))
                 for seen in many:
                     report = merge_reports(report, await alone.apply(seen))
                 if many:
-                    report.more = True  # the others are taken next time, if there are any
+                    report.more = True  # the next call applies the others, if there are any
                     break
         if applying:
             report = merge_reports(report, await applying.pop())
@@ -196,79 +195,79 @@ class SqliteStore:
         return report
 
     async def dry_run(self, client: int, ids: Sequence[int], translate: Translate, now_us: int) -> DryRunResult:
-        """What applying these deliveries again would change; nothing of it is kept."""
-        deliveries = await self._on_a_thread(lambda connection: _read(connection, load_deliveries(client, ids)))
+        """Return what applying these deliveries again would change; nothing is stored."""
+        deliveries = await self._on_thread(lambda connection: _read(connection, load_deliveries(client, ids)))
         turn = await self._read_turn(deliveries, translate)
-        told: DryRunResult = await self._writer.ask(partial(rehearse_turn, client=client, turn=turn, now_us=now_us))
-        return told
+        result: DryRunResult = await self._writer.submit_job(partial(dry_run_batch, client=client, batch=turn, now_us=now_us))
+        return result
 
     async def migrate(self) -> list[str]:
         """Run pending migrations."""
-        change = Change(self._sealer, upgrade=True, copies=self._copies)
+        change = UpgradePolicy(self._cipher, upgrade=True, copies=self._copies)
         names: list[str]
-        names, copied = await self._writer.ask(lambda writer: bring_up_to_date(writer.cursor, change))
-        self.warnings = [*self.warnings, *told_of(copied)]
+        names, copied = await self._writer.submit_job(lambda writer: upgrade(writer.cursor, change))
+        self.warnings = [*self.warnings, *copy_warnings(copied)]
         return names
 
     async def vacuum(self, *, whole: bool = False) -> bool:
-        """Write the file anew, as rows that SQLite has moved leave copies in it, and empty the log; a large file only if `whole`."""
-        emptied: bool = await self._writer.ask(partial(Writer.vacuum, most=None if whole else SMALL_FILE))
+        """Rewrite the file, because rows that SQLite has moved leave copies in it, and empty the log; a large file only if `whole`."""
+        emptied: bool = await self._writer.submit_job(partial(Writer.vacuum, most=None if whole else MAX_ROUTINE_VACUUM_BYTES))
         return emptied
 
     async def check(self) -> None:
-        """Write something that no record shows; `Overloaded` when that cannot be flushed."""
+        """Write a row that belongs to no record. Raises `Overloaded` when that cannot be flushed."""
         await self.write(Probe())
 
     async def close(self) -> None:
-        """Finish what is queued, then close the file."""
+        """Finish the queue, then close the file."""
         await asyncio.to_thread(self._threads.shutdown)
-        for connection in (self._near, *self._far):
+        for connection in (self._loop_reader, *self._thread_readers):
             connection.close()
         await self._writer.close()
-        self._alone.close()
+        self._process_lock.close()
         if self._private:
             self._private.cleanup()
 
     @property
     def queue_depth(self) -> int:
-        """Commands that wait for a transaction."""
+        """Number of commands that wait for a transaction."""
         return self._writer.depth
 
     @property
     def commands_taken(self) -> int:
-        """Commands accepted since the store was opened."""
+        """Number of commands accepted since the store was opened."""
         return self._writer.taken
 
     async def _read_turn(self, deliveries: Sequence[Delivery], translate: Translate) -> InboxBatch:
-        return await read_batch(deliveries, translate, lambda: self._on_a_thread(partial(_translated, deliveries, translate)))
+        return await read_batch(deliveries, translate, lambda: self._on_thread(partial(_translated, deliveries, translate)))
 
     async def _write_alone(self, plan: Callable[[Ids], Plan[Any]], needs: Callable[[], Mapping[str, int]]) -> Any:
-        return await self._writer.ask(lambda writer: writer.write(lambda: plan(writer.ids), needs))
+        return await self._writer.submit_job(lambda writer: writer.write(lambda: plan(writer.ids), needs))
 
     def _chunk(self) -> int:
-        """How many deliveries of this turn go into a transaction."""
+        """Return how many deliveries go into one transaction now."""
         before, self._taken = self._taken, self._writer.taken
         return CHUNK if self._taken == before else SMALL_CHUNK
 
-    async def _on_a_thread(self, use: Callable[[apsw.Connection], T]) -> T:
+    async def _on_thread(self, use: Callable[[apsw.Connection], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._threads, self._with_reader, use)
 
     def _with_reader(self, use: Callable[[apsw.Connection], T]) -> T:
-        connection = self._far.pop()  # as many as there are threads, so there is one
+        connection = self._thread_readers.pop()  # never empty: there are as many connections as threads
         try:
             return use(connection)
         finally:
-            self._far.append(connection)
+            self._thread_readers.append(connection)
 
 
-async def _patiently(opened: Callable[[], T]) -> T:
-    """What `opened` answers; two processes that make one file at the same moment can meet in spite of the busy timeout."""
+async def _retry_busy(open_file: Callable[[], T]) -> T:
+    """Run `open_file`, retrying `BusyError`: two processes that create a file at the same time can get it despite the busy timeout."""
     for _ in range(OPENING_TRIES):
         try:
-            return opened()
+            return open_file()
         except apsw.BusyError:
             await asyncio.sleep(OPENING_PAUSE)
-    return opened()
+    return open_file()
 
 
 def _read(connection: apsw.Connection, plan: Plan[T]) -> T:
@@ -279,16 +278,16 @@ def _read(connection: apsw.Connection, plan: Plan[T]) -> T:
 
 
 def _read_quickly(connection: apsw.Connection, plan: Plan[T]) -> T:
-    """The same, interrupted when it is not quick."""
-    until = perf_counter() + QUICK
-    connection.set_progress_handler(lambda: perf_counter() > until, STEPS)  # `read` takes it away again
+    """Run a plan that only reads; raise `InterruptError` when it takes longer than `QUICK_SECONDS`."""
+    until = perf_counter() + QUICK_SECONDS
+    connection.set_progress_handler(lambda: perf_counter() > until, STEPS_PER_CHECK)  # `read` removes it again
     return _read(connection, plan)
 
 
 def _is_small(turn: InboxBatch) -> bool:
-    """Whether the event loop may apply a turn itself."""
+    """Return whether the event loop may apply a batch itself."""
     bodies, events = sum(len(seen.delivery.body) for seen in turn.claimed), sum(min_events(seen) for seen in turn.claimed)
-    return bodies < SMALL_BYTES and events <= SMALL_EVENTS and not turn.broken
+    return bodies < MAX_INLINE_BYTES and events <= MAX_INLINE_EVENTS and not turn.broken
 
 
 def _translated(deliveries: Sequence[Delivery], translate: Translate, connection: apsw.Connection) -> InboxBatch:

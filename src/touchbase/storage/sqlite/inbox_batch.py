@@ -1,4 +1,4 @@
-"""Applying a turn of the inbox on the connection that writes, in a transaction of its own."""
+"""Apply a batch of deliveries on the connection that writes, in a transaction of its own."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from touchbase.storage.sqlite.connection import UNWRITABLE, run
 from touchbase.storage.sqlite.writer import Writer
 
 
-def apply_turn(writer: Writer, client: int, turn: InboxBatch, now_us: int, states: Container[str] = IN_USE) -> WorkReport:
-    """Apply what could be translated; what could not keeps its reason and is tried again later."""
-    report = _apply(writer, client, turn.claimed, now_us, states) if turn.claimed else WorkReport()
-    for broken in turn.broken:
+def apply_inbox_batch(writer: Writer, client: int, batch: InboxBatch, now_us: int, states: Container[str] = IN_USE) -> WorkReport:
+    """Apply translated deliveries; record the failure of untranslatable ones, which are retried later."""
+    report = _apply(writer, client, batch.claimed, now_us, states) if batch.claimed else WorkReport()
+    for broken in batch.broken:
         report = merge_reports(report, _fail(writer, client, broken, now_us))
     return report
 
 
-def rehearse_turn(writer: Writer, client: int, turn: InboxBatch, now_us: int) -> DryRunResult:
-    """What applying these again would change, tried and taken back."""
+def dry_run_batch(writer: Writer, client: int, batch: InboxBatch, now_us: int) -> DryRunResult:
+    """Return what applying a batch again would change: apply it and roll back."""
     writer.cursor.execute("BEGIN IMMEDIATE")
     try:
-        rehearsing = run(writer.cursor, dry_run(client, turn, now_us))
+        applied = run(writer.cursor, dry_run(client, batch, now_us))
     finally:
-        if writer.cursor.connection.in_transaction:  # an error of the disk may have ended it already
+        if writer.cursor.connection.in_transaction:  # a disk error may have ended it already
             writer.cursor.execute("ROLLBACK")
-    return compare(turn, rehearsing, run(writer.cursor, snapshot(client, rehearsing.after)))
+    return compare(batch, applied, run(writer.cursor, snapshot(client, applied.after)))
 
 
 def _apply(writer: Writer, client: int, claimed: Sequence[NormalizedDelivery], now_us: int, states: Container[str]) -> WorkReport:
@@ -43,7 +43,7 @@ def _apply(writer: Writer, client: int, claimed: Sequence[NormalizedDelivery], n
     except Exception as error:
         if len(claimed) == 1:
             return _fail(writer, client, FailedDelivery(claimed[0].delivery, failure_reason(error)), now_us)
-        # Halved until the failure is alone with its cause; order stays, so the oldest is still applied first.
+        # Bisect until the failing delivery is alone; the order stays, so the oldest is still applied first.
         half = len(claimed) // 2
         first = _apply(writer, client, claimed[:half], now_us, states)
         return merge_reports(first, _apply(writer, client, claimed[half:], now_us, states))

@@ -1,4 +1,4 @@
-"""Putting a backup into the place of a SQLite store, whole or not at all; the store that was there is kept aside."""
+"""Restore a SQLite store from a backup, atomically; the previous store is moved aside."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ import apsw
 
 from touchbase.common.atomic_file import SQLITE_SUFFIXES, part_of
 from touchbase.errors import UnusableStore
-from touchbase.storage.sqlite.backup import INFO, applied, check_integrity, flush, is_backup, read_backup, refuse_newer, why
+from touchbase.storage.sqlite.backup import INFO, applied, check_integrity, describe_error, flush, is_backup, read_backup, refuse_newer
 
-IN_USE = "a server, or another command, has the store {} open: stop it, then restore again"
+STORE_IN_USE = "a server, or another command, has the store {} open: stop it, then restore again"
 
 
 @contextmanager
-def laid_out(backup: Path, target: Path) -> Iterator[Path]:
-    """The backup, checked and copied to a file beside the target, gone afterwards unless it was put in place.
+def staged_backup(backup: Path, target: Path) -> Iterator[Path]:
+    """Check the backup and copy it to a file in the target's folder, which is removed afterwards unless `replace_store` took it.
 
-    Raises `UnusableStore` when it is damaged, no backup, or newer than this program.
+    Raises `UnusableStore` when it is damaged, not a backup, or newer than this program.
     """
     if backup.resolve() == target.resolve():
         raise UnusableStore(f"{target} is the store itself, not a backup of it")
@@ -37,29 +37,29 @@ def laid_out(backup: Path, target: Path) -> Iterator[Path]:
             copy.close()
             yield part
     except (OSError, apsw.Error) as error:
-        raise UnusableStore(f"cannot restore {target} from {backup}: {why(error)}") from error
+        raise UnusableStore(f"cannot restore {target} from {backup}: {describe_error(error)}") from error
 
 
 def is_readable(target: Path) -> bool:
-    """Whether the store that is to be replaced can be read; raises `UnusableStore` while somebody has it open."""
-    with _held(target) as readable:
+    """Return whether the store to be replaced can be read. Raises `UnusableStore` while another process has it open."""
+    with _exclusive(target) as readable:
         return readable
 
 
 def is_store(file: Path) -> bool:
-    """Whether this is a store, which can be asked who was erased there; raises `UnusableStore` when the file cannot be read."""
+    """Return whether this is a store, whose erasures can be read. Raises `UnusableStore` if the file cannot be read."""
     connection = apsw.Connection(str(file), flags=apsw.SQLITE_OPEN_READWRITE)
     try:
         return bool(applied(connection))
     except apsw.Error as error:
-        raise UnusableStore(f"{file} cannot be asked who was erased: {why(error)}") from error
+        raise UnusableStore(f"cannot read the erasures of {file}: {describe_error(error)}") from error
     finally:
         connection.close()
 
 
 @contextmanager
-def to_be_asked(store: Path) -> Iterator[Path]:
-    """The file to open when a store is only asked: a copy of a backup, which opening would change; else the store's own."""
+def readable_file(store: Path) -> Iterator[Path]:
+    """Return the file to open for reading a store: of a backup a copy, because opening would change it; else the file itself."""
     if not is_backup(store):
         yield store
         return
@@ -67,20 +67,20 @@ def to_be_asked(store: Path) -> Iterator[Path]:
         yield Path(shutil.copyfile(store, Path(folder) / "store.db"))
 
 
-def put_in_place(part: Path, target: Path, aside: Path) -> bool:
-    """Let the laid out file be the store; answers whether there was one before, which is at `aside` then.
+def replace_store(part: Path, target: Path, aside: Path) -> bool:
+    """Replace the store by the staged file; return whether there was a store before, which is at `aside` then.
 
-    At every moment there is a whole store under the target's name. Raises `UnusableStore`, with nothing changed, while
-    somebody has it open.
+    At every moment a complete store has the target's name. Raises `UnusableStore`, with nothing changed, while
+    another process has the store open.
     """
     if target.exists() and aside.exists():
-        raise UnusableStore(f"{aside} is there already; move it away")
+        raise UnusableStore(f"{aside} exists already; move it away")
     _make_one_file(part)
-    with _held(target):
+    with _exclusive(target):
         was_there = target.exists()
         if was_there:
-            _keep_aside(part, target, aside)
-        for ending in SQLITE_SUFFIXES:  # of a store that could not be held, or is gone: its log must not be taken for the new one's
+            _link_aside(part, target, aside)
+        for ending in SQLITE_SUFFIXES:  # left by a store that could not be locked, or is gone: its log must not apply to the new store
             with suppress(FileNotFoundError):
                 os.replace(f"{target}{ending}", f"{aside}{ending}")
         flush(part)
@@ -90,36 +90,36 @@ def put_in_place(part: Path, target: Path, aside: Path) -> bool:
 
 
 @contextmanager
-def _held(target: Path) -> Iterator[bool]:
-    """Nobody else has the store open meanwhile; tells whether it can be read. A damaged one cannot be held."""
+def _exclusive(target: Path) -> Iterator[bool]:
+    """Lock the store exclusively; yield whether it can be read. A damaged store cannot be locked."""
     if not target.exists():
         yield False
         return
     connection = apsw.Connection(str(target), flags=apsw.SQLITE_OPEN_READWRITE)
     try:
-        yield _hold(connection, target)
+        yield _lock(connection, target)
     finally:
         with suppress(apsw.Error):
             connection.close()
 
 
-def _hold(connection: apsw.Connection, target: Path) -> bool:
+def _lock(connection: apsw.Connection, target: Path) -> bool:
     try:
-        # Leaving the write-ahead log needs the file for oneself; it also folds the log into it.
+        # Leaving WAL mode needs exclusive access; it also checkpoints the log.
         connection.pragma("journal_mode", "delete")
         connection.execute("BEGIN EXCLUSIVE")
     except apsw.BusyError:
-        raise UnusableStore(IN_USE.format(target)) from None
+        raise UnusableStore(STORE_IN_USE.format(target)) from None
     except apsw.Error:
         return False
     return True
 
 
-def _keep_aside(part: Path, target: Path, aside: Path) -> None:
-    was = target.stat()
-    os.chmod(part, was.st_mode & 0o777)
+def _link_aside(part: Path, target: Path, aside: Path) -> None:
+    found = target.stat()
+    os.chmod(part, found.st_mode & 0o777)
     with suppress(PermissionError):
-        os.chown(part, was.st_uid, was.st_gid)
+        os.chown(part, found.st_uid, found.st_gid)
     try:
         os.link(target, aside)
     except OSError:  # a file system without links
@@ -127,7 +127,7 @@ def _keep_aside(part: Path, target: Path, aside: Path) -> None:
 
 
 def _make_one_file(part: Path) -> None:
-    """Fold the log that an open store has left into its file."""
+    """Checkpoint the log that opening the store has left."""
     connection = apsw.Connection(str(part), flags=apsw.SQLITE_OPEN_READWRITE)
     connection.pragma("journal_mode", "delete")
     connection.close()

@@ -1,47 +1,52 @@
-"""Bringing a SQLite store's schema up to date."""
+"""Bring a SQLite store up to date when it is opened: its schema, after a copy of the file, and its encrypted secrets."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 
 import apsw
 
-from touchbase.sql.migrations import APPLIED, RECORD, TABLE, Migration, pending, refuse_foreign
+from touchbase.connections.encrypted_columns import check_keys, reencrypt
+from touchbase.encryption.cipher import Cipher
+from touchbase.sql.migrations import APPLIED, RECORD, TABLE, Migration, out_of_date, packaged, pending, refuse_foreign
+from touchbase.storage.sqlite.backup import copy_before_migration
+from touchbase.storage.sqlite.connection import open_writer, read, write
 
 _FOREIGN = """SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite!_%' ESCAPE '!'
 AND NOT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'migration') ORDER BY name"""
 
 
-def refuse_others(path: str) -> None:
-    """Raise `UnusableStore` for a file that another application uses; nothing of it is changed."""
+def refuse_foreign_file(path: str) -> None:
+    """Raise `UnusableStore` for a file of another application, without changing it."""
     if Path(path).exists():
         with closing(apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)) as connection:
             refuse_foreign([str(name) for (name,) in connection.execute(_FOREIGN)])
 
 
-def todo(cursor: apsw.Cursor, migrations: Sequence[Migration]) -> list[Migration]:
-    """The migrations that this store waits for."""
+def pending_migrations(cursor: apsw.Cursor, migrations: Sequence[Migration]) -> list[Migration]:
+    """Return the migrations that have not run in this store."""
     return pending(migrations, _applied(cursor))
 
 
 def _applied(cursor: apsw.Cursor) -> dict[str, str]:
-    """Name and digest of every migration that ran here; none in a new file."""
+    """Return name and digest of every migration that ran in this store; none for a new file."""
     known = cursor.execute("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'migration'").fetchall()
     return {str(name): str(digest) for name, digest in cursor.execute(APPLIED)} if known else {}
 
 
 def migrate(cursor: apsw.Cursor, migrations: Sequence[Migration], before: Callable[[Migration], None] = lambda last: None) -> list[str]:
-    """Run what is pending, in one transaction; answers the names. Safe beside another process doing the same.
+    """Run pending migrations in one transaction; return their names. Safe while another process does the same.
 
-    `before` is called before a store changes that is not new, with the last migration: no other process can write then.
+    `before` is called with the last migration before an existing store changes; no other process can write at that time.
     """
-    if not todo(cursor, migrations):
+    if not pending_migrations(cursor, migrations):
         return []
     cursor.execute("BEGIN IMMEDIATE")
     try:
-        applied = _applied(cursor)  # asked again: another process may have been faster
+        applied = _applied(cursor)  # read again: another process may have been faster
         pending_now = pending(migrations, applied)
         if applied and pending_now:
             before(pending_now[-1])
@@ -55,3 +60,56 @@ def migrate(cursor: apsw.Cursor, migrations: Sequence[Migration], before: Callab
             cursor.execute("ROLLBACK")
         raise
     return [migration.name for migration in pending_now]
+
+
+@dataclass(frozen=True, slots=True)
+class UpgradePolicy:
+    """What may change in a store when it is opened."""
+
+    cipher: Cipher
+    upgrade: bool
+    """Whether migrations may run; if not, a store with pending migrations is refused."""
+    copies: bool
+    """Whether the store is copied before migrations run."""
+
+
+def open_upgraded(path: str, policy: UpgradePolicy | None, *, durable: bool) -> tuple[apsw.Connection, Path | None]:
+    """Open the connection that writes, and upgrade the store if there is a policy; return the connection and the copy's path."""
+    refuse_foreign_file(path)
+    connection = open_writer(path, durable=durable)
+    copied = None
+    try:
+        if policy is not None:
+            _, copied = upgrade(connection.cursor(), policy)
+    except BaseException:
+        connection.close()
+        raise
+    return connection, copied
+
+
+def upgrade(cursor: apsw.Cursor, policy: UpgradePolicy) -> tuple[list[str], Path | None]:
+    """Run pending migrations, refuse a store whose encryption key is missing, and encrypt secrets in plain text.
+
+    Returns the migrations that ran, and the path of the copy of the previous state.
+    """
+    migrations = packaged("sqlite")
+    waits = pending_migrations(cursor, migrations)
+    if waits and not policy.upgrade:
+        raise out_of_date(waits)
+    copied: list[Path] = []
+
+    def copy(last: Migration) -> None:
+        if policy.copies:
+            copied.append(copy_before_migration(Path(cursor.connection.filename), last.name))
+
+    names = migrate(cursor, migrations, copy)
+    if read(cursor, check_keys(policy.cipher)):
+        # With `secure_delete` and an emptied log: the plain text must not remain in the file or in the log.
+        write(cursor, reencrypt(policy.cipher))
+        cursor.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+    return names, copied[0] if copied else None
+
+
+def copy_warnings(copied: Path | None) -> list[str]:
+    """Return a warning about the copy, if there is one."""
+    return [] if copied is None else [f"a copy of the store from before its schema changed is in {copied}; remove it once all is well"]

@@ -1,7 +1,7 @@
-"""Threads that are there from the start.
+"""Thread pools whose threads start at once.
 
-A pool starts its threads when work comes. Where the system has none left just then, the pool raises and the work stays in its queue, for
-a thread that nobody starts any more.
+A `ThreadPoolExecutor` starts a thread when work is submitted. If the system has no thread left at that time, `submit` raises,
+and the work stays in the queue without a thread to run it.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from touchbase.storage.batch import WITHOUT_MEMORY
+from touchbase.storage.batch import MEMORY_RETRY_SECONDS
 
 T = TypeVar("T")
 
 
 def started_threads(count: int, name: str) -> ThreadPoolExecutor:
-    """A pool whose threads all run."""
+    """Return a pool whose threads all run already."""
     threads = ThreadPoolExecutor(count, name)
     all_run = threading.Barrier(count)
     for _ in range(count):
@@ -27,45 +27,45 @@ def started_threads(count: int, name: str) -> ThreadPoolExecutor:
 
 
 class LoopThreads:
-    """A pool whose work always comes back to the event loop: as its result, or as what it failed of."""
+    """A pool that always reports to the event loop: the result of the work, or its error."""
 
     def __init__(self, count: int, name: str) -> None:
         self._pool = started_threads(count, name)
         self._loop = asyncio.get_running_loop()
 
-    def give(self, work: Callable[[], T], back: Callable[[T | BaseException], None]) -> None:
-        """Have a thread do this, and `back` called in the loop with what came of it."""
+    def submit(self, work: Callable[[], T], finished: Callable[[T | BaseException], None]) -> None:
+        """Run work on a thread; `finished` is called in the event loop with its result or error."""
         begun: list[None] = []
 
         def run() -> None:
             if begun:
-                return  # the loop has given it up
+                return  # `submit` has reported an error already
             begun.append(None)
             result: T | BaseException
             try:
                 result = work()
             except BaseException as error:
                 result = error
-            self.call(back, result)
+            self._call_in_loop(finished, result)
 
         try:
             self._pool.submit(run)
         except Exception as error:
-            if not begun:  # else a thread has it all the same
+            if not begun:  # else a thread runs it in spite of the error
                 begun.append(None)
-                back(error)
+                finished(error)
 
-    def call(self, call: Callable[..., None], *arguments: object) -> None:
-        """Have the loop call this, from a thread; again and again while there is no memory even for that."""
+    def _call_in_loop(self, call: Callable[..., None], *arguments: object) -> None:
+        """Schedule a call in the event loop, from a thread; retry while there is no memory for that."""
         pause = threading.Event()
         while True:
             try:
                 self._loop.call_soon_threadsafe(call, *arguments)
             except MemoryError:
-                pause.wait(WITHOUT_MEMORY)
+                pause.wait(MEMORY_RETRY_SECONDS)
             else:
                 return
 
     def shutdown(self) -> None:
-        """Take no more work, and let the threads end."""
+        """Accept no more work, and let the threads end."""
         self._pool.shutdown(wait=False)

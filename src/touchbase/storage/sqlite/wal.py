@@ -1,18 +1,24 @@
-"""The write-ahead log: when and by whom it is folded into the file.
+"""The write-ahead log: when it is checkpointed into the file, and by which connection.
 
-A connection of its own copies it on a thread while the connection that writes goes on, so that hardly any answer waits for it.
-What is written meanwhile stays behind; only when the log has become long all the same do writers wait until the rest is
-copied too and it begins anew.
+A separate connection checkpoints on a thread while the writing connection continues, so that hardly any response waits
+for it. Pages written during the checkpoint remain in the log; only when the log has become long do writers wait until
+the rest is copied too, and SQLite restarts the log.
 
-SQLite flushes the file only when all of the log is copied, which is when writers wait: 16 to 22 ms for what had been copied in many
-goes. So each copy that they do not wait for is flushed at once, little by little (`write_out.py`), and 1 to 5 ms are left.
+SQLite flushes the file only when the whole log is copied, while writers wait: 16 to 22 ms after several partial
+checkpoints. So each partial checkpoint is flushed at once, and 1 to 5 ms remain.
+
+A flush of some hundred pages occupies the disk until all are written: commits that flush the log at the same time waited
+3 to 5 ms. So `start_writeback` first tells Linux to write the file part by part; commits proceed between two parts.
 """
 
 from __future__ import annotations
 
+import ctypes
 import fcntl
 import logging
 import os
+import time
+from collections.abc import Callable
 from contextlib import suppress
 from enum import Enum
 from pathlib import Path
@@ -20,64 +26,72 @@ from pathlib import Path
 import apsw
 
 from touchbase.storage.sqlite.connection import BUSY_MS
-from touchbase.storage.sqlite.writeback import write_out
 
 LOG = logging.getLogger("touchbase.storage")
 
 PAGES_BETWEEN_CHECKPOINTS = 2_000
-"""Pages: to copy them takes the disk and a processor for some thousandths of a second, the second time the same pages for nothing."""
-LONGEST_LOG = 8_000
-"""Pages: from here on writers wait until the log begins anew."""
+"""Pages: a checkpoint of them takes some milliseconds of the disk and a processor; copying a page twice is wasted."""
+MAX_LOG_PAGES = 8_000
+"""Pages: from this length on writers wait until the log restarts."""
 SHORT_WAIT_MS = 100
-"""How long emptying the log waits for readers: writers wait meanwhile."""
+"""How long emptying the log waits for readers, while writers wait."""
+PARTS = 24
+"""Parts that a writeback divides the file into."""
+SMALLEST_PART = 64 * 1024
+PAUSE = 0.001
+"""Seconds between two parts: a few commits."""
+_SYNC_FILE_RANGE_WRITE = 2
+"""Start writing, and do not wait."""
+
+Begin = Callable[[int, int, int, int], int]
 
 
-class Behind(Enum):
-    """How far the log is behind the file: not so that it matters, being copied now, or copied but for the last pages."""
+class CheckpointState(Enum):
+    """The state of the checkpoint: none needed, running, or complete but for the last pages of a long log."""
 
-    NO = 0
-    COPYING = 1
-    NEARLY = 2
+    IDLE = 0
+    RUNNING = 1
+    FINAL_DUE = 2
 
 
 class WriteAheadLog:
-    """The log beside one file."""
+    """The log of one file."""
 
     def __init__(self, connection: apsw.Connection, copying: apsw.Connection) -> None:
-        self.behind = Behind.NO
+        self.state = CheckpointState.IDLE
         self._connection = connection
         self._copying = copying
         self.pages = 0
-        self._reading: int | None = None
+        self._descriptor: int | None = None
         self._due = PAGES_BETWEEN_CHECKPOINTS
         connection.set_wal_hook(self._committed)
 
-    def is_long(self) -> bool:
-        """Whether enough was written since the last time, and nobody folds it."""
-        return self.pages >= self._due and self.behind is Behind.NO
+    def is_due(self) -> bool:
+        """Return whether a checkpoint is due and none is running."""
+        return self.pages >= self._due and self.state is CheckpointState.IDLE
 
-    def fold(self) -> None:
+    def checkpoint(self) -> None:
         """Copy the log into the file as far as readers allow."""
         self._due = self.pages + PAGES_BETWEEN_CHECKPOINTS
         try:
             self._copying.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
         except apsw.Error as error:
-            LOG.warning("the log stays beside the store for now: %s", error)
+            LOG.warning("the write-ahead log cannot be checkpointed now: %s", error)
 
     def flush_copied(self, *, gently: bool) -> None:
-        """Let what was copied so far reach the disk, while writers go on; `gently` where it may take its time for their sake."""
-        if self._reading is None:
-            self._reading = reading_descriptor(Path(self._copying.filename))
-        if self._reading is not None:
+        """Flush the copied pages to disk while writers continue; with `gently` slowly, so that they are not delayed."""
+        if self._descriptor is None:
+            self._descriptor = find_reader_descriptor(Path(self._copying.filename))
+        if self._descriptor is not None:
             try:
                 if gently:
-                    write_out(self._reading)
-                os.fsync(self._reading)
-            except OSError:  # SQLite will be told too, and keeps the log
-                self._reading = None
+                    start_writeback(self._descriptor)
+                os.fsync(self._descriptor)
+            except OSError:  # SQLite gets the error too, and does not drop the log
+                self._descriptor = None
 
     def empty(self) -> bool:
-        """Copy the log into the file and cut it to nothing, unless a reader needs it."""
+        """Copy the log into the file and truncate it; return False when a reader needs it."""
         self._connection.set_busy_timeout(SHORT_WAIT_MS)
         try:
             self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
@@ -88,21 +102,21 @@ class WriteAheadLog:
         return True
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the connection that checkpoints."""
         self._copying.close()
 
     def _committed(self, _connection: apsw.Connection, _name: str, pages: int) -> int:
-        if pages < self.pages:  # folded whole, so SQLite began it anew
+        if pages < self.pages:  # the log was checkpointed whole, so SQLite has restarted it
             self._due = PAGES_BETWEEN_CHECKPOINTS
         self.pages = pages
         return apsw.SQLITE_OK
 
 
-def reading_descriptor(file: Path) -> int | None:
-    """A descriptor of this file that a reader of this process holds; None where the system does not say.
+def find_reader_descriptor(file: Path) -> int | None:
+    """Return the descriptor that a reading connection of this process has on the file; None where the system does not list it.
 
-    Not one that SQLite flushes: an error of the disk is told once at each descriptor, and it must be told to SQLite. Nor one of
-    our own: to close it would take away the locks that SQLite has on the file.
+    It is not a descriptor that SQLite flushes: a disk error is reported once per descriptor, and SQLite must get it. Nor
+    is it a new one: closing that would remove SQLite's locks on the file.
     """
     with suppress(OSError):
         for link in Path("/proc/self/fd").iterdir():
@@ -111,3 +125,28 @@ def reading_descriptor(file: Path) -> int | None:
                 if os.path.samestat(os.fstat(number), file.stat()) and fcntl.fcntl(number, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
                     return number
     return None
+
+
+def _sync_file_range() -> Begin | None:
+    with suppress(OSError, TypeError, AttributeError):  # only Linux has it
+        begin = ctypes.CDLL(None).sync_file_range
+        begin.argtypes = [ctypes.c_int, ctypes.c_int64, ctypes.c_int64, ctypes.c_uint]
+        return begin
+    return None
+
+
+_begin = _sync_file_range()
+
+
+def start_writeback(descriptor: int) -> None:
+    """Start writing a file's dirty pages to disk, part by part; it takes about 30 ms.
+
+    It guarantees nothing: only a flush does, and reports errors. Raises `OSError` for an invalid descriptor.
+    """
+    if _begin is None:
+        return
+    size = os.fstat(descriptor).st_size
+    part = max(SMALLEST_PART, -(-size // PARTS))
+    for start in range(0, size, part):
+        _begin(descriptor, start, part, _SYNC_FILE_RANGE_WRITE)
+        time.sleep(PAUSE)

@@ -1,9 +1,9 @@
 """The one connection that writes: commands that arrive while it is busy share its next transaction.
 
-A group of commands is carried out in the event loop itself as long as a flush takes less than handing it to a thread and
-back: nobody else could be answered much sooner, and nothing fights over the interpreter meanwhile. Where flushes are slow,
-the group is large, or somebody else is writing the file, it goes to a thread. So do turns of the inbox and migrations, the
-*jobs*: each has the connection to itself, one between two groups, so neither side can starve the other.
+A batch of commands runs in the event loop while flushes take less time than a thread switch: no other request could be
+answered much sooner, and no thread competes for the interpreter. Where flushes are slow, the batch is large, or another
+process is writing, the batch runs on a thread. *Jobs*, such as inbox batches and migrations, also run on a thread: each
+has the connection to itself, and jobs alternate with batches, so that neither can starve the other.
 """
 
 from __future__ import annotations
@@ -26,45 +26,45 @@ from touchbase.sql.command import Command
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Plan, SerializationConflict
 from touchbase.storage.batch import (
-    WITHOUT_MEMORY,
+    MEMORY_RETRY_SECONDS,
     Commands,
     Handlers,
     Probe,
     Waiter,
     client_of,
+    client_queue_full,
     needs_of,
-    over_its_share,
     plan_of,
-    refusal,
+    queue_refused,
     reserve,
     settle,
-    take,
+    take_batch,
 )
-from touchbase.storage.sqlite.connection import BUSY_MS, UNWRITABLE, failures, unavailable, write
+from touchbase.storage.sqlite.connection import BUSY_MS, UNWRITABLE, batch_failed, unavailable, write
 from touchbase.storage.sqlite.threads import LoopThreads
-from touchbase.storage.sqlite.wal import LONGEST_LOG, Behind, WriteAheadLog
+from touchbase.storage.sqlite.wal import MAX_LOG_PAGES, CheckpointState, WriteAheadLog
 
 T = TypeVar("T")
 Job = Callable[["Writer"], object]
-Errand = Callable[[], Sequence[object]]
+Work = Callable[[], Sequence[object]]
 
 LOG = logging.getLogger("touchbase.storage")
 
 TRIES = 5
 SLOW_FLUSH = 0.002
-"""Seconds: while flushes take longer, the event loop does not wait for them itself."""
-LARGE = 256 * 1024
-"""Bytes of webhook bodies: the event loop does not write more than this itself."""
-SMALL = frozenset({CreateContact, CreateCompany, UpdateContact, UpdateCompany, StoreDelivery, CountRepeat, EnsureClient, Probe})
+"""Seconds: while flushes take longer, batches run on a thread."""
+MAX_INLINE_BYTES = 256 * 1024
+"""Bytes of webhook bodies; a batch with more runs on a thread."""
+SMALL_COMMANDS = frozenset({CreateContact, CreateCompany, UpdateContact, UpdateCompany, StoreDelivery, CountRepeat, EnsureClient, Probe})
 """Commands that change a few rows each; others may change thousands."""
-COPIES = 3
-"""Copies of a long log, each of what came during the one before, so each is shorter."""
-LATEST = 0.1
-"""How much the latest flush counts in the mean."""
+MAX_COPIES = 3
+"""Checkpoints of a long log in a row; each copies the pages written during the previous one, so each is shorter."""
+FLUSH_WEIGHT = 0.1
+"""Weight of the latest flush in the moving average."""
 
 
 class Writer:
-    """Owns the connection that writes. All of it belongs to the event loop, except what a `Job` is given it for."""
+    """Owns the connection that writes. Only the event loop uses it, except during work that a thread does."""
 
     def __init__(self, connection: apsw.Connection, copying: apsw.Connection, handlers: Handlers, queue_limit: int) -> None:
         self.cursor = connection.cursor()
@@ -73,13 +73,13 @@ class Writer:
         self._connection = connection
         self._handlers = handlers
         self._limit = queue_limit
-        self._shares = FairQuota(queue_limit)
+        self._quota = FairQuota(queue_limit)
         self._loop = asyncio.get_running_loop()
         self._waiting: deque[tuple[Command[Any], Waiter]] = deque()
         self._jobs: deque[tuple[Job, Waiter, bool]] = deque()
         self._threads = LoopThreads(2, "touchbase-writer")
-        self._called = False
-        self._away = False
+        self._scheduled = False
+        self._on_thread = False
         """Whether a thread has the connection."""
         self._job_next = False
         self._closing: Waiter | None = None
@@ -88,57 +88,56 @@ class Writer:
 
     @property
     def depth(self) -> int:
-        """Commands and jobs that wait for a transaction."""
+        """Number of commands and jobs that wait for a transaction."""
         return len(self._waiting) + len(self._jobs)
 
     def submit(self, command: Command[Any]) -> Waiter:
-        """Queue a command for the next group; `Overloaded` at once when the queue is full, or the client's share of it."""
+        """Queue a command for the next batch. Raises `Overloaded` when the queue is full, or the client's share of it."""
         if len(self._waiting) >= self._limit or self._closing is not None:
-            raise refusal(self._closing is not None)
+            raise queue_refused(self._closing is not None)
         client = client_of(command)
-        if client is not None and not self._shares.acquire(client):
-            raise over_its_share()
+        if client is not None and not self._quota.acquire(client):
+            raise client_queue_full()
         waiter: Waiter = self._loop.create_future()
         self._waiting.append((command, waiter))
         self.taken += 1
-        self._call()
+        self._schedule()
         return waiter
 
-    def ask(self, job: Job, *, small: bool = False) -> Waiter:
-        """Queue a job. One that is `small` costs no more than a group; it can be begun anew if another process is writing."""
+    def submit_job(self, job: Job, *, small: bool = False) -> Waiter:
+        """Queue a job. A `small` job costs no more than a batch, and can be restarted if another process is writing."""
         if self._closing is not None:
-            raise refusal(True)
+            raise queue_refused(True)
         waiter: Waiter = self._loop.create_future()
         self._jobs.append((job, waiter, small))
-        self._call()
+        self._schedule()
         return waiter
 
     async def close(self) -> None:
-        """Finish what waits, fold the log into the file and let go of it."""
+        """Finish the queues, checkpoint the log and close the file."""
         if self._closing is None:
             self._closing = self._loop.create_future()
-            self._call()
+            self._schedule()
         await asyncio.shield(self._closing)
 
     def write(self, plan: Callable[[], Plan[T]], needs: Callable[[], Mapping[str, int]]) -> T:
-        """Run a plan in a transaction of its own, again when it met somebody else's write."""
+        """Run a plan in a transaction of its own; retry it after a conflict with another write."""
         for attempt in range(1, TRIES + 1):
             for name, count in self.ids.missing(needs()).items():
-                # In a transaction of its own: a roll-back of the group must not give the ids out again.
+                # In a transaction of its own: a rollback of the batch must not free the ids again.
                 self.ids.fill(name, write(self.cursor, reserve(name, count)), count)
             try:
                 return write(self.cursor, plan(), self._flushed)
             except SerializationConflict:
                 if attempt == TRIES:
-                    raise Overloaded("others keep writing the same records; send this again in a moment") from None
+                    raise Overloaded("too many concurrent writes to the same records; send this again in a moment") from None
         raise AssertionError("TRIES is above 0")
 
     def vacuum(self, most: int | None) -> bool:
-        """Write a file of up to `most` bytes anew, and empty the log, which still holds pages as they were; on the thread.
+        """Rewrite a file of up to `most` bytes, and empty the log, which still contains old pages; on a thread.
 
-        `secure_delete` writes over what is removed, but not over copies that stay in the unused part of a page when its rows are
-        moved to another one. False when somebody reads from the log just now, or when there is no room to do it unasked: what was
-        removed is removed all the same.
+        `secure_delete` overwrites removed data, but not copies that remain in the unused part of a page when its rows are moved
+        to another page. Returns False when a reader uses the log, or when a limited vacuum has no room.
         """
         return self._rewrite(most) and self._log.empty()
 
@@ -153,92 +152,92 @@ class Writer:
             return False
         return True
 
-    def _call(self) -> None:
-        """Look at the queues once the loop has taken in all that has arrived by now."""
-        if not (self._called or self._away):
-            self._called = True
-            self._loop.call_soon(self._next)
+    def _schedule(self) -> None:
+        """Process the queues in the next iteration of the event loop, after all that has arrived by now."""
+        if not (self._scheduled or self._on_thread):
+            self._scheduled = True
+            self._loop.call_soon(self._process)
 
-    def _next(self) -> None:
-        self._called = False
+    def _process(self) -> None:
+        self._scheduled = False
         try:
-            self._go_on()
+            self._process_next()
         except MemoryError:
-            self._called = True
-            self._loop.call_later(WITHOUT_MEMORY, self._next)
+            self._scheduled = True
+            self._loop.call_later(MEMORY_RETRY_SECONDS, self._process)
 
-    def _go_on(self) -> None:
-        if self._log.behind is Behind.NEARLY:
-            self._send(self._fold_rest, [], [])
+    def _process_next(self) -> None:
+        if self._log.state is CheckpointState.FINAL_DUE:
+            self._send(self._final_checkpoint, [], [])
         elif self._jobs and (self._job_next or not self._waiting):
             self._job_next = False
             job, waiter, small = self._jobs.popleft()
-            self._carry_out([], [waiter], lambda: [job(self)], lambda: [self._outcome(job)], small)
+            self._execute([], [waiter], lambda: [job(self)], lambda: [self._outcome(job)], small)
         elif self._waiting:
             self._job_next = True
-            commands, waiters = zip(*take(self._waiting), strict=True)
-            self._carry_out(commands, waiters, lambda: self._together(commands), lambda: self._outcomes(commands), is_small(commands))
-        elif self._closing is not None and self._log.behind is Behind.NO:
-            self._away = True  # for good
-            self._threads.give(self._end, partial(self._ended, self._closing))
+            commands, waiters = zip(*take_batch(self._waiting), strict=True)
+            self._execute(commands, waiters, lambda: self._write_batch(commands), lambda: self._outcomes(commands), is_small(commands))
+        elif self._closing is not None and self._log.state is CheckpointState.IDLE:
+            self._on_thread = True  # for good
+            self._threads.submit(self._end, partial(self._ended, self._closing))
 
-    def _carry_out(self, commands: Commands, waiters: Sequence[Waiter], plainly: Errand, whole: Errand, small: bool) -> None:
-        """Here and now if that is quick, else on a thread."""
+    def _execute(self, commands: Commands, waiters: Sequence[Waiter], once: Work, bisecting: Work, small: bool) -> None:
+        """Run `once` in the event loop if that is quick, else `bisecting` on a thread."""
         try:
-            outcomes = self._at_once(plainly, len(waiters)) if small and self._flush < SLOW_FLUSH else None
+            outcomes = self._run_inline(once, len(waiters)) if small and self._flush < SLOW_FLUSH else None
         except Exception as error:
-            outcomes = failures(error, len(waiters))
+            outcomes = batch_failed(error, len(waiters))
         if outcomes is None:
-            self._send(whole, commands, waiters)
+            self._send(bisecting, commands, waiters)
         else:
             self._done(commands, waiters, outcomes)
 
-    def _at_once(self, plainly: Errand, count: int) -> Sequence[object] | None:
-        """Its results; None, with nothing done, when only a thread may take the time that this needs."""
+    def _run_inline(self, work: Work, count: int) -> Sequence[object] | None:
+        """Return the results of the work; None, with nothing written, when it has to run on a thread."""
         self._connection.set_busy_timeout(0)
         try:
-            return plainly()
+            return work()
         except apsw.BusyError:
             return None  # another process is writing
         except UNWRITABLE as error:
             return [unavailable(error) for _ in range(count)]
         except Exception:
-            return None  # it will be halved
+            return None  # the thread bisects it
         finally:
             self._connection.set_busy_timeout(BUSY_MS)
 
-    def _send(self, errand: Errand, commands: Commands, waiters: Sequence[Waiter]) -> None:
-        """Let a thread have the connection for an errand; answers are given in the loop, whatever becomes of it."""
-        self._away = True
+    def _send(self, work: Work, commands: Commands, waiters: Sequence[Waiter]) -> None:
+        """Run work on a thread, which has the connection until then; the waiters are settled in the loop, also after an error."""
+        self._on_thread = True
 
-        def back(outcomes: Sequence[object] | BaseException) -> None:
-            self._away = False
-            self._done(commands, waiters, failures(outcomes, len(waiters)) if isinstance(outcomes, BaseException) else outcomes)
+        def finished(outcomes: Sequence[object] | BaseException) -> None:
+            self._on_thread = False
+            self._done(commands, waiters, batch_failed(outcomes, len(waiters)) if isinstance(outcomes, BaseException) else outcomes)
 
-        self._threads.give(errand, back)
+        self._threads.submit(work, finished)
 
     def _done(self, commands: Commands, waiters: Sequence[Waiter], outcomes: Sequence[object]) -> None:
-        """Answer those who wait for it, and go on with what waits."""
+        """Settle the waiters, start a checkpoint if one is due, and continue with the queues."""
         try:
             for command in commands:
                 client = client_of(command)
                 if client is not None:
-                    self._shares.release(client)
+                    self._quota.release(client)
             settle(waiters, outcomes)
-            if self._log.is_long():
-                self._log.behind = Behind.COPYING
-                self._threads.give(self._fold, self._folded)
+            if self._log.is_due():
+                self._log.state = CheckpointState.RUNNING
+                self._threads.submit(self._checkpoint, self._checkpointed)
         finally:
             if self._waiting or self._jobs or self._closing is not None:
-                self._call()
+                self._schedule()
 
-    def _together(self, commands: Commands) -> list[object]:
+    def _write_batch(self, commands: Commands) -> list[object]:
         return self.write(lambda: plan_of(commands, self._handlers, self.ids), lambda: needs_of(commands, self._handlers))
 
     def _outcomes(self, commands: Commands) -> list[object]:
-        """One result or exception for each; an unforeseen failure is halved until it is alone with its cause."""
+        """Return one result or exception for each command; after an unexpected error the batch is bisected."""
         try:
-            return self._together(commands)
+            return self._write_batch(commands)
         except UNWRITABLE as error:
             return [unavailable(error) for _ in commands]
         except Exception as error:
@@ -256,50 +255,50 @@ class Writer:
             return error
 
     def _flushed(self, seconds: float) -> None:
-        self._flush += (seconds - self._flush) * LATEST
+        self._flush += (seconds - self._flush) * FLUSH_WEIGHT
 
-    def _fold(self) -> None:
-        """On a thread, while the connection that writes goes on.
+    def _checkpoint(self) -> None:
+        """Checkpoint on a thread while the writing connection continues.
 
-        A long log begins anew next, and writers wait for what is not copied then: so also what came meanwhile is copied here,
-        which is little, and at once, before it becomes more.
+        Before a long log restarts, writers wait for the pages that are not copied. So pages written during this checkpoint
+        are copied here too, at once, while they are few.
         """
-        for copy in range(COPIES):
-            self._log.fold()
+        for copy in range(MAX_COPIES):
+            self._log.checkpoint()
             self._log.flush_copied(gently=copy == 0)
-            if self._log.pages < LONGEST_LOG:
+            if self._log.pages < MAX_LOG_PAGES:
                 break
 
-    def _folded(self, failed: BaseException | None) -> None:
-        """Closing waits for this, also where copying failed."""
+    def _checkpointed(self, failed: BaseException | None) -> None:
+        """Set the state after a checkpoint, also after a failed one, because `close` waits for it."""
         if failed is not None:
-            LOG.error("copying the log into the store failed; it stays beside it for now", exc_info=failed)
-        self._log.behind = Behind.NEARLY if self._log.pages >= LONGEST_LOG else Behind.NO
-        self._call()
+            LOG.error("a checkpoint failed; the write-ahead log is not removed for now", exc_info=failed)
+        self._log.state = CheckpointState.FINAL_DUE if self._log.pages >= MAX_LOG_PAGES else CheckpointState.IDLE
+        self._schedule()
 
-    def _fold_rest(self) -> list[object]:
-        """On a thread, while nobody writes: what came meanwhile, so that the log begins anew."""
-        self._log.fold()
-        self._log.behind = Behind.NO
+    def _final_checkpoint(self) -> list[object]:
+        """Checkpoint the last pages on a thread, while no write runs, so that the log restarts."""
+        self._log.checkpoint()
+        self._log.state = CheckpointState.IDLE
         return []
 
     def _end(self) -> None:
-        self._log.fold()
+        self._log.checkpoint()
         self._log.close()
         self._connection.close()
 
     def _ended(self, closing: Waiter, failed: BaseException | None) -> None:
         if failed is not None:
-            LOG.error("the store could not be closed well", exc_info=failed)
+            LOG.error("closing the store failed", exc_info=failed)
         self._threads.shutdown()
         settle([closing], [None])
 
 
 def is_small(commands: Commands) -> bool:
-    """Whether a group takes little more time than its flush: a few rows for each command, and no large bodies."""
-    weight = 0
+    """Return whether a batch takes little more time than its flush: a few rows for each command, and no large bodies."""
+    size = 0
     for command in commands:
-        if type(command) not in SMALL:
+        if type(command) not in SMALL_COMMANDS:
             return False
-        weight += len(command.body) if isinstance(command, StoreDelivery) else 0
-    return weight < LARGE
+        size += len(command.body) if isinstance(command, StoreDelivery) else 0
+    return size < MAX_INLINE_BYTES
