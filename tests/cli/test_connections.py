@@ -258,7 +258,7 @@ def test_a_secret_without_an_encryption_key_is_told_as_the_option_that_gave_it(r
     result = run("connections", "add", *HUBSPOT, *given, env={"TOUCHBASE_ENCRYPTION_KEY": ""})
 
     assert result.exit_code == 2
-    assert "Error: --secret: cannot be kept, as this server has no encryption key" in result.output
+    assert "Error: --secret: cannot be stored, as this server has no encryption key" in result.output
 
 
 def test_connections_of_all_clients_are_listed_and_one_is_shown(acme: Run) -> None:

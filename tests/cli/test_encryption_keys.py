@@ -66,7 +66,7 @@ def test_without_its_key_a_store_is_refused_and_check_says_what_is_missing(seale
 
     assert (listed.exit_code, checked.exit_code) == (1, 1)
     assert "which is missing or wrong" in listed.output
-    assert "cannot be decrypted: the secret of hubspot (crm) of client 'acme' is sealed with the encryption key" in checked.output
+    assert "cannot be decrypted: the secret of hubspot (crm) of client 'acme' is encrypted with the key" in checked.output
     assert "replace-lost" in checked.output
     assert not Path(KEY).exists()
 

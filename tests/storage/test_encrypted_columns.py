@@ -77,7 +77,7 @@ async def test_a_sealed_secret_does_not_open_in_another_row(store: Store, by_han
     with pytest.raises(Overloaded, match="cannot be decrypted now"):
         await secrets(store)
     (lost,) = (await store.read(CheckEncryption())).lost
-    assert lost.place == ("connection", "secrets", 1, "crm", "hubspot")
+    assert lost.location == ("connection", "secrets", 1, "crm", "hubspot")
     assert lost.why.startswith("was changed or moved")
 
 

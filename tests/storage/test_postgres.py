@@ -171,7 +171,7 @@ async def test_a_role_that_may_make_no_tables_is_told_which_one_may(databases: D
     admin = await asyncpg.connect(databases.as_superuser(empty_postgres_url))
     await admin.execute("ALTER SCHEMA public OWNER TO CURRENT_USER; REVOKE CREATE ON SCHEMA public FROM PUBLIC")
     await admin.close()
-    refused = r"permission denied for schema public; serve as a role that owns the database \(docs/how-to/run-on-postgresql.md\)"
+    refused = r"permission denied for schema public; use a role that owns the database \(docs/how-to/run-on-postgresql.md\)"
 
     with pytest.raises(UnusableStore, match=refused):
         await open_store(empty_postgres_url)

@@ -128,7 +128,7 @@ async def _check(database: str | None) -> tuple[EncryptionState, list[str]]:
 
     async with _opened_without_key(database) as store:
         found = await store.read(CheckEncryption())
-        return found, [f"{await _describe(store, one.place)} {one.why}" for one in found.lost]
+        return found, [f"{await _describe(store, one.location)} {one.why}" for one in found.lost]
 
 
 async def _describe(store: Store, place: SecretLocation) -> str:
@@ -161,7 +161,7 @@ async def _rotate(database: str | None) -> tuple[int, list[str], Path | None]:
         if found.lost:
             first = found.lost[0]
             raise click.ClickException(
-                f"{await _describe(store, first.place)} {first.why}: `touchbase encryption-keys check` lists all of them"
+                f"{await _describe(store, first.location)} {first.why}: `touchbase encryption-keys check` lists all of them"
             )
         total, encrypted = sum(found.by_key.values()), 0
         if not total:

@@ -14,7 +14,7 @@ SecretLocation = tuple[object, ...]
 class LostSecret:
     """A secret, or the canary of an encryption key, that no available key decrypts."""
 
-    place: SecretLocation
+    location: SecretLocation
     why: str
     """The reason as a predicate: `is encrypted with the key ..., which is missing`."""
 

@@ -18,20 +18,20 @@ _FOUND: Columns = tuple(column for column in RESPONSE if not column[0].endswith(
 _THEN = ", ".join(f"{name} = excluded.{name}" for name, _ in RESPONSE[2:])
 
 FIND_RESPONSE = Statement(
-    "find_answer",
+    "find_response",
     _KEY_AT,
     body=f"SELECT {names(_FOUND, 't.')} FROM p CROSS JOIN idempotency_key t "
     "WHERE t.client = p.client AND t.key = p.key AND t.expires_us > p.now_us",
 )
 # Returns no row for a key that a concurrent request has used since we searched for it.
 STORE_RESPONSE = Statement(
-    "keep_answer",
+    "store_response",
     RESPONSE,
     body=f"INSERT INTO idempotency_key ({names(RESPONSE)}) SELECT * FROM p WHERE true "
     f"ON CONFLICT (client, key) DO UPDATE SET {_THEN} WHERE idempotency_key.expires_us <= excluded.created_us RETURNING client",
 )
 DELETE_EXPIRED = Statement(
-    "forget_answer",
+    "delete_expired_response",
     _KEY_AT,
     sqlite="DELETE FROM idempotency_key WHERE client = ?1 AND key = ?2 AND expires_us <= ?3 RETURNING client",
     body="DELETE FROM idempotency_key t USING p WHERE t.client = p.client AND t.key = p.key AND t.expires_us <= p.now_us "
@@ -39,7 +39,7 @@ DELETE_EXPIRED = Statement(
 )
 # When two records are merged, the responses about the removed record belong to the remaining one.
 MOVE_RESPONSES = Statement(
-    "move_answers",
+    "move_responses",
     (("client", "bigint"), ("record_kind", "bigint"), ("record_id", "bigint"), ("to_id", "bigint")),
     sqlite="UPDATE idempotency_key SET record_id = ?4 WHERE client = ?1 AND record_kind = ?2 AND record_id = ?3",
     body="UPDATE idempotency_key t SET record_id = p.to_id FROM p "

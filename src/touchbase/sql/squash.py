@@ -1,7 +1,7 @@
 """Conversion of stores made before their migrations were squashed into `0001_initial`.
 
-A store with all of `NAMES` has the schema of `0001_initial` under other names, which `convert.sql` of its engine changes. One with a
-part of them must be opened with an older revision first, as the migrations that it lacks are gone.
+A store with all of `NAMES` has the schema of `0001_initial` under other names, which the engine's `convert.sql` changes. A store
+with only some of them must be migrated with an older revision first, because this one lacks the other migrations.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ DIGESTS = {
     "sqlite": "23110b6d68b85b4f40064568d382b45a259f909b46bc8447f51db7b9aa64471c",
     "postgres": "4a3e84d9e890485a491eda33648f93de649016fb091c552c57045092996a1728",
 }
-"""By engine: SHA-256 of the lines `NAME DIGEST` of all of them, in order."""
+"""By engine: SHA-256 of the lines `NAME DIGEST` of all squashed migrations, in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +37,11 @@ class Squash:
 
     @classmethod
     def of(cls, engine: str) -> Squash:
-        """The conversion of an engine, by the name of its folder."""
+        """Return the conversion of an engine, by the name of its folder."""
         return cls(DIGESTS[engine], (files("touchbase.storage") / engine / "convert.sql").read_text("utf-8"))
 
     def applies_to(self, applied: Mapping[str, str]) -> bool:
-        """Whether a store has all of them and is to be converted; `UnusableStore` if it has a part of them, or other texts."""
+        """Return whether a store has all squashed migrations. Raises `UnusableStore` if it has only some, or other texts."""
         if applied.keys().isdisjoint(NAMES):
             return False
         lines = sorted(f"{name} {digest}" for name, digest in applied.items())

@@ -66,7 +66,7 @@ __all__ = [
     "claim",
     "claim_if_unchanged",
     "claim_named",
-        "peek",
+    "peek",
     "record_failure",
     "with_cipher",
 ]  # fmt: skip
@@ -87,7 +87,7 @@ def _record(name: str) -> Callable[[Any], Mapping[str, int]]:
 
 
 def _refused(commands: Any) -> Mapping[str, int]:
-    """Return the needs of `NoteRefusals`: an id for each refused webhook."""
+    """Return the needs of `StoreRefusals`: an id for each refused webhook."""
     return {"refusal": sum(len(command.refused) for command in commands)}
 
 

@@ -220,7 +220,7 @@ BATCH_HANDLERS: dict[type, Callable[[Sequence[Any]], Plan[list[Any]]]] = {
 }
 """Plans that execute many queries of one type at once; one result for each, in their order."""
 PAGE_QUERIES = frozenset({ListContacts, ListCompanies})
-"""Those with one statement per query."""
+"""Batched queries that run one statement each."""
 
 CIPHER_HANDLERS: dict[type, Callable[..., Plan[Any]]] = {
     ListConnections: connections_sql.list_connections,

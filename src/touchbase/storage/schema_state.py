@@ -19,16 +19,16 @@ from touchbase.storage.sqlite.schema import pending_migrations
 
 @dataclass(frozen=True, slots=True)
 class SchemaState:
-    """What a store says before anything else is asked of it."""
+    """The pending migrations of a store, and its server's time."""
 
     pending: tuple[str, ...]
-    """Names of the migrations that it waits for."""
+    """Names of the migrations that have not run."""
     clock_us: Micros | None
     """The database server's time; None for SQLite, which has no server."""
 
 
 async def schema_state(url: str) -> SchemaState:
-    """Read it. `UnusableStore` for a store that cannot be reached, and for one that is newer than this program."""
+    """Read the state. Raises `UnusableStore` for a store that cannot be reached, or that is newer than this program."""
     path = path_of(url) if url.startswith("sqlite:") else None
     if path is not None:
         try:
@@ -41,9 +41,9 @@ async def schema_state(url: str) -> SchemaState:
     try:
         server = await connect(url)
         try:
-            waits = pending(packaged("postgres"), await applied(server))
+            waiting = pending(packaged("postgres"), await applied(server))
             clock = await server.fetchval("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint")
-            return SchemaState(tuple(each.name for each in waits), int(clock))
+            return SchemaState(tuple(each.name for each in waiting), int(clock))
         finally:
             await server.close()
     except (ValueError, asyncpg.PostgresError, *UNUSABLE) as error:

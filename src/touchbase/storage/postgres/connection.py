@@ -8,7 +8,7 @@ import random
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import asyncpg
 
@@ -17,9 +17,6 @@ from touchbase.sql.statement import Execute, Plan, Row, Select, SerializationCon
 from touchbase.storage.postgres.array_params import column_params
 from touchbase.storage.postgres.row_level_security import SETTING, Connection, begin, set_scope
 from touchbase.storage.rls_scope import NO_CLIENT, Scope
-
-if TYPE_CHECKING:
-    pass
 
 Pool: TypeAlias = "asyncpg.Pool[asyncpg.Record]"
 

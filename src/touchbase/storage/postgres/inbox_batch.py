@@ -45,7 +45,7 @@ class Worker:
 
     async def work(self, take: Take, translate: Translate) -> WorkReport:
         """Apply the deliveries that `take` claims; they stay locked until the commit, so that other workers skip them."""
-        turn, first, others, many = (
+        batch, first, others, many = (
             InboxBatch([], []),
             list[NormalizedDelivery](),
             list[list[NormalizedDelivery]](),
@@ -53,8 +53,8 @@ class Worker:
         )
         try:
             await self.connection.execute(begin(scope_for(self.client)))
-            turn = await take(self.connection)
-            made, many = transaction_groups(turn.claimed)
+            batch = await take(self.connection)
+            made, many = transaction_groups(batch.claimed)
             first, others = (made[0], made[1:]) if made else ([], [])
             report = await self._apply(first) if first else WorkReport()
             await self.connection.execute("COMMIT")
@@ -65,33 +65,33 @@ class Worker:
             report = await self._one_by_one(first)
         for group in others:
             report = merge_reports(report, await self._apply_later(group))
-        for broken in turn.broken:
+        for broken in batch.broken:
             report = merge_reports(report, await self._fail(broken))
-        return merge_reports(report, await self._large(many, turn.large, translate))
+        return merge_reports(report, await self._large(many, batch.large, translate))
 
     async def _large(self, many: Sequence[NormalizedDelivery], large: Sequence[Delivery], translate: Translate) -> WorkReport:
         """Apply deliveries with more events than one transaction applies, and the first of the large ones not translated yet."""
-        alone = LargeWork(self.client, self.now_us, self.states, self._write, LEASE)
+        large_work = LargeWork(self.client, self.now_us, self.states, self._write, LEASE)
         report = WorkReport(more=len(large) > 1)
         for seen in many:
-            report = merge_reports(report, await alone.apply(seen))
+            report = merge_reports(report, await large_work.apply(seen))
         for delivery in large[:1]:
-            report = merge_reports(report, await alone.read_and_apply(delivery, translate, translate_in_slices))
+            report = merge_reports(report, await large_work.read_and_apply(delivery, translate, translate_in_slices))
         return report
 
     async def dry_run(self, ids: Sequence[int], translate: Translate) -> DryRunResult:
         """Return what applying these deliveries again would change: apply them and roll back."""
         scope = scope_for(self.client)
         deliveries = await read(self.connection, load_deliveries(self.client, ids), scope)
-        turn = await translate_in_slices(deliveries, translate)
+        batch = await translate_in_slices(deliveries, translate)
         try:
             await self.connection.execute(begin(scope))
-            applied = await run(self.connection, dry_run(self.client, turn, self.now_us))
+            applied = await run(self.connection, dry_run(self.client, batch, self.now_us))
         finally:
             await roll_back(self.connection)
         # Not a read-only transaction, because the snapshot locks records.
         before = await write(self.connection, snapshot(self.client, applied.after), scope)
-        return compare(turn, applied, before)
+        return compare(batch, applied, before)
 
     async def _apply(self, claimed: Sequence[NormalizedDelivery]) -> WorkReport:
         ids = await self.ids.cut(apply_needs(claimed, next(self.attempts)))

@@ -1,8 +1,7 @@
 """Prefetch: while one batch of a client is applied, its next batch is read and translated.
 
 Applying waits for the server between statements, and translating needs the CPU only, so the two overlap well. Prefetched
-deliveries are not claimed. The next batch claims the unchanged ones, and reads the queue again
-if there are too few.
+deliveries are not claimed. The next batch claims the unchanged ones, and reads the queue again if there are too few.
 """
 
 from __future__ import annotations

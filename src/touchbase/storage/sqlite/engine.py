@@ -76,7 +76,7 @@ class SqliteStore:
     """Stores records in one SQLite file (or a private one that ends with the store)."""
 
     batch_size_under_load = SMALL_CHUNK
-    """One transaction: several in a row would hold up as many writes as if they were one."""
+    """One transaction: several in a row would delay as many writes as one large transaction."""
     blocked_share = 1.0
 
     def __init__(
@@ -168,22 +168,22 @@ class SqliteStore:
         self, client: int, deliveries: Sequence[Delivery], translate: Translate, now_us: int, states: Container[str]
     ) -> WorkReport:
         apply = partial(apply_inbox_batch, client=client, now_us=now_us, states=states)
-        alone = LargeWork(client, now_us, states, self._write_alone)
+        large_work = LargeWork(client, now_us, states, self._write_alone)
         size = self._chunk()
         light, large = split_large(deliveries)
         applying: list[Awaitable[WorkReport]] = []
         report = WorkReport()
-        async with contextlib.aclosing(read_batches(light, size, translate, self._read_turn)) as read:
-            async for turn in read:
+        async with contextlib.aclosing(read_batches(light, size, translate, self._read_batch)) as read:
+            async for batch in read:
                 if applying:
                     report = merge_reports(report, await applying.pop())
-                made, many = transaction_groups(turn.claimed)
+                made, many = transaction_groups(batch.claimed)
                 for group in made[:-1]:
                     report = merge_reports(report, await self._writer.submit_job(partial(apply, batch=InboxBatch(group, []))))
-                last = InboxBatch(made[-1] if made else [], turn.broken)
+                last = InboxBatch(made[-1] if made else [], batch.broken)
                 applying.append(self._writer.submit_job(partial(apply, batch=last), small=size == SMALL_CHUNK and _is_small(last)))
                 for seen in many:
-                    report = merge_reports(report, await alone.apply(seen))
+                    report = merge_reports(report, await large_work.apply(seen))
                 if many:
                     report.more = True  # the next call applies the others, if there are any
                     break
@@ -191,14 +191,14 @@ class SqliteStore:
             report = merge_reports(report, await applying.pop())
         report.more |= len(large) > 1
         for delivery in large[:1]:
-            report = merge_reports(report, await alone.read_and_apply(delivery, translate, self._read_turn))
+            report = merge_reports(report, await large_work.read_and_apply(delivery, translate, self._read_batch))
         return report
 
     async def dry_run(self, client: int, ids: Sequence[int], translate: Translate, now_us: int) -> DryRunResult:
         """Return what applying these deliveries again would change; nothing is stored."""
         deliveries = await self._on_thread(lambda connection: _read(connection, load_deliveries(client, ids)))
-        turn = await self._read_turn(deliveries, translate)
-        result: DryRunResult = await self._writer.submit_job(partial(dry_run_batch, client=client, batch=turn, now_us=now_us))
+        batch = await self._read_batch(deliveries, translate)
+        result: DryRunResult = await self._writer.submit_job(partial(dry_run_batch, client=client, batch=batch, now_us=now_us))
         return result
 
     async def migrate(self) -> list[str]:
@@ -238,7 +238,7 @@ class SqliteStore:
         """Number of commands accepted since the store was opened."""
         return self._writer.taken
 
-    async def _read_turn(self, deliveries: Sequence[Delivery], translate: Translate) -> InboxBatch:
+    async def _read_batch(self, deliveries: Sequence[Delivery], translate: Translate) -> InboxBatch:
         return await read_batch(deliveries, translate, lambda: self._on_thread(partial(_translated, deliveries, translate)))
 
     async def _write_alone(self, plan: Callable[[Ids], Plan[Any]], needs: Callable[[], Mapping[str, int]]) -> Any:
@@ -284,10 +284,10 @@ def _read_quickly(connection: apsw.Connection, plan: Plan[T]) -> T:
     return _read(connection, plan)
 
 
-def _is_small(turn: InboxBatch) -> bool:
+def _is_small(batch: InboxBatch) -> bool:
     """Return whether the event loop may apply a batch itself."""
-    bodies, events = sum(len(seen.delivery.body) for seen in turn.claimed), sum(min_events(seen) for seen in turn.claimed)
-    return bodies < MAX_INLINE_BYTES and events <= MAX_INLINE_EVENTS and not turn.broken
+    bodies, events = sum(len(seen.delivery.body) for seen in batch.claimed), sum(min_events(seen) for seen in batch.claimed)
+    return bodies < MAX_INLINE_BYTES and events <= MAX_INLINE_EVENTS and not batch.broken
 
 
 def _translated(deliveries: Sequence[Delivery], translate: Translate, connection: apsw.Connection) -> InboxBatch:

@@ -93,9 +93,9 @@ def upgrade(cursor: apsw.Cursor, policy: UpgradePolicy) -> tuple[list[str], Path
     Returns the migrations that ran, and the path of the copy of the previous state.
     """
     migrations = packaged("sqlite")
-    waits = pending_migrations(cursor, migrations)
-    if waits and not policy.upgrade:
-        raise out_of_date(waits)
+    waiting = pending_migrations(cursor, migrations)
+    if waiting and not policy.upgrade:
+        raise out_of_date(waiting)
     copied: list[Path] = []
 
     def copy(last: Migration) -> None:
