@@ -92,7 +92,7 @@ LOOKING_FURTHER: dict[type, str] = {
     AddErasures: "as above: the secret that it brings is the store's, and there is one only",
 }
 """What names its client and is held to a wider scope all the same: reviewed."""
-PLACES_OF_EVERYBODY = {"storage/rls_scope.py", "postgres/engine.py", "postgres/schema.py", "postgres/writer.py"}
+FILES_WITH_ALL_CLIENTS = {"storage/rls_scope.py", "postgres/engine.py", "postgres/schema.py", "postgres/writer.py"}
 """Where the scope of all clients is named: its definition, migrations, the writer, who gives it a transaction of its own, and the
 start of a store, which seals what lies there in clear."""
 BY_RIGHT: dict[str, str] = {
@@ -331,10 +331,10 @@ def test_the_scope_of_all_clients_is_named_in_a_handful_of_places() -> None:
     named = {
         f"{path.parent.name}/{path.name}"
         for path in (FOLDER / "storage").rglob("*.py")
-        if re.search(r"\bEVERYBODY\b|'all'", path.read_text("utf-8"))
+        if re.search(r"\bALL_CLIENTS\b|'all'", path.read_text("utf-8"))
     }
 
-    assert named == PLACES_OF_EVERYBODY
+    assert named == FILES_WITH_ALL_CLIENTS
 
 
 def test_every_command_and_query_says_whose_rows_it_touches(subtests: pytest.Subtests) -> None:

@@ -106,7 +106,7 @@ async def test_conversion__keeps_clients_keys_connections_and_deliveries(old_url
     deliveries = await store.read(ListDeliveries(20, CLIENT))
     (fetching,) = [each for each in await store.read(ListFetching(CLIENT)) if each.tool == "attio"]
     refusals = await store.read(ListRefusals(10))
-    response = await store.read(FindResponse(RequestKey(CLIENT, "create-ann", b"", AT)))
+    known = await store.read(FindResponse(RequestKey(CLIENT, "create-ann", b"", AT)))
     await store.close()
 
     assert (former is not None and former.name, key.name, key.scopes) == ("Beta", "reader", ("records:read",))
@@ -119,8 +119,8 @@ async def test_conversion__keeps_clients_keys_connections_and_deliveries(old_url
     ]  # fmt: skip
     assert (fetching.failures > 0, fetching.error is not None) == (True, True)
     assert [each.cause for each in refusals] == ["unknown_client", "not_verified"]
-    assert response is not None
-    assert (response.kept.record_id, b'"first_name":"Ann"' in response.kept.answer) == (ANN, True)
+    assert known is not None
+    assert (known.response.record_id, b'"first_name":"Ann"' in known.response.encoded) == (ANN, True)
 
 
 async def test_converted_store__takes_writes_and_remembers_who_was_erased(old_url: str) -> None:
@@ -168,7 +168,7 @@ async def test_sqlite_server__converts_an_old_store_as_it_opens_it_and_copies_it
 async def test_postgres_server__refuses_an_old_database_until_migrate_is_run(empty_postgres_url: str) -> None:
     url = await make_old_postgres(empty_postgres_url)
 
-    with pytest.raises(UnusableStore, match="waits for 0001_initial; run touchbase migrate"):
+    with pytest.raises(UnusableStore, match="has pending migrations: 0001_initial; run touchbase migrate"):
         await open_store(url, encryption_keys=KEYS)
     await (await converted(url)).close()
 
