@@ -65,7 +65,7 @@ def restore(database: str | None, erasures: tuple[str, ...], without_erasures: b
     then nothing is changed.
     """
     from touchbase.storage.sqlite.backup import read_backup
-    from touchbase.storage.sqlite.restore import staged_backup, replace_store
+    from touchbase.storage.sqlite.restore import replace_store, staged_backup
 
     target = _sqlite_file(database, PG_RESTORE)
     sources = _sources(target, erasures, without_erasures)
