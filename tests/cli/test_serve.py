@@ -205,7 +205,7 @@ def test_a_webhook_is_applied_by_the_servers_own_worker_and_its_address_is_not_l
     assert status == 200
     assert json.loads(contacts)["data"][0]["contact_status"] == "contacted"
     first = next(line for line in map(json.loads, server.log().splitlines()) if line["event"] == "request")
-    assert first["route"] == "webhook.email_campaign"
+    assert first["route"] == "emailcampaign_webhook"
     assert "unguessable" not in server.log()
     assert "contact@example.com" not in server.log()
 

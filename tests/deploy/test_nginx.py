@@ -152,7 +152,7 @@ def test_callers_are_seen_through_nginx_whatever_they_say_of_themselves(front: F
     behind.stop()
 
     line = json.loads(behind.log().splitlines()[1])  # the first one made the client
-    assert (status, line["peer"], line["route"]) == (200, CALLER, "contacts.get")
+    assert (status, line["peer"], line["route"]) == (200, CALLER, "list_contacts")
     assert headers["content-security-policy"] == "default-src 'none'; frame-ancestors 'none'"
     assert headers["cache-control"] == "no-store"
     assert headers["server"] == "nginx"

@@ -91,9 +91,9 @@ async def test_the_request_log_finds_route_client_and_request_id_in_the_scope(he
         return {name.removeprefix("touchbase."): value for name, value in scope.items() if name.startswith("touchbase.")}
 
     for method, path, route, template, client in (
-        ("POST", "/public/v2/contacts", "contacts.create", "/public/v2/contacts", "ours"),
-        ("GET", "/public/v2/contacts/1", "contacts.one.get", "/public/v2/contacts/{id}", "ours"),
-        ("POST", "/public/crm-webhook/abc", "webhook.crm", "/public/crm-webhook/{client_id}", "abc"),
+        ("POST", "/public/v2/contacts", "create_contact", "/public/v2/contacts", "ours"),
+        ("GET", "/public/v2/contacts/1", "get_contact", "/public/v2/contacts/{id}", "ours"),
+        ("POST", "/public/crm-webhook/abc", "crm_webhook", "/public/crm-webhook/{client_id}", "abc"),
     ):
         assert await noted(method, path) == {"route": route, "template": template, "client": client, "request_id": "one"}
     assert await noted("GET", "/nowhere") == {"request_id": "one"}

@@ -8,8 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from touchbase.http.openapi import ENUMS, TYPES, description, operations
-from touchbase.http.openapi_texts import OPERATIONS, TAGS
+from touchbase.http.openapi import DESCRIBED, ENUMS, TAGS, TYPES, description, operations
 
 Json = dict[str, Any]
 OPEN, GUARDED = description("1", keys_needed=False), description("1", keys_needed=True)
@@ -54,7 +53,7 @@ def test_what_an_answer_always_has_is_required_of_it() -> None:
 
 
 def test_every_set_of_values_is_a_named_component() -> None:
-    """A set that is new: name it in `http/openapi.py`."""
+    """A set that is new: name it with `named_enum` (`http/schemas.py`)."""
     named = [schema["enum"] for schema in SCHEMAS.values() if "enum" in schema]
 
     assert [each["enum"] for each in parts(OPEN) if isinstance(each.get("enum"), list) and each["enum"] not in named] == []
@@ -87,11 +86,18 @@ def test_what_is_true_or_false_is_a_boolean() -> None:
     assert [each for each in parts(OPEN) if {"true", "false"} & {str(value) for value in (*each.get("enum", ()), each.get("const"))}] == []
 
 
-def test_every_operation_has_a_text_and_every_text_an_operation() -> None:
-    """A route that is new: describe it in `http/openapi_texts.py`."""
-    described = {each["operationId"]: each.get("description") for each in operations(OPEN)}
+def test_every_route_is_one_operation_with_all_its_texts() -> None:
+    described = {each["operationId"]: (each["summary"], each["description"].removesuffix(".")) for each in operations(OPEN)}
 
-    assert described == OPERATIONS
+    assert len(described) == len(DESCRIBED)
+    assert [name for name, texts in described.items() if not all(texts)] == []
+
+
+def test_an_operation_says_which_scope_it_needs() -> None:
+    scopes = {route.operation_id: route.scope for route in DESCRIBED if route.scope}
+
+    said = {each["operationId"]: each["description"].rpartition(" Needs the scope `")[2] for each in operations(OPEN)}
+    assert {name: text.removesuffix("`.") for name, text in said.items() if name in scopes} == scopes
 
 
 def test_every_tag_is_described_once() -> None:

@@ -12,24 +12,27 @@ from msgspec import Meta, Struct
 
 from touchbase.auth import service
 from touchbase.auth.api_key import KEY_STATES, ApiKey
-from touchbase.auth.authentication import Principal
+from touchbase.auth.authentication import ADMIN, Principal
 from touchbase.auth.commands import RevokeKey, StoreKey
 from touchbase.clients.api.life import LONGEST_KEPT_SECONDS
 from touchbase.clients.models import DELETING
 from touchbase.common import field_limits as limits
 from touchbase.common.timestamps import SECOND, Micros, to_text
 from touchbase.errors import Fault, Invalid, NotFound
+from touchbase.http import query_parameters as query
 from touchbase.http.endpoint import Call
-from touchbase.http.json_body import read_json, read_struct
-from touchbase.http.query_parameters import Parameters, cursor_text, moment
+from touchbase.http.query_parameters import LIMIT, PAGE, cursor_text, moment
 from touchbase.http.responses import Response
-from touchbase.http.schemas import Time, encode
-from touchbase.inbox.api.deliveries import client_number
+from touchbase.http.routing import Route, Success, Tag
+from touchbase.http.schemas import Time, encode, example, named_enum
+from touchbase.inbox.api.deliveries import CLIENT, client_number
 from touchbase.records.validation import raise_if_any
 
 KEEP_OLD_SECONDS = service.KEEP_OLD // SECOND
 KeyScope = Literal["records:read", "records:write", "admin"]
 _ENV = {"pattern": "^[a-z0-9]{1,16}$"}
+_SCOPE = named_enum("KeyScope", "What a key allows.", get_args(KeyScope))
+_STATE = named_enum("KeyState", "Whether a key is valid.", KEY_STATES)
 USUAL_SCOPES: list[KeyScope] = ["records:read", "records:write"]
 
 
@@ -47,6 +50,9 @@ class KeyRequest(Struct, forbid_unknown_fields=True):
     expires_time: Annotated[str | None, Meta(description="When it ends; null: never.")] = None
 
 
+example(KeyRequest, {"name": "importer", "client_id": "default", "scopes": ["records:read"], "expires_time": "2027-11-20T00:00:00Z"})
+
+
 class KeyRotation(Struct, forbid_unknown_fields=True):
     """How long a key stays valid after it got a successor."""
 
@@ -60,8 +66,8 @@ class KeyOut(Struct):
     prefix: Annotated[str, Meta(description="The beginning of its text.")]
     name: str
     client_id: Annotated[str | None, Meta(description="The client whose records it gives access to; null: any client's.")]
-    scopes: list[Annotated[str, Meta(extra_json_schema={"enum": list(get_args(KeyScope))})]]
-    state: Annotated[str, Meta(extra_json_schema={"enum": list(KEY_STATES)})]
+    scopes: list[Annotated[str, Meta(extra_json_schema=_SCOPE)]]
+    state: Annotated[str, Meta(extra_json_schema=_STATE)]
     created_time: Time
     expires_time: Time | None
     revoked_time: Time | None
@@ -83,19 +89,19 @@ class KeyPage(Struct):
     next_cursor: str | None
 
 
-_request = msgspec.json.Decoder(KeyRequest)
-_rotation = msgspec.json.Decoder(KeyRotation)
+STATE = query.choice("state", KEY_STATES, member="state")
 
 
 async def keys(call: Call) -> Response:
     """`GET` of a page of keys."""
     limited = await call.administrator()
-    parameters = Parameters(call.query)
-    client_id, state = parameters.text("client"), parameters.choice("state", KEY_STATES)
-    limit, before = parameters.limit(), parameters.cursor("keys", tuple[int, str])
-    parameters.done(strict=True)
+    asked = call.parameters()
+    before = asked.cursor("keys", tuple[int, str])
+    asked.done()
+    client_id = asked[CLIENT]
     client = limited if client_id is None else await client_number(call, client_id, limited, "?client")
-    page, place = await service.list_keys(call.api.parts.store, call.api.parts.clock(), limit, client=client, state=state, before=before)
+    parts = call.api.parts
+    page, place = await service.list_keys(parts.store, parts.clock(), asked[LIMIT], client=client, before=before, **asked.filters)
     return Response(body=encode(KeyPage([await _known(call, key) for key in page], place and cursor_text("keys", place))))
 
 
@@ -103,9 +109,8 @@ async def create(call: Call) -> Response:
     """`POST` of a new key; only this response contains its text."""
     holder = await call.holder()
     parts = call.api.parts
-    body = await read_json(call.receive, call.headers, parts.limits)
+    asked = await call.body(KeyRequest, lambda partly: _expiry(partly, holder, parts.clock()))
     at = parts.clock()
-    asked = read_struct(body, _request, KeyRequest, lambda partly: _expiry(partly, holder, at))
     expires = _expiry(asked, holder, at)
     client = await _client_of(call, asked.client_id, holder)
     scopes = list(dict.fromkeys(asked.scopes))
@@ -124,8 +129,7 @@ async def key(call: Call) -> Response:
 async def rotate(call: Call) -> Response:
     """`POST` that creates a key's successor and ends the key; only this response contains the successor's text."""
     known, parts = await _key(call), call.api.parts
-    body = await read_json(call.receive, call.headers, parts.limits)
-    asked = read_struct(body, _rotation, KeyRotation, lambda partly: None)
+    asked = await call.body(KeyRotation)
     at, client_id = parts.clock(), await _client_id(call, known)
     text, command = service.rotation_of(known, at, asked.keep_old_seconds * SECOND)
     response = await call.settle(lambda writes: writes.write(command), lambda successor: _shown(call, successor, client_id, at, text))
@@ -203,3 +207,36 @@ def _expiry(asked: KeyRequest, holder: Principal, at: Micros) -> Micros | None:
 
 def _time(at: Micros | None) -> str | None:
     return None if at is None else to_text(at)
+
+
+KEYS = Tag("Keys", "API keys: create, read, rotate and revoke them.")
+_CREATED = (Success(201, "The new key; its text is shown only here.", NewKeyOut, ("Location",)),)
+ROUTES = [
+    Route(
+        "GET", "/admin/v1/keys", keys, scope=ADMIN, operation_id="list_keys", tag=KEYS, summary="List API keys, newest first",
+        description="API keys without their texts. A key of one client sees that client's keys only.",
+        query=(*PAGE, CLIENT, STATE), success=(Success(200, "A page.", KeyPage),),
+    ),
+    Route(
+        "POST", "/admin/v1/keys", create, scope=ADMIN, operation_id="create_key", tag=KEYS, summary="Create an API key",
+        description="Creates an API key. Its text is shown only in this response. A key can only grant scopes that it has itself.",
+        body=KeyRequest, success=_CREATED, problems=(404,),
+    ),
+    Route(
+        "GET", "/admin/v1/keys/{key_id}", key, scope=ADMIN, operation_id="get_key", tag=KEYS, summary="Get one key",
+        description="Returns the key's scopes, client, state and last use, never its text.",
+        success=(Success(200, "The key.", KeyOut),),
+    ),
+    Route(
+        "DELETE", "/admin/v1/keys/{key_id}", revoke, scope=ADMIN, operation_id="revoke_key", tag=KEYS, summary="Revoke a key",
+        description="Revokes the key: in this process at once, in others within a second.",
+        success=(Success(204, "The key is invalid now."),),
+    ),
+    Route(
+        "POST", "/admin/v1/keys/{key_id}/rotate", rotate, scope=ADMIN, operation_id="rotate_key", tag=KEYS,
+        summary="Create a key's successor, and let the key expire",
+        description="Creates a successor with the same scopes; the old key expires after `keep_old_seconds`. The successor's text is shown "
+        "only in this response.",
+        body=KeyRotation, success=_CREATED,
+    ),
+]  # fmt: skip

@@ -15,10 +15,12 @@ from touchbase.erasure.service import Eraser
 from touchbase.errors import Fault
 from touchbase.events.worker import translator
 from touchbase.http.endpoint import Call
-from touchbase.http.query_parameters import Parameters, cursor_text
+from touchbase.http.query_parameters import LIMIT, PAGE, Parameter, Parameters, cursor_text
 from touchbase.http.responses import Response
+from touchbase.http.routing import Route, Success
 from touchbase.http.schemas import ChannelOut, DeliveryStateOut, Time, encode
 from touchbase.inbox.api.deliveries import RawBody, raw_body
+from touchbase.records.api.resource import CONTACT_TAG
 from touchbase.records.api.schemas import ContactResponse, FieldChangeOut
 from touchbase.records.api.serializers import contact_out
 from touchbase.records.timeline import TimelineEntry
@@ -97,14 +99,19 @@ class PersonExport(Struct):
     timeline: list[ExportedEvent] | UnsetType = UNSET
 
 
+def _must_be_true(given: Parameters, name: str) -> None:
+    if given.choice(name, ("true",)) is None and not given.faults:
+        detail = "must be true: a contact is deleted only by erasing the person, with timeline and deliveries, for good"
+        given.faults.append(Fault(f"?{name}", "required", detail))
+
+
+ERASE = Parameter("erase", _must_be_true, {"type": "boolean"}, "Must be true: deleting a contact erases its person.", required=True)
+
+
 async def erase_contact(call: Call) -> Response:
     """Handle `DELETE` of one contact: erase the person."""
-    client = await call.client(ADMIN)
-    parameters = Parameters(call.query)
-    if parameters.choice("erase", ("true",)) is None and not parameters.faults:
-        detail = "must be true: a contact is deleted only by erasing the person, with timeline and deliveries, for good"
-        parameters.faults.append(Fault("?erase", "required", detail))
-    parameters.done(strict=True)
+    client = await call.client()
+    call.parameters().done()
     api = call.api
     eraser = Eraser(api.parts.store, api.parts.read, api.parts.clock, api.connections.of)
     erasure = await eraser.erase(client.number, call.id("contact"))
@@ -116,16 +123,15 @@ async def erase_contact(call: Call) -> Response:
 
 async def export_contact(call: Call) -> Response:
     """Handle `GET` of everything that is stored about one contact."""
-    client = await call.client(ADMIN)
-    parameters = Parameters(call.query)
-    number, limit = call.id("contact"), parameters.limit()
+    client = await call.client()
+    asked, number = call.parameters(), call.id("contact")
     listing = f"export {number}"
-    after: int | None = parameters.cursor(listing, int)
-    parameters.done(strict=True)
+    after: int | None = asked.cursor(listing, int)
+    asked.done()
     api = call.api
     exported = await export_person(api.parts.store, client.number, number)
     translate = translator(api.parts.read, await api.connections.of(client.number))
-    deliveries, following = await export_deliveries(api.parts.store, translate, client.number, number, limit, after or 0)
+    deliveries, following = await export_deliveries(api.parts.store, translate, client.number, number, asked[LIMIT], after or 0)
     made = deliveries_out(deliveries, None if following is None else cursor_text(listing, following))
     if after is None:
         with_person(made, exported, client)
@@ -163,3 +169,21 @@ def _delivery(found: ContactDelivery) -> ExportedDelivery:
         one.id, one.channel, one.tool, one.state, to_text(one.received_us), hidden, None if hidden else one.headers,
         None if hidden else one.query, None if hidden else raw_body(one.body),
     )  # fmt: skip
+
+
+ROUTES = [
+    Route(
+        "DELETE", "/public/v2/contacts/{id}", erase_contact, scope=ADMIN, operation_id="erase_contact", tag=CONTACT_TAG,
+        summary="Erase a person: the contact, its timeline, and the webhooks that mention the person",
+        description="Erases the person permanently: the contact, its custom fields, its timeline, and the bodies of the webhooks that "
+        "mention it. `erase=true` is required; without it the response is 422.",
+        query=(ERASE,), success=(Success(200, "What was erased.", ErasureOut),),
+    ),
+    Route(
+        "GET", "/public/v2/contacts/{id}/export", export_contact, scope=ADMIN, operation_id="export_contact", tag=CONTACT_TAG,
+        summary="Export everything that is stored about one person",
+        description="Returns everything that is stored about one person. The first page has the contact, its identities, sources and "
+        "timeline; every page has deliveries.",
+        query=PAGE, success=(Success(200, "A page.", PersonExport),),
+    ),
+]  # fmt: skip

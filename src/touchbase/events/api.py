@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
-import msgspec
 from msgspec import Meta, Struct
 
+from touchbase.auth.authentication import ADMIN
 from touchbase.common import field_limits as limits
 from touchbase.common.timestamps import Micros, to_text
-from touchbase.connections.models import CHANNELS
 from touchbase.errors import Fault
 from touchbase.events import replay as service
 from touchbase.events.work import DryRunResult
+from touchbase.http import query_parameters as query
 from touchbase.http.endpoint import Call
-from touchbase.http.json_body import read_json, read_struct
-from touchbase.http.query_parameters import Parameters, cursor_text, cursor_value, moment
+from touchbase.http.query_parameters import LIMIT, cursor_text, cursor_value, moment
 from touchbase.http.responses import Response
-from touchbase.http.schemas import ChannelOut, DeliveryStateOut, Time, encode
-from touchbase.inbox.api.deliveries import client_number, no_such_tool
+from touchbase.http.routing import Route, Success
+from touchbase.http.schemas import ChannelOut, DeliveryStateOut, Time, encode, example, named_enum
+from touchbase.inbox.api.deliveries import CHANNEL, CLIENT, INBOX, TOOL, checked_client, client_number, no_such_tool
 from touchbase.inbox.payload_fingerprint import fingerprint_parts
 from touchbase.inbox.queries import DeliveryGroup
 from touchbase.inbox.service import GROUPED, DeliveryFilter, group_deliveries
@@ -27,6 +27,7 @@ from touchbase.records.validation import raise_if_any
 
 MAX_AT_ONCE = 1_000
 PAGE = 250
+named_enum("UnchangedState", "The states of deliveries that changed nothing.", GROUPED)
 Name = Annotated[str, Meta(min_length=1, max_length=limits.NAME)]
 
 
@@ -64,6 +65,9 @@ class ReplayRequest(Struct, forbid_unknown_fields=True):
     cursor: Annotated[str | None, Meta(description="`next_cursor` of the previous response.")] = None
 
 
+example(ReplayRequest, {"tool": "hubspot", "state": "unrecognised", "received_since": "2026-11-01T00:00:00Z", "dry_run": True})
+
+
 class DryRunOut(Struct):
     """What a replay would change. Deliveries are tried in groups of 100 that do not see each other's changes."""
 
@@ -85,20 +89,15 @@ class ReplayOut(Struct):
     would: DryRunOut | None = None
 
 
-_decoder = msgspec.json.Decoder(ReplayRequest)
+UNCHANGED_STATE = query.choice("state", GROUPED, member="state")
 
 
 async def groups(call: Call) -> Response:
     """Return the deliveries that changed nothing, in groups (`GET`)."""
     limited = await call.administrator()
-    parameters = Parameters(call.query)
-    client_id = parameters.text("client")
-    state, channel = parameters.choice("state", GROUPED), parameters.choice("channel", CHANNELS)
-    tool, limit = parameters.text("tool"), parameters.limit()
-    parameters.faults += no_such_tool(call, tool, "?tool")
-    parameters.done(strict=True)
-    client = limited if client_id is None else await client_number(call, client_id, limited, "?client")
-    found = await group_deliveries(call.api.parts.store, DeliveryFilter(client, channel, tool, state), limit)
+    asked = call.parameters()
+    client = await checked_client(call, asked, limited)
+    found = await group_deliveries(call.api.parts.store, DeliveryFilter(client, **asked.filters), asked[LIMIT])
     return Response(body=encode(DeliveryGroups([group_out(each) for each in found])))
 
 
@@ -115,8 +114,7 @@ async def replay_many(call: Call) -> Response:
     """Replay the matching deliveries (`POST`), up to `MAX_AT_ONCE`, or do a dry run."""
     limited = await call.administrator()
     parts = call.api.parts
-    body = await read_json(call.receive, call.headers, parts.limits)
-    request = read_struct(body, _decoder, ReplayRequest, _check)
+    request = await call.body(ReplayRequest, _check)
     since, position = _check(request)
     raise_if_any(no_such_tool(call, request.tool, "/tool"))
     client = limited if request.client is None else await client_number(call, request.client, limited, "/client")
@@ -174,3 +172,22 @@ def _check(request: ReplayRequest) -> tuple[Micros | None, service.Cursor | None
         faults.append(Fault("/cursor", "cursor", "is not a cursor of this request; start again without it"))
     raise_if_any(faults)
     return since, position
+
+
+ROUTES = [
+    Route(
+        "GET", "/admin/v1/deliveries/groups", groups, scope=ADMIN, operation_id="group_deliveries", tag=INBOX,
+        summary="Count similar deliveries that changed nothing",
+        description="Deliveries that changed nothing, grouped by client, channel, tool, state, event name and the keys of the body; "
+        "the largest groups come first.",
+        query=(LIMIT, CLIENT, TOOL, CHANNEL, UNCHANGED_STATE), success=(Success(200, "Groups.", DeliveryGroups),),
+    ),
+    Route(
+        "POST", "/admin/v1/deliveries/replay", replay_many, scope=ADMIN, operation_id="replay_deliveries", tag=INBOX,
+        summary="Apply many deliveries again",
+        description=f"Queues up to {MAX_AT_ONCE:,} deliveries that match all given filters to be applied again; at least one filter is "
+        "required. `next_cursor` continues with the others. With `dry_run` nothing is stored, and the response shows what would change.",
+        body=ReplayRequest,
+        success=(Success(202, "They wait to be applied.", ReplayOut), Success(200, "What would change (`dry_run`).", ReplayOut)),
+    ),
+]  # fmt: skip

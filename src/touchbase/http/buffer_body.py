@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from touchbase.auth.authentication import WRITE
 from touchbase.http.asgi_types import Message, Receive
 from touchbase.http.endpoint import Call, Handler
 from touchbase.http.request_body import read_body
@@ -24,8 +23,8 @@ async def of_administrator(call: Call) -> int:
 
 
 async def of_client(call: Call) -> int:
-    """Authorize a key that may write records; return the number of the request's client."""
-    return (await call.client(WRITE)).number
+    """Authorize a request for records; return the number of its client."""
+    return (await call.client()).number
 
 
 def buffer_body(handler: Handler, owner: Owner = of_administrator) -> Handler:

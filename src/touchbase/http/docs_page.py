@@ -8,6 +8,7 @@ from importlib import resources
 from touchbase.errors import NotFound
 from touchbase.http.endpoint import Call
 from touchbase.http.responses import Response
+from touchbase.http.routing import Route
 
 FILES = {
     "docs.js": ("static/docs.js", b"text/javascript; charset=utf-8"),
@@ -40,3 +41,6 @@ async def file(call: Call) -> Response:
 @cache
 def _read(path: str) -> bytes:
     return resources.files("touchbase.http").joinpath(path).read_bytes()
+
+
+ROUTES = [Route("GET", "/docs", page, scope=""), Route("GET", "/docs/{name}", file, scope="")]

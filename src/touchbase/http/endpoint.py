@@ -1,13 +1,17 @@
-"""What all endpoints share: dependencies, authentication, resources with methods, and error handling."""
+"""What all handlers share: dependencies, authentication, parameters and bodies, and error handling."""
 
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from functools import cache
+from typing import Any, TypeVar
 
-from touchbase.auth.authentication import ADMIN, CLIENT_HEADER, DEFAULT_CLIENT, Authenticator, Principal, key_id_of
+import msgspec
+
+from touchbase.auth.authentication import CLIENT_HEADER, DEFAULT_CLIENT, Authenticator, Principal, key_id_of
 from touchbase.clients.models import ACTIVE, Client
 from touchbase.clients.service import Clients
 from touchbase.common.asgi import peer_of
@@ -18,8 +22,9 @@ from touchbase.errors import Fault, Invalid, NotFound, TouchbaseError
 from touchbase.history.events import Author
 from touchbase.http.asgi_types import Headers, Receive, Scope, Send
 from touchbase.http.dependencies import Dependencies
+from touchbase.http.json_body import read_json, read_struct
 from touchbase.http.problems import InternalError, MethodNotAllowed
-from touchbase.http.query_parameters import record_id
+from touchbase.http.query_parameters import Parameter, Parameters, record_id
 from touchbase.http.rate_limit_headers import RATE_LIMIT_HEADERS, rate_limit_headers
 from touchbase.http.request_body import ClientDisconnected
 from touchbase.http.response_recorder import ResponseRecorder
@@ -31,6 +36,7 @@ from touchbase.sql.store import Writes
 
 log = logging.getLogger("touchbase.api")
 R = TypeVar("R")
+S = TypeVar("S", bound=msgspec.Struct)
 
 IN_PROGRESS = "touchbase.in_progress"
 """Key in a request's scope: the number of the client under which the request counts as in progress."""
@@ -90,10 +96,10 @@ class Api:
             client = await self.authenticator.client(_text(key), _text(named), needed, peer_of(scope), makes=scope["method"] == "POST")
         return client
 
-    async def holder(self, headers: Headers, now: Micros, scope: Scope) -> Principal:
+    async def holder(self, headers: Headers, needed: str, now: Micros, scope: Scope) -> Principal:
         """Authenticate and count an administrator's request; raises the errors of `Authenticator.holder` and `RateLimiter`."""
         key = key_from_headers(headers)
-        holder = await self.authenticator.holder(_text(key), ADMIN, peer_of(scope))
+        holder = await self.authenticator.holder(_text(key), needed, peer_of(scope))
         if IN_PROGRESS not in scope:
             bucket = None if self._open or key is None else self.limiter.key(key_id_of(key), now)
             if bucket is not None:
@@ -142,6 +148,10 @@ class Call:
     scope: Scope
     receive: Receive
     headers: Headers
+    needed: str = ""
+    """The scope that the key needs, by the route table."""
+    declared: tuple[Parameter[Any], ...] = ()
+    """The query parameters, by the route table."""
     recorder: ResponseRecorder | None = None
     """Set if the request has an idempotency key and its route supports it (`http/idempotency.py`)."""
 
@@ -166,9 +176,19 @@ class Call:
             raise NotFound(f"there is no {one} with id {text[:40]!r}")
         return found
 
-    async def client(self, scope: str) -> Client:
-        """Authenticate the request with this scope and return its client."""
-        return await self.api.client(self.headers, scope, self.api.parts.clock(), self.scope)
+    def parameters(self) -> Parameters:
+        """Return the query parameters that the route declares; the caller must call `done`."""
+        return Parameters(self.query, self.declared)
+
+    async def body(self, wanted: type[S], rules: Callable[[S], object] = lambda partly: None) -> S:
+        """Read the JSON body; raises as `read_json` and `read_struct`."""
+        raw = await read_json(self.receive, self.headers, self.api.parts.limits)
+        decoder: msgspec.json.Decoder[S] = _decoder(wanted)
+        return read_struct(raw, decoder, wanted, rules)
+
+    async def client(self) -> Client:
+        """Authenticate the request and return its client."""
+        return await self.api.client(self.headers, self.needed, self.api.parts.clock(), self.scope)
 
     async def administrator(self) -> int | None:
         """Authenticate an administrator; return the number of the client that the key is limited to, None for all."""
@@ -176,7 +196,7 @@ class Call:
 
     async def holder(self) -> Principal:
         """Authenticate an administrator."""
-        return await self.api.holder(self.headers, self.api.parts.clock(), self.scope)
+        return await self.api.holder(self.headers, self.needed, self.api.parts.clock(), self.scope)
 
     async def settle(self, write: Callable[[Writes], Awaitable[R]], respond: Callable[[R], Response]) -> Response:
         """Execute the write of a `POST` and return its response.
@@ -193,39 +213,62 @@ class Call:
 Handler = Callable[[Call], Awaitable[Response]]
 
 
-class Resource:
-    """The handlers of one path by method; HEAD if there is GET, 405 for other methods."""
+@cache
+def _decoder(wanted: type[msgspec.Struct]) -> msgspec.json.Decoder[Any]:
+    return msgspec.json.Decoder(wanted)
 
-    def __init__(self, api: Api, name: str, also: tuple[str, ...] = (), **handlers: Handler) -> None:
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One method of a resource: its name in logs, the scope it needs, and its handler and query parameters."""
+
+    name: str
+    needed: str
+    handler: Handler
+    declared: tuple[Parameter[Any], ...]
+
+
+class Resource:
+    """The operations of one path; HEAD if there is GET, 405 for other methods."""
+
+    def __init__(self, api: Api, template: str) -> None:
         self._api = api
-        self._name = name
-        self.template = ""
-        """The path's template, for the metrics; `http.app` sets it."""
-        self._handlers = handlers
-        # `also` names methods that are handled before routing.
-        self._allowed = sorted({*handlers, *also, *(["HEAD"] if "GET" in handlers else [])})
+        self._template = template
+        self.parameters = tuple(re.findall(r"\{(\w+)\}", template))
+        """Names of the parameters in the path."""
+        self._operations: dict[str, Operation] = {}
+        self._allowed: list[str] = []
+
+    def add(self, method: str, name: str, needed: str, handler: Handler | None, declared: tuple[Parameter[Any], ...]) -> None:
+        """Add an operation; None as handler: the method is handled before routing."""
+        methods = [method, "HEAD"] if method == "GET" else [method]
+        self._allowed = sorted([*self._allowed, *methods])
+        if handler is not None:
+            self._operations |= dict.fromkeys(methods, Operation(name, needed, handler, declared))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
-        method = scope["method"]
-        handler = self._handlers.get("GET" if method == "HEAD" else method)
-        scope["touchbase.route"] = f"{self._name}.{method.lower()}" if handler else self._name
-        scope["touchbase.template"] = self.template
-        if handler is None:
-            handler = self._method_not_allowed
-        await run_handler(self._api, scope, receive, send, handler)
+        operation = self._operations.get(scope["method"])
+        scope["touchbase.template"] = self._template
+        if operation is None:
+            await run_handler(self._api, scope, receive, send, self._method_not_allowed)
+            return
+        scope["touchbase.route"] = operation.name
+        await run_handler(self._api, scope, receive, send, operation.handler, operation.needed, operation.declared)
 
     async def _method_not_allowed(self, call: Call) -> Response:
         raise MethodNotAllowed(call.scope["method"], self._allowed)
 
 
-async def run_handler(api: Api, scope: Scope, receive: Receive, send: Send, handler: Handler) -> None:
+async def run_handler(
+    api: Api, scope: Scope, receive: Receive, send: Send, handler: Handler, needed: str = "", declared: tuple[Parameter[Any], ...] = ()
+) -> None:
     """Run a handler and send its response, or the problem that it raised."""
     headers: Headers = dict(scope["headers"])
     request_id = request_id_of(headers)
     scope["touchbase.request_id"] = request_id.decode("ascii")
     try:
-        response = await handler(Call(api, scope, receive, headers))
+        response = await handler(Call(api, scope, receive, headers, needed, declared))
     except ClientDisconnected:
         return
     except Exception as error:

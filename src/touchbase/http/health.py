@@ -6,9 +6,11 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
+from touchbase.auth.authentication import ADMIN
 from touchbase.errors import Forbidden, TouchbaseError
 from touchbase.http.endpoint import Call
 from touchbase.http.responses import Response
+from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import encode
 from touchbase.sql.store import Store, check_in_time
 
@@ -37,3 +39,13 @@ async def _why_not_ready(store: Store) -> str | None:
     except TouchbaseError as error:
         return error.detail
     return None
+
+
+ROUTES = [
+    Route(
+        "GET", "/admin/v1/status", status, scope=ADMIN, operation_id="get_status", tag=Tag("Status", "The server's status."),
+        summary="Get the server's status",
+        description="Whether the store can write, why it cannot, and what an operator should change. Needs a key without a client.",
+        success=(Success(200, "The status.", StatusOut),),
+    ),
+]  # fmt: skip

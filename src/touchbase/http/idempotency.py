@@ -1,7 +1,7 @@
 """`Idempotency-Key`: a retried `POST` gets the stored response and is not executed again.
 
-A route opts in by wrapping its handler: `POST=idempotent(handler)`. Then retries get the first response. A
-handler that writes uses `call.settle`, which stores the response in the write's own transaction.
+The router wraps every `POST` that needs a key (`http/routing.py`), so that retries get the first response. A handler
+that writes uses `call.settle`, which stores the response in the write's own transaction.
 Source: the draft "The Idempotency-Key HTTP Header Field" (draft-ietf-httpapi-idempotency-key-header).
 """
 

@@ -1,4 +1,4 @@
-"""Examples in the OpenAPI document; all persons and companies are fictitious."""
+"""Examples of problem responses in the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -6,66 +6,6 @@ from http import HTTPStatus
 from typing import Any
 
 from touchbase.http.problems import STATUS, TITLES
-
-_FIELD = {"id": 71, "updated_time": "2026-11-20T09:30:00Z", "field_name": "Seats", "field_value": "40"}
-_CONTACT = {
-    "id": 1042,
-    "updated_time": "2026-11-21T08:00:00.250000Z",
-    "first_name": "Jane",
-    "last_name": "Doe",
-    "origin": "import",
-    "first_campaign_email_sent": "2026-11-20T09:30:00Z",
-    "last_campaign_email_sent": "2026-11-20T09:30:00Z",
-    "last_reply_received": "2026-11-21T08:00:00Z",
-    "previous_status": "contacted",
-    "status_changed_at": "2026-11-21T08:00:00Z",
-    "contact_custom_fields": [_FIELD],
-    "email": "jane@example.com",
-    "linkedin_url": "https://www.linkedin.com/in/jane-doe",
-    "company_id": 17,
-    "contact_status": "replied",
-}
-_COMPANY = {
-    "id": 17,
-    "updated_time": "2026-11-20T09:30:00Z",
-    "domain": "example.com",
-    "previous_status": None,
-    "status_changed_at": None,
-    "company_custom_fields": [_FIELD],
-    "name": "Example Ltd",
-}
-
-EXAMPLES: dict[str, dict[str, Any]] = {
-    "ContactRequest": {
-        "email": "jane@example.com",
-        "first_name": "Jane",
-        "last_name": "Doe",
-        "contact_custom_fields_input": [{"field_name": "Seats", "field_value": "40"}],
-        "contact_status": "new",
-    },
-    "ContactChange": {"contact_status": "customer", "linkedin_url": None},
-    "ContactResponse": _CONTACT,
-    "CompanyRequest": {"domain": "https://www.example.com/about", "name": "Example Ltd"},
-    "CompanyChange": {"company_custom_fields": [{"field_name": "Seats", "field_value": None}]},
-    "CompanyResponse": _COMPANY,
-    "ClientRequest": {
-        "settings": {
-            "on_duplicate": "update",
-            "contact_statuses": {"statuses": ["new", "contacted", "customer"], "transitions": {"customer": []}},
-            "contact_fields": {"Seats": {"type": "number"}},
-        }
-    },
-    "NewClient": {"name": "Example Ltd"},
-    "KeyRequest": {"name": "importer", "client_id": "default", "scopes": ["records:read"], "expires_time": "2027-11-20T00:00:00Z"},
-    "ConnectionRequest": {
-        "channel": "crm",
-        "tool": "hubspot",
-        "generate_secret": True,
-        "settings": {"status_property": {"contact": "hs_lead_status"}, "status_labels": {"Open Deal": "open"}},
-    },
-    "ConnectionChange": {"secrets": ["a-new-secret-of-the-app"], "settings": {"status_labels": {"Open Deal": "open"}}},
-    "ReplayRequest": {"tool": "hubspot", "state": "unrecognised", "received_since": "2026-11-01T00:00:00Z", "dry_run": True},
-}
 
 _NO_EMAIL = "is not an e-mail address: An email address must have an @-sign."
 _INSTEAD = "send on_duplicate=return to get it or on_duplicate=update to merge into it"
@@ -87,9 +27,9 @@ _PROBLEMS: dict[str, tuple[str, str, dict[str, Any]]] = {
 """For each status an error code, its detail and its other members."""
 
 
-def problem_example(status: str) -> dict[str, Any]:
+def problem_example(status: int) -> dict[str, Any]:
     """Return an example of a problem with this status."""
-    code, detail, more = _PROBLEMS[status]
+    code, detail, more = _PROBLEMS[str(status)]
     number = STATUS[code]
     title = TITLES.get(number) or HTTPStatus(number).phrase
     known = {"type": "about:blank", "title": title, "status": number, "detail": detail, "code": code}

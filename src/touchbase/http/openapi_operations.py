@@ -1,79 +1,130 @@
-"""Building blocks of the OpenAPI document: operations, responses and parameters."""
+"""The operations of the OpenAPI document, made from the route table."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from touchbase.clients.models import ON_DUPLICATE
+from touchbase.auth.authentication import CLIENT_HEADER
 from touchbase.common import field_limits as limits
 from touchbase.connections.models import CHANNELS
-from touchbase.http.query_parameters import DEFAULT_PAGE, LARGEST_PAGE, STRUCTURES
+from touchbase.http.idempotency import HEADER
+from touchbase.http.query_parameters import Parameter
+from touchbase.http.routing import Json, Route, Success
+from touchbase.idempotency.models import LIFETIME_HOURS, MAX_KEY_LENGTH
 
-Json = dict[str, Any]
-NON_EMPTY: Json = {"type": "string", "minLength": 1}
+SCHEMAS = "#/components/schemas/"
+MERGE_PATCH = "application/merge-patch+json"
+RATE_LIMITED = 429
+
+_CLIENT_ID = {"type": "string", "pattern": f"^[A-Za-z0-9._~\\-]{{1,{limits.CLIENT_ID}}}$"}
+PATH_PARAMETERS: dict[str, Json] = {
+    "id": {"type": "integer", "minimum": 1, "maximum": limits.LARGEST_ID},
+    "client_id": _CLIENT_ID,
+    "channel": {"enum": list(CHANNELS)},
+    "key_id": {"type": "string", "pattern": "^[0-9a-f]{12}$"},
+    "tool": {"type": "string", "pattern": "^[a-z0-9_]{1,40}$"},
+}
+"""Schemas of the parameters in paths, by name."""
+CLIENT: Json = {
+    "name": CLIENT_HEADER,
+    "in": "header",
+    "required": False,
+    "schema": _CLIENT_ID,
+    "description": "The client, if the key has no client. Without keys the default is `default`.",
+}
+IDEMPOTENCY_KEY: Json = {
+    "name": HEADER,
+    "in": "header",
+    "required": False,
+    "schema": {"type": "string", "pattern": f'^([!#-~][!-~]{{0,{MAX_KEY_LENGTH - 1}}}|"[!#-\\[\\]-~]{{1,{MAX_KEY_LENGTH}}}")$'},
+    "description": "A text of your choice, new for each new request, such as a UUID. The same request with the same key gets the same "
+    f"response for {LIFETIME_HOURS} hours and is not executed again; another request with it is refused.",
+}
+REPLAYED: Json = {
+    "schema": {"type": "boolean"},
+    "description": f"Always true: this is the stored response to an earlier request with this {HEADER}; nothing was executed now.",
+}
+RATE_LIMIT_HEADERS = (
+    ("RateLimit-Policy", "What is allowed: `q` requests at once, and all of them again after `w` seconds.", "string"),
+    ("RateLimit", "Remaining requests (`r`), and seconds until all are available again (`t`).", "string"),
+    ("Retry-After", "Seconds to wait before sending the request again.", "integer"),
+)
 
 
-def operation(
-    tag: str,
-    name: str,
-    summary: str,
-    successes: Json,
-    problems: tuple[str, ...],
-    *,
-    parameters: Any = (),
-    body: str = "",
-    content_type: str = "application/json",
-) -> Json:
-    """Build an operation; `problems` are the statuses of its problem responses, `body` the schema of its request body."""
-    responses = {**successes, **{status: {"$ref": f"#/components/responses/{problem_name(status)}"} for status in problems}}
-    made: Json = {"tags": [tag], "operationId": name, "summary": summary, "parameters": list(parameters), "responses": responses}
-    if body:
-        content = {kind: {"schema": {"$ref": f"#/components/schemas/{body}"}} for kind in dict.fromkeys((content_type, "application/json"))}
-        made["requestBody"] = {"required": True, "content": content}
+def path_items(routes: Sequence[Route]) -> Json:
+    """Return the path items of the described routes."""
+    items: Json = {}
+    for route in routes:
+        item = items.setdefault(route.path, {})
+        names = [segment[1:-1] for segment in route.path.split("/") if segment.startswith("{")]
+        if names:
+            item["parameters"] = [
+                {"name": name, "in": "path", "required": True, "schema": PATH_PARAMETERS.get(name, {"type": "string"})} for name in names
+            ]
+        item[route.method.lower()] = operation(route)
+    return items
+
+
+def operation(route: Route) -> Json:
+    """Return the operation of one route."""
+    assert route.tag is not None
+    scope = f" Needs the scope `{route.scope}`." if route.scope else ""
+    made: Json = {
+        "tags": [route.tag.name],
+        "operationId": route.operation_id,
+        "summary": route.summary,
+        "description": route.description + scope,
+        "parameters": _parameters(route),
+        "responses": _responses(route),
+    }
+    if isinstance(route.body, type):
+        types = (MERGE_PATCH, "application/json") if route.method == "PATCH" else ("application/json",)
+        made["requestBody"] = {"required": True, "content": {kind: {"schema": _ref(route.body)} for kind in types}}
+    elif route.body is not None:
+        made["requestBody"] = route.body
+    if not route.scope:
+        made["security"] = []
     return made
 
 
-def response(text: str, schema: str, headers: tuple[str, ...] = ()) -> Json:
-    """Build a successful response with this schema and these headers."""
-    made: Json = {"description": text, "content": {"application/json": {"schema": {"$ref": f"#/components/schemas/{schema}"}}}}
-    if headers:
-        made["headers"] = {name: {"schema": {"type": "string"}} for name in headers}
-    return made
+def _parameters(route: Route) -> list[Json]:
+    client, key = [CLIENT] if route.of_client else [], [IDEMPOTENCY_KEY] if route.takes_key else []
+    return [*map(_query_parameter, route.query), *route.headers, *client, *key]
 
 
-def problem_name(status: str) -> str:
+def _query_parameter(each: Parameter[Any]) -> Json:
+    made: Json = {"name": each.name, "in": "query", "required": each.required, "schema": each.schema}
+    return {**made, "description": each.description} if each.description else made
+
+
+def _responses(route: Route) -> Json:
+    found = {str(each.status): _success(route, each) for each in route.success}
+    statuses = [*route.problem_statuses, *([RATE_LIMITED] if route.scope else [])]
+    return {**found, **{str(status): {"$ref": f"#/components/responses/{problem_name(status)}"} for status in statuses}}
+
+
+def _success(route: Route, success: Success) -> Json:
+    headers: Json = {name: {"schema": {"type": "string"}} for name in success.headers}
+    if route.takes_key:
+        headers["Idempotency-Replayed"] = REPLAYED
+    if route.scope:
+        headers |= {name: header_ref(name) for name, *_ in RATE_LIMIT_HEADERS if name != "Retry-After"}
+    made: Json = {"description": success.description}
+    if success.body is not None:
+        made["content"] = {"application/json": {"schema": _ref(success.body)}}
+    return {**made, "headers": headers} if headers else made
+
+
+def header_ref(name: str) -> Json:
+    """Return a reference to a header that many responses have."""
+    return {"$ref": f"#/components/headers/{name}"}
+
+
+def problem_name(status: int) -> str:
     """Return the component name of the problem response with this status."""
     return f"Problem{status}"
 
 
-def parameter(name: str, schema: Json, text: str = "", location: str = "query") -> Json:
-    """Build a parameter."""
-    made: Json = {"name": name, "in": location, "required": location == "path", "schema": schema}
-    return {**made, "description": text} if text else made
-
-
-_CLIENT_ID = {"type": "string", "pattern": f"^[A-Za-z0-9._~\\-]{{1,{limits.CLIENT_ID}}}$"}
-ID = parameter("id", {"type": "integer", "minimum": 1, "maximum": limits.LARGEST_ID}, location="path")
-CLIENT_ID_IN_PATH = parameter("client_id", _CLIENT_ID, location="path")
-CHANNEL_IN_PATH = parameter("channel", {"enum": list(CHANNELS)}, location="path")
-KEY_ID_IN_PATH = parameter("key_id", {"type": "string", "pattern": "^[0-9a-f]{12}$"}, location="path")
-TOOL_IN_PATH = parameter("tool", {"type": "string", "pattern": "^[a-z0-9_]{1,40}$"}, location="path")
-CLIENT = parameter("X-Client-Id", _CLIENT_ID, "The client, if the key has no client. Without keys the default is `default`.", "header")
-STRUCTURE = parameter("structure", {"enum": list(STRUCTURES), "default": "NESTED"}, "The format of custom fields in the response.")
-ON_DUPLICATE_PARAMETER = parameter(
-    "on_duplicate",
-    {"enum": list(ON_DUPLICATE)},
-    "If the record exists: 409, return it, or merge into it. Default: the client's setting.",
-)
-LIMIT = parameter(
-    "limit", {"type": "integer", "minimum": 1, "maximum": LARGEST_PAGE, "default": DEFAULT_PAGE}, "Maximum number of items in a page."
-)
-CURSOR = parameter("cursor", {"type": "string"}, "`next_cursor` of the previous page; blank or left out: the first page.")
-SINCE = parameter("received_since", {"type": "string", "format": "date-time"}, "Only deliveries received at this time or later.")
-WITH_PROBLEMS = parameter("problems", {"type": "boolean"}, "Only deliveries that were applied with a problem.")
-UPDATED_SINCE = parameter(
-    "updated_since",
-    {"type": "string", "format": "date-time"},
-    "Sorts the list by time of change. To follow changes, start one minute before the latest change seen.",
-)
-IF_MATCH = parameter("If-Match", {"type": "string"}, "The ETag that the record must still have.", "header")
+def _ref(of: type) -> Json:
+    return {"$ref": f"{SCHEMAS}{of.__name__}"}

@@ -1,21 +1,22 @@
-"""Query parameters, with all faults of a query, and the cursors of lists."""
+"""Query parameters: each defined once, read with all faults of a query, and described by its definition. Cursors of lists."""
 
 from __future__ import annotations
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any
+from typing import Any, Generic, TypeVar
 from urllib.parse import parse_qsl
 
 import msgspec
 
-from touchbase.clients.models import ON_DUPLICATE
 from touchbase.common.field_limits import LARGEST_ID, why_not_storable
 from touchbase.common.timestamps import Micros, from_text
 from touchbase.errors import Fault, Invalid
 
-STRUCTURES = ("NESTED", "FLAT")
+T = TypeVar("T")
+Json = dict[str, Any]
+
 YES_OR_NO = ("true", "false")
 MOST_PARAMETERS = 50
 LARGEST_PAGE = 200
@@ -23,17 +24,27 @@ DEFAULT_PAGE = 50
 
 
 class Parameters:
-    """The query parameters of one request. Read each, then call `done`, which raises `Invalid` with every fault."""
+    """The query parameters of one request. `done` raises `Invalid` with every fault.
 
-    def __init__(self, query: bytes) -> None:
+    `parameters[TOOL]` is the value of a declared parameter, `filters` has the values that are members of a query.
+    """
+
+    def __init__(self, query: bytes, declared: Sequence[Parameter[Any]] = ()) -> None:
         self.faults: list[Fault] = []
         self._given: dict[str, str] = {}
-        self._known: set[str] = set()
+        self._known = {each.name for each in declared}
         self._repeated: set[str] = set()
         for name, value in self._pairs(query):
             if name in self._given:
                 self._repeated.add(name)
             self._given[name] = value
+        self._values = {each.name: each.read(self, each.name) for each in declared}
+        self.filters = {each.member: self._values[each.name] for each in declared if each.member}
+
+    def __getitem__(self, parameter: Parameter[T]) -> T:
+        """Return the value of a declared parameter."""
+        value: T = self._values[parameter.name]
+        return value
 
     def _pairs(self, query: bytes) -> list[tuple[str, str]]:
         try:
@@ -60,7 +71,7 @@ class Parameters:
             return value.strip()
         return None
 
-    def choice(self, name: str, choices: tuple[str, ...]) -> str | None:
+    def choice(self, name: str, choices: Sequence[str]) -> str | None:
         """Return one of the choices."""
         value = self.text(name)
         if value is None or value in choices:
@@ -84,10 +95,6 @@ class Parameters:
         # A plus sign that was not escaped arrives as a space.
         return moment(value and value.replace(" ", "+"), f"?{name}", self.faults)
 
-    def limit(self) -> int:
-        """Return the maximum number of items of a page."""
-        return self.integer("limit", 1, LARGEST_PAGE) or DEFAULT_PAGE
-
     def cursor(self, listing: str, kind: type[Any]) -> Any:
         """Return the position that `cursor_text` encoded for the same listing; None, the first page, if it is blank."""
         if "cursor" not in self._repeated and not self._given.get("cursor", "").strip():
@@ -102,12 +109,8 @@ class Parameters:
         self._fault("cursor", "cursor", "is not a cursor of this listing; begin again without it")
         return None
 
-    def structure(self) -> bool:
-        """Return whether the response has custom fields in the format FLAT."""
-        return self.choice("structure", STRUCTURES) == "FLAT"
-
-    def done(self, *, strict: bool = False) -> None:
-        """Raise `Invalid` if there are faults; with `strict` an unknown parameter is a fault too."""
+    def done(self, *, strict: bool = True) -> None:
+        """Raise `Invalid` if there are faults; with `strict` an unknown parameter is a fault."""
         if strict:
             for name in sorted(self._given.keys() - self._known):
                 self.faults.append(
@@ -118,6 +121,59 @@ class Parameters:
 
     def _fault(self, name: str, code: str, detail: str) -> None:
         self.faults.append(Fault(f"?{name}", code, detail))
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter(Generic[T]):
+    """A query parameter: how it is read, and how it is described."""
+
+    name: str
+    read: Callable[[Parameters, str], T]
+    schema: Json
+    description: str = ""
+    member: str = ""
+    """The member of the list's query that it sets, if it is a filter."""
+    required: bool = False
+
+
+def text(name: str, description: str = "", *, member: str = "", required: bool = False) -> Parameter[str | None]:
+    """Define a parameter that is a text."""
+    schema = {"type": "string"} if required else {"type": "string", "minLength": 1}
+    return Parameter(name, Parameters.text, schema, description, member, required)
+
+
+def choice(name: str, choices: Sequence[str], description: str = "", *, member: str = "") -> Parameter[str | None]:
+    """Define a parameter that is one of several values."""
+    return Parameter(name, lambda given, name: given.choice(name, choices), {"enum": list(choices)}, description, member)
+
+
+def flag(name: str, description: str = "", *, member: str = "", required: bool = False) -> Parameter[bool]:
+    """Define a parameter that is `true` or `false`, the default."""
+    return Parameter(name, lambda given, name: given.choice(name, YES_OR_NO) == "true", {"type": "boolean"}, description, member, required)
+
+
+def integer(name: str, least: int, most: int, description: str = "", *, member: str = "") -> Parameter[int | None]:
+    """Define a parameter that is an integer within limits."""
+    schema = {"type": "integer", "minimum": least, "maximum": most}
+    return Parameter(name, lambda given, name: given.integer(name, least, most), schema, description, member)
+
+
+def time(name: str, description: str = "", *, member: str = "") -> Parameter[Micros | None]:
+    """Define a parameter that is a time."""
+    return Parameter(name, Parameters.time, {"type": "string", "format": "date-time"}, description, member)
+
+
+LIMIT: Parameter[int] = Parameter(
+    "limit",
+    lambda given, name: given.integer(name, 1, LARGEST_PAGE) or DEFAULT_PAGE,
+    {"type": "integer", "minimum": 1, "maximum": LARGEST_PAGE, "default": DEFAULT_PAGE},
+    "Maximum number of items in a page.",
+)
+CURSOR: Parameter[None] = Parameter(
+    "cursor", lambda given, name: None, {"type": "string"}, "`next_cursor` of the previous page; blank or left out: the first page."
+)
+"""`Parameters.cursor` reads its value, because it depends on the listing."""
+PAGE = (LIMIT, CURSOR)
 
 
 def moment(text: str | None, pointer: str, faults: list[Fault]) -> Micros | None:
@@ -154,37 +210,6 @@ def _is_storable(position: Any) -> bool:
 def cursor_text(listing: str, position: object) -> str:
     """Encode a position in a listing as an opaque text."""
     return urlsafe_b64encode(msgspec.json.encode((listing, position))).rstrip(b"=").decode("ascii")
-
-
-@dataclass(frozen=True, slots=True)
-class RecordOptions:
-    """The format of the response, and the handling of an existing record."""
-
-    flat: bool = False
-    on_duplicate: str | None = None
-    restore_erased: bool = False
-
-
-DEFAULT_OPTIONS = RecordOptions()
-
-
-@lru_cache(maxsize=256)
-def create_options(query: bytes) -> RecordOptions:
-    """Parse the parameters of a request that creates a record; others are ignored."""
-    parameters = Parameters(query)
-    restore = parameters.choice("restore_erased", YES_OR_NO) == "true"
-    made = RecordOptions(parameters.structure(), parameters.choice("on_duplicate", ON_DUPLICATE), restore)
-    parameters.done()
-    return made
-
-
-@lru_cache(maxsize=256)
-def is_flat(query: bytes) -> bool:
-    """Return whether the response has custom fields in the format FLAT; other parameters are ignored."""
-    parameters = Parameters(query)
-    flat = parameters.structure()
-    parameters.done()
-    return flat
 
 
 def record_id(text: str) -> int | None:

@@ -1,9 +1,9 @@
-"""Types of members of bodies, which the OpenAPI document is generated from."""
+"""Types of members of bodies, named sets of values and examples, which the OpenAPI document is generated from."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta, Struct
@@ -13,12 +13,32 @@ from touchbase.connections.models import CHANNELS
 from touchbase.history.problems import described
 from touchbase.inbox.delivery import STATES
 
+ENUMS: dict[str, tuple[str, Sequence[str]]] = {}
+"""Named sets of values: name -> meaning, values. Each is one component of the OpenAPI document, so that generated clients have one type
+for each. No two have the same values, because a schema is matched to its name by them."""
+
+
+def named_enum(name: str, meaning: str, values: Sequence[str]) -> dict[str, Any]:
+    """Name a set of values; return its schema."""
+    ENUMS[name] = (meaning, tuple(values))
+    return {"enum": list(values)}
+
+
+EXAMPLES: dict[str, dict[str, Any]] = {}
+"""Examples in the OpenAPI document, by name of the type. All persons and companies in them are fictitious."""
+
+
+def example(of: type[Struct], value: dict[str, Any]) -> None:
+    """Show this example of a body in the OpenAPI document."""
+    EXAMPLES[of.__name__] = value
+
+
 Name = Annotated[str, Meta(max_length=limits.NAME, description="White space around it is removed; blank means unset.")]
 RecordId = Annotated[int, Meta(ge=1, le=limits.LARGEST_ID)]
 Time = Annotated[str, Meta(description="RFC 3339, UTC.", examples=["2026-11-20T09:30:00Z"], extra_json_schema={"format": "date-time"})]
 MaybeTime = Time | None
-ChannelOut = Annotated[str, Meta(extra_json_schema={"enum": list(CHANNELS)})]
-DeliveryStateOut = Annotated[str, Meta(extra_json_schema={"enum": list(STATES)})]
+ChannelOut = Annotated[str, Meta(extra_json_schema=named_enum("Channel", "The kind of tool.", CHANNELS))]
+DeliveryStateOut = Annotated[str, Meta(extra_json_schema=named_enum("DeliveryState", "The state of a received webhook.", STATES))]
 
 
 class ProblemOut(Struct):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
@@ -126,33 +127,39 @@ class GetCompany(GetRecord[Company]):
 
 
 @dataclass(slots=True)
-class ListContacts(Query[list[Contact]]):
-    """Contacts in order of (created_us, id), newest last, or of (updated_us, id) when `updated_since_us` is given.
+class ListRecords(Query[list[R]], Generic[R]):
+    """Records in order of (created_us, id), newest last, or of (updated_us, id) when `updated_since_us` is given.
 
-    A record must equal all given filters; `email_key` and `linkedin_key` are normal forms.
-    `after` is the same pair of the last contact of the page before.
+    `after` is the same pair of the last record of the previous page. Further members are filters: columns that must
+    have the given value. None: no filter.
     """
 
     client: int
     limit: int
     after: tuple[Micros, int] | None = None
+    updated_since_us: Micros | None = None
+
+    def filters(self) -> Iterator[tuple[str, object]]:
+        """Yield the filters: column and value, or None."""
+        return ((name, getattr(self, name)) for name in self.__match_args__ if name not in ListRecords.__match_args__)
+
+
+@dataclass(slots=True)
+class ListContacts(ListRecords[Contact]):
+    """Contacts; `email_key` and `linkedin_key` are normal forms."""
+
     email_key: str | None = None
     linkedin_key: str | None = None
     status: str | None = None
     company_id: int | None = None
-    updated_since_us: Micros | None = None
 
 
 @dataclass(slots=True)
-class ListCompanies(Query[list[Company]]):
-    """Companies, as `ListContacts`."""
+class ListCompanies(ListRecords[Company]):
+    """Companies."""
 
-    client: int
-    limit: int
-    after: tuple[Micros, int] | None = None
     domain: str | None = None
     status: str | None = None
-    updated_since_us: Micros | None = None
 
 
 @dataclass(slots=True)

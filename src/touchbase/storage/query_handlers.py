@@ -108,10 +108,8 @@ def contact_pages(queries: Sequence[ListContacts]) -> Plan[list[list[Contact]]]:
     pages: list[list[Row]] = []
     for query in queries:
         where = Where("client = ?", query.client)
-        where.equal("email_key", query.email_key)
-        where.equal("linkedin_key", query.linkedin_key)
-        where.equal("status", query.status)
-        where.equal("company_id", query.company_id)
+        for column, value in query.filters():
+            where.equal(column, value)
         order = where.page(query.updated_since_us, query.after)
         sql = f"SELECT {_CONTACT} FROM contact WHERE {where} ORDER BY {order} LIMIT ?"
         pages.append((yield Select(sql, (*where.params, query.limit))))
@@ -125,8 +123,8 @@ def company_pages(queries: Sequence[ListCompanies]) -> Plan[list[list[Company]]]
     pages: list[list[Row]] = []
     for query in queries:
         where = Where("client = ?", query.client)
-        where.equal("domain", query.domain)
-        where.equal("status", query.status)
+        for column, value in query.filters():
+            where.equal(column, value)
         order = where.page(query.updated_since_us, query.after)
         sql = f"SELECT {_COMPANY} FROM company WHERE {where} ORDER BY {order} LIMIT ?"
         pages.append((yield Select(sql, (*where.params, query.limit))))

@@ -8,18 +8,19 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta, Struct
 
-from touchbase.clients.api.settings import SettingsBody, checked, detail_of, former_ids, one_client
+from touchbase.auth.authentication import ADMIN
+from touchbase.clients.api.settings import CLIENTS, ClientDetail, SettingsBody, checked, detail_of, former_ids, one_client
 from touchbase.clients.commands import BeginDeletion, CreateClient, RenameClient, RotateClientId, SetClientState
 from touchbase.clients.models import ACTIVE, SUSPENDED, Client, ClientSettings, FormerId
 from touchbase.clients.service import is_client_id, new_client_id
 from touchbase.common import field_limits as limits
 from touchbase.common.timestamps import DAY, SECOND
 from touchbase.errors import Fault, Forbidden, Invalid
+from touchbase.http import query_parameters as query
 from touchbase.http.endpoint import Call
-from touchbase.http.json_body import read_json, read_struct
-from touchbase.http.query_parameters import Parameters
 from touchbase.http.responses import Response
-from touchbase.http.schemas import encode
+from touchbase.http.routing import Route, Success
+from touchbase.http.schemas import encode, example
 from touchbase.sql.command import Command
 
 KEEP_OLD_SECONDS = 7 * DAY // SECOND
@@ -38,6 +39,9 @@ class NewClient(Struct, forbid_unknown_fields=True):
     settings: SettingsBody = msgspec.field(default_factory=SettingsBody)
 
 
+example(NewClient, {"name": "Example Ltd"})
+
+
 class ClientChange(Struct, forbid_unknown_fields=True):
     """A client's new name; null or empty: none."""
 
@@ -53,16 +57,13 @@ class IdRotation(Struct, forbid_unknown_fields=True):
     ] = KEEP_OLD_SECONDS
 
 
-_new = msgspec.json.Decoder(NewClient)
-_change = msgspec.json.Decoder(ClientChange)
-_rotation = msgspec.json.Decoder(IdRotation)
+CONFIRM = query.text("confirm", "The client's id again.", required=True)
 
 
 async def create(call: Call) -> Response:
     """`POST` of a new client."""
     await _of_all(call)
-    body = await read_json(call.receive, call.headers, call.api.parts.limits)
-    asked = read_struct(body, _new, NewClient, _checked)
+    asked = await call.body(NewClient, _checked)
     command = CreateClient(asked.client_id or new_client_id(), asked.name.strip(), call.api.parts.clock(), _checked(asked))
     place = call.api.parts.reached_at(f"/admin/v1/clients/{command.client_id}")
     return await call.settle(
@@ -74,8 +75,7 @@ async def create(call: Call) -> Response:
 async def rename(call: Call) -> Response:
     """`PATCH` of a client's name."""
     client = await one_client(call)
-    body = await read_json(call.receive, call.headers, call.api.parts.limits)
-    asked = read_struct(body, _change, ClientChange, lambda partly: None)
+    asked = await call.body(ClientChange)
     return await _changed(call, client, RenameClient(client.number, (asked.name or "").strip()))
 
 
@@ -98,8 +98,7 @@ async def resume(call: Call) -> Response:
 async def rotate_id(call: Call) -> Response:
     """`POST` that replaces a client's id."""
     client = await one_client(call)
-    body = await read_json(call.receive, call.headers, call.api.parts.limits)
-    asked = read_struct(body, _rotation, IdRotation, lambda partly: _check_id(partly.client_id))
+    asked = await call.body(IdRotation, lambda partly: _check_id(partly.client_id))
     _check_id(asked.client_id)
     if asked.client_id is not None:
         await _of_all(call, "choosing an id would reveal which ids exist: leave client_id out to get a generated one")
@@ -114,9 +113,9 @@ async def delete(call: Call) -> Response:
     """`DELETE` of a client with all its data: it is closed at once and removed in batches."""
     await _of_all(call)
     client = await one_client(call)
-    parameters = Parameters(call.query)
-    confirmed = parameters.text("confirm")
-    parameters.done(strict=True)
+    given = call.parameters()
+    given.done()
+    confirmed = given[CONFIRM]
     if confirmed != client.client_id:
         detail = "must be the client's id, because the removal of all its data cannot be undone"
         raise Invalid([Fault("?confirm", "required" if confirmed is None else "confirm", detail)])
@@ -151,3 +150,45 @@ def _checked(asked: NewClient) -> ClientSettings:
 def _check_id(client_id: str | None) -> None:
     if client_id is not None and not is_client_id(client_id):
         raise Invalid([Fault("/client_id", "client_id", "must be 1 to 100 letters, digits and . _ ~ -")])
+
+
+_CHANGED = (Success(200, "The client as it is now.", ClientDetail),)
+ROUTES = [
+    Route(
+        "POST", "/admin/v1/clients", create, scope=ADMIN, operation_id="create_client", tag=CLIENTS, summary="Create a client",
+        description="Creates a client. Without `client_id` the server generates an unguessable id. An id that is, or was, another client's "
+        "is a 409. Needs a key without a client.",
+        body=NewClient, success=(Success(201, "The new client.", ClientDetail, ("Location",)),),
+    ),
+    Route(
+        "PATCH", "/admin/v1/clients/{client_id}", rename, scope=ADMIN, operation_id="rename_client", tag=CLIENTS, summary="Rename a client",
+        description="Sets the client's name for people. Its id and its settings stay.",
+        body=ClientChange, success=_CHANGED, problems=(409,),
+    ),
+    Route(
+        "DELETE", "/admin/v1/clients/{client_id}", delete, scope=ADMIN, operation_id="delete_client", tag=CLIENTS,
+        summary="Delete a client with all its data",
+        description="Closes the client at once and removes all its records, deliveries, connections and keys in the background. "
+        "`confirm` must be the client's id.",
+        query=(CONFIRM,), success=(Success(202, "It is closed, and its data is being removed.", ClientDetail),),
+    ),
+    Route(
+        "POST", "/admin/v1/clients/{client_id}/suspend", suspend, scope=ADMIN, operation_id="suspend_client", tag=CLIENTS,
+        summary="Close a client's records; its webhooks are still stored",
+        description="Requests for the client's records get a 403 from now on; its webhooks are stored, and applied after `resume`.",
+        success=_CHANGED,
+    ),
+    Route(
+        "POST", "/admin/v1/clients/{client_id}/resume", resume, scope=ADMIN, operation_id="resume_client", tag=CLIENTS,
+        summary="Open a suspended client again",
+        description="Opens the client's records again, and applies the webhooks received in between.",
+        success=_CHANGED,
+    ),
+    Route(
+        "POST", "/admin/v1/clients/{client_id}/rotate-id", rotate_id, scope=ADMIN, operation_id="rotate_client_id", tag=CLIENTS,
+        summary="Give a client a new id; the old one stays valid for a while",
+        description="Gives the client a new id. The old id stays valid for `keep_old_seconds`, so that tools can be reconfigured. Only a "
+        "key without a client may choose the id.",
+        body=IdRotation, success=_CHANGED,
+    ),
+]  # fmt: skip

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta, Struct
 
+from touchbase.auth.authentication import ADMIN
 from touchbase.clients.commands import FormerIds
 from touchbase.clients.models import (
     CLIENT_STATES,
@@ -25,15 +26,18 @@ from touchbase.clients.service import is_client_id
 from touchbase.common import field_limits as limits
 from touchbase.common.timestamps import to_text
 from touchbase.errors import Fault, Invalid, NotFound
+from touchbase.http import query_parameters as query
 from touchbase.http.endpoint import Call
-from touchbase.http.json_body import read_json, read_struct
-from touchbase.http.query_parameters import Parameters, cursor_text
+from touchbase.http.query_parameters import LIMIT, PAGE, cursor_text
 from touchbase.http.responses import Response
-from touchbase.http.schemas import Time, encode
+from touchbase.http.routing import Route, Success, Tag
+from touchbase.http.schemas import Time, encode, example, named_enum
 from touchbase.records.api.schemas import FieldName
 
 MOST_STATUSES = 200
 MOST_OPTIONS = 500
+named_enum("CustomFieldType", "The type of a declared custom field.", ("text", "number", "boolean", "date", "select"))
+_STATE = named_enum("ClientState", "Whether a client's records are open, closed, or being removed.", CLIENT_STATES)
 StatusName = Annotated[str, Meta(min_length=1, max_length=limits.STATUS)]
 StatusNames = Annotated[list[StatusName], Meta(max_length=MOST_STATUSES)]
 
@@ -102,6 +106,18 @@ class ClientRequest(Struct):
     settings: SettingsBody
 
 
+example(
+    ClientRequest,
+    {
+        "settings": {
+            "on_duplicate": "update",
+            "contact_statuses": {"statuses": ["new", "contacted", "customer"], "transitions": {"customer": []}},
+            "contact_fields": {"Seats": {"type": "number"}},
+        }
+    },
+)
+
+
 class DeletionOut(Struct):
     """Progress of the removal of a client's data."""
 
@@ -115,7 +131,7 @@ class ClientOut(Struct):
 
     client_id: Annotated[str, Meta(description="Its name in addresses and headers; treat it as a secret.")]
     name: Annotated[str, Meta(description="Its name for people; may be empty.")]
-    state: Annotated[str, Meta(extra_json_schema={"enum": list(CLIENT_STATES)})]
+    state: Annotated[str, Meta(extra_json_schema=_STATE)]
     created_time: Time
     made_by: Annotated[
         str | None,
@@ -145,17 +161,17 @@ class ClientPage(Struct):
     next_cursor: str | None
 
 
-_decoder = msgspec.json.Decoder(ClientRequest)
+STATE = query.choice("state", CLIENT_STATES, member="state")
+NAME = query.text("name", "Part of its name or id.", member="text")
 
 
 async def clients(call: Call) -> Response:
     """`GET` of a page of clients; a key of one client shows only that client."""
     limited = await call.administrator()
-    parameters = Parameters(call.query)
-    state, text = parameters.choice("state", CLIENT_STATES), parameters.text("name")
-    limit, after = parameters.limit(), parameters.cursor("clients", str)
-    parameters.done(strict=True)
-    page, last = await call.api.clients.page(limit, after, state=state, text=text, only=limited)
+    asked = call.parameters()
+    after = asked.cursor("clients", str)
+    asked.done()
+    page, last = await call.api.clients.page(asked[LIMIT], after, only=limited, **asked.filters)
     return Response(body=encode(ClientPage([described(client) for client in page], last and cursor_text("clients", last))))
 
 
@@ -181,8 +197,7 @@ async def put_client(call: Call) -> Response:
         found = await call.api.clients.find(client_id)
         if found is None or found.number != limited:
             raise NotFound(f"there is no client {client_id!r}")
-    body = await read_json(call.receive, call.headers, call.api.parts.limits)
-    asked = read_struct(body, _decoder, ClientRequest, lambda partly: checked(partly.settings))
+    asked = await call.body(ClientRequest, lambda partly: checked(partly.settings))
     decided = checked(asked.settings)
     changed, is_new = await call.api.clients.put(client_id, decided, keep_limits=limited is not None)
     return Response(201 if is_new else 200, encode(await detailed(call, changed)))
@@ -274,3 +289,25 @@ def detail_of(client: Client, former: Sequence[FormerId]) -> ClientDetail:
 async def former_ids(call: Call, client: Client) -> list[FormerId]:
     """Return the valid former ids."""
     return await call.api.parts.store.read(FormerIds(client.number, call.api.parts.clock()))
+
+
+CLIENTS = Tag("Clients", "The organisations that records belong to, and their settings.")
+ROUTES = [
+    Route(
+        "GET", "/admin/v1/clients", clients, scope=ADMIN, operation_id="list_clients", tag=CLIENTS, summary="List clients",
+        description="Clients in the order of their ids. A key of one client sees that client only.",
+        query=(*PAGE, STATE, NAME), success=(Success(200, "A page.", ClientPage),),
+    ),
+    Route(
+        "GET", "/admin/v1/clients/{client_id}", client, scope=ADMIN, operation_id="get_client", tag=CLIENTS, summary="Get one client",
+        description="Returns the client with its settings, its state, and its former ids that are still valid.",
+        success=(Success(200, "The client.", ClientDetail),),
+    ),
+    Route(
+        "PUT", "/admin/v1/clients/{client_id}", put_client, scope=ADMIN, operation_id="put_client", tag=CLIENTS,
+        summary="Replace a client's settings, or create the client",
+        description="Replaces all settings of the client: a setting that is left out gets its default. An unknown client is created.",
+        body=ClientRequest, problems=(409,),
+        success=(Success(200, "The client as it is now.", ClientDetail), Success(201, "The new client.", ClientDetail)),
+    ),
+]  # fmt: skip

@@ -4,26 +4,32 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta, Struct
 
+from touchbase.auth.authentication import ADMIN
 from touchbase.common.timestamps import to_text
 from touchbase.connections.models import CHANNELS
 from touchbase.errors import Fault, Forbidden, Invalid
 from touchbase.history.events import COMPANY, CONTACT, StoredEvent
+from touchbase.http import query_parameters as query
 from touchbase.http.endpoint import Call
-from touchbase.http.query_parameters import Parameters, cursor_text
+from touchbase.http.query_parameters import LIMIT, PAGE, Parameter, Parameters, cursor_text
 from touchbase.http.request_body import read_body
 from touchbase.http.responses import Response
-from touchbase.http.schemas import ChannelOut, DeliveryStateOut, ProblemOut, Time, encode, problems_out
+from touchbase.http.routing import Route, Success, Tag
+from touchbase.http.schemas import ChannelOut, DeliveryStateOut, ProblemOut, Time, encode, named_enum, problems_out
 from touchbase.inbox.delivery import GONE_ERASED, GONE_RETENTION, STATES, Delivery
 from touchbase.inbox.service import DeliveryFilter, as_replayed, find_delivery, get_delivery, list_deliveries, replay_delivery
 
 RECORD_KINDS = {CONTACT: "contact", COMPANY: "company"}
-_RECORD_KIND = {"enum": list(RECORD_KINDS.values())}
-_WHY = {"enum": [GONE_RETENTION, GONE_ERASED]}
+_RECORD_KIND = named_enum("RecordKind", "The kind of record.", tuple(RECORD_KINDS.values()))
+_WHY = named_enum(
+    "BodyRemovalReason", "Why a body was removed: retention, or the erasure of a person in the webhook.", (GONE_RETENTION, GONE_ERASED)
+)
+named_enum("BodyEncoding", "The encoding of a body: text, or base64 if it is not UTF-8.", ("utf-8", "base64"))
 
 
 class DeliveryOut(Struct):
@@ -132,22 +138,37 @@ def _removed(delivery: Delivery) -> BodyRemoved | None:
 REPLAYS_ONE = "must be empty: this request takes no options; POST /admin/v1/deliveries/replay has dry_run and filters"
 
 
+CLIENT = query.text("client")
+TOOL = query.text("tool", member="tool")
+CHANNEL = query.choice("channel", CHANNELS, member="channel")
+STATE = query.choice("state", STATES, member="state")
+FILTERS: tuple[Parameter[Any], ...] = (
+    CLIENT,
+    TOOL,
+    CHANNEL,
+    STATE,
+    query.time("received_since", "Only deliveries received at this time or later.", member="received_since_us"),
+    query.flag("problems", "Only deliveries that were applied with a problem.", member="problems"),
+)
+
+
 async def deliveries(call: Call) -> Response:
     """Handle `GET` of a page of deliveries."""
     limited = await call.administrator()
-    parameters = Parameters(call.query)
-    client_id = parameters.text("client")
-    channel, state = parameters.choice("channel", CHANNELS), parameters.choice("state", STATES)
-    tool, since, limit = parameters.text("tool"), parameters.time("received_since"), parameters.limit()
-    problems = parameters.choice("problems", ("true", "false")) == "true"
-    before: int | None = parameters.cursor("deliveries", int)
-    parameters.faults += no_such_tool(call, tool, "?tool")
-    parameters.done(strict=True)
-    client = limited if client_id is None else await client_number(call, client_id, limited, "?client")
-    filters = DeliveryFilter(client, channel, tool, state, since, problems)
-    page, following = await list_deliveries(call.api.parts.store, filters, limit, before)
+    asked = call.parameters()
+    before: int | None = asked.cursor("deliveries", int)
+    client = await checked_client(call, asked, limited)
+    page, following = await list_deliveries(call.api.parts.store, DeliveryFilter(client, **asked.filters), asked[LIMIT], before)
     cursor = None if following is None else cursor_text("deliveries", following)
     return Response(body=encode(DeliveryPage([delivery_out(each) for each in page], cursor)))
+
+
+async def checked_client(call: Call, asked: Parameters, limited: int | None) -> int | None:
+    """Return the number of the client to filter by, None for all. Raises `Invalid` with all faults, and `Forbidden`."""
+    asked.faults += no_such_tool(call, asked[TOOL], "?tool")
+    asked.done()
+    client_id = asked[CLIENT]
+    return limited if client_id is None else await client_number(call, client_id, limited, "?client")
 
 
 def no_such_tool(call: Call, name: str | None, pointer: str) -> list[Fault]:
@@ -193,8 +214,31 @@ async def replay(call: Call) -> Response:
 
 
 async def _refuse_options(call: Call) -> None:
-    Parameters(call.query).done(strict=True)
+    call.parameters().done()
     limits = call.api.parts.limits
     body = await read_body(call.receive, call.headers, limits.api_body_bytes, limits)
     if body.strip() not in (b"", b"{}"):
         raise Invalid([Fault("", "unexpected", REPLAYS_ONE)])
+
+
+INBOX = Tag("Inbox", "The received webhooks (deliveries), and how to apply them again.")
+ROUTES = [
+    Route(
+        "GET", "/admin/v1/deliveries", deliveries, scope=ADMIN, operation_id="list_deliveries", tag=INBOX,
+        summary="List deliveries, newest first",
+        description="A page has `limit` deliveries without their bodies. A delivery must match all filters.",
+        query=(*PAGE, *FILTERS), success=(Success(200, "A page.", DeliveryPage),),
+    ),
+    Route(
+        "GET", "/admin/v1/deliveries/{id}", delivery, scope=ADMIN, operation_id="get_delivery", tag=INBOX,
+        summary="Get one delivery with its body",
+        description="Returns the delivery with its headers, query, body and the events that it caused.",
+        success=(Success(200, "The delivery.", DeliveryDetail),),
+    ),
+    Route(
+        "POST", "/admin/v1/deliveries/{id}/replay", replay, scope=ADMIN, operation_id="replay_delivery", tag=INBOX,
+        summary="Apply one delivery again",
+        description="Queues one delivery to be applied again. Known events change nothing. It has no body and no options.",
+        success=(Success(202, "It waits to be applied.", DeliveryOut),),
+    ),
+]  # fmt: skip

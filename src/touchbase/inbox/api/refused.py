@@ -6,16 +6,20 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
+from touchbase.auth.authentication import ADMIN
 from touchbase.common.timestamps import to_text
-from touchbase.connections.models import CHANNELS
+from touchbase.http import query_parameters as query
 from touchbase.http.endpoint import Call
-from touchbase.http.query_parameters import Parameters, cursor_text
+from touchbase.http.query_parameters import LIMIT, PAGE, cursor_text
 from touchbase.http.responses import Response
-from touchbase.http.schemas import ChannelOut, Time, encode
-from touchbase.inbox.api.deliveries import client_number, no_such_tool
+from touchbase.http.routing import Route, Success
+from touchbase.http.schemas import ChannelOut, Time, encode, named_enum
+from touchbase.inbox.api.deliveries import CHANNEL, CLIENT, INBOX, TOOL, checked_client
 from touchbase.inbox.refused import CAUSES, ListRefusals, RefusedWebhook, list_refusals
 
 LISTING = "refusals"
+CAUSE = query.choice("cause", tuple(CAUSES), member="cause")
+_CAUSE = named_enum("RefusalCause", ". ".join(f"`{cause}`: {about}" for cause, about in CAUSES.items()) + ".", tuple(CAUSES))
 
 
 class RefusalOut(Struct):
@@ -25,7 +29,7 @@ class RefusalOut(Struct):
     client_id: Annotated[str, Meta(description="The id in the URL, even if there is no such client.")]
     channel: ChannelOut
     tool: Annotated[str | None, Meta(description="The tool that the webhook resembles, unverified.")]
-    cause: Annotated[str, Meta(extra_json_schema={"enum": list(CAUSES)})]
+    cause: Annotated[str, Meta(extra_json_schema=_CAUSE)]
     size: Annotated[int, Meta(description="Bytes of the body that were read.")]
     calls: Annotated[int, Meta(description="Number of like webhooks in that second, if more arrived than are listed one by one.")]
     headers: Annotated[
@@ -43,14 +47,10 @@ class RefusalPage(Struct):
 async def refusals(call: Call) -> Response:
     """Handle `GET` of a page of refused webhooks; only administrators of all clients see those to unknown clients."""
     limited = await call.administrator()
-    parameters = Parameters(call.query)
-    client_id, channel = parameters.text("client"), parameters.choice("channel", CHANNELS)
-    tool, cause, limit = parameters.text("tool"), parameters.choice("cause", tuple(CAUSES)), parameters.limit()
-    before: Any = parameters.cursor(LISTING, tuple[int, int])
-    parameters.faults += no_such_tool(call, tool, "?tool")
-    parameters.done(strict=True)
-    client = limited if client_id is None else await client_number(call, client_id, limited, "?client")
-    page, following = await list_refusals(call.api.parts.store, ListRefusals(limit, client, channel, tool, cause, before))
+    asked = call.parameters()
+    before: Any = asked.cursor(LISTING, tuple[int, int])
+    client = await checked_client(call, asked, limited)
+    page, following = await list_refusals(call.api.parts.store, ListRefusals(asked[LIMIT], client, before=before, **asked.filters))
     cursor = None if following is None else cursor_text(LISTING, following)
     return Response(body=encode(RefusalPage([refusal_out(one) for one in page], cursor)))
 
@@ -58,3 +58,14 @@ async def refusals(call: Call) -> Response:
 def refusal_out(one: RefusedWebhook) -> RefusalOut:
     """Return a refused webhook as listed."""
     return RefusalOut(to_text(one.received_us), one.client_id, one.channel, one.tool, one.cause, one.size, one.calls, one.headers)
+
+
+ROUTES = [
+    Route(
+        "GET", "/admin/v1/refusals", refusals, scope=ADMIN, operation_id="list_refusals", tag=INBOX,
+        summary="List refused webhooks, newest first",
+        description="Refused webhooks, each with its cause. Their bodies are not stored; the last 1,000 of each client are listed. "
+        "Webhooks to addresses of no client are shown only to keys without a client.",
+        query=(*PAGE, CLIENT, TOOL, CHANNEL, CAUSE), success=(Success(200, "A page.", RefusalPage),),
+    ),
+]  # fmt: skip

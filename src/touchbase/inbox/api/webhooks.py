@@ -7,6 +7,7 @@ can be replayed. A webhook that fails the signature check gets a 401, and only t
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from touchbase.adapters.interface import ProtocolResponse
 from touchbase.auth.authentication import FRESH, NO_SUCH_ADDRESS
@@ -21,6 +22,7 @@ from touchbase.http.endpoint import Api, log
 from touchbase.http.problems import MethodNotAllowed, TooLarge
 from touchbase.http.request_body import ClientDisconnected, read_body
 from touchbase.http.responses import Response, request_id_of, send_empty, send_problem, send_response
+from touchbase.http.routing import Json, Route, Success, Tag
 from touchbase.inbox.receive import receive_webhook
 from touchbase.inbox.refused import NOT_VERIFIED, RATE, TEST_CALL, TOO_LARGE, UNKNOWN_CLIENT
 
@@ -38,11 +40,11 @@ INTERNAL_FAULT = Overloaded("internal error; nothing was stored, send it again")
 class Receiver:
     """Receiver of one channel, a plain ASGI application."""
 
-    def __init__(self, api: Api, channel: str) -> None:
+    def __init__(self, api: Api, name: str) -> None:
         self._api = api
-        self._channel = channel
-        self._route = f"webhook.{channel}"
-        self._template = next(f"/public/{name}/{{client_id}}" for name, its in RECEIVERS.items() if its == channel)
+        self._channel = RECEIVERS[name]
+        self._route = name.replace("-", "_")
+        self._template = f"/public/{name}/{{client_id}}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Receive one webhook and respond."""
@@ -162,3 +164,36 @@ class Receiver:
             raise Unauthorized(UNVERIFIED)
         failed.succeeded(source, SECRET, at, verified=bool(sender.verified))
         return sender
+
+
+BODY: Json = {  # one content type: generators that find several cannot send a value without a type
+    "required": False,
+    "description": "The tool's webhook. Most tools send JSON; any other content type, such as a form or XML, is accepted too.",
+    "content": {
+        "application/json": {"schema": {"description": "Any JSON value."}, "example": {"event": "reply", "email": "jane@example.com"}}
+    },
+}
+_ANSWERS = {CRM: " Salesforce's Outbound Messages and monday.com's `challenge` get the body that their protocols require."}
+
+
+def _routes(name: str, tag: Tag) -> list[Route]:
+    path, operation = f"/public/{name}/{{client_id}}", name.replace("-", "_")
+    return [
+        Route(
+            "POST", path, None, scope="", operation_id=operation, tag=tag, summary="Receive a webhook and store it byte for byte",
+            description="Stores the webhook byte for byte, responds 200, and applies it afterwards. Any body of any content type is "
+            "stored, also an empty one; its tool is recognised by its content. If the client has connected the tool with a secret, a "
+            f"webhook without a valid proof of the secret gets a 401.{_ANSWERS.get(RECEIVERS[name], '')}",
+            body=BODY, success=(Success(200, "Stored, or stored before. No body, unless the tool's own protocol requires one."),),
+            problems=(401, 404, 408, 413, 503), endpoint=partial(Receiver, name=name),
+        ),
+        Route(
+            "GET", path, None, scope="", operation_id=f"check_{operation}", tag=tag, summary="Let a tool check the address",
+            description="Responds 200 with no body and stores nothing: some tools send a GET to the address before they accept it.",
+            success=(Success(200, "No body."),), problems=(404,), endpoint=partial(Receiver, name=name),
+        ),
+    ]  # fmt: skip
+
+
+WEBHOOKS = Tag("Webhooks", "The addresses to which campaign tools and CRMs send webhooks, one for each client and channel.")
+ROUTES = [route for name in RECEIVERS for route in _routes(name, WEBHOOKS)]

@@ -6,106 +6,48 @@ the others are handlers of resources.
 
 from __future__ import annotations
 
-import builtins
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
-from typing import Generic, TypeVar
+from dataclasses import replace
+from functools import partial
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
 from touchbase.auth.authentication import FRESH, READ, WRITE
-from touchbase.clients.models import Client, ClientSettings
-from touchbase.common.field_limits import LARGEST_ID
-from touchbase.common.timestamps import Micros, to_text
+from touchbase.clients.models import Client
+from touchbase.common.timestamps import Micros
 from touchbase.errors import NotFound, PreconditionFailed
-from touchbase.history.events import NO_AUTHOR
 from touchbase.http.asgi_types import App, Headers, Receive, Scope, Send
 from touchbase.http.buffer_body import of_client
 from touchbase.http.endpoint import Api, Call, as_touchbase_error, author_of, key_from_headers, run_handler
 from touchbase.http.idempotency import IDEMPOTENCY_KEY, idempotent
 from touchbase.http.json_body import read_json, read_struct
-from touchbase.http.query_parameters import Parameters, create_options, cursor_text, is_flat
+from touchbase.http.query_parameters import LIMIT, PAGE, cursor_text
 from touchbase.http.rate_limit_headers import RATE_LIMIT_HEADERS
 from touchbase.http.request_body import ClientDisconnected
 from touchbase.http.responses import JSON, Response, request_id_of, send_complete, send_problem
-from touchbase.http.schemas import encode, problems_out
-from touchbase.records.api.schemas import (
-    CompanyChange,
-    CompanyRequest,
-    ContactChange,
-    ContactRequest,
-    FieldChangeOut,
-    TimelineEvent,
-    TimelinePage,
-    given,
-)
-from touchbase.records.api.serializers import company_out, contact_out, etag, states_named
-from touchbase.records.commands import Created, CreateRecord
-from touchbase.records.create import company_command, contact_command, create_record
+from touchbase.http.routing import Route, Success, Tag
+from touchbase.http.schemas import encode
+from touchbase.records.api import parameters
+from touchbase.records.api.parameters import FLAT, IF_MATCH, UPDATED_SINCE, create_options, is_flat
+from touchbase.records.api.resource_type import COMPANIES, CONTACTS, ResourceType
+from touchbase.records.api.schemas import CompanyRequest, ContactChange, ContactRequest, TimelinePage, given
+from touchbase.records.api.serializers import etag, states_named, timeline_event
+from touchbase.records.commands import Created
+from touchbase.records.create import create_record
 from touchbase.records.models import Company, Contact
-from touchbase.records.read_records import Place, RecordFilter, get_record, list_companies, list_contacts
-from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, RecordType
-from touchbase.records.timeline import TimelineEntry, timeline
+from touchbase.records.read_records import get_record, list_records
+from touchbase.records.timeline import timeline
 from touchbase.records.update import Change, update_command, update_record
-from touchbase.sql.store import Store
 
 A = TypeVar("A", ContactRequest, CompanyRequest)
 C = TypeVar("C", bound=msgspec.Struct)
 R = TypeVar("R", Contact, Company)
 
 
-@dataclass(frozen=True, slots=True)
-class ResourceType(Generic[A, C, R]):
-    """The HTTP side of a record type."""
-
-    type: RecordType[R]
-    request: builtins.type[A]
-    """Body of a creation."""
-    change: builtins.type[C]
-    """Body of a change."""
-    command: Callable[[A, Client, Micros, str | None], CreateRecord[R]]
-    find: Callable[[Store, int, RecordFilter, int, Place | None], Awaitable[tuple[list[R], Place | None]]]
-    filters: Callable[[Parameters], RecordFilter]
-    out: Callable[[R, bool, ClientSettings], msgspec.Struct]
-
-    @property
-    def path(self) -> str:
-        """The path of the list."""
-        return f"/public/v2/{self.type.plural}"
-
-
-def _contact_filters(parameters: Parameters) -> RecordFilter:
-    email = parameters.text("email")
-    return RecordFilter(
-        # A plus sign that was not escaped arrives as a space, which no address contains.
-        email=email and email.strip().replace(" ", "+"),
-        linkedin_url=parameters.text("linkedin_url"),
-        status=parameters.text("contact_status"),
-        company_id=parameters.integer("company_id", 1, LARGEST_ID),
-        updated_since_us=parameters.time("updated_since"),
-    )
-
-
-def _company_filters(parameters: Parameters) -> RecordFilter:
-    return RecordFilter(
-        domain=parameters.text("domain"),
-        status=parameters.text("company_status"),
-        updated_since_us=parameters.time("updated_since"),
-    )
-
-
-CONTACTS: ResourceType[ContactRequest, ContactChange, Contact] = ResourceType(
-    CONTACT_TYPE, ContactRequest, ContactChange, contact_command, list_contacts, _contact_filters, contact_out
-)
-COMPANIES: ResourceType[CompanyRequest, CompanyChange, Company] = ResourceType(
-    COMPANY_TYPE, CompanyRequest, CompanyChange, company_command, list_companies, _company_filters, company_out
-)
-
-
 def creating(api: Api, kind: ResourceType[A, C, R]) -> App:
     """Return the endpoint for `POST` of one record; requests with an idempotency key go to `RecordResource.create`."""
     decoder = msgspec.json.Decoder(kind.request)
-    route, template, location = f"{kind.type.plural}.create", kind.path, api.parts.reached_at(f"{kind.path}/")
+    route, template, location = f"create_{kind.type.name}", kind.path, api.parts.reached_at(f"{kind.path}/")
     keyed = idempotent(RecordResource(kind).create, of_client)
     store, clock, limits, request_type = api.parts.store, api.parts.clock, api.parts.limits, kind.request
     limiter = api.limiter
@@ -115,7 +57,7 @@ def creating(api: Api, kind: ResourceType[A, C, R]) -> App:
         scope["touchbase.template"] = template
         if IDEMPOTENCY_KEY in headers:
             scope["touchbase.route"] = route
-            await run_handler(api, scope, receive, send, keyed)
+            await run_handler(api, scope, receive, send, keyed, WRITE)
             return
         request_id = request_id_of(headers)
         scope["touchbase.route"], scope["touchbase.request_id"] = route, request_id.decode("ascii")
@@ -158,7 +100,7 @@ class RecordResource(Generic[A, C, R]):
 
     async def create(self, call: Call) -> Response:
         """`POST` of one record, as `creating`, with an idempotency key."""
-        client = await call.client(WRITE)
+        client = await call.client()
         kind, parts, options = self._kind, call.api.parts, create_options(call.query)
         body = await read_json(call.receive, call.headers, parts.limits)
         at = parts.clock()
@@ -178,26 +120,25 @@ class RecordResource(Generic[A, C, R]):
 
     async def get(self, call: Call) -> Response:
         """`GET` of one record."""
-        client = await call.client(READ)
+        client = await call.client()
         flat = is_flat(call.query)
         return self._response(await self._get(call, client, call.id(self._kind.type.name)), flat, client)
 
     async def list(self, call: Call) -> Response:
         """`GET` of a page of records."""
-        client = await call.client(READ)
-        parameters = Parameters(call.query)
-        flat, limit, filters = parameters.structure(), parameters.limit(), self._kind.filters(parameters)
-        plural = self._kind.type.plural
-        listing = f"{plural} by creation" if filters.updated_since_us is None else f"{plural} by time"
-        after = parameters.cursor(listing, tuple[int, int])
-        parameters.done(strict=True)
-        page, place = await self._kind.find(call.api.parts.store, client.number, filters, limit, after)
-        data = [self._kind.out(record, flat, client.settings) for record in page]
+        client = await call.client()
+        asked = call.parameters()
+        listing = f"{self._kind.type.plural} by {'creation' if asked[UPDATED_SINCE] is None else 'time'}"
+        after = asked.cursor(listing, tuple[int, int])
+        asked.done()
+        query = self._kind.listing(client.number, asked[LIMIT], after, **asked.filters)
+        page, place = await list_records(call.api.parts.store, query)
+        data = [self._kind.out(record, asked[FLAT], client.settings) for record in page]
         return Response(body=encode({"data": data, "next_cursor": place and cursor_text(listing, place)}))
 
     async def change(self, call: Call) -> Response:
         """`PATCH` of one record."""
-        client = await call.client(WRITE)
+        client = await call.client()
         kind, parts, number = self._kind, call.api.parts, call.id(self._kind.type.name)
         flat = is_flat(call.query)
         body = await read_json(call.receive, call.headers, parts.limits)
@@ -216,14 +157,14 @@ class RecordResource(Generic[A, C, R]):
 
     async def timeline(self, call: Call) -> Response:
         """`GET` of a page of a record's timeline."""
-        client = await call.client(READ)
-        parameters, number = Parameters(call.query), call.id(self._kind.type.name)
+        client = await call.client()
+        asked, number = call.parameters(), call.id(self._kind.type.name)
         listing = f"{self._kind.type.name} {number}"
-        limit, before = parameters.limit(), parameters.cursor(listing, tuple[int, str])
-        parameters.done(strict=True)
+        before = asked.cursor(listing, tuple[int, str])
+        asked.done()
         record = await self._get(call, client, number)
-        page, place = await timeline(call.api.parts.store, record, limit, before)
-        body = TimelinePage([_timeline_event(each) for each in page], cursor_text(listing, place) if place else None)
+        page, place = await timeline(call.api.parts.store, record, asked[LIMIT], before)
+        body = TimelinePage([timeline_event(each) for each in page], cursor_text(listing, place) if place else None)
         return Response(body=encode(body))
 
     async def _get(self, call: Call, client: Client, number: int) -> R:
@@ -254,11 +195,64 @@ class RecordResource(Generic[A, C, R]):
         return present
 
 
-def _timeline_event(entry: TimelineEntry) -> TimelineEvent:
-    event = entry.event
-    changed = [FieldChangeOut(change.field, change.value, change.previous) for change in entry.changed]
-    key_id, request_id = event.detail.get("by", NO_AUTHOR)
-    return TimelineEvent(
-        event.event, to_text(event.occurred_us), to_text(event.received_us), event.tool, event.campaign, event.delivery_id, key_id,
-        request_id, changed, problems_out(event.detail.get("problems", {})),
-    )  # fmt: skip
+_CHANGE = (
+    "The body is a JSON merge patch (RFC 7396): a member that is left out stays, null or blank unsets it. With `If-Match` the change is "
+    "made only if the record still has that ETag, else the response is 412. "
+)
+
+
+def record_routes(kind: ResourceType[Any, Any, Any], tag: Tag, *, identity: str, change: str) -> list[Route]:
+    """Return the routes of one type of record."""
+    handlers, one, many = RecordResource(kind), kind.type.name, kind.type.plural
+    path, by_id = kind.path, f"{kind.path}/{{id}}"
+    created, record = partial(Success, body=kind.response, headers=("Location", "ETag")), partial(Success, 200, body=kind.response)
+    return [
+        Route(
+            "POST", path, handlers.create, scope=WRITE, operation_id=f"create_{one}", tag=tag, summary=f"Create a {one}",
+            description="Responds 201 with the new record. If the record exists already, `on_duplicate` decides: `error` responds 409 with "
+            "`existing_id`, `return` responds 200 with the record as it is, `update` merges the body into it and responds 200. Without "
+            f"the parameter the client's setting applies. {identity}",
+            query=parameters.CREATE[one], body=kind.request,
+            success=(created(201, f"The new {one}."), created(200, f"The {one} that existed (`on_duplicate`).")),
+            endpoint=partial(creating, kind=kind),
+        ),
+        Route(
+            "GET", path, handlers.list, scope=READ, operation_id=f"list_{many}", tag=tag, summary=f"List {many}, newest last",
+            description="A page has `limit` records; send `next_cursor` back as `cursor` until it is null. A record must match all "
+            "filters. The order is that of creation; with `updated_since` it is that of the last change.",
+            query=(FLAT, *PAGE, *kind.filters), success=(Success(200, "A page.", kind.page),),
+        ),
+        Route(
+            "GET", by_id, handlers.get, scope=READ, operation_id=f"get_{one}", tag=tag, summary=f"Get one {one}",
+            description=f"Returns the {one} and its ETag. The id of a {one} that was merged into another is a 404 with `existing_id`.",
+            query=(FLAT,), success=(record(f"The {one}.", headers=("ETag",)),),
+        ),
+        Route(
+            "PATCH", by_id, handlers.change, scope=WRITE, operation_id=f"update_{one}", tag=tag, summary=f"Update one {one}",
+            description=_CHANGE + change, query=(FLAT,), headers=(IF_MATCH,), body=kind.change,
+            success=(record(f"The {one} as it is now.", headers=("ETag",)),), problems=(409, 412),
+        ),
+        Route(
+            "GET", f"{by_id}/timeline", handlers.timeline, scope=READ, operation_id=f"get_{one}_timeline", tag=tag,
+            summary=f"Get the timeline of one {one}, newest first",
+            description="Events of webhooks and API writes in the order of time, each with the values that it changed and their previous "
+            "values. An API write names its `key_id` and `request_id`.",
+            query=PAGE, success=(Success(200, "A page.", TimelinePage),),
+        ),
+    ]  # fmt: skip
+
+
+CONTACT_TAG = Tag("Contacts", "People: create, read, change, export and erase them, and read their history.")
+COMPANY_TAG = Tag("Companies", "Organisations, each known by its domain.")
+CONTACT_ROUTES = record_routes(
+    CONTACTS,
+    CONTACT_TAG,
+    identity="Equal e-mail addresses, or equal LinkedIn addresses, are the same contact.",
+    change="Read-only and unknown members are ignored.",
+)
+COMPANY_ROUTES = record_routes(
+    COMPANIES,
+    COMPANY_TAG,
+    identity="Equal domains are the same company.",
+    change="The domain can be replaced, and cannot be unset.",
+)

@@ -8,7 +8,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from touchbase.common import field_limits as limits
 from touchbase.errors import Fault
-from touchbase.http.schemas import MaybeTime, Name, ProblemOut, RecordId, Time
+from touchbase.http.schemas import MaybeTime, Name, ProblemOut, RecordId, Time, example
 
 Email = Annotated[
     str, Meta(max_length=limits.EMAIL, description="Checked for its syntax only; blank means unset.", examples=["jane@example.com"])
@@ -245,3 +245,51 @@ def given(change: Struct) -> dict[str, Any]:
         sent.setdefault(CONTACT_FIELDS, sent.pop(OTHER_NAME))
     sent.pop(OTHER_NAME, None)
     return sent
+
+
+_FIELD = {"id": 71, "updated_time": "2026-11-20T09:30:00Z", "field_name": "Seats", "field_value": "40"}
+example(
+    ContactResponse,
+    {
+        "id": 1042,
+        "updated_time": "2026-11-21T08:00:00.250000Z",
+        "first_name": "Jane",
+        "last_name": "Doe",
+        "origin": "import",
+        "first_campaign_email_sent": "2026-11-20T09:30:00Z",
+        "last_campaign_email_sent": "2026-11-20T09:30:00Z",
+        "last_reply_received": "2026-11-21T08:00:00Z",
+        "previous_status": "contacted",
+        "status_changed_at": "2026-11-21T08:00:00Z",
+        "contact_custom_fields": [_FIELD],
+        "email": "jane@example.com",
+        "linkedin_url": "https://www.linkedin.com/in/jane-doe",
+        "company_id": 17,
+        "contact_status": "replied",
+    },
+)
+example(
+    CompanyResponse,
+    {
+        "id": 17,
+        "updated_time": "2026-11-20T09:30:00Z",
+        "domain": "example.com",
+        "previous_status": None,
+        "status_changed_at": None,
+        "company_custom_fields": [_FIELD],
+        "name": "Example Ltd",
+    },
+)
+example(
+    ContactRequest,
+    {
+        "email": "jane@example.com",
+        "first_name": "Jane",
+        "last_name": "Doe",
+        "contact_custom_fields_input": [{"field_name": "Seats", "field_value": "40"}],
+        "contact_status": "new",
+    },
+)
+example(ContactChange, {"contact_status": "customer", "linkedin_url": None})
+example(CompanyRequest, {"domain": "https://www.example.com/about", "name": "Example Ltd"})
+example(CompanyChange, {"company_custom_fields": [{"field_name": "Seats", "field_value": None}]})

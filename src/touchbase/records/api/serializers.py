@@ -13,8 +13,11 @@ from msgspec import UNSET
 from touchbase.clients.models import ClientSettings, FieldType
 from touchbase.common.timestamps import Micros
 from touchbase.common.timestamps import to_text as written_out
-from touchbase.records.api.schemas import CompanyResponse, ContactResponse, CustomFieldOut, FlatCustomFields
+from touchbase.history.events import NO_AUTHOR
+from touchbase.http.schemas import problems_out
+from touchbase.records.api.schemas import CompanyResponse, ContactResponse, CustomFieldOut, FieldChangeOut, FlatCustomFields, TimelineEvent
 from touchbase.records.models import Company, Contact, CustomField
+from touchbase.records.timeline import TimelineEntry
 from touchbase.records.validation import json_value
 
 # One response contains the same time several times, and so do the responses before and after it.
@@ -93,3 +96,14 @@ def states_named(if_match: str) -> list[Micros] | None:
         return None
     strong = [match[2] for match in _ETAG.finditer(if_match) if not match[1]]
     return [int(ours[1], 16) for tag in strong if (ours := _OURS.fullmatch(tag)) is not None]
+
+
+def timeline_event(entry: TimelineEntry) -> TimelineEvent:
+    """Return an event of a record's history."""
+    event = entry.event
+    changed = [FieldChangeOut(change.field, change.value, change.previous) for change in entry.changed]
+    key_id, request_id = event.detail.get("by", NO_AUTHOR)
+    return TimelineEvent(
+        event.event, to_text(event.occurred_us), to_text(event.received_us), event.tool, event.campaign, event.delivery_id, key_id,
+        request_id, changed, problems_out(event.detail.get("problems", {})),
+    )  # fmt: skip

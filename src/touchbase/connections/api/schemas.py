@@ -1,33 +1,26 @@
-"""HTTP resources of connections, for administrators: create, list, read, change, delete."""
+"""Bodies of requests and responses about connections."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from touchbase.clients.api.settings import one_client
-from touchbase.clients.models import DELETING, Client
 from touchbase.common import field_limits as limits
 from touchbase.common.timestamps import to_text
 from touchbase.connections import models as cn
 from touchbase.connections.fetch_state import FetchState, fetching_state
-from touchbase.connections.models import CHANNELS, Connection, ConnectionSettings
+from touchbase.connections.models import Connection, ConnectionSettings
 from touchbase.connections.oauth import FORMAT
-from touchbase.connections.service import new_secret
-from touchbase.connections.validation import connection_faults, fetch_faults, secret_faults, token_fault, trim_secrets
-from touchbase.errors import Fault, NotFound, WrongState
-from touchbase.http.endpoint import Call
-from touchbase.http.json_body import read_json, read_struct
-from touchbase.http.query_parameters import Parameters
-from touchbase.http.responses import Response
-from touchbase.http.schemas import ChannelOut, Time, encode
-from touchbase.inbox.refused import LOOKBACK, AffectedSender, find_affected_senders
-from touchbase.records.validation import raise_if_any
+from touchbase.http.schemas import ChannelOut, Time, example, named_enum
+from touchbase.inbox.refused import AffectedSender, Reason
 
 Channel = Literal["email_campaign", "crm"]
+named_enum("UnverifiedReason", "Why unverified webhooks would be refused from now on.", get_args(Reason))
+named_enum("SecretState", "Whether there is a secret; it is never shown.", ("set", "not set"))
+named_enum("FetchingState", "The state of fetching records from a tool's API.", ("idle", "working", "waiting", "stopped"))
 Secret = Annotated[str, Meta(min_length=cn.SHORTEST_SECRET, max_length=cn.LONGEST_SECRET)]
 ABOUT_SECRETS = "Any of them is accepted: two during a rotation, and up to 50 for a tool with one secret for each webhook (EspoCRM)."
 Secrets = Annotated[list[Secret], Meta(max_length=cn.MAX_SECRETS, description=ABOUT_SECRETS)]
@@ -81,6 +74,17 @@ class ConnectionRequest(_HiddenRepr, forbid_unknown_fields=True):
     access_token: Annotated[Token | None, Meta(description=ABOUT_TOKEN)] = None
 
 
+example(
+    ConnectionRequest,
+    {
+        "channel": "crm",
+        "tool": "hubspot",
+        "generate_secret": True,
+        "settings": {"status_property": {"contact": "hs_lead_status"}, "status_labels": {"Open Deal": "open"}},
+    },
+)
+
+
 class ConnectionSettingsChange(Struct, forbid_unknown_fields=True):
     """Settings to change: each given one is replaced as a whole, null restores its default."""
 
@@ -107,6 +111,9 @@ class ConnectionChange(_HiddenRepr, forbid_unknown_fields=True):
     generate_secret: Annotated[bool, Meta(description="Make a secret; it is answered this once.")] = False
     settings: ConnectionSettingsChange | UnsetType | None = UNSET
     access_token: Annotated[Token | UnsetType | None, Meta(description="Replaces the stored one; null removes it.")] = UNSET
+
+
+example(ConnectionChange, {"secrets": ["a-new-secret-of-the-app"], "settings": {"status_labels": {"Open Deal": "open"}}})
 
 
 class FetchingOut(Struct):
@@ -161,72 +168,6 @@ class ConnectionPage(Struct):
     next_cursor: str | None = None
 
 
-_request = msgspec.json.Decoder(ConnectionRequest)
-_change = msgspec.json.Decoder(ConnectionChange)
-
-
-async def connections(call: Call) -> Response:
-    """Handle `GET` of a client's connections."""
-    client = await one_client(call)
-    Parameters(call.query).done(strict=True)
-    found = await call.api.connections.all(client.number)
-    states = await call.api.connections.fetching(client.number)
-    return Response(body=encode(ConnectionPage([connection_out(one, fetching=states.get(one.tool)) for one in found])))
-
-
-async def connect(call: Call) -> Response:
-    """Handle `POST` of a new connection."""
-    client, api = await _changeable_client(call), call.api
-    body = await read_json(call.receive, call.headers, api.parts.limits)
-    given = read_struct(body, _request, ConnectionRequest, lambda partly: _check_new(call, partly))
-    _check_new(call, given)
-    made = new_secret() if given.generate_secret else None
-    secrets = [*trim_secrets(given.secrets), *([made] if made else [])]
-    now = api.parts.clock()
-    new = Connection(client.number, given.channel, given.tool, now, now, secrets, settings_of(given.settings), given.access_token or "")
-    location = api.parts.reached_at(f"/admin/v1/clients/{client.client_id}/connections/{given.channel}/{given.tool}")
-
-    refused = would_refuse(await find_affected_senders(api.parts.store, client, new, now - LOOKBACK))
-
-    def response(stored: Connection) -> Response:
-        # A generated secret is shown once: the response stored for retries leaves it out.
-        hidden = encode(connection_out(stored, refused=refused)) if made else None
-        return Response(201, encode(connection_out(stored, made, refused=refused)), headers=[(b"location", location)], stored_body=hidden)
-
-    return await call.settle(lambda writes: api.connections.connect(new, writes), response)
-
-
-async def connection(call: Call) -> Response:
-    """Handle `GET` of one connection."""
-    found = await _connection(call)
-    states = await call.api.connections.fetching(found.client)
-    return Response(body=encode(connection_out(found, fetching=states.get(found.tool))))
-
-
-async def change(call: Call) -> Response:
-    """Handle `PATCH` of one connection."""
-    client = await _changeable_client(call)
-    known = await _connection(call)
-    body = await read_json(call.receive, call.headers, call.api.parts.limits)
-    given = read_struct(body, _change, ConnectionChange, lambda partly: _changed(call, known, partly))
-    made = new_secret() if given.generate_secret else None
-    token = None if given.access_token is UNSET else given.access_token or ""
-    changed = await call.api.connections.change(known, lambda now: (*_changed(call, now, given, made), token))
-    states = await call.api.connections.fetching(known.client)
-    refused = []
-    if given.secrets is not UNSET or made:
-        since = max(call.api.parts.clock() - LOOKBACK, known.guarded_us or 0)
-        refused = would_refuse(await find_affected_senders(call.api.parts.store, client, changed, since))
-    return Response(body=encode(connection_out(changed, made, states.get(known.tool), refused)))
-
-
-async def disconnect(call: Call) -> Response:
-    """Handle `DELETE` of one connection."""
-    client = await one_client(call)
-    await call.api.connections.disconnect(client.number, _channel(call), call.path("tool"))
-    return Response(204)
-
-
 def settings_of(body: ConnectionSettingsBody) -> ConnectionSettings:
     """Convert the settings of a request body."""
     return ConnectionSettings(**msgspec.structs.asdict(body))
@@ -255,71 +196,3 @@ def fetching_out(found: FetchState) -> FetchingOut:
     fetched = None if found.fetched_us is None else to_text(found.fetched_us)
     failed = None if found.error_us is None else to_text(found.error_us)
     return FetchingOut(fetching_state(found), found.wanted, found.not_found, fetched, found.error, failed)
-
-
-def patched(known: ConnectionSettings, changes: ConnectionSettingsChange | UnsetType | None) -> ConnectionSettings:
-    """Return the settings with these changes; null restores a default."""
-    if changes is None:
-        return ConnectionSettings()
-    given = {} if changes is UNSET else msgspec.structs.asdict(changes)
-    usual = msgspec.structs.asdict(ConnectionSettingsBody())
-    now = {name: getattr(known, name) for name in usual}
-    now |= {name: usual[name] if value is None else value for name, value in given.items() if value is not UNSET}
-    return ConnectionSettings(**now)
-
-
-def _changed(
-    call: Call, known: Connection, given: ConnectionChange, made: str | None = None
-) -> tuple[list[str] | None, ConnectionSettings]:
-    """Return the secrets and settings of a connection after this change. Raises `Invalid`."""
-    settings = patched(known.settings, given.settings)
-    secrets = None if given.secrets is UNSET else trim_secrets(given.secrets or [])
-    token = known.access_token if given.access_token is UNSET else given.access_token
-    faults = token_fault(known, settings, token_given=given.access_token is not UNSET)
-    _check(call, known.channel, known.tool, secrets or [], given.generate_secret, settings, token, faults)
-    if made is not None:
-        # The previous secret stays valid until it is removed.
-        most = call.api.parts.senders.most_secrets(known.channel, known.tool)
-        secrets = [made, *(known.secrets if secrets is None else secrets)][:most]
-    return secrets, settings
-
-
-def _check(
-    call: Call, channel: str, tool: str, secrets: list[str], one_more: bool, settings: ConnectionSettings, token: str | None,
-    more: Sequence[Fault] = (),
-) -> None:  # fmt: skip
-    """Raise `Invalid` with all faults of a new or changed connection; `one_more`: a secret is generated in addition."""
-    parts = call.api.parts
-    faults = [
-        *connection_faults(channel, tool, settings, parts.senders.tools(channel), parts.senders.kinds(channel, tool, settings)),
-        *more,
-    ]
-    faults += secret_faults(parts.senders, channel, tool, secrets, settings, more=int(one_more))
-    faults += fetch_faults(tool, token, settings, parts.senders.fetcher(channel, tool), parts.fetch_allowed)
-    raise_if_any(faults)
-
-
-def _check_new(call: Call, given: ConnectionRequest) -> None:
-    _check(
-        call, given.channel, given.tool, trim_secrets(given.secrets), given.generate_secret, settings_of(given.settings), given.access_token
-    )
-
-
-async def _changeable_client(call: Call) -> Client:
-    """Return the client in the path. Raises `WrongState` while it is being deleted: a connection stored then would never be deleted."""
-    client = await one_client(call)
-    if client.state == DELETING:
-        raise WrongState(f"client {client.client_id!r} is being deleted and can no longer be changed")
-    return client
-
-
-async def _connection(call: Call) -> Connection:
-    client = await one_client(call)
-    return await call.api.connections.get(client.number, _channel(call), call.path("tool"))
-
-
-def _channel(call: Call) -> str:
-    channel = call.path("channel")
-    if channel not in CHANNELS:
-        raise NotFound(f"there is no channel {channel[:100]!r}; the channels are {', '.join(CHANNELS)}")
-    return channel

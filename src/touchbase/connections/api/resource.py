@@ -1,0 +1,199 @@
+"""HTTP resources of connections, for administrators: create, list, read, change, delete."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from touchbase.auth.authentication import ADMIN
+from touchbase.clients.api.settings import one_client
+from touchbase.clients.models import DELETING, Client
+from touchbase.connections.api.schemas import (
+    ConnectionChange,
+    ConnectionOut,
+    ConnectionPage,
+    ConnectionRequest,
+    ConnectionSettingsBody,
+    ConnectionSettingsChange,
+    connection_out,
+    settings_of,
+    would_refuse,
+)
+from touchbase.connections.models import CHANNELS, Connection, ConnectionSettings
+from touchbase.connections.service import new_secret
+from touchbase.connections.validation import connection_faults, fetch_faults, secret_faults, token_fault, trim_secrets
+from touchbase.errors import Fault, NotFound, WrongState
+from touchbase.http.endpoint import Call
+from touchbase.http.responses import Response
+from touchbase.http.routing import Route, Success, Tag
+from touchbase.http.schemas import encode
+from touchbase.inbox.refused import LOOKBACK, find_affected_senders
+from touchbase.records.validation import raise_if_any
+
+
+async def connections(call: Call) -> Response:
+    """Handle `GET` of a client's connections."""
+    client = await one_client(call)
+    call.parameters().done()
+    found = await call.api.connections.all(client.number)
+    states = await call.api.connections.fetching(client.number)
+    return Response(body=encode(ConnectionPage([connection_out(one, fetching=states.get(one.tool)) for one in found])))
+
+
+async def connect(call: Call) -> Response:
+    """Handle `POST` of a new connection."""
+    client, api = await _changeable_client(call), call.api
+    given = await call.body(ConnectionRequest, lambda partly: _check_new(call, partly))
+    _check_new(call, given)
+    made = new_secret() if given.generate_secret else None
+    secrets = [*trim_secrets(given.secrets), *([made] if made else [])]
+    now = api.parts.clock()
+    new = Connection(client.number, given.channel, given.tool, now, now, secrets, settings_of(given.settings), given.access_token or "")
+    location = api.parts.reached_at(f"/admin/v1/clients/{client.client_id}/connections/{given.channel}/{given.tool}")
+
+    refused = would_refuse(await find_affected_senders(api.parts.store, client, new, now - LOOKBACK))
+
+    def response(stored: Connection) -> Response:
+        # A generated secret is shown once: the response stored for retries leaves it out.
+        hidden = encode(connection_out(stored, refused=refused)) if made else None
+        return Response(201, encode(connection_out(stored, made, refused=refused)), headers=[(b"location", location)], stored_body=hidden)
+
+    return await call.settle(lambda writes: api.connections.connect(new, writes), response)
+
+
+async def connection(call: Call) -> Response:
+    """Handle `GET` of one connection."""
+    found = await _connection(call)
+    states = await call.api.connections.fetching(found.client)
+    return Response(body=encode(connection_out(found, fetching=states.get(found.tool))))
+
+
+async def change(call: Call) -> Response:
+    """Handle `PATCH` of one connection."""
+    client = await _changeable_client(call)
+    known = await _connection(call)
+    given = await call.body(ConnectionChange, lambda partly: _changed(call, known, partly))
+    made = new_secret() if given.generate_secret else None
+    token = None if given.access_token is UNSET else given.access_token or ""
+    changed = await call.api.connections.change(known, lambda now: (*_changed(call, now, given, made), token))
+    states = await call.api.connections.fetching(known.client)
+    refused = []
+    if given.secrets is not UNSET or made:
+        since = max(call.api.parts.clock() - LOOKBACK, known.guarded_us or 0)
+        refused = would_refuse(await find_affected_senders(call.api.parts.store, client, changed, since))
+    return Response(body=encode(connection_out(changed, made, states.get(known.tool), refused)))
+
+
+async def disconnect(call: Call) -> Response:
+    """Handle `DELETE` of one connection."""
+    client = await one_client(call)
+    await call.api.connections.disconnect(client.number, _channel(call), call.path("tool"))
+    return Response(204)
+
+
+def patched(known: ConnectionSettings, changes: ConnectionSettingsChange | UnsetType | None) -> ConnectionSettings:
+    """Return the settings with these changes; null restores a default."""
+    if changes is None:
+        return ConnectionSettings()
+    given = {} if changes is UNSET else msgspec.structs.asdict(changes)
+    usual = msgspec.structs.asdict(ConnectionSettingsBody())
+    now = {name: getattr(known, name) for name in usual}
+    now |= {name: usual[name] if value is None else value for name, value in given.items() if value is not UNSET}
+    return ConnectionSettings(**now)
+
+
+def _changed(
+    call: Call, known: Connection, given: ConnectionChange, made: str | None = None
+) -> tuple[list[str] | None, ConnectionSettings]:
+    """Return the secrets and settings of a connection after this change. Raises `Invalid`."""
+    settings = patched(known.settings, given.settings)
+    secrets = None if given.secrets is UNSET else trim_secrets(given.secrets or [])
+    token = known.access_token if given.access_token is UNSET else given.access_token
+    faults = token_fault(known, settings, token_given=given.access_token is not UNSET)
+    _check(call, known.channel, known.tool, secrets or [], given.generate_secret, settings, token, faults)
+    if made is not None:
+        # The previous secret stays valid until it is removed.
+        most = call.api.parts.senders.most_secrets(known.channel, known.tool)
+        secrets = [made, *(known.secrets if secrets is None else secrets)][:most]
+    return secrets, settings
+
+
+def _check(
+    call: Call, channel: str, tool: str, secrets: list[str], one_more: bool, settings: ConnectionSettings, token: str | None,
+    more: Sequence[Fault] = (),
+) -> None:  # fmt: skip
+    """Raise `Invalid` with all faults of a new or changed connection; `one_more`: a secret is generated in addition."""
+    parts = call.api.parts
+    faults = [
+        *connection_faults(channel, tool, settings, parts.senders.tools(channel), parts.senders.kinds(channel, tool, settings)),
+        *more,
+    ]
+    faults += secret_faults(parts.senders, channel, tool, secrets, settings, more=int(one_more))
+    faults += fetch_faults(tool, token, settings, parts.senders.fetcher(channel, tool), parts.fetch_allowed)
+    raise_if_any(faults)
+
+
+def _check_new(call: Call, given: ConnectionRequest) -> None:
+    _check(
+        call, given.channel, given.tool, trim_secrets(given.secrets), given.generate_secret, settings_of(given.settings), given.access_token
+    )
+
+
+async def _changeable_client(call: Call) -> Client:
+    """Return the client in the path. Raises `WrongState` while it is being deleted: a connection stored then would never be deleted."""
+    client = await one_client(call)
+    if client.state == DELETING:
+        raise WrongState(f"client {client.client_id!r} is being deleted and can no longer be changed")
+    return client
+
+
+async def _connection(call: Call) -> Connection:
+    client = await one_client(call)
+    return await call.api.connections.get(client.number, _channel(call), call.path("tool"))
+
+
+def _channel(call: Call) -> str:
+    channel = call.path("channel")
+    if channel not in CHANNELS:
+        raise NotFound(f"there is no channel {channel[:100]!r}; the channels are {', '.join(CHANNELS)}")
+    return channel
+
+
+CONNECTIONS = Tag("Connections", "The tools that a client has connected: secrets, settings, and access tokens.")
+_PATH = "/admin/v1/clients/{client_id}/connections"
+_SHOWN = (Success(200, "The connection; secrets are never shown.", ConnectionOut),)
+ROUTES = [
+    Route(
+        "GET", _PATH, connections, scope=ADMIN, operation_id="list_connections", tag=CONNECTIONS, summary="List a client's connections",
+        description="All connections of the client, by channel and tool. Secrets and access tokens are never shown.",
+        success=(Success(200, "All connections.", ConnectionPage),), problems=(422,),
+    ),
+    Route(
+        "POST", _PATH, connect, scope=ADMIN, operation_id="connect", tag=CONNECTIONS, summary="Connect a tool",
+        description="Connects a tool on one channel, with its secrets and settings; a tool that is connected there already is a 409. "
+        "A secret that the server generates is shown only in this response. `would_refuse` lists the tools whose webhooks of the last week "
+        "would be refused from now on. A secret that the server cannot encrypt is a 422 `no_encryption_key`.",
+        body=ConnectionRequest, success=(Success(201, "The new connection.", ConnectionOut, ("Location",)),),
+    ),
+    Route(
+        "GET", f"{_PATH}/{{channel}}/{{tool}}", connection, scope=ADMIN, operation_id="get_connection", tag=CONNECTIONS,
+        summary="Get one connection",
+        description="Returns the connection and the state of fetching from the tool's API. Secrets and access tokens are never shown.",
+        success=_SHOWN,
+    ),
+    Route(
+        "PATCH", f"{_PATH}/{{channel}}/{{tool}}", change, scope=ADMIN, operation_id="change_connection", tag=CONNECTIONS,
+        summary="Update one connection",
+        description="The body is a JSON merge patch (RFC 7396): a member that is left out stays. Lists and settings in the body "
+        "replace the old ones as a whole. Another `api_base` without the access token is a 422.",
+        body=ConnectionChange, success=_SHOWN, problems=(409,),
+    ),
+    Route(
+        "DELETE", f"{_PATH}/{{channel}}/{{tool}}", disconnect, scope=ADMIN, operation_id="disconnect", tag=CONNECTIONS,
+        summary="Disconnect a tool",
+        description="Removes the connection with its secrets and settings. Records and deliveries stay.",
+        success=(Success(204, "Disconnected; records and deliveries stay."),),
+    ),
+]  # fmt: skip

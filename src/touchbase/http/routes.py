@@ -1,0 +1,31 @@
+"""All routes of the interface. A new capability adds its `api` module here."""
+
+from __future__ import annotations
+
+from touchbase.auth import api as keys
+from touchbase.clients.api import life as clients_life
+from touchbase.clients.api import settings as clients
+from touchbase.connections.api import resource as connections
+from touchbase.erasure import api as erasure
+from touchbase.events import api as replays
+from touchbase.http import docs_page, health
+from touchbase.http.routing import Route
+from touchbase.inbox.api import deliveries, refused, webhooks
+from touchbase.records.api import resource as records
+
+ROUTES: tuple[Route, ...] = (
+    *records.CONTACT_ROUTES,
+    *erasure.ROUTES,
+    *records.COMPANY_ROUTES,
+    *webhooks.ROUTES,
+    *deliveries.ROUTES,
+    *replays.ROUTES,
+    *refused.ROUTES,
+    *clients.ROUTES,
+    *clients_life.ROUTES,
+    *connections.ROUTES,
+    *keys.ROUTES,
+    *health.ROUTES,
+    *docs_page.ROUTES,
+)
+"""In the order of the OpenAPI document and of the documentation."""

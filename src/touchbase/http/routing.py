@@ -1,0 +1,183 @@
+"""The route table: the router, the OpenAPI document and the tables of routes in the documentation are made from it.
+
+A capability declares its routes in `ROUTES` of its `api` module, next to their handlers; `http/routes.py` lists these
+modules. To add a route: a handler, and a `Route` next to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+import msgspec
+
+from touchbase.http.asgi_types import App, Receive, Scope, Send
+from touchbase.http.buffer_body import buffer_body, of_administrator, of_client
+from touchbase.http.endpoint import Api, Handler, Resource, run_handler
+from touchbase.http.idempotency import idempotent
+from touchbase.http.query_parameters import Parameter
+
+Json = dict[str, Any]
+Body = type[msgspec.Struct]
+
+RECORDS = "/public/v2/"
+"""Routes below it act for the client of the request's key or `X-Client-Id`; others with a scope are for administrators."""
+UNAVAILABLE = 503
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """A group of operations in the OpenAPI document."""
+
+    name: str
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class Success:
+    """A successful response; without a type it has no body."""
+
+    status: int
+    description: str
+    body: Body | None = None
+    headers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One operation. Without `operation_id` it is served and not described."""
+
+    method: str
+    path: str
+    """The template, with parameters in braces; `http/openapi_operations.py` describes these by their names."""
+    handler: Handler | None
+    _: KW_ONLY
+    scope: str
+    """The scope that a key needs; empty: no key is needed. `Call.client` and `Call.administrator` check it."""
+    operation_id: str = ""
+    """The operation's name in the OpenAPI document and in the access log."""
+    tag: Tag | None = None
+    summary: str = ""
+    description: str = ""
+    """What the operation does beyond its summary; the scope is added."""
+    query: tuple[Parameter[Any], ...] = ()
+    headers: tuple[Json, ...] = ()
+    """Request headers, as the OpenAPI document has them."""
+    body: Body | Json | None = None
+    """The type of the JSON body, or an OpenAPI description of another body, which the handler reads by itself."""
+    success: tuple[Success, ...] = ()
+    problems: tuple[int, ...] = ()
+    """Statuses of problems that `problem_statuses` does not derive."""
+    endpoint: Callable[[Api], App] | None = None
+    """Makes the ASGI application of the most frequent requests, in place of `handler`: it is called before the router."""
+
+    @property
+    def of_client(self) -> bool:
+        """Whether the route acts for one client."""
+        return bool(self.scope) and self.path.startswith(RECORDS)
+
+    @property
+    def takes_key(self) -> bool:
+        """Whether the request may have an idempotency key."""
+        return self.method == "POST" and bool(self.scope)
+
+    @property
+    def problem_statuses(self) -> list[int]:
+        """The statuses of all documented problems, except 429."""
+        found = {*self.problems}
+        if self.scope:
+            found |= {401, 403, UNAVAILABLE}
+        if self.scope and "{" in self.path:
+            found.add(404)
+        if self.of_client:
+            found |= {404, 422}
+        if self.query:
+            found.add(422)
+        if isinstance(self.body, type) or self.takes_key:
+            found |= {400, 408, 413, 415, 422}
+        if self.takes_key:
+            found.add(409)
+        return sorted(found)
+
+    def wrapped(self) -> Handler:
+        """Return the handler with what the table says: a body arrives before it runs, and a `POST` honours idempotency keys."""
+        assert self.handler is not None
+        handler, owner = self.handler, of_client if self.of_client else of_administrator
+        if isinstance(self.body, type):
+            handler = buffer_body(handler, owner)
+        return idempotent(handler, owner) if self.takes_key else handler
+
+
+class _Node:
+    """The routes below one path."""
+
+    __slots__ = ("literals", "parameter", "resource")
+
+    def __init__(self) -> None:
+        self.literals: dict[str, _Node] = {}
+        self.parameter: _Node | None = None
+        self.resource: Resource | None = None
+
+    def child(self, segment: str) -> _Node:
+        """Return the node of a segment of a template."""
+        if not segment.startswith("{"):
+            return self.literals.setdefault(segment, _Node())
+        if self.parameter is None:
+            self.parameter = _Node()
+        return self.parameter
+
+    def find(self, segments: Sequence[str], values: tuple[str, ...] = ()) -> tuple[Resource, tuple[str, ...]] | None:
+        """Return the resource of a path, and its parameters; a literal segment comes before a parameter."""
+        if not segments:
+            return None if self.resource is None else (self.resource, values)
+        first, rest = segments[0], segments[1:]
+        literal = self.literals.get(first)
+        found = None if literal is None else literal.find(rest, values)
+        if found is None and self.parameter is not None and first:
+            return self.parameter.find(rest, (*values, first))
+        return found
+
+
+class Router:
+    """Dispatches requests to resources by their paths; `default` handles unknown paths."""
+
+    def __init__(self, api: Api, routes: Sequence[Route], default: Handler) -> None:
+        self._api = api
+        self._default = default
+        self._exact: dict[str, Resource] = {}
+        self._root = _Node()
+        resources: dict[str, Resource] = {}
+        for route in routes:
+            resource = resources.setdefault(route.path, Resource(api, route.path))
+            resource.add(route.method, route.operation_id, route.scope, None if route.handler is None else route.wrapped(), route.query)
+        for path, resource in resources.items():
+            node = self._root
+            for segment in path.split("/"):
+                node = node.child(segment)
+            node.resource = resource
+            if not resource.parameters:
+                self._exact[path] = resource
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request, or the lifespan."""
+        if scope["type"] == "lifespan":
+            await _lifespan(receive, send)
+            return
+        path: str = scope["path"]
+        resource = self._exact.get(path)
+        if resource is None:
+            found = self._root.find(path.split("/"))
+            if found is None:
+                await run_handler(self._api, scope, receive, send, self._default)
+                return
+            resource, values = found
+            scope["path_params"] = dict(zip(resource.parameters, values, strict=True))
+        await resource(scope, receive, send)
+
+
+async def _lifespan(receive: Receive, send: Send) -> None:
+    """Accept the messages of the lifespan, of which the application needs none."""
+    for name in ("startup", "shutdown"):
+        await receive()
+        await send({"type": f"lifespan.{name}.complete"})

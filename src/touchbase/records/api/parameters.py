@@ -1,0 +1,108 @@
+"""Query parameters of the routes for contacts and companies.
+
+A new filter of a list: a definition here, and its `member` in the list's query in `records/commands.py`, which is the
+column that has to be equal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from touchbase.clients.models import ON_DUPLICATE
+from touchbase.common import normalize
+from touchbase.common.field_limits import LARGEST_ID
+from touchbase.http import query_parameters as query
+from touchbase.http.query_parameters import Parameter, Parameters
+from touchbase.http.schemas import named_enum
+from touchbase.records import validation
+
+STRUCTURES = ("NESTED", "FLAT")
+named_enum("Structure", "The format of custom fields: a list of objects, or one object by field name.", STRUCTURES)
+named_enum("OnDuplicate", "What creating a record does if it exists: refuse, return it, or merge into it.", ON_DUPLICATE)
+
+FLAT: Parameter[bool] = Parameter(
+    "structure",
+    lambda given, name: given.choice(name, STRUCTURES) == "FLAT",
+    {"enum": list(STRUCTURES), "default": "NESTED"},
+    "The format of custom fields in the response.",
+)
+ON_DUPLICATE_PARAMETER = query.choice(
+    "on_duplicate", ON_DUPLICATE, "If the record exists: 409, return it, or merge into it. Default: the client's setting."
+)
+RESTORE_ERASED = query.flag("restore_erased", "Create a person who was erased; without it that is a 409 `person_erased`.")
+CREATE: dict[str, tuple[Parameter[Any], ...]] = {
+    "contact": (FLAT, ON_DUPLICATE_PARAMETER, RESTORE_ERASED),
+    "company": (FLAT, ON_DUPLICATE_PARAMETER),
+}
+"""The parameters of a creation, by type of record."""
+IF_MATCH = {
+    "name": "If-Match",
+    "in": "header",
+    "required": False,
+    "schema": {"type": "string"},
+    "description": "The ETag that the record must still have.",
+}
+
+
+def _email(given: Parameters, name: str) -> str | None:
+    value = given.text(name)
+    # A plus sign that was not escaped arrives as a space, which no address contains.
+    return validation.email(value and value.replace(" ", "+"), f"?{name}", given.faults)
+
+
+def _linkedin(given: Parameters, name: str) -> str | None:
+    value = given.text(name)
+    return None if value is None else normalize.linkedin_search_key(value)
+
+
+def _domain(given: Parameters, name: str) -> str | None:
+    value = given.text(name)
+    return None if value is None else validation.domain(value, f"?{name}", given.faults)
+
+
+_TEXT = {"type": "string", "minLength": 1}
+_NORMAL_FORM = "Compared in its normal form."
+UPDATED_SINCE = query.time(
+    "updated_since",
+    "Sorts the list by time of change. To follow changes, start one minute before the latest change seen.",
+    member="updated_since_us",
+)
+CONTACT_FILTERS: tuple[Parameter[Any], ...] = (
+    Parameter("email", _email, {"type": "string", "format": "email"}, _NORMAL_FORM, member="email_key"),
+    Parameter("linkedin_url", _linkedin, _TEXT, _NORMAL_FORM, member="linkedin_key"),
+    query.text("contact_status", member="status"),
+    query.integer("company_id", 1, LARGEST_ID, member="company_id"),
+    UPDATED_SINCE,
+)
+COMPANY_FILTERS: tuple[Parameter[Any], ...] = (
+    Parameter("domain", _domain, _TEXT, _NORMAL_FORM, member="domain"),
+    query.text("company_status", member="status"),
+    UPDATED_SINCE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordOptions:
+    """The format of the response, and the handling of an existing record."""
+
+    flat: bool = False
+    on_duplicate: str | None = None
+    restore_erased: bool = False
+
+
+@lru_cache(maxsize=256)
+def create_options(raw: bytes) -> RecordOptions:
+    """Parse the parameters of a request that creates a record; others are ignored."""
+    given = Parameters(raw, (RESTORE_ERASED, FLAT, ON_DUPLICATE_PARAMETER))
+    given.done(strict=False)
+    return RecordOptions(given[FLAT], given[ON_DUPLICATE_PARAMETER], given[RESTORE_ERASED])
+
+
+@lru_cache(maxsize=256)
+def is_flat(raw: bytes) -> bool:
+    """Return whether the response has custom fields in the format FLAT; other parameters are ignored."""
+    given = Parameters(raw, (FLAT,))
+    given.done(strict=False)
+    return given[FLAT]

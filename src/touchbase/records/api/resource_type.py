@@ -1,0 +1,81 @@
+"""The HTTP side of the record types: what differs between the resources of contacts and companies."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from touchbase.clients.models import Client, ClientSettings
+from touchbase.common.timestamps import Micros
+from touchbase.http.query_parameters import Parameter
+from touchbase.records.api.parameters import COMPANY_FILTERS, CONTACT_FILTERS
+from touchbase.records.api.schemas import (
+    CompanyChange,
+    CompanyPage,
+    CompanyRequest,
+    CompanyResponse,
+    ContactChange,
+    ContactPage,
+    ContactRequest,
+    ContactResponse,
+)
+from touchbase.records.api.serializers import company_out, contact_out
+from touchbase.records.commands import CreateRecord, ListCompanies, ListContacts, ListRecords
+from touchbase.records.create import company_command, contact_command
+from touchbase.records.models import Company, Contact
+from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, RecordType
+
+A = TypeVar("A", ContactRequest, CompanyRequest)
+C = TypeVar("C", bound=msgspec.Struct)
+R = TypeVar("R", Contact, Company)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResourceType(Generic[A, C, R]):
+    """The HTTP side of a record type."""
+
+    type: RecordType[R]
+    request: builtins.type[A]
+    """Body of a creation."""
+    change: builtins.type[C]
+    """Body of a change."""
+    response: builtins.type[msgspec.Struct]
+    page: builtins.type[msgspec.Struct]
+    command: Callable[[A, Client, Micros, str | None], CreateRecord[R]]
+    listing: Callable[..., ListRecords[R]]
+    filters: tuple[Parameter[Any], ...]
+    """Filters of the list."""
+    out: Callable[[R, bool, ClientSettings], msgspec.Struct]
+
+    @property
+    def path(self) -> str:
+        """The path of the list."""
+        return f"/public/v2/{self.type.plural}"
+
+
+CONTACTS: ResourceType[ContactRequest, ContactChange, Contact] = ResourceType(
+    type=CONTACT_TYPE,
+    request=ContactRequest,
+    change=ContactChange,
+    response=ContactResponse,
+    page=ContactPage,
+    command=contact_command,
+    listing=ListContacts,
+    filters=CONTACT_FILTERS,
+    out=contact_out,
+)
+COMPANIES: ResourceType[CompanyRequest, CompanyChange, Company] = ResourceType(
+    type=COMPANY_TYPE,
+    request=CompanyRequest,
+    change=CompanyChange,
+    response=CompanyResponse,
+    page=CompanyPage,
+    command=company_command,
+    listing=ListCompanies,
+    filters=COMPANY_FILTERS,
+    out=company_out,
+)
