@@ -18,7 +18,6 @@ import asyncpg
 import httptools
 import msgspec
 import uvicorn
-from starlette import __version__ as starlette_version
 
 FLUSHES = 1000
 
@@ -33,7 +32,7 @@ def machine(folder: Path) -> dict[str, str]:
         "kernel": f"{platform.system()} {platform.release()}",
         "load before": ", ".join(f"{load:.2f}" for load in os.getloadavg()) + " (1, 5, 15 minutes)",
         "Python": f"{platform.python_implementation()} {platform.python_version()}, built {_built()} optimisation",
-        "libraries": f"uvicorn {uvicorn.__version__}, starlette {starlette_version}, httptools {httptools.__version__}, "
+        "libraries": f"uvicorn {uvicorn.__version__}, httptools {httptools.__version__}, "
         f"msgspec {msgspec.__version__}, apsw {apsw.apsw_version()}, asyncpg {asyncpg.__version__}, {_loop()}",
         "SQLite": f"{apsw.sqlite_lib_version()}, WAL, synchronous=FULL",
         "disk": f"{kind} on {device}; a page written and flushed takes {_flush(folder)}",

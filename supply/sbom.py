@@ -80,13 +80,21 @@ def licence_of(package: Package) -> License | None:
 
 
 def needed_by(name: str, among: dict[str, Component]) -> list[str]:
-    """The packages that this one asks for, without those of its extras that are not among ours."""
+    """The packages that this one requires, with those of the extras that the project requires."""
+    extras = {canonicalize_name(each.name): each.extras for each in _required("touchbase")}.get(canonicalize_name(name), set())
+    wanted = (each for each in _required(name) if not re.search(r"\bextra\b", str(each.marker)) or _has_extra(each, extras))
+    return sorted({canonicalize_name(each.name) for each in wanted} & among.keys())
+
+
+def _required(name: str) -> list[Requirement]:
     try:
-        asked = metadata.requires(name) or []
+        return [Requirement(each) for each in metadata.requires(name) or []]
     except metadata.PackageNotFoundError:
         return []
-    wanted = (Requirement(each) for each in asked if not re.search(r"\bextra\b", each))
-    return sorted({canonicalize_name(each.name) for each in wanted} & among.keys())
+
+
+def _has_extra(requirement: Requirement, extras: set[str]) -> bool:
+    return any(requirement.marker is not None and requirement.marker.evaluate({"extra": extra}) for extra in extras)
 
 
 if __name__ == "__main__":
