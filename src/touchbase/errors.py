@@ -24,13 +24,16 @@ TouchbaseError
 │   └── BadAddress        the address of a store is not valid
 └── UnrecognisedPayload   a webhook body that no adapter recognises
 
-`code` is stable and part of the interface; HTTP statuses are in `http/problems.py` only.
+A class is the only definition of its error: `code` is stable and part of the interface, `status` is that of the response, the
+first paragraph of the docstring says what it means and `remedy` what to do. Problem responses, the OpenAPI document and the
+page `docs/reference/errors.md` are made from them. Errors of HTTP alone are in `http/problems.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +52,10 @@ class Fault:
 class TouchbaseError(Exception):
     """An error with a stable code and an explanation for the user."""
 
-    code = "error"
+    code: ClassVar[str] = "error"
+    status: ClassVar[int] = 500
+    remedy: ClassVar[str] = ""
+    """What to do. Empty for an error that no response has."""
 
     def __init__(self, detail: str, *, data: dict[str, object] | None = None) -> None:
         super().__init__(detail)
@@ -57,16 +63,33 @@ class TouchbaseError(Exception):
         self.data = data or {}
 
 
+def response_errors(of: type[TouchbaseError] = TouchbaseError) -> Iterator[type[TouchbaseError]]:
+    """Yield the errors that a response may have, one for each code."""
+    for kind in of.__subclasses__():
+        if "remedy" in vars(kind):
+            yield kind
+        yield from response_errors(kind)
+
+
+def meaning(of: type[TouchbaseError]) -> str:
+    """Return what an error means: the first paragraph of its docstring."""
+    return " ".join((of.__doc__ or "").partition("\n\n")[0].split())
+
+
 class MalformedBody(TouchbaseError):
-    """The request body cannot be decoded."""
+    """The body cannot be read: broken JSON or UTF-8, nested too deeply, broken compression."""
 
     code = "malformed_body"
+    status = 400
+    remedy = "Fix the body; `detail` says where."
 
 
 class Invalid(TouchbaseError):
-    """One or more fields of the request are wrong."""
+    """Fields or parameters are invalid; `errors` lists every fault."""
 
     code = "invalid"
+    status = 422
+    remedy = "Fix them; `errors` has the place of each."
 
     def __init__(self, faults: Sequence[Fault]) -> None:
         super().__init__("; ".join(f"{fault.pointer}: {fault.detail}" for fault in faults))
@@ -74,58 +97,76 @@ class Invalid(TouchbaseError):
 
 
 class NotFound(TouchbaseError):
-    """There is no such record for this client."""
+    """No such record, route, delivery, key or client; for a record that was merged into another, `existing_id` is the other's."""
 
     code = "not_found"
+    status = 404
+    remedy = "Check the id and the client."
 
 
 class Conflict(TouchbaseError):
-    """A record with this identity exists already; `data["existing_id"]` is its id."""
+    """A record with this identity exists; `existing_id` is its id."""
 
     code = "duplicate"
+    status = 409
+    remedy = "Use it, or `on_duplicate`."
 
 
 class KeyReused(TouchbaseError):
-    """The idempotency key was used for another request; every new request needs a new one."""
+    """The idempotency key was used for another request."""
 
     code = "idempotency_key_reused"
+    status = 422
+    remedy = "Make a new key for each request."
 
 
 class RequestInProgress(TouchbaseError):
-    """A request with this idempotency key is still running; try again after `retry_after` seconds."""
+    """A request with this idempotency key is still running."""
 
     code = "request_in_progress"
+    status = 409
+    remedy = "Repeat after `Retry-After`."
     retry_after = 1
 
 
 class PersonErased(TouchbaseError):
-    """The person was erased; storing them again must be explicit."""
+    """The contact's person was erased; storing them again must be explicit."""
 
     code = "person_erased"
+    status = 409
+    remedy = "`restore_erased=true`, if the person shall be stored again."
 
 
 class PayloadDeleted(TouchbaseError):
-    """The delivery's body was deleted, so it cannot be replayed."""
+    """The delivery's body was removed, so it cannot be replayed."""
 
     code = "payload_deleted"
+    status = 409
+    remedy = "Nothing; its events stay."
 
 
 class PreconditionFailed(TouchbaseError):
-    """The record changed since it was read; read it again and repeat the change."""
+    """The record changed since it was read."""
 
     code = "precondition_failed"
+    status = 412
+    remedy = "Read it again, and repeat the change."
 
 
 class WrongState(TouchbaseError):
-    """The operation is not possible in the present state."""
+    """The operation is not possible in the present state of its object."""
 
     code = "conflict"
+    status = 409
+    remedy = "Read `detail`."
 
 
 class Unauthorized(TouchbaseError):
-    """The request has no valid credentials."""
+    """No valid key; or a webhook without a valid proof of its sender."""
 
     code = "unauthorized"
+    status = 401
+    remedy = "Check the key, or the secret of the connection."
 
 
 class InvalidKey(Unauthorized):
@@ -133,30 +174,41 @@ class InvalidKey(Unauthorized):
 
 
 class Forbidden(TouchbaseError):
-    """The key is valid but does not permit this."""
+    """The key is valid and does not allow this: another client's data, or something that only an administrator of all clients may do."""
 
     code = "forbidden"
+    status = 403
+    remedy = "Use another key."
 
 
 class InsufficientScope(Forbidden):
-    """The key is valid but lacks the required scope; `data["scope"]` names it."""
+    """The key is valid and lacks the required scope, which `WWW-Authenticate` names.
+
+    `data["scope"]` is the scope.
+    """
 
     code = "insufficient_scope"
+    status = 403
+    remedy = "Use a key with the scope."
 
 
 class ClientSuspended(Forbidden):
-    """The request's client is suspended; its records are not served until it is resumed."""
+    """The client is suspended; its records are not served until it is resumed."""
 
     code = "client_suspended"
+    status = 403
+    remedy = "Resume it."
 
 
 class RateLimited(TouchbaseError):
-    """The limit of the policy `policy` is exceeded; nothing was done. Try again after `retry_after` seconds.
+    """A limit on requests, rows, bytes or failed keys is reached; nothing was done. Never for webhooks.
 
-    The policy allows `quota` units in `window` seconds.
+    The limit is that of `policy`, which allows `quota` units in `window` seconds; try again after `retry_after` seconds.
     """
 
     code = "rate_limited"
+    status = 429
+    remedy = "Wait for `Retry-After`."
 
     def __init__(self, detail: str, *, policy: str, quota: int, window: int, retry_after: int) -> None:
         super().__init__(detail)
@@ -167,9 +219,11 @@ class RateLimited(TouchbaseError):
 
 
 class Overloaded(TouchbaseError):
-    """The request cannot be accepted now, and nothing of it was stored; send it again after `retry_after` seconds."""
+    """Too much at once: requests, commands, memory for bodies, connections, webhooks. Nothing was stored."""
 
     code = "overloaded"
+    status = 503
+    remedy = "Repeat after `Retry-After`."
 
     def __init__(self, detail: str, *, retry_after: int = 1) -> None:
         super().__init__(detail)
@@ -177,18 +231,19 @@ class Overloaded(TouchbaseError):
 
 
 class StoreUnavailable(Overloaded):
-    """The store cannot be used now: its disk is full or has errors, or its database is not reachable. Less load would not help."""
+    """The store cannot be used now: its disk is full or has errors, or its database is not reachable. Nothing was stored."""
 
     code = "store_unavailable"
+    status = 503
+    remedy = "An operator must look after the store; then repeat."
 
 
 class OutcomeUnknown(Overloaded):
-    """The connection to the store was lost during the commit, so the outcome is unknown.
-
-    Repeat the request with an idempotency key, or read the record first.
-    """
+    """The connection to the store was lost during the commit, so the request may have been executed."""
 
     code = "outcome_unknown"
+    status = 503
+    remedy = "Repeat with the same idempotency key; webhooks may always be repeated."
 
 
 class UnusableStore(TouchbaseError):

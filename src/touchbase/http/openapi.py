@@ -8,9 +8,8 @@ from typing import Any
 
 import msgspec
 
-from touchbase.http.openapi_examples import problem_example
 from touchbase.http.openapi_operations import RATE_LIMIT_HEADERS, RATE_LIMITED, SCHEMAS, header_ref, path_items, problem_name
-from touchbase.http.openapi_texts import PROBLEMS
+from touchbase.http.openapi_problems import problem_example, problem_meaning
 from touchbase.http.problems import Problem
 from touchbase.http.routes import ROUTES
 from touchbase.http.routing import Json
@@ -73,7 +72,7 @@ def operations(document: Json) -> Iterator[Json]:
 
 def _problem(status: int) -> Json:
     content = {"schema": {"$ref": f"{SCHEMAS}Problem"}, "example": problem_example(status)}
-    made: Json = {"description": PROBLEMS[str(status)], "content": {"application/problem+json": content}}
+    made: Json = {"description": problem_meaning(status), "content": {"application/problem+json": content}}
     return {**made, "headers": {name: header_ref(name) for name, *_ in RATE_LIMIT_HEADERS}} if status == RATE_LIMITED else made
 
 

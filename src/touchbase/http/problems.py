@@ -1,4 +1,4 @@
-"""Errors as HTTP: the only table from an error's code to a status, and the problem body (RFC 9457)."""
+"""Errors as HTTP: problem bodies and headers (RFC 9457), and the errors of HTTP alone."""
 
 from __future__ import annotations
 
@@ -19,34 +19,9 @@ from touchbase.errors import (
     RequestInProgress,
     TouchbaseError,
     Unauthorized,
+    response_errors,
 )
 from touchbase.http.rate_limit_headers import refusal_headers
-
-STATUS = {
-    "malformed_body": 400,
-    "unauthorized": 401,
-    "forbidden": 403,
-    "insufficient_scope": 403,
-    "client_suspended": 403,
-    "not_found": 404,
-    "method_not_allowed": 405,
-    "body_too_slow": 408,
-    "duplicate": 409,
-    "request_in_progress": 409,
-    "conflict": 409,
-    "person_erased": 409,
-    "payload_deleted": 409,
-    "precondition_failed": 412,
-    "too_large": 413,
-    "unsupported_media_type": 415,
-    "invalid": 422,
-    "idempotency_key_reused": 422,
-    "rate_limited": 429,
-    "internal_error": 500,
-    "overloaded": 503,
-    "store_unavailable": 503,
-    "outcome_unknown": 503,
-}
 
 # As RFC 9110 names them; Python's own names differ between its versions.
 TITLES = {413: "Content Too Large", 422: "Unprocessable Content"}
@@ -56,9 +31,11 @@ PROBLEM_JSON = b"application/problem+json"
 
 
 class MethodNotAllowed(TouchbaseError):
-    """This address exists, but not for this method."""
+    """The route exists, and not with this method; `Allow` lists the methods."""
 
     code = "method_not_allowed"
+    status = 405
+    remedy = "Use one of the methods."
 
     def __init__(self, method: str, allowed: Sequence[str]) -> None:
         super().__init__(f"{method} is not allowed here; use {' or '.join(allowed)}")
@@ -66,27 +43,35 @@ class MethodNotAllowed(TouchbaseError):
 
 
 class UnsupportedMediaType(TouchbaseError):
-    """The body's Content-Type or Content-Encoding is not supported."""
+    """The body is not JSON, or its Content-Encoding is not supported."""
 
     code = "unsupported_media_type"
+    status = 415
+    remedy = "Send JSON, plain or compressed with gzip."
 
 
 class TooLarge(TouchbaseError):
-    """The body is longer than the published limit."""
+    """The body is longer than the limit."""
 
     code = "too_large"
+    status = 413
+    remedy = "Send less, or raise the limit."
 
 
 class BodyTooSlow(TouchbaseError):
     """The body did not arrive in time."""
 
     code = "body_too_slow"
+    status = 408
+    remedy = "Send it faster, or raise `TOUCHBASE_BODY_TIMEOUT`."
 
 
 class InternalError(TouchbaseError):
-    """An unexpected error of the server."""
+    """An unexpected error of the server; the log has the `request_id`."""
 
     code = "internal_error"
+    status = 500
+    remedy = "Report it; the request may be repeated."
 
 
 class FaultOut(msgspec.Struct):
@@ -110,13 +95,15 @@ class Problem(msgspec.Struct, omit_defaults=False):
     existing_id: int | msgspec.UnsetType = msgspec.UNSET
 
 
+STATUS = {each.code: each.status for each in response_errors()}
+"""Code -> status of every error that a response may have."""
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Problem).decode
 
 
 def problem(error: TouchbaseError, request_id: str) -> tuple[int, bytes, list[tuple[bytes, bytes]]]:
     """Return status, body and additional headers of the response to a failed request."""
-    status = STATUS.get(error.code, 500)
+    status = error.status
     body = Problem("about:blank", TITLES.get(status) or HTTPStatus(status).phrase, status, error.detail, error.code, request_id)
     if isinstance(error, Invalid):
         body.detail = _summary(error.faults)

@@ -1,10 +1,11 @@
-"""Examples of problem responses in the OpenAPI document."""
+"""Problem responses in the OpenAPI document: their meanings and examples, by status."""
 
 from __future__ import annotations
 
 from http import HTTPStatus
 from typing import Any
 
+from touchbase.errors import meaning, response_errors
 from touchbase.http.problems import STATUS, TITLES
 
 _NO_EMAIL = "is not an e-mail address: An email address must have an @-sign."
@@ -25,6 +26,13 @@ _PROBLEMS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "503": ("overloaded", "too many writes are waiting; send this again in a moment", {}),
 }
 """For each status an error code, its detail and its other members."""
+
+
+def problem_meaning(status: int) -> str:
+    """Return what problems with this status mean and what to do, with their codes if there are several."""
+    errors = [each for each in response_errors() if each.status == status]
+    texts = [f"{meaning(each)} {each.remedy}" for each in errors]
+    return texts[0] if len(errors) == 1 else " ".join(f"`{each.code}`: {text}" for each, text in zip(errors, texts, strict=True))
 
 
 def problem_example(status: int) -> dict[str, Any]:
