@@ -95,8 +95,16 @@ class Settings:
         4096, "Most open connections of one process; for more an idle one is closed, and if there is none they get a 503.", least=1
     )
 
-    encryption_key: str = _setting("", "The key that encrypts secrets in the store: 32 bytes in base64.", secret=True, option=False)
-    encryption_key_old: str = _setting("", "Old keys that only decrypt, during a key rotation.", secret=True, option=False)
+    encryption_key: str = _setting(
+        "",
+        "The key that encrypts secrets in the store, 32 bytes in base64: `touchbase encryption-keys generate` makes one. Empty: on SQLite "
+        "a key file next to the store, made with the first secret; on PostgreSQL no connection can have a secret.",
+        secret=True,
+        option=False,
+    )
+    encryption_key_old: str = _setting(
+        "", "Old keys, separated by spaces, that only decrypt, during a key rotation.", secret=True, option=False
+    )
 
     max_connections_per_address: int = _setting(
         512, "Most open connections of one address (IPv6: one /64); more get a 503 and are closed; 0: no limit."

@@ -219,7 +219,7 @@ ROUTES = [
     ),
     Route(
         "POST", "/admin/v1/keys", create, scope=ADMIN, operation_id="create_key", tag=KEYS, summary="Create an API key",
-        description="Creates an API key. Its text is shown only in this response. A key can only grant scopes that it has itself.",
+        description="Its text is shown only in this response. A key can only grant scopes that it has itself.",
         body=KeyRequest, success=_CREATED, problems=(404,),
     ),
     Route(
@@ -229,13 +229,13 @@ ROUTES = [
     ),
     Route(
         "DELETE", "/admin/v1/keys/{key_id}", revoke, scope=ADMIN, operation_id="revoke_key", tag=KEYS, summary="Revoke a key",
-        description="Revokes the key: in this process at once, in others within a second.",
+        description="Takes effect in this process at once, in others within a second.",
         success=(Success(204, "The key is invalid now."),),
     ),
     Route(
         "POST", "/admin/v1/keys/{key_id}/rotate", rotate, scope=ADMIN, operation_id="rotate_key", tag=KEYS,
         summary="Create a key's successor, and let the key expire",
-        description="Creates a successor with the same scopes; the old key expires after `keep_old_seconds`. The successor's text is shown "
+        description="The successor has the same scopes; the old key expires after `keep_old_seconds`. The successor's text is shown "
         "only in this response.",
         body=KeyRotation, success=_CREATED,
     ),

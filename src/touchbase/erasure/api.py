@@ -182,7 +182,7 @@ ROUTES = [
     Route(
         "GET", "/public/v2/contacts/{id}/export", export_contact, scope=ADMIN, operation_id="export_contact", tag=CONTACT_TAG,
         summary="Export everything that is stored about one person",
-        description="Returns everything that is stored about one person. The first page has the contact, its identities, sources and "
+        description="The first page has the contact, its identities, sources and "
         "timeline; every page has deliveries.",
         query=PAGE, success=(Success(200, "A page.", PersonExport),),
     ),

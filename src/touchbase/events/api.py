@@ -185,8 +185,9 @@ ROUTES = [
     Route(
         "POST", "/admin/v1/deliveries/replay", replay_many, scope=ADMIN, operation_id="replay_deliveries", tag=INBOX,
         summary="Apply many deliveries again",
-        description=f"Queues up to {MAX_AT_ONCE:,} deliveries that match all given filters to be applied again; at least one filter is "
-        "required. `next_cursor` continues with the others. With `dry_run` nothing is stored, and the response shows what would change.",
+        description=f"Queues up to {MAX_AT_ONCE:,} deliveries that match all given filters (`client`, `channel`, `tool`, `state`, "
+        "`received_since`) to be applied again; at least one filter is required. `next_cursor` continues with the others. With `dry_run` "
+        "nothing is stored, and the response shows what would change.",
         body=ReplayRequest,
         success=(Success(202, "They wait to be applied.", ReplayOut), Success(200, "What would change (`dry_run`).", ReplayOut)),
     ),

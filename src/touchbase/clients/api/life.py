@@ -156,7 +156,7 @@ _CHANGED = (Success(200, "The client as it is now.", ClientDetail),)
 ROUTES = [
     Route(
         "POST", "/admin/v1/clients", create, scope=ADMIN, operation_id="create_client", tag=CLIENTS, summary="Create a client",
-        description="Creates a client. Without `client_id` the server generates an unguessable id. An id that is, or was, another client's "
+        description="Without `client_id` the server generates an unguessable id. An id that is, or was, another client's "
         "is a 409. Needs a key without a client.",
         body=NewClient, success=(Success(201, "The new client.", ClientDetail, ("Location",)),),
     ),
@@ -175,7 +175,8 @@ ROUTES = [
     Route(
         "POST", "/admin/v1/clients/{client_id}/suspend", suspend, scope=ADMIN, operation_id="suspend_client", tag=CLIENTS,
         summary="Close a client's records; its webhooks are still stored",
-        description="Requests for the client's records get a 403 from now on; its webhooks are stored, and applied after `resume`.",
+        description="Requests for the client's records get a 403 `client_suspended` from now on; its webhooks are stored, and "
+        "applied after `resume`.",
         success=_CHANGED,
     ),
     Route(
@@ -187,7 +188,7 @@ ROUTES = [
     Route(
         "POST", "/admin/v1/clients/{client_id}/rotate-id", rotate_id, scope=ADMIN, operation_id="rotate_client_id", tag=CLIENTS,
         summary="Give a client a new id; the old one stays valid for a while",
-        description="Gives the client a new id. The old id stays valid for `keep_old_seconds`, so that tools can be reconfigured. Only a "
+        description="The old id stays valid for `keep_old_seconds`, so that tools can be reconfigured. Only a "
         "key without a client may choose the id.",
         body=IdRotation, success=_CHANGED,
     ),

@@ -300,7 +300,8 @@ ROUTES = [
     ),
     Route(
         "GET", "/admin/v1/clients/{client_id}", client, scope=ADMIN, operation_id="get_client", tag=CLIENTS, summary="Get one client",
-        description="Returns the client with its settings, its state, and its former ids that are still valid.",
+        description="Returns the client with its settings, its state, the progress of its deletion, and its former ids that "
+        "are still valid.",
         success=(Success(200, "The client.", ClientDetail),),
     ),
     Route(

@@ -172,7 +172,7 @@ ROUTES = [
     ),
     Route(
         "POST", _PATH, connect, scope=ADMIN, operation_id="connect", tag=CONNECTIONS, summary="Connect a tool",
-        description="Connects a tool on one channel, with its secrets and settings; a tool that is connected there already is a 409. "
+        description="A client has at most one connection of a tool on each channel; a second one is a 409. "
         "A secret that the server generates is shown only in this response. `would_refuse` lists the tools whose webhooks of the last week "
         "would be refused from now on. A secret that the server cannot encrypt is a 422 `no_encryption_key`.",
         body=ConnectionRequest, success=(Success(201, "The new connection.", ConnectionOut, ("Location",)),),

@@ -181,7 +181,7 @@ def _routes(name: str, tag: Tag) -> list[Route]:
     return [
         Route(
             "POST", path, None, scope="", operation_id=operation, tag=tag, summary="Receive a webhook and store it byte for byte",
-            description="Stores the webhook byte for byte, responds 200, and applies it afterwards. Any body of any content type is "
+            description="Responds 200 when the webhook is stored, and applies it afterwards. Any body of any content type is "
             "stored, also an empty one; its tool is recognised by its content. If the client has connected the tool with a secret, a "
             f"webhook without a valid proof of the secret gets a 401.{_ANSWERS.get(RECEIVERS[name], '')}",
             body=BODY, success=(Success(200, "Stored, or stored before. No body, unless the tool's own protocol requires one."),),

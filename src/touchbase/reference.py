@@ -1,0 +1,140 @@
+"""The tables of the reference pages that are made from the code: routes, errors, settings, and the numbers of limits.
+
+`make docs` runs `python -m touchbase.reference docs/reference`, and a test compares the pages. A table stands between
+`<!-- made: NAME ... -->` and `<!-- end -->`; the rest of a page is written by hand.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from touchbase.config import Settings, environment_name
+from touchbase.errors import meaning, response_errors
+from touchbase.http.openapi import DESCRIBED
+from touchbase.http.query_parameters import Parameter
+from touchbase.http.routing import Route
+from touchbase.server import error_responses
+from touchbase.server.error_responses import ErrorResponse
+
+Row = Sequence[str]
+BEGIN, END = "<!-- made: ", "<!-- end -->"
+LIMIT_CELLS = 4
+
+
+def routes(*tags: str) -> Iterator[Row]:
+    """Yield the rows of the routes with these tags."""
+    yield "Route", "What it does", "Query", "Success", "Scope"
+    for route in DESCRIBED:
+        if route.tag is not None and route.tag.name in tags:
+            yield _route(route)
+
+
+def _route(route: Route) -> Row:
+    statuses = ", ".join(str(each.status) for each in route.success)
+    scope = f"`{route.scope}`" if route.scope else "none"
+    query = "; ".join(map(_parameter, route.query))
+    return f"`{route.method} {route.path}`", f"{route.summary}. {route.description}", query, statuses, scope
+
+
+def _parameter(each: Parameter[Any]) -> str:
+    choices = ", ".join(f"`{value}`" for value in each.schema.get("enum", ()))
+    return f"`{each.name}` ({choices})" if choices else f"`{each.name}`"
+
+
+def errors() -> Iterator[Row]:
+    """Yield the rows of the application's errors."""
+    yield "Code", "Status", "Meaning", "What to do"
+    for each in sorted(response_errors(), key=lambda each: (each.status, each.code)):
+        yield f"`{each.code}`", str(each.status), meaning(each), each.remedy
+
+
+def server_errors() -> Iterator[Row]:
+    """Yield the rows of the errors that the server itself responds with, before or instead of the application."""
+    yield "Code", "Status", "What the response says"
+    found: dict[tuple[int, str], list[str]] = {}
+    for each in vars(error_responses).values():
+        if isinstance(each, ErrorResponse):
+            found.setdefault((each.status, each.code), []).append(each.detail)
+    for (status, code), details in sorted(found.items()):
+        yield f"`{code}`", str(status), " / ".join(details)
+
+
+def settings() -> Iterator[Row]:
+    """Yield the rows of the settings."""
+    yield "Name", "Default", "Meaning"
+    for each in fields(Settings):
+        default = _default(each.default)
+        yield f"`{environment_name(each.name)}`", f"`{default}`" if default else "", each.metadata["about"]
+
+
+def _default(value: object) -> str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+TABLES: dict[str, Callable[..., Iterator[Row]]] = {
+    "routes": routes,
+    "errors": errors,
+    "server-errors": server_errors,
+    "settings": settings,
+}
+
+
+def made(page: str) -> str:
+    """Return a page with its tables, and the numbers of its limits, as the code has them."""
+    lines: list[str] = []
+    in_table = False
+    for line in page.splitlines(keepends=True):
+        in_table = in_table and not line.startswith(END)
+        if not in_table:
+            lines.append(_with_number(line))
+        if line.startswith(BEGIN):
+            lines += _table(*line.removeprefix(BEGIN).removesuffix(" -->\n").split())
+            in_table = True
+    return "".join(lines)
+
+
+def _table(name: str, *arguments: str) -> Iterator[str]:
+    title, *rows = TABLES[name](*arguments)
+    for cells in (title, ["---"] * len(title), *rows):
+        yield f"| {' | '.join(cells)} |\n"
+
+
+def _with_number(line: str) -> str:
+    """Return the row of a limit (what, number and unit, response, place in the code) with its number; another line as it is."""
+    cells = line.split(" | ")
+    place = cells[-1].removesuffix(" |\n")
+    if len(cells) != LIMIT_CELLS or not place.startswith("`") or not cells[1][:1].isdigit():
+        return line
+    value = value_at(place.strip("`"))
+    _, _, unit = cells[1].partition(" ")
+    number = f"{value:,}" if isinstance(value, int) else f"{value:g}"
+    return " | ".join([cells[0], f"{number} {unit}".rstrip(), *cells[2:]])
+
+
+def value_at(place: str) -> Any:
+    """Return the value of `module.NAME`, or the default of `module.Class.field`."""
+    module, _, name = place.rpartition(".")
+    if module.rpartition(".")[2][:1].isupper():
+        module, _, kind = module.rpartition(".")
+        (each,) = (each for each in fields(getattr(import_module(f"touchbase.{module}"), kind)) if each.name == name)
+        return each.default
+    return getattr(import_module(f"touchbase.{module}"), name)
+
+
+def main() -> None:
+    """Write the pages of a folder."""
+    for path in Path(sys.argv[1]).glob("*.md"):
+        page = path.read_text(encoding="utf-8")
+        if (text := made(page)) != page:
+            path.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
