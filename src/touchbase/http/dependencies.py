@@ -11,6 +11,7 @@ from touchbase.adapters.interface import ProtocolResponse, WebhookRequest
 from touchbase.auth.auth_throttle import KeyThrottle, WebhookThrottle
 from touchbase.auth.last_used import KeyUsage
 from touchbase.common.timestamps import Clock, Micros
+from touchbase.config import Settings
 from touchbase.connections.models import SECRETS, Arrival, Connection, ConnectionSettings
 from touchbase.connections.service import Connections
 from touchbase.connections.tools import Fetcher, Tools
@@ -22,20 +23,21 @@ from touchbase.inbox.refused import RefusedWebhooks
 from touchbase.rate_limit.rate_limiter import RateLimiter
 
 MIB = 1_048_576
+_DEFAULTS = Settings()
 
 AuthMode = Literal["none", "api-key"]
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits of a request. `common/field_limits.py` has the limits of single fields."""
+    """Limits of a request. Defaults of settings are in `config.py`. `common/field_limits.py` has the limits of single fields."""
 
-    api_body_bytes: int = MIB
+    api_body_bytes: int = _DEFAULTS.max_api_body_bytes
     """As sent, and again after gzip is decompressed."""
-    webhook_body_bytes: int = 4 * MIB
-    body_seconds: float = 10.0
+    webhook_body_bytes: int = _DEFAULTS.max_webhook_body_bytes
+    body_seconds: float = _DEFAULTS.body_timeout
     """From the first byte of the body to its last."""
-    body_idle_seconds: float = 5.0
+    body_idle_seconds: float = _DEFAULTS.body_idle_timeout
     """Between two pieces of the body."""
     nesting: int = 64
     drained_bytes: int = 32 * MIB
