@@ -141,7 +141,11 @@ class ListRecords(Query[list[R]], Generic[R]):
 
     def filters(self) -> Iterator[tuple[str, object]]:
         """Yield the filters: column and value, or None."""
-        return ((name, getattr(self, name)) for name in self.__match_args__ if name not in ListRecords.__match_args__)
+        return ((name, getattr(self, name)) for name in self.__match_args__[_PAGE_MEMBERS:])
+
+
+_PAGE_MEMBERS = len(ListRecords.__match_args__)
+"""The members of a query that are no filters; they come first."""
 
 
 @dataclass(slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from touchbase.common.timestamps import Micros
@@ -30,10 +30,12 @@ async def get_record(store: Store, kind: RecordType[R], client: int, record_id: 
     raise NotFound(detail, data={"existing_id": merged_into})
 
 
-async def list_records(store: Store, query: ListRecords[R]) -> tuple[list[R], Place | None]:
-    """Return a page of `query.limit` records, newest last, and the cursor of the next page."""
-    limit = query.limit
-    found: list[R] = await store.read(replace(query, limit=limit + 1))
+async def list_records(
+    store: Store, listing: Callable[..., ListRecords[R]], client: int, limit: int, after: Place | None, filters: Mapping[str, object]
+) -> tuple[list[R], Place | None]:
+    """Return a page of records, newest last, and the cursor of the next page; `filters` are members of `listing`."""
+    query = listing(client, limit + 1, after, **filters)
+    found: list[R] = await store.read(query)
     page = found[:limit]
     if len(found) <= limit:
         return page, None

@@ -131,8 +131,7 @@ class RecordResource(Generic[A, C, R]):
         listing = f"{self._kind.type.plural} by {'creation' if asked[UPDATED_SINCE] is None else 'time'}"
         after = asked.cursor(listing, tuple[int, int])
         asked.done()
-        query = self._kind.listing(client.number, asked[LIMIT], after, **asked.filters)
-        page, place = await list_records(call.api.parts.store, query)
+        page, place = await list_records(call.api.parts.store, self._kind.listing, client.number, asked[LIMIT], after, asked.filters)
         data = [self._kind.out(record, asked[FLAT], client.settings) for record in page]
         return Response(body=encode({"data": data, "next_cursor": place and cursor_text(listing, place)}))
 
