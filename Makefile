@@ -65,7 +65,7 @@ fix: setup ## Mend style and format where a tool can
 docs: setup ## Write the pages that are made from the code
 	.venv/bin/touchbase tools --markdown > docs/reference/tools.md
 	.venv/bin/python -m tests.architecture.cli_page
-	.venv/bin/python -m touchbase.reference docs/reference
+	.venv/bin/python -m tests.architecture.reference_pages
 	.venv/bin/python -m bench.pages
 
 bench: setup ## Measure the service on this machine

@@ -10,9 +10,8 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.architecture import cli_page
+from tests.architecture import cli_page, reference_pages
 
-from touchbase import reference
 from touchbase.adapters import catalogue
 from touchbase.adapters.registry import load_adapters
 from touchbase.common import field_limits
@@ -45,14 +44,14 @@ def rows(name: str) -> Iterator[list[str]]:
 
 @pytest.mark.parametrize("name", sorted(path.name for path in DOCS.glob("*.md")))
 def test_what_a_page_has_from_the_code_is_what_the_code_says(name: str) -> None:
-    assert page(name) == reference.made(page(name)), "run `make docs`"
+    assert page(name) == reference_pages.made(page(name)), "run `make docs`"
 
 
 def test_every_table_of_the_code_stands_on_a_page() -> None:
     pages = " ".join(page(path.name) for path in DOCS.glob("*.md"))
     tags = set(" ".join(re.findall(r"<!-- made: routes (.+?) -->", pages)).split())
 
-    assert set(re.findall(r"<!-- made: ([a-z-]+)", pages)) == reference.TABLES.keys()
+    assert set(re.findall(r"<!-- made: ([a-z-]+)", pages)) == reference_pages.TABLES.keys()
     assert tags == TAGS.keys()
 
 

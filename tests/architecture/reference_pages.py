@@ -1,12 +1,11 @@
-"""The tables of the reference pages that are made from the code: routes, errors, settings, and the numbers of limits.
+"""`python -m tests.architecture.reference_pages`: write the tables of docs/reference/ that are made from the code.
 
-`make docs` runs `python -m touchbase.reference docs/reference`, and a test compares the pages. A table stands between
-`<!-- made: NAME ... -->` and `<!-- end -->`; the rest of a page is written by hand.
+They are routes, errors, settings, and the numbers of limits. A table stands between `<!-- made: NAME ... -->` and
+`<!-- end -->`; the rest of a page is written by hand.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields
 from importlib import import_module
@@ -22,6 +21,7 @@ from touchbase.server import error_responses
 from touchbase.server.error_responses import ErrorResponse
 
 Row = Sequence[str]
+PAGES = Path(__file__).parents[2] / "docs" / "reference"
 BEGIN, END = "<!-- made: ", "<!-- end -->"
 LIMIT_CELLS = 4
 
@@ -128,13 +128,6 @@ def value_at(place: str) -> Any:
     return getattr(import_module(f"touchbase.{module}"), name)
 
 
-def main() -> None:
-    """Write the pages of a folder."""
-    for path in Path(sys.argv[1]).glob("*.md"):
-        page = path.read_text(encoding="utf-8")
-        if (text := made(page)) != page:
-            path.write_text(text, encoding="utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    for path in PAGES.glob("*.md"):
+        path.write_text(made(path.read_text(encoding="utf-8")), encoding="utf-8")
