@@ -68,8 +68,10 @@ async def test_a_caller_of_http_1_0_gets_its_answer_and_the_end_of_the_connectio
         answering(200, [(b"content-length", b"8")]),
         answering(200, [(b"x-given", b"a\r\nset-cookie: stolen=1"), (b"content-length", b"0")]),
         answering(200, [(b"x-given", b"a\nb"), (b"content-length", b"0")]),
+        answering(200, [(b"x-given\r", b"a"), (b"content-length", b"0")]),
+        answering(200, [(b"x-given", b"a\0b"), (b"content-length", b"0")]),
     ],
-    ids=["longer than announced", "shorter than announced", "line break in a header", "line feed in a header"],
+    ids=["longer than announced", "shorter than announced", "line break", "line feed", "line break in a name", "NUL"],
 )
 async def test_an_answer_that_would_break_the_protocol_becomes_a_problem(start: Start, app: Any) -> None:
     running = await start(app)

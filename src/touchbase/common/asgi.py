@@ -1,4 +1,4 @@
-"""ASGI: what the application and the server share about requests: peer address, request id, and the response extension."""
+"""ASGI: what the application and the server share about requests: peer address and request id."""
 
 from __future__ import annotations
 
@@ -12,13 +12,6 @@ LOCAL_PEER = ""
 """The peer of a request that came over no network, such as a Unix socket."""
 HEADER = b"x-request-id"
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._:=/+\-]{1,128}")
-EXTENSION = "touchbase.answer"
-"""An ASGI extension of our server: a whole response in one message. Name of the extension and type of its message.
-
-The message has `type`, `status`, `headers` (names in lower case, without `Content-Length`: the server adds it) and `body`.
-Middleware between application and server that reads responses removes the extension from the scope, or supports it."""
-OFFER: dict[str, dict[str, object]] = {EXTENSION: {}}
-"""The `extensions` of a scope whose server accepts such messages."""
 
 
 def peer_of(scope: Mapping[str, Any]) -> str:

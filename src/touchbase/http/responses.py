@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from touchbase.common.asgi import EXTENSION, HEADER, is_valid_request_id
+from touchbase.common.asgi import HEADER, is_valid_request_id
 from touchbase.common.unique_ids import UniqueIds
 from touchbase.errors import TouchbaseError
 from touchbase.http.asgi_types import Headers, Scope, Send
@@ -52,10 +52,7 @@ async def send_empty(scope: Scope, send: Send, request_id: bytes) -> None:
 
 
 async def send_complete(scope: Scope, send: Send, status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> None:
-    """Send a whole response with its length; in one message if the server supports it."""
-    if EXTENSION in scope.get("extensions", ()):
-        await send({"type": EXTENSION, "status": status, "headers": headers, "body": body})
-        return
+    """Send a whole response with its length."""
     if status != 204:
         headers = [*headers, (b"content-length", b"%d" % len(body))]
     await send({"type": "http.response.start", "status": status, "headers": headers})

@@ -6,7 +6,6 @@ import re
 import urllib.parse
 from typing import Any
 
-from touchbase.common.asgi import OFFER
 from touchbase.server.error_responses import MALFORMED, NO_HOST, OTHER_HOST, OTHER_VERSION, Refused
 
 SCHEMES = (b"http", b"https")
@@ -33,7 +32,6 @@ def make_scope(target: bytes, host: bytes, version: str, method: str, headers: l
         "query_string": query,
         "headers": headers,
         "state": {},
-        "extensions": OFFER,
     }
 
 

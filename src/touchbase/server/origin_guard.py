@@ -132,7 +132,6 @@ class Cors:
             await _send_preflight_response(scope, send, origin)
             return
         added = scope["touchbase.granted"] = self._cors_headers(origin)
-        scope["extensions"] = {}  # a response in one message would bypass `send_with_headers`
 
         async def send_with_headers(message: Any) -> None:
             if message["type"] == "http.response.start":

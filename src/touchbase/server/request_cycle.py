@@ -2,7 +2,7 @@
 
 Optimised for thousands of requests a second: objects are created when needed, the response's head and body leave in one
 write, default headers are joined once a second, and the observer is called when a request ends, without a wrapper around the
-application. An application may send a whole response in one message (`common.asgi_extension`).
+application (docs/decisions/0037).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
-from touchbase.common.asgi import EXTENSION, peer_of
+from touchbase.common.asgi import peer_of
 from touchbase.errors import Overloaded
 from touchbase.server.body_memory import BodyMemory
 from touchbase.server.error_responses import BROKEN, DEFAULT_HEADERS, NO_ROOM, SHUTTING_DOWN, ErrorResponse, Headers, request_id_in
@@ -198,28 +198,12 @@ class Cycle:
         if self.disconnected:
             return
         kind = message["type"]
-        if kind == EXTENSION and not self.response_started:
-            self._send_whole(message["status"], message["headers"], message["body"])
-        elif kind == "http.response.start" and not self.response_started:
-            self._start(message["status"], [(name.lower(), value) for name, value in message.get("headers", ())])
+        if kind == "http.response.start" and not self.response_started:
+            self._start(message["status"], message.get("headers", ()))
         elif kind == "http.response.body" and self.response_started and not self.response_complete:
             self._continue(message.get("body", b""), message.get("more_body", False))
         else:
             raise RuntimeError(f"the application sent {kind!r} out of order")
-
-    def _send_whole(self, status: int, headers: Headers, body: bytes) -> None:
-        """Write a whole response and end the request."""
-        lines = self._lines(headers)
-        if self.bytes_left is not None:
-            raise RuntimeError("a response in one message must not have a Content-Length")
-        if status not in STATUSES_WITHOUT_BODY:
-            lines = b"%bcontent-length: %d\r\n" % (lines, len(body))
-        self._begin(status, lines)
-        if status in STATUSES_WITHOUT_BODY or self.scope["method"] == "HEAD":
-            body = b""
-        self.sent_bytes = len(body)
-        self.transport.write(self.head + body)
-        self._finish()
 
     def _start(self, status: int, headers: Headers) -> None:
         """Build the response's head; it is written with the first part of the body."""
@@ -227,7 +211,13 @@ class Cycle:
         if self.bytes_left is None and status not in STATUSES_WITHOUT_BODY and self.scope["method"] != "HEAD":
             self.chunked = True
             lines += b"transfer-encoding: chunked\r\n"
-        self._begin(status, lines)
+        if self.waiting_for_100_continue and self.more_body:
+            # The HTTP client may or may not send its body now, so the start of the next request is unknown.
+            self.keep_alive = False
+        if not self.keep_alive and b"\nconnection:" not in b"\n" + lines:
+            lines += b"connection: close\r\n"
+        self.head = b"%b%b%b\r\n" % (STATUS_LINE[status], self.context.defaults, lines)
+        self.response_started, self.waiting_for_100_continue, self.status = True, False, status
 
     def _lines(self, headers: Headers) -> bytes:
         """Join the response's header lines with the default ones; read Content-Length and Connection from them."""
@@ -236,7 +226,8 @@ class Cycle:
         if not block.count(b"\n") == block.count(b"\r") == len(headers) or b"\0" in block:
             raise RuntimeError("a header of the response contains a line break")
         defaults = DEFAULT_LINES
-        for name, value in headers:
+        for raw_name, value in headers:
+            name = raw_name.lower()
             if name not in EXAMINED_HEADERS:
                 continue
             if name == b"content-length":
@@ -246,15 +237,6 @@ class Cycle:
             elif b"close" in value.lower():
                 self.keep_alive = False
         return defaults + block
-
-    def _begin(self, status: int, lines: bytes) -> None:
-        if self.waiting_for_100_continue and self.more_body:
-            # The HTTP client may or may not send its body now, so the start of the next request is unknown.
-            self.keep_alive = False
-        if not self.keep_alive and b"\nconnection:" not in b"\n" + lines:
-            lines += b"connection: close\r\n"
-        self.head = b"%b%b%b\r\n" % (STATUS_LINE[status], self.context.defaults, lines)
-        self.response_started, self.waiting_for_100_continue, self.status = True, False, status
 
     def _continue(self, body: bytes, more_body: bool) -> None:
         """Write a part of the body, the first one after the head; the last part ends the request."""
