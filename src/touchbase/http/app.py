@@ -28,20 +28,15 @@ def build_app(parts: Dependencies) -> App:
     (the client_id, which the log hashes) and `touchbase.request_id`.
     """
     api = Api(parts)
-    # The most frequent requests have endpoints of their own: creations by their path, webhooks by its second segment.
-    endpoints = {route.path: route.endpoint(api) for route in ROUTES if route.endpoint is not None}
-    receivers = {path.split("/")[2]: endpoint for path, endpoint in endpoints.items() if "{" in path}
-    creates = {path: endpoint for path, endpoint in endpoints.items() if "{" not in path}
+    # Webhooks have endpoints of their own, found by the path's second segment: any text may follow it.
+    receivers = {route.path.split("/")[2]: route.endpoint(api) for route in ROUTES if route.endpoint is not None}
     routed = Router(api, (*ROUTES, _description(parts)), default=_not_found)
 
     def app(scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         # A plain function: dispatching costs no step of a coroutine.
         if scope["type"] != "http":
             return routed(scope, receive, send)
-        path: str = scope["path"]
-        if scope["method"] == "POST" and (create := creates.get(path)) is not None:
-            return create(scope, receive, send)
-        segments = path.split("/", 3)
+        segments = scope["path"].split("/", 3)
         receiver = receivers.get(segments[2]) if len(segments) > 3 and segments[1] == "public" else None
         return (receiver or routed)(scope, receive, send)
 

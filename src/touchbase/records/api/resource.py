@@ -1,8 +1,4 @@
-"""HTTP resources of contacts and companies: create, get, list, change, timeline.
-
-Creation is a plain ASGI callable outside the router, because it is the most frequent request;
-the others are handlers of resources.
-"""
+"""HTTP resources of contacts and companies: create, get, list, change, timeline."""
 
 from __future__ import annotations
 
@@ -12,19 +8,14 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from touchbase.auth.authentication import FRESH, READ, WRITE
+from touchbase.auth.authentication import READ, WRITE
 from touchbase.clients.models import Client
 from touchbase.common.timestamps import Micros
 from touchbase.errors import NotFound, PreconditionFailed
-from touchbase.http.asgi_types import App, Headers, Receive, Scope, Send
-from touchbase.http.buffer_body import of_client
-from touchbase.http.endpoint import Api, Call, as_touchbase_error, author_of, key_from_headers, run_handler
-from touchbase.http.idempotency import IDEMPOTENCY_KEY, idempotent
+from touchbase.http.endpoint import Call, author_of
 from touchbase.http.json_body import read_json, read_struct
 from touchbase.http.query_parameters import LIMIT, PAGE, cursor_text
-from touchbase.http.rate_limit_headers import RATE_LIMIT_HEADERS
-from touchbase.http.request_body import ClientDisconnected
-from touchbase.http.responses import JSON, Response, request_id_of, send_complete, send_problem
+from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import encode
 from touchbase.records.api import parameters
@@ -44,52 +35,6 @@ C = TypeVar("C", bound=msgspec.Struct)
 R = TypeVar("R", Contact, Company)
 
 
-def creating(api: Api, kind: ResourceType[A, C, R]) -> App:
-    """Return the endpoint for `POST` of one record; requests with an idempotency key go to `RecordResource.create`."""
-    decoder = msgspec.json.Decoder(kind.request)
-    route, template, location = f"create_{kind.type.name}", kind.path, api.parts.reached_at(f"{kind.path}/")
-    keyed = idempotent(RecordResource(kind).create, of_client)
-    store, clock, limits, request_type = api.parts.store, api.parts.clock, api.parts.limits, kind.request
-    limiter = api.limiter
-
-    async def endpoint(scope: Scope, receive: Receive, send: Send) -> None:
-        headers: Headers = dict(scope["headers"])
-        scope["touchbase.template"] = template
-        if IDEMPOTENCY_KEY in headers:
-            scope["touchbase.route"] = route
-            await run_handler(api, scope, receive, send, keyed, WRITE)
-            return
-        request_id = request_id_of(headers)
-        scope["touchbase.route"], scope["touchbase.request_id"] = route, request_id.decode("ascii")
-        try:
-            began = clock()
-            client = await api.client(headers, WRITE, began, scope)
-            options = create_options(scope["query_string"])
-            body = await read_json(receive, headers, limits)
-            at = clock()
-            if at - began > FRESH:  # while a slow body arrived, the client or the key may have ended
-                client = await api.authenticate(headers, key_from_headers(headers), WRITE, at, scope)
-            asked = read_struct(body, decoder, request_type, lambda partly: kind.command(partly, client, at, None))
-            limiter.storing(client, 1 + len(asked.custom_fields), len(body), at)
-            command = kind.command(asked, client, at, options.on_duplicate)
-            created = await create_record(store, command, client, author_of(scope), restore=options.restore_erased)
-            record = created.record
-            payload = encode(kind.out(record, options.flat, client.settings))
-        except ClientDisconnected:
-            return
-        except Exception as error:
-            await send_problem(scope, send, as_touchbase_error(error, scope), request_id, api.parts.metrics)
-            return
-        finally:
-            api.finish_request(scope)
-        tag, url = etag(record, options.flat, client.settings), b"%b%d" % (location, record.id)
-        fields = [(b"content-type", JSON), (b"x-request-id", request_id), (b"etag", tag), (b"location", url)]
-        fields += scope.get(RATE_LIMIT_HEADERS, ())
-        await send_complete(scope, send, 201 if created.is_new else 200, fields, payload)
-
-    return endpoint
-
-
 class RecordResource(Generic[A, C, R]):
     """The handlers of one type of record."""
 
@@ -99,7 +44,7 @@ class RecordResource(Generic[A, C, R]):
         self._create_decoder: msgspec.json.Decoder[A] = msgspec.json.Decoder(kind.request)
 
     async def create(self, call: Call) -> Response:
-        """`POST` of one record, as `creating`, with an idempotency key."""
+        """`POST` of one record."""
         client = await call.client()
         kind, parts, options = self._kind, call.api.parts, create_options(call.query)
         body = await read_json(call.receive, call.headers, parts.limits)
@@ -213,7 +158,6 @@ def record_routes(kind: ResourceType[Any, Any, Any], tag: Tag, *, identity: str,
             f"the parameter the client's setting applies. {identity}",
             query=parameters.CREATE[one], body=kind.request,
             success=(created(201, f"The new {one}."), created(200, f"The {one} that existed (`on_duplicate`).")),
-            endpoint=partial(creating, kind=kind),
         ),
         Route(
             "GET", path, handlers.list, scope=READ, operation_id=f"list_{many}", tag=tag, summary=f"List {many}, newest last",
