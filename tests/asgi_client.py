@@ -11,7 +11,7 @@ import pytest
 
 from touchbase.common.timestamps import SECOND, from_text, to_text
 from touchbase.http.app import Dependencies, build_app
-from touchbase.server.asgi_scope import path_of
+from touchbase.server.request_head import path_of
 from touchbase.sql.store import Store
 
 START = from_text("2026-11-20T09:30:00Z")
@@ -115,7 +115,7 @@ class Caller:
 
 
 def scope_of(method: str, target: str, headers: dict[str, str]) -> dict[str, Any]:
-    """The scope of a request as the server makes it: the path as it was sent, and undone (`server/asgi_scope.py`)."""
+    """The scope of a request as the server makes it: the path as it was sent, and undone (`server/request_head.py`)."""
     path, _, query = target.partition("?")
     return {
         "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": method, "scheme": "http",

@@ -43,10 +43,9 @@ from touchbase.maintenance import Maintenance
 from touchbase.rate_limit.rate_limiter import RateLimiter, Rates
 from touchbase.retention.service import Retention, UnrecognisedLimits
 from touchbase.server.access_log import AccessLog
-from touchbase.server.body_memory import BodyMemory
 from touchbase.server.exposition import SharedMetrics
 from touchbase.server.health import Operations
-from touchbase.server.limits import ServerLimits
+from touchbase.server.limits import BodyMemory, ServerLimits
 from touchbase.server.logs import LineWriter, is_text
 from touchbase.server.metrics import Metrics
 from touchbase.server.origin_guard import Cors, CorsHeaders, OriginGuard

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.server.conftest import Start
 
-from touchbase.server import backpressure
+from touchbase.server import flow_control
 from touchbase.server.error_responses import TOO_MANY_REQUESTS, ErrorResponse
 from touchbase.server.proxy_headers import TrustedProxies
 
@@ -30,7 +30,7 @@ class Once:
 
 
 async def test_a_refused_caller_is_read_again_after_a_moment(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(backpressure, "PAUSE_SECONDS", 0.01)
+    monkeypatch.setattr(flow_control, "PAUSE_SECONDS", 0.01)
     caller = await (await start(Once())).call()
 
     await caller.send(b"GET /first HTTP/1.1\r\n" + HOST + b"\r\n")
@@ -42,7 +42,7 @@ async def test_a_refused_caller_is_read_again_after_a_moment(start: Start, monke
 
 
 async def test_until_then_others_are_served_and_it_is_not(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(backpressure, "PAUSE_SECONDS", 3600)
+    monkeypatch.setattr(flow_control, "PAUSE_SECONDS", 3600)
     app = Once()
     running = await start(app)
     refused, other = await running.call(), await running.call()
@@ -61,7 +61,7 @@ async def test_until_then_others_are_served_and_it_is_not(start: Start, monkeypa
 async def test_who_was_not_told_to_come_later_is_read_at_once_and_so_is_a_proxy(
     start: Start, monkeypatch: pytest.MonkeyPatch, refusal: ErrorResponse, proxies: TrustedProxies | None
 ) -> None:
-    monkeypatch.setattr(backpressure, "PAUSE_SECONDS", 3600)
+    monkeypatch.setattr(flow_control, "PAUSE_SECONDS", 3600)
     caller = await (await start(Once(refusal), proxies=proxies)).call()
 
     await caller.send(b"GET /first HTTP/1.1\r\n" + HOST + b"\r\n")

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.server.conftest import Caller, Gate, Running, Start, echo
 
-from touchbase.server.body_memory import BodyMemory
+from touchbase.server.limits import BodyMemory
 from touchbase.server.proxy_headers import TrustedProxies
 
 HOST = b"Host: localhost\r\n"

@@ -6,7 +6,7 @@ the request is malformed or because the server is overloaded.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from secrets import token_hex
@@ -78,6 +78,23 @@ def request_id_in(scope: Any) -> str:
 def request_id_for(headers: Headers) -> str:
     """Return the HTTP client's own request id if it is valid, else a new one."""
     return client_request_id(headers) or token_hex(16)
+
+
+async def send_error_response(scope: Any, send: Any, refusal: ErrorResponse, more: Iterable[tuple[bytes, bytes]] = ()) -> None:
+    """Send an error response over ASGI; `more` are additional headers."""
+    request_id = request_id_in(scope)
+    body = refusal.body(request_id)
+    await send({"type": "http.response.start", "status": refusal.status, "headers": [*refusal.headers(len(body), request_id), *more]})
+    await send({"type": "http.response.body", "body": body})
+
+
+def error_app(refusal: ErrorResponse) -> Any:
+    """Return an ASGI application that sends this error response to every request."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await send_error_response(scope, send, refusal)
+
+    return app
 
 
 MALFORMED = ErrorResponse(400, "malformed_request", "This is not a valid HTTP/1.1 request.")

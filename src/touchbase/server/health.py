@@ -13,11 +13,10 @@ import msgspec
 from touchbase.common.timestamps import Clock
 from touchbase.errors import TouchbaseError
 from touchbase.inbox.queries import CountInbox
-from touchbase.server.error_responses import ErrorResponse, request_id_in
+from touchbase.server.error_responses import ErrorResponse, request_id_in, send_error_response
 from touchbase.server.exposition import Exposition, SharedMetrics, store_metrics
 from touchbase.server.logs import LineWriter
 from touchbase.server.metrics import Metrics
-from touchbase.server.request_cycle import send_error_response
 from touchbase.sql.store import Store, check_in_time
 
 LOG = logging.getLogger("touchbase")

@@ -6,11 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from touchbase.server.body_memory import BodyMemory
+from touchbase.common.fair_quota import SHARE
 from touchbase.server.error_responses import Headers
 from touchbase.server.origin_guard import OriginGuard
 from touchbase.server.proxy_headers import TrustedProxies
-from touchbase.server.request_cycle import Cycle
 
 NEVER = float("inf")
 LINGER = 2.0
@@ -38,6 +37,41 @@ class Idle(Protocol):
         """Close the connection, so that another one may be opened."""
 
 
+class BodyMemory:
+    """Memory for the bodies of requests in progress, by peer address, so that no address can use all of it.
+
+    Each body has its own limit, but hundreds of bodies at once could fill the memory. The received bytes of a body count from
+    the first byte until the request has its response. A request that would exceed `capacity` (0: no limit) gets a 503, and its
+    bytes are freed.
+    """
+
+    __slots__ = ("_by_peer", "capacity", "used")
+
+    def __init__(self, capacity: int = 0) -> None:
+        self.capacity = capacity
+        self.used = 0
+        self._by_peer: dict[str, int] = {}
+
+    def acquire(self, peer: str, size: int) -> bool:
+        """Count `size` more bytes; return False if they exceed the capacity or the share of this address."""
+        of_peer = self._by_peer.get(peer, 0) + size
+        free = self.capacity - self.used - size
+        if self.capacity and (free < 0 or of_peer > SHARE * free):
+            return False
+        self._by_peer[peer] = of_peer
+        self.used += size
+        return True
+
+    def release(self, peer: str, size: int) -> None:
+        """Count `size` fewer bytes."""
+        of_peer = self._by_peer.get(peer, 0) - size
+        if of_peer > 0:
+            self._by_peer[peer] = of_peer
+        else:
+            self._by_peer.pop(peer, None)
+        self.used -= size
+
+
 @dataclass(slots=True)
 class ServerLimits:
     """The limits of every connection of a server; times in seconds. `config.Settings` describes each."""
@@ -49,8 +83,8 @@ class ServerLimits:
     max_header_bytes: int
     max_requests: int
     max_connections: int
-    observe: Callable[[Cycle], None]
-    """Called once for every request that ends."""
+    observe: Callable[[Any], None]
+    """Called with the `request_cycle.Cycle` of every request that ends, once."""
     max_connections_per_address: int = 0
     """0: no limit of its own."""
     addresses: dict[str, int] = field(default_factory=dict)

@@ -8,19 +8,20 @@ which depend on the route.
 from __future__ import annotations
 
 import asyncio
+from collections import deque
+from http import HTTPStatus
 from typing import Any
 
 import httptools
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 
 from touchbase.common.asgi import LOCAL_PEER, peer_at
-from touchbase.server import backpressure, error_responses
-from touchbase.server.asgi_scope import check_version, head_without_upgrade
-from touchbase.server.error_responses import ErrorResponse, Refused, request_id_for, request_id_in
+from touchbase.server import error_responses
+from touchbase.server.error_responses import ErrorResponse, Refused, error_app, request_id_for, request_id_in
+from touchbase.server.flow_control import Flow
 from touchbase.server.limits import CHUNK_OVERHEAD, LINGER, NEVER, ServerLimits
-from touchbase.server.pipelining import Flow
-from touchbase.server.request_cycle import Cycle, error_app
-from touchbase.server.request_head import HeadReader
+from touchbase.server.request_cycle import Cycle
+from touchbase.server.request_head import HeadReader, check_version, head_without_upgrade
 
 ABORT_FACTOR = 2
 """An address with this many times its limit of connections gets no error response any more; its connections are aborted."""
@@ -29,8 +30,16 @@ ABORT_FACTOR = 2
 class Connection(HeadReader):
     """Parses requests, starts the application for each, and closes stalled connections."""
 
+    cycle: Cycle  # type: ignore[assignment]
+    """The last request that was read; None before the first, as in uvicorn."""
+    pipeline: deque[tuple[Cycle, Any]]  # type: ignore[assignment]
+    """Requests that wait behind the one in progress, each with its application."""
+
     def __init__(self, limits: ServerLimits, *, config: Any, server_state: Any, app_state: Any, _loop: Any = None) -> None:
         super().__init__(limits, config=config, server_state=server_state, app_state=app_state, _loop=_loop)
+        self.deadline = NEVER
+        """The event loop's time by which the peer must act."""
+        self.lingering = False
         self.running: Cycle | None = None
         self.refused = False
         self.at_eof = False
@@ -120,7 +129,9 @@ class Connection(HeadReader):
             )
         else:
             if self.in_headers:
-                self.wait_for_head()
+                if not self.has_deadline:  # it counts from the data that the head began in
+                    self.has_deadline = True
+                    self.wait(self.limits.header_timeout)
                 if self.header_bytes > self.limits.max_header_bytes:
                     self.refuse(error_responses.HEADERS_TOO_LARGE)
             elif self.chunked and self.framing > self.limits.max_header_bytes:
@@ -234,7 +245,9 @@ class Connection(HeadReader):
             self.linger()
         else:
             self.wait_for_more()
-            backpressure.pause_reading_after_503(self)
+            if self.cycle.status == HTTPStatus.SERVICE_UNAVAILABLE and self.proxies is None:
+                # A trusted proxy is exempt, as its connection carries requests of many clients.
+                self.flow.pause_after_503(self.loop)
 
     def refuse(self, refusal: ErrorResponse) -> None:
         """Send the error response, unless the peer would take it for another request's, and end the connection."""
@@ -265,6 +278,49 @@ class Connection(HeadReader):
             self.transport.write_eof()
         else:
             self.transport.close()
+
+    @property
+    def busy(self) -> bool:
+        """Whether a request of this connection is in progress."""
+        return self.cycle is not None and not self.cycle.response_complete
+
+    def wait(self, seconds: float) -> None:
+        """Set the deadline to this many seconds from now; while writing is paused, the deadline of `pause_writing` stays."""
+        if not self.flow.write_paused:
+            self.deadline = self.loop.time() + seconds
+
+    def wait_for_more(self) -> None:
+        """Set the deadline for the remaining part of a request, or for the next one."""
+        if self.in_headers:
+            self.wait(self.limits.header_timeout)
+        elif self.cycle is not None and self.cycle.more_body:
+            self.wait(LINGER)  # the response was sent before the end of the body, which may still arrive within this time
+        else:
+            self.wait(self.limits.keep_alive)
+            # A trusted proxy's connection stays open: it may already carry another client's next request.
+            if self.proxies is None and not self.flow.write_paused:
+                self.limits.idle[self] = None
+
+    def close_idle(self) -> None:
+        """Close the connection between two requests."""
+        self.limits.idle.pop(self, None)
+        self.deadline = self.loop.time() + LINGER
+        self.transport.close()
+
+    def pause_writing(self) -> None:
+        """Handle a peer that reads the response too slowly."""
+        self.flow.pause_writing()
+        self.deadline = self.loop.time() + self.limits.send_timeout
+
+    def resume_writing(self) -> None:
+        """Handle a peer that reads the response again."""
+        self.flow.resume_writing()
+        if self.lingering or self.transport.is_closing():
+            self.wait(LINGER if self.lingering else self.limits.send_timeout)
+        elif self.busy:
+            self.wait(NEVER)
+        else:
+            self.wait_for_more()
 
     def sweep(self, now: float) -> None:
         """Close or refuse the connection if its deadline has passed."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
 from time import perf_counter
 from typing import Any, Protocol
 
@@ -18,8 +17,17 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
 from touchbase.common.asgi import peer_of
 from touchbase.errors import Overloaded
-from touchbase.server.body_memory import BodyMemory
-from touchbase.server.error_responses import BROKEN, DEFAULT_HEADERS, NO_ROOM, SHUTTING_DOWN, ErrorResponse, Headers, request_id_in
+from touchbase.server.error_responses import (
+    BROKEN,
+    DEFAULT_HEADERS,
+    NO_ROOM,
+    SHUTTING_DOWN,
+    ErrorResponse,
+    Headers,
+    request_id_in,
+    send_error_response,
+)
+from touchbase.server.limits import ServerLimits
 
 LOG = logging.getLogger("uvicorn.error")
 CLIENT_WENT_AWAY = 499
@@ -29,25 +37,6 @@ CONTINUE_RESPONSE = b"HTTP/1.1 100 Continue\r\n\r\n"
 STATUSES_WITHOUT_BODY = (204, 304)
 DEFAULT_LINES = b"".join(b"%b: %b\r\n" % header for header in DEFAULT_HEADERS.items())
 EXAMINED_HEADERS = frozenset((b"content-length", b"connection", *DEFAULT_HEADERS))
-
-
-class ServerContext(Protocol):
-    """The state that all requests of a server share."""
-
-    @property
-    def defaults(self) -> bytes:
-        """Header lines of every response."""
-        ...
-
-    @property
-    def bodies(self) -> BodyMemory:
-        """The memory for bodies."""
-        ...
-
-    @property
-    def observe(self) -> Callable[[Any], None]:
-        """Called with every cycle that ends."""
-        ...
 
 
 class ClientConnection(Protocol):
@@ -65,23 +54,23 @@ class ClientConnection(Protocol):
         """Handle the end of a response."""
 
     def linger(self) -> None:
-        """Close the sending side, and read and discard data for a moment."""
+        """Close the sending side, and read and discard data for `LINGER` seconds."""
 
 
 class Cycle:
     """Runs the application for one request and writes its response."""
 
     __slots__ = (
-        "body", "body_refused", "body_size", "bytes_left", "chunked", "connection", "context", "disconnected", "flow",
-        "has_message", "head", "keep_alive", "more_body", "response_complete", "response_started", "scope", "sent_bytes",
+        "body", "body_refused", "body_size", "bytes_left", "chunked", "connection", "disconnected", "flow",
+        "has_message", "head", "keep_alive", "limits", "more_body", "response_complete", "response_started", "scope", "sent_bytes",
         "started", "status", "transport", "waiter", "waiting_for_100_continue",
     )  # fmt: skip
 
     def __init__(
-        self, connection: ClientConnection, context: ServerContext, scope: dict[str, Any], *, keep_alive: bool, expect_100_continue: bool
+        self, connection: ClientConnection, limits: ServerLimits, scope: dict[str, Any], *, keep_alive: bool, expect_100_continue: bool
     ) -> None:
         self.connection = connection
-        self.context = context
+        self.limits = limits
         self.scope = scope
         self.transport = connection.transport
         self.flow = connection.flow
@@ -91,7 +80,7 @@ class Cycle:
         self.body: bytes | bytearray = b""
         """Bytes of the request's body that the application has not received yet."""
         self.body_size = 0
-        """Bytes of the body that count in `context.bodies` until the request ends."""
+        """Bytes of the body that count in `limits.bodies` until the request ends."""
         self.body_refused = False
         """Whether the body is discarded: it exceeded the memory for bodies, or the request is over."""
         self.more_body = True
@@ -124,7 +113,7 @@ class Cycle:
         finally:
             if not self.response_complete:
                 self.status = CLIENT_WENT_AWAY if self.disconnected else self.status
-                self.context.observe(self)
+                self.limits.observe(self)
             self.release_body()
 
     async def _send_error_instead(self, refusal: ErrorResponse) -> None:
@@ -141,7 +130,7 @@ class Cycle:
         """Buffer a part of the request's body; if the memory is used up, discard the body and notify the application."""
         if self.body_refused:
             return
-        if not self.context.bodies.acquire(peer_of(self.scope), len(body)):
+        if not self.limits.bodies.acquire(peer_of(self.scope), len(body)):
             self.release_body()
             self.notify()
             return
@@ -158,7 +147,7 @@ class Cycle:
         """Discard the body, also its parts to come, and release its memory."""
         self.body_refused, self.body = True, b""
         if self.body_size:
-            self.context.bodies.release(peer_of(self.scope), self.body_size)
+            self.limits.bodies.release(peer_of(self.scope), self.body_size)
             self.body_size = 0
 
     def notify(self) -> None:
@@ -216,7 +205,7 @@ class Cycle:
             self.keep_alive = False
         if not self.keep_alive and b"\nconnection:" not in b"\n" + lines:
             lines += b"connection: close\r\n"
-        self.head = b"%b%b%b\r\n" % (STATUS_LINE[status], self.context.defaults, lines)
+        self.head = b"%b%b%b\r\n" % (STATUS_LINE[status], self.limits.defaults, lines)
         self.response_started, self.waiting_for_100_continue, self.status = True, False, status
 
     def _lines(self, headers: Headers) -> bytes:
@@ -261,26 +250,9 @@ class Cycle:
         self.response_complete = True
         if self.waiter is not None:
             self.notify()
-        self.context.observe(self)
+        self.limits.observe(self)
         if not self.keep_alive and self.more_body:
             self.connection.linger()
         elif not self.keep_alive:
             self.transport.close()
         self.connection.on_response_complete()
-
-
-async def send_error_response(scope: Any, send: Any, refusal: ErrorResponse, more: Iterable[tuple[bytes, bytes]] = ()) -> None:
-    """Send an error response over ASGI; `more` are additional headers."""
-    request_id = request_id_in(scope)
-    body = refusal.body(request_id)
-    await send({"type": "http.response.start", "status": refusal.status, "headers": [*refusal.headers(len(body), request_id), *more]})
-    await send({"type": "http.response.body", "body": body})
-
-
-def error_app(refusal: ErrorResponse) -> Any:
-    """Return an ASGI application that sends this error response to every request."""
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        await send_error_response(scope, send, refusal)
-
-    return app

@@ -1,4 +1,6 @@
-"""The request line and headers: read, limited, and checked against request smuggling.
+"""The head of a request: read, limited, checked against request smuggling, and made into an ASGI scope.
+
+Request smuggling: no request may pass that a proxy in front could read in another way than this server.
 
 The parser (llhttp) accepts several blanks for one, and RTSP and ICE for HTTP; a proxy in front may read such a line in another
 way. The parser's result can only be compared with the bytes of the line, and the parser does not report where a request begins.
@@ -7,13 +9,25 @@ So it is fed parts in which a request begins at the start or not at all (`Reques
 
 from __future__ import annotations
 
+import re
+import urllib.parse
 from collections.abc import Iterator
 from typing import Any
 
-from touchbase.server.asgi_scope import make_scope
-from touchbase.server.deadlines import Deadlines
-from touchbase.server.error_responses import HEADERS_TOO_LARGE, MALFORMED, TOO_MANY_HEADERS, TWO_LENGTHS, Refused
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from touchbase.server.error_responses import (
+    HEADERS_TOO_LARGE,
+    MALFORMED,
+    NO_HOST,
+    OTHER_HOST,
+    OTHER_VERSION,
+    TOO_MANY_HEADERS,
+    TWO_LENGTHS,
+    Refused,
+)
 from touchbase.server.limits import ServerLimits
+from touchbase.server.proxy_headers import TrustedProxies
 
 SPECIAL = frozenset((b"content-length", b"transfer-encoding", b"host", b"expect", b"origin", b"sec-fetch-site", b"x-forwarded-host"))
 """Headers that determine where a request ends, how to respond, or whether to refuse it."""
@@ -21,6 +35,10 @@ SPECIAL = frozenset((b"content-length", b"transfer-encoding", b"host", b"expect"
 
 BLANK_LINE = b"\r\n\r\n"
 _LINE_ENDS = b"\r\n"
+SCHEMES = (b"http", b"https")
+_SLASH = re.compile("%2f", re.IGNORECASE)
+Ends = tuple[Any, Any, Any]
+"""The server's address, the peer's address, and the scheme of a connection."""
 
 
 class RequestLine:
@@ -81,11 +99,15 @@ class RequestLine:
         self.text = text[:end] if end else text
 
 
-class HeadReader(Deadlines):
+class HeadReader(HttpToolsProtocol):
     """The part of a connection that reads request heads."""
 
     def __init__(self, limits: ServerLimits, *, config: Any, server_state: Any, app_state: Any, _loop: Any = None) -> None:
-        super().__init__(limits, config=config, server_state=server_state, app_state=app_state, _loop=_loop)
+        super().__init__(config, server_state, app_state, _loop)
+        self.limits = limits
+        self.proxies: TrustedProxies | None = None
+        """The trusted proxies, if the peer is one of them."""
+        self.in_headers = False
         self.chunk_bytes = 0
         self.header_bytes = 0
         self.line = RequestLine()
@@ -98,18 +120,12 @@ class HeadReader(Deadlines):
 
     def on_message_begin(self) -> None:
         """Reset the state at the first byte of a request."""
-        self.limits.idle.pop(self, None)
+        self.limits.idle.pop(self, None)  # type: ignore[call-overload]  # it is a `protocol.Connection`
         self.url, self.headers, self.expect_100_continue = b"", [], False
         self.in_headers, self.header_bytes, self.lengths, self.hosts, self.length = True, 0, 0, 0, 0
         self.host = self.origin = self.fetch_site = self.forwarded_host = b""
         self.chunked, self.framing = False, 0
         self.has_deadline = False
-
-    def wait_for_head(self) -> None:
-        """Set the deadline for the head, counted from the data that it began in."""
-        if not self.has_deadline:
-            self.has_deadline = True
-            self.wait(self.limits.header_timeout)
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Store one header field; trailers of a chunked body are dropped."""
@@ -158,3 +174,68 @@ class HeadReader(Deadlines):
             self.proxies.apply_forwarded_headers(scope)
             self.host = dict(scope["headers"]).get(b"host", b"")
         return scope
+
+
+def make_scope(target: bytes, host: bytes, version: str, method: str, headers: list[tuple[bytes, bytes]], ends: Ends) -> dict[str, Any]:
+    """Build the ASGI scope of a request for this target on a connection with these ends; raises `Refused`."""
+    raw_path, query = split_target(target, host)
+    server, client, scheme = ends
+    return {
+        "type": "http",
+        "asgi": {"version": "3.0", "spec_version": "2.3"},
+        "http_version": version,
+        "server": server,
+        "client": client,
+        "scheme": scheme,
+        "method": method,
+        "root_path": "",
+        "path": path_of(raw_path.decode("ascii")),
+        "raw_path": raw_path,
+        "query_string": query,
+        "headers": headers,
+        "state": {},
+    }
+
+
+def path_of(raw: str) -> str:
+    """Decode a path for routing, except `%2F`, which does not separate segments; a proxy in front reads it the same way."""
+    if "%" not in raw:
+        return raw
+    return "%2F".join(urllib.parse.unquote(part) for part in _SLASH.split(raw))
+
+
+def split_target(target: bytes, host: bytes) -> tuple[bytes, bytes]:
+    """Split a request's target into path and query.
+
+    A target may be a whole URL (absolute form, as sent to proxies) if it names the same host as the Host
+    header; anything else (another host, `*`, `host:port`, a fragment) raises `Refused`.
+    """
+    if target[:1] != b"/":
+        scheme, _, rest = target.partition(b"://")
+        authority, slash, path = rest.partition(b"/")
+        if scheme.lower() not in SCHEMES:
+            raise Refused(MALFORMED)
+        if authority.lower() != host.lower():
+            raise Refused(OTHER_HOST)
+        target = b"/" + path if slash else b"/"
+    if b"#" in target:
+        raise Refused(MALFORMED)
+    path, _, query = target.partition(b"?")
+    return path, query
+
+
+def check_version(version: str, *, chunked: bool, hosts: int) -> None:
+    """Raise `Refused` for an unsupported version of HTTP, and for a request that its version does not allow."""
+    if version not in ("1.1", "1.0"):
+        raise Refused(OTHER_VERSION)
+    if chunked and version == "1.0":
+        # An HTTP/1.0 proxy forwards chunks without knowing their framing.
+        raise Refused(MALFORMED)
+    if hosts != 1 and (hosts or version == "1.1"):
+        raise Refused(NO_HOST)
+
+
+def head_without_upgrade(method: bytes, url: bytes, headers: list[tuple[bytes, bytes]]) -> bytes:
+    """Rebuild the head of a request without its `Upgrade` header, to parse it a second time."""
+    lines = [b"%b: %b\r\n" % (name, value) for name, value in headers if name not in (b"upgrade", b"connection")]
+    return b"%b %b HTTP/1.1\r\n%bconnection: close\r\n\r\n" % (method, url, b"".join(lines))

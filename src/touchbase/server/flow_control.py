@@ -1,9 +1,12 @@
-"""Pipelining: how far a connection parses ahead of its responses.
+"""Flow control of a connection: how far it parses ahead of its responses, and a pause after a 503.
 
-An HTTP client may send many requests before it reads the first response. Parsing all of them at once blocks the event loop:
+Pipelining: an HTTP client may send many requests before it reads the first response. Parsing all of them at once blocks the event loop:
 fifty clients with ninety requests each delayed the others by 70 ms. So the server parses in portions, and parses nothing more
 while a request waits behind the one in progress. Bytes that it has already read stay in a buffer, and it stops reading:
 a client that sends on fills the system's buffers and has to wait.
+
+Backpressure: refusing a request costs about as much as serving one. HTTP clients that ignore `Retry-After` and send again at
+once would take the server's time from other clients. So after a 503 the server does not read their next request for 0.5 s.
 """
 
 from __future__ import annotations
@@ -18,6 +21,8 @@ MIN_BLANK_LINES = 2
 """Blank lines from which on one piece of data may contain more than one request."""
 PORTION = 128
 """Bytes to parse at once, plus the bytes up to the next blank line: one request, or a few of the shortest."""
+PAUSE_SECONDS = 0.5
+"""Seconds after a 503 before the server reads the connection's next request."""
 
 
 class Flow(FlowControl):
@@ -55,6 +60,15 @@ class Flow(FlowControl):
         """Resume reading, unless there is buffered data."""
         if self.read_paused and not self.buffered:
             super().resume_reading()
+
+    def pause_after_503(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Read nothing for `PAUSE_SECONDS`."""
+        self.pause_reading()
+        loop.call_later(PAUSE_SECONDS, self._end_pause)
+
+    def _end_pause(self) -> None:
+        if not self._transport.is_closing():
+            self.resume_reading()
 
 
 def portions(data: bytes) -> Iterator[tuple[bytes, int]]:
