@@ -71,8 +71,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # Beside the report and not in the system's temp folder, which may lie in memory.
     folder = Path(tempfile.mkdtemp(prefix="stores-", dir=options.out.resolve()))
     try:
-        with ExitStack() as ending:
-            plan = _plan(options, folder, ending)
+        with ExitStack() as stack:
+            plan = _plan(options, folder, stack)
             for name in options.only:
                 for engine in options.engines:
                     FAULTS[name](plan, engine)
@@ -82,7 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0 if all(row.survived for row in plan.report.rows) else 1
 
 
-def _plan(options: argparse.Namespace, folder: Path, ending: ExitStack) -> Plan:
+def _plan(options: argparse.Namespace, folder: Path, stack: ExitStack) -> Plan:
     plan = Plan(
         folder,
         Report(machine(folder), options.command),
@@ -90,13 +90,13 @@ def _plan(options: argparse.Namespace, folder: Path, ending: ExitStack) -> Plan:
         options.rounds,
         options.broken,
         short=options.short,
-        chance=random.Random(options.seed),
+        rng=random.Random(options.seed),
     )
     plan.mounts = options.mounts
     if options.still:
-        plan.still_seconds = options.still
+        plan.stall_limit = options.still
     if "postgresql" in options.engines and not OWN_POSTGRES.issuperset(options.only):
-        plan.postgres = ending.enter_context(shared_postgres(folder))
+        plan.postgres = stack.enter_context(shared_postgres(folder))
         plan.report.machine["PostgreSQL"] = ", ".join(f"{name}={value}" for name, value in plan.postgres.settings.items())
     if file_system(folder)[0] in IN_MEMORY:
         plan.report.note("the stores lay in memory: use --out on a disk")
@@ -123,7 +123,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--only", type=among(tuple(FAULTS)), default=tuple(FAULTS), metavar="NAMES", help=f"some of {','.join(FAULTS)}")
     parser.add_argument("--engine", dest="engines", type=among(ENGINES), default=ENGINES, metavar="ENGINES", help="sqlite, postgresql")
     parser.add_argument("--rounds", type=int, help="rounds of each fault")
-    parser.add_argument("--broken", choices=mutants.WAYS, help="a broken server to detect (docs/explanation/reliability.md)")
+    parser.add_argument("--broken", choices=mutants.MUTANTS, help="a broken server to detect (docs/explanation/reliability.md)")
     parser.add_argument("--no-mounts", dest="mounts", action="store_false", help="leave out what needs a file system of its own")
     parser.add_argument("--still", type=float, help="seconds without progress after which waiting deliveries count as lost (15)")
     parser.add_argument("--seed", type=int, default=random.randrange(10**6), help="chooses the moments again that another run chose")

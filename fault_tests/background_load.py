@@ -15,7 +15,7 @@ from fault_tests.slow_clients import KINDS
 
 
 @dataclass(frozen=True, slots=True)
-class Fate:
+class SlowClientCounts:
     """What became of the strangers."""
 
     idle: int
@@ -24,7 +24,7 @@ class Fate:
     """How often peers of each kind were cut."""
 
 
-class Crowd:
+class BackgroundLoad:
     """So many idle connections, and so many slow peers of each kind, from the beginning of the `with` to its end."""
 
     def __init__(self, address: Address, idle: int, slow: int) -> None:
@@ -32,7 +32,7 @@ class Crowd:
         command = [sys.executable, "-m", "fault_tests.slow_clients", address.host, str(address.port), str(idle), str(slow)]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT)
 
-    def __enter__(self) -> Crowd:
+    def __enter__(self) -> BackgroundLoad:
         assert self._process.stdout is not None
         if self._process.stdout.readline() != "there\n":
             raise ConnectionError("the strangers did not come")
@@ -42,12 +42,12 @@ class Crowd:
         self._process.kill()
         self._process.communicate()
 
-    def until_cut(self, seconds: float) -> Fate:
+    def wait_until_cut(self, seconds: float) -> SlowClientCounts:
         """Wait until as many of each kind were cut as there are at a time, or for so long."""
         told, _ = self._process.communicate(f"{seconds:g}\n")
         found = json.loads(told)
-        return Fate(found["idle"], Counter(found["cut"]))
+        return SlowClientCounts(found["idle"], Counter(found["cut"]))
 
-    def lasting(self, fate: Fate) -> Counter[str]:
+    def never_cut(self, counts: SlowClientCounts) -> Counter[str]:
         """How many of each kind were never cut."""
-        return Counter({name: self._slow - fate.cut[name] for name in KINDS if fate.cut[name] < self._slow})
+        return Counter({name: self._slow - counts.cut[name] for name in KINDS if counts.cut[name] < self._slow})

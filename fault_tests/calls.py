@@ -13,7 +13,7 @@ from bench.load import Address
 SECONDS = 60
 
 
-class Unanswered(Exception):
+class NoResponse(Exception):
     """The call was written and no whole answer came; `never_sent` when there was nobody to write it to."""
 
     def __init__(self, never_sent: bool) -> None:
@@ -21,7 +21,7 @@ class Unanswered(Exception):
         self.never_sent = never_sent
 
 
-class Unknown(Unanswered):
+class UnknownOutcome(NoResponse):
     """The answer was that nobody knows whether it was carried out."""
 
     def __init__(self) -> None:
@@ -29,7 +29,7 @@ class Unknown(Unanswered):
 
 
 @dataclass(slots=True)
-class Answer:
+class Response:
     """A whole answer, and how long it took."""
 
     status: int
@@ -43,7 +43,7 @@ class Answer:
         return json.loads(self.raw)
 
 
-class Caller:
+class ApiClient:
     """Calls of one client, one after the other."""
 
     def __init__(self, address: Address, client: str) -> None:
@@ -51,8 +51,8 @@ class Caller:
         self._client = client
         self._connection: http.client.HTTPConnection | None = None
 
-    def call(self, method: str, path: str, body: object = None, **headers: str) -> Answer:
-        """One call, a body that is not bytes as JSON; `Unanswered` when its answer did not come, or did not say. It is never sent again."""
+    def call(self, method: str, path: str, body: object = None, **headers: str) -> Response:
+        """One call, a body that is not bytes as JSON; `NoResponse` when its answer did not come, or did not say. It is never sent again."""
         content = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         began = time.perf_counter()
@@ -63,14 +63,14 @@ class Caller:
             raw = answer.read()
         except (OSError, http.client.HTTPException) as error:
             self.close()
-            raise Unanswered(False) from error
+            raise NoResponse(False) from error
         if answer.will_close:
             self.close()
         if answer.status == 503 and b'"outcome_unknown"' in raw:
-            raise Unknown
-        return Answer(answer.status, answer.headers, raw, time.perf_counter() - began)
+            raise UnknownOutcome
+        return Response(answer.status, answer.headers, raw, time.perf_counter() - began)
 
-    def good(self, method: str, path: str, body: object = None, **headers: str) -> Any:
+    def expect_ok(self, method: str, path: str, body: object = None, **headers: str) -> Any:
         """The JSON of a call that must succeed."""
         answer = self.call(method, path, body, **headers)
         if answer.status >= 300:
@@ -89,6 +89,6 @@ class Caller:
             try:
                 connection.connect()
             except OSError as error:
-                raise Unanswered(True) from error
+                raise NoResponse(True) from error
             self._connection = connection
         return self._connection

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import apsw
 from bench.load import Address
 
-from fault_tests.calls import Caller
+from fault_tests.calls import ApiClient
 from fault_tests.journal import Journal
 from touchbase.clients.commands import FindClient
 from touchbase.consistency import service as consistency_service
@@ -23,11 +23,11 @@ from touchbase.storage import open_store
 PAGE = 500
 STILL_SECONDS = 15.0
 TOLD = 8
-Kept = list[tuple[Contact, list[StoredEvent]]]
+StoredContacts = list[tuple[Contact, list[StoredEvent]]]
 
 
 @dataclass
-class Found:
+class Findings:
     """What is wrong, each thing once however often it is looked at. Without complaints everything is as it should be."""
 
     about: str = ""
@@ -40,19 +40,19 @@ class Found:
     missed: set[str] = field(default_factory=set)
     """Goals of speed that were not reached; nothing is wrong with what is kept."""
 
-    def lose(self, what: str) -> None:
+    def add_lost(self, what: str) -> None:
         self.losses.add(f"{self.about} lost: {what}".strip())
 
-    def double(self, what: str) -> None:
+    def add_duplicate(self, what: str) -> None:
         self.doubles.add(f"{self.about} twice: {what}".strip())
 
     def fault(self, what: str) -> None:
         self.faults.add(f"{self.about} {what}".strip())
 
-    def miss(self, what: str) -> None:
+    def add_missed(self, what: str) -> None:
         self.missed.add(what)
 
-    def add(self, other: Found) -> None:
+    def add(self, other: Findings) -> None:
         """Take over what another found."""
         self.losses |= other.losses
         self.doubles |= other.doubles
@@ -66,38 +66,38 @@ class Found:
     def exactly(self, count: int, what: str, *, least: int = 1) -> None:
         """Note how often something is there; it may be there once, and must be when `least` is 1."""
         if count < least:
-            self.lose(what)
+            self.add_lost(what)
         elif count > 1:
-            self.double(what)
+            self.add_duplicate(what)
 
 
-def worked_off(address: Address, client: str, still_seconds: float = STILL_SECONDS) -> bool:
+def wait_until_applied(address: Address, client: str, stall_limit: float = STILL_SECONDS) -> bool:
     """Wait until nothing of this client waits in the inbox; False when nothing was done for so long."""
-    caller, before, until = Caller(address, client), None, time.perf_counter() + still_seconds
+    api, before, until = ApiClient(address, client), None, time.perf_counter() + stall_limit
     try:
         while time.perf_counter() < until:
-            waiting = caller.good("GET", f"/admin/v1/deliveries?client={client}&state=received&limit=200")["data"]
+            waiting = api.expect_ok("GET", f"/admin/v1/deliveries?client={client}&state=received&limit=200")["data"]
             if not waiting:
                 return True
-            said = caller.call("GET", "/metrics").raw.splitlines()
+            said = api.call("GET", "/metrics").raw.splitlines()
             now = (len(waiting), waiting[-1]["id"], [line for line in said if line.startswith(b"touchbase_deliveries_processed_total{")])
             if now != before:
-                before, until = now, time.perf_counter() + still_seconds
+                before, until = now, time.perf_counter() + stall_limit
             time.sleep(0.02)
         return False
     finally:
-        caller.close()
+        api.close()
 
 
-def check(database: str, journal: Journal, *, answered_only: bool = False) -> Found:
+def check(database: str, journal: Journal, *, answered_only: bool = False) -> Findings:
     """Hold the store to what the callers know; also beside a running server, whose inbox must be empty.
 
     With `answered_only` it is also wrong that something is there whose caller got no answer.
     """
-    found = Found(journal.client)
+    found = Findings(journal.client)
     asyncio.run(_check(database, journal, found, answered_only))
     if database.startswith("sqlite"):
-        _intact(database.removeprefix("sqlite:///"), found)
+        _check_integrity(database.removeprefix("sqlite:///"), found)
     for each in journal.odd[:5]:
         found.fault(f"an answer nobody should get: {each}")
     return found
@@ -117,41 +117,41 @@ async def _count(database: str, client_id: str) -> int:
         await store.close()
 
 
-async def _check(database: str, journal: Journal, found: Found, answered_only: bool) -> None:
+async def _check(database: str, journal: Journal, found: Findings, answered_only: bool) -> None:
     store = await open_store(database, as_is=True)
     try:
         client = await store.read(FindClient(journal.client))
         assert client is not None, "the client itself is gone"
-        kept = await _contacts(store, client.number)
-        _created(kept, journal, found)
-        _changed(kept, journal, found)
-        _told(kept, await _deliveries(store, client.number), journal, found)
+        stored = await _contacts(store, client.number)
+        _check_created(stored, journal, found)
+        _check_patched(stored, journal, found)
+        _check_webhooks(stored, await _deliveries(store, client.number), journal, found)
         if answered_only:
-            _done_in_silence(kept, journal, found)
+            _check_unacknowledged(stored, journal, found)
         async for difference in consistency_service.verify(store, client.number, consistency_service.Verified(), lambda: None):
             found.fault(f"not what the kept events say: {difference}")
     finally:
         await store.close()
 
 
-def _created(kept: Kept, journal: Journal, found: Found) -> None:
+def _check_created(stored: StoredContacts, journal: Journal, found: Findings) -> None:
     by_name: dict[str | None, list[Contact]] = defaultdict(list)
-    for contact, _ in kept:
+    for contact, _ in stored:
         by_name[contact.first_name].append(contact)
     for name, number in (journal.created | journal.created_once).items():
         there = by_name[name]
         found.exactly(len(there), f"contact {name}", least=int(number is not None))
         if number is not None and there and there[0].id != number:
             found.fault(f"contact {name} was acknowledged as {number} and is {there[0].id}")
-        if there and name in journal.not_kept:
+        if there and name in journal.never_stored:
             found.fault(f"contact {name} was refused and is there")
         if any(len(each.custom_fields) != 2 for each in there):
             found.fault(f"contact {name} is half-written")
 
 
-def _done_in_silence(kept: Kept, journal: Journal, found: Found) -> None:
-    names, emails = {contact.first_name for contact, _ in kept}, {contact.email for contact, _ in kept}
-    ids = {contact.id: contact for contact, _ in kept}
+def _check_unacknowledged(stored: StoredContacts, journal: Journal, found: Findings) -> None:
+    names, emails = {contact.first_name for contact, _ in stored}, {contact.email for contact, _ in stored}
+    ids = {contact.id: contact for contact, _ in stored}
     silent = [f"contact {name}" for name, number in (journal.created | journal.created_once).items() if number is None and name in names]
     silent += [f"webhook call about {email}" for email, known in journal.webhooks.items() if not known and email in emails]
     silent += [f"erasure of contact {who}" for who, known in journal.erased.items() if not known and who not in ids]
@@ -159,31 +159,31 @@ def _done_in_silence(kept: Kept, journal: Journal, found: Found) -> None:
         if who in ids and int(ids[who].last_name or 0) > place.acknowledged:
             silent.append(f"patch of contact {who}")
     for what in silent:
-        found.lose(f"the answer to a call that was carried out: {what}")
+        found.add_lost(f"the answer to a call that was carried out: {what}")
 
 
-def _changed(kept: Kept, journal: Journal, found: Found) -> None:
-    by_id = {contact.id: contact for contact, _ in kept}
+def _check_patched(stored: StoredContacts, journal: Journal, found: Findings) -> None:
+    by_id = {contact.id: contact for contact, _ in stored}
     for who, place in journal.patched.items():
         contact = by_id.get(who)
         if contact is None or int(contact.last_name or 0) < place.acknowledged:
-            found.lose(f"patch {place.acknowledged} of contact {who}")
+            found.add_lost(f"patch {place.acknowledged} of contact {who}")
         elif {contact.last_name, *(each.value for each in contact.custom_fields)} != {contact.last_name}:
             found.fault(f"patch of contact {who} is half-written")
         elif int(contact.last_name or 0) > place.sent:
             found.fault(f"contact {who} has a name that nobody sent")
     for who, acknowledged in journal.erased.items():
         if acknowledged and who in by_id:
-            found.lose(f"erasure of contact {who}")
+            found.add_lost(f"erasure of contact {who}")
 
 
-def _told(kept: Kept, states: Counter[str], journal: Journal, found: Found) -> None:
+def _check_webhooks(stored: StoredContacts, states: Counter[str], journal: Journal, found: Findings) -> None:
     """Each webhook call is one delivery that was applied, one contact, and one event in its history.
 
     A call that was sent again before the first was applied is stored once more, and ends as `ignored` (decision 5).
     """
     by_email: dict[str | None, list[list[StoredEvent]]] = defaultdict(list)
-    for contact, events in kept:
+    for contact, events in stored:
         by_email[contact.email].append(events)
     for email, acknowledged in journal.webhooks.items():
         there = by_email[email]
@@ -193,19 +193,19 @@ def _told(kept: Kept, states: Counter[str], journal: Journal, found: Found) -> N
     least, most = sum(journal.webhooks.values()), len(journal.webhooks)
     extra = max(states["applied"] - most, states.total() - 2 * most)
     for number in range(extra):
-        found.double(f"a delivery, {number + 1} of {extra}")
+        found.add_duplicate(f"a delivery, {number + 1} of {extra}")
     if states["applied"] < least or set(states) - {"applied", "ignored"}:
         found.fault(f"deliveries are {dict(states)}, and {least} to {most} should be applied")
 
 
-async def _contacts(store: Store, client: int) -> Kept:
-    kept: Kept = []
+async def _contacts(store: Store, client: int) -> StoredContacts:
+    stored: StoredContacts = []
     after: int | None = 0
     while after is not None:
         page = await store.read(AuditRecords(client, CONTACT, after, PAGE))
-        kept += [(record, events) for record, events in page.records if isinstance(record, Contact)]
+        stored += [(record, events) for record, events in page.records if isinstance(record, Contact)]
         after = page.last
-    return kept
+    return stored
 
 
 async def _deliveries(store: Store, client: int) -> Counter[str]:
@@ -218,7 +218,7 @@ async def _deliveries(store: Store, client: int) -> Counter[str]:
     return states
 
 
-def _intact(path: str, found: Found) -> None:
+def _check_integrity(path: str, found: Findings) -> None:
     with apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY) as connection:
         told = [row[0] for row in connection.execute("PRAGMA integrity_check")]
     if told != ["ok"]:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from fault_tests.calls import Caller
-from fault_tests.check import Found
+from fault_tests.calls import ApiClient
+from fault_tests.check import Findings
 from fault_tests.journal import Journal
 from fault_tests.writers import CONTACTS, body_of
 from touchbase.common.timestamps import DAY, SECOND, from_text, to_text
@@ -19,13 +19,13 @@ PEOPLE, EVENTS = 12, 15
 FIRST, LAST = 0, from_text("2100-12-31T23:59:59Z")
 YEARS: int = 5 * 365 * DAY
 KINDS = ("email_sent", "email_sent", "reply_received", "lead_interested", "lead_not_interested", "lead_meeting_booked", "email_opened")
-OURS = ("id", "created_time", "updated_time", "delivery_id", "company_id")
+SERVER_FIELDS = ("id", "created_time", "updated_time", "delivery_id", "company_id")
 """What depends on when we wrote, and may differ."""
 PAGE = 7
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class DatedWebhook:
     """One call: about whom, what, when that was, and when the call arrives."""
 
     email: str
@@ -39,51 +39,55 @@ class Told:
         return self.received_us if self.at_us > self.received_us + DAY else self.at_us
 
 
-def all_calls(chance: random.Random) -> list[Told]:
+def dated_webhooks(rng: random.Random) -> list[DatedWebhook]:
     """In the order in which they arrive by a clock that only goes forward, from five years ago to in five years."""
     now = time.time_ns() // 1000
-    moments = sorted(chance.sample(range(now - YEARS, now + YEARS, SECOND), PEOPLE * EVENTS))
+    moments = sorted(rng.sample(range(now - YEARS, now + YEARS, SECOND), PEOPLE * EVENTS))
     edges = [FIRST, FIRST + SECOND, LAST]
-    times = [edges.pop() if edges else chance.randrange(FIRST, LAST, SECOND) for _ in moments]
-    chance.shuffle(times)
+    times = [edges.pop() if edges else rng.randrange(FIRST, LAST, SECOND) for _ in moments]
+    rng.shuffle(times)
     people = [f"person{number % PEOPLE}@example.com" for number in range(len(moments))]
-    return [Told(*each) for each in zip(people, chance.choices(KINDS, k=len(moments)), times, moments, strict=True)]
+    return [DatedWebhook(*each) for each in zip(people, rng.choices(KINDS, k=len(moments)), times, moments, strict=True)]
 
 
-def send(caller: Caller, journal: Journal, told: Told) -> None:
+def send(api: ApiClient, journal: Journal, read_contacts: DatedWebhook) -> None:
     """One call; the server's clock says already when it arrives."""
-    body = body_of(told.email) | {"event_type": told.kind, "timestamp": to_text(told.at_us), "email_id": f"{told.at_us}-{told.received_us}"}
-    answer = caller.call("POST", f"/public/emailcampaign-webhook/{journal.client}", body)
-    journal.note(answer.status, answer.seconds, told.kind)
+    body = body_of(read_contacts.email) | {
+        "event_type": read_contacts.kind,
+        "timestamp": to_text(read_contacts.at_us),
+        "email_id": f"{read_contacts.at_us}-{read_contacts.received_us}",
+    }
+    answer = api.call("POST", f"/public/emailcampaign-webhook/{journal.client}", body)
+    journal.note(answer.status, answer.seconds, read_contacts.kind)
 
 
-def told(caller: Caller, found: Found) -> dict[str, Any]:
+def read_contacts(api: ApiClient, found: Findings) -> dict[str, Any]:
     """Every contact by its address, with its timeline, as the API tells them; and whether lists and timelines are in order."""
-    listed = _pages(caller, CONTACTS)
-    changed = _pages(caller, f"{CONTACTS}?updated_since=1970-01-01T00:00:00Z")
-    _rising([(from_text(each["updated_time"]), each["id"]) for each in changed], "changes in the list of contacts", found)
+    listed = _pages(api, CONTACTS)
+    changed = _pages(api, f"{CONTACTS}?updated_since=1970-01-01T00:00:00Z")
+    _check_sorted([(from_text(each["updated_time"]), each["id"]) for each in changed], "changes in the list of contacts", found)
     if {each["id"] for each in listed} != {each["id"] for each in changed}:
         found.fault("the list of contacts and that of changed contacts are not the same")
     seen = {}
     for each in listed:
         if (each.get("email") or "").startswith("person"):
-            timeline = _pages(caller, f"{CONTACTS}/{each['id']}/timeline")
-            _rising(
+            timeline = _pages(api, f"{CONTACTS}/{each['id']}/timeline")
+            _check_sorted(
                 [from_text(event["occurred_at"]) for event in reversed(timeline)], f"the timeline of {each['email']}", found, equal=True
             )
             seen[each["email"]] = _plain(each) | {"timeline": [_plain(event) for event in timeline]}
     return seen
 
 
-def oracle(calls: list[Told]) -> dict[str, Any]:
+def expected_contacts(calls: list[DatedWebhook]) -> dict[str, Any]:
     """The dates and the order of each timeline, by the events alone."""
-    by_email: dict[str, list[Told]] = defaultdict(list)
+    by_email: dict[str, list[DatedWebhook]] = defaultdict(list)
     for each in calls:
         by_email[each.email].append(each)
     return {email: _dates(calls) for email, calls in by_email.items()}
 
 
-def compare(seen: dict[str, Any], wanted: dict[str, Any], what: str, found: Found) -> None:
+def compare(seen: dict[str, Any], wanted: dict[str, Any], what: str, found: Findings) -> None:
     """Note where a contact is not as it must be; of what is wanted, everything must be so."""
     if seen.keys() != wanted.keys():
         found.fault(f"the contacts are not those of {what}")
@@ -97,7 +101,7 @@ def compare(seen: dict[str, Any], wanted: dict[str, Any], what: str, found: Foun
                 found.fault(f"{name} of {email} is not that of {what}: {str(there)[:90]}, and should be {str(value)[:90]}")
 
 
-def _dates(calls: list[Told]) -> dict[str, Any]:
+def _dates(calls: list[DatedWebhook]) -> dict[str, Any]:
     sent = sorted(each.effective_us for each in calls if each.kind == "email_sent")
     replies = [each.effective_us for each in calls if each.kind == "reply_received"]
     return {
@@ -109,20 +113,20 @@ def _dates(calls: list[Told]) -> dict[str, Any]:
 
 
 def _plain(record: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in record.items() if name not in OURS}
+    return {name: value for name, value in record.items() if name not in SERVER_FIELDS}
 
 
-def _pages(caller: Caller, path: str) -> list[dict[str, Any]]:
+def _pages(api: ApiClient, path: str) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     cursor: str | None = ""
     joint = "&" if "?" in path else "?"
     while cursor is not None:
-        page = caller.good("GET", f"{path}{joint}limit={PAGE}" + (f"&cursor={cursor}" if cursor else ""))
+        page = api.expect_ok("GET", f"{path}{joint}limit={PAGE}" + (f"&cursor={cursor}" if cursor else ""))
         rows += page["data"]
         cursor = page["next_cursor"]
     return rows
 
 
-def _rising(values: list[Any], what: str, found: Found, *, equal: bool = False) -> None:
+def _check_sorted(values: list[Any], what: str, found: Findings, *, equal: bool = False) -> None:
     if any(later < earlier or (later == earlier and not equal) for earlier, later in pairwise(values)):
         found.fault(f"{what} are out of order")

@@ -22,12 +22,12 @@ HALFWAY = 3
 """Statements of a turn that are carried out before the server dies inside it."""
 
 
-_spared: Iterator[int] = iter(())
+_passes_left: Iterator[int] = iter(())
 
 
-def die() -> None:
+def kill_self() -> None:
     """Nothing of this process runs any more, no `finally` either; unless the server is to come here some more times before."""
-    if next(_spared, None) is None:
+    if next(_passes_left, None) is None:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
@@ -37,7 +37,7 @@ def kept() -> None:
 
     async def then_die(*given: Any, **named: Any) -> Any:
         found = await keep(*given, **named)
-        die()
+        kill_self()
         return found
 
     mutants.replace(webhooks, "receive_webhook", then_die)
@@ -49,19 +49,19 @@ def claimed() -> None:
 
     def dying(*given: Any) -> Any:
         translate = translator(*given)
-        return lambda delivery: (die(), translate(delivery))[1]
+        return lambda delivery: (kill_self(), translate(delivery))[1]
 
     mutants.replace(events_worker, "translator", dying)
 
 
 def applying() -> None:
     """Some statements of the transaction that applies are carried out, others not."""
-    _in_plan(HALFWAY)
+    _die_in_transaction(HALFWAY)
 
 
 def applied() -> None:
     """All statements of the transaction that applies are carried out, and it is not committed."""
-    _in_plan(None)
+    _die_in_transaction(None)
 
 
 def committed() -> None:
@@ -69,28 +69,28 @@ def committed() -> None:
     worked = Metrics.worked
 
     def then_die(self: Metrics, report: WorkReport) -> None:
-        die()
+        kill_self()
         worked(self, report)
 
     mutants.replace(Metrics, "worked", then_die)
 
 
-def _in_plan(most: int | None) -> None:
+def _die_in_transaction(most: int | None) -> None:
     for engine in (sqlite, postgres):
-        mutants.replace(engine, "apply_batch", _dying(engine.apply_batch, most))  # type: ignore[attr-defined]
+        mutants.replace(engine, "apply_batch", _dying_plan(engine.apply_batch, most))  # type: ignore[attr-defined]
 
 
-def _dying(plan_of: Callable[..., Any], most: int | None) -> Callable[..., Any]:
+def _dying_plan(plan_of: Callable[..., Any], most: int | None) -> Callable[..., Any]:
     def plan(*given: Any) -> Any:
         steps, rows, count = plan_of(*given), None, 0
         while True:
             try:
                 wanted = steps.send(rows)
             except StopIteration as stop:
-                die()
+                kill_self()
                 return stop.value
             if count == most:
-                die()
+                kill_self()
             rows, count = (yield wanted), count + 1
 
     return plan
@@ -107,7 +107,7 @@ POINTS: dict[str, Callable[[], None]] = {
 
 def die_at(place: str) -> None:
     """Let this process die when it has come to a point so many times and comes there again: `applied*3`."""
-    global _spared  # noqa: PLW0603 - of one process that is going to die
+    global _passes_left  # noqa: PLW0603 - of one process that is going to die
     name, _, times = place.partition("*")
-    _spared = iter(range(int(times or 0)))
+    _passes_left = iter(range(int(times or 0)))
     POINTS[name]()

@@ -18,22 +18,22 @@ from pathlib import Path
 
 from fault_tests import crash_points, mutants
 from fault_tests.faulty_disk import VolatileDisk
-from fault_tests.shared_flag import STANDS, Switch
+from fault_tests.shared_flag import CLOCK_STOPPED, SharedFlags
 from touchbase import app
 from touchbase.cli import cli
 
 
 def volatile(path: str) -> None:
     """Take what SQLite's files hold for written only when it is flushed."""
-    mutants.KEPT.append(VolatileDisk(Switch(Path(path))))
+    mutants.KEEP_ALIVE.append(VolatileDisk(SharedFlags(Path(path))))
 
 
 def clock(path: str) -> None:
     """Put the clock forward and back, as the switch says."""
-    switch, real = Switch(Path(path)), app.clock
+    flags, real = SharedFlags(Path(path)), app.clock
 
     def stepped() -> int:
-        return switch.number if switch.on(STANDS) else real() + switch.number
+        return flags.number if flags.on(CLOCK_STOPPED) else real() + flags.number
 
     mutants.replace(app, "assembled", partial(app.assembled, clock=stepped))
 
@@ -49,7 +49,7 @@ def main() -> None:
         if name in WAYS:
             WAYS[name](argument)
         else:
-            mutants.WAYS[name]()
+            mutants.MUTANTS[name]()
     cli(arguments, prog_name="touchbase")
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import apsw
 
-from fault_tests.shared_flag import FLUSHES, WRITES, Switch
+from fault_tests.shared_flag import FAIL_FLUSHES, FAIL_WRITES, SharedFlags
 
 NAME = "crash-volatile"
 SECTOR = 512
@@ -60,7 +60,7 @@ class VolatileFile(apsw.VFSFile):
     def xWrite(self, data: Any, offset: int) -> None:
         content = bytes(data)
         with self._cache.lock:
-            if self._fails.on(WRITES):
+            if self._fails.on(FAIL_WRITES):
                 self._cache.write(content[: len(content) // 2], offset)
                 raise apsw.exception_for(apsw.SQLITE_IOERR_WRITE)
             self._cache.write(content, offset)
@@ -74,7 +74,7 @@ class VolatileFile(apsw.VFSFile):
     def xSync(self, flags: int) -> None:
         with self._cache.lock:
             unflushed, self._cache.unflushed = self._cache.unflushed, []
-            if self._fails.on(FLUSHES):
+            if self._fails.on(FAIL_FLUSHES):
                 raise apsw.exception_for(apsw.SQLITE_IOERR_FSYNC)
             for offset, data in unflushed:
                 if data is None:
@@ -95,7 +95,7 @@ class VolatileFile(apsw.VFSFile):
 class VolatileDisk(apsw.VFS):
     """What SQLite takes for the system's files from now on. Temporary files are left to the system."""
 
-    def __init__(self, fails: Switch) -> None:
+    def __init__(self, fails: SharedFlags) -> None:
         self.base = apsw.vfs_names()[0]
         self.fails = fails
         self._caches: dict[str, Cache] = {}

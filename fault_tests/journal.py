@@ -30,7 +30,7 @@ class Journal:
     """Id of a contact whose erasure was asked for: whether it was acknowledged."""
     seconds: list[float] = field(default_factory=list)
     """How long each acknowledged call took."""
-    not_kept: set[str] = field(default_factory=set)
+    never_stored: set[str] = field(default_factory=set)
     """First names of contacts that were refused and never sent again: they must not be there."""
     refused: int = 0
     """Answered with 429 or 503: nothing was done."""

@@ -180,14 +180,14 @@ async def _write_alone_and_hear_late(connection: Any, plan: Any) -> Any:
     return answers
 
 
-class Unsynced(apsw.VFSFile):
+class UnsyncedFile(apsw.VFSFile):
     """A file that says it is flushed."""
 
     def xSync(self, flags: int) -> None:
         pass
 
 
-class Unsyncing(apsw.VFS):
+class UnsyncedDisk(apsw.VFS):
     """Files whose flushes do nothing, on top of whatever holds them."""
 
     def __init__(self) -> None:
@@ -195,12 +195,12 @@ class Unsyncing(apsw.VFS):
         super().__init__("crash-unsynced", self._base, makedefault=True)
 
     def xOpen(self, name: Any, flags: list[int]) -> apsw.VFSFile:
-        return Unsynced(self._base, name, flags)
+        return UnsyncedFile(self._base, name, flags)
 
 
 def no_sync() -> None:
     """Flush nothing."""
-    KEPT.append(Unsyncing())
+    KEEP_ALIVE.append(UnsyncedDisk())
 
 
 def no_refusal() -> None:
@@ -250,7 +250,7 @@ def replace(module: Any, name: str, stand_in: object) -> None:
     setattr(module, name, stand_in)
 
 
-WAYS: dict[str, Callable[[], None]] = {
+MUTANTS: dict[str, Callable[[], None]] = {
     "no-flush": no_flush,
     "no-sync": no_sync,
     "no-refusal": no_refusal,
@@ -265,5 +265,5 @@ WAYS: dict[str, Callable[[], None]] = {
     "no-reason": no_reason,
     "no-doubt": no_doubt,
 }
-KEPT: list[object] = []
+KEEP_ALIVE: list[object] = []
 """What must not be collected as long as the server runs."""

@@ -96,86 +96,84 @@ def adapters() -> Adapters:
     return load_adapters()
 
 
-def mutated(chance: random.Random) -> Call:
+def mutated(rng: random.Random) -> Call:
     """A recorded call with some mutations."""
-    start = chance.choice(recorded())
+    start = rng.choice(recorded())
     call = Call(start.channel, dict(start.headers), start.query, start.body)
-    for _ in range(chance.randint(1, 5)):
-        call.body = chance.choice(MUTATIONS)(chance, call.body)[:LARGEST]
-    if chance.random() < 0.3:
-        call.headers[chance.choice(headers())] = _value(chance)
-    if chance.random() < 0.2:
-        call.query = (call.query + "&" + chance.choice(POISON).decode("latin-1"))[:8_000]
-    if chance.random() < 0.2:
-        call.headers["content-encoding"], call.body = "gzip", gzip.compress(call.body)[: chance.choice((LARGEST, 100))]
-    if chance.random() < 0.05:
-        call.channel = chance.choice(CHANNELS)
+    for _ in range(rng.randint(1, 5)):
+        call.body = rng.choice(MUTATIONS)(rng, call.body)[:LARGEST]
+    if rng.random() < 0.3:
+        call.headers[rng.choice(headers())] = _value(rng)
+    if rng.random() < 0.2:
+        call.query = (call.query + "&" + rng.choice(POISON).decode("latin-1"))[:8_000]
+    if rng.random() < 0.2:
+        call.headers["content-encoding"], call.body = "gzip", gzip.compress(call.body)[: rng.choice((LARGEST, 100))]
+    if rng.random() < 0.05:
+        call.channel = rng.choice(CHANNELS)
     return call
 
 
-def _value(chance: random.Random) -> str:
-    poison = chance.choice(POISON).replace(b"\0", b"").decode("latin-1")
-    return (chance.choice(SCHEMED) + chance.choice((poison, b64encode(poison.encode()).decode(), "0" * 64)))[:8_000]
+def _value(rng: random.Random) -> str:
+    poison = rng.choice(POISON).replace(b"\0", b"").decode("latin-1")
+    return (rng.choice(SCHEMED) + rng.choice((poison, b64encode(poison.encode()).decode(), "0" * 64)))[:8_000]
 
 
-def _place(chance: random.Random, body: bytes) -> int:
-    return chance.randint(0, len(body))
+def _place(rng: random.Random, body: bytes) -> int:
+    return rng.randint(0, len(body))
 
 
-def _slice(chance: random.Random, body: bytes) -> bytes:
-    start = _place(chance, body)
-    return body[start : start + chance.choice((1, 8, 60, 400))]
+def _slice(rng: random.Random, body: bytes) -> bytes:
+    start = _place(rng, body)
+    return body[start : start + rng.choice((1, 8, 60, 400))]
 
 
-def _poisoned(chance: random.Random, body: bytes) -> bytes:
-    at = _place(chance, body)
-    return body[:at] + chance.choice(POISON) * chance.choice((1, 1, 3, 200)) + body[at:]
+def _poisoned(rng: random.Random, body: bytes) -> bytes:
+    at = _place(rng, body)
+    return body[:at] + rng.choice(POISON) * rng.choice((1, 1, 3, 200)) + body[at:]
 
 
-def _repeated(chance: random.Random, body: bytes) -> bytes:
-    at = _place(chance, body)
-    return body[:at] + _slice(chance, body) * chance.choice((2, 30, 3_000)) + body[at:]
+def _repeated(rng: random.Random, body: bytes) -> bytes:
+    at = _place(rng, body)
+    return body[:at] + _slice(rng, body) * rng.choice((2, 30, 3_000)) + body[at:]
 
 
-def _value_poisoned(chance: random.Random, body: bytes) -> bytes:
+def _value_poisoned(rng: random.Random, body: bytes) -> bytes:
     """A value in JSON exchanged for poison, or made of it: what is around it can still be read."""
     values = list(re.finditer(rb'"[^"\\]*+"|-?\d+(?:\.\d+)?|true|false|null', body[:LARGEST]))
     if not values:
         return body
-    value = chance.choice(values)
-    poison = chance.choice(POISON)
-    text = json.dumps(poison.decode("latin-1") * chance.choice((1, 50))).encode()
-    return body[: value.start()] + chance.choice((poison, text, b"[" + text + b"]", b'{"email": ' + text + b"}")) + body[value.end() :]
+    value = rng.choice(values)
+    poison = rng.choice(POISON)
+    text = json.dumps(poison.decode("latin-1") * rng.choice((1, 50))).encode()
+    return body[: value.start()] + rng.choice((poison, text, b"[" + text + b"]", b'{"email": ' + text + b"}")) + body[value.end() :]
 
 
-def _cut(chance: random.Random, body: bytes) -> bytes:
-    at = _place(chance, body)
-    return body[:at] + body[at + chance.choice((1, 5, 10**6)) :]
+def _cut(rng: random.Random, body: bytes) -> bytes:
+    at = _place(rng, body)
+    return body[:at] + body[at + rng.choice((1, 5, 10**6)) :]
 
 
-def _crossed(chance: random.Random, body: bytes) -> bytes:
-    at = _place(chance, body)
-    return body[:at] + _slice(chance, chance.choice(recorded()).body) + body[at:]
+def _crossed(rng: random.Random, body: bytes) -> bytes:
+    at = _place(rng, body)
+    return body[:at] + _slice(rng, rng.choice(recorded()).body) + body[at:]
 
 
-def _flipped(chance: random.Random, body: bytes) -> bytes:
-    at = _place(chance, body)
-    return body[:at] + bytes([chance.randrange(256)]) + body[at + 1 :]
+def _flipped(rng: random.Random, body: bytes) -> bytes:
+    at = _place(rng, body)
+    return body[:at] + bytes([rng.randrange(256)]) + body[at + 1 :]
 
 
-def _as_form(chance: random.Random, body: bytes) -> bytes:
-    return chance.choice((b"payload=", b"a[b][]=", b"data[][x]=")) + quote_from_bytes(body).encode()
+def _as_form(rng: random.Random, body: bytes) -> bytes:
+    return rng.choice((b"payload=", b"a[b][]=", b"data[][x]=")) + quote_from_bytes(body).encode()
 
 
-def _as_multipart(chance: random.Random, body: bytes) -> bytes:
-    head = b'--b\r\nContent-Disposition: form-data; name="payload"' + chance.choice(
-        (b"", b' content-disposition: form-data; name="a"' * 500)
-    )
+def _as_multipart(rng: random.Random, body: bytes) -> bytes:
+    head = b'--b\r\nContent-Disposition: form-data; name="payload"' + rng.choice((b"", b' content-disposition: form-data; name="a"' * 500))
     return head + b"\r\n\r\n" + body + b"\r\n--b--\r\n"
 
 
-def _wrapped(chance: random.Random, body: bytes) -> bytes:
-    return chance.choice(
+def _wrapped(rng: random.Random, body: bytes) -> bytes:
+    return rng.choice(
         (
             b'[{"headers": {}, "query": {}, "body": ' + body + b"}]",
             b'{"payload": ' + json.dumps(body.decode("latin-1")).encode() + b"}",
@@ -191,10 +189,10 @@ MUTATIONS: tuple[Mutation, ...] = (
 )  # fmt: skip
 
 
-def try_out(call: Call, chance: random.Random, tally: Tally) -> None:
+def try_out(call: Call, rng: random.Random, tally: Tally) -> None:
     """Let a call reach everything that it can, and note what must not come of it."""
     tools = adapters().tools(call.channel)
-    named = [None, *chance.sample(tools, 3)]
+    named = [None, *rng.sample(tools, 3)]
     before, peak = time.process_time(), _peak()
     for tool in named:
         delivery = Delivery(1, "acme", 1, call.channel, "received", NOW, tool, verified=tool is not None, guarded=True)
@@ -202,7 +200,7 @@ def try_out(call: Call, chance: random.Random, tally: Tally) -> None:
         looked = read_delivery(delivery, translator(adapters().translate))
         if looked.why is not None:
             tally.faults.append(f"{tool}: {looked.why}: {call!r:.2000}")
-    _check_signatures(call, chance, tally)
+    _check_signatures(call, rng, tally)
     took = (time.process_time() - before) / len(named)
     tally.calls += 1
     tally.slowest = max(tally.slowest, took)
@@ -217,14 +215,12 @@ def _peak() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
-def _check_signatures(call: Call, chance: random.Random, tally: Tally) -> None:
-    named = {**call.headers, **{name: _value(chance) for name in chance.sample(headers(), 6)}}
+def _check_signatures(call: Call, rng: random.Random, tally: Tally) -> None:
+    named = {**call.headers, **{name: _value(rng) for name in rng.sample(headers(), 6)}}
     url = f"https://hooks.example/public/{call.channel}-webhook/acme?{call.query}"
     arrival = Arrival(call.channel, "POST", url, named, call.query, call.body)
     for tool in adapters().tools(call.channel):
-        connection = Connection(
-            1, call.channel, tool, NOW, NOW, [chance.choice(("a secret of theirs", "ab" * 32, "whsec_c2VjcmV0c2VjcmV0"))]
-        )
+        connection = Connection(1, call.channel, tool, NOW, NOW, [rng.choice(("a secret of theirs", "ab" * 32, "whsec_c2VjcmV0c2VjcmV0"))])
         try:
             if adapters().proves(connection, arrival, NOW):
                 tally.faults.append(f"{tool}: proved: {arrival!r:.2000}")

@@ -39,10 +39,10 @@ class Tally:
             self.odd[status] = self.odd.get(status, 0) + 1
 
 
-class _Line(asyncio.Protocol):
+class _Connection(asyncio.Protocol):
     """One connection, one call at a time."""
 
-    def __init__(self, tally: Tally, free: list[_Line]) -> None:
+    def __init__(self, tally: Tally, free: list[_Connection]) -> None:
         self._tally, self._free = tally, free
         self._parser = httptools.HttpResponseParser(self)
         self._sent: float | None = None
@@ -76,16 +76,16 @@ class _Line(asyncio.Protocol):
             self._sent = None
 
 
-def flood(address: Address, shape: Shape, connections: int, seconds: float, rate: float) -> Tally:
+def send_at_rate(address: Address, shape: Shape, connections: int, seconds: float, rate: float) -> Tally:
     """Calls are due `rate` times a second for so long, on whichever connection is free."""
-    return uvloop.run(_flood(address, shape, connections, seconds, rate))
+    return uvloop.run(_send_at_rate(address, shape, connections, seconds, rate))
 
 
-async def _flood(address: Address, shape: Shape, connections: int, seconds: float, rate: float) -> Tally:
-    tally, free = Tally(), list[_Line]()
+async def _send_at_rate(address: Address, shape: Shape, connections: int, seconds: float, rate: float) -> Tally:
+    tally, free = Tally(), list[_Connection]()
     loop, bodies = asyncio.get_running_loop(), shape.bodies(new_run())
     head = f"POST {shape.path} HTTP/1.1\r\nHost: {address.host}\r\nContent-Type: application/json\r\nContent-Length: ".encode()
-    lines = [(await loop.create_connection(lambda: _Line(tally, free), address.host, address.port))[1] for _ in range(connections)]
+    lines = [(await loop.create_connection(lambda: _Connection(tally, free), address.host, address.port))[1] for _ in range(connections)]
     began = perf_counter()
     while (gone := perf_counter() - began) < seconds:
         wanted = int(gone * rate) - tally.due
@@ -98,11 +98,11 @@ async def _flood(address: Address, shape: Shape, connections: int, seconds: floa
                 tally.unsent += 1
         await asyncio.sleep(TICK)
     tally.seconds = perf_counter() - began
-    await _answered(lines)
+    await _wait_for_responses(lines)
     return tally
 
 
-async def _answered(lines: list[_Line]) -> None:
+async def _wait_for_responses(lines: list[_Connection]) -> None:
     """Wait for the last answers, then close all connections."""
     until = perf_counter() + LAST_SECONDS
     while any(line.busy for line in lines) and perf_counter() < until:  # noqa: ASYNC110 - an event would cost a little of every answer

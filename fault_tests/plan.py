@@ -24,9 +24,9 @@ class Plan:
     broken: str | None = None
     short: bool = False
     postgres: Postgres | None = None
-    still_seconds: float = 15.0
+    stall_limit: float = 15.0
     """When nothing more was worked off for so long, nothing will be."""
-    chance: random.Random = field(default_factory=random.Random)
+    rng: random.Random = field(default_factory=random.Random)
     mounts: bool = True
     """Whether file systems may be mounted for the test."""
     _made: int = 0

@@ -99,6 +99,6 @@ def _is_frozen(task: Path) -> bool:
     return (task / "stat").read_text().rpartition(")")[2].split()[0] in "TtZX"
 
 
-def worst(seconds: Sequence[float]) -> float:
+def longest(seconds: Sequence[float]) -> float:
     """The longest of these times; 0 of none."""
     return max(seconds, default=0.0)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bench.report import table
 
-from fault_tests.check import Found
+from fault_tests.check import Findings
 
 NAMES = {"sqlite": "SQLite", "postgresql": "PostgreSQL"}
 TITLES = ("fault", "store", "rounds", "acknowledged", "lost", "applied twice", "p99", "also seen", "")
@@ -61,7 +61,7 @@ class Report:
     notes: list[str] = field(default_factory=list)
 
     def add(
-        self, fault: str, engine: str, rounds: int, acknowledged: int, found: Found, p99_ms: float = 0.0, broken: str | None = None,
+        self, fault: str, engine: str, rounds: int, acknowledged: int, found: Findings, p99_ms: float = 0.0, broken: str | None = None,
         **more: float | int | str,
     ) -> None:  # fmt: skip
         """Note how a fault ended, and say it at once."""

@@ -7,13 +7,13 @@ from pathlib import Path
 
 SIZE = 16
 NUMBER = slice(8, 16)
-WRITES, FLUSHES = 0, 1
+FAIL_WRITES, FAIL_FLUSHES = 0, 1
 """The switches of a disk: whether writes fail, and whether flushes do."""
-STANDS = 0
+CLOCK_STOPPED = 0
 """The switch of a clock: whether it stands still at the number, instead of being so many microseconds off."""
 
 
-class Switch:
+class SharedFlags:
     """Up to eight switches, and one number."""
 
     def __init__(self, path: Path) -> None:

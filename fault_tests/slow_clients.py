@@ -21,15 +21,15 @@ from itertools import cycle
 from time import perf_counter
 from typing import Any
 
-COME_WITHIN_SECONDS = 1.0
+RECONNECT_WITHIN_SECONDS = 1.0
 """The slow ones come, and come again, each at a moment of its own: peers that know nothing of each other are not in step."""
 DRIP_SECONDS = 0.2
 PHASES = 10
 """Peers drip in so many groups, one after the other; for the same reason."""
 CONNECTED_AT_ONCE = 100
-SMALL = 4_096
+RECEIVE_BUFFER_BYTES = 4_096
 """Bytes that a deaf peer's system takes for it."""
-LISTENS_SECONDS = 4.0
+DEAF_SECONDS = 4.0
 """After so long a deaf peer listens: that it was cut stands behind all that it has not read."""
 FILES = 12_000
 
@@ -57,8 +57,8 @@ KINDS = {
 class _Peer(asyncio.Protocol):
     """One connection of a slow peer."""
 
-    def __init__(self, strangers: Strangers, name: str) -> None:
-        self._strangers, self.name, self.kind = strangers, name, KINDS[name]
+    def __init__(self, group: SlowClients, name: str) -> None:
+        self._group, self.name, self.kind = group, name, KINDS[name]
         self.since = perf_counter()
         self.phase = random.randrange(PHASES)
         self.transport: Any = None
@@ -69,19 +69,19 @@ class _Peer(asyncio.Protocol):
             # Python 3.11.2 begins to read right after this, whatever it was told here.
             asyncio.get_running_loop().call_soon(transport.pause_reading)
         transport.write(self.kind.first)
-        self._strangers.open.add(self)
+        self._group.open.add(self)
 
     def drip(self) -> None:
         if self.kind.drip:
             self.transport.write(self.kind.drip)
-        if not self.kind.reads and perf_counter() - self.since > LISTENS_SECONDS:
+        if not self.kind.reads and perf_counter() - self.since > DEAF_SECONDS:
             self.transport.resume_reading()
 
     def connection_lost(self, error: Exception | None) -> None:
-        self._strangers.gone(self)
+        self._group.reconnect(self)
 
 
-class Strangers:
+class SlowClients:
     """All of them."""
 
     def __init__(self, host: str, port: int, slow: int) -> None:
@@ -89,17 +89,17 @@ class Strangers:
         self.cut: Counter[str] = Counter()
         self.open: set[_Peer] = set()
         self._idle: list[asyncio.StreamReader] = []
-        self._kept: list[asyncio.StreamWriter] = []
-        self._coming = set[asyncio.Task[None]]()
-        self._staying = True
+        self._writers: list[asyncio.StreamWriter] = []
+        self._reconnecting = set[asyncio.Task[None]]()
+        self._running = True
 
-    async def come(self, idle: int) -> None:
+    async def connect_all(self, idle: int) -> None:
         """So many that do nothing, and then the slow ones."""
         for first in range(0, idle, CONNECTED_AT_ONCE):
-            await asyncio.gather(*(self._one_idle() for _ in range(first, min(first + CONNECTED_AT_ONCE, idle))))
-        await asyncio.gather(*(self._come(name) for name in KINDS for _ in range(self._slow)))
+            await asyncio.gather(*(self._connect_idle() for _ in range(first, min(first + CONNECTED_AT_ONCE, idle))))
+        await asyncio.gather(*(self._connect(name) for name in KINDS for _ in range(self._slow)))
 
-    async def stay(self, told: asyncio.Task[str]) -> None:
+    async def run(self, stop_request: asyncio.Task[str]) -> None:
         """Be a nuisance until told for how many seconds more, and then until everybody was cut."""
         until, phases = None, cycle(range(PHASES))
         while until is None or (perf_counter() < until and any(self.cut[name] < self._slow for name in KINDS)):
@@ -107,53 +107,53 @@ class Strangers:
             phase = next(phases)
             for peer in [each for each in self.open if each.phase == phase]:
                 peer.drip()
-            if until is None and told.done():
-                until = perf_counter() + float(told.result() or 0)
-        self._staying = False
+            if until is None and stop_request.done():
+                until = perf_counter() + float(stop_request.result() or 0)
+        self._running = False
 
     @property
     def idle(self) -> int:
         """Connections that did nothing and were let be."""
         return sum(1 for reader in self._idle if not reader.at_eof())
 
-    def gone(self, peer: _Peer) -> None:
+    def reconnect(self, peer: _Peer) -> None:
         """A peer was cut: it comes again, as long as the others stay; while the process ends nobody would wait for it."""
         self.open.discard(peer)
         self.cut[peer.name] += 1
-        if self._staying:
-            task = asyncio.get_running_loop().create_task(self._come(peer.name))
-            self._coming.add(task)
-            task.add_done_callback(self._coming.discard)
+        if self._running:
+            task = asyncio.get_running_loop().create_task(self._connect(peer.name))
+            self._reconnecting.add(task)
+            task.add_done_callback(self._reconnecting.discard)
 
-    async def _one_idle(self) -> None:
+    async def _connect_idle(self) -> None:
         """One call, and then nothing."""
         reader, writer = await asyncio.open_connection(self._host, self._port)
         writer.write(LIVE)
         await reader.readuntil(b"}")
         self._idle.append(reader)
-        self._kept.append(writer)
+        self._writers.append(writer)
 
-    async def _come(self, name: str) -> None:
-        await asyncio.sleep(random.uniform(0, COME_WITHIN_SECONDS))
+    async def _connect(self, name: str) -> None:
+        await asyncio.sleep(random.uniform(0, RECONNECT_WITHIN_SECONDS))
         with suppress(OSError):
             found = socket.socket()
             found.setblocking(False)
             if not KINDS[name].reads:
-                found.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, SMALL)
+                found.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER_BYTES)
             loop = asyncio.get_running_loop()
             await loop.sock_connect(found, (self._host, self._port))
             await loop.create_connection(lambda: _Peer(self, name), sock=found)
 
 
-async def _live(host: str, port: int, idle: int, slow: int) -> None:
-    strangers = Strangers(host, port, slow)
-    await strangers.come(idle)
+async def _run(host: str, port: int, idle: int, slow: int) -> None:
+    group = SlowClients(host, port, slow)
+    await group.connect_all(idle)
     print("there", flush=True)
-    await strangers.stay(asyncio.create_task(asyncio.to_thread(sys.stdin.readline)))
-    print(json.dumps({"idle": strangers.idle, "cut": strangers.cut}), flush=True)
+    await group.run(asyncio.create_task(asyncio.to_thread(sys.stdin.readline)))
+    print(json.dumps({"idle": group.idle, "cut": group.cut}), flush=True)
 
 
-def allow_files() -> None:
+def raise_file_limit() -> None:
     """Let this process have as many connections as that takes."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft < FILES:
@@ -161,5 +161,5 @@ def allow_files() -> None:
 
 
 if __name__ == "__main__":
-    allow_files()
-    asyncio.run(_live(sys.argv[1], *map(int, sys.argv[2:])))
+    raise_file_limit()
+    asyncio.run(_run(sys.argv[1], *map(int, sys.argv[2:])))

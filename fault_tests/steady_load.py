@@ -12,25 +12,25 @@ from bench.load import Address
 
 
 @dataclass
-class Calls:
+class LoadResult:
     """How long the calls took that were answered with 201, and how many were not."""
 
     seconds: list[float] = field(default_factory=list)
     failed: int = 0
 
 
-def paced(address: Address, callers: int, seconds: float, rate: float) -> Calls:
+def steady_load(address: Address, callers: int, seconds: float, rate: float) -> LoadResult:
     """So many creations a second, by so many callers, for so long."""
     return uvloop.run(_all(address, callers, seconds, callers / rate))
 
 
-async def _all(address: Address, callers: int, seconds: float, pause: float) -> Calls:
-    calls = Calls()
+async def _all(address: Address, callers: int, seconds: float, pause: float) -> LoadResult:
+    calls = LoadResult()
     await asyncio.gather(*(_one(address, calls, number * pause / callers, seconds, pause) for number in range(callers)))
     return calls
 
 
-async def _one(address: Address, calls: Calls, first: float, seconds: float, pause: float) -> None:
+async def _one(address: Address, calls: LoadResult, first: float, seconds: float, pause: float) -> None:
     reader, writer = await asyncio.open_connection(address.host, address.port)
     body = b'{"first_name": "Paced"}'
     message = b"POST /public/v2/contacts HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%b"

@@ -18,7 +18,7 @@ HEADERS = b'{"content-type":"application/json"}'
 AT_ONCE = 500
 
 
-def keep_unheard(database: str, journal: Journal, count: int = 1) -> None:
+def store_unnotified(database: str, journal: Journal, count: int = 1) -> None:
     """Keep so many deliveries of new people, as the receiver does; they count as acknowledged."""
     asyncio.run(_keep(database, journal, [f"waiting{number}@example.com" for number in range(count)]))
 

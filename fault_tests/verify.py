@@ -2,29 +2,36 @@
 
 from __future__ import annotations
 
-from fault_tests.check import Found, check, worked_off
+from fault_tests.check import Findings, check, wait_until_applied
 from fault_tests.journal import Journal
 from fault_tests.plan import Plan
 from fault_tests.process import Process
-from fault_tests.writers import send_again
+from fault_tests.writers import resend
 
 
-def look(
-    plan: Plan, server: Process, database: str, journal: Journal, found: Found, *, patience: float = 0.0, answered_only: bool = False
-) -> bool:  # fmt: skip
+def verify(
+    plan: Plan,
+    server: Process,
+    database: str,
+    journal: Journal,
+    found: Findings,
+    *,
+    stall_seconds: float = 0.0,
+    answered_only: bool = False,
+) -> bool:
     """Wait until nothing of this client waits, and hold the store to what the callers know; False when something waits for ever.
 
     `patience` is how many seconds without progress are not yet for ever, if that is more than the run's own.
     """
-    is_done = worked_off(server.address, journal.client, max(patience, plan.still_seconds))
+    is_done = wait_until_applied(server.address, journal.client, max(stall_seconds, plan.stall_limit))
     if not is_done:
         found.fault(f"deliveries of {journal.client} are never applied")
     found.add(check(database, journal, answered_only=answered_only))
     return is_done
 
 
-def look_twice(plan: Plan, server: Process, database: str, journal: Journal, found: Found, *, patience: float = 0.0) -> None:
+def verify_twice(plan: Plan, server: Process, database: str, journal: Journal, found: Findings, *, stall_seconds: float = 0.0) -> None:
     """What was acknowledged must be there without anybody sending it again, and must not be there twice when they do."""
-    if look(plan, server, database, journal, found, patience=patience):
-        send_again(server.address, journal)
-        look(plan, server, database, journal, found, patience=patience)
+    if verify(plan, server, database, journal, found, stall_seconds=stall_seconds):
+        resend(server.address, journal)
+        verify(plan, server, database, journal, found, stall_seconds=stall_seconds)

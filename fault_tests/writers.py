@@ -9,7 +9,7 @@ from typing import Any
 
 from bench.load import Address
 
-from fault_tests.calls import Caller, Unanswered, Unknown
+from fault_tests.calls import ApiClient, NoResponse, UnknownOutcome
 from fault_tests.journal import Journal, Patched
 
 CONTACTS = "/public/v2/contacts"
@@ -19,8 +19,8 @@ REPLAYED = 10
 REFUSED_PAUSE = 0.05
 TRIES = 100
 
-Step = Callable[[Caller, Journal, str], None]
-"""One call or two under a name that no other has; `Unanswered` ends the caller, unless it is `Unknown`."""
+Step = Callable[[ApiClient, Journal, str], None]
+"""One call or two under a name that no other has; `NoResponse` ends the caller, unless it is `UnknownOutcome`."""
 
 
 def body_of(email: str) -> dict[str, object]:
@@ -32,60 +32,60 @@ def body_of(email: str) -> dict[str, object]:
     }  # fmt: skip
 
 
-def create(caller: Caller, journal: Journal, name: str) -> None:
+def create(api: ApiClient, journal: Journal, name: str) -> None:
     """A contact with two custom fields, which nothing but its name tells from others: sent again, it would be there twice."""
     journal.created[name] = None
-    answer = caller.call("POST", CONTACTS, {"first_name": name, "contact_custom_fields_input": CUSTOM})
+    answer = api.call("POST", CONTACTS, {"first_name": name, "contact_custom_fields_input": CUSTOM})
     if journal.note(answer.status, answer.seconds, "create"):
         journal.created[name] = answer.json["id"]
     else:
-        journal.not_kept.add(name)
+        journal.never_stored.add(name)
 
 
-def create_once(caller: Caller, journal: Journal, name: str) -> None:
+def create_once(api: ApiClient, journal: Journal, name: str) -> None:
     """The same with an Idempotency-Key; it may be sent again."""
     journal.created_once[name] = journal.created_once.get(name)
     sent = {"first_name": name, "contact_custom_fields_input": CUSTOM}
-    answer = caller.call("POST", CONTACTS, sent, Idempotency_Key=name)
+    answer = api.call("POST", CONTACTS, sent, Idempotency_Key=name)
     if journal.note(answer.status, answer.seconds, "create with a key"):
         journal.created_once[name] = answer.json["id"]
 
 
-def patch(caller: Caller, journal: Journal, name: str) -> None:
+def patch(api: ApiClient, journal: Journal, name: str) -> None:
     """Count a contact up: its last name and both custom fields in one call."""
     who = int(name.partition("-")[0])
     place = journal.patched[who]
     place.sent += 1
     number = str(place.sent)
     custom = [{"field_name": each, "field_value": number} for each in ("Seats", "Team")]
-    answer = caller.call("PATCH", f"{CONTACTS}/{who}", {"last_name": number, "contact_custom_fields_input": custom})
+    answer = api.call("PATCH", f"{CONTACTS}/{who}", {"last_name": number, "contact_custom_fields_input": custom})
     if journal.note(answer.status, answer.seconds, "patch"):
         place.acknowledged = place.sent
 
 
-def webhook(caller: Caller, journal: Journal, name: str) -> None:
+def webhook(api: ApiClient, journal: Journal, name: str) -> None:
     """A call of a campaign tool about somebody new; it may be sent again."""
     email = name if "@" in name else f"{name}@example.com"
     journal.webhooks.setdefault(email, False)
-    answer = caller.call("POST", f"/public/emailcampaign-webhook/{journal.client}", body_of(email))
+    answer = api.call("POST", f"/public/emailcampaign-webhook/{journal.client}", body_of(email))
     if journal.note(answer.status, answer.seconds, "webhook"):
         journal.webhooks[email] = True
 
 
-def replay(caller: Caller, journal: Journal, name: str) -> None:
+def replay(api: ApiClient, journal: Journal, name: str) -> None:
     """Apply a delivery again that was applied before; it must change nothing."""
-    answer = caller.call("POST", f"/admin/v1/deliveries/{name.partition('-')[0]}/replay")
+    answer = api.call("POST", f"/admin/v1/deliveries/{name.partition('-')[0]}/replay")
     journal.note(answer.status, answer.seconds, "replay")
 
 
-def erase(caller: Caller, journal: Journal, name: str) -> None:
+def erase(api: ApiClient, journal: Journal, name: str) -> None:
     """Make a contact and erase it."""
-    made = caller.call("POST", CONTACTS, {"first_name": "Gone", "email": f"{name}@example.org"})
+    made = api.call("POST", CONTACTS, {"first_name": "Gone", "email": f"{name}@example.org"})
     if not journal.note(made.status, made.seconds, "create to erase"):
         return
     who = made.json["id"]
     journal.erased[who] = False
-    answer = caller.call("DELETE", f"{CONTACTS}/{who}?erase=true")
+    answer = api.call("DELETE", f"{CONTACTS}/{who}?erase=true")
     if journal.note(answer.status, answer.seconds, "erase"):
         journal.erased[who] = True
 
@@ -96,7 +96,7 @@ class Load:
     def __init__(self, address: Address, journal: Journal, each: int = 2) -> None:
         self._ended = threading.Event()
         steps: Sequence[Step] = (create, create_once, webhook, patch, replay, erase)
-        prefixes = _prepare(Caller(address, journal.client), journal, each)
+        prefixes = _prepare(ApiClient(address, journal.client), journal, each)
         self._threads = [
             threading.Thread(target=self._live, args=(address, journal, step, prefixes.get((step, number), f"{step.__name__}{number}")))
             for step in steps
@@ -112,62 +112,62 @@ class Load:
             thread.join()
 
     def _live(self, address: Address, journal: Journal, step: Step, prefix: str) -> None:
-        caller, number = Caller(address, journal.client), 0
+        api, number = ApiClient(address, journal.client), 0
         try:
             while not self._ended.is_set():
                 number += 1
-                if not _carried_out(step, caller, journal, f"{prefix}-{number}"):
+                if not _carried_out(step, api, journal, f"{prefix}-{number}"):
                     time.sleep(REFUSED_PAUSE)
-        except Unanswered as error:
+        except NoResponse as error:
             if not error.never_sent:
                 journal.note_unanswered()
         except Exception as error:  # an answer that acknowledges and cannot be used, too, is one that nobody should get
             journal.note_odd(f"{step.__name__}: {error!r}")
         finally:
-            caller.close()
+            api.close()
 
 
-def _carried_out(step: Step, caller: Caller, journal: Journal, name: str) -> bool:
+def _carried_out(step: Step, api: ApiClient, journal: Journal, name: str) -> bool:
     before = journal.refused
     try:
-        step(caller, journal, name)
-    except Unknown:
+        step(api, journal, name)
+    except UnknownOutcome:
         journal.note_unknown()
         return False
     return journal.refused == before
 
 
-def _prepare(caller: Caller, journal: Journal, each: int) -> dict[tuple[Step, int], str]:
+def _prepare(api: ApiClient, journal: Journal, each: int) -> dict[tuple[Step, int], str]:
     """Make what is changed and replayed during the load; what the names of those callers begin with."""
     prefixes: dict[tuple[Step, int], str] = {}
     for number in range(each):
-        who = caller.good("POST", CONTACTS, {"first_name": "Counted", "last_name": "0"})["id"]
+        who = api.expect_ok("POST", CONTACTS, {"first_name": "Counted", "last_name": "0"})["id"]
         journal.patched[who] = Patched()
         prefixes[patch, number] = str(who)
     for number in range(REPLAYED):
-        webhook(caller, journal, f"first{number}")
-    known = _known(caller, journal.client)
+        webhook(api, journal, f"first{number}")
+    known = _known(api, journal.client)
     for number in range(each):
         prefixes[replay, number] = str(known[number % len(known)]["id"])
-    caller.close()
+    api.close()
     return prefixes
 
 
-def _known(caller: Caller, client: str) -> list[dict[str, Any]]:
+def _known(api: ApiClient, client: str) -> list[dict[str, Any]]:
     """The deliveries of this client, once there are any."""
     for _ in range(TRIES):
-        known: list[dict[str, Any]] = caller.good("GET", f"/admin/v1/deliveries?client={client}&limit={REPLAYED}")["data"]
+        known: list[dict[str, Any]] = api.expect_ok("GET", f"/admin/v1/deliveries?client={client}&limit={REPLAYED}")["data"]
         if known:
             return known
         time.sleep(REFUSED_PAUSE)
     raise AssertionError("webhook calls were acknowledged and are not in the inbox")
 
 
-def send_again(address: Address, journal: Journal) -> None:
+def resend(address: Address, journal: Journal) -> None:
     """What was not acknowledged and may be sent again, as its senders do; and some that was, as they do too."""
-    caller = Caller(address, journal.client)
+    api = ApiClient(address, journal.client)
     for sent, step in ((journal.created_once, create_once), (journal.webhooks, webhook)):
         open_calls = [name for name, known in sent.items() if not known]
         for name in [*open_calls, *list(sent)[-5:]]:
-            step(caller, journal, name)
-    caller.close()
+            step(api, journal, name)
+    api.close()

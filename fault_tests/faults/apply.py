@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import time
 
-from fault_tests.check import Found, check, worked_off
+from fault_tests.check import Findings, check, wait_until_applied
 from fault_tests.journal import Journal
 from fault_tests.plan import Plan
-from fault_tests.process import Process, worst
-from fault_tests.unnotified import keep_unheard
+from fault_tests.process import Process, longest
+from fault_tests.unnotified import store_unnotified
 from touchbase.clients.commands import FindClient
 from touchbase.inbox.queries import CountDeliveries
 from touchbase.storage import open_store
@@ -24,16 +24,16 @@ def run(plan: Plan, engine: str) -> None:
     """Keep a backlog with no server running, start and kill servers on it, start one that may live, look."""
     folder = plan.new_folder()
     database, rounds = plan.new_store(engine, folder), plan.rounds_of(5, 100)
-    found, moments, took = Found(), [], []
+    found, moments, took = Findings(), [], []
     for number in range(rounds):
         journal = Journal(f"apply-{number}")
-        keep_unheard(database, journal, BACKLOG)
+        store_unnotified(database, journal, BACKLOG)
         for _ in range(KILLS):
             moments.append(_start_and_kill(plan, database, journal))
         server = Process(database, folder, broken=plan.broken)
         try:
             began = time.perf_counter()
-            if not worked_off(server.address, journal.client, plan.still_seconds):
+            if not wait_until_applied(server.address, journal.client, plan.stall_limit):
                 found.fault(f"deliveries of {journal.client} are never applied")
             took.append(time.perf_counter() - began)
             found.add(check(database, journal))
@@ -42,14 +42,14 @@ def run(plan: Plan, engine: str) -> None:
     inside = sum(1 for done in moments if 0 < done < BACKLOG)
     plan.report.add(
         "apply", engine, rounds, rounds * BACKLOG, found, 0.0, plan.broken,
-        kills=len(moments), of_them_while_applying=inside, slowest_catching_up_s=worst(took),
+        kills=len(moments), of_them_while_applying=inside, slowest_catching_up_s=longest(took),
     )  # fmt: skip
 
 
 def _start_and_kill(plan: Plan, database: str, journal: Journal) -> int:
     """Kill a server while it applies, or before; answers how many deliveries it and those before it had applied."""
     server = Process(database, plan.new_folder(), broken=plan.broken)
-    time.sleep(plan.chance.uniform(LEAST_SECONDS, MOST_SECONDS))
+    time.sleep(plan.rng.uniform(LEAST_SECONDS, MOST_SECONDS))
     server.kill()
     return asyncio.run(_applied(database, journal))
 

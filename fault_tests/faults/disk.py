@@ -10,21 +10,21 @@ from pathlib import Path
 
 from bench.server_process import CannotMeasure
 
-from fault_tests.calls import Caller
-from fault_tests.check import Found, check
+from fault_tests.calls import ApiClient
+from fault_tests.check import Findings, check
 from fault_tests.journal import Journal, p99_ms
 from fault_tests.plan import Plan
-from fault_tests.process import Process, worst
-from fault_tests.verify import look
+from fault_tests.process import Process, longest
+from fault_tests.verify import verify
 from fault_tests.writers import CONTACTS, Load
 
 MEGABYTES, BALLAST = 12, 4
 FILLS_SECONDS = 60
 REFUSALS = 50
 SERVES_SECONDS = 10.0
-FULL = "is full"
+LOGGED_FULL = "is full"
 """What the log says then."""
-SAYS_SECONDS = 10.0
+LOG_SECONDS = 10.0
 
 
 def run(plan: Plan, engine: str) -> None:
@@ -34,7 +34,7 @@ def run(plan: Plan, engine: str) -> None:
     if not plan.mounts:
         plan.report.note("a full disk was not tested: no file system may be mounted")
         return
-    rounds, found, journals, waits = plan.rounds_of(2, 20), Found(), [], []
+    rounds, found, journals, waits = plan.rounds_of(2, 20), Findings(), [], []
     for number in range(rounds):
         journal = Journal(f"disk-{number}")
         journals.append(journal)
@@ -47,7 +47,7 @@ def run(plan: Plan, engine: str) -> None:
     seconds = [each for journal in journals for each in journal.seconds]
     refused = sum(journal.refused for journal in journals)
     plan.report.add(
-        "disk", engine, rounds, len(seconds), found, p99_ms(seconds), plan.broken, refused=refused, slowest_return_s=worst(waits)
+        "disk", engine, rounds, len(seconds), found, p99_ms(seconds), plan.broken, refused=refused, slowest_return_s=longest(waits)
     )  # fmt: skip
 
 
@@ -64,20 +64,20 @@ def small_disk(folder: Path, megabytes: int) -> Iterator[Path]:
         subprocess.run(["umount", folder], check=True)
 
 
-def _fill_and_make_room(plan: Plan, place: Path, journal: Journal, found: Found) -> float:
+def _fill_and_make_room(plan: Plan, place: Path, journal: Journal, found: Findings) -> float:
     """Write until calls are refused, look; make room, look again. Answers the seconds until it served again."""
     ballast = place / "ballast"
     ballast.write_bytes(bytes(BALLAST * 1024 * 1024))
     database, folder = f"sqlite:///{place}/store.db", plan.new_folder()
     server = Process(database, folder, broken=plan.broken)
     try:
-        until_full(server, journal, found)
-        caller = Caller(server.address, journal.client)
-        lives_and_is_not_ready(caller, found)
+        fill_disk(server, journal, found)
+        api = ApiClient(server.address, journal.client)
+        check_live_not_ready(api, found)
         ballast.unlink()
-        waited = serves_again(caller, found)
-        caller.close()
-        look(plan, server, database, journal, found)
+        waited = wait_until_serving(api, found)
+        api.close()
+        verify(plan, server, database, journal, found)
         server.kill()
         server = Process(database, folder, broken=plan.broken)
         found.add(check(database, journal))
@@ -86,21 +86,21 @@ def _fill_and_make_room(plan: Plan, place: Path, journal: Journal, found: Found)
         server.kill()
 
 
-def lives_and_is_not_ready(caller: Caller, found: Found) -> None:
+def check_live_not_ready(api: ApiClient, found: Findings) -> None:
     """What health says of a server whose store cannot write now."""
     for path, wanted in (("/health/live", 200), ("/health/ready", 503)):
-        status = caller.call("GET", path).status
+        status = api.call("GET", path).status
         if status != wanted:
             found.fault(f"{path} is {status} while the store cannot write, not {wanted}")
 
 
-def until_full(server: Process, journal: Journal, found: Found) -> None:
+def fill_disk(server: Process, journal: Journal, found: Findings) -> None:
     """Write until calls are refused because the disk is full; on a busy machine some are refused for their number before."""
     load, began, enough = Load(server.address, journal), time.perf_counter(), 0.0
     while (now := time.perf_counter()) - began < FILLS_SECONDS:
         if journal.refused >= REFUSALS:
             enough = enough or now
-            if FULL in server.log.read_text() or now - enough > SAYS_SECONDS:
+            if LOGGED_FULL in server.log.read_text() or now - enough > LOG_SECONDS:
                 break
         time.sleep(0.05)
     load.end()
@@ -108,10 +108,10 @@ def until_full(server: Process, journal: Journal, found: Found) -> None:
         found.fault("the disk did not become full")
 
 
-def serves_again(caller: Caller, found: Found, since: str = "there was room", limit: float = SERVES_SECONDS) -> float:
+def wait_until_serving(api: ApiClient, found: Findings, since: str = "there was room", limit: float = SERVES_SECONDS) -> float:
     """Seconds until a call is served."""
     began = time.perf_counter()
-    while caller.call("POST", CONTACTS, {"first_name": "Back"}).status != 201:
+    while api.call("POST", CONTACTS, {"first_name": "Back"}).status != 201:
         if time.perf_counter() - began > limit:
             found.fault(f"{limit:.0f} s after {since} it does not serve")
             break

@@ -7,20 +7,20 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 
-from fault_tests.calls import Caller
-from fault_tests.check import Found
-from fault_tests.faults.disk import serves_again
+from fault_tests.calls import ApiClient
+from fault_tests.check import Findings
+from fault_tests.faults.disk import wait_until_serving
 from fault_tests.journal import Journal, p99_ms
 from fault_tests.plan import Plan
-from fault_tests.process import Process, worst
-from fault_tests.shared_flag import FLUSHES, WRITES, Switch
-from fault_tests.verify import look
+from fault_tests.process import Process, longest
+from fault_tests.shared_flag import FAIL_FLUSHES, FAIL_WRITES, SharedFlags
+from fault_tests.verify import verify
 from fault_tests.writers import CONTACTS, Load
 
 BAD_SECONDS, GOOD_SECONDS = 0.5, 0.3
-FAULTS = ((WRITES,), (FLUSHES,), (WRITES, FLUSHES))
+FAULTS = ((FAIL_WRITES,), (FAIL_FLUSHES,), (FAIL_WRITES, FAIL_FLUSHES))
 SERVES_SECONDS = 15.0
-SAID = re.compile(r"cannot use the store now: the disk gave an error|the inbox( of a client)? waits:.*the disk gave an error")
+LOGGED = re.compile(r"cannot use the store now: the disk gave an error|the inbox( of a client)? waits:.*the disk gave an error")
 
 
 def run(plan: Plan, engine: str) -> None:
@@ -28,46 +28,46 @@ def run(plan: Plan, engine: str) -> None:
     if engine != "sqlite":
         plan.report.note("I/O errors are tested on SQLite only")
         return
-    rounds, found, journals, waits = plan.rounds_of(2, 20), Found(), [], []
+    rounds, found, journals, waits = plan.rounds_of(2, 20), Findings(), [], []
     place = plan.new_folder()
     for number in range(rounds):
         journal = Journal(f"io-{number}")
         journals.append(journal)
-        waits.append(_fail_and_mend(plan, place, journal, found))
-        _look(plan, place, journals if number == rounds - 1 else [journal], found)
+        waits.append(_fail_and_recover(plan, place, journal, found))
+        _verify(plan, place, journals if number == rounds - 1 else [journal], found)
     seconds = [each for journal in journals for each in journal.seconds]
     refused = sum(journal.refused for journal in journals)
     if not refused:
         found.fault("no call was refused while the disk gave errors")
     plan.report.add(
-        "io", engine, rounds, len(seconds), found, p99_ms(seconds), plan.broken, refused=refused, slowest_return_s=worst(waits)
+        "io", engine, rounds, len(seconds), found, p99_ms(seconds), plan.broken, refused=refused, slowest_return_s=longest(waits)
     )  # fmt: skip
 
 
-def _fail_and_mend(plan: Plan, place: Path, journal: Journal, found: Found) -> float:
+def _fail_and_recover(plan: Plan, place: Path, journal: Journal, found: Findings) -> float:
     """Load, with the disk failing in each way in turn; then the process dies. Answers the longest time until it served again."""
-    switch, folder, waits = Switch(place / "switch"), plan.new_folder(), []
-    switch.set()
-    with ExitStack() as ending:
-        server = Process(_store(place), folder, broken=plan.broken, injected=[f"volatile:{switch.path}"])
-        ending.callback(server.kill)
-        ending.callback(switch.set)
+    flags, folder, waits = SharedFlags(place / "switch"), plan.new_folder(), []
+    flags.set()
+    with ExitStack() as stack:
+        server = Process(_store(place), folder, broken=plan.broken, injected=[f"volatile:{flags.path}"])
+        stack.callback(server.kill)
+        stack.callback(flags.set)
         load = Load(server.address, journal)
-        ending.callback(load.end)
-        caller = Caller(server.address, journal.client)
-        ending.callback(caller.close)
+        stack.callback(load.end)
+        api = ApiClient(server.address, journal.client)
+        stack.callback(api.close)
         for which in FAULTS:
             time.sleep(GOOD_SECONDS)
-            switch.set(*which)
-            _is_bad(caller, found)
-            switch.set()
-            waits.append(serves_again(caller, found, "the disk gave its last error", SERVES_SECONDS))
-    if not SAID.search((folder / "server.log").read_text(errors="replace")):
+            flags.set(*which)
+            _is_bad(api, found)
+            flags.set()
+            waits.append(wait_until_serving(api, found, "the disk gave its last error", SERVES_SECONDS))
+    if not LOGGED.search((folder / "server.log").read_text(errors="replace")):
         found.fault("the log does not say that the disk gave errors")
-    return worst(waits)
+    return longest(waits)
 
 
-def _is_bad(caller: Caller, found: Found) -> None:
+def _is_bad(api: ApiClient, found: Findings) -> None:
     """While the disk fails the process lives, is not ready, and refuses."""
     until = time.perf_counter() + BAD_SECONDS
     while time.perf_counter() < until:
@@ -76,19 +76,19 @@ def _is_bad(caller: Caller, found: Found) -> None:
             ("GET", "/health/ready", None, 503),
             ("POST", CONTACTS, {"first_name": "Refused"}, 503),
         ):
-            status = caller.call(method, path, body).status
+            status = api.call(method, path, body).status
             if status != wanted:
                 found.fault(f"{method} {path} is {status} while the disk gives errors, not {wanted}")
         time.sleep(0.05)
 
 
-def _look(plan: Plan, place: Path, journals: list[Journal], found: Found) -> None:
+def _verify(plan: Plan, place: Path, journals: list[Journal], found: Findings) -> None:
     """On a disk without faults: what was acknowledged was flushed, so it is there once."""
     (place / "store.db-shm").unlink(missing_ok=True)
     server = Process(_store(place), plan.new_folder())
     try:
         for journal in journals:
-            look(plan, server, _store(place), journal, found)
+            verify(plan, server, _store(place), journal, found)
     finally:
         server.kill()
 

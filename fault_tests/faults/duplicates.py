@@ -8,11 +8,11 @@ import time
 
 from bench.load import Address
 
-from fault_tests.check import Found
+from fault_tests.check import Findings
 from fault_tests.journal import Journal, p99_ms
 from fault_tests.plan import Plan
 from fault_tests.process import Process
-from fault_tests.verify import look
+from fault_tests.verify import verify
 from fault_tests.writers import body_of
 
 EQUAL = 64
@@ -30,8 +30,8 @@ def run(plan: Plan, engine: str) -> None:
     server = Process(database, folder, *PROCESSES[engine], broken=plan.broken)
     try:
         asyncio.run(_rounds(server.address, journal, rounds))
-        found = Found()
-        look(plan, server, database, journal, found)
+        found = Findings()
+        verify(plan, server, database, journal, found)
     finally:
         server.stop()
     if journal.acknowledged != rounds * EQUAL:

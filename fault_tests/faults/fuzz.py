@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from fault_tests.check import Found
+from fault_tests.check import Findings
 from fault_tests.mutated_webhooks import Tally, mutated, try_out
 from fault_tests.plan import Plan
 
@@ -15,12 +15,12 @@ def run(plan: Plan, engine: str) -> None:
     """Once, as no store takes part."""
     if engine != "sqlite":
         return
-    rounds, found, tally = plan.rounds_of(300, 50_000), Found(), Tally()
-    first = plan.chance.randrange(2**32)
+    rounds, found, tally = plan.rounds_of(300, 50_000), Findings(), Tally()
+    first = plan.rng.randrange(2**32)
     for number in range(first, first + rounds):
-        chance = random.Random(number)
+        rng = random.Random(number)
         before = len(tally.faults)
-        try_out(mutated(chance), chance, tally)
+        try_out(mutated(rng), rng, tally)
         for fault in tally.faults[before:]:
             if len(tally.faults) <= MOST_SHOWN:
                 found.fault(f"call {number}: {fault}")

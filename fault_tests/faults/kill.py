@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 
-from fault_tests.calls import Unanswered
-from fault_tests.check import Found, check
+from fault_tests.calls import NoResponse
+from fault_tests.check import Findings, check
 from fault_tests.journal import Journal, p99_ms
 from fault_tests.plan import Plan
-from fault_tests.process import Process, worst
-from fault_tests.verify import look_twice
+from fault_tests.process import Process, longest
+from fault_tests.verify import verify_twice
 from fault_tests.writers import Load
 
 LEAST_SECONDS, MOST_SECONDS = 0.1, 1.0
@@ -20,7 +20,7 @@ def run(plan: Plan, engine: str) -> None:
     """Load, kill, start, look; each round is another client on the same store, and all are looked at once more at the end."""
     folder = plan.new_folder()
     database, rounds = plan.new_store(engine, folder), plan.rounds_of(5, 100)
-    found, journals, starts = Found(), [], []
+    found, journals, starts = Findings(), [], []
     server = Process(database, folder, broken=plan.broken)
     try:
         for number in range(rounds):
@@ -30,25 +30,25 @@ def run(plan: Plan, engine: str) -> None:
             server = Process(database, folder, broken=plan.broken)
             starts.append(server.start_seconds)
             try:
-                look_twice(plan, server, database, journal, found)
-            except Unanswered:
+                verify_twice(plan, server, database, journal, found)
+            except NoResponse:
                 found.fault("the server did not answer after its start")
         for journal in journals[:-1]:
             found.add(check(database, journal))
     finally:
         server.kill()
-    if worst(starts) > START_LIMIT:
-        found.miss(f"a start after a crash took {worst(starts):.2f} s, more than {START_LIMIT} s")
+    if longest(starts) > START_LIMIT:
+        found.add_missed(f"a start after a crash took {longest(starts):.2f} s, more than {START_LIMIT} s")
     seconds = [each for journal in journals for each in journal.seconds]
     cut = sum(journal.unanswered for journal in journals)
     acknowledged = sum(journal.acknowledged for journal in journals)
     plan.report.add(
-        "kill", engine, rounds, acknowledged, found, p99_ms(seconds), plan.broken, cut_off=cut, slowest_start_s=worst(starts)
+        "kill", engine, rounds, acknowledged, found, p99_ms(seconds), plan.broken, cut_off=cut, slowest_start_s=longest(starts)
     )  # fmt: skip
 
 
 def _load_until_killed(plan: Plan, server: Process, journal: Journal) -> None:
     load = Load(server.address, journal)
-    time.sleep(plan.chance.uniform(LEAST_SECONDS, MOST_SECONDS))
+    time.sleep(plan.rng.uniform(LEAST_SECONDS, MOST_SECONDS))
     server.kill()
     load.end()

@@ -8,12 +8,12 @@ import time
 from bench.inbox import fill
 from bench.server_process import wait_until
 
-from fault_tests.calls import Caller
-from fault_tests.check import Found
+from fault_tests.calls import ApiClient
+from fault_tests.check import Findings
 from fault_tests.journal import Journal, p99_ms
 from fault_tests.plan import Plan
-from fault_tests.process import Process, worst
-from fault_tests.unnotified import keep_unheard
+from fault_tests.process import Process, longest
+from fault_tests.unnotified import store_unnotified
 from fault_tests.writers import webhook
 from touchbase.clients.commands import FindClient
 from touchbase.events.fair_scheduler import BATCH_SIZE, SMALL_BATCH_SIZE
@@ -32,10 +32,10 @@ PAGE = 1_000
 
 def run(plan: Plan, engine: str) -> None:
     """The backlog and one call behind it are there before the server starts; then single calls come while it works the backlog off."""
-    folder, found, journal = plan.new_folder(), Found(QUIET), Journal(QUIET)
+    folder, found, journal = plan.new_folder(), Findings(QUIET), Journal(QUIET)
     database, backlog = plan.new_store(engine, folder), plan.size_of(SHORT, USUAL, LONG)
     asyncio.run(fill(database, backlog))
-    keep_unheard(database, journal)  # received when all of the backlog was
+    store_unnotified(database, journal)  # received when all of the backlog was
     server = Process(database, folder, broken=plan.broken)
     try:
         # A call of ours would let the worker know of this client before it has seen the other one.
@@ -49,38 +49,38 @@ def run(plan: Plan, engine: str) -> None:
     most = BATCH_SIZE + 2 * SMALL_BATCH_SIZE
     if before > most:
         found.fault(f"its first call was applied after {before} of another client's, not after {most} at most")
-    if worst(waits) > LIMIT_SECONDS:
-        found.miss(f"a single call was applied only after {worst(waits):.2f} s")
+    if longest(waits) > LIMIT_SECONDS:
+        found.add_missed(f"a single call was applied only after {longest(waits):.2f} s")
     plan.report.add(
         "neighbour", engine, 1, journal.acknowledged, found, p99_ms(waits), plan.broken,
-        backlog=backlog, still_waiting_at_the_end=waiting, others_before_the_first=before, slowest_applied_s=worst(waits),
+        backlog=backlog, still_waiting_at_the_end=waiting, others_before_the_first=before, slowest_applied_s=longest(waits),
     )  # fmt: skip
 
 
-def _calls(server: Process, journal: Journal, count: int, found: Found) -> list[float]:
+def _calls(server: Process, journal: Journal, count: int, found: Findings) -> list[float]:
     """Seconds from sending a call to seeing it applied, for one call after the other."""
-    caller, waits = Caller(server.address, QUIET), []
+    api, waits = ApiClient(server.address, QUIET), []
     for number in range(count):
         began = time.perf_counter()
-        webhook(caller, journal, f"single{number}")
-        while _newest(caller) != "applied":
+        webhook(api, journal, f"single{number}")
+        while _newest(api) != "applied":
             if time.perf_counter() - began > PATIENCE_SECONDS:
-                found.lose(f"call {number}: not applied after {PATIENCE_SECONDS:.0f} s")
+                found.add_lost(f"call {number}: not applied after {PATIENCE_SECONDS:.0f} s")
                 break
             time.sleep(PAUSE)
         waits.append(time.perf_counter() - began)
-    caller.close()
+    api.close()
     return waits
 
 
-def _newest(caller: Caller) -> str:
-    return str(caller.good("GET", f"/admin/v1/deliveries?client={QUIET}&limit=1")["data"][0]["state"])
+def _newest(api: ApiClient) -> str:
+    return str(api.expect_ok("GET", f"/admin/v1/deliveries?client={QUIET}&limit=1")["data"][0]["state"])
 
 
 def _waiting(server: Process) -> int:
-    caller = Caller(server.address, QUIET)
-    said = caller.call("GET", "/metrics").raw.decode()
-    caller.close()
+    api = ApiClient(server.address, QUIET)
+    said = api.call("GET", "/metrics").raw.decode()
+    api.close()
     lines = (line for line in said.splitlines() if line.startswith('touchbase_inbox_deliveries{state="received"}'))
     return int(float(next(lines, "0 0").split()[-1]))
 

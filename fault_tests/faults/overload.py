@@ -8,10 +8,10 @@ import time
 from bench.bodies import CREATE
 
 from bench import loadgen
-from fault_tests.calls import Caller, Unanswered
-from fault_tests.check import Found, contacts_of
+from fault_tests.calls import ApiClient, NoResponse
+from fault_tests.check import Findings, contacts_of
 from fault_tests.journal import p99_ms
-from fault_tests.open_loop import Tally, flood
+from fault_tests.open_loop import Tally, send_at_rate
 from fault_tests.plan import Plan
 from fault_tests.process import Process
 
@@ -46,18 +46,18 @@ class Watch:
         self._thread.join()
 
     def _live(self) -> None:
-        caller = Caller(self._server.address, "watch")
+        api = ApiClient(self._server.address, "watch")
         while not self._ended.wait(PAUSE):
             self.most_mb = max(self.most_mb, self._server.memory_mb())
             try:
-                answer = caller.call("POST", "/public/v2/contacts", {"first_name": "Watch"})
-            except Unanswered:
+                answer = api.call("POST", "/public/v2/contacts", {"first_name": "Watch"})
+            except NoResponse:
                 self.odd.add(0)
                 continue
             if answer.status not in (201, 503):
                 self.odd.add(answer.status)
             (self.served if answer.status == 201 else self.refused).append(answer.seconds)
-        caller.close()
+        api.close()
 
 
 def run(plan: Plan, engine: str) -> None:
@@ -68,7 +68,7 @@ def run(plan: Plan, engine: str) -> None:
 
 def _overload(plan: Plan, engine: str, fault: str, connections: int, options: tuple[str, ...]) -> None:
     """Measure what it can do, send three times that at a fixed rate, see how soon it is itself again."""
-    folder, seconds, found = plan.new_folder(), 1.0 if plan.short else 20.0 if plan.long else 5.0, Found()
+    folder, seconds, found = plan.new_folder(), 1.0 if plan.short else 20.0 if plan.long else 5.0, Findings()
     database = plan.new_store(engine, folder)
     server = Process(database, folder, *options, broken=plan.broken)
     try:
@@ -76,7 +76,7 @@ def _overload(plan: Plan, engine: str, fault: str, connections: int, options: tu
         capacity = bursts[-1].rate
         watch = Watch(server)
         try:
-            tally = flood(server.address, CREATE, connections, seconds, TIMES * capacity)
+            tally = send_at_rate(server.address, CREATE, connections, seconds, TIMES * capacity)
         finally:
             watch.end()
         back = _itself_again(server)
@@ -85,12 +85,12 @@ def _overload(plan: Plan, engine: str, fault: str, connections: int, options: tu
     served = len(tally.served) / tally.seconds
     acknowledged = len(tally.served) + sum(each.requests - each.errors for each in bursts)
     for number in range(acknowledged - contacts_of(database, "default")):
-        found.lose(f"contact {number + 1} of {acknowledged}")
+        found.add_lost(f"contact {number + 1} of {acknowledged}")
     _judge(found, watch, tally, back)
     if options and not tally.refused:
         found.fault(f"nobody of {connections} was refused, where {IN_PROGRESS} requests may be in progress")
     if served < GOOD_PART * capacity:
-        found.miss(f"served {served:,.0f}/s of {capacity:,.0f}/s, less than {GOOD_PART:.0%}")
+        found.add_missed(f"served {served:,.0f}/s of {capacity:,.0f}/s, less than {GOOD_PART:.0%}")
     plan.report.add(
         fault, engine, 1, acknowledged, found, p99_ms(tally.served), plan.broken, capacity_per_s=round(capacity),
         due_per_s=round(tally.due / tally.seconds), sent_per_s=round((tally.due - tally.unsent) / tally.seconds),
@@ -99,23 +99,23 @@ def _overload(plan: Plan, engine: str, fault: str, connections: int, options: tu
     )  # fmt: skip
 
 
-def _judge(found: Found, watch: Watch, tally: Tally, back: float) -> None:
+def _judge(found: Findings, watch: Watch, tally: Tally, back: float) -> None:
     if back > BACK_SECONDS:
-        found.miss(f"was itself again only after {back:.1f} s")
+        found.add_missed(f"was itself again only after {back:.1f} s")
     if watch.most_mb > MOST_MB:
-        found.miss(f"took {watch.most_mb:.0f} MB")
+        found.add_missed(f"took {watch.most_mb:.0f} MB")
     if watch.odd or tally.odd or tally.broken:
         found.fault(f"answers nobody should get: {sorted(watch.odd)}, {tally.odd}; connections that ended without one: {tally.broken}")
 
 
 def _itself_again(server: Process) -> float:
     """Seconds until so many calls in a row were served quickly."""
-    caller, began, good = Caller(server.address, "watch"), time.perf_counter(), 0
+    api, began, expect_ok = ApiClient(server.address, "watch"), time.perf_counter(), 0
     since = began
-    while good < IN_A_ROW and time.perf_counter() - began < 2 * BACK_SECONDS:
-        if not good:
+    while expect_ok < IN_A_ROW and time.perf_counter() - began < 2 * BACK_SECONDS:
+        if not expect_ok:
             since = time.perf_counter()
-        answer = caller.call("POST", "/public/v2/contacts", {"first_name": "After"})
-        good = good + 1 if answer.status == 201 and answer.seconds < QUICK_SECONDS else 0
-    caller.close()
-    return (since if good else time.perf_counter()) - began
+        answer = api.call("POST", "/public/v2/contacts", {"first_name": "After"})
+        expect_ok = expect_ok + 1 if answer.status == 201 and answer.seconds < QUICK_SECONDS else 0
+    api.close()
+    return (since if expect_ok else time.perf_counter()) - began

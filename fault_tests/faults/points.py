@@ -5,13 +5,13 @@ from __future__ import annotations
 import threading
 from itertools import count
 
-from fault_tests.calls import Caller, Unanswered
-from fault_tests.check import Found
+from fault_tests.calls import ApiClient, NoResponse
+from fault_tests.check import Findings
 from fault_tests.crash_points import POINTS
 from fault_tests.journal import Journal, p99_ms
 from fault_tests.plan import Plan
 from fault_tests.process import Process
-from fault_tests.verify import look_twice
+from fault_tests.verify import verify_twice
 from fault_tests.writers import webhook
 
 CALLERS = 4
@@ -24,13 +24,13 @@ def run(plan: Plan, engine: str) -> None:
     """One round is a death at each point; each is another client on the same store."""
     folder = plan.new_folder()
     database, rounds = plan.new_store(engine, folder), plan.rounds_of(1, 20)
-    found, journals = Found(), []
+    found, journals = Findings(), []
     for number in range(rounds):
         for point in POINTS:
             journal = Journal(f"points-{point}-{number}")
             journals.append(journal)
             _load_until_dead(plan, database, point, journal, found)
-            _look(plan, database, journal, found)
+            _verify(plan, database, journal, found)
     seconds = [each for journal in journals for each in journal.seconds]
     plan.report.add(
         "points", engine, rounds, len(seconds), found, p99_ms(seconds), plan.broken,
@@ -38,8 +38,8 @@ def run(plan: Plan, engine: str) -> None:
     )  # fmt: skip
 
 
-def _load_until_dead(plan: Plan, database: str, point: str, journal: Journal, found: Found) -> None:
-    server = Process(database, plan.new_folder(), broken=plan.broken, injected=[f"point:{point}*{plan.chance.randrange(SPARED)}"])
+def _load_until_dead(plan: Plan, database: str, point: str, journal: Journal, found: Findings) -> None:
+    server = Process(database, plan.new_folder(), broken=plan.broken, injected=[f"point:{point}*{plan.rng.randrange(SPARED)}"])
     try:
         callers = [threading.Thread(target=_call, args=(server, journal, number)) for number in range(CALLERS)]
         for each in callers:
@@ -53,21 +53,21 @@ def _load_until_dead(plan: Plan, database: str, point: str, journal: Journal, fo
 
 
 def _call(server: Process, journal: Journal, number: int) -> None:
-    caller = Caller(server.address, journal.client)
+    api = ApiClient(server.address, journal.client)
     try:
         for calls in count():  # until the server is gone: it may have to work many times before it comes to the point
-            webhook(caller, journal, f"caller{number}-{calls}")
-    except Unanswered as error:
+            webhook(api, journal, f"caller{number}-{calls}")
+    except NoResponse as error:
         if not error.never_sent:
             journal.note_unanswered()
     finally:
-        caller.close()
+        api.close()
 
 
-def _look(plan: Plan, database: str, journal: Journal, found: Found) -> None:
+def _verify(plan: Plan, database: str, journal: Journal, found: Findings) -> None:
     """A server that lives; it must find what is left of itself, and then again what its senders send again."""
     server = Process(database, plan.new_folder(), broken=plan.broken)
     try:
-        look_twice(plan, server, database, journal, found)
+        verify_twice(plan, server, database, journal, found)
     finally:
         server.kill()

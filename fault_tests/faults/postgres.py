@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 
 from bench.server_process import CannotMeasure, free_port
 
-from fault_tests.calls import Caller, Unanswered
-from fault_tests.check import Found, check
+from fault_tests.calls import ApiClient, NoResponse
+from fault_tests.check import Findings, check
 from fault_tests.cluster import Cluster
-from fault_tests.faults.disk import lives_and_is_not_ready
+from fault_tests.faults.disk import check_live_not_ready
 from fault_tests.journal import Journal, p99_ms
 from fault_tests.plan import Plan
-from fault_tests.process import Process, worst
-from fault_tests.verify import look_twice
+from fault_tests.process import Process, longest
+from fault_tests.verify import verify_twice
 from fault_tests.writers import CONTACTS, Load
 
 BEFORE_SECONDS, AWAY_SECONDS, AFTER_SECONDS = (0.2, 1.0), (0.2, 0.8), (0.1, 0.5)
@@ -29,7 +29,7 @@ PAUSE = 0.02
 class Seen:
     """What all rounds of one fault came to."""
 
-    found: Found = field(default_factory=Found)
+    found: Findings = field(default_factory=Findings)
     journals: list[Journal] = field(default_factory=list)
     back: list[float] = field(default_factory=list)
     """Seconds from when PostgreSQL was there again to the first call that was served."""
@@ -41,7 +41,7 @@ class Seen:
         plan.report.add(
             fault, "postgresql", rounds, len(seconds), self.found, p99_ms(seconds), plan.broken,
             refused=sum(each.refused for each in journals), outcome_unknown=sum(each.unknown for each in journals),
-            slowest_return_s=worst(self.back),
+            slowest_return_s=longest(self.back),
         )  # fmt: skip
 
 
@@ -109,7 +109,7 @@ def _rounds(
             journal = Journal(f"postgres-{number}")
             seen.journals.append(journal)
             _under_load(plan, server, journal, seen, lambda: fault(number), lambda: mend(number))  # noqa: B023 - called within this round
-            look_twice(plan, server, database, journal, seen.found, patience=STILL_SECONDS)
+            verify_twice(plan, server, database, journal, seen.found, stall_seconds=STILL_SECONDS)
         for journal in seen.journals[:-1]:
             seen.found.add(check(database, journal))
     finally:
@@ -122,43 +122,43 @@ def _under_load(
 ) -> None:  # fmt: skip
     load = Load(server.address, journal)
     try:
-        time.sleep(plan.chance.uniform(*BEFORE_SECONDS))
+        time.sleep(plan.rng.uniform(*BEFORE_SECONDS))
         before = journal.refused
         fault()
-        time.sleep(plan.chance.uniform(*AWAY_SECONDS))
+        time.sleep(plan.rng.uniform(*AWAY_SECONDS))
         _refuses(server, journal, before, seen.found)
         mend()
         seen.back.append(_serves(server, seen.found))
-        time.sleep(plan.chance.uniform(*AFTER_SECONDS))
+        time.sleep(plan.rng.uniform(*AFTER_SECONDS))
     finally:
         load.end()
     if journal.unanswered:
         seen.found.fault(f"{journal.unanswered} calls got no answer, though the server lived")
 
 
-def _refuses(server: Process, journal: Journal, before: int, found: Found) -> None:
+def _refuses(server: Process, journal: Journal, before: int, found: Findings) -> None:
     """While PostgreSQL is away calls get a 503, and so does whoever asks whether the server is ready; it lives."""
     until = time.perf_counter() + REFUSED_SECONDS
     while journal.refused == before and time.perf_counter() < until:
         time.sleep(PAUSE)
     if journal.refused == before:
         found.fault("no call was refused while PostgreSQL was away")
-    caller = Caller(server.address, "watch")
-    lives_and_is_not_ready(caller, found)
-    caller.close()
+    api = ApiClient(server.address, "watch")
+    check_live_not_ready(api, found)
+    api.close()
 
 
-def _serves(server: Process, found: Found) -> float:
+def _serves(server: Process, found: Findings) -> float:
     """Seconds until a call is served again."""
-    caller, began = Caller(server.address, "watch"), time.perf_counter()
+    api, began = ApiClient(server.address, "watch"), time.perf_counter()
     while time.perf_counter() - began < BACK_SECONDS:
         try:
-            if caller.call("POST", CONTACTS, {"first_name": "Back"}).status == 201:
-                caller.close()
+            if api.call("POST", CONTACTS, {"first_name": "Back"}).status == 201:
+                api.close()
                 return time.perf_counter() - began
-        except Unanswered:
+        except NoResponse:
             pass
         time.sleep(PAUSE)
-    caller.close()
+    api.close()
     found.fault(f"{BACK_SECONDS:.0f} s after PostgreSQL was there again it does not serve")
     return BACK_SECONDS

@@ -11,15 +11,15 @@ from pathlib import Path
 
 from bench.server_process import CannotMeasure, free_port
 
-from fault_tests.calls import Caller
-from fault_tests.check import Found
+from fault_tests.calls import ApiClient
+from fault_tests.check import Findings
 from fault_tests.cluster import Cluster
-from fault_tests.faults.disk import serves_again, small_disk, until_full
+from fault_tests.faults.disk import fill_disk, small_disk, wait_until_serving
 from fault_tests.faults.postgres import STILL_SECONDS
 from fault_tests.journal import Journal, p99_ms
 from fault_tests.plan import Plan
-from fault_tests.process import Process, worst
-from fault_tests.verify import look
+from fault_tests.process import Process, longest
+from fault_tests.verify import verify
 
 MEGABYTES, LEFT = 160, 3
 REASON = "its disk is full"
@@ -33,7 +33,7 @@ def run(plan: Plan, engine: str) -> None:
     if not plan.mounts:
         plan.report.note("PostgreSQL's full disk was not tested: no file system may be mounted")
         return
-    rounds, found, journals, waits = plan.rounds_of(2, 20), Found(), [], []
+    rounds, found, journals, waits = plan.rounds_of(2, 20), Findings(), [], []
     try:
         for number in range(rounds):
             journal = Journal(f"pgdisk-{number}")
@@ -47,11 +47,11 @@ def run(plan: Plan, engine: str) -> None:
     plan.report.add(
         "pgdisk", engine, rounds, len(seconds), found, p99_ms(seconds), plan.broken,
         refused=sum(each.refused for each in journals), outcome_unknown=sum(each.unknown for each in journals),
-        slowest_return_s=worst(waits),
+        slowest_return_s=longest(waits),
     )  # fmt: skip
 
 
-def _on(plan: Plan, place: Path, journal: Journal, found: Found) -> float:
+def _on(plan: Plan, place: Path, journal: Journal, found: Findings) -> float:
     cluster = Cluster(place, free_port(), plan.new_folder())
     try:
         cluster.create()
@@ -60,20 +60,20 @@ def _on(plan: Plan, place: Path, journal: Journal, found: Found) -> float:
         cluster.remove()
 
 
-def _fill_and_make_room(plan: Plan, database: str, place: Path, journal: Journal, found: Found) -> float:
+def _fill_and_make_room(plan: Plan, database: str, place: Path, journal: Journal, found: Findings) -> float:
     server = Process(database, plan.new_folder(), broken=plan.broken)
     try:
-        caller = Caller(server.address, journal.client)
-        caller.good("GET", "/public/v2/contacts")  # the schema, and the first of everything, is there
+        api = ApiClient(server.address, journal.client)
+        api.expect_ok("GET", "/public/v2/contacts")  # the schema, and the first of everything, is there
         ballast = _almost_full(place)
-        until_full(server, journal, found)
+        fill_disk(server, journal, found)
         # What asks whether it is ready changes a row that is there, and for that there may be room.
-        if (status := caller.call("GET", "/health/live").status) != 200:
+        if (status := api.call("GET", "/health/live").status) != 200:
             found.fault(f"/health/live is {status} on a full disk, not 200")
         ballast.unlink()
-        waited = serves_again(caller, found)
-        caller.close()
-        look(plan, server, database, journal, found, patience=STILL_SECONDS)
+        waited = wait_until_serving(api, found)
+        api.close()
+        verify(plan, server, database, journal, found, stall_seconds=STILL_SECONDS)
         _clear_log(server.log, found)
         return waited
     finally:
@@ -87,7 +87,7 @@ def _almost_full(place: Path) -> Path:
     return ballast
 
 
-def _clear_log(log: Path, found: Found) -> None:
+def _clear_log(log: Path, found: Findings) -> None:
     """It names the cause, and nothing in it looks like a fault of ours."""
     lines = [json.loads(line) for line in log.read_text().splitlines() if line.startswith("{")]
     if not any(REASON in str(line) for line in lines):

@@ -10,13 +10,13 @@ from pathlib import Path
 
 from bench.server_process import CannotMeasure
 
-from fault_tests.calls import Unanswered
-from fault_tests.check import Found, check
+from fault_tests.calls import NoResponse
+from fault_tests.check import Findings, check
 from fault_tests.disk_image import copied, mounted, new_image
 from fault_tests.journal import Journal, p99_ms
 from fault_tests.plan import Plan
-from fault_tests.process import Process, worst
-from fault_tests.verify import look_twice
+from fault_tests.process import Process, longest
+from fault_tests.verify import verify_twice
 from fault_tests.writers import Load
 
 LEAST_SECONDS, MOST_SECONDS = 0.1, 1.0
@@ -27,7 +27,7 @@ LEAST_SECONDS, MOST_SECONDS = 0.1, 1.0
 class Cut:
     """What was found, over all rounds."""
 
-    found: Found = field(default_factory=Found)
+    found: Findings = field(default_factory=Findings)
     journals: list[Journal] = field(default_factory=list)
     starts: list[float] = field(default_factory=list)
 
@@ -51,7 +51,7 @@ def _row(plan: Plan, name: str, go: Callable[[Plan, Cut, int], None]) -> None:
     plan.report.add(
         name, "sqlite", rounds, sum(each.acknowledged for each in cut.journals), cut.found,
         p99_ms([seconds for each in cut.journals for seconds in each.seconds]), plan.broken,
-        cut_off=sum(each.unanswered for each in cut.journals), slowest_start_s=worst(cut.starts),
+        cut_off=sum(each.unanswered for each in cut.journals), slowest_start_s=longest(cut.starts),
     )  # fmt: skip
 
 
@@ -66,7 +66,7 @@ def _on_images(plan: Plan, cut: Cut, rounds: int) -> None:
         image.unlink()
         image = left
         with mounted(image, folder / "after") as place:
-            _look(plan, cut, place, everything=number == rounds - 1)
+            _verify(plan, cut, place, everything=number == rounds - 1)
 
 
 def _freeze_and_copy(server: Process, image: Path, copy: Path) -> None:
@@ -81,37 +81,37 @@ def _on_volatile(plan: Plan, cut: Cut, rounds: int) -> None:
         _load_until_dark(plan, cut, place, lambda _: None, f"volatile:{place / 'switch'}")
         # Shared memory is no file of a disk.
         (place / "store.db-shm").unlink(missing_ok=True)
-        _look(plan, cut, place, everything=number == rounds - 1)
+        _verify(plan, cut, place, everything=number == rounds - 1)
 
 
 def _load_until_dark(plan: Plan, cut: Cut, place: Path, before: Callable[[Process], None], *injected: str) -> None:
     journal = Journal(f"power-{len(cut.journals)}")
     cut.journals.append(journal)
-    with ExitStack() as ending:
+    with ExitStack() as stack:
         server = Process(_store(place), plan.new_folder(), broken=plan.broken, injected=injected)
-        ending.callback(server.kill)
+        stack.callback(server.kill)
         load = Load(server.address, journal)
-        ending.callback(load.end)
-        time.sleep(plan.chance.uniform(LEAST_SECONDS, MOST_SECONDS))
+        stack.callback(load.end)
+        time.sleep(plan.rng.uniform(LEAST_SECONDS, MOST_SECONDS))
         before(server)
         server.kill()
 
 
-def _look(plan: Plan, cut: Cut, place: Path, *, everything: bool) -> None:
+def _verify(plan: Plan, cut: Cut, place: Path, *, everything: bool) -> None:
     """Start a whole server where the power is back, and look for what was acknowledged before and after it is sent again."""
     journal, database = cut.journals[-1], _store(place)
     try:
         server = Process(database, plan.new_folder())
     except CannotMeasure as error:
-        cut.found.lose(f"the whole store: {error}")
+        cut.found.add_lost(f"the whole store: {error}")
         return
     cut.starts.append(server.start_seconds)
     try:
-        look_twice(plan, server, database, journal, cut.found)
+        verify_twice(plan, server, database, journal, cut.found)
         for each in cut.journals[:-1] if everything else ():
             cut.found.add(check(database, each))
-    except (Unanswered, AssertionError) as error:
-        cut.found.lose(f"{journal.client}: {error}")
+    except (NoResponse, AssertionError) as error:
+        cut.found.add_lost(f"{journal.client}: {error}")
     finally:
         server.kill()
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 
-from fault_tests.background_load import Crowd, Fate
-from fault_tests.check import Found, contacts_of
+from fault_tests.background_load import BackgroundLoad, SlowClientCounts
+from fault_tests.check import Findings, contacts_of
 from fault_tests.journal import p99_ms
 from fault_tests.plan import Plan
 from fault_tests.process import Process
-from fault_tests.slow_clients import KINDS, allow_files
-from fault_tests.steady_load import paced
+from fault_tests.slow_clients import KINDS, raise_file_limit
+from fault_tests.steady_load import steady_load
 
 DEADLINES = ("--header-timeout", "1", "--body-timeout", "2", "--body-idle-timeout", "1", "--send-timeout", "1")
 ROOM = ("--max-connections", "8192", "--max-connections-per-address", "0")
@@ -24,37 +24,37 @@ CUT_SECONDS = 10.0
 
 def run(plan: Plan, engine: str) -> None:
     """The calls of others at a fixed rate, without strangers and then beside them."""
-    folder, found = plan.new_folder(), Found()
+    folder, found = plan.new_folder(), Findings()
     database, seconds = plan.new_store(engine, folder), 1.0 if plan.short else 20.0 if plan.long else 6.0
     idle, slow = SHORT if plan.short else LONG if plan.long else USUAL
     rate = SHORT_RATE if plan.short else RATE
-    allow_files()
+    raise_file_limit()
     server = Process(database, folder, *DEADLINES, *ROOM, broken=plan.broken)
     try:
-        usual = [paced(server.address, CALLERS, each, rate) for each in (0.5, seconds)]
-        with Crowd(server.address, idle, slow) as crowd:
-            beside = paced(server.address, CALLERS, seconds, rate)
-            fate = crowd.until_cut(CUT_SECONDS)
+        usual = [steady_load(server.address, CALLERS, each, rate) for each in (0.5, seconds)]
+        with BackgroundLoad(server.address, idle, slow) as background:
+            beside = steady_load(server.address, CALLERS, seconds, rate)
+            counts = background.wait_until_cut(CUT_SECONDS)
         acknowledged = sum(len(each.seconds) for each in (*usual, beside))
         if (kept := contacts_of(database, "default")) < acknowledged:
-            found.lose(f"{acknowledged - kept} of {acknowledged} contacts")
+            found.add_lost(f"{acknowledged - kept} of {acknowledged} contacts")
     finally:
         server.kill()
-    _judge(found, crowd.lasting(fate), fate, sum(each.failed for each in (*usual, beside)), idle)
+    _judge(found, background.never_cut(counts), counts, sum(each.failed for each in (*usual, beside)), idle)
     before, during = p99_ms(usual[-1].seconds), p99_ms(beside.seconds)
     if during > TIMES * before:
-        found.miss(f"others' p99 was {during:.1f} ms beside them, more than {TIMES:g} times {before:.1f} ms")
+        found.add_missed(f"others' p99 was {during:.1f} ms beside them, more than {TIMES:g} times {before:.1f} ms")
     plan.report.add(
         "peers", engine, 1, acknowledged, found, during, plan.broken, usual_p99_ms=before,
-        idle_connections=fate.idle, cut=sum(fate.cut.values()), **_by_kind(fate.cut),
+        idle_connections=counts.idle, cut=sum(counts.cut.values()), **_by_kind(counts.cut),
     )  # fmt: skip
 
 
-def _judge(found: Found, lasting: Counter[str], fate: Fate, failed: int, idle: int) -> None:
-    for kind, count in lasting.items():
+def _judge(found: Findings, never_cut: Counter[str], counts: SlowClientCounts, failed: int, idle: int) -> None:
+    for kind, count in never_cut.items():
         found.fault(f"{count} peers with {kind} were never cut")
-    if fate.idle < idle:
-        found.fault(f"only {fate.idle} of {idle} idle connections were left alone")
+    if counts.idle < idle:
+        found.fault(f"only {counts.idle} of {idle} idle connections were left alone")
     if failed:
         found.fault(f"{failed} calls of others were not served")
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 
-from fault_tests.check import Found
+from fault_tests.check import Findings
 from fault_tests.journal import Journal, p99_ms
 from fault_tests.plan import Plan
-from fault_tests.process import Process, worst
-from fault_tests.verify import look
+from fault_tests.process import Process, longest
+from fault_tests.verify import verify
 from fault_tests.writers import Load
 
 LEAST_SECONDS, MOST_SECONDS = 0.2, 1.0
@@ -19,14 +19,14 @@ def run(plan: Plan, engine: str) -> None:
     """Load, stop, look at the status and the time, start, look at the store."""
     folder = plan.new_folder()
     database, rounds = plan.new_store(engine, folder), plan.rounds_of(5, 50)
-    found, journals, stops = Found(), [], []
+    found, journals, stops = Findings(), [], []
     for number in range(rounds):
         journal = Journal(f"stop-{number}")
         journals.append(journal)
         server = Process(database, folder, broken=plan.broken)
         try:
             load = Load(server.address, journal)
-            time.sleep(plan.chance.uniform(LEAST_SECONDS, MOST_SECONDS))
+            time.sleep(plan.rng.uniform(LEAST_SECONDS, MOST_SECONDS))
             status, seconds = server.stop(3 * STOP_LIMIT)
             load.end()
         finally:
@@ -34,20 +34,20 @@ def run(plan: Plan, engine: str) -> None:
         stops.append(seconds)
         if status != 0:
             found.fault(f"round {number}: ended with status {status}")
-        _look(plan, database, journal, found)
-    if worst(stops) > STOP_LIMIT:
-        found.fault(f"a stop took {worst(stops):.1f} s, more than {STOP_LIMIT} s")
+        _verify(plan, database, journal, found)
+    if longest(stops) > STOP_LIMIT:
+        found.fault(f"a stop took {longest(stops):.1f} s, more than {STOP_LIMIT} s")
     plan.report.add(
         "stop", engine, rounds, sum(each.acknowledged for each in journals), found,
         p99_ms([seconds for each in journals for seconds in each.seconds]), plan.broken,
-        refused=sum(each.refused for each in journals), cut_off=sum(each.unanswered for each in journals), slowest_stop_s=worst(stops),
+        refused=sum(each.refused for each in journals), cut_off=sum(each.unanswered for each in journals), slowest_stop_s=longest(stops),
     )  # fmt: skip
 
 
-def _look(plan: Plan, database: str, journal: Journal, found: Found) -> None:
+def _verify(plan: Plan, database: str, journal: Journal, found: Findings) -> None:
     """Whatever was written without an answer counts as lost: nobody was told, though there was time to."""
     server = Process(database, plan.new_folder())
     try:
-        look(plan, server, database, journal, found, answered_only=True)
+        verify(plan, server, database, journal, found, answered_only=True)
     finally:
         server.kill()

@@ -13,9 +13,9 @@ from fault_tests import mutated_webhooks
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(seed=st.integers(0, 2**32))
 def test_nothing_but_a_refusal_comes_of_any_mutated_call_within_its_budget(seed: int) -> None:
-    chance, tally = Random(seed), mutated_webhooks.Tally()
+    rng, tally = Random(seed), mutated_webhooks.Tally()
 
-    mutated_webhooks.try_out(mutated_webhooks.mutated(chance), chance, tally)
+    mutated_webhooks.try_out(mutated_webhooks.mutated(rng), rng, tally)
 
     assert tally.faults == []
     assert tally.checks > 0

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from fault_tests.check import Found
+from fault_tests.check import Findings
 from fault_tests.pages import PAGE, cells_of, load, page
 from fault_tests.report import Report
 
@@ -14,9 +14,9 @@ from fault_tests import pages
 
 
 def test_a_goal_of_speed_that_was_missed_is_told_apart_from_a_loss(tmp_path: Path) -> None:
-    slow, wrong = Found(), Found("acme")
-    slow.miss("served too little")
-    wrong.lose("contact 1")
+    slow, wrong = Findings(), Findings("acme")
+    slow.add_missed("served too little")
+    wrong.add_lost("contact 1")
     report = Report({"memory": "some"})
     report.add("overload", "sqlite", 1, 9, slow)
     report.add("kill", "sqlite", 1, 9, wrong)
@@ -39,9 +39,9 @@ def test_the_page_tells_what_the_kept_runs_found() -> None:
 def test_a_run_with_a_loss_shows_on_the_page_in_place_of_the_one_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pages, "DATA", tmp_path / "reliability.json")
     for command, lost in (("python -m fault_tests", 0), ("python -m fault_tests --only kill", 1)):
-        found = Found("acme")
+        found = Findings("acme")
         for number in range(lost):
-            found.lose(f"contact {number}")
+            found.add_lost(f"contact {number}")
         report = Report({"memory": "some", "disk": "a page takes 9 us", "measured": "now"}, command)
         report.add("kill", "sqlite", 1, 9, found)
         report.write(tmp_path)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import asyncio
 
-from fault_tests.slow_clients import KINDS, Strangers
+from fault_tests.slow_clients import KINDS, SlowClients
 
 
 async def test_who_is_cut_when_all_is_over_does_not_come_again() -> None:
     there: list[asyncio.StreamWriter] = []
     server = await asyncio.start_server(lambda _, writer: there.append(writer), "127.0.0.1", 0)
-    strangers = Strangers(*server.sockets[0].getsockname(), slow=1)
-    await strangers.come(0)
+    strangers = SlowClients(*server.sockets[0].getsockname(), slow=1)
+    await strangers.connect_all(0)
 
-    await strangers.stay(asyncio.create_task(asyncio.sleep(0, "0")))
+    await strangers.run(asyncio.create_task(asyncio.sleep(0, "0")))
     server.close()
     for writer in there:
         writer.transport.abort()
