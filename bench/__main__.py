@@ -71,7 +71,7 @@ def main() -> int:
 
 def measure(plan: Plan) -> None:
     """Every figure that is asked for, on every engine that is there; one that cannot be had does not cost the others."""
-    for figure, engine, work in _wanted(plan):
+    for figure, engine, work in _selected(plan):
         try:
             work()
         except (CannotMeasure, OSError, subprocess.SubprocessError) as error:
@@ -86,7 +86,7 @@ def measure(plan: Plan) -> None:
         plan.report.note(f"not measured: {', '.join(left_out)}")
 
 
-def _wanted(plan: Plan) -> Iterator[tuple[str, str, Callable[[], None]]]:
+def _selected(plan: Plan) -> Iterator[tuple[str, str, Callable[[], None]]]:
     for figure, each in ON_ENGINES.items():
         for engine in ENGINES:
             if figure in plan.only and plan.has(engine):
@@ -129,8 +129,8 @@ def _plan(options: argparse.Namespace, folder: Path, ending: ExitStack) -> Plan:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description="Measure Touchbase on this machine.")
     parser.add_argument("--quick", action="store_true", help="short bursts and a small backlog: under a minute")
-    parser.add_argument("--only", type=among(FIGURES), default=USUAL, metavar="FIGURES", help=f"some of {','.join(FIGURES)}")
-    parser.add_argument("--engine", type=among(ENGINES), default=ENGINES, metavar="ENGINES", help=f"some of {','.join(ENGINES)}")
+    parser.add_argument("--only", type=subset_of(FIGURES), default=USUAL, metavar="FIGURES", help=f"some of {','.join(FIGURES)}")
+    parser.add_argument("--engine", type=subset_of(ENGINES), default=ENGINES, metavar="ENGINES", help=f"some of {','.join(ENGINES)}")
     parser.add_argument("--out", type=Path, default=Path(".bench"), help="folder for the report and, while it lasts, the stores")
     parser.add_argument("--generator", choices=("auto", "wrk", "own"), default="auto", help="load generator")
     parser.add_argument("--rounds", type=int, help="bursts on each variant (5; quick: 2)")
@@ -151,7 +151,7 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def among(known: tuple[str, ...]) -> Callable[[str], tuple[str, ...]]:
+def subset_of(known: tuple[str, ...]) -> Callable[[str], tuple[str, ...]]:
     """Reads an option that names some of these, between commas; answers them in the order in which they are known."""
 
     def chosen(text: str) -> tuple[str, ...]:

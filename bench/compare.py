@@ -22,7 +22,7 @@ from bench.interleaving import PROCESSED, settle
 from bench.load import Address, Burst
 from bench.plan import CONNECTIONS, Plan
 from bench.report import spread
-from bench.server_process import ROOT, CannotMeasure, Running, as_installed, free_port, wait_until
+from bench.server_process import ROOT, CannotMeasure, ServerProcess, as_installed, free_port, wait_until
 from bench.throughput import NAMES
 
 LOCK = ROOT / "bench" / "requirements.lock"
@@ -39,10 +39,10 @@ def measure(plan: Plan, engine: str) -> None:
     folder = plan.new_folder()
     with as_installed(plan.new_store(engine, folder, "ours"), folder) as ours, template(python, plan, engine, folder) as theirs:
         for shape in (CREATE, WEBHOOK):
-            _in_turn(plan, engine, shape, ours, theirs)
+            _compare(plan, engine, shape, ours, theirs)
 
 
-def _in_turn(plan: Plan, engine: str, shape: Shape, ours: Running, theirs: Address) -> None:
+def _compare(plan: Plan, engine: str, shape: Shape, ours: ServerProcess, theirs: Address) -> None:
     for address in (ours.address, theirs):
         plan.generator.closed(address, shape, CONNECTIONS, plan.warm_seconds)
     settle(ours)
@@ -54,10 +54,10 @@ def _in_turn(plan: Plan, engine: str, shape: Shape, ours: Running, theirs: Addre
         applied.append((ours.total(PROCESSED) - before) / found[0][-1].seconds)
         settle(ours)
         found[1].append(plan.generator.closed(theirs, shape, CONNECTIONS, plan.seconds))
-    _told(plan, f"{shape.name}, {NAMES[engine]}", found[0], found[1], applied if shape is WEBHOOK else [])
+    _report_rows(plan, f"{shape.name}, {NAMES[engine]}", found[0], found[1], applied if shape is WEBHOOK else [])
 
 
-def _told(plan: Plan, what: str, ours: list[Burst], theirs: list[Burst], applied: list[float]) -> None:
+def _report_rows(plan: Plan, what: str, ours: list[Burst], theirs: list[Burst], applied: list[float]) -> None:
     errors = sum(burst.errors for burst in (*ours, *theirs))
     ratio = sorted(burst.rate for burst in ours)[len(ours) // 2] / max(1e-9, sorted(burst.rate for burst in theirs)[len(theirs) // 2])
     meanwhile = f"; applied meanwhile {spread(applied, '/s')}" if applied else ""
@@ -96,7 +96,7 @@ def template(python: Path, plan: Plan, engine: str, folder: Path, pool: int | No
         command = [str(python), "-m", "uvicorn", "bench.template.app:app", *options]
         process = subprocess.Popen(command, stdout=log, stderr=log, cwd=ROOT, env=env)
     try:
-        if not wait_until(lambda: _answers(address) or process.poll() is not None, START_SECONDS) or process.poll() is not None:
+        if not wait_until(lambda: _responds(address) or process.poll() is not None, START_SECONDS) or process.poll() is not None:
             raise CannotMeasure(f"the template did not start: {(folder / 'template.log').read_text()[-500:]}")
         yield address
     finally:
@@ -104,7 +104,7 @@ def template(python: Path, plan: Plan, engine: str, folder: Path, pool: int | No
         process.wait()
 
 
-def _answers(address: Address) -> bool:
+def _responds(address: Address) -> bool:
     try:
         urllib.request.urlopen(f"{address.url}/openapi.json", timeout=5).close()
     except urllib.error.URLError:

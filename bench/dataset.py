@@ -18,7 +18,7 @@ from urllib.parse import urlsplit, urlunsplit
 import asyncpg
 
 from bench.bodies import STRIDE
-from bench.dataset_sample import EVENTS, Pattern, Row, address_of, domain_of, patterns
+from bench.dataset_sample import EVENTS, Row, Sample, address_of, domain_of, make_samples
 from bench.dialects import POSTGRES, SQLITE, Dialect
 from touchbase.sql.migrations import packaged
 from touchbase.storage import open_store
@@ -43,11 +43,11 @@ NEXT_ID = 10_000
 """Ids that are left free behind ours."""
 
 
-def grow(database: str, count: int, folder: Path, superuser: str | None = None, *, deliveries: bool = True) -> None:
+def create_dataset(database: str, count: int, folder: Path, superuser: str | None = None, *, deliveries: bool = True) -> None:
     """Make this new store hold so many contacts of the client `default`, with the deliveries of their events or without."""
-    pattern = folder / "pattern"
-    pattern.mkdir(exist_ok=True)
-    made = patterns(pattern)
+    sample = folder / "pattern"
+    sample.mkdir(exist_ok=True)
+    made = make_samples(sample)
     if not deliveries:
         made = [replace(one, rows=_without_deliveries(one.rows)) for one in made]
     if database.startswith("sqlite"):
@@ -56,7 +56,7 @@ def grow(database: str, count: int, folder: Path, superuser: str | None = None, 
         asyncio.run(_grow_postgres(database, superuser or database, count, made))
 
 
-def _grow_sqlite(path: str, count: int, made: list[Pattern]) -> None:
+def _grow_sqlite(path: str, count: int, made: list[Sample]) -> None:
     with closing(open_writer(path, durable=False)) as connection:
         cursor = connection.cursor()
         migrate(cursor, packaged("sqlite"))
@@ -73,7 +73,7 @@ def _grow_sqlite(path: str, count: int, made: list[Pattern]) -> None:
         cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
-async def _grow_postgres(database: str, superuser: str, count: int, made: list[Pattern]) -> None:
+async def _grow_postgres(database: str, superuser: str, count: int, made: list[Sample]) -> None:
     store = await open_store(database)  # brings the schema
     await store.close()
     parts = urlsplit(superuser)
@@ -110,19 +110,19 @@ def _without_deliveries(rows: dict[str, list[Row]]) -> dict[str, list[Row]]:
     return {table: [row | dict.fromkeys({"delivery_id"} & row.keys()) for row in made] for table, made in kept.items()}
 
 
-def statements(made: list[Pattern], dialect: Dialect) -> Iterator[str]:
+def statements(made: list[Sample], dialect: Dialect) -> Iterator[str]:
     """What inserts a range of contacts with all that is theirs; the parameters are the first, the last and how many there are in all."""
     usual = len(made) - 1
     rare = f"i % {RARE} = 0"
-    for number, pattern in enumerate(made):
+    for number, sample in enumerate(made):
         here = rare if number == usual else f"i % {RARE} <> 0 AND i % {usual} = {number}"
-        for table, rows in pattern.rows.items():
+        for table, rows in sample.rows.items():
             # A company is that of the first of its staff.
             condition = "i % 10 = 1" if table == "company" else here
             if table == "company" and number:
                 continue
             for place, row in enumerate(rows):
-                yield _insert(table, row, _Values(pattern, place, dialect), condition)
+                yield _insert(table, row, _Values(sample, place, dialect), condition)
 
 
 def _insert(table: str, row: Row, values: _Values, condition: str) -> str:
@@ -135,7 +135,7 @@ def _insert(table: str, row: Row, values: _Values, condition: str) -> str:
 class _Values:
     """The expression for each value of a pattern's row: the same for contact `i` as it is for the pattern's own."""
 
-    def __init__(self, pattern: Pattern, place: int, dialect: Dialect) -> None:
+    def __init__(self, sample: Sample, place: int, dialect: Dialect) -> None:
         self.dialect = dialect
         self._place = place
         self._company = f"((i - 1) / {STAFF} + 1)"
@@ -144,13 +144,13 @@ class _Values:
         campaign = f"(CASE WHEN {count} < {CAMPAIGN} THEN {count} ELSE {CAMPAIGN} END)"
         place = f"((i - 1) / {campaign} * {campaign} + (i * {STRIDE}) % {campaign})"
         self._shift = f"({place} * ({SPREAD} / {count}) - {AGE})"
-        deliveries = sorted(row["id"] for row in pattern.rows.get("delivery", ()))
+        deliveries = sorted(row["id"] for row in sample.rows.get("delivery", ()))
         self._deliveries = {number: f"((i - 1) * {EVENTS} + {at})" for at, number in enumerate(deliveries, 1)}
-        self._texts = {pattern.address: _text(address_of("\0"), "i"), pattern.domain: _text(domain_of("\0"), self._company)}
+        self._texts = {sample.address: _text(address_of("\0"), "i"), sample.domain: _text(domain_of("\0"), self._company)}
         self._texts |= {
-            f'"company_id":{row["company_id"]}': f"""'"company_id":' || CAST({self._company} AS text)""" for row in pattern.rows["contact"]
+            f'"company_id":{row["company_id"]}': f"""'"company_id":' || CAST({self._company} AS text)""" for row in sample.rows["contact"]
         }
-        for at in _times(pattern):
+        for at in _times(sample):
             self._texts[str(at)] = f"CAST({at} + {self._shift} AS text)"
         self._known = re.compile("|".join(re.escape(text) for text in self._texts))
 
@@ -190,9 +190,9 @@ class _Values:
         return " || ".join([*pieces, _quoted(text[at:])])
 
 
-def _times(pattern: Pattern) -> set[int]:
+def _times(sample: Sample) -> set[int]:
     """Every time in the pattern's rows; stamps hold the same ones as text."""
-    rows = [row for rows in pattern.rows.values() for row in rows]
+    rows = [row for rows in sample.rows.values() for row in rows]
     return {value for row in rows for column, value in row.items() if column.endswith("_us") and value}
 
 

@@ -37,7 +37,7 @@ Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Pattern:
+class Sample:
     """One contact: its rows by table, in the order of their keys, and how many there are of each."""
 
     number: int
@@ -62,16 +62,16 @@ def domain_of(number: object) -> str:
     return f"c{number}.example.com"
 
 
-def patterns(folder: Path) -> list[Pattern]:
+def make_samples(folder: Path) -> list[Sample]:
     """One of each history."""
     with as_installed(f"sqlite:///{folder}/pattern.db", folder) as running:
-        with _calling(running.address) as call:
+        with _client(running.address) as call:
             for number in range(1, len(HISTORIES) + 1):
-                _live(call, number)
+                _make_history(call, number)
         settle(running)
     store = apsw.Connection(f"{folder}/pattern.db", flags=apsw.SQLITE_OPEN_READONLY)
     with closing(store):
-        return [Pattern(number, _rows(store, number)) for number in range(1, len(HISTORIES) + 1)]
+        return [Sample(number, _rows(store, number)) for number in range(1, len(HISTORIES) + 1)]
 
 
 def webhook(kind: str, address: str, message: str, when: str) -> str:
@@ -84,7 +84,7 @@ def webhook(kind: str, address: str, message: str, when: str) -> str:
     )
 
 
-def _live(call: Any, number: int) -> None:
+def _make_history(call: Any, number: int) -> None:
     """One contact of a company, and what happens with it."""
     status, kinds = HISTORIES[number - 1]
     company = call("/public/v2/companies", json.dumps({"domain": domain_of(number), "name": "Quill and Sons"}))
@@ -98,7 +98,7 @@ def _live(call: Any, number: int) -> None:
 
 
 @contextmanager
-def _calling(address: Address) -> Iterator[Any]:
+def _client(address: Address) -> Iterator[Any]:
     connection = http.client.HTTPConnection(address.host, address.port, timeout=10)
 
     def call(path: str, body: str) -> Any:

@@ -12,11 +12,11 @@ import asyncpg
 
 _TURNS = "SELECT applied_us, count(*) FROM delivery WHERE applied_us >= {} GROUP BY applied_us ORDER BY applied_us"
 
-Turns = list[tuple[int, int]]
+Batches = list[tuple[int, int]]
 """When each turn of the inbox began, in microseconds since 1970, and how many deliveries it applied; oldest first."""
 
 
-def turns_since(database: str, since_us: int) -> Turns:
+def batches_since(database: str, since_us: int) -> Batches:
     """The turns since then."""
     if database.startswith("sqlite:"):
         with closing(apsw.Connection(database.removeprefix("sqlite:///"), flags=apsw.SQLITE_OPEN_READONLY)) as store:
@@ -24,7 +24,7 @@ def turns_since(database: str, since_us: int) -> Turns:
     return asyncio.run(_on_postgres(database, since_us))
 
 
-async def _on_postgres(database: str, since_us: int) -> Turns:
+async def _on_postgres(database: str, since_us: int) -> Batches:
     connection: Any = await asyncpg.connect(database)
     try:
         await connection.execute("SET touchbase.clients = 'all'")
@@ -33,13 +33,13 @@ async def _on_postgres(database: str, since_us: int) -> Turns:
         await connection.close()
 
 
-def rates(turns: Turns, parts: int) -> list[float]:
+def rates(batches: Batches, parts: int) -> list[float]:
     """Deliveries applied a second in each of so many equal parts of these turns.
 
     How long a turn took the beginning of the next one tells, so the last counts for nothing.
     """
-    done_before = accumulate((count for _, count in turns), initial=0)
-    marks = [(at, done) for (at, _), done in zip(turns, done_before, strict=False)]
+    done_before = accumulate((count for _, count in batches), initial=0)
+    marks = [(at, done) for (at, _), done in zip(batches, done_before, strict=False)]
     ends = [_when(marks, marks[-1][1] * part / parts) for part in range(parts + 1)]
     return [marks[-1][1] / parts / (ends[part + 1] - ends[part]) * 1e6 for part in range(parts)]
 

@@ -75,53 +75,53 @@ def _sqlite_list(cursor: apsw.Cursor) -> int:
 async def postgres_rates(address: str, known: int, seconds: float) -> dict[str, float]:
     """The same of asyncpg."""
     run, numbers = new_run(), count(1)
-    lanes: list[Any] = [await asyncpg.connect(address) for _ in range(WRITERS)]
+    connections: list[Any] = [await asyncpg.connect(address) for _ in range(WRITERS)]
     try:
-        found = {name: await _in_lanes(lanes, seconds, _postgres_group(name, numbers, known, run)) for name in PARTS}
-        found["get"] = await _in_lanes(lanes, seconds, _postgres_get(numbers, known))
-        found["list"] = await _in_lanes(lanes, seconds, _postgres_list)
+        found = {name: await _on_connections(connections, seconds, _postgres_group(name, numbers, known, run)) for name in PARTS}
+        found["get"] = await _on_connections(connections, seconds, _postgres_get(numbers, known))
+        found["list"] = await _on_connections(connections, seconds, _postgres_list)
     finally:
-        for lane in lanes:
-            await lane.close()
+        for connection in connections:
+            await connection.close()
     return found
 
 
-async def _in_lanes(lanes: list[Any], seconds: float, work: Callable[[Any], Any]) -> float:
+async def _on_connections(connections: list[Any], seconds: float, work: Callable[[Any], Any]) -> float:
     began = time.perf_counter()
 
-    async def one(lane: Any) -> int:
+    async def one(connection: Any) -> int:
         done = 0
         while time.perf_counter() - began < seconds:
-            done += await work(lane)
+            done += await work(connection)
         return done
 
-    done = sum(await asyncio.gather(*map(one, lanes)))
+    done = sum(await asyncio.gather(*map(one, connections)))
     return done / (time.perf_counter() - began)
 
 
 def _postgres_group(name: str, numbers: count[int], known: int, run: str) -> Callable[[Any], Any]:
-    async def work(lane: Any) -> int:
+    async def work(connection: Any) -> int:
         # Several lanes write at once: in the order of their records, so that none waits for another in a ring.
         group = sorted((next(numbers) for _ in range(GROUP)), key=lambda n: n % known)
-        async with lane.transaction():
+        async with connection.transaction():
             for part in PARTS[name]:
-                await lane.execute(postgres_text(part), *zip(*rows_of(part, group, known, run), strict=True))
+                await connection.execute(postgres_text(part), *zip(*rows_of(part, group, known, run), strict=True))
         return GROUP
 
     return work
 
 
 def _postgres_get(numbers: count[int], known: int) -> Callable[[Any], Any]:
-    async def work(lane: Any) -> int:
+    async def work(connection: Any) -> int:
         one = next(numbers) * STRIDE % known + 1
-        await lane.fetch(f"{_ONE}$1", one)
-        await lane.fetch(f"{_ITS} = $1", one)
+        await connection.fetch(f"{_ONE}$1", one)
+        await connection.fetch(f"{_ITS} = $1", one)
         return 1
 
     return work
 
 
-async def _postgres_list(lane: Any) -> int:
-    rows = await lane.fetch(STATUS_PAGE)
-    await lane.fetch(f"{_ITS} = ANY($1::bigint[])", [row[1] for row in rows])
+async def _postgres_list(connection: Any) -> int:
+    rows = await connection.fetch(STATUS_PAGE)
+    await connection.fetch(f"{_ITS} = ANY($1::bigint[])", [row[1] for row in rows])
     return 1

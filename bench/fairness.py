@@ -17,7 +17,7 @@ from bench.inbox import fill
 from bench.interleaving import WAITING
 from bench.plan import CONNECTIONS, Plan
 from bench.report import spread
-from bench.server_process import CannotMeasure, Running, server, wait_until
+from bench.server_process import CannotMeasure, ServerProcess, server, wait_until
 from bench.throughput import NAMES
 
 QUIET = "quiet"
@@ -43,7 +43,7 @@ def measure(plan: Plan, engine: str) -> None:
             _add(plan, "beside those and a flood of webhook calls", engine, running, _waits(running))
 
 
-def _add(plan: Plan, beside: str, engine: str, running: Running, waits: list[float]) -> None:
+def _add(plan: Plan, beside: str, engine: str, running: ServerProcess, waits: list[float]) -> None:
     left = running.metrics().get(WAITING, 0)
     if not left:
         plan.report.note(f"fairness, {NAMES[engine]}: the backlog was worked off before the end; take a larger one (--crowd)")
@@ -52,12 +52,12 @@ def _add(plan: Plan, beside: str, engine: str, running: Running, waits: list[flo
     plan.report.add(what, measured, f"at most {LONGEST_SECONDS:g} s", max(waits) <= LONGEST_SECONDS, waits=waits, left=left)
 
 
-def _waits(running: Running) -> list[float]:
+def _waits(running: ServerProcess) -> list[float]:
     """Seconds from sending a call to seeing it applied, for one call after the other."""
     return [_wait(running, body) for body in islice(WEBHOOK.bodies(new_run()), CALLS)]
 
 
-def _wait(running: Running, body: bytes) -> float:
+def _wait(running: ServerProcess, body: bytes) -> float:
     before = time.perf_counter()
     request = urllib.request.Request(running.address.url + RECEIVER, body, {"Content-Type": "application/json"})
     with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS):
@@ -67,13 +67,13 @@ def _wait(running: Running, body: bytes) -> float:
     return time.perf_counter() - before
 
 
-def _newest_state(running: Running) -> str:
+def _newest_state(running: ServerProcess) -> str:
     with urllib.request.urlopen(f"{running.address.url}/admin/v1/deliveries?client={QUIET}&limit=1", timeout=PATIENCE_SECONDS) as answer:
         return str(json.load(answer)["data"][0]["state"])
 
 
 @contextmanager
-def _flood(running: Running) -> Iterator[None]:
+def _flood(running: ServerProcess) -> Iterator[None]:
     """The client with the backlog sends more, as fast as it is answered."""
     ended = threading.Event()
 

@@ -15,7 +15,7 @@ from statistics import median
 from time import perf_counter
 
 from bench.bodies import Shape
-from bench.dataset import grow
+from bench.dataset import create_dataset
 from bench.interleaving import settle
 from bench.machine import file_system
 from bench.pages_deep import slowest_pages
@@ -23,14 +23,14 @@ from bench.paths import applied_rates
 from bench.plan import CONNECTIONS, Plan
 from bench.report import spread
 from bench.requests import ABOUT, shapes
-from bench.server_process import Running, server
+from bench.server_process import ServerProcess, server
 from bench.sizes import sizes_of
 from bench.throughput import NAMES
 
 LEAST = 0.85
 """What the small store does, a large one must do to this part."""
 HELD = ("create", "webhook", "apply", "get")
-ASKED = ("create", "webhook", "get", "update", "patch", "list")
+MEASURED = ("create", "webhook", "get", "update", "patch", "list")
 ABOUT_A_CONTACT = ("webhook", "get", "update", "patch")
 SCATTERED = ", scattered over all of them"
 Rates = dict[tuple[int, str], list[float]]
@@ -39,7 +39,7 @@ PAGE_MS = 20.0
 
 
 @dataclass(slots=True)
-class Grown:
+class LargeStore:
     """One store, and the deliveries a second that it applied, by whom they were about."""
 
     count: int
@@ -51,7 +51,7 @@ class Grown:
 def measure(plan: Plan, engine: str) -> None:
     """All sizes on one engine."""
     print(f"growth, {NAMES[engine]}: stores of {', '.join(f'{count:,}' for count in plan.sizes)} contacts", flush=True)
-    stores = [_grown(plan, engine, count) for count in plan.sizes]
+    stores = [_open_store(plan, engine, count) for count in plan.sizes]
     if engine == "sqlite" and plan.grown is not None:
         plan.report.note(f"the stores lay on {file_system(plan.grown)[0]}")
     if not plan.deliveries:
@@ -60,7 +60,7 @@ def measure(plan: Plan, engine: str) -> None:
         running = [ending.enter_context(server("real", store.database, store.folder)) for store in stores]
         for store in stores:
             _read_once(store.database)
-        rates = {name: _rates(plan, name, running) for name in ASKED}
+        rates = {name: _rates(plan, name, running) for name in MEASURED}
         pages = [slowest_pages(each.address, store.count) for each, store in zip(running, stores, strict=True)]
         memory = [each.memory_mb() for each in running]
     rates["apply"] = {(store.count, order): store.applied[order] for store in stores for order in store.applied}
@@ -79,13 +79,13 @@ def _orders(plan: Plan, name: str, count: int) -> tuple[str, ...]:
     return ("", SCATTERED) if name in ABOUT_A_CONTACT and count > plan.sizes[0] else ("",)
 
 
-def _asked(plan: Plan, name: str, count: int, order: str) -> Shape:
+def _shape(plan: Plan, name: str, count: int, order: str) -> Shape:
     """The calls to a store of so many contacts: about the busy ones, or all."""
     busy = plan.sizes[0]
     return shapes(count)[name] if order == SCATTERED else shapes(busy, count - busy)[name]
 
 
-def _grown(plan: Plan, engine: str, count: int) -> Grown:
+def _open_store(plan: Plan, engine: str, count: int) -> LargeStore:
     folder = plan.new_folder()
     kept = None if plan.grown is None or engine != "sqlite" else plan.grown.resolve() / f"{count}.db"
     database = f"sqlite:///{kept}" if kept else plan.new_store(engine, folder, "grown")
@@ -93,10 +93,10 @@ def _grown(plan: Plan, engine: str, count: int) -> Grown:
         if kept is not None:
             kept.parent.mkdir(parents=True, exist_ok=True)
         before = perf_counter()
-        grow(database, count, folder, plan.superuser, deliveries=plan.deliveries)
+        create_dataset(database, count, folder, plan.superuser, deliveries=plan.deliveries)
         print(f"  grown to {count:,} contacts in {perf_counter() - before:.0f} s", flush=True)
-    asked = {order: _asked(plan, "webhook", count, order) for order in _orders(plan, "webhook", count)}
-    return Grown(count, database, folder, {order: applied_rates(plan, database, folder, shape) for order, shape in asked.items()})
+    asked = {order: _shape(plan, "webhook", count, order) for order in _orders(plan, "webhook", count)}
+    return LargeStore(count, database, folder, {order: applied_rates(plan, database, folder, shape) for order, shape in asked.items()})
 
 
 def _read_once(database: str) -> None:
@@ -107,17 +107,17 @@ def _read_once(database: str) -> None:
                 pass
 
 
-def _rates(plan: Plan, name: str, running: Sequence[Running]) -> Rates:
+def _rates(plan: Plan, name: str, running: Sequence[ServerProcess]) -> Rates:
     """Good answers a second of each burst."""
     places = [(place, (count, order)) for place, count in enumerate(plan.sizes) for order in _orders(plan, name, count)]
     found: Rates = {each: [] for _, each in places}
     read: dict[tuple[int, str], float] = {}
     for place, (count, order) in places:
-        plan.generator.closed(running[place].address, _asked(plan, name, count, order), CONNECTIONS, min(1.0, plan.warm_seconds))
+        plan.generator.closed(running[place].address, _shape(plan, name, count, order), CONNECTIONS, min(1.0, plan.warm_seconds))
         settle(running[place])
     for _ in range(plan.rounds):
         for place, (count, order) in places:
-            each, shape = running[place], _asked(plan, name, count, order)
+            each, shape = running[place], _shape(plan, name, count, order)
             before = each.bytes_read()
             burst = plan.generator.closed(each.address, shape, CONNECTIONS, plan.seconds)
             read[count, order] = (each.bytes_read() - before) / max(1, burst.requests)
@@ -153,7 +153,7 @@ def _deep(plan: Plan, engine: str, count: int, found: dict[str, list[list[float]
     plan.report.details.append((title, ["filters", "at the top", "half way", "near the end"], rows))
 
 
-def _space(plan: Plan, engine: str, store: Grown, memory: dict[str, float]) -> None:
+def _space(plan: Plan, engine: str, store: LargeStore, memory: dict[str, float]) -> None:
     per = sizes_of(plan, engine, store.database)
     measured = ", ".join(f"{each:,.0f} bytes per {what}" for what, each in per.items())
     plan.report.add(f"on disk with {store.count:,} contacts, {NAMES[engine]}", measured, "told only", None, bytes=per)

@@ -10,11 +10,11 @@ from shutil import rmtree
 from statistics import median
 
 from bench.bodies import WEBHOOK, Shape, new_run
-from bench.drain import rates, turns_since
+from bench.drain import batches_since, rates
 from bench.interleaving import PROCESSED, in_turn, servers
 from bench.plan import Plan
 from bench.report import spread
-from bench.server_process import CannotMeasure, Running, server
+from bench.server_process import CannotMeasure, ServerProcess, server
 from bench.throughput import NAMES
 from touchbase.clients.commands import EnsureClient
 from touchbase.connections.models import EMAIL_CAMPAIGN
@@ -42,15 +42,15 @@ def measure(plan: Plan, engine: str) -> None:
     received: list[float] = []
     applied: list[float] = []
     for _ in range(backlogs):
-        received += _received(plan, engine)
-        applied += _worked_off(plan, engine)
+        received += _receive_rates(plan, engine)
+        applied += _drain_rates(plan, engine)
     limit = f"at least {spread(received, '/s')} received"
     what = f"apply events, {NAMES[engine]}, from a backlog of {plan.backlog:,}"
     measured = f"{spread(applied, '/s')} = {median(applied) / median(received):.2f} x, in {PARTS} parts of each of {backlogs} backlogs"
     plan.report.add(what, measured, limit, median(applied) >= median(received), rates=applied, received=received)
 
 
-def _received(plan: Plan, engine: str) -> list[float]:
+def _receive_rates(plan: Plan, engine: str) -> list[float]:
     """Webhook calls received a second, in each of a few bursts on a store of their own."""
     with servers(plan, engine, ["real"]) as running:
         found = in_turn(plan, WEBHOOK, running, BURSTS)["real"]
@@ -60,13 +60,13 @@ def _received(plan: Plan, engine: str) -> list[float]:
     return found.rates
 
 
-def _worked_off(plan: Plan, engine: str) -> list[float]:
+def _drain_rates(plan: Plan, engine: str) -> list[float]:
     folder = plan.new_folder()
     database = plan.new_store(engine, folder, "backlog")
     asyncio.run(fill(database, plan.backlog))
     if engine == "postgresql" and plan.postgres is not None:
         plan.postgres.checkpoint()
-    found, ended = work_off(database, plan.backlog, folder)
+    found, ended = drain_backlog(database, plan.backlog, folder)
     if ended != {f'{PROCESSED}{{state="applied"}}': plan.backlog}:
         plan.report.note(f"of the backlog on {NAMES[engine]} not everything ended as applied: {ended}")
     _drop(plan)
@@ -79,13 +79,13 @@ def _drop(plan: Plan) -> None:
         plan.postgres.drop_databases()
 
 
-def work_off(database: str, backlog: int, folder: Path) -> tuple[list[float], dict[str, float]]:
+def drain_backlog(database: str, backlog: int, folder: Path) -> tuple[list[float], dict[str, float]]:
     """Deliveries a second in each part of the backlog, and how many ended how."""
     began_us = _now()
     with server("real", database, folder) as running:
         _wait(running, backlog)
         ended = {series: value for series, value in running.metrics().items() if series.startswith(PROCESSED)}
-    return rates(turns_since(database, began_us), PARTS), ended
+    return rates(batches_since(database, began_us), PARTS), ended
 
 
 async def fill(database: str, count: int, shape: Shape = WEBHOOK, name: str = "bench") -> None:
@@ -95,12 +95,12 @@ async def fill(database: str, count: int, shape: Shape = WEBHOOK, name: str = "b
         client = await store.write(EnsureClient(name, _now()))
         bodies = islice(shape.bodies(new_run()), count)
         while batch := list(islice(bodies, AT_ONCE)):
-            await asyncio.gather(*(store.write(_kept(client.number, body)) for body in batch))
+            await asyncio.gather(*(store.write(_delivery(client.number, body)) for body in batch))
     finally:
         await store.close()
 
 
-def _kept(client: int, body: bytes) -> StoreDelivery:
+def _delivery(client: int, body: bytes) -> StoreDelivery:
     return StoreDelivery(client, EMAIL_CAMPAIGN, body_key(EMAIL_CAMPAIGN, "", "", body), HEADERS, "", body, _now())
 
 
@@ -108,7 +108,7 @@ def _now() -> int:
     return time.time_ns() // 1000
 
 
-def _wait(running: Running, backlog: int) -> None:
+def _wait(running: ServerProcess, backlog: int) -> None:
     """Until all of it is worked off."""
     before, until = 0.0, time.perf_counter() + STILL_SECONDS
     while time.perf_counter() < until:

@@ -12,10 +12,10 @@ from typing import Any
 
 from bench.bodies import Shape
 from bench.load import Burst
-from bench.noise import Others
+from bench.noise import NoiseMeter
 from bench.plan import CONNECTIONS, Plan
 from bench.server import WITHOUT_WORKER
-from bench.server_process import CannotMeasure, Running, server, wait_until
+from bench.server_process import CannotMeasure, ServerProcess, server, wait_until
 
 DRAIN_SECONDS = 120
 WAITING = 'touchbase_inbox_deliveries{state="received"}'
@@ -75,14 +75,14 @@ class Rounds:
 
 
 @contextmanager
-def servers(plan: Plan, engine: str, variants: Iterable[str]) -> Iterator[list[Running]]:
+def servers(plan: Plan, engine: str, variants: Iterable[str]) -> Iterator[list[ServerProcess]]:
     """A server of each variant, each on a store of its own."""
     folder = plan.new_folder()
     with ExitStack() as running:
         yield [running.enter_context(server(variant, plan.new_store(engine, folder, variant), folder)) for variant in variants]
 
 
-def in_turn(plan: Plan, shape: Shape, running: list[Running], rounds: int | None = None) -> dict[str, Rounds]:
+def in_turn(plan: Plan, shape: Shape, running: list[ServerProcess], rounds: int | None = None) -> dict[str, Rounds]:
     """Warm every server up, then burst upon burst on each in turn, as often as the plan says or `rounds` times."""
     for each in running:
         plan.generator.closed(each.address, shape, CONNECTIONS, plan.warm_seconds)
@@ -95,7 +95,7 @@ def in_turn(plan: Plan, shape: Shape, running: list[Running], rounds: int | None
     return found
 
 
-def at_half(plan: Plan, shape: Shape, running: Running, rate: float) -> Rounds:
+def at_half(plan: Plan, shape: Shape, running: ServerProcess, rate: float) -> Rounds:
     """Bursts of requests that are due at half the rate that the server can carry."""
     found = Rounds("half" if running.variant == "real" else f"{running.variant}, half")
 
@@ -107,7 +107,7 @@ def at_half(plan: Plan, shape: Shape, running: Running, rate: float) -> Rounds:
     return found
 
 
-def settle(running: Running) -> float:
+def settle(running: ServerProcess) -> float:
     """Wait until no delivery waits to be applied; answers how many seconds that took. Without a worker nobody works them off."""
     if running.variant in WITHOUT_WORKER:
         return 0.0
@@ -117,11 +117,11 @@ def settle(running: Running) -> float:
     return perf_counter() - before
 
 
-def _others(plan: Plan, running: list[Running]) -> Others:
-    return Others([each.pid for each in running], plan.postgres.pid if plan.postgres else None)
+def _others(plan: Plan, running: list[ServerProcess]) -> NoiseMeter:
+    return NoiseMeter([each.pid for each in running], plan.postgres.pid if plan.postgres else None)
 
 
-def _round(load: Callable[[], Burst], running: Running, others: Others) -> Round:
+def _round(load: Callable[[], Burst], running: ServerProcess, others: NoiseMeter) -> Round:
     applied, cpu = running.total(PROCESSED), running.cpu_seconds()
     burst = load()
     each = Round(burst, _cpu_us(running, cpu, burst), others=others.cores())
@@ -132,5 +132,5 @@ def _round(load: Callable[[], Burst], running: Running, others: Others) -> Round
     return each
 
 
-def _cpu_us(running: Running, before: float, burst: Burst) -> float:
+def _cpu_us(running: ServerProcess, before: float, burst: Burst) -> float:
     return (running.cpu_seconds() - before) / max(1, burst.requests) * 1e6

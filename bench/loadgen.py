@@ -27,10 +27,10 @@ PAUSE = 0.01
 LAST_ANSWERS_SECONDS = 10.0
 
 
-class Caller(asyncio.Protocol):
+class Connection(asyncio.Protocol):
     """One connection, one request at a time."""
 
-    def __init__(self, log: Log, when_free: Callable[[Caller], None]) -> None:
+    def __init__(self, log: Log, when_free: Callable[[Connection], None]) -> None:
         self._log = log
         self._when_free = when_free
         self._parser = httptools.HttpResponseParser(self)
@@ -110,7 +110,7 @@ async def _closed(address: Address, shape: Shape, connections: int, seconds: flo
     started = perf_counter()
     until = started + seconds
 
-    def send(caller: Caller) -> None:
+    def send(caller: Connection) -> None:
         now = perf_counter()
         if now < until:
             caller.call(message(), now)
@@ -121,15 +121,15 @@ async def _closed(address: Address, shape: Shape, connections: int, seconds: flo
     for caller in callers:
         send(caller)
     await asyncio.sleep(seconds)
-    return await _ended(log, callers, started)
+    return await _burst(log, callers, started)
 
 
 async def _at_rate(address: Address, shape: Shape, connections: int, seconds: float, rate: float) -> Burst:
     log, message = Log(), _messages(address, shape)
     due: deque[float] = deque()
-    free: list[Caller] = []
+    free: list[Connection] = []
 
-    def send(caller: Caller) -> None:
+    def send(caller: Connection) -> None:
         if due:
             caller.call(message(), due.popleft())
         else:
@@ -155,7 +155,7 @@ async def _at_rate(address: Address, shape: Shape, connections: int, seconds: fl
 
     with _ticking(on_tick):
         await all_sent.wait()
-    return await _ended(log, callers, started, due, rate)
+    return await _burst(log, callers, started, due, rate)
 
 
 @contextmanager
@@ -177,7 +177,7 @@ def _ticking(on_tick: Callable[[], None]) -> Iterator[None]:
         thread.join()
 
 
-async def _ended(log: Log, callers: list[Caller], started: float, due: deque[float] | None = None, rate: float | None = None) -> Burst:
+async def _burst(log: Log, callers: list[Connection], started: float, due: deque[float] | None = None, rate: float | None = None) -> Burst:
     """The burst, once what is under way is answered; what never is counts as an error that took so long."""
     until = perf_counter() + LAST_ANSWERS_SECONDS
     while (due or any(caller.busy for caller in callers)) and perf_counter() < until:  # noqa: ASYNC110 - an event would cost a little of every answer
@@ -191,9 +191,9 @@ async def _ended(log: Log, callers: list[Caller], started: float, due: deque[flo
     return log.burst(seconds, rate)
 
 
-async def _connected(address: Address, connections: int, log: Log, when_free: Callable[[Caller], None]) -> list[Caller]:
+async def _connected(address: Address, connections: int, log: Log, when_free: Callable[[Connection], None]) -> list[Connection]:
     loop = asyncio.get_running_loop()
-    made = [await loop.create_connection(lambda: Caller(log, when_free), address.host, address.port) for _ in range(connections)]
+    made = [await loop.create_connection(lambda: Connection(log, when_free), address.host, address.port) for _ in range(connections)]
     return [caller for _, caller in made]
 
 

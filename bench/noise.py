@@ -8,18 +8,18 @@ import time
 from pathlib import Path
 
 
-class Others:
+class NoiseMeter:
     """Measures from when it is made. `servers` are ours that run all the while; this process and its children are ours too."""
 
     def __init__(self, servers: list[int], postmaster: int | None) -> None:
         self._servers = servers
         self._postmaster = postmaster
         self._began = time.perf_counter()
-        self._all, self._ours = _everything(), self._own()
+        self._all, self._ours = _busy_seconds(), self._own()
 
     def cores(self) -> float | None:
         """Cores that others kept busy on average; None where the kernel does not say."""
-        if self._all is None or (now := _everything()) is None:
+        if self._all is None or (now := _busy_seconds()) is None:
             return None
         others = (now - self._all) - (self._own() - self._ours)
         return max(0.0, others / (time.perf_counter() - self._began))
@@ -36,7 +36,7 @@ def process_seconds(pid: int) -> float:
     return (int(found[11]) + int(found[12])) / os.sysconf("SC_CLK_TCK") if found else 0.0
 
 
-def _everything() -> float | None:
+def _busy_seconds() -> float | None:
     """Processor time that all cores have worked, but for the kernel's waiting."""
     try:
         first = Path("/proc/stat").read_text().splitlines()[0].split()

@@ -15,18 +15,18 @@ from urllib.parse import urlsplit, urlunsplit
 
 from bench import driver_baseline, inbox, loadgen
 from bench.bodies import Shape
-from bench.dataset import grow
+from bench.dataset import create_dataset
 from bench.interleaving import settle
 from bench.load import Burst
-from bench.noise import Others
+from bench.noise import NoiseMeter
 from bench.plan import Plan
 from bench.report import spread
 from bench.requests import ABOUT, HTTP, PATHS, shapes
-from bench.server_process import Running, server
+from bench.server_process import ServerProcess, server
 from bench.throughput import NAMES
 
 CONNECTIONS = (1, 16, 64, 256)
-TOLD = 64
+SUMMARY_CONNECTIONS = 64
 """Connections of the summary."""
 COLUMNS = ["path", "connections", "answers/s", "bare server/s", "part of it", "driver alone/s", "part of it"]
 COLUMNS += ["half load: p50 ms", "p99 ms", "p99.9 ms", "generator late p99 ms", "errors"]
@@ -53,14 +53,14 @@ def measure(plan: Plan, engine: str) -> None:
     print(f"paths, {NAMES[engine]}: a store of {plan.known:,} contacts", flush=True)
     folder = plan.new_folder()
     database = plan.new_store(engine, folder, "paths")
-    grow(database, plan.known, folder, plan.superuser)
+    create_dataset(database, plan.known, folder, plan.superuser)
     applied = applied_rates(plan, database, folder, shapes(plan.known)["webhook"])
     with server("real", database, folder) as running, server("bare", "sqlite://", folder) as bare:
-        others = Others([running.pid, bare.pid], plan.postgres.pid if plan.postgres else None)
-        cells = [_cell(plan, shape, connections, running, bare) for shape in _asked(plan) for connections in CONNECTIONS]
+        others = NoiseMeter([running.pid, bare.pid], plan.postgres.pid if plan.postgres else None)
+        cells = [_cell(plan, shape, connections, running, bare) for shape in _shapes(plan) for connections in CONNECTIONS]
         busy = others.cores()
     alone = driver_alone(plan, engine, database)
-    _told(plan, engine, cells, applied, alone)
+    _report_rows(plan, engine, cells, applied, alone)
     if busy is not None:
         plan.report.note(f"paths, {NAMES[engine]}: other programs kept {busy:.2f} cores busy on average meanwhile")
 
@@ -70,7 +70,7 @@ def applied_rates(plan: Plan, database: str, folder: Path, webhook: Shape) -> li
     asyncio.run(inbox.fill(database, plan.backlog, webhook, "default"))
     if plan.postgres is not None:
         plan.postgres.checkpoint()
-    return inbox.work_off(database, plan.backlog, folder)[0]
+    return inbox.drain_backlog(database, plan.backlog, folder)[0]
 
 
 def driver_alone(plan: Plan, engine: str, database: str) -> dict[str, float]:
@@ -83,12 +83,12 @@ def driver_alone(plan: Plan, engine: str, database: str) -> dict[str, float]:
     return asyncio.run(driver_baseline.postgres_rates(address, plan.known, seconds))
 
 
-def _asked(plan: Plan) -> list[Shape]:
+def _shapes(plan: Plan) -> list[Shape]:
     every = shapes(plan.known)
     return [every[name] for name in HTTP]
 
 
-def _cell(plan: Plan, shape: Shape, connections: int, running: Running, bare: Running) -> Cell:
+def _cell(plan: Plan, shape: Shape, connections: int, running: ServerProcess, bare: ServerProcess) -> Cell:
     plan.generator.closed(running.address, shape, connections, min(1.0, plan.warm_seconds))
     settle(running)
     closed = plan.generator.closed(running.address, shape, connections, plan.seconds)
@@ -101,21 +101,23 @@ def _cell(plan: Plan, shape: Shape, connections: int, running: Running, bare: Ru
     return Cell(shape.name, connections, closed, half, alone)
 
 
-def _told(plan: Plan, engine: str, cells: list[Cell], applied: list[float], alone: dict[str, float]) -> None:
+def _report_rows(plan: Plan, engine: str, cells: list[Cell], applied: list[float], alone: dict[str, float]) -> None:
     for name in PATHS:
         if name == "apply":
             limit = f"{alone[name]:,.0f}/s by the driver alone = {median(applied) / alone[name]:.2f} x"
             plan.report.add(f"apply, {NAMES[engine]}", spread(applied, "/s"), limit, None, rates=applied, alone=alone[name])
             continue
         here = [cell for cell in cells if cell.path == name]
-        at = next(cell for cell in here if cell.connections == TOLD)
+        at = next(cell for cell in here if cell.connections == SUMMARY_CONNECTIONS)
         measured = (
             f"{at.closed.rate:,.0f}/s; at half load p50 {at.half.p50_ms:.2f}, p99 {at.half.p99_ms:.2f}, p99.9 {at.half.p999_ms:.1f} ms"
         )
         errors = sum(cell.errors for cell in here)
         limit = f"{at.bare.rate:,.0f}/s bare server, {alone[name]:,.0f}/s by the driver alone"
         told: dict[str, Any] = {"cells": [asdict(cell) for cell in here], "alone": alone[name]}
-        plan.report.add(f"{ABOUT[name]}, {NAMES[engine]}, {TOLD} connections", measured, limit, False if errors else None, **told)
+        plan.report.add(
+            f"{ABOUT[name]}, {NAMES[engine]}, {SUMMARY_CONNECTIONS} connections", measured, limit, False if errors else None, **told
+        )
     rows = [_row(cell, alone[cell.path]) for cell in cells]
     plan.report.details.append((f"Paths on {NAMES[engine]}, by connections", COLUMNS, rows))
 

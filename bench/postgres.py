@@ -15,7 +15,7 @@ import asyncpg
 
 from bench.pgserver import pgserver
 
-TOLD = (
+REPORTED_SETTINGS = (
     "server_version",
     "fsync",
     "synchronous_commit",
@@ -119,7 +119,7 @@ def _connected(address: str) -> Iterator[Postgres]:
 
 
 async def _settings(connection: Any) -> dict[str, str]:
-    return {name: await connection.fetchval("SELECT current_setting($1, true)", name) for name in TOLD}
+    return {name: await connection.fetchval("SELECT current_setting($1, true)", name) for name in REPORTED_SETTINGS}
 
 
 async def _with(address: str, use: Any) -> Any:

@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 import asyncpg
 
 from bench.bodies import CREATE, WEBHOOK, Shape
-from bench.noise import Others, children, process_seconds
+from bench.noise import NoiseMeter, children, process_seconds
 from bench.plan import Plan
 from bench.report import spread
 from bench.server_process import as_installed
@@ -36,12 +36,12 @@ SAMPLE = (
     "WHERE datname = $1 AND backend_type = 'client backend' AND pid <> pg_backend_pid()"
 )
 IDLE = "idle, or waits for us"
-TOLD = 5
+MOST_WAITS = 5
 """So many kinds of waiting are told, the most frequent ones."""
 
 
 @dataclass(slots=True)
-class Found:
+class ProcessRun:
     """What one number of processes did with one kind of call."""
 
     workers: int
@@ -70,18 +70,18 @@ def measure(plan: Plan) -> None:
         plan.report.note(_why(shape, found))
 
 
-def _with(plan: Plan, shape: Shape, workers: int) -> Found:
+def _with(plan: Plan, shape: Shape, workers: int) -> ProcessRun:
     assert plan.postgres is not None
     folder = plan.new_folder()
     database = plan.new_store("postgresql", folder, shape.name)
-    found = Found(workers)
+    found = ProcessRun(workers)
     with as_installed(database, folder, "--workers", str(workers)) as running:
         plan.generator.closed(running.address, shape, CONNECTIONS, plan.warm_seconds)
         for _ in range(plan.rounds):
             plan.postgres.checkpoint()
             with _sampled(plan.postgres.address, urlsplit(database).path[1:], found.sessions):
                 before, used = perf_counter(), _used(running.pid, plan.postgres.pid)
-                others = Others(children(running.pid), plan.postgres.pid)
+                others = NoiseMeter(children(running.pid), plan.postgres.pid)
                 burst = plan.generator.closed(running.address, shape, CONNECTIONS, plan.seconds)
                 found.cores.setdefault("other programs", []).append(others.cores() or 0.0)
                 seconds = perf_counter() - before
@@ -123,14 +123,14 @@ async def _sample(address: str, database: str, sessions: Counter[str], ended: Ev
         await connection.close()
 
 
-def _waits(found: Found) -> list[tuple[str, float]]:
+def _waits(found: ProcessRun) -> list[tuple[str, float]]:
     """What the sessions that had something to do were doing, as parts of them."""
     busy = Counter({what: count for what, count in found.sessions.items() if what != IDLE})
     total = max(1, sum(busy.values()))
-    return [(what, count / total) for what, count in busy.most_common(TOLD)]
+    return [(what, count / total) for what, count in busy.most_common(MOST_WAITS)]
 
 
-def _table(shape: Shape, found: list[Found]) -> tuple[str, list[str], list[list[str]]]:
+def _table(shape: Shape, found: list[ProcessRun]) -> tuple[str, list[str], list[list[str]]]:
     columns = [
         "processes",
         "answers/s",
@@ -147,7 +147,7 @@ def _table(shape: Shape, found: list[Found]) -> tuple[str, list[str], list[list[
     return f"{shape.name} with several server processes on PostgreSQL", columns, rows
 
 
-def _why(shape: Shape, found: list[Found]) -> str:
+def _why(shape: Shape, found: list[ProcessRun]) -> str:
     best = max(found, key=lambda each: median(each.rates))
     cores = os.cpu_count() or 1
     where = f"{shape.name} is fastest with {_processes(best.workers)} ({median(best.rates):,.0f}/s)"

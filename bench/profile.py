@@ -21,7 +21,7 @@ from pathlib import Path
 from threading import Thread
 
 from bench import inbox
-from bench.dataset import grow
+from bench.dataset import create_dataset
 from bench.interleaving import settle
 from bench.machine import machine
 from bench.plan import CONNECTIONS, ENGINES, chosen
@@ -29,7 +29,7 @@ from bench.postgres import postgres
 from bench.report import Report, table
 from bench.requests import PATHS, shapes
 from bench.server import VARIANTS
-from bench.server_process import Running, server
+from bench.server_process import ServerProcess, server
 from bench.throughput import NAMES
 
 KNOWN = 10_000
@@ -56,7 +56,7 @@ def main() -> int:
         if options.engine == "postgresql":
             started = ending.enter_context(postgres(folder))
             database, superuser = started.new_database(), started.address
-        grow(database, KNOWN, folder, superuser)
+        create_dataset(database, KNOWN, folder, superuser)
         report = Report(machine(folder))
         for path in PATHS if options.every else (options.path,):
             _path(spy, path, options, folder, database, report)
@@ -92,7 +92,7 @@ def largest(stacks: dict[str, Counter[str]]) -> list[str]:
     return [f"{count / own.total():.0%} {frame}" for frame, count in own.most_common(LARGEST)]
 
 
-def _recorded(spy: str, running: Running, path: str, options: argparse.Namespace, folder: Path) -> dict[str, Counter[str]]:
+def _recorded(spy: str, running: ServerProcess, path: str, options: argparse.Namespace, folder: Path) -> dict[str, Counter[str]]:
     """Samples by thread and stack, taken under load."""
     output = folder / "stacks.txt"
     command = [spy, "record", "--pid", str(running.pid), "--duration", str(options.seconds), "--rate", str(SAMPLES_A_SECOND)]

@@ -29,7 +29,7 @@ class CannotMeasure(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
+class ServerProcess:
     """A server that takes calls."""
 
     variant: str
@@ -76,18 +76,18 @@ class Running:
 
 
 @contextmanager
-def server(variant: str, database: str, folder: Path, *more: str) -> Iterator[Running]:
+def server(variant: str, database: str, folder: Path, *more: str) -> Iterator[ServerProcess]:
     """A server of `bench.server` on a free port; its log goes to a file in `folder`."""
     command = [sys.executable, "-m", "bench.server", "--variant", variant, "--", *_serving(database), *more]
     with _started(command, folder) as (process, address):
-        yield Running(variant, address, process.pid, folder / LOG)
+        yield ServerProcess(variant, address, process.pid, folder / LOG)
 
 
 @contextmanager
-def as_installed(database: str, folder: Path, *more: str) -> Iterator[Running]:
+def as_installed(database: str, folder: Path, *more: str) -> Iterator[ServerProcess]:
     """`python -m touchbase serve`, without anything of ours around it."""
     with _started([sys.executable, "-m", "touchbase", "serve", *_serving(database), *more], folder) as (process, address):
-        yield Running("real", address, process.pid, folder / LOG)
+        yield ServerProcess("real", address, process.pid, folder / LOG)
 
 
 def _serving(database: str) -> list[str]:

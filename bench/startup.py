@@ -12,7 +12,7 @@ from bench.bodies import CREATE
 from bench.load import Address
 from bench.plan import CONNECTIONS, Plan
 from bench.report import spread
-from bench.server_process import CannotMeasure, Running, as_installed
+from bench.server_process import CannotMeasure, ServerProcess, as_installed
 
 FIRST_ANSWER_SECONDS = 1.5
 MEMORY_MB = 150.0
@@ -55,7 +55,7 @@ def _create(address: Address) -> None:
         raise CannotMeasure(f"the first create was answered {status}")
 
 
-def _memory(plan: Plan, running: Running) -> None:
+def _memory(plan: Plan, running: ServerProcess) -> None:
     if not (start := running.memory_mb()):
         plan.report.note("memory was not measured: this kernel has no /proc")
         return
@@ -74,7 +74,7 @@ def _memory(plan: Plan, running: Running) -> None:
     )
 
 
-def _after(plan: Plan, running: Running, creates: int) -> tuple[int, dict[str, float]]:
+def _after(plan: Plan, running: ServerProcess, creates: int) -> tuple[int, dict[str, float]]:
     """Memory once at least so many contacts are created, and how many there were."""
     while (done := int(running.metrics().get(CREATED, 0))) < creates:
         plan.generator.closed(running.address, CREATE, CONNECTIONS, 1.0)

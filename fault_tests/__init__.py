@@ -1,1 +1,1 @@
-"""Survival: real servers that are killed, stopped and starved under load, and what is there afterwards."""
+"""Fault tests: kill, stop and starve real servers under load, then check that no acknowledged write is lost or applied twice."""

@@ -1,4 +1,4 @@
-"""`python -m fault_tests`: make faults happen, print a line for each, leave `report.json` behind."""
+"""`python -m fault_tests`: inject faults, print one line for each, write `report.json`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from bench.__main__ import IN_MEMORY, among
+from bench.__main__ import IN_MEMORY, subset_of
 from bench.machine import file_system, machine
 from bench.postgres import postgres as shared_postgres
 
@@ -58,13 +58,13 @@ FAULTS: dict[str, Callable[[Plan, str], None]] = {
 }
 
 OWN_POSTGRES = frozenset(("postgres", "failover", "pgdisk"))
-"""These kill PostgreSQL, or fill its disk, and so have servers of their own."""
+"""Faults that kill PostgreSQL or fill its disk; each starts a PostgreSQL of its own."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Status 1 when anything was lost, doubled or wrong."""
+    """Run the faults; return 1 if anything was lost, duplicated or wrong."""
     options = _options(arguments)
-    # Told to end, we still stop the servers and take the stores away.
+    # On SIGTERM, still stop the servers and remove the stores.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     before = time.perf_counter()
     options.out.mkdir(parents=True, exist_ok=True)
@@ -120,8 +120,8 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m fault_tests", description="Make faults happen to real servers and count what is lost.")
     parser.add_argument("--long", action="store_true", help="many rounds: the better part of an hour or more")
     parser.add_argument("--short", action="store_true", help="few connections and small backlogs: what the tests run")
-    parser.add_argument("--only", type=among(tuple(FAULTS)), default=tuple(FAULTS), metavar="NAMES", help=f"some of {','.join(FAULTS)}")
-    parser.add_argument("--engine", dest="engines", type=among(ENGINES), default=ENGINES, metavar="ENGINES", help="sqlite, postgresql")
+    parser.add_argument("--only", type=subset_of(tuple(FAULTS)), default=tuple(FAULTS), metavar="NAMES", help=f"some of {','.join(FAULTS)}")
+    parser.add_argument("--engine", dest="engines", type=subset_of(ENGINES), default=ENGINES, metavar="ENGINES", help="sqlite, postgresql")
     parser.add_argument("--rounds", type=int, help="rounds of each fault")
     parser.add_argument("--broken", choices=mutants.MUTANTS, help="a broken server to detect (docs/explanation/reliability.md)")
     parser.add_argument("--no-mounts", dest="mounts", action="store_false", help="leave out what needs a file system of its own")

@@ -1,4 +1,4 @@
-"""Strangers beside the callers who are timed, in a process of their own, and what became of them."""
+"""Background load: idle and slow clients in a separate process, and how many the server cut off."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from fault_tests.slow_clients import KINDS
 
 @dataclass(frozen=True, slots=True)
 class SlowClientCounts:
-    """What became of the strangers."""
+    """Counts of the idle and the slow clients."""
 
     idle: int
-    """Connections that did nothing and were let be."""
+    """Idle connections that are still open."""
     cut: Counter[str]
-    """How often peers of each kind were cut."""
+    """Connections that the server closed, by kind of slow client."""
 
 
 class BackgroundLoad:
-    """So many idle connections, and so many slow peers of each kind, from the beginning of the `with` to its end."""
+    """A context in which `idle` idle connections and `slow` slow clients of each kind are connected."""
 
     def __init__(self, address: Address, idle: int, slow: int) -> None:
         self._slow = slow
@@ -35,7 +35,7 @@ class BackgroundLoad:
     def __enter__(self) -> BackgroundLoad:
         assert self._process.stdout is not None
         if self._process.stdout.readline() != "there\n":
-            raise ConnectionError("the strangers did not come")
+            raise ConnectionError("the slow clients did not connect")
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -43,11 +43,11 @@ class BackgroundLoad:
         self._process.communicate()
 
     def wait_until_cut(self, seconds: float) -> SlowClientCounts:
-        """Wait until as many of each kind were cut as there are at a time, or for so long."""
-        told, _ = self._process.communicate(f"{seconds:g}\n")
-        found = json.loads(told)
+        """Wait until the server has cut `slow` connections of each kind, at most this many seconds."""
+        output, _ = self._process.communicate(f"{seconds:g}\n")
+        found = json.loads(output)
         return SlowClientCounts(found["idle"], Counter(found["cut"]))
 
     def never_cut(self, counts: SlowClientCounts) -> Counter[str]:
-        """How many of each kind were never cut."""
+        """Count the slow clients that were never cut, by kind."""
         return Counter({name: self._slow - counts.cut[name] for name in KINDS if counts.cut[name] < self._slow})

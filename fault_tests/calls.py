@@ -1,4 +1,4 @@
-"""One caller: a connection that is opened anew when it was lost, and what became of each call."""
+"""A blocking client of the API that reconnects after a lost connection and reports the outcome of each request."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SECONDS = 60
 
 
 class NoResponse(Exception):
-    """The call was written and no whole answer came; `never_sent` when there was nobody to write it to."""
+    """A request that was sent and got no complete response; `never_sent` if the connection was refused."""
 
     def __init__(self, never_sent: bool) -> None:
         super().__init__("never sent" if never_sent else "no answer")
@@ -22,7 +22,7 @@ class NoResponse(Exception):
 
 
 class UnknownOutcome(NoResponse):
-    """The answer was that nobody knows whether it was carried out."""
+    """A response that says that the outcome is unknown (status 503, `outcome_unknown`)."""
 
     def __init__(self) -> None:
         super().__init__(False)
@@ -30,7 +30,7 @@ class UnknownOutcome(NoResponse):
 
 @dataclass(slots=True)
 class Response:
-    """A whole answer, and how long it took."""
+    """A complete response, and its duration in seconds."""
 
     status: int
     headers: http.client.HTTPMessage
@@ -39,12 +39,12 @@ class Response:
 
     @property
     def json(self) -> Any:
-        """Its body."""
+        """The decoded body."""
         return json.loads(self.raw)
 
 
 class ApiClient:
-    """Calls of one client, one after the other."""
+    """Sequential requests for one client over one connection."""
 
     def __init__(self, address: Address, client: str) -> None:
         self._address = address
@@ -71,14 +71,14 @@ class ApiClient:
         return Response(answer.status, answer.headers, raw, time.perf_counter() - began)
 
     def expect_ok(self, method: str, path: str, body: object = None, **headers: str) -> Any:
-        """The JSON of a call that must succeed."""
+        """Send a request that must succeed; return its decoded body."""
         answer = self.call(method, path, body, **headers)
         if answer.status >= 300:
             raise AssertionError(f"{method} {path}: {answer.status} {answer.raw[:300]!r}")
         return answer.json if answer.raw else None
 
     def close(self) -> None:
-        """Close the connection; the next call opens another."""
+        """Close the connection; the next request opens a new one."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None

@@ -1,4 +1,4 @@
-"""After the fault: is every acknowledged call in the store, exactly once and whole?"""
+"""Check after a fault that the store has every acknowledged write exactly once and complete."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ StoredContacts = list[tuple[Contact, list[StoredEvent]]]
 
 @dataclass
 class Findings:
-    """What is wrong, each thing once however often it is looked at. Without complaints everything is as it should be."""
+    """Everything that a check found wrong, without repetitions; empty if the store is as expected."""
 
     about: str = ""
-    """The client that is looked at."""
+    """The client that is checked."""
     losses: set[str] = field(default_factory=set)
     doubles: set[str] = field(default_factory=set)
     faults: set[str] = field(default_factory=set)
-    """Half-written, or not what the kept events say."""
+    """Records that are incomplete or differ from their stored events."""
 
     missed: set[str] = field(default_factory=set)
-    """Goals of speed that were not reached; nothing is wrong with what is kept."""
+    """Performance goals that were missed; the stored data is right."""
 
     def add_lost(self, what: str) -> None:
         self.losses.add(f"{self.about} lost: {what}".strip())
@@ -53,18 +53,18 @@ class Findings:
         self.missed.add(what)
 
     def add(self, other: Findings) -> None:
-        """Take over what another found."""
+        """Merge the findings of another check."""
         self.losses |= other.losses
         self.doubles |= other.doubles
         self.faults |= other.faults
 
     @property
     def complaints(self) -> list[str]:
-        """The first few of all, in words."""
+        """The first few findings as text."""
         return [each for kind in (self.faults, self.losses, self.doubles, self.missed) for each in sorted(kind)[:TOLD]]
 
     def exactly(self, count: int, what: str, *, least: int = 1) -> None:
-        """Note how often something is there; it may be there once, and must be when `least` is 1."""
+        """Add a finding unless `count` is 1, or 0 where `least` is 0."""
         if count < least:
             self.add_lost(what)
         elif count > 1:
@@ -72,7 +72,7 @@ class Findings:
 
 
 def wait_until_applied(address: Address, client: str, stall_limit: float = STILL_SECONDS) -> bool:
-    """Wait until nothing of this client waits in the inbox; False when nothing was done for so long."""
+    """Wait until the inbox of this client is empty; return False after `stall_limit` seconds without progress."""
     api, before, until = ApiClient(address, client), None, time.perf_counter() + stall_limit
     try:
         while time.perf_counter() < until:
@@ -90,9 +90,9 @@ def wait_until_applied(address: Address, client: str, stall_limit: float = STILL
 
 
 def check(database: str, journal: Journal, *, answered_only: bool = False) -> Findings:
-    """Hold the store to what the callers know; also beside a running server, whose inbox must be empty.
+    """Compare the store with the journal; a server may be running if its inbox is empty.
 
-    With `answered_only` it is also wrong that something is there whose caller got no answer.
+    With `answered_only`, a stored record whose request got no response is a finding too.
     """
     found = Findings(journal.client)
     asyncio.run(_check(database, journal, found, answered_only))
@@ -104,7 +104,7 @@ def check(database: str, journal: Journal, *, answered_only: bool = False) -> Fi
 
 
 def contacts_of(database: str, client_id: str) -> int:
-    """How many contacts a client has."""
+    """Count the contacts of a client."""
     return asyncio.run(_count(database, client_id))
 
 
@@ -220,6 +220,6 @@ async def _deliveries(store: Store, client: int) -> Counter[str]:
 
 def _check_integrity(path: str, found: Findings) -> None:
     with apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY) as connection:
-        told = [row[0] for row in connection.execute("PRAGMA integrity_check")]
-    if told != ["ok"]:
-        found.fault(f"the file is damaged: {told[:3]}")
+        result = [row[0] for row in connection.execute("PRAGMA integrity_check")]
+    if result != ["ok"]:
+        found.fault(f"the file is damaged: {result[:3]}")

@@ -1,4 +1,4 @@
-"""Calls about events of two centuries, and what they must come to whatever the clock said and in whatever order they arrived."""
+"""Webhooks dated from the past to the future, and the records they must give for any clock and any order of arrival."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ FIRST, LAST = 0, from_text("2100-12-31T23:59:59Z")
 YEARS: int = 5 * 365 * DAY
 KINDS = ("email_sent", "email_sent", "reply_received", "lead_interested", "lead_not_interested", "lead_meeting_booked", "email_opened")
 SERVER_FIELDS = ("id", "created_time", "updated_time", "delivery_id", "company_id")
-"""What depends on when we wrote, and may differ."""
+"""Fields that depend on the time of the write and are not compared."""
 PAGE = 7
 
 
 @dataclass(frozen=True, slots=True)
 class DatedWebhook:
-    """One call: about whom, what, when that was, and when the call arrives."""
+    """One webhook: its person, event, event time and time of arrival."""
 
     email: str
     kind: str
@@ -35,12 +35,12 @@ class DatedWebhook:
 
     @property
     def effective_us(self) -> int:
-        """The time that counts: what is said to lie more than a day ahead is taken to have happened when the call arrived."""
+        """The effective event time; an event more than a day in the future counts as of its arrival."""
         return self.received_us if self.at_us > self.received_us + DAY else self.at_us
 
 
 def dated_webhooks(rng: random.Random) -> list[DatedWebhook]:
-    """In the order in which they arrive by a clock that only goes forward, from five years ago to in five years."""
+    """Make webhooks in order of arrival, from five years ago to five years ahead."""
     now = time.time_ns() // 1000
     moments = sorted(rng.sample(range(now - YEARS, now + YEARS, SECOND), PEOPLE * EVENTS))
     edges = [FIRST, FIRST + SECOND, LAST]
@@ -51,7 +51,7 @@ def dated_webhooks(rng: random.Random) -> list[DatedWebhook]:
 
 
 def send(api: ApiClient, journal: Journal, read_contacts: DatedWebhook) -> None:
-    """One call; the server's clock says already when it arrives."""
+    """Send one webhook; the server's clock is already set to its arrival."""
     body = body_of(read_contacts.email) | {
         "event_type": read_contacts.kind,
         "timestamp": to_text(read_contacts.at_us),
@@ -62,7 +62,7 @@ def send(api: ApiClient, journal: Journal, read_contacts: DatedWebhook) -> None:
 
 
 def read_contacts(api: ApiClient, found: Findings) -> dict[str, Any]:
-    """Every contact by its address, with its timeline, as the API tells them; and whether lists and timelines are in order."""
+    """Read all contacts with their timelines over the API, by e-mail address; check the order of lists and timelines."""
     listed = _pages(api, CONTACTS)
     changed = _pages(api, f"{CONTACTS}?updated_since=1970-01-01T00:00:00Z")
     _check_sorted([(from_text(each["updated_time"]), each["id"]) for each in changed], "changes in the list of contacts", found)
@@ -80,7 +80,7 @@ def read_contacts(api: ApiClient, found: Findings) -> dict[str, Any]:
 
 
 def expected_contacts(calls: list[DatedWebhook]) -> dict[str, Any]:
-    """The dates and the order of each timeline, by the events alone."""
+    """Compute the dates and the timeline order of each contact from the events alone."""
     by_email: dict[str, list[DatedWebhook]] = defaultdict(list)
     for each in calls:
         by_email[each.email].append(each)
@@ -88,7 +88,7 @@ def expected_contacts(calls: list[DatedWebhook]) -> dict[str, Any]:
 
 
 def compare(seen: dict[str, Any], wanted: dict[str, Any], what: str, found: Findings) -> None:
-    """Note where a contact is not as it must be; of what is wanted, everything must be so."""
+    """Add a finding for every expected field that differs."""
     if seen.keys() != wanted.keys():
         found.fault(f"the contacts are not those of {what}")
     for email, fields in wanted.items():

@@ -1,4 +1,4 @@
-"""A PostgreSQL server of our own, to be killed: made by initdb or copied from another, started, stopped and promoted."""
+"""A PostgreSQL server for fault tests: created by initdb or as a standby, started, killed and promoted."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from bench.postgres import Postgres
 from bench.server_process import CannotMeasure
 
 SYSTEM_USER = "pgserver"
-"""Whom it runs as where we are root, which PostgreSQL refuses; the package of its binaries makes that user."""
+"""The user that PostgreSQL runs as when the tests run as root, which it refuses; its package creates the user."""
 START_SECONDS = 60
 PAUSE = 0.1
 LOST = (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError)
 
 
 def tools() -> Any:
-    """The package that carries PostgreSQL's programs."""
+    """Import the package with PostgreSQL's binaries."""
     try:
         return pgserver().utils
     except ImportError:
@@ -35,27 +35,27 @@ def tools() -> Any:
 
 @dataclass(slots=True)
 class Cluster:
-    """One server: its folder and its port. Durable as PostgreSQL's own defaults are."""
+    """One server with PostgreSQL's default durability."""
 
     folder: Path
     port: int
     log_elsewhere: Path | None = None
-    """Where its write-ahead log lies, if not in its folder."""
+    """Folder of the write-ahead log, if outside the data folder."""
 
     @property
     def address(self) -> str:
-        """Its own database, as a superuser."""
+        """URL of the maintenance database, as superuser."""
         return f"postgresql://postgres@127.0.0.1:{self.port}/postgres"
 
     def create(self) -> None:
-        """Make an empty one, and start it."""
+        """Create an empty cluster and start it."""
         self._own_folder()
         elsewhere = [] if self.log_elsewhere is None else ["-X", f"{self.log_elsewhere}/wal"]
         self._run("initdb", "-D", self._data, "-U", "postgres", "--auth=trust", "--encoding=UTF8", "--locale=C", *elsewhere)
         self.start()
 
     def copy_of(self, primary: Cluster) -> None:
-        """Make a standby that follows this primary, and start it; the primary then waits for it with every commit."""
+        """Create a synchronous standby of this primary and start it."""
         self._own_folder()
         self._run("pg_basebackup", "-d", primary.address, "-D", self._data, "-R", "-X", "stream", "-c", "fast")
         self.start()
@@ -65,7 +65,7 @@ class Cluster:
         primary.wait_for("SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'", 1)
 
     def start(self) -> None:
-        """Start it; of one that was killed the last processes may still be about, so it is tried again."""
+        """Start the server; retries, because processes of a killed server may still be running."""
         options = f"-p {self.port} -c listen_addresses=127.0.0.1 -c unix_socket_directories=''"
         until = time.perf_counter() + START_SECONDS
         while True:
@@ -78,34 +78,34 @@ class Cluster:
                 time.sleep(PAUSE)
 
     def stop_at_once(self) -> None:
-        """`pg_ctl stop -m immediate`: every process of it ends where it stands."""
+        """Stop without a checkpoint (`pg_ctl stop -m immediate`)."""
         self._run("pg_ctl", "-D", self._data, "-m", "immediate", "-w", "stop")
 
     def kill(self) -> None:
-        """SIGKILL of its first process; the others notice and end."""
+        """Send SIGKILL to the postmaster; the other processes then end."""
         os.kill(int(Path(self._data, "postmaster.pid").read_text().split()[0]), signal.SIGKILL)
 
     def promote(self) -> None:
-        """Let a standby take over."""
+        """Promote the standby."""
         self._run("pg_ctl", "-D", self._data, "-w", "promote")
 
     def remove(self) -> None:
-        """End it if it runs, and take its files away."""
+        """Stop the server if it runs, and delete its files."""
         if Path(self._data, "postmaster.pid").exists():
             with suppress(CannotMeasure):  # it was killed before
                 self.stop_at_once()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def new_database(self) -> str:
-        """The address of a new database, for an ordinary role."""
+        """Create a database; return its URL for an ordinary role."""
         return Postgres(self.address, {"is_superuser": "on"}).new_database()
 
     def execute(self, statement: str) -> Any:
-        """Run a statement; its first value."""
+        """Run a statement; return its first value."""
         return asyncio.run(self._value(statement))
 
     def wait_for(self, statement: str, value: object) -> None:
-        """Ask again until it is this."""
+        """Repeat a query until it returns this value."""
         until = time.perf_counter() + START_SECONDS
         while self.execute(statement) != value:
             if time.perf_counter() > until:

@@ -1,6 +1,6 @@
-"""The moments between which a delivery must not get lost, nor be applied twice: a server that dies at one of them.
+"""Crash points: a server that kills itself at a chosen step between storing a delivery and recording its outcome.
 
-Each point is put around something that both engines call: the service that keeps, the plan that applies, the report at its end.
+Each point wraps code of both engines: storing a delivery, the plan that applies a batch, the report after it.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from touchbase.storage.postgres import inbox_batch as postgres
 from touchbase.storage.sqlite import inbox_batch as sqlite
 
 HALFWAY = 3
-"""Statements of a turn that are carried out before the server dies inside it."""
+"""Statements of a batch that run before the server dies inside it."""
 
 
 _passes_left: Iterator[int] = iter(())
 
 
 def kill_self() -> None:
-    """Nothing of this process runs any more, no `finally` either; unless the server is to come here some more times before."""
+    """Send SIGKILL to this process, unless it has passes left; no `finally` runs."""
     if next(_passes_left, None) is None:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
 def kept() -> None:
-    """The delivery is kept, and its caller has no answer yet."""
+    """Die after the delivery is stored, before the response."""
     keep: Callable[..., Any] = webhooks.receive_webhook
 
     async def then_die(*given: Any, **named: Any) -> Any:
@@ -44,7 +44,7 @@ def kept() -> None:
 
 
 def claimed() -> None:
-    """Deliveries are claimed, and the translation of one of them begins."""
+    """Die after deliveries are claimed, before one is translated."""
     translator: Callable[..., Any] = events_worker.translator
 
     def dying(*given: Any) -> Any:
@@ -55,17 +55,17 @@ def claimed() -> None:
 
 
 def applying() -> None:
-    """Some statements of the transaction that applies are carried out, others not."""
+    """Die in the middle of the transaction that applies a batch."""
     _die_in_transaction(HALFWAY)
 
 
 def applied() -> None:
-    """All statements of the transaction that applies are carried out, and it is not committed."""
+    """Die after the last statement of the transaction, before its commit."""
     _die_in_transaction(None)
 
 
 def committed() -> None:
-    """The transaction is committed, and the worker does not know it yet."""
+    """Die after the commit, before the worker knows of it."""
     worked = Metrics.worked
 
     def then_die(self: Metrics, report: WorkReport) -> None:
@@ -106,8 +106,8 @@ POINTS: dict[str, Callable[[], None]] = {
 
 
 def die_at(place: str) -> None:
-    """Let this process die when it has come to a point so many times and comes there again: `applied*3`."""
-    global _passes_left  # noqa: PLW0603 - of one process that is going to die
+    """Install a crash point; `applied*3` dies at the fourth pass."""
+    global _passes_left  # noqa: PLW0603 - counted in the one process that dies
     name, _, times = place.partition("*")
     _passes_left = iter(range(int(times or 0)))
     POINTS[name]()

@@ -1,4 +1,4 @@
-"""A file system of its own in an image file: what is in the image is what its disk would have after a power cut."""
+"""A file system in an image file; the image holds what a disk would hold after a power cut."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ COPIES = 20
 
 
 def new_image(path: Path) -> Path:
-    """An image with an empty ext4 in it."""
+    """Create an image with an empty ext4."""
     with path.open("wb") as file:
         file.truncate(MEGABYTES * 1024 * 1024)
     _done(["mkfs.ext4", "-q", "-F", str(path)])
@@ -24,7 +24,7 @@ def new_image(path: Path) -> Path:
 
 @contextmanager
 def mounted(image: Path, place: Path) -> Iterator[Path]:
-    """Its file system at this place; the kernel mends it as it would after a power cut."""
+    """Mount the image; the kernel replays the journal as after a power cut."""
     place.mkdir(exist_ok=True)
     _done(["mount", "-o", "loop", str(image), str(place)])
     try:
@@ -34,7 +34,7 @@ def mounted(image: Path, place: Path) -> Iterator[Path]:
 
 
 def copied(image: Path, copy: Path) -> Path:
-    """The image as it is at one moment: copied until nothing has changed meanwhile. Whoever writes to it must stand still."""
+    """Copy the image until it did not change during the copy; its writers must be frozen."""
     for _ in range(COPIES):
         subprocess.run(["cp", image, copy], check=True)
         filecmp.clear_cache()

@@ -24,12 +24,12 @@ from touchbase.cli import cli
 
 
 def volatile(path: str) -> None:
-    """Take what SQLite's files hold for written only when it is flushed."""
+    """Simulate a disk that keeps unflushed writes of SQLite in memory only."""
     mutants.KEEP_ALIVE.append(VolatileDisk(SharedFlags(Path(path))))
 
 
 def clock(path: str) -> None:
-    """Put the clock forward and back, as the switch says."""
+    """Shift the clock as the flags say."""
     flags, real = SharedFlags(Path(path)), app.clock
 
     def stepped() -> int:
@@ -42,7 +42,7 @@ WAYS: dict[str, Callable[[str], None]] = {"volatile": volatile, "point": crash_p
 
 
 def main() -> None:
-    """Build everything in, then do what `touchbase` does."""
+    """Install the faults, then run `touchbase`."""
     wanted, *arguments = sys.argv[1:]
     for each in wanted.split(","):
         name, _, argument = each.partition(":")

@@ -1,8 +1,7 @@
-"""A disk that keeps what was written in memory until it is flushed, and that can be told to fail.
+"""A simulated disk for SQLite: unflushed writes stay in memory, and writes and flushes can fail.
 
-Whoever kills the process cuts its power: what no flush has taken to the real file is gone, but for torn pieces of it that
-a disk may have written earlier. A flush that fails loses what it should have flushed, as on Linux: it still can be read,
-and no later flush takes it along.
+Killing the process is a power cut: unflushed writes are lost, except for torn parts that a disk may have written earlier.
+A failed flush loses its writes, as on Linux: they can still be read, and no later flush writes them.
 """
 
 from __future__ import annotations
@@ -18,35 +17,35 @@ from fault_tests.shared_flag import FAIL_FLUSHES, FAIL_WRITES, SharedFlags
 NAME = "crash-volatile"
 SECTOR = 512
 EARLY = 0.3
-"""How many of the writes reach the disk, in part, before anybody asks for it."""
+"""Part of the writes that reach the disk before a flush."""
 HELD = apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_WAL | apsw.SQLITE_OPEN_MAIN_JOURNAL
 
 
 class Cache:
-    """One file as those who read it see it, and what of it no flush has taken to the disk."""
+    """Content of one file as readers see it, with its unflushed writes."""
 
     def __init__(self, content: bytes) -> None:
         self.shown = bytearray(content)
         self.unflushed: list[tuple[int, bytes | None]] = []
-        """Where each piece was written, in order; None where the file was cut."""
+        """Offset of each unflushed write, in order; None for a truncation."""
         self.lock = threading.RLock()
 
     def write(self, data: bytes, offset: int) -> None:
-        """Put down a piece."""
+        """Write at an offset."""
         if offset > len(self.shown):
             self.shown.extend(bytes(offset - len(self.shown)))
         self.shown[offset : offset + len(data)] = data
         self.unflushed.append((offset, data))
 
     def cut(self, size: int) -> None:
-        """Cut the file, or make it longer."""
+        """Truncate or extend the file."""
         del self.shown[size:]
         self.shown.extend(bytes(size - len(self.shown)))
         self.unflushed.append((size, None))
 
 
 class VolatileFile(apsw.VFSFile):
-    """One open file; all that are open on the same path share its cache."""
+    """One open file; open files of one path share a cache."""
 
     def __init__(self, disk: VolatileDisk, name: Any, flags: list[int]) -> None:
         super().__init__(disk.base, name, flags)
@@ -93,7 +92,7 @@ class VolatileFile(apsw.VFSFile):
 
 
 class VolatileDisk(apsw.VFS):
-    """What SQLite takes for the system's files from now on. Temporary files are left to the system."""
+    """The default VFS of SQLite while installed; temporary files still use the system's VFS."""
 
     def __init__(self, fails: SharedFlags) -> None:
         self.base = apsw.vfs_names()[0]
@@ -113,7 +112,7 @@ class VolatileDisk(apsw.VFS):
         super().xDelete(filename, syncdir)
 
     def cache_of(self, path: str, content: Any) -> Cache:
-        """The cache of the file at this path, read from the disk when it is the first time."""
+        """Get the cache of a path; the first call reads the file."""
         with self._lock:
             found = self._caches.get(path)
             if found is None:

@@ -1,4 +1,4 @@
-"""What was sent and what was acknowledged, kept by the callers: the server's own word is not asked."""
+"""Journal of sent and acknowledged requests, written by the clients of a fault test, independent of the server."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True)
 class Patched:
-    """A contact that one caller changes again and again, from one number to the next."""
+    """A contact that one client increments with PATCH."""
 
     acknowledged: int = 0
     sent: int = 0
@@ -16,38 +16,38 @@ class Patched:
 
 @dataclass
 class Journal:
-    """One client's calls. Names and addresses are unique, so each call can be told from all others in the store."""
+    """Requests of one client; names and addresses are unique, so each request can be found in the store."""
 
     client: str
     created: dict[str, int | None] = field(default_factory=dict)
-    """First name of a contact that was sent: its id once that was acknowledged."""
+    """First name of each contact sent → its id, or None until acknowledged."""
     created_once: dict[str, int | None] = field(default_factory=dict)
-    """The same, sent with an Idempotency-Key that is the name."""
+    """The same for requests with an `Idempotency-Key`, which is the name."""
     patched: dict[int, Patched] = field(default_factory=dict)
     webhooks: dict[str, bool] = field(default_factory=dict)
-    """E-mail address in a webhook call that was sent: whether it was acknowledged."""
+    """E-mail address in each webhook sent → acknowledged."""
     erased: dict[int, bool] = field(default_factory=dict)
-    """Id of a contact whose erasure was asked for: whether it was acknowledged."""
+    """Id of each contact to erase → acknowledged."""
     seconds: list[float] = field(default_factory=list)
-    """How long each acknowledged call took."""
+    """Seconds of each acknowledged request."""
     never_stored: set[str] = field(default_factory=set)
-    """First names of contacts that were refused and never sent again: they must not be there."""
+    """First names of refused contacts that were not resent; the store must not have them."""
     refused: int = 0
-    """Answered with 429 or 503: nothing was done."""
+    """Responses 429 and 503: nothing was stored."""
     unanswered: int = 0
     unknown: int = 0
-    """Answered with the word that nobody knows whether it was carried out."""
+    """Responses that say that the outcome is unknown."""
     odd: list[str] = field(default_factory=list)
-    """Answers that nobody should get."""
+    """Unexpected responses."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
     def acknowledged(self) -> int:
-        """Calls that were answered with 2xx."""
+        """Count of 2xx responses."""
         return len(self.seconds)
 
     def note(self, status: int, seconds: float, what: str) -> bool:
-        """Note an answer; whether it acknowledges the call."""
+        """Record a response; return True if it acknowledges the request."""
         with self._lock:
             if 200 <= status < 300:
                 self.seconds.append(seconds)
@@ -59,22 +59,22 @@ class Journal:
             return False
 
     def note_odd(self, what: str) -> None:
-        """Note an answer that nobody should get."""
+        """Record an unexpected response."""
         with self._lock:
             self.odd.append(what)
 
     def note_unanswered(self) -> None:
-        """Note a call that was written and got no answer."""
+        """Record a request that got no response."""
         with self._lock:
             self.unanswered += 1
 
     def note_unknown(self) -> None:
-        """Note a call whose answer did not say what became of it."""
+        """Record a response with unknown outcome."""
         with self._lock:
             self.unknown += 1
 
 
 def p99_ms(seconds: list[float]) -> float:
-    """The 99th percentile of these times, in milliseconds; 0 of none."""
+    """The 99th percentile in milliseconds; 0 for an empty list."""
     times = sorted(seconds)
     return times[min(len(times) - 1, int(0.99 * len(times)))] * 1000 if times else 0.0

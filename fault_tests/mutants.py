@@ -1,21 +1,21 @@
-"""Servers that break a promise, so that a test which does not notice is known to be worth nothing.
+"""Mutants: servers that break one promise, to prove that the fault tests detect it.
 
-`python -m fault_tests.fault_server no-dedup serve ...` is `touchbase serve ...` with one thing taken away:
+`python -m fault_tests.fault_server no-dedup serve ...` is `touchbase serve ...` without deduplication:
 
-- `no-flush`: calls are acknowledged before their transaction is committed; on PostgreSQL those that create or keep. (A
-  server that commits and does not flush survives SIGKILL, as the system keeps what was written; only a power cut would tell.)
-- `no-sync`: SQLite is told that everything is flushed, and nothing is, as with `synchronous=OFF`.
-- `no-refusal`: a webhook call that could not be kept is acknowledged all the same.
-- `no-dedup`: equal webhook calls have different keys.
-- `no-sweeper`: the inbox worker never looks for deliveries that nobody told it of.
-- `no-event-times`: events happened when their call arrived.
-- `no-apply`: each seventh delivery ends as `ignored`, and nothing of it is applied.
-- `no-deadline`: callers may take all day.
-- `no-limit`: as many requests are in progress as come.
-- `no-farewell`: at a stop all callers are cut off, and what they asked for is done.
-- `no-turns`: a client has its turn until nothing of it waits, and all others wait for the end of it.
-- `no-reason`: a PostgreSQL that cannot write now is a fault like any other.
-- `no-doubt`: a commit whose answer was lost counts as one that failed; on PostgreSQL, where answers are late, so that a kill meets some.
+- `no-flush`: requests are acknowledged before the commit; on PostgreSQL those that create or store. (A server that commits
+  without a flush survives SIGKILL, because the kernel has the data; only a power cut shows it.)
+- `no-sync`: flushes of SQLite do nothing, as with `synchronous=OFF`.
+- `no-refusal`: a webhook that could not be stored is acknowledged.
+- `no-dedup`: equal webhooks have different dedupe keys.
+- `no-polling`: the inbox worker never polls for deliveries without a notification.
+- `no-event-times`: event times are replaced by the time of receipt.
+- `no-apply`: every seventh delivery is `ignored`.
+- `no-deadline`: no deadline is enforced.
+- `no-limit`: concurrent requests are not limited.
+- `no-graceful-stop`: on shutdown connections are closed without a response, though their requests are executed.
+- `no-fair-queueing`: the backlog of one client is applied before all other deliveries.
+- `no-transient-errors`: a PostgreSQL that cannot write at the moment is an internal error.
+- `no-unknown-outcome`: a commit with a lost result counts as failed; on PostgreSQL, with delayed results, so that a kill loses some.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ ALL_DAY = 86_400
 
 
 def no_flush() -> None:
-    """Answer each group while its transaction is still open, and commit it a moment later."""
+    """Respond before the commit of each group, which follows a moment later."""
     replace(writer, "SLOW_FLUSH", 0.0)  # so that a thread does it, where it can be late
     replace(writer, "write", _write_without_commit)
     replace(writer.Writer, "_send", _send_before_commit)
@@ -93,7 +93,7 @@ async def _commit_late(connection: Any) -> None:
 
 def _write_without_commit(cursor: Any, plan: Any, flushed: Any = None) -> Any:
     if cursor.connection.in_transaction:
-        cursor.execute("COMMIT")  # of the same errand: nobody was told of it
+        cursor.execute("COMMIT")  # of the same group, before its response
     cursor.execute("BEGIN IMMEDIATE")
     return connection.run(cursor, plan)
 
@@ -115,12 +115,12 @@ def _send_before_commit(self: Any, errand: Callable[[], Any], commands: Any, wai
 
 
 def no_dedup() -> None:
-    """Give every webhook call a key of its own."""
+    """Give every webhook a unique dedupe key."""
     setattr(inbox_receive, "body_key", lambda *_: secrets.token_bytes(32))  # noqa: B010
 
 
-def no_sweeper() -> None:
-    """Never look around."""
+def no_polling() -> None:
+    """Never poll for deliveries."""
 
     async def looked(self: Any) -> None:
         self._polled_us = self._clock()
@@ -129,19 +129,19 @@ def no_sweeper() -> None:
 
 
 def no_deadline() -> None:
-    """Never look at deadlines, neither the server's nor the application's."""
+    """Ignore all deadlines of the server and the application."""
     setattr(server_server.Server, "sweep", lambda self: None)  # noqa: B010
     setattr(app, "Limits", lambda **_: Limits(body_seconds=ALL_DAY, body_idle_seconds=ALL_DAY))  # noqa: B010
 
 
 def no_limit() -> None:
-    """Let as many requests be in progress as there are callers."""
+    """Accept any number of concurrent requests."""
     whole = app.RateLimiter
     replace(app, "RateLimiter", lambda rates, requests: whole(rates, requests=ALL_DAY))
 
 
-def no_farewell() -> None:
-    """At the stop, cut off everybody who waits for an answer, and carry on without them."""
+def no_graceful_stop() -> None:
+    """On shutdown, close connections that wait for a response."""
     whole = server_server.Server.shutdown
 
     async def shutdown(self: Any, sockets: Any = None) -> None:
@@ -154,25 +154,25 @@ def no_farewell() -> None:
     replace(server_server.Server, "shutdown", shutdown)
 
 
-def no_turns() -> None:
-    """Let whoever comes first have all that waits applied, and all others wait for it."""
+def no_fair_queueing() -> None:
+    """Disable fair queueing: apply the backlog of one client before all others."""
     replace(fair_scheduler.FairScheduler, "begin", lambda self, client: ALL_DAY)
     replace(events_worker, "LONG_BATCH_SECONDS", ALL_DAY)
 
 
-def no_reason() -> None:
-    """Know no error of PostgreSQL that passes by itself."""
+def no_transient_errors() -> None:
+    """Treat no PostgreSQL error as transient."""
     setattr(postgres_connection, "is_unavailable", lambda error: False)  # noqa: B010
 
 
-def no_doubt() -> None:
-    """Take every broken connection for a refusal."""
+def no_unknown_outcome() -> None:
+    """Report a broken connection as a refusal, not as an unknown outcome."""
     setattr(postgres_connection, "is_connection_lost", lambda error: False)  # noqa: B010
     setattr(postgres_writer, "write_alone", _write_alone_and_hear_late)  # noqa: B010
 
 
 async def _write_alone_and_hear_late(connection: Any, plan: Any) -> Any:
-    """Carry it out at once; whoever kills the server meanwhile takes the answer along."""
+    """Execute at once and report late, so that a kill in between loses the result."""
     answers = await postgres_connection.write_alone(connection, plan)
     with postgres_connection.committing():
         await asyncio.sleep(COMMIT_LATE_SECONDS)
@@ -181,14 +181,14 @@ async def _write_alone_and_hear_late(connection: Any, plan: Any) -> Any:
 
 
 class UnsyncedFile(apsw.VFSFile):
-    """A file that says it is flushed."""
+    """A file whose flush does nothing."""
 
     def xSync(self, flags: int) -> None:
         pass
 
 
 class UnsyncedDisk(apsw.VFS):
-    """Files whose flushes do nothing, on top of whatever holds them."""
+    """A VFS whose flushes do nothing, on top of the current default VFS."""
 
     def __init__(self) -> None:
         self._base = apsw.vfs_names()[0]
@@ -199,12 +199,12 @@ class UnsyncedDisk(apsw.VFS):
 
 
 def no_sync() -> None:
-    """Flush nothing."""
+    """Disable flushes."""
     KEEP_ALIVE.append(UnsyncedDisk())
 
 
 def no_refusal() -> None:
-    """Acknowledge webhook calls whatever the store says."""
+    """Acknowledge webhooks even if the store fails."""
     keep: Callable[..., Any] = webhooks.receive_webhook
 
     async def kept(*given: Any, **named: Any) -> StoredDelivery:
@@ -218,13 +218,13 @@ def no_refusal() -> None:
 
 
 def no_event_times() -> None:
-    """Let every event have happened when its call arrived, in the processes that read calls."""
+    """Replace event times by the time of receipt, in the translator processes."""
     command = (sys.executable, "-c", _WITHOUT_EVENT_TIMES)
     replace(app, "TranslatorPool", partial(TranslatorPool, command))
 
 
 def no_apply() -> None:
-    """Let each seventh delivery end as one that says nothing."""
+    """Ignore every seventh delivery."""
     whole = projection.outcome_of
 
     def outcome(seen: event_normalization.NormalizedDelivery) -> event_normalization.Outcome:
@@ -245,7 +245,7 @@ translator.main()
 
 
 def replace(module: Any, name: str, stand_in: object) -> None:
-    """Put something in the place of what a module names; an error when it names no such thing any more."""
+    """Replace an attribute of a module; raise if it does not exist."""
     getattr(module, name)
     setattr(module, name, stand_in)
 
@@ -255,15 +255,15 @@ MUTANTS: dict[str, Callable[[], None]] = {
     "no-sync": no_sync,
     "no-refusal": no_refusal,
     "no-dedup": no_dedup,
-    "no-sweeper": no_sweeper,
+    "no-polling": no_polling,
     "no-event-times": no_event_times,
     "no-apply": no_apply,
     "no-deadline": no_deadline,
     "no-limit": no_limit,
-    "no-farewell": no_farewell,
-    "no-turns": no_turns,
-    "no-reason": no_reason,
-    "no-doubt": no_doubt,
+    "no-graceful-stop": no_graceful_stop,
+    "no-fair-queueing": no_fair_queueing,
+    "no-transient-errors": no_transient_errors,
+    "no-unknown-outcome": no_unknown_outcome,
 }
 KEEP_ALIVE: list[object] = []
-"""What must not be collected as long as the server runs."""
+"""Objects that must live as long as the server."""

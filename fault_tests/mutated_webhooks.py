@@ -1,4 +1,4 @@
-"""Mutated calls: the adapters' recorded bodies with pieces repeated, cut, exchanged, packed and poisoned.
+"""Fuzzed webhooks: the adapters' fixtures with parts repeated, cut, swapped, encoded and replaced.
 
 Each goes through all that a sender's bytes reach without a key: recognising and translating by every way, the scan of an erasure,
 and every check of a signature. Nothing but a refusal may come of it, within the budget that a delivery has.
@@ -47,7 +47,7 @@ SCHEMED = ("sha256=", "v1=", "v1,", "t=1790000000,v1=", "Basic ", "Bearer ", "")
 
 @dataclass(slots=True)
 class Call:
-    """A call as its sender made it."""
+    """One webhook request."""
 
     channel: str
     headers: dict[str, str]
@@ -57,18 +57,18 @@ class Call:
 
 @dataclass(slots=True)
 class Tally:
-    """What a run came to."""
+    """Totals of a run."""
 
     calls: int = 0
     checks: int = 0
     slowest: float = 0.0
-    """Processor seconds of one call."""
+    """CPU seconds of the slowest webhook."""
     faults: list[str] = field(default_factory=list)
 
 
 @lru_cache(maxsize=1)
 def recorded() -> list[Call]:
-    """Every fixture of every adapter."""
+    """Load the fixtures of all adapters."""
     found: list[Call] = []
     for channel in CHANNELS:
         for file in sorted((HOME / channel).glob("*/fixtures/*.json")):
@@ -81,7 +81,7 @@ def recorded() -> list[Call]:
 
 @lru_cache(maxsize=1)
 def headers() -> list[str]:
-    """Every header that an adapter or a signature check may look at: all texts in their source that look like one's name."""
+    """Header names that adapters or signature checks may read: every string in their source that looks like one."""
     found = {f"{whose}-{what}" for whose in ("svix", "webhook") for what in ("id", "timestamp", "signature")}  # made of two texts there
     for file in HOME.rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
@@ -92,12 +92,12 @@ def headers() -> list[str]:
 
 @lru_cache(maxsize=1)
 def adapters() -> Adapters:
-    """All adapters."""
+    """Load the adapters."""
     return load_adapters()
 
 
 def mutated(rng: random.Random) -> Call:
-    """A recorded call with some mutations."""
+    """Pick a fixture and mutate it."""
     start = rng.choice(recorded())
     call = Call(start.channel, dict(start.headers), start.query, start.body)
     for _ in range(rng.randint(1, 5)):
@@ -190,7 +190,7 @@ MUTATIONS: tuple[Mutation, ...] = (
 
 
 def try_out(call: Call, rng: random.Random, tally: Tally) -> None:
-    """Let a call reach everything that it can, and note what must not come of it."""
+    """Pass a webhook to the adapters, signature checks and PII scan; record violations."""
     tools = adapters().tools(call.channel)
     named = [None, *rng.sample(tools, 3)]
     before, peak = time.process_time(), _peak()

@@ -1,4 +1,4 @@
-"""More calls than can be served: an open loop that counts what became of each, and sends no more when its time is over."""
+"""Open-loop load at a fixed rate above capacity; counts the outcome of each request."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ LAST_SECONDS = 10.0
 
 @dataclass
 class Tally:
-    """What became of the calls, and how long the answers took from when each call was sent."""
+    """Outcomes of the requests, and seconds from sending to response."""
 
     served: list[float] = field(default_factory=list)
     refused: list[float] = field(default_factory=list)
     odd: dict[int, int] = field(default_factory=dict)
     due: int = 0
     unsent: int = 0
-    """Due while no connection was free: the server had not answered yet what went before."""
+    """Requests that were due while every connection was busy."""
     broken: int = 0
-    """Sent, and the connection ended without an answer."""
+    """Requests whose connection closed without a response."""
     seconds: float = 0.0
 
     def note(self, status: int, seconds: float) -> None:
@@ -40,7 +40,7 @@ class Tally:
 
 
 class _Connection(asyncio.Protocol):
-    """One connection, one call at a time."""
+    """One connection, one request at a time."""
 
     def __init__(self, tally: Tally, free: list[_Connection]) -> None:
         self._tally, self._free = tally, free
@@ -77,7 +77,7 @@ class _Connection(asyncio.Protocol):
 
 
 def send_at_rate(address: Address, shape: Shape, connections: int, seconds: float, rate: float) -> Tally:
-    """Calls are due `rate` times a second for so long, on whichever connection is free."""
+    """Send `rate` requests per second for `seconds`, each on a free connection."""
     return uvloop.run(_send_at_rate(address, shape, connections, seconds, rate))
 
 
@@ -103,7 +103,7 @@ async def _send_at_rate(address: Address, shape: Shape, connections: int, second
 
 
 async def _wait_for_responses(lines: list[_Connection]) -> None:
-    """Wait for the last answers, then close all connections."""
+    """Wait for outstanding responses, then close all connections."""
     until = perf_counter() + LAST_SECONDS
     while any(line.busy for line in lines) and perf_counter() < until:  # noqa: ASYNC110 - an event would cost a little of every answer
         await asyncio.sleep(TICK)

@@ -1,4 +1,4 @@
-"""The runs on docs/explanation/reliability.md, made from docs/explanation/reliability.json.
+"""Generate the tables of docs/explanation/reliability.md from docs/explanation/reliability.json.
 
 `python -m fault_tests ... --keep` puts a run's rows there in place of older ones of the same faults, and writes the page.
 """
@@ -18,18 +18,18 @@ DATA = ROOT / "docs" / "explanation" / "reliability.json"
 PAGE = ROOT / "docs" / "explanation" / "reliability.md"
 BEGIN = "<!-- what follows is made by `python -m fault_tests.pages` -->\n"
 OF_A_RUN = ("measured", "load before", "disk", "PostgreSQL")
-"""Of a machine, what differs from run to run."""
+"""Machine properties that differ between runs."""
 Runs = list[dict[str, Any]]
 
 
 def load() -> Runs:
-    """The runs that are kept, each with those of its rows that no later run has replaced."""
+    """Load the stored runs; each has the rows that no later run has replaced."""
     runs: Runs = json.loads(DATA.read_text(encoding="utf-8")) if DATA.exists() else []
     return runs
 
 
 def page(before: str, runs: Runs) -> str:
-    """The page, with everything behind `BEGIN` made from these runs."""
+    """Render the page; everything after `BEGIN` comes from these runs."""
     return before.partition(BEGIN)[0] + BEGIN + "\n".join(["", *_machine(runs), "", *_table(runs), "", *_commands(runs)]) + "\n"
 
 
@@ -39,7 +39,7 @@ def write() -> None:
 
 
 def keep(report: Path) -> None:
-    """Put a run on the page, in place of older rows of the same faults on the same stores."""
+    """Add a run; its rows replace older rows of the same fault and engine."""
     new = json.loads(report.read_text(encoding="utf-8"))
     replaced = {(row["fault"], row["engine"]) for row in new["rows"]}
     runs = [{**run, "rows": [row for row in run["rows"] if (row["fault"], row["engine"]) not in replaced]} for run in load()]
@@ -48,14 +48,14 @@ def keep(report: Path) -> None:
 
 
 def cells_of(run: dict[str, Any]) -> Iterator[list[str]]:
-    """A run's rows as cells."""
+    """Render a run's rows as table cells."""
     for row in run["rows"]:
         yield Row(**{name: value for name, value in row.items() if name != "survived"}).cells()
 
 
 def _machine(runs: Runs) -> list[str]:
-    told: dict[str, str] = {**(runs[0]["machine"] if runs else {}), **_postgres(runs)}
-    return [f"- {name}: {value}" for name, value in told.items() if name == "PostgreSQL" or name not in OF_A_RUN]
+    properties: dict[str, str] = {**(runs[0]["machine"] if runs else {}), **_postgres(runs)}
+    return [f"- {name}: {value}" for name, value in properties.items() if name == "PostgreSQL" or name not in OF_A_RUN]
 
 
 def _postgres(runs: Runs) -> dict[str, str]:

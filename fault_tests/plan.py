@@ -1,4 +1,4 @@
-"""What is to be tested, how often, and where the stores lie."""
+"""Plan of a run: which faults, how many rounds, and the folder of the stores."""
 
 from __future__ import annotations
 
@@ -25,29 +25,29 @@ class Plan:
     short: bool = False
     postgres: Postgres | None = None
     stall_limit: float = 15.0
-    """When nothing more was worked off for so long, nothing will be."""
+    """Seconds without progress after which a backlog counts as stalled."""
     rng: random.Random = field(default_factory=random.Random)
     mounts: bool = True
-    """Whether file systems may be mounted for the test."""
+    """True if the test may mount file systems."""
     _made: int = 0
 
     def rounds_of(self, short: int, long: int) -> int:
-        """How often a fault is made to happen."""
+        """Number of rounds of a fault."""
         return self.rounds or (long if self.long else short)
 
     def size_of(self, short: int, usual: int, long: int) -> int:
-        """How many connections, or deliveries, a fault takes."""
+        """Number of connections or deliveries of a fault."""
         return short if self.short else long if self.long else usual
 
     def new_folder(self) -> Path:
-        """An empty folder for one fault's store and log."""
+        """Create an empty folder for the store and log of one fault."""
         self._made += 1
         folder = self.folder / f"{self._made}"
         folder.mkdir()
         return folder
 
     def new_store(self, engine: str, folder: Path) -> str:
-        """The address of a new, empty store."""
+        """Create an empty store; return its URL."""
         if engine == "sqlite":
             return f"sqlite:///{folder}/store.db"
         assert self.postgres is not None

@@ -1,4 +1,4 @@
-"""A server process that is going to be killed."""
+"""Server processes of fault tests: start, freeze, stop and kill."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ END_SECONDS = 60
 
 
 class Process:
-    """`touchbase serve`, or the same with something built in (`fault_tests.fault_server`), from its start until it takes calls."""
+    """`touchbase serve`, or the same with something built in (`fault_tests.fault_server`), running and accepting connections."""
 
     def __init__(self, database: str, folder: Path, *more: str, broken: str | None = None, injected: Sequence[str] = ()) -> None:
         built_in = [*injected, *([] if broken is None else [broken])]
@@ -42,15 +42,15 @@ class Process:
         finally:
             watch.cancel()
         self.start_seconds = time.perf_counter() - began
-        """From the start of the program to the line that says where it listens; it accepts calls then."""
+        """Seconds from the start of the program until it listens."""
 
     def kill(self) -> None:
-        """SIGKILL: nothing of it runs any more when this returns."""
+        """Send SIGKILL and wait for the end of the process."""
         self._process.kill()
         self._reaped(END_SECONDS)
 
     def stop(self, seconds: float = END_SECONDS) -> tuple[int | None, float]:
-        """SIGTERM; its exit status and how long that took. The status is None when it had to be killed after so many seconds."""
+        """Send SIGTERM; return the exit status and the seconds it took, or None as status if it had to be killed."""
         began = time.perf_counter()
         self._process.terminate()
         try:
@@ -60,13 +60,13 @@ class Process:
             return None, time.perf_counter() - began
 
     def freeze(self) -> None:
-        """SIGSTOP: nothing of it runs any more when this returns, and nothing it began in the kernel is under way."""
+        """Send SIGSTOP and wait until no thread runs, in the kernel either."""
         self._process.send_signal(signal.SIGSTOP)
         while not all(_is_frozen(task) for task in Path(f"/proc/{self.pid}/task").iterdir()):
             time.sleep(0.001)
 
     def died(self, seconds: float = END_SECONDS) -> bool:
-        """Wait until it has died of itself; False when it has not in that time."""
+        """Wait for the process to end by itself; return False on timeout."""
         try:
             self._reaped(seconds)
         except subprocess.TimeoutExpired:
@@ -74,7 +74,7 @@ class Process:
         return True
 
     def memory_mb(self) -> float:
-        """Resident memory, as the kernel counts it; 0 where it does not say."""
+        """Resident memory in MB; 0 if unknown."""
         try:
             lines = Path(f"/proc/{self.pid}/status").read_text().splitlines()
         except OSError:
@@ -100,5 +100,5 @@ def _is_frozen(task: Path) -> bool:
 
 
 def longest(seconds: Sequence[float]) -> float:
-    """The longest of these times; 0 of none."""
+    """The longest of these times; 0 for an empty list."""
     return max(seconds, default=0.0)

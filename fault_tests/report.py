@@ -1,4 +1,4 @@
-"""What was tested and what was found: a line on the screen for each fault, and all of it as JSON."""
+"""Report of a run: one printed line per fault, and `report.json`."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ class Row:
     wrong: int
     p99_ms: float
     more: dict[str, float | int | str]
-    """Figures that only this fault has."""
+    """Measurements that only this fault has."""
     complaints: list[str]
     missed: int = 0
-    """Goals of speed that were not reached."""
+    """Performance goals that were missed."""
     broken: str | None = None
 
     @property
     def survived(self) -> bool:
-        """Whether nothing was lost, doubled or wrong."""
+        """True if nothing was lost, duplicated or wrong."""
         return not (self.lost or self.twice or self.wrong)
 
     @property
     def verdict(self) -> str:
-        """`ok`, `MISSED` where only a goal of speed was not reached, or `FAILED`."""
+        """`ok`, `MISSED` if only a performance goal was missed, or `FAILED`."""
         return "FAILED" if not self.survived else "MISSED" if self.missed else "ok"
 
     def cells(self) -> list[str]:
-        """As a row of a table."""
+        """The cells of a table row."""
         more = ", ".join(f"{name} {value:,.2f}" if isinstance(value, float) else f"{name} {value}" for name, value in self.more.items())
         counts = [f"{each:,}" for each in (self.rounds, self.acknowledged, self.lost, self.twice)]
         return [self.fault, NAMES[self.engine], *counts, f"{self.p99_ms:,.1f} ms" if self.p99_ms else "-", more, self.verdict]
@@ -52,11 +52,11 @@ class Row:
 
 @dataclass
 class Report:
-    """All rows, and the machine that they are of."""
+    """All rows of a run, and the machine."""
 
     machine: dict[str, str]
     command: str = "python -m fault_tests"
-    """What made this run."""
+    """The command line of this run."""
     rows: list[Row] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
@@ -64,7 +64,7 @@ class Report:
         self, fault: str, engine: str, rounds: int, acknowledged: int, found: Findings, p99_ms: float = 0.0, broken: str | None = None,
         **more: float | int | str,
     ) -> None:  # fmt: skip
-        """Note how a fault ended, and say it at once."""
+        """Add a row and print it."""
         named = {name.replace("_", " "): value for name, value in more.items()}
         counts = (len(found.losses), len(found.doubles), len(found.faults))
         row = Row(fault, engine, rounds, acknowledged, *counts, p99_ms, named, found.complaints, len(found.missed), broken)
@@ -75,16 +75,16 @@ class Report:
             print(f"          {complaint}", flush=True)
 
     def note(self, text: str) -> None:
-        """Say something that belongs beside the rows."""
+        """Add a note below the rows."""
         self.notes.append(text)
         print(f"  note    {text}", flush=True)
 
     def write(self, folder: Path) -> None:
-        """Put down `report.json`."""
+        """Write `report.json`."""
         rows = [asdict(row) | {"survived": row.survived} for row in self.rows]
         content = {"command": self.command, "machine": self.machine, "rows": rows, "notes": self.notes}
         (folder / "report.json").write_text(json.dumps(content, indent=1) + "\n")
 
     def lines(self) -> list[str]:
-        """The report as it stands on the screen."""
+        """Render the report as text."""
         return [*table(TITLES, [row.cells() for row in self.rows]), "", *(f"note: {note}" for note in self.notes)]

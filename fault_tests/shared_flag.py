@@ -1,4 +1,4 @@
-"""Switches between the test and the server that it tests: a few bytes in a file that both have mapped, seen at once."""
+"""Flags shared by a test and its server through a memory-mapped file."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from pathlib import Path
 SIZE = 16
 NUMBER = slice(8, 16)
 FAIL_WRITES, FAIL_FLUSHES = 0, 1
-"""The switches of a disk: whether writes fail, and whether flushes do."""
+"""Flags of the faulty disk: writes fail, flushes fail."""
 CLOCK_STOPPED = 0
-"""The switch of a clock: whether it stands still at the number, instead of being so many microseconds off."""
+"""Flag of the clock: it stands at `number`; otherwise `number` is its offset in microseconds."""
 
 
 class SharedFlags:
-    """Up to eight switches, and one number."""
+    """Up to eight flags and one integer."""
 
     def __init__(self, path: Path) -> None:
         if not path.exists():
@@ -24,16 +24,16 @@ class SharedFlags:
             self._bytes = mmap.mmap(file.fileno(), SIZE)
 
     def on(self, which: int) -> bool:
-        """Whether this switch is on."""
+        """True if the flag is set."""
         return self._bytes[which] == 1
 
     def set(self, *which: int) -> None:
-        """Turn these on and all others off."""
+        """Set these flags and clear all others."""
         self._bytes[:8] = bytes(int(each in which) for each in range(8))
 
     @property
     def number(self) -> int:
-        """The number."""
+        """The shared integer."""
         return int.from_bytes(self._bytes[NUMBER], "little", signed=True)
 
     @number.setter

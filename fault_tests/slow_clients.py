@@ -1,9 +1,8 @@
-"""Peers that are of no use to anybody: idle, slow with their headers or bodies, or deaf to their answers. They come again a little after
-they were cut.
+"""Slow clients: idle, slow with headers or bodies, or not reading responses. They reconnect after being cut off.
 
-A process of their own (`python -m fault_tests.slow_clients`), so that they do not hold up the callers who are timed beside them. It
-says `there` when all have come, goes on until it is told on its standard input how many seconds more it may take for all to be
-cut, and then says what became of them.
+Runs as a separate process (`python -m fault_tests.slow_clients`), so that it does not delay the measured clients. It prints
+`there` once all are connected, runs until standard input gives a number of seconds, waits at most so long until every kind was
+cut, and prints the counts.
 """
 
 from __future__ import annotations
@@ -22,15 +21,15 @@ from time import perf_counter
 from typing import Any
 
 RECONNECT_WITHIN_SECONDS = 1.0
-"""The slow ones come, and come again, each at a moment of its own: peers that know nothing of each other are not in step."""
+"""Slow clients connect at random moments within so many seconds, so that they are not in step."""
 DRIP_SECONDS = 0.2
 PHASES = 10
-"""Peers drip in so many groups, one after the other; for the same reason."""
+"""Slow clients send in this many groups in turn, so that they are not in step."""
 CONNECTED_AT_ONCE = 100
 RECEIVE_BUFFER_BYTES = 4_096
-"""Bytes that a deaf peer's system takes for it."""
+"""Receive buffer of a client that does not read."""
 DEAF_SECONDS = 4.0
-"""After so long a deaf peer listens: that it was cut stands behind all that it has not read."""
+"""Seconds after which a client that does not read begins to read, to see that it was cut off."""
 FILES = 12_000
 
 CREATE = b"POST /public/v2/contacts HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n"
@@ -39,7 +38,7 @@ LIVE = b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What a slow peer sends at once, and then now and then."""
+    """What a slow client sends at first, and then periodically."""
 
     first: bytes
     drip: bytes
@@ -55,7 +54,7 @@ KINDS = {
 
 
 class _Peer(asyncio.Protocol):
-    """One connection of a slow peer."""
+    """One connection of a slow client."""
 
     def __init__(self, group: SlowClients, name: str) -> None:
         self._group, self.name, self.kind = group, name, KINDS[name]
@@ -66,7 +65,7 @@ class _Peer(asyncio.Protocol):
     def connection_made(self, transport: Any) -> None:
         self.transport = transport
         if not self.kind.reads:
-            # Python 3.11.2 begins to read right after this, whatever it was told here.
+            # Python 3.11.2 begins to read right after this, even if paused here.
             asyncio.get_running_loop().call_soon(transport.pause_reading)
         transport.write(self.kind.first)
         self._group.open.add(self)
@@ -82,7 +81,7 @@ class _Peer(asyncio.Protocol):
 
 
 class SlowClients:
-    """All of them."""
+    """All idle and slow connections of one process."""
 
     def __init__(self, host: str, port: int, slow: int) -> None:
         self._host, self._port, self._slow = host, port, slow
@@ -94,13 +93,13 @@ class SlowClients:
         self._running = True
 
     async def connect_all(self, idle: int) -> None:
-        """So many that do nothing, and then the slow ones."""
+        """Open `idle` idle connections, then the slow ones."""
         for first in range(0, idle, CONNECTED_AT_ONCE):
             await asyncio.gather(*(self._connect_idle() for _ in range(first, min(first + CONNECTED_AT_ONCE, idle))))
         await asyncio.gather(*(self._connect(name) for name in KINDS for _ in range(self._slow)))
 
     async def run(self, stop_request: asyncio.Task[str]) -> None:
-        """Be a nuisance until told for how many seconds more, and then until everybody was cut."""
+        """Send slowly until `stop_request` gives a number of seconds, then until every kind was cut or they are over."""
         until, phases = None, cycle(range(PHASES))
         while until is None or (perf_counter() < until and any(self.cut[name] < self._slow for name in KINDS)):
             await asyncio.sleep(DRIP_SECONDS / PHASES)
@@ -113,11 +112,11 @@ class SlowClients:
 
     @property
     def idle(self) -> int:
-        """Connections that did nothing and were let be."""
+        """Count of idle connections that are still open."""
         return sum(1 for reader in self._idle if not reader.at_eof())
 
     def reconnect(self, peer: _Peer) -> None:
-        """A peer was cut: it comes again, as long as the others stay; while the process ends nobody would wait for it."""
+        """Count a connection that was cut and reconnect it while the run lasts."""
         self.open.discard(peer)
         self.cut[peer.name] += 1
         if self._running:
@@ -126,7 +125,7 @@ class SlowClients:
             task.add_done_callback(self._reconnecting.discard)
 
     async def _connect_idle(self) -> None:
-        """One call, and then nothing."""
+        """Open a connection, send one request, then stay idle."""
         reader, writer = await asyncio.open_connection(self._host, self._port)
         writer.write(LIVE)
         await reader.readuntil(b"}")
@@ -154,7 +153,7 @@ async def _run(host: str, port: int, idle: int, slow: int) -> None:
 
 
 def raise_file_limit() -> None:
-    """Let this process have as many connections as that takes."""
+    """Raise the limit of open files to the number of connections."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft < FILES:
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(FILES, hard) if hard > 0 else FILES, hard))

@@ -1,4 +1,4 @@
-"""Callers who call again and again at a steady pace, each on a connection of its own; a call's time counts from when it was due."""
+"""Clients that send at a fixed rate, one connection each; latency counts from when a request was due."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from bench.load import Address
 
 @dataclass
 class LoadResult:
-    """How long the calls took that were answered with 201, and how many were not."""
+    """Seconds of the requests answered with 201, and the count of all others."""
 
     seconds: list[float] = field(default_factory=list)
     failed: int = 0
 
 
 def steady_load(address: Address, callers: int, seconds: float, rate: float) -> LoadResult:
-    """So many creations a second, by so many callers, for so long."""
+    """Create `rate` contacts per second from `callers` connections."""
     return uvloop.run(_all(address, callers, seconds, callers / rate))
 
 

@@ -1,4 +1,4 @@
-"""Deliveries that are kept while no server looks, or by somebody beside it: its worker is not told of them."""
+"""Store deliveries without notifying the inbox worker, as another process would."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ AT_ONCE = 500
 
 
 def store_unnotified(database: str, journal: Journal, count: int = 1) -> None:
-    """Keep so many deliveries of new people, as the receiver does; they count as acknowledged."""
+    """Store `count` deliveries about new people; the journal has them as acknowledged."""
     asyncio.run(_keep(database, journal, [f"waiting{number}@example.com" for number in range(count)]))
 
 

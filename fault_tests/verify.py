@@ -1,4 +1,4 @@
-"""Looking after a fault: everything that was kept is applied, and what was acknowledged is there once; also when it is sent again."""
+"""Verify after a fault: every stored delivery is applied, and every acknowledged write is there once, also after a resend."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def verify(
     stall_seconds: float = 0.0,
     answered_only: bool = False,
 ) -> bool:
-    """Wait until nothing of this client waits, and hold the store to what the callers know; False when something waits for ever.
+    """Wait until the inbox of this client is empty, then compare the store with the journal; return False if it stalls.
 
-    `patience` is how many seconds without progress are not yet for ever, if that is more than the run's own.
+    `stall_seconds` raises the plan's limit of seconds without progress.
     """
     is_done = wait_until_applied(server.address, journal.client, max(stall_seconds, plan.stall_limit))
     if not is_done:
@@ -31,7 +31,7 @@ def verify(
 
 
 def verify_twice(plan: Plan, server: Process, database: str, journal: Journal, found: Findings, *, stall_seconds: float = 0.0) -> None:
-    """What was acknowledged must be there without anybody sending it again, and must not be there twice when they do."""
+    """Verify, resend requests as their senders would, and verify that nothing is there twice."""
     if verify(plan, server, database, journal, found, stall_seconds=stall_seconds):
         resend(server.address, journal)
         verify(plan, server, database, journal, found, stall_seconds=stall_seconds)

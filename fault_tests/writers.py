@@ -1,4 +1,4 @@
-"""Callers of every kind that writes. Each keeps the journal: before a call that it is sent, after the answer that it is acknowledged."""
+"""Writing clients of every kind. Each notes a request in the journal before sending it, and its response after."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from fault_tests.journal import Journal, Patched
 CONTACTS = "/public/v2/contacts"
 CUSTOM = [{"field_name": "Seats", "field_value": "40"}, {"field_name": "Team", "field_value": "Sales"}]
 REPLAYED = 10
-"""Deliveries that are there before the load begins, and are replayed during it."""
+"""Deliveries stored before the load begins, and replayed during it."""
 REFUSED_PAUSE = 0.05
 TRIES = 100
 
 Step = Callable[[ApiClient, Journal, str], None]
-"""One call or two under a name that no other has; `NoResponse` ends the caller, unless it is `UnknownOutcome`."""
+"""One or two requests under a unique name; `NoResponse` ends the caller, unless it is `UnknownOutcome`."""
 
 
 def body_of(email: str) -> dict[str, object]:
-    """A campaign tool's call about a person."""
+    """The body of a campaign tool's webhook about a person."""
     return {
         "timestamp": "2026-01-15T09:30:00.000Z", "event_type": "email_sent", "workspace": "11111111-0000-4000-8000-000000000001",
         "campaign_id": "22222222-0000-4000-8000-000000000002", "campaign_name": "Autumn roofers", "lead_email": email,
@@ -33,7 +33,7 @@ def body_of(email: str) -> dict[str, object]:
 
 
 def create(api: ApiClient, journal: Journal, name: str) -> None:
-    """A contact with two custom fields, which nothing but its name tells from others: sent again, it would be there twice."""
+    """Create a contact with two custom fields, without an idempotency key: a resend would duplicate it."""
     journal.created[name] = None
     answer = api.call("POST", CONTACTS, {"first_name": name, "contact_custom_fields_input": CUSTOM})
     if journal.note(answer.status, answer.seconds, "create"):
@@ -43,7 +43,7 @@ def create(api: ApiClient, journal: Journal, name: str) -> None:
 
 
 def create_once(api: ApiClient, journal: Journal, name: str) -> None:
-    """The same with an Idempotency-Key; it may be sent again."""
+    """Create a contact with an `Idempotency-Key`; may be resent."""
     journal.created_once[name] = journal.created_once.get(name)
     sent = {"first_name": name, "contact_custom_fields_input": CUSTOM}
     answer = api.call("POST", CONTACTS, sent, Idempotency_Key=name)
@@ -52,7 +52,7 @@ def create_once(api: ApiClient, journal: Journal, name: str) -> None:
 
 
 def patch(api: ApiClient, journal: Journal, name: str) -> None:
-    """Count a contact up: its last name and both custom fields in one call."""
+    """Increment a contact: its last name and both custom fields in one PATCH."""
     who = int(name.partition("-")[0])
     place = journal.patched[who]
     place.sent += 1
@@ -64,7 +64,7 @@ def patch(api: ApiClient, journal: Journal, name: str) -> None:
 
 
 def webhook(api: ApiClient, journal: Journal, name: str) -> None:
-    """A call of a campaign tool about somebody new; it may be sent again."""
+    """Send a webhook about a new person; may be resent."""
     email = name if "@" in name else f"{name}@example.com"
     journal.webhooks.setdefault(email, False)
     answer = api.call("POST", f"/public/emailcampaign-webhook/{journal.client}", body_of(email))
@@ -73,13 +73,13 @@ def webhook(api: ApiClient, journal: Journal, name: str) -> None:
 
 
 def replay(api: ApiClient, journal: Journal, name: str) -> None:
-    """Apply a delivery again that was applied before; it must change nothing."""
+    """Replay an applied delivery, which must change nothing."""
     answer = api.call("POST", f"/admin/v1/deliveries/{name.partition('-')[0]}/replay")
     journal.note(answer.status, answer.seconds, "replay")
 
 
 def erase(api: ApiClient, journal: Journal, name: str) -> None:
-    """Make a contact and erase it."""
+    """Create a contact and erase it."""
     made = api.call("POST", CONTACTS, {"first_name": "Gone", "email": f"{name}@example.org"})
     if not journal.note(made.status, made.seconds, "create to erase"):
         return
@@ -91,7 +91,7 @@ def erase(api: ApiClient, journal: Journal, name: str) -> None:
 
 
 class Load:
-    """Callers at work, each on a thread of its own, until they are told to end or the server is gone."""
+    """Writing clients, one thread each, until `end` or until the server is gone."""
 
     def __init__(self, address: Address, journal: Journal, each: int = 2) -> None:
         self._ended = threading.Event()
@@ -106,7 +106,7 @@ class Load:
             thread.start()
 
     def end(self) -> None:
-        """Let each caller finish its call, then return."""
+        """Let each client finish its request, then return."""
         self._ended.set()
         for thread in self._threads:
             thread.join()
@@ -121,7 +121,7 @@ class Load:
         except NoResponse as error:
             if not error.never_sent:
                 journal.note_unanswered()
-        except Exception as error:  # an answer that acknowledges and cannot be used, too, is one that nobody should get
+        except Exception as error:  # an acknowledgement that cannot be decoded is unexpected too
             journal.note_odd(f"{step.__name__}: {error!r}")
         finally:
             api.close()
@@ -138,7 +138,7 @@ def _carried_out(step: Step, api: ApiClient, journal: Journal, name: str) -> boo
 
 
 def _prepare(api: ApiClient, journal: Journal, each: int) -> dict[tuple[Step, int], str]:
-    """Make what is changed and replayed during the load; what the names of those callers begin with."""
+    """Create the records and deliveries that the load changes and replays; return the name prefixes of their clients."""
     prefixes: dict[tuple[Step, int], str] = {}
     for number in range(each):
         who = api.expect_ok("POST", CONTACTS, {"first_name": "Counted", "last_name": "0"})["id"]
@@ -154,7 +154,7 @@ def _prepare(api: ApiClient, journal: Journal, each: int) -> dict[tuple[Step, in
 
 
 def _known(api: ApiClient, client: str) -> list[dict[str, Any]]:
-    """The deliveries of this client, once there are any."""
+    """Wait for the first deliveries of this client and return them."""
     for _ in range(TRIES):
         known: list[dict[str, Any]] = api.expect_ok("GET", f"/admin/v1/deliveries?client={client}&limit={REPLAYED}")["data"]
         if known:
@@ -164,7 +164,7 @@ def _known(api: ApiClient, client: str) -> list[dict[str, Any]]:
 
 
 def resend(address: Address, journal: Journal) -> None:
-    """What was not acknowledged and may be sent again, as its senders do; and some that was, as they do too."""
+    """Resend the requests that were not acknowledged and may be resent, and the last five that were."""
     api = ApiClient(address, journal.client)
     for sent, step in ((journal.created_once, create_once), (journal.webhooks, webhook)):
         open_calls = [name for name, known in sent.items() if not known]

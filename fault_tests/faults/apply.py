@@ -1,4 +1,4 @@
-"""SIGKILL between keeping and applying, and while a backlog is applied: everything is applied once."""
+"""SIGKILL after deliveries are stored and while a backlog is applied: every delivery is applied once."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from touchbase.storage import open_store
 BACKLOG = 5_000
 KILLS = 2
 LEAST_SECONDS, MOST_SECONDS = 0.4, 0.9
-"""When a kill comes, after the server listens: it looks for what waits half a second after its start."""
+"""Range of the time of a kill, after the server listens; the first poll comes half a second after the start."""
 
 
 def run(plan: Plan, engine: str) -> None:
-    """Keep a backlog with no server running, start and kill servers on it, start one that may live, look."""
+    """Store a backlog with no server running, start and kill servers, start a last one, verify."""
     folder = plan.new_folder()
     database, rounds = plan.new_store(engine, folder), plan.rounds_of(5, 100)
     found, moments, took = Findings(), [], []
@@ -47,7 +47,7 @@ def run(plan: Plan, engine: str) -> None:
 
 
 def _start_and_kill(plan: Plan, database: str, journal: Journal) -> int:
-    """Kill a server while it applies, or before; answers how many deliveries it and those before it had applied."""
+    """Kill a server before or while it applies; return the number of deliveries applied so far."""
     server = Process(database, plan.new_folder(), broken=plan.broken)
     time.sleep(plan.rng.uniform(LEAST_SECONDS, MOST_SECONDS))
     server.kill()

@@ -1,4 +1,4 @@
-"""A clock that is put forward and back under load, and events of two centuries: the order of records stays that of the events."""
+"""Clock jumps under load, and events of many years: records follow the order of the events, not of the clock."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from fault_tests.writers import Load
 LOAD_SECONDS, STEP_SECONDS = 3.0, 0.03
 DAY_US = 86_400_000_000
 POLL_SECONDS = 1.5
-"""In so long the inbox worker has looked once for what nobody told it of."""
+"""Seconds within which the inbox worker polls once."""
 
 
 def run(plan: Plan, engine: str) -> None:
-    """Under load first, then with calls whose times are known, which must come to the same as in a clean run."""
+    """Jump the clock under load, then with dated webhooks, whose records must equal those of a run without jumps."""
     rounds, found = plan.rounds_of(1, 10), Findings()
     journals: list[Journal] = []
     folder = plan.new_folder()
@@ -47,7 +47,7 @@ def run(plan: Plan, engine: str) -> None:
 
 
 def _load_while_clock_jumps(plan: Plan, database: str, journal: Journal, found: Findings) -> None:
-    """Steps of up to a day, many times a second; and one back while deliveries wait that nobody told the server of."""
+    """Jump by up to a day many times a second; jump back once while unnotified deliveries wait."""
     with ExitStack() as stack:
         server, flags = _serve(plan, database, stack)
         load = Load(server.address, journal)
@@ -72,7 +72,7 @@ def _verify(plan: Plan, server: Process, database: str, journal: Journal, found:
 
 
 def _webhooks_in_any_order(plan: Plan, databases: list[str], journal: Journal, found: Findings) -> None:
-    """The same calls to two servers: in any order with the clock jumping to when each arrives, and in the order of that clock."""
+    """Send equal webhooks to two servers: in random order with the clock set to each arrival, and in order of arrival."""
     calls = dated_webhooks(plan.rng)
     mixed = plan.rng.sample(calls, len(calls))
     seen = [
@@ -106,7 +106,7 @@ def _serve(plan: Plan, database: str, stack: ExitStack, broken: str | None = Non
 
 
 def _run_touchbase_verify(database: str, found: Findings) -> None:
-    """What an operator would run."""
+    """Run `touchbase verify`, as an operator would."""
     command = [sys.executable, "-m", "touchbase", "verify", "--database", database]
     ended = subprocess.run(command, check=False, capture_output=True, text=True, cwd=ROOT)
     if ended.returncode:

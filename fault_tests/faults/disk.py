@@ -1,4 +1,4 @@
-"""The disk is full: calls are refused, none that was acknowledged is lost, and with room again it serves without being started anew."""
+"""Full disk: requests are refused, no acknowledged write is lost, and the server recovers without a restart once there is room."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ FILLS_SECONDS = 60
 REFUSALS = 50
 SERVES_SECONDS = 10.0
 LOGGED_FULL = "is full"
-"""What the log says then."""
+"""Text in the log when the disk is full."""
 LOG_SECONDS = 10.0
 
 
 def run(plan: Plan, engine: str) -> None:
-    """On a small file system in memory. SQLite only: `pgdisk` fills the disk of a PostgreSQL server."""
+    """Fill a small file system in memory. SQLite only: `pgdisk` fills the disk of a PostgreSQL server."""
     if engine != "sqlite":
         return
     if not plan.mounts:
@@ -53,7 +53,7 @@ def run(plan: Plan, engine: str) -> None:
 
 @contextmanager
 def small_disk(folder: Path, megabytes: int) -> Iterator[Path]:
-    """A file system of this size in memory, on this folder; `CannotMeasure` where none can be mounted."""
+    """Mount a file system of this size in memory; raise `CannotMeasure` if that is not possible."""
     command = ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "tmpfs", str(folder)]
     mounted = subprocess.run(command, check=False, capture_output=True, text=True)
     if mounted.returncode:
@@ -65,7 +65,7 @@ def small_disk(folder: Path, megabytes: int) -> Iterator[Path]:
 
 
 def _fill_and_make_room(plan: Plan, place: Path, journal: Journal, found: Findings) -> float:
-    """Write until calls are refused, look; make room, look again. Answers the seconds until it served again."""
+    """Write until requests are refused, make room, verify; return the seconds until the server recovered."""
     ballast = place / "ballast"
     ballast.write_bytes(bytes(BALLAST * 1024 * 1024))
     database, folder = f"sqlite:///{place}/store.db", plan.new_folder()
@@ -87,7 +87,7 @@ def _fill_and_make_room(plan: Plan, place: Path, journal: Journal, found: Findin
 
 
 def check_live_not_ready(api: ApiClient, found: Findings) -> None:
-    """What health says of a server whose store cannot write now."""
+    """Check that the server is live and not ready while its store cannot write."""
     for path, wanted in (("/health/live", 200), ("/health/ready", 503)):
         status = api.call("GET", path).status
         if status != wanted:
@@ -95,7 +95,7 @@ def check_live_not_ready(api: ApiClient, found: Findings) -> None:
 
 
 def fill_disk(server: Process, journal: Journal, found: Findings) -> None:
-    """Write until calls are refused because the disk is full; on a busy machine some are refused for their number before."""
+    """Write until the disk is full; on a busy machine backpressure may refuse some requests before."""
     load, began, enough = Load(server.address, journal), time.perf_counter(), 0.0
     while (now := time.perf_counter()) - began < FILLS_SECONDS:
         if journal.refused >= REFUSALS:
@@ -109,7 +109,7 @@ def fill_disk(server: Process, journal: Journal, found: Findings) -> None:
 
 
 def wait_until_serving(api: ApiClient, found: Findings, since: str = "there was room", limit: float = SERVES_SECONDS) -> float:
-    """Seconds until a call is served."""
+    """Wait until a write succeeds; return the seconds."""
     began = time.perf_counter()
     while api.call("POST", CONTACTS, {"first_name": "Back"}).status != 201:
         if time.perf_counter() - began > limit:

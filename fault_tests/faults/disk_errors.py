@@ -1,4 +1,4 @@
-"""The disk gives errors when it is written to and when it is flushed: refused meanwhile, nothing lost, and served again afterwards."""
+"""I/O errors on write and on flush: requests are refused, nothing is lost, and the server recovers afterwards."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LOGGED = re.compile(r"cannot use the store now: the disk gave an error|the inbox
 
 
 def run(plan: Plan, engine: str) -> None:
-    """SQLite only, through a disk of ours: a PostgreSQL server writes to its own."""
+    """SQLite only, through the simulated disk."""
     if engine != "sqlite":
         plan.report.note("I/O errors are tested on SQLite only")
         return
@@ -45,7 +45,7 @@ def run(plan: Plan, engine: str) -> None:
 
 
 def _fail_and_recover(plan: Plan, place: Path, journal: Journal, found: Findings) -> float:
-    """Load, with the disk failing in each way in turn; then the process dies. Answers the longest time until it served again."""
+    """Load with the disk failing in each way in turn, then kill; return the longest recovery in seconds."""
     flags, folder, waits = SharedFlags(place / "switch"), plan.new_folder(), []
     flags.set()
     with ExitStack() as stack:
@@ -68,7 +68,7 @@ def _fail_and_recover(plan: Plan, place: Path, journal: Journal, found: Findings
 
 
 def _is_bad(api: ApiClient, found: Findings) -> None:
-    """While the disk fails the process lives, is not ready, and refuses."""
+    """Check that the server is live, not ready and refuses writes while the disk fails."""
     until = time.perf_counter() + BAD_SECONDS
     while time.perf_counter() < until:
         for method, path, body, wanted in (
@@ -83,7 +83,7 @@ def _is_bad(api: ApiClient, found: Findings) -> None:
 
 
 def _verify(plan: Plan, place: Path, journals: list[Journal], found: Findings) -> None:
-    """On a disk without faults: what was acknowledged was flushed, so it is there once."""
+    """Verify on a disk without faults: acknowledged writes were flushed, so each is there once."""
     (place / "store.db-shm").unlink(missing_ok=True)
     server = Process(_store(place), plan.new_folder())
     try:

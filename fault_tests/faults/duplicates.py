@@ -1,4 +1,4 @@
-"""Equal webhook calls in the same instant: one delivery, one effect."""
+"""Concurrent equal webhooks: one delivery, one effect."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Line = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 def run(plan: Plan, engine: str) -> None:
-    """In each round one body goes out on all connections at once, all but its last byte beforehand; on PostgreSQL to two processes."""
+    """Send one body on all connections at once, its last byte held back until all are ready; on PostgreSQL to two processes."""
     folder = plan.new_folder()
     database, rounds = plan.new_store(engine, folder), plan.rounds_of(20, 1000)
     journal = Journal(CLIENT)

@@ -1,4 +1,4 @@
-"""Mutated calls, read as the server reads them: nothing but a refusal comes of any, within its budget."""
+"""Fuzzed webhooks, read as the server reads them: each is translated or refused within its time and memory budget."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MOST_SHOWN = 20
 
 
 def run(plan: Plan, engine: str) -> None:
-    """Once, as no store takes part."""
+    """Run once: no store is involved."""
     if engine != "sqlite":
         return
     rounds, found, tally = plan.rounds_of(300, 50_000), Findings(), Tally()

@@ -17,7 +17,7 @@ START_LIMIT = 2.0
 
 
 def run(plan: Plan, engine: str) -> None:
-    """Load, kill, start, look; each round is another client on the same store, and all are looked at once more at the end."""
+    """Load, kill, restart, verify; each round uses another client on one store, and all are verified again at the end."""
     folder = plan.new_folder()
     database, rounds = plan.new_store(engine, folder), plan.rounds_of(5, 100)
     found, journals, starts = Findings(), [], []

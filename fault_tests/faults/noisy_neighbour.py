@@ -1,4 +1,4 @@
-"""A noisy neighbour: one client has very many deliveries waiting, and another's single call is applied all the same."""
+"""Noisy neighbour: a client with a large backlog does not delay another client's single webhooks."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PAGE = 1_000
 
 
 def run(plan: Plan, engine: str) -> None:
-    """The backlog and one call behind it are there before the server starts; then single calls come while it works the backlog off."""
+    """Store the backlog and one webhook behind it, start the server, then send single webhooks while it drains the backlog."""
     folder, found, journal = plan.new_folder(), Findings(QUIET), Journal(QUIET)
     database, backlog = plan.new_store(engine, folder), plan.size_of(SHORT, USUAL, LONG)
     asyncio.run(fill(database, backlog))
@@ -58,7 +58,7 @@ def run(plan: Plan, engine: str) -> None:
 
 
 def _calls(server: Process, journal: Journal, count: int, found: Findings) -> list[float]:
-    """Seconds from sending a call to seeing it applied, for one call after the other."""
+    """Seconds from sending a webhook to seeing it applied, one at a time."""
     api, waits = ApiClient(server.address, QUIET), []
     for number in range(count):
         began = time.perf_counter()
@@ -86,7 +86,7 @@ def _waiting(server: Process) -> int:
 
 
 async def _taken_before(database: str) -> int:
-    """How many deliveries of the noisy client were applied before the quiet one's first."""
+    """Count the deliveries of the noisy client applied before the first of the quiet one."""
     store = await open_store(database, as_is=True)
     try:
         noisy, quiet = [await store.read(FindClient(each)) for each in (NOISY, QUIET)]

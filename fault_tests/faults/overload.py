@@ -1,4 +1,4 @@
-"""Three times as many calls as can be served: the surplus is refused early, and the rest is served as if nothing were."""
+"""Overload at three times the capacity: the surplus is refused early, and the rest is served as usual."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fault_tests.process import Process
 
 CONNECTIONS, USUAL, FLOOD = 64, 500, 1024
 IN_PROGRESS = 256
-"""Most requests in progress: fewer than there are connections, so that the server has to refuse."""
+"""Limit of concurrent requests: below the number of connections, so that the server must refuse."""
 TIMES = 3
 GOOD_PART = 0.8
 BACK_SECONDS = 5.0
@@ -28,7 +28,7 @@ PAUSE = 0.05
 
 
 class Watch:
-    """A caller of its own beside the flood, and a look at the memory with each call."""
+    """A separate client during the overload that also samples the memory."""
 
     def __init__(self, server: Process) -> None:
         self._server = server
@@ -41,7 +41,7 @@ class Watch:
         self._thread.start()
 
     def end(self) -> None:
-        """Look no more."""
+        """Stop sampling."""
         self._ended.set()
         self._thread.join()
 
@@ -61,13 +61,13 @@ class Watch:
 
 
 def run(plan: Plan, engine: str) -> None:
-    """As it is set up, where callers of one machine wait for each other; then with so few requests at once that it must refuse."""
+    """Overload the server with its default limits, then with a limit of concurrent requests that makes it refuse."""
     _overload(plan, engine, "overload", USUAL, ())
     _overload(plan, engine, "overload, refusing", FLOOD, ("--max-requests", str(IN_PROGRESS), "--max-connections-per-address", "0"))
 
 
 def _overload(plan: Plan, engine: str, fault: str, connections: int, options: tuple[str, ...]) -> None:
-    """Measure what it can do, send three times that at a fixed rate, see how soon it is itself again."""
+    """Measure the capacity, send three times that at a fixed rate, measure the recovery."""
     folder, seconds, found = plan.new_folder(), 1.0 if plan.short else 20.0 if plan.long else 5.0, Findings()
     database = plan.new_store(engine, folder)
     server = Process(database, folder, *options, broken=plan.broken)
@@ -109,7 +109,7 @@ def _judge(found: Findings, watch: Watch, tally: Tally, back: float) -> None:
 
 
 def _itself_again(server: Process) -> float:
-    """Seconds until so many calls in a row were served quickly."""
+    """Seconds until a number of requests in a row were fast."""
     api, began, expect_ok = ApiClient(server.address, "watch"), time.perf_counter(), 0
     since = began
     while expect_ok < IN_A_ROW and time.perf_counter() - began < 2 * BACK_SECONDS:

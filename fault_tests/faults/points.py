@@ -1,4 +1,4 @@
-"""The server dies at each of the moments between keeping a delivery and knowing that it is applied: it is applied exactly once."""
+"""Death at each crash point between storing a delivery and recording its outcome: it is applied exactly once."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from fault_tests.writers import webhook
 
 CALLERS = 4
 SPARED = 10
-"""How often the server may come to the point before it dies there, at most."""
+"""Most passes of the crash point before the server dies."""
 DIES_SECONDS = 30.0
 
 
 def run(plan: Plan, engine: str) -> None:
-    """One round is a death at each point; each is another client on the same store."""
+    """Die once at each point in a round; each death uses another client on one store."""
     folder = plan.new_folder()
     database, rounds = plan.new_store(engine, folder), plan.rounds_of(1, 20)
     found, journals = Findings(), []
@@ -65,7 +65,7 @@ def _call(server: Process, journal: Journal, number: int) -> None:
 
 
 def _verify(plan: Plan, database: str, journal: Journal, found: Findings) -> None:
-    """A server that lives; it must find what is left of itself, and then again what its senders send again."""
+    """Start a server without faults; verify that it recovers, and again after a resend."""
     server = Process(database, plan.new_folder(), broken=plan.broken)
     try:
         verify_twice(plan, server, database, journal, found)

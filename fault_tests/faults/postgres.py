@@ -1,4 +1,4 @@
-"""PostgreSQL is killed under load and started again, or replaced by a standby: calls are refused meanwhile, and all goes on by itself."""
+"""PostgreSQL killed under load and restarted, or replaced by a standby: requests are refused, and the server recovers by itself."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from fault_tests.writers import CONTACTS, Load
 BEFORE_SECONDS, AWAY_SECONDS, AFTER_SECONDS = (0.2, 1.0), (0.2, 0.8), (0.1, 0.5)
 REFUSED_SECONDS, BACK_SECONDS = 20.0, 10.0
 STILL_SECONDS = 15.0
-"""The inbox worker asks a store that could not write again after 5 seconds, so for longer than that nothing may happen."""
+"""Longer than the 5 seconds after which the inbox worker retries a store that could not write."""
 PAUSE = 0.02
 
 
 @dataclass
 class Seen:
-    """What all rounds of one fault came to."""
+    """Totals of all rounds of one fault."""
 
     found: Findings = field(default_factory=Findings)
     journals: list[Journal] = field(default_factory=list)
     back: list[float] = field(default_factory=list)
-    """Seconds from when PostgreSQL was there again to the first call that was served."""
+    """Seconds from the return of PostgreSQL to the first successful write."""
 
     def report(self, plan: Plan, fault: str, rounds: int) -> None:
-        """Print the line."""
+        """Add the row to the report."""
         journals = self.journals
         seconds = [each for journal in journals for each in journal.seconds]
         plan.report.add(
@@ -46,7 +46,7 @@ class Seen:
 
 
 def run(plan: Plan, engine: str) -> None:
-    """In turns `pg_ctl stop -m immediate` and SIGKILL of the postmaster; the same server, and the same Touchbase, all the time."""
+    """Alternate `pg_ctl stop -m immediate` and SIGKILL of the postmaster; Touchbase runs throughout."""
     if engine != "postgresql":
         return
     rounds, cluster = plan.rounds_of(4, 50), Cluster(plan.new_folder(), free_port())
@@ -65,7 +65,7 @@ def run(plan: Plan, engine: str) -> None:
 
 
 def failover(plan: Plan, engine: str) -> None:
-    """The primary is killed, its synchronous standby promoted, and in the next round followed by a new standby in the other's place."""
+    """Kill the primary and promote its synchronous standby; the next round adds a new standby."""
     if engine != "postgresql":
         return
     rounds, pair = plan.rounds_of(2, 20), [Cluster(plan.new_folder(), free_port()) for _ in range(2)]
@@ -137,7 +137,7 @@ def _under_load(
 
 
 def _refuses(server: Process, journal: Journal, before: int, found: Findings) -> None:
-    """While PostgreSQL is away calls get a 503, and so does whoever asks whether the server is ready; it lives."""
+    """Check that writes and `/health/ready` get 503 and `/health/live` 200 while PostgreSQL is away."""
     until = time.perf_counter() + REFUSED_SECONDS
     while journal.refused == before and time.perf_counter() < until:
         time.sleep(PAUSE)
@@ -149,7 +149,7 @@ def _refuses(server: Process, journal: Journal, before: int, found: Findings) ->
 
 
 def _serves(server: Process, found: Findings) -> float:
-    """Seconds until a call is served again."""
+    """Wait until a write succeeds; return the seconds."""
     api, began = ApiClient(server.address, "watch"), time.perf_counter()
     while time.perf_counter() - began < BACK_SECONDS:
         try:

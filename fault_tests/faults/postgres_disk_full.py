@@ -1,4 +1,4 @@
-"""PostgreSQL's disk is full: calls are refused and the log says why; with room again all goes on, nothing started anew.
+"""Full disk of PostgreSQL: requests are refused, the log gives the cause, and all recovers without a restart once there is room.
 
 Its write-ahead log lies on another disk, as is usual: without room for that, PostgreSQL ends itself, which is the fault `postgres`.
 """
@@ -27,7 +27,7 @@ MEGABYTE = 1024 * 1024
 
 
 def run(plan: Plan, engine: str) -> None:
-    """On a small file system in memory, filled but for the last few megabytes."""
+    """Fill a small file system in memory but for the last few megabytes."""
     if engine != "postgresql":
         return
     if not plan.mounts:
@@ -88,7 +88,7 @@ def _almost_full(place: Path) -> Path:
 
 
 def _clear_log(log: Path, found: Findings) -> None:
-    """It names the cause, and nothing in it looks like a fault of ours."""
+    """Check that the log names the cause and has no internal error."""
     lines = [json.loads(line) for line in log.read_text().splitlines() if line.startswith("{")]
     if not any(REASON in str(line) for line in lines):
         found.fault(f"the log does not say that {REASON}")

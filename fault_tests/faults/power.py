@@ -1,4 +1,4 @@
-"""The power goes off under load: whatever was not flushed is gone, or some of it is."""
+"""Power cut under load: all or part of the unflushed writes are gone."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from fault_tests.verify import verify_twice
 from fault_tests.writers import Load
 
 LEAST_SECONDS, MOST_SECONDS = 0.1, 1.0
-"""Less than the kernel waits before it writes out by itself what nobody flushed."""
+"""Shorter than the delay after which the kernel writes dirty pages by itself."""
 
 
 @dataclass
 class Cut:
-    """What was found, over all rounds."""
+    """Totals of all rounds."""
 
     found: Findings = field(default_factory=Findings)
     journals: list[Journal] = field(default_factory=list)
@@ -33,7 +33,7 @@ class Cut:
 
 
 def run(plan: Plan, engine: str) -> None:
-    """On a file system of its own, where one can be mounted, and on a disk of ours that also tears what it writes."""
+    """Cut the power of a mounted file system image, and of the simulated disk, which also tears writes."""
     if engine != "sqlite":
         plan.report.note("power cuts are tested on SQLite only: PostgreSQL's flushes are its own")
         return
@@ -56,7 +56,7 @@ def _row(plan: Plan, name: str, go: Callable[[Plan, Cut, int], None]) -> None:
 
 
 def _on_images(plan: Plan, cut: Cut, rounds: int) -> None:
-    """Each round goes on with the image that the power cut before has left."""
+    """Each round continues with the image that the previous power cut left."""
     folder = plan.new_folder()
     image = new_image(folder / "0.img")
     for number in range(rounds):
@@ -75,7 +75,7 @@ def _freeze_and_copy(server: Process, image: Path, copy: Path) -> None:
 
 
 def _on_volatile(plan: Plan, cut: Cut, rounds: int) -> None:
-    """What nobody flushed dies with the server."""
+    """Kill a server on the simulated disk: its unflushed writes are lost."""
     place = plan.new_folder()
     for number in range(rounds):
         _load_until_dark(plan, cut, place, lambda _: None, f"volatile:{place / 'switch'}")
@@ -98,7 +98,7 @@ def _load_until_dark(plan: Plan, cut: Cut, place: Path, before: Callable[[Proces
 
 
 def _verify(plan: Plan, cut: Cut, place: Path, *, everything: bool) -> None:
-    """Start a whole server where the power is back, and look for what was acknowledged before and after it is sent again."""
+    """Start a server without faults on the disk and verify it before and after a resend."""
     journal, database = cut.journals[-1], _store(place)
     try:
         server = Process(database, plan.new_folder())

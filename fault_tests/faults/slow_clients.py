@@ -1,4 +1,4 @@
-"""Slow and dead peers: they are cut, whoever does nothing wrong is left alone, and the calls of others are served as fast as ever."""
+"""Slow and dead clients: they are cut off, idle keep-alive connections are not, and other requests are as fast as before."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from fault_tests.steady_load import steady_load
 DEADLINES = ("--header-timeout", "1", "--body-timeout", "2", "--body-idle-timeout", "1", "--send-timeout", "1")
 ROOM = ("--max-connections", "8192", "--max-connections-per-address", "0")
 SHORT, USUAL, LONG = (20, 5), (5_000, 50), (5_000, 200)
-"""Idle connections, and slow peers of each kind."""
+"""Idle connections, and slow clients of each kind."""
 CALLERS, RATE, SHORT_RATE = 16, 300.0, 50.0
 TIMES = 2.0
 CUT_SECONDS = 10.0
-"""A peer that is still there after so long, several times its deadline, has none."""
+"""Several times the deadline: a client connected longer than this has no deadline."""
 
 
 def run(plan: Plan, engine: str) -> None:
-    """The calls of others at a fixed rate, without strangers and then beside them."""
+    """Send at a fixed rate, first without and then with the slow clients."""
     folder, found = plan.new_folder(), Findings()
     database, seconds = plan.new_store(engine, folder), 1.0 if plan.short else 20.0 if plan.long else 6.0
     idle, slow = SHORT if plan.short else LONG if plan.long else USUAL

@@ -1,4 +1,4 @@
-"""SIGTERM under load: what was begun is answered, what was not is refused, and nothing is done in silence."""
+"""SIGTERM under load: begun requests get a response, new ones are refused, and nothing is stored without a response."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ STOP_LIMIT = 10.0
 
 
 def run(plan: Plan, engine: str) -> None:
-    """Load, stop, look at the status and the time, start, look at the store."""
+    """Load, stop, check the exit status and the time, restart, verify the store."""
     folder = plan.new_folder()
     database, rounds = plan.new_store(engine, folder), plan.rounds_of(5, 50)
     found, journals, stops = Findings(), [], []
@@ -45,7 +45,7 @@ def run(plan: Plan, engine: str) -> None:
 
 
 def _verify(plan: Plan, database: str, journal: Journal, found: Findings) -> None:
-    """Whatever was written without an answer counts as lost: nobody was told, though there was time to."""
+    """Verify that the store has no write whose request got no response."""
     server = Process(database, plan.new_folder())
     try:
         verify(plan, server, database, journal, found, answered_only=True)

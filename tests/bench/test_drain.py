@@ -23,14 +23,14 @@ def test_each_part_has_its_own_rate_and_the_last_turn_counts_for_nothing() -> No
 @pytest.mark.slow
 @pytest.mark.parametrize("engine", ["sqlite", "postgresql"])
 def test_a_backlog_is_worked_off_and_its_turns_are_found(engine: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    from bench.drain import turns_since
-    from bench.inbox import fill, work_off
+    from bench.drain import batches_since
+    from bench.inbox import drain_backlog, fill
 
     database = f"sqlite:///{tmp_path}/backlog.db" if engine == "sqlite" else request.getfixturevalue("postgres_url")
     asyncio.run(fill(database, 300))
 
-    found, ended = work_off(database, 300, tmp_path)
+    found, ended = drain_backlog(database, 300, tmp_path)
 
-    assert sum(count for _, count in turns_since(database, 0)) == 300
+    assert sum(count for _, count in batches_since(database, 0)) == 300
     assert len(found) == 3
     assert ended == {'touchbase_deliveries_processed_total{channel="email_campaign",outcome="applied",tool="instantly"}': 300}

@@ -65,10 +65,10 @@ def test_a_run_that_is_kept__takes_the_place_of_the_one_before(tmp_path: Path, m
 @pytest.mark.slow
 @pytest.mark.parametrize("deliveries", [True, False])
 def test_verify_finds_no_difference_in_a_grown_store(tmp_path: Path, deliveries: bool) -> None:
-    from bench.dataset import grow
+    from bench.dataset import create_dataset
 
     database = f"sqlite:///{tmp_path}/grown.db"
-    grow(database, 2_000, tmp_path, deliveries=deliveries)
+    create_dataset(database, 2_000, tmp_path, deliveries=deliveries)
 
     verify = [sys.executable, "-m", "touchbase", "verify", "--no-bodies", "--database", database]
     done = subprocess.run(verify, cwd=tmp_path, capture_output=True, text=True, check=False)
@@ -77,15 +77,15 @@ def test_verify_finds_no_difference_in_a_grown_store(tmp_path: Path, deliveries:
 
 @pytest.mark.slow
 def test_a_grown_store_lives_on(tmp_path: Path) -> None:
-    from bench.dataset import grow
-    from bench.inbox import fill, work_off
+    from bench.dataset import create_dataset
+    from bench.inbox import drain_backlog, fill
     from bench.requests import shapes
 
     database = f"sqlite:///{tmp_path}/grown.db"
-    grow(database, 100, tmp_path)
+    create_dataset(database, 100, tmp_path)
 
     asyncio.run(fill(database, 300, shapes(100)["webhook"], "default"))
-    work_off(database, 300, tmp_path)
+    drain_backlog(database, 300, tmp_path)
 
     store = apsw.Connection(f"{tmp_path}/grown.db")
     ((contacts, events, waiting),) = store.execute(

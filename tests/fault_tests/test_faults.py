@@ -56,7 +56,7 @@ def test_a_server_that_knows_no_repeats_is_found_out(tmp_path: Path) -> None:
 
 
 def test_a_server_that_forgets_what_waits_is_found_out(tmp_path: Path) -> None:
-    status, (row,) = report_of(tmp_path, "--only", "apply", "--rounds", "1", "--broken", "no-sweeper")
+    status, (row,) = report_of(tmp_path, "--only", "apply", "--rounds", "1", "--broken", "no-polling")
 
     assert (status, row["lost"]) == (1, row["acknowledged"])
     assert "deliveries of apply-0 are never applied" in row["complaints"]
@@ -72,7 +72,7 @@ def test_a_whole_server_stands_what_disks_and_clocks_do(tmp_path: Path, fault: s
 
 @pytest.mark.parametrize(
     ("fault", "way"),
-    [("power", "no-sync"), ("io", "no-refusal"), ("points", "no-sweeper"), ("points", "no-apply"), ("clock", "no-event-times")],
+    [("power", "no-sync"), ("io", "no-refusal"), ("points", "no-polling"), ("points", "no-apply"), ("clock", "no-event-times")],
 )
 def test_a_server_that_breaks_its_promise_is_found_out(tmp_path: Path, fault: str, way: str) -> None:
     status, (row,) = report_of(tmp_path, "--only", fault, "--rounds", "1", "--broken", way)
@@ -100,7 +100,7 @@ def test_an_answer_before_the_commit_is_found_out_on_postgresql_too(tmp_path: Pa
 
 def test_a_lost_answer_that_is_taken_for_a_refusal_is_found_out(tmp_path: Path) -> None:
     # Several rounds, as it has happened that a kill met no call whose answer was late.
-    status, (row,) = report_of(tmp_path, "--only", "postgres", "--rounds", "3", "--broken", "no-doubt", engine="postgresql")
+    status, (row,) = report_of(tmp_path, "--only", "postgres", "--rounds", "3", "--broken", "no-unknown-outcome", engine="postgresql")
 
     assert (status, row["survived"]) == (1, False)
     assert any(each.endswith("was refused and is there") for each in row["complaints"])
@@ -116,7 +116,7 @@ def test_a_full_disk_of_postgresql_is_refused_with_a_reason(tmp_path: Path) -> N
 
 
 def test_a_full_disk_that_is_taken_for_a_fault_is_found_out(tmp_path: Path) -> None:
-    status, rows = report_of(tmp_path, "--only", "pgdisk", "--rounds", "1", "--broken", "no-reason", engine="postgresql")
+    status, rows = report_of(tmp_path, "--only", "pgdisk", "--rounds", "1", "--broken", "no-transient-errors", engine="postgresql")
 
     if not rows:
         pytest.skip("no file system can be mounted here")
@@ -148,7 +148,7 @@ def test_a_stop_answers_whoever_was_heard(tmp_path: Path) -> None:
 
 
 def test_a_stop_that_cuts_off_whoever_was_heard_is_found_out(tmp_path: Path) -> None:
-    status, (row,) = report_of(tmp_path, "--only", "stop", "--rounds", "3", "--broken", "no-farewell")
+    status, (row,) = report_of(tmp_path, "--only", "stop", "--rounds", "3", "--broken", "no-graceful-stop")
 
     assert (status, row["survived"]) == (1, False)
     assert row["lost"] > 0
@@ -183,8 +183,8 @@ def test_a_single_call_is_applied_before_the_backlog_of_another_client(tmp_path:
     assert row["more"]["others before the first"] < row["more"]["backlog"]
 
 
-def test_a_worker_that_knows_no_turns_is_found_out(tmp_path: Path) -> None:
-    status, (row,) = report_of(tmp_path, "--only", "neighbour", "--broken", "no-turns")
+def test_a_worker_that_knows_no_fair_queueing_is_found_out(tmp_path: Path) -> None:
+    status, (row,) = report_of(tmp_path, "--only", "neighbour", "--broken", "no-fair-queueing")
 
     assert (status, row["wrong"]) == (1, 1)
     assert row["more"]["others before the first"] == row["more"]["backlog"]
