@@ -1,4 +1,4 @@
-"""A caller for the web application, in process: no sockets, no HTTP library between the test and ASGI."""
+"""In-process ASGI client of the web application, without sockets or an HTTP library, and its fixtures."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ START = from_text("2026-11-20T09:30:00Z")
 
 
 class Clock:
-    """A clock that moves only when a test moves it."""
+    """A clock that only tests advance."""
 
     def __init__(self) -> None:
         self.now = START
@@ -27,13 +27,14 @@ class Clock:
         return self.now
 
     def move(self, seconds: float) -> str:
+        """Advance the clock; return the new time as text."""
         self.now += int(seconds * SECOND)
         return to_text(self.now)
 
 
 @dataclass
-class Reply:
-    """An answer as it was sent."""
+class Response:
+    """A response as the application sent it."""
 
     status: int
     headers: dict[str, str]
@@ -44,7 +45,7 @@ class Reply:
 
     @property
     def problem(self) -> dict[str, Any]:
-        """The problem body, its request id checked and left out."""
+        """The problem body without its request id, which is checked."""
         assert self.headers["content-type"] == "application/problem+json"
         found = self.json()
         assert found.pop("request_id") == self.headers["x-request-id"]
@@ -52,18 +53,18 @@ class Reply:
 
 
 @dataclass
-class Caller:
-    """Calls one application."""
+class ApiClient:
+    """Sends requests to one application."""
 
     parts: Dependencies
     clock: Clock
     kept: list[int] = field(default_factory=list)
-    """Numbers of the clients for whom a delivery was kept."""
+    """Numbers of the clients whose deliveries were stored."""
 
     def __post_init__(self) -> None:
         self.app = build_app(self.parts)
 
-    async def __call__(self, method: str, target: str, body: object = None, *, raw: bytes | None = None, **headers: str) -> Reply:
+    async def __call__(self, method: str, target: str, body: object = None, *, raw: bytes | None = None, **headers: str) -> Response:
         """Send one request: `body` as JSON, or `raw` as it is."""
         if body is not None:
             raw = json.dumps(body).encode()
@@ -72,13 +73,13 @@ class Caller:
         scope = scope_of(method, target, {"content-length": str(len(raw)), **headers})
         return await self.send(scope, [{"type": "http.request", "body": raw, "more_body": False}])
 
-    async def in_pieces(self, method: str, target: str, pieces: list[bytes], **headers: str) -> Reply:
-        """Send one request whose body comes in pieces, its length not announced."""
+    async def in_pieces(self, method: str, target: str, pieces: list[bytes], **headers: str) -> Response:
+        """Send one request with a chunked body and no Content-Length."""
         messages = [{"type": "http.request", "body": piece, "more_body": True} for piece in pieces]
         return await self.send(scope_of(method, target, headers), [*messages, {"type": "http.request"}])
 
-    async def send(self, scope: dict[str, Any], messages: list[dict[str, Any]]) -> Reply:
-        """Hand these messages to the application, then that the caller is gone."""
+    async def send(self, scope: dict[str, Any], messages: list[dict[str, Any]]) -> Response:
+        """Pass these ASGI messages to the application, then a disconnect."""
         coming = iter([*messages, {"type": "http.disconnect"}])
 
         async def receive() -> dict[str, Any]:
@@ -86,7 +87,8 @@ class Caller:
 
         return await self.with_receive(scope, receive)
 
-    async def with_receive(self, scope: dict[str, Any], receive: Callable[[], Any]) -> Reply:
+    async def with_receive(self, scope: dict[str, Any], receive: Callable[[], Any]) -> Response:
+        """Run the application with this `receive`; status 0 means that it sent nothing."""
         sent: list[dict[str, Any]] = []
 
         async def send(message: Any) -> None:
@@ -94,18 +96,18 @@ class Caller:
 
         await self.app(scope, receive, send)
         if not sent:
-            return Reply(0, {}, b"")
+            return Response(0, {}, b"")
         start, *rest = sent
         found = {name.decode(): value.decode("latin-1") for name, value in start["headers"]}
-        return Reply(start["status"], found, b"".join(message.get("body", b"") for message in rest))
+        return Response(start["status"], found, b"".join(message.get("body", b"") for message in rest))
 
-    async def get(self, target: str, **headers: str) -> Reply:
+    async def get(self, target: str, **headers: str) -> Response:
         return await self("GET", target, **headers)
 
-    async def post(self, target: str, body: object = None, **headers: str) -> Reply:
+    async def post(self, target: str, body: object = None, **headers: str) -> Response:
         return await self("POST", target, body, **headers)
 
-    async def patch(self, target: str, body: object, **headers: str) -> Reply:
+    async def patch(self, target: str, body: object, **headers: str) -> Response:
         return await self("PATCH", target, body, **headers)
 
     async def settings(self, client_id: str = "default", **settings: object) -> None:
@@ -115,7 +117,7 @@ class Caller:
 
 
 def scope_of(method: str, target: str, headers: dict[str, str]) -> dict[str, Any]:
-    """The scope of a request as the server makes it: the path as it was sent, and undone (`server/request_head.py`)."""
+    """Build the ASGI scope of a request as the server does, with the raw and the decoded path (`server/request_head.py`)."""
     path, _, query = target.partition("?")
     return {
         "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": method, "scheme": "http",
@@ -124,32 +126,33 @@ def scope_of(method: str, target: str, headers: dict[str, str]) -> dict[str, Any
     }  # fmt: skip
 
 
-Make = Callable[..., Caller]
+MakeClient = Callable[..., ApiClient]
 
 
 @pytest.fixture
 def clock() -> Clock:
+    """A clock that only tests advance."""
     return Clock()
 
 
 @pytest.fixture
-def caller_of(clock: Clock) -> Make:
-    """Makes callers of an application with other parts."""
+def make_client(clock: Clock) -> MakeClient:
+    """Build a client of an application with other dependencies."""
 
-    def make(store: Store, **parts: Any) -> Caller:
+    def make(store: Store, **parts: Any) -> ApiClient:
         kept: list[int] = []
-        return Caller(Dependencies(**{"store": store, "clock": clock, "version": "1", "on_stored": kept.append, **parts}), clock, kept)
+        return ApiClient(Dependencies(**{"store": store, "clock": clock, "version": "1", "on_stored": kept.append, **parts}), clock, kept)
 
     return make
 
 
 @pytest.fixture
-def call(store: Store, caller_of: Make) -> Caller:
-    """The application in open mode on a fresh store, once for each engine."""
-    return caller_of(store)
+def call(store: Store, make_client: MakeClient) -> ApiClient:
+    """A client of the application in open mode on a fresh store, once for each engine."""
+    return make_client(store)
 
 
 @pytest.fixture
-def here(memory: Store, caller_of: Make) -> Caller:
-    """The application in open mode, for what no engine can change."""
-    return caller_of(memory)
+def sqlite_call(memory: Store, make_client: MakeClient) -> ApiClient:
+    """A client of the application in open mode on SQLite only, for behaviour that does not depend on the engine."""
+    return make_client(memory)

@@ -1,4 +1,4 @@
-"""What every room's tests may use: a fresh store of each engine."""
+"""Fixtures for all tests: a fresh store and database of each engine."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ENCRYPTION_KEYS = EncryptionKeys(encode_key(new_key()))
 
 
 RUNNING = Path(__file__).parents[1] / ".pytest_cache" / "running"
-"""One file per test process, with the test that it has begun and not ended: what is left of a run that hung and was ended."""
+"""One file per test process with the name of its running test, to find the test that hung."""
 WORKER = os.environ.get("PYTEST_XDIST_WORKER")
 MOST_PROCESSES = 4
 """Each starts a PostgreSQL and imports the suite, for 10 s of a processor; with more of them the slowest test decides."""
@@ -85,7 +85,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 class RunningTest:
-    """Writes down the name of the test that runs in this process."""
+    """Writes the name of the running test to a file."""
 
     def __init__(self, process: str) -> None:
         self._file = RUNNING / process
@@ -268,16 +268,16 @@ def names_in(folder: Path) -> list[str]:
 
 
 def bytes_in(folder: Path) -> bytes:
-    """All that the files in a folder hold."""
+    """The bytes of all files in a folder."""
     return b"".join(path.read_bytes() for path in folder.iterdir())
 
 
-ByHand = Callable[..., Awaitable[list[tuple[Any, ...]]]]
+ExecuteSql = Callable[..., Awaitable[list[tuple[Any, ...]]]]
 
 
 @pytest.fixture
-def by_hand(engine_url: str) -> ByHand:
-    """Runs a statement on the store's database behind its back and over its walls; `?` stands for each value."""
+def execute_sql(engine_url: str) -> ExecuteSql:
+    """Run SQL on the store's database, outside the store and without row-level security; `?` is a parameter."""
 
     async def execute(statement: str, *values: object) -> list[tuple[Any, ...]]:
         if engine_url.startswith("sqlite"):
@@ -297,7 +297,7 @@ def by_hand(engine_url: str) -> ByHand:
 
 @pytest.fixture
 async def memory(sqlite_template: Path) -> AsyncIterator[Store]:
-    """A store of one engine, for what no engine can change."""
+    """A SQLite store, for behaviour that does not depend on the engine."""
     with tempfile.TemporaryDirectory(prefix="touchbase-memory-") as folder:
         shutil.copyfile(sqlite_template, Path(folder) / "store.db")
         made = await open_store(f"sqlite:///{folder}/store.db", encryption_keys=ENCRYPTION_KEYS)

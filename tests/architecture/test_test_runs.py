@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tests.conftest import ENGINES, ByHand
+from tests.conftest import ENGINES, ExecuteSql
 
 ROOT = Path(__file__).parents[2]
 
@@ -37,8 +37,8 @@ def test_ci__runs_all_tests() -> None:
     assert [line.split(" ||")[0] for line in steps if line.startswith("make test")] == ["make test-all"]
 
 
-async def test_make_test__runs_on_sqlite_and_a_real_postgresql(engine_url: str, by_hand: ByHand) -> None:
-    [[version]] = await by_hand("SELECT version()" if engine_url.startswith("postgresql:") else "SELECT 'SQLite ' || sqlite_version()")
+async def test_make_test__runs_on_sqlite_and_a_real_postgresql(engine_url: str, execute_sql: ExecuteSql) -> None:
+    [[version]] = await execute_sql("SELECT version()" if engine_url.startswith("postgresql:") else "SELECT 'SQLite ' || sqlite_version()")
 
     assert {*ENGINES} == {"sqlite", "postgresql"}
     assert version.split()[0].lower() == engine_url.partition(":")[0]

@@ -3,37 +3,37 @@
 from __future__ import annotations
 
 import pytest
-from tests.asgi_client import Caller, Make, scope_of
+from tests.asgi_client import ApiClient, MakeClient, scope_of
 
 from touchbase.auth.authentication import ADMIN, READ, WRITE, add_key, make_key
 from touchbase.sql.store import Store
 
 
 @pytest.fixture
-def guarded(store: Store, caller_of: Make) -> Caller:
+def guarded(store: Store, make_client: MakeClient) -> ApiClient:
     """The application that asks for API keys."""
-    return caller_of(store, auth="api-key")
+    return make_client(store, auth="api-key")
 
 
-async def client(call: Caller, name: str) -> int:
+async def client(call: ApiClient, name: str) -> int:
     """A client made by hand, in open mode beside the guarded application."""
-    opened = Caller(type(call.parts)(store=call.parts.store, clock=call.clock), call.clock)
+    opened = ApiClient(type(call.parts)(store=call.parts.store, clock=call.clock), call.clock)
     await opened.settings(name)
     return next(each.number for each in await _all(call) if each.client_id == name)
 
 
-async def _all(call: Caller) -> list:
+async def _all(call: ApiClient) -> list:
     from touchbase.clients.commands import ListClients
 
     return await call.parts.store.read(ListClients())
 
 
-async def key(call: Caller, *scopes: str, of: str | None = None) -> str:
+async def key(call: ApiClient, *scopes: str, of: str | None = None) -> str:
     number = None if of is None else await client(call, of)
     return await add_key(call.parts.store, number, scopes, "test", call.clock.now)
 
 
-async def test_in_open_mode_the_call_names_the_client(call: Caller) -> None:
+async def test_in_open_mode_the_call_names_the_client(call: ApiClient) -> None:
     await call.post("/public/v2/contacts", {"email": "jane@example.com"}, x_client_id="ours")
 
     ours = await call.get("/public/v2/contacts", x_client_id="ours")
@@ -59,7 +59,7 @@ NOT_MAKING = [
 
 @pytest.mark.parametrize(("method", "target", "body", "status"), NOT_MAKING)
 async def test_in_open_mode_a_client_that_is_not_there_has_nothing_and_is_not_made_by_asking(
-    call: Caller, method: str, target: str, body: object, status: int
+    call: ApiClient, method: str, target: str, body: object, status: int
 ) -> None:
     await call.post("/public/v2/contacts", {"email": "jane@example.com"}, x_client_id="ours")
 
@@ -70,7 +70,7 @@ async def test_in_open_mode_a_client_that_is_not_there_has_nothing_and_is_not_ma
     assert [each.client_id for each in await _all(call)] == ["ours"]
 
 
-async def test_in_open_mode_a_client_that_was_asked_for_in_vain_is_found_once_it_writes(call: Caller) -> None:
+async def test_in_open_mode_a_client_that_was_asked_for_in_vain_is_found_once_it_writes(call: ApiClient) -> None:
     before = await call.get("/public/v2/contacts", x_client_id="ours")
     await call.post("/public/v2/contacts", {"email": "jane@example.com"}, x_client_id="ours")
     after = await call.get("/public/v2/contacts", x_client_id="ours")
@@ -79,7 +79,7 @@ async def test_in_open_mode_a_client_that_was_asked_for_in_vain_is_found_once_it
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
-async def test_a_call_that_names_two_clients_is_for_neither(call: Caller, method: str) -> None:
+async def test_a_call_that_names_two_clients_is_for_neither(call: ApiClient, method: str) -> None:
     scope = scope_of(method, "/public/v2/contacts", {"x-client-id": "ours", "content-type": "application/json"})
     scope["headers"].append((b"x-client-id", b"theirs"))
 
@@ -89,7 +89,7 @@ async def test_a_call_that_names_two_clients_is_for_neither(call: Caller, method
     assert await _all(call) == []
 
 
-async def test_in_open_mode_a_past_id_of_a_client_is_nobodys_name(call: Caller) -> None:
+async def test_in_open_mode_a_past_id_of_a_client_is_nobodys_name(call: ApiClient) -> None:
     await call.post("/public/v2/contacts", {"email": "jane@example.com"}, x_client_id="old")
     await call.post("/admin/v1/clients/old/rotate-id", {"keep_old_seconds": 0, "client_id": "new"})
 
@@ -99,14 +99,17 @@ async def test_in_open_mode_a_past_id_of_a_client_is_nobodys_name(call: Caller) 
 
 
 @pytest.mark.parametrize("name", ["", "a b", "x" * 101, "a/b", "é", ".", ".."])
-async def test_in_open_mode_a_name_that_no_client_can_have_is_refused(here: Caller, name: str) -> None:
-    for reply in (await here.get("/public/v2/contacts", x_client_id=name), await here.post("/public/v2/contacts", {}, x_client_id=name)):
+async def test_in_open_mode_a_name_that_no_client_can_have_is_refused(sqlite_call: ApiClient, name: str) -> None:
+    for reply in (
+        await sqlite_call.get("/public/v2/contacts", x_client_id=name),
+        await sqlite_call.post("/public/v2/contacts", {}, x_client_id=name),
+    ):
         assert reply.status == 422
         assert reply.problem["errors"][0]["pointer"] == "X-Client-Id"
 
 
 @pytest.mark.parametrize("header", ["authorization", "x-api-key"])
-async def test_a_key_names_its_client(guarded: Caller, header: str) -> None:
+async def test_a_key_names_its_client(guarded: ApiClient, header: str) -> None:
     text = await key(guarded, READ, WRITE, of="ours")
     sent = {header: f"Bearer {text}" if header == "authorization" else text}
 
@@ -132,8 +135,8 @@ CALLS = [
 
 
 @pytest.mark.parametrize(("method", "target"), CALLS)
-async def test_without_a_key_every_call_is_refused(memory: Store, caller_of: Make, method: str, target: str) -> None:
-    guarded = caller_of(memory, auth="api-key")
+async def test_without_a_key_every_call_is_refused(memory: Store, make_client: MakeClient, method: str, target: str) -> None:
+    guarded = make_client(memory, auth="api-key")
 
     reply = await guarded(method, target, {} if method != "GET" else None)
 
@@ -141,7 +144,7 @@ async def test_without_a_key_every_call_is_refused(memory: Store, caller_of: Mak
     assert reply.problem["code"] == "unauthorized"
 
 
-async def test_a_wrong_key_is_refused_whatever_is_wrong_with_it(guarded: Caller) -> None:
+async def test_a_wrong_key_is_refused_whatever_is_wrong_with_it(guarded: ApiClient) -> None:
     true = await key(guarded, READ, of="ours")
     other = make_key()
     wrong = [other.text, true[:-1] + ("0" if true[-1] != "0" else "1"), true[:-9], true.upper(), "", "x", f"{true} ", "tb_live_a_b_c", "é"]
@@ -156,7 +159,7 @@ async def test_a_wrong_key_is_refused_whatever_is_wrong_with_it(guarded: Caller)
     ("scope", "wanted"),
     [(READ, [200, 403, 403]), (WRITE, [403, 201, 403]), (ADMIN, [200, 201, 200])],
 )
-async def test_a_scope_allows_what_it_says(guarded: Caller, scope: str, wanted: list[int]) -> None:
+async def test_a_scope_allows_what_it_says(guarded: ApiClient, scope: str, wanted: list[int]) -> None:
     text = await key(guarded, scope, of="ours")
 
     replies = [
@@ -168,7 +171,7 @@ async def test_a_scope_allows_what_it_says(guarded: Caller, scope: str, wanted: 
     assert [reply.status for reply in replies] == wanted
 
 
-async def test_a_key_of_one_client_opens_no_other(guarded: Caller) -> None:
+async def test_a_key_of_one_client_opens_no_other(guarded: ApiClient) -> None:
     ours, theirs = await key(guarded, ADMIN, of="ours"), await key(guarded, ADMIN, of="theirs")
     await guarded.post("/public/v2/contacts", {}, x_api_key=theirs)
     await guarded("POST", "/public/crm-webhook/theirs", raw=b"{}")
@@ -187,7 +190,7 @@ async def test_a_key_of_one_client_opens_no_other(guarded: Caller) -> None:
     assert (await guarded("PUT", "/admin/v1/clients/ours", {"settings": {}}, x_api_key=ours)).status == 200
 
 
-async def test_a_key_of_no_client_names_one(guarded: Caller) -> None:
+async def test_a_key_of_no_client_names_one(guarded: ApiClient) -> None:
     text = await key(guarded, ADMIN)
     await client(guarded, "ours")
 
@@ -201,7 +204,7 @@ async def test_a_key_of_no_client_names_one(guarded: Caller) -> None:
     assert (await guarded("PUT", "/admin/v1/clients/new", {"settings": {}}, x_api_key=text)).status == 201
 
 
-async def test_with_keys_a_webhook_needs_an_existing_client_and_no_key(guarded: Caller) -> None:
+async def test_with_keys_a_webhook_needs_an_existing_client_and_no_key(guarded: ApiClient) -> None:
     await client(guarded, "ours")
 
     known = await guarded("POST", "/public/crm-webhook/ours", raw=b"{}")
@@ -211,8 +214,8 @@ async def test_with_keys_a_webhook_needs_an_existing_client_and_no_key(guarded: 
     assert [each.client_id for each in await _all(guarded)] == ["ours"]
 
 
-async def test_the_description_needs_no_key(memory: Store, caller_of: Make) -> None:
-    guarded = caller_of(memory, auth="api-key")
+async def test_the_description_needs_no_key(memory: Store, make_client: MakeClient) -> None:
+    guarded = make_client(memory, auth="api-key")
 
     assert (await guarded.get("/openapi.json")).json()["security"] == [{"key": []}, {"keyHeader": []}]
     assert (await guarded.get("/docs")).status == 200

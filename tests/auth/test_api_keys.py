@@ -9,7 +9,7 @@ from zlib import crc32
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.asgi_client import Caller, Clock, Make, Reply
+from tests.asgi_client import ApiClient, Clock, MakeClient, Response
 
 from touchbase.auth.authentication import ADMIN, READ, WRITE
 from touchbase.auth.commands import RevokeKey
@@ -24,12 +24,12 @@ KEYS = "/admin/v1/keys"
 
 
 @pytest.fixture
-def guarded(store: Store, caller_of: Make) -> Caller:
+def guarded(store: Store, make_client: MakeClient) -> ApiClient:
     """The application that asks for API keys."""
-    return caller_of(store, auth="api-key")
+    return make_client(store, auth="api-key")
 
 
-async def held(call: Caller, *scopes: str, of: str | None = None, **more: Any) -> dict[str, str]:
+async def held(call: ApiClient, *scopes: str, of: str | None = None, **more: Any) -> dict[str, str]:
     """The header of a new key."""
     client = None if of is None else (await call.parts.store.write(EnsureClient(of, call.clock.now))).number
     return {"x_api_key": await add_key(call.parts.store, client, scopes or [ADMIN], "test", call.clock.now, **more)}
@@ -39,7 +39,7 @@ def key_id(headers: dict[str, str]) -> str:
     return headers["x_api_key"].split("_")[2]
 
 
-async def test_a_key_is_made_shown_once_and_opens_what_it_says(guarded: Caller) -> None:
+async def test_a_key_is_made_shown_once_and_opens_what_it_says(guarded: ApiClient) -> None:
     everything = await held(guarded)
     await held(guarded, of="ours")
     body = {"name": " importer ", "client_id": "ours", "scopes": ["records:read"], "env": "test", "expires_time": "2026-12-01T00:00:00Z"}
@@ -60,7 +60,7 @@ async def test_a_key_is_made_shown_once_and_opens_what_it_says(guarded: Caller) 
     assert [(await guarded.get(CONTACTS, x_api_key=text)).status, (await guarded.post(CONTACTS, {}, x_api_key=text)).status] == [200, 403]
 
 
-async def test_without_more_words_a_key_reads_and_writes_records_of_any_client_and_never_ends(guarded: Caller) -> None:
+async def test_without_more_words_a_key_reads_and_writes_records_of_any_client_and_never_ends(guarded: ApiClient) -> None:
     everything = await held(guarded)
 
     made = (await guarded.post(KEYS, {"name": "x"}, **everything)).json()
@@ -85,15 +85,15 @@ async def test_without_more_words_a_key_reads_and_writes_records_of_any_client_a
         ({"name": "x", "key": "mine"}, "/key"),
     ],
 )
-async def test_a_key_that_cannot_be_is_refused_naming_the_place(here: Caller, body: Any, pointer: str) -> None:
-    reply = await here.post(KEYS, body)
+async def test_a_key_that_cannot_be_is_refused_naming_the_place(sqlite_call: ApiClient, body: Any, pointer: str) -> None:
+    reply = await sqlite_call.post(KEYS, body)
 
     assert reply.status == 422
     assert pointer in [fault["pointer"] for fault in reply.problem["errors"]]
-    assert (await here.get(KEYS)).json()["data"] == []
+    assert (await sqlite_call.get(KEYS)).json()["data"] == []
 
 
-async def test_keys_are_listed_newest_first_filtered_and_in_pages(call: Caller) -> None:
+async def test_keys_are_listed_newest_first_filtered_and_in_pages(call: ApiClient) -> None:
     for number, of in enumerate((None, "ours", "ours", "theirs")):
         call.clock.move(1)
         await held(call, of=of, expires_us=call.clock.now + 1 if number == 2 else None)
@@ -111,8 +111,8 @@ async def test_keys_are_listed_newest_first_filtered_and_in_pages(call: Caller) 
     assert [(await call.get(f"{KEYS}?{query}")).status for query in ("client=nobody", "state=lost", "limit=0", "cursor=x")] == [422] * 4
 
 
-async def test_a_revoked_key_opens_nothing_here_at_once_and_elsewhere_within_a_second(guarded: Caller) -> None:
-    other = Caller(guarded.parts, guarded.clock)
+async def test_a_revoked_key_opens_nothing_here_at_once_and_elsewhere_within_a_second(guarded: ApiClient) -> None:
+    other = ApiClient(guarded.parts, guarded.clock)
     everything, own = await held(guarded), await held(guarded, of="ours")
     for each in (guarded, other):
         assert (await each.post(CONTACTS, {}, **own)).status == 201
@@ -129,7 +129,7 @@ async def test_a_revoked_key_opens_nothing_here_at_once_and_elsewhere_within_a_s
     assert (await guarded("DELETE", f"{KEYS}/{key_id(own)}", **everything)).status == 204
 
 
-async def test_a_revocation_is_not_undone_by_a_look_that_began_before_it(store: Store, caller_of: Make) -> None:
+async def test_a_revocation_is_not_undone_by_a_look_that_began_before_it(store: Store, make_client: MakeClient) -> None:
     class Slow:
         """A store that answers who a key is only when it is told to, with what it was when asked."""
 
@@ -149,7 +149,7 @@ async def test_a_revocation_is_not_undone_by_a_look_that_began_before_it(store: 
             return found
 
     slow = Slow()
-    guarded = caller_of(slow, auth="api-key")
+    guarded = make_client(slow, auth="api-key")
     everything, own = await held(guarded), await held(guarded, of="ours")
     await guarded.get(KEYS, **everything)
     slow.slow = True
@@ -165,7 +165,7 @@ async def test_a_revocation_is_not_undone_by_a_look_that_began_before_it(store: 
     assert (await guarded.get(CONTACTS, **own)).status == 401
 
 
-async def test_a_key_ends_at_its_time_to_the_microsecond(guarded: Caller) -> None:
+async def test_a_key_ends_at_its_time_to_the_microsecond(guarded: ApiClient) -> None:
     own = await held(guarded, of="ours", expires_us=guarded.clock.now + 500_000)
 
     assert (await guarded.post(CONTACTS, {}, **own)).status == 201
@@ -177,7 +177,7 @@ async def test_a_key_ends_at_its_time_to_the_microsecond(guarded: Caller) -> Non
         assert "has expired" in reply.problem["detail"]
 
 
-async def test_a_key_and_its_successor_are_both_valid_for_a_while(guarded: Caller) -> None:
+async def test_a_key_and_its_successor_are_both_valid_for_a_while(guarded: ApiClient) -> None:
     everything, own = await held(guarded), await held(guarded, READ, of="ours", env="test")
 
     rotated = await guarded.post(f"{KEYS}/{key_id(own)}/rotate", {"keep_old_seconds": 60}, **everything)
@@ -196,7 +196,7 @@ async def test_a_key_and_its_successor_are_both_valid_for_a_while(guarded: Calle
     assert [(await guarded.get(CONTACTS, **each)).status for each in (own, new)] == [401, 200]
 
 
-async def test_rotating_a_successor_ends_the_key_before_it_at_once(guarded: Caller) -> None:
+async def test_rotating_a_successor_ends_the_key_before_it_at_once(guarded: ApiClient) -> None:
     everything, first = await held(guarded), await held(guarded, of="ours")
     second = {"x_api_key": (await guarded.post(f"{KEYS}/{key_id(first)}/rotate", {}, **everything)).json()["key"]}
     assert (await guarded.get(CONTACTS, **first)).status == 200
@@ -206,7 +206,7 @@ async def test_rotating_a_successor_ends_the_key_before_it_at_once(guarded: Call
     assert [(await guarded.get(CONTACTS, **each)).status for each in (first, second, third)] == [401, 200, 200]
 
 
-async def test_a_key_that_was_to_end_gets_a_successor_that_lasts_as_long(guarded: Caller) -> None:
+async def test_a_key_that_was_to_end_gets_a_successor_that_lasts_as_long(guarded: ApiClient) -> None:
     everything, own = await held(guarded), await held(guarded, of="ours", expires_us=guarded.clock.now + 3_600_000_000)
     guarded.clock.move(1800)
 
@@ -216,7 +216,7 @@ async def test_a_key_that_was_to_end_gets_a_successor_that_lasts_as_long(guarded
     assert (await guarded.get(f"{KEYS}/{key_id(own)}", **everything)).json()["expires_time"] == "2026-11-20T10:30:00Z"
 
 
-async def test_the_successor_of_a_key_that_ends_with_the_calendar_ends_with_it_too(guarded: Caller) -> None:
+async def test_the_successor_of_a_key_that_ends_with_the_calendar_ends_with_it_too(guarded: ApiClient) -> None:
     everything = await held(guarded)
     made = await guarded.post(KEYS, {"name": "x", "expires_time": "9999-12-31T23:59:59Z"}, **everything)
     guarded.clock.now += 1_000_000
@@ -227,7 +227,7 @@ async def test_the_successor_of_a_key_that_ends_with_the_calendar_ends_with_it_t
     assert (await guarded.get(KEYS, **everything)).status == 200
 
 
-async def test_an_administrator_of_one_client_manages_its_keys_and_no_others(guarded: Caller) -> None:
+async def test_an_administrator_of_one_client_manages_its_keys_and_no_others(guarded: ApiClient) -> None:
     everything, own, theirs = await held(guarded), await held(guarded, of="ours"), await held(guarded, of="theirs")
 
     made = await guarded.post(KEYS, {"name": "x", "scopes": [READ]}, **own)
@@ -235,7 +235,7 @@ async def test_an_administrator_of_one_client_manages_its_keys_and_no_others(gua
         await guarded.post(KEYS, {"name": "x", "client_id": "theirs"}, **own),
         await guarded.post(KEYS, {"name": "x", "client_id": "nobody"}, **own),
     ]
-    hidden: list[Reply] = []
+    hidden: list[Response] = []
     for foreign in (key_id(theirs), key_id(everything), "0" * 12, "nonsense"):
         hidden += [
             await guarded.get(f"{KEYS}/{foreign}", **own),
@@ -252,7 +252,7 @@ async def test_an_administrator_of_one_client_manages_its_keys_and_no_others(gua
 
 
 @pytest.mark.parametrize("scope", [READ, WRITE])
-async def test_only_an_administrators_key_makes_keys(guarded: Caller, scope: str) -> None:
+async def test_only_an_administrators_key_makes_keys(guarded: ApiClient, scope: str) -> None:
     own = await held(guarded, scope, of="ours")
 
     for reply in (await guarded.get(KEYS, **own), await guarded.post(KEYS, {"name": "x"}, **own)):
@@ -260,7 +260,7 @@ async def test_only_an_administrators_key_makes_keys(guarded: Caller, scope: str
         assert reply.headers["www-authenticate"] == 'Bearer error="insufficient_scope", scope="admin", realm="touchbase"'
 
 
-async def test_a_missing_scope_is_named(guarded: Caller) -> None:
+async def test_a_missing_scope_is_named(guarded: ApiClient) -> None:
     own = await held(guarded, READ, of="ours")
 
     reply = await guarded.post(CONTACTS, {}, **own)
@@ -269,7 +269,7 @@ async def test_a_missing_scope_is_named(guarded: Caller) -> None:
     assert reply.problem["detail"] == "this key lacks the scope records:write; use one that has it"
 
 
-async def test_nobody_learns_whether_a_keys_id_or_its_secret_is_wrong(guarded: Caller) -> None:
+async def test_nobody_learns_whether_a_keys_id_or_its_secret_is_wrong(guarded: ApiClient) -> None:
     own = (await held(guarded, of="ours"))["x_api_key"].split("_")
     wrong_secret, unknown = [*own[:3], "0" * 64], [*own[:2], "0" * 12, own[3]]
 
@@ -315,7 +315,7 @@ def mutated(live: str, wanted: object) -> str:
 def test_any_text_that_is_not_a_live_key_is_401(wanted: list[object]) -> None:
     async def refused() -> None:
         store = await open_store("sqlite://")
-        guarded = Caller(Dependencies(store, Clock(), auth="api-key"), Clock())
+        guarded = ApiClient(Dependencies(store, Clock(), auth="api-key"), Clock())
         live = (await held(guarded, of="ours"))["x_api_key"]
         dead = [(await held(guarded, of="ours", expires_us=guarded.clock.now))["x_api_key"] for _ in range(2)]
         assert (await guarded.post(CONTACTS, {}, x_api_key=live)).status == 201  # so that the key is at hand

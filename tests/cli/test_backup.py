@@ -11,8 +11,8 @@ import apsw
 import pytest
 from tests.cli.conftest import Run
 from tests.cli.test_commands import keep
+from tests.storage.database_search import find_in_database
 from tests.storage.old_store import KEY, make_old_sqlite
-from tests.storage.remains import remains
 
 from touchbase.sql.migrations import INITIAL
 
@@ -275,8 +275,8 @@ def test_whoever_was_erased_since_the_backup_is_erased_again(store: Run) -> None
     restored = store("restore", "b.db")
 
     assert "1 identities were erased after the backup was taken" in restored.output
-    assert asyncio.run(remains("sqlite:///touchbase.db", "goldfinch")) == []
-    assert asyncio.run(remains("sqlite:///b.db", "goldfinch")) != []
+    assert asyncio.run(find_in_database("sqlite:///touchbase.db", "goldfinch")) == []
+    assert asyncio.run(find_in_database("sqlite:///b.db", "goldfinch")) != []
     assert store("verify").exit_code == 0
 
 

@@ -16,7 +16,7 @@ DEALS = [b" " * number + b'[{"subscriptionType": "deal.creation", "portalId": 1,
 DAY_AFTER_EPOCH = "1970-01-02T00:00:00Z"
 
 
-def by_hand(statement: str) -> None:
+def execute_sql(statement: str) -> None:
     connection = apsw.Connection("touchbase.db")
     connection.execute(statement)
     connection.close()
@@ -121,7 +121,7 @@ def test_a_list_shows_only_what_was_received_since(store: Run) -> None:
 def test_a_time_may_be_given_by_how_long_ago_it_was(store: Run) -> None:
     keep(NONSENSE)
     three_hours_ago = time.time_ns() // 1000 - 3 * 3_600_000_000
-    by_hand(f"UPDATE delivery SET received_us = {three_hours_ago}")
+    execute_sql(f"UPDATE delivery SET received_us = {three_hours_ago}")
 
     found = [json.loads(store("inbox", "list", "--json", "--since", since).output) for since in ("2h", "150m", "200m", "4h", "999999999d")]
     replayed = [store("inbox", "replay", "--since", since).output.split()[0] for since in ("2h", "1d")]
@@ -133,8 +133,8 @@ def test_a_time_may_be_given_by_how_long_ago_it_was(store: Run) -> None:
 def test_what_has_no_body_any_more_is_told_apart_from_what_is_applied_again(store: Run) -> None:
     keep(SENT, NONSENSE)
     store("worker", "--once")
-    by_hand("UPDATE delivery SET body_removed = 'retention', body_removed_us = 5 WHERE state = 'applied'")
-    by_hand("DELETE FROM delivery_body WHERE id IN (SELECT id FROM delivery WHERE body_removed IS NOT NULL)")
+    execute_sql("UPDATE delivery SET body_removed = 'retention', body_removed_us = 5 WHERE state = 'applied'")
+    execute_sql("DELETE FROM delivery_body WHERE id IN (SELECT id FROM delivery WHERE body_removed IS NOT NULL)")
 
     rehearsed = store("inbox", "replay", "--dry-run", "--channel", "email_campaign").output.splitlines()
     replayed = store("inbox", "replay", "--channel", "email_campaign").output
@@ -218,7 +218,7 @@ def test_a_difference_is_told_with_its_client_and_ends_in_failure(store: Run) ->
     keep(SENT)
     keep(SENT + b" ", client_id="other")
     store("worker", "--once")
-    by_hand("UPDATE contact SET status = 'won' WHERE id = 1")
+    execute_sql("UPDATE contact SET status = 'won' WHERE id = 1")
 
     whole, one, none = store("verify"), store("verify", "--client", "acme"), store("verify", "--client", "other")
 

@@ -14,7 +14,7 @@ import pytest
 from tests.cli.conftest import Run
 from tests.cli.test_commands import NONSENSE, SENT, keep
 from tests.cli.test_serve import Serve, serve
-from tests.storage.remains import remains
+from tests.storage.database_search import find_in_database
 
 from touchbase.cli.persons import output_file
 
@@ -39,7 +39,7 @@ def test_an_erasure_says_what_it_removed_and_leaves_nothing(filled: Run) -> None
     result = filled("persons", "erase", *WHO, "--yes")
 
     assert result.output == "removed: 1 contacts, 1 events of the timeline, 2 bodies of deliveries\n"
-    assert asyncio.run(remains(URL, "goldfinch")) == []
+    assert asyncio.run(find_in_database(URL, "goldfinch")) == []
     assert filled("verify").output.startswith("verified 1 contacts")
 
 
@@ -47,7 +47,7 @@ def test_a_dry_run_only_says_it(filled: Run) -> None:
     told = filled("persons", "erase", *WHO, "--dry-run").output
 
     assert told == "would remove: 1 contacts, 1 events of the timeline, 2 bodies of deliveries\n"
-    assert asyncio.run(remains(URL, "goldfinch")) != []
+    assert asyncio.run(find_in_database(URL, "goldfinch")) != []
 
 
 @pytest.mark.parametrize(("answer", "gone"), [("y\n", True), ("n\n", False), ("", False)])
@@ -55,7 +55,7 @@ def test_an_erasure_asks_first(filled: Run, answer: str, gone: bool) -> None:
     result = filled("persons", "erase", *WHO, given=answer)
 
     assert "would remove: 1 contacts" in result.output
-    assert (asyncio.run(remains(URL, "goldfinch")) == []) == gone
+    assert (asyncio.run(find_in_database(URL, "goldfinch")) == []) == gone
     assert result.exit_code == (0 if gone else 1)
     assert ("nothing was erased: answer y, or give --yes" in result.output) != gone
 
@@ -89,7 +89,7 @@ def test_a_lifted_erasure_lets_a_person_come_back(filled: Run) -> None:
     filled("worker", "--once")
 
     assert lifted == "1 keyed hashes removed: the person may be stored again\n"
-    assert asyncio.run(remains(URL, "goldfinch")) != []
+    assert asyncio.run(find_in_database(URL, "goldfinch")) != []
 
 
 def test_a_dry_run_of_lifting_lifts_nothing_and_nobody_is_not_lifted(filled: Run) -> None:
@@ -101,7 +101,7 @@ def test_a_dry_run_of_lifting_lifts_nothing_and_nobody_is_not_lifted(filled: Run
     filled("worker", "--once")
 
     assert nobody == "no person with this address was erased\n"
-    assert asyncio.run(remains(URL, "goldfinch")) == []
+    assert asyncio.run(find_in_database(URL, "goldfinch")) == []
 
 
 @pytest.mark.parametrize("how", ["--yes", "--dry-run"])
@@ -112,7 +112,7 @@ def test_two_people_are_not_erased_as_one(filled: Run, how: str) -> None:
 
     assert result.exit_code == 1
     assert "these are several contacts" in result.output
-    assert asyncio.run(remains(URL, "goldfinch")) != []
+    assert asyncio.run(find_in_database(URL, "goldfinch")) != []
 
 
 def exported(run: Run) -> list[dict[str, Any]]:
@@ -151,7 +151,7 @@ def test_of_a_suspended_client_an_erasure_removes_what_waits_too(filled: Run) ->
     told = filled("persons", "erase", *WHO, "--yes").output
 
     assert int(told.split(" bodies")[0].split()[-1]) == int(counted.split(" bodies")[0].split()[-1]) + 1
-    assert asyncio.run(remains(URL, "goldfinch")) == []
+    assert asyncio.run(find_in_database(URL, "goldfinch")) == []
 
 
 def test_a_delivery_without_a_body_says_why(filled: Run) -> None:
@@ -257,7 +257,7 @@ def test_nonsense_of_others_is_kept(filled: Run) -> None:
     keep(NONSENSE)
     filled("persons", "erase", *WHO, "--yes")
 
-    assert asyncio.run(remains(URL, "nothing that a tool would send")) != []
+    assert asyncio.run(find_in_database(URL, "nothing that a tool would send")) != []
 
 
 def test_scrubbing_says_that_nothing_is_left(filled: Run) -> None:
@@ -266,7 +266,7 @@ def test_scrubbing_says_that_nothing_is_left(filled: Run) -> None:
     result = filled("vacuum")
 
     assert (result.exit_code, result.output) == (0, "the store's files have no trace of deleted rows\n")
-    assert asyncio.run(remains(URL, "goldfinch")) == []
+    assert asyncio.run(find_in_database(URL, "goldfinch")) == []
 
 
 def test_scrubbing_beside_a_reader_says_what_to_do(filled: Run) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.asgi_client import Caller
+from tests.asgi_client import ApiClient
 
 from touchbase.clients.api.settings import SettingsBody
 
@@ -41,7 +41,7 @@ DECIDED = {
 }
 
 
-async def test_a_client_comes_into_being_on_first_use_and_everything_is_open(call: Caller) -> None:
+async def test_a_client_comes_into_being_on_first_use_and_everything_is_open(call: ApiClient) -> None:
     await call.post("/public/v2/contacts", {}, x_client_id="ours")
 
     reply = await call.get("/admin/v1/clients/ours")
@@ -50,7 +50,7 @@ async def test_a_client_comes_into_being_on_first_use_and_everything_is_open(cal
     assert reply.json() == {"client_id": "ours", **NEW, "made_by": "call", "settings": OPEN, "former_ids": []}
 
 
-async def test_settings_are_answered_as_they_were_put(call: Caller) -> None:
+async def test_settings_are_answered_as_they_were_put(call: ApiClient) -> None:
     put = await call("PUT", "/admin/v1/clients/ours", {"settings": DECIDED})
     again = await call("PUT", "/admin/v1/clients/ours", put.json())
     read = await call.get("/admin/v1/clients/ours")
@@ -60,7 +60,7 @@ async def test_settings_are_answered_as_they_were_put(call: Caller) -> None:
     assert again.json() == read.json() == put.json()
 
 
-async def test_what_is_left_out_has_its_default(call: Caller) -> None:
+async def test_what_is_left_out_has_its_default(call: ApiClient) -> None:
     await call("PUT", "/admin/v1/clients/ours", {"settings": DECIDED})
 
     reply = await call("PUT", "/admin/v1/clients/ours", {"settings": {"create_unknown": False}})
@@ -68,7 +68,7 @@ async def test_what_is_left_out_has_its_default(call: Caller) -> None:
     assert reply.json()["settings"] == {**OPEN, "create_unknown": False}
 
 
-async def test_a_setting_holds_from_the_next_call_on(call: Caller) -> None:
+async def test_a_setting_holds_from_the_next_call_on(call: ApiClient) -> None:
     await call.post("/public/v2/contacts", {"contact_status": "lead"})
 
     await call.settings(contact_statuses={"statuses": ["new"]})
@@ -76,7 +76,7 @@ async def test_a_setting_holds_from_the_next_call_on(call: Caller) -> None:
     assert (await call.post("/public/v2/contacts", {"contact_status": "lead"})).status == 422
 
 
-async def test_a_setting_that_another_process_changed_holds_within_seconds(call: Caller) -> None:
+async def test_a_setting_that_another_process_changed_holds_within_seconds(call: ApiClient) -> None:
     other = type(call)(call.parts, call.clock)
     await call.post("/public/v2/contacts", {"contact_status": "lead"})
     await other.settings(contact_statuses={"statuses": ["new"]})
@@ -86,7 +86,7 @@ async def test_a_setting_that_another_process_changed_holds_within_seconds(call:
     assert (await call.post("/public/v2/contacts", {"contact_status": "lead"})).status == 422
 
 
-async def test_clients_are_listed_by_name_in_pages(call: Caller) -> None:
+async def test_clients_are_listed_by_name_in_pages(call: ApiClient) -> None:
     for name in "cab":
         await call.settings(name)
 
@@ -98,12 +98,12 @@ async def test_clients_are_listed_by_name_in_pages(call: Caller) -> None:
 
 
 @pytest.mark.parametrize("name", ["nobody", "a b", "x" * 101])
-async def test_a_client_that_is_not_there_is_not_found(here: Caller, name: str) -> None:
-    assert (await here.get(f"/admin/v1/clients/{name}")).status == 404
+async def test_a_client_that_is_not_there_is_not_found(sqlite_call: ApiClient, name: str) -> None:
+    assert (await sqlite_call.get(f"/admin/v1/clients/{name}")).status == 404
 
 
-async def test_a_name_that_no_client_can_have_is_not_put(here: Caller) -> None:
-    refused = await here("PUT", "/admin/v1/clients/a b", {"settings": {}})
+async def test_a_name_that_no_client_can_have_is_not_put(sqlite_call: ApiClient) -> None:
+    refused = await sqlite_call("PUT", "/admin/v1/clients/a b", {"settings": {}})
 
     assert refused.status == 404
     assert refused.problem["detail"] == "there can be no client 'a b': an id is 1 to 100 letters, digits and . _ ~ -"
@@ -138,30 +138,30 @@ async def test_a_name_that_no_client_can_have_is_not_put(here: Caller) -> None:
         ([], "/settings"),
     ],
 )
-async def test_settings_that_make_no_sense_are_refused_naming_the_place(here: Caller, settings: Any, pointer: str) -> None:
-    reply = await here("PUT", "/admin/v1/clients/ours", {"settings": settings})
+async def test_settings_that_make_no_sense_are_refused_naming_the_place(sqlite_call: ApiClient, settings: Any, pointer: str) -> None:
+    reply = await sqlite_call("PUT", "/admin/v1/clients/ours", {"settings": settings})
 
     assert reply.status == 422
     assert pointer in [fault["pointer"] for fault in reply.problem["errors"]]
-    assert (await here.get("/admin/v1/clients/ours")).status == 404
+    assert (await sqlite_call.get("/admin/v1/clients/ours")).status == 404
 
 
-async def test_a_list_that_needs_an_item_must_not_be_empty(here: Caller) -> None:
-    reply = await here("PUT", "/admin/v1/clients/ours", {"settings": {"contact_statuses": {"statuses": []}}})
+async def test_a_list_that_needs_an_item_must_not_be_empty(sqlite_call: ApiClient) -> None:
+    reply = await sqlite_call("PUT", "/admin/v1/clients/ours", {"settings": {"contact_statuses": {"statuses": []}}})
 
     assert reply.problem["detail"] == "/settings/contact_statuses/statuses must not be empty"
 
 
-async def test_a_body_without_settings_is_refused(here: Caller) -> None:
-    reply = await here("PUT", "/admin/v1/clients/ours", {})
+async def test_a_body_without_settings_is_refused(sqlite_call: ApiClient) -> None:
+    reply = await sqlite_call("PUT", "/admin/v1/clients/ours", {})
 
     assert reply.problem["errors"] == [{"pointer": "/settings", "code": "required", "detail": "is required"}]
 
 
-async def test_more_transitions_than_there_may_be_are_one_fault(here: Caller) -> None:
+async def test_more_transitions_than_there_may_be_are_one_fault(sqlite_call: ApiClient) -> None:
     statuses = {"statuses": ["a"], "transitions": {str(number): [] for number in range(201)}}
 
-    reply = await here("PUT", "/admin/v1/clients/ours", {"settings": {"contact_statuses": statuses}})
+    reply = await sqlite_call("PUT", "/admin/v1/clients/ours", {"settings": {"contact_statuses": statuses}})
 
     fault = {
         "pointer": "/settings/contact_statuses/transitions",
@@ -181,14 +181,14 @@ def test_every_setting_of_a_client_stands_on_the_page_with_its_default() -> None
     assert told == msgspec.to_builtins(SettingsBody())
 
 
-async def test_a_misspelt_setting_is_told_beside_those_that_there_are(here: Caller) -> None:
-    reply = await here("PUT", "/admin/v1/clients/acme", {"settings": {"on_duplicat": "return"}})
+async def test_a_misspelt_setting_is_told_beside_those_that_there_are(sqlite_call: ApiClient) -> None:
+    reply = await sqlite_call("PUT", "/admin/v1/clients/acme", {"settings": {"on_duplicat": "return"}})
 
     assert [fault["pointer"] for fault in reply.problem["errors"]] == ["/settings/on_duplicat"]
     assert reply.problem["errors"][0]["detail"].startswith("is no field of this object; its fields are on_duplicate, ")
 
 
-async def test_of_very_many_unknown_names_only_the_first_are_told(call: Caller) -> None:
+async def test_of_very_many_unknown_names_only_the_first_are_told(call: ApiClient) -> None:
     reply = await call.post("/admin/v1/clients", {f"k{n}": 1 for n in range(50_000)})
 
     assert [error["pointer"] for error in reply.problem["errors"]] == [f"/k{n}" for n in range(100)]

@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from tests.asgi_client import Caller, Make
+from tests.asgi_client import ApiClient, MakeClient
 
 from touchbase.adapters.registry import load_adapters
 from touchbase.auth.authentication import ADMIN, READ, add_key
@@ -31,21 +31,21 @@ SECRET = "a-secret-of-ours"
 
 
 @pytest.fixture
-async def call(store: Store, caller_of: Make) -> Caller:
+async def call(store: Store, make_client: MakeClient) -> ApiClient:
     """The application in open mode, with all adapters and the client acme."""
-    made = caller_of(store, senders=ADAPTERS)
+    made = make_client(store, senders=ADAPTERS)
     await made.settings("acme")
     return made
 
 
 @pytest.fixture
-async def here(memory: Store, caller_of: Make) -> Caller:
-    made = caller_of(memory, senders=ADAPTERS)
+async def sqlite_call(memory: Store, make_client: MakeClient) -> ApiClient:
+    made = make_client(memory, senders=ADAPTERS)
     await made.settings("acme")
     return made
 
 
-async def secrets(call: Caller) -> list[list[str]]:
+async def secrets(call: ApiClient) -> list[list[str]]:
     client = await call.get("/admin/v1/clients/acme")
     assert client.status == 200
     return [one.secrets for one in await call.parts.store.read(ListConnections(1))]
@@ -56,7 +56,7 @@ def shown(**more: Any) -> dict[str, Any]:
     return {**HUBSPOT, **usual, "access_token": "not set", "fetching": None, **more}
 
 
-async def test_a_connection_is_made_and_read(call: Caller) -> None:
+async def test_a_connection_is_made_and_read(call: ApiClient) -> None:
     made = await call.post(HERE, {**HUBSPOT, "secrets": [SECRET], "settings": DECIDED})
 
     one, listed = await call.get(f"{HERE}/crm/hubspot"), await call.get(HERE)
@@ -68,11 +68,11 @@ async def test_a_connection_is_made_and_read(call: Caller) -> None:
     assert await secrets(call) == [[SECRET]]
 
 
-async def test_what_is_left_out_has_its_default(call: Caller) -> None:
+async def test_what_is_left_out_has_its_default(call: ApiClient) -> None:
     assert (await call.post(HERE, HUBSPOT)).json() == shown()
 
 
-async def test_a_secret_may_be_made_and_is_shown_once(call: Caller) -> None:
+async def test_a_secret_may_be_made_and_is_shown_once(call: ApiClient) -> None:
     made = (await call.post(HERE, {**HUBSPOT, "generate_secret": True})).json()
     call.clock.move(1)
     again = (await call.patch(f"{HERE}/crm/hubspot", {"generate_secret": True})).json()
@@ -84,7 +84,7 @@ async def test_a_secret_may_be_made_and_is_shown_once(call: Caller) -> None:
     assert await secrets(call) == [[again["generated_secret"], made["generated_secret"]]]
 
 
-async def test_a_secret_under_a_name_that_is_not_ours_is_refused_instead_of_forgotten(call: Caller) -> None:
+async def test_a_secret_under_a_name_that_is_not_ours_is_refused_instead_of_forgotten(call: ApiClient) -> None:
     made = await call.post(HERE, {**HUBSPOT, "secret": SECRET})
     await call.post(HERE, HUBSPOT)
     changed = await call.patch(f"{HERE}/crm/hubspot", {"secret": SECRET})
@@ -96,15 +96,15 @@ async def test_a_secret_under_a_name_that_is_not_ours_is_refused_instead_of_forg
     assert await secrets(call) == [[]]
 
 
-async def test_a_third_secret_drives_out_the_oldest(here: Caller) -> None:
-    made = [(await here.post(HERE, {**HUBSPOT, "generate_secret": True})).json()]
+async def test_a_third_secret_drives_out_the_oldest(sqlite_call: ApiClient) -> None:
+    made = [(await sqlite_call.post(HERE, {**HUBSPOT, "generate_secret": True})).json()]
     for _ in range(2):
-        made.append((await here.patch(f"{HERE}/crm/hubspot", {"generate_secret": True})).json())
+        made.append((await sqlite_call.patch(f"{HERE}/crm/hubspot", {"generate_secret": True})).json())
 
-    assert await secrets(here) == [[made[2]["generated_secret"], made[1]["generated_secret"]]]
+    assert await secrets(sqlite_call) == [[made[2]["generated_secret"], made[1]["generated_secret"]]]
 
 
-async def test_a_tool_is_connected_once_for_each_channel(call: Caller) -> None:
+async def test_a_tool_is_connected_once_for_each_channel(call: ApiClient) -> None:
     await call.post(HERE, HUBSPOT)
 
     again = await call.post(HERE, {**HUBSPOT, "secrets": [SECRET]})
@@ -115,7 +115,7 @@ async def test_a_tool_is_connected_once_for_each_channel(call: Caller) -> None:
     assert await secrets(call) == [[], []]
 
 
-async def test_a_change_replaces_what_it_names_and_null_puts_back_a_default(call: Caller) -> None:
+async def test_a_change_replaces_what_it_names_and_null_puts_back_a_default(call: ApiClient) -> None:
     await call.post(HERE, {**HUBSPOT, "secrets": [SECRET], "settings": {**DECIDED, "create_unknown": False}})
     later = call.clock.move(60)
 
@@ -137,16 +137,16 @@ async def test_a_change_replaces_what_it_names_and_null_puts_back_a_default(call
         ({}, [SECRET]),
     ],
 )
-async def test_secrets_are_replaced_whole_or_left_alone(here: Caller, change: dict[str, Any], left: list[str]) -> None:
-    await here.post(HERE, {**HUBSPOT, "secrets": [SECRET], "settings": DECIDED})
+async def test_secrets_are_replaced_whole_or_left_alone(sqlite_call: ApiClient, change: dict[str, Any], left: list[str]) -> None:
+    await sqlite_call.post(HERE, {**HUBSPOT, "secrets": [SECRET], "settings": DECIDED})
 
-    changed = await here.patch(f"{HERE}/crm/hubspot", change)
+    changed = await sqlite_call.patch(f"{HERE}/crm/hubspot", change)
 
-    assert await secrets(here) == [left]
+    assert await secrets(sqlite_call) == [left]
     assert changed.json()["settings"] == (USUAL if change.get("settings", 0) is None else DECIDED)
 
 
-async def test_a_removed_connection_is_gone(call: Caller) -> None:
+async def test_a_removed_connection_is_gone(call: ApiClient) -> None:
     await call.post(HERE, HUBSPOT)
 
     removed = await call("DELETE", f"{HERE}/crm/hubspot")
@@ -162,15 +162,15 @@ async def test_a_removed_connection_is_gone(call: Caller) -> None:
     [f"{HERE}/crm/close", f"{HERE}/email_campaign/hubspot", f"{HERE}/post/hubspot", HERE.replace("acme", "nobody") + "/crm/hubspot"],
 )
 @pytest.mark.parametrize("method", ["GET", "PATCH", "DELETE"])
-async def test_what_is_not_connected_is_not_found(here: Caller, target: str, method: str) -> None:
-    await here.post(HERE, HUBSPOT)
+async def test_what_is_not_connected_is_not_found(sqlite_call: ApiClient, target: str, method: str) -> None:
+    await sqlite_call.post(HERE, HUBSPOT)
 
-    reply = await here(method, target, {} if method == "PATCH" else None)
+    reply = await sqlite_call(method, target, {} if method == "PATCH" else None)
 
     assert reply.status == 404
 
 
-async def test_nothing_is_connected_to_a_client_that_is_being_deleted(call: Caller) -> None:
+async def test_nothing_is_connected_to_a_client_that_is_being_deleted(call: ApiClient) -> None:
     await call.post(HERE, HUBSPOT)
     await call("DELETE", "/admin/v1/clients/acme?confirm=acme")
 
@@ -180,9 +180,9 @@ async def test_nothing_is_connected_to_a_client_that_is_being_deleted(call: Call
 
 
 @pytest.mark.parametrize("target", [HERE.replace("acme", "nobody"), HERE.replace("acme", "a b")])
-async def test_a_client_that_is_not_there_has_no_connections(here: Caller, target: str) -> None:
-    assert (await here.get(target)).status == 404
-    assert (await here.post(target, HUBSPOT)).status == 404
+async def test_a_client_that_is_not_there_has_no_connections(sqlite_call: ApiClient, target: str) -> None:
+    assert (await sqlite_call.get(target)).status == 404
+    assert (await sqlite_call.post(target, HUBSPOT)).status == 404
 
 
 @pytest.mark.parametrize(
@@ -223,33 +223,35 @@ async def test_a_client_that_is_not_there_has_no_connections(here: Caller, targe
         ),
     ],
 )
-async def test_a_connection_that_cannot_be_is_refused_with_every_fault(here: Caller, body: dict[str, Any], pointers: list[str]) -> None:
-    reply = await here.post(HERE, body)
+async def test_a_connection_that_cannot_be_is_refused_with_every_fault(
+    sqlite_call: ApiClient, body: dict[str, Any], pointers: list[str]
+) -> None:
+    reply = await sqlite_call.post(HERE, body)
 
     assert reply.status == 422
     assert [error["pointer"] for error in reply.problem["errors"]] == pointers
-    assert (await here.get(HERE)).json()["data"] == []
+    assert (await sqlite_call.get(HERE)).json()["data"] == []
 
 
-async def test_a_kind_that_a_tool_lacks_is_refused_with_those_that_it_has(here: Caller) -> None:
+async def test_a_kind_that_a_tool_lacks_is_refused_with_those_that_it_has(sqlite_call: ApiClient) -> None:
     odoo = {"channel": "crm", "tool": "odoo", "settings": {"status_property": {"opportunity": "stage_id"}}}
 
-    (error,) = (await here.post(HERE, odoo)).problem["errors"]
+    (error,) = (await sqlite_call.post(HERE, odoo)).problem["errors"]
 
     assert error["detail"] == "odoo has no kind of record 'opportunity'; there are contact, company, res.partner, crm.lead"
 
 
 @pytest.mark.parametrize("tool", ADAPTERS.tools("crm"))
-async def test_every_tool_takes_a_status_of_each_of_its_kinds(here: Caller, tool: str) -> None:
+async def test_every_tool_takes_a_status_of_each_of_its_kinds(sqlite_call: ApiClient, tool: str) -> None:
     kinds = ADAPTERS.kinds("crm", tool, ConnectionSettings()) or ()
 
-    made = await here.post(HERE, {"channel": "crm", "tool": tool, "settings": {"status_property": dict.fromkeys(kinds, "stage")}})
+    made = await sqlite_call.post(HERE, {"channel": "crm", "tool": tool, "settings": {"status_property": dict.fromkeys(kinds, "stage")}})
 
     assert made.status == 201, made.json()
     assert {"contact", "company"} <= set(kinds)
 
 
-async def test_of_changes_at_once_none_is_lost(call: Caller) -> None:
+async def test_of_changes_at_once_none_is_lost(call: ApiClient) -> None:
     await call.settings("acme")
     await call.post(HERE, HUBSPOT)
     target, changes = f"{HERE}/crm/hubspot", [{"generate_secret": True}, {"settings": {"create_unknown": True}}, {"generate_secret": True}]
@@ -262,34 +264,36 @@ async def test_of_changes_at_once_none_is_lost(call: Caller) -> None:
     assert (len(kept.secrets), kept.settings.create_unknown) == (2, True)
 
 
-async def test_a_secret_that_is_too_short_is_told_how_long_one_must_be(here: Caller) -> None:
-    reply = await here.post(HERE, {**HUBSPOT, "secrets": ["short"]})
-    blank = await here.post(HERE, {**HUBSPOT, "secrets": [""]})
+async def test_a_secret_that_is_too_short_is_told_how_long_one_must_be(sqlite_call: ApiClient) -> None:
+    reply = await sqlite_call.post(HERE, {**HUBSPOT, "secrets": ["short"]})
+    blank = await sqlite_call.post(HERE, {**HUBSPOT, "secrets": [""]})
 
     told = [(error["code"], error["detail"]) for each in (reply, blank) for error in each.problem["errors"]]
     assert told == [("too_short", "must have at least 8 characters, and has 5"), ("required", "must not be blank")]
 
 
-async def test_a_change_is_held_to_the_same_rules(here: Caller) -> None:
-    await here.post(HERE, {**HUBSPOT, "settings": DECIDED})
+async def test_a_change_is_held_to_the_same_rules(sqlite_call: ApiClient) -> None:
+    await sqlite_call.post(HERE, {**HUBSPOT, "settings": DECIDED})
 
-    reply = await here.patch(f"{HERE}/crm/hubspot", {"settings": {"fields": {"email": "a"}, "objects": {"1": "x"}}})
+    reply = await sqlite_call.patch(f"{HERE}/crm/hubspot", {"settings": {"fields": {"email": "a"}, "objects": {"1": "x"}}})
 
     assert [error["pointer"] for error in reply.problem["errors"]] == ["/settings/fields", "/settings/objects/1"]
-    assert (await here.get(f"{HERE}/crm/hubspot")).json()["settings"] == DECIDED
+    assert (await sqlite_call.get(f"{HERE}/crm/hubspot")).json()["settings"] == DECIDED
 
 
-async def test_a_change_that_gives_two_secrets_and_wants_a_third_is_refused_and_drops_none(here: Caller) -> None:
-    await here.post(HERE, {**HUBSPOT, "secrets": [SECRET]})
+async def test_a_change_that_gives_two_secrets_and_wants_a_third_is_refused_and_drops_none(sqlite_call: ApiClient) -> None:
+    await sqlite_call.post(HERE, {**HUBSPOT, "secrets": [SECRET]})
 
-    reply = await here.patch(f"{HERE}/crm/hubspot", {"secrets": ["x" * 8, "y" * 8], "generate_secret": True})
+    reply = await sqlite_call.patch(f"{HERE}/crm/hubspot", {"secrets": ["x" * 8, "y" * 8], "generate_secret": True})
 
     assert [error["pointer"] for error in reply.problem["errors"]] == ["/generate_secret"]
-    assert (await here.parts.store.read(ListConnections(1)))[0].secrets == [SECRET]
+    assert (await sqlite_call.parts.store.read(ListConnections(1)))[0].secrets == [SECRET]
 
 
-async def test_a_key_of_another_client_sees_no_connections_and_a_key_without_the_scope_none_at_all(memory: Store, caller_of: Make) -> None:
-    call = caller_of(memory, senders=ADAPTERS, auth="api-key")
+async def test_a_key_of_another_client_sees_no_connections_and_a_key_without_the_scope_none_at_all(
+    memory: Store, make_client: MakeClient
+) -> None:
+    call = make_client(memory, senders=ADAPTERS, auth="api-key")
     acme, other = [await memory.write(EnsureClient(name, 1)) for name in ("acme", "other")]
     own, foreign = [await add_key(memory, client.number, [ADMIN], "", 1) for client in (acme, other)]
     reading = await add_key(memory, acme.number, [READ], "", 1)
@@ -310,7 +314,7 @@ def fetching(**more: Any) -> dict[str, Any]:
     return usual | more
 
 
-async def test_an_access_token_goes_in_and_never_comes_out(call: Caller) -> None:
+async def test_an_access_token_goes_in_and_never_comes_out(call: ApiClient) -> None:
     made = await call.post(HERE, {**HUBSPOT, "access_token": TOKEN})
     listed = await call.get(HERE)
     one = await call.get(f"{HERE}/crm/hubspot")
@@ -322,7 +326,7 @@ async def test_an_access_token_goes_in_and_never_comes_out(call: Caller) -> None
     assert all(TOKEN.encode() not in reply.body for reply in (made, listed, one, kept, taken))
 
 
-async def test_what_went_wrong_with_fetching_is_shown_until_the_connection_is_changed(call: Caller) -> None:
+async def test_what_went_wrong_with_fetching_is_shown_until_the_connection_is_changed(call: ApiClient) -> None:
     await call.post(HERE, {**HUBSPOT, "access_token": TOKEN})
     client = (await call.parts.store.write(EnsureClient("acme", 1))).number
     now = call.clock()
@@ -358,15 +362,17 @@ async def test_what_went_wrong_with_fetching_is_shown_until_the_connection_is_ch
         ({"channel": "email_campaign", "tool": "instantly", "settings": {"api_base": "https://a.example"}}, ["/settings/api_base"]),
     ],
 )
-async def test_an_access_token_and_its_settings_are_held_to_rules(here: Caller, body: dict[str, Any], pointers: list[str]) -> None:
-    reply = await here.post(HERE, body)
+async def test_an_access_token_and_its_settings_are_held_to_rules(
+    sqlite_call: ApiClient, body: dict[str, Any], pointers: list[str]
+) -> None:
+    reply = await sqlite_call.post(HERE, body)
 
     assert reply.status == 422
     assert [error["pointer"] for error in reply.problem["errors"]] == pointers
 
 
-async def test_an_address_that_the_operator_has_named_need_not_be_https(memory: Store, caller_of: Make) -> None:
-    call = caller_of(memory, senders=ADAPTERS, fetch_allowed=["http://127.0.0.1:9999"])
+async def test_an_address_that_the_operator_has_named_need_not_be_https(memory: Store, make_client: MakeClient) -> None:
+    call = make_client(memory, senders=ADAPTERS, fetch_allowed=["http://127.0.0.1:9999"])
     await call.settings("acme")
 
     good = await call.post(HERE, {**HUBSPOT, "settings": {"api_base": "http://127.0.0.1:9999/hubspot"}})
@@ -380,12 +386,12 @@ async def test_an_address_that_the_operator_has_named_need_not_be_https(memory: 
 
 @pytest.mark.parametrize("change", [{"api_base": "https://evil.example.com"}, {"api_base": None}, None])
 @pytest.mark.parametrize("before", [None, "https://eu.example.com"])
-async def test_another_api_base__needs_the_token_again(here: Caller, change: dict[str, Any] | None, before: str | None) -> None:
-    await here.post(HERE, {**HUBSPOT, "access_token": TOKEN, "settings": {"api_base": before}})
+async def test_another_api_base__needs_the_token_again(sqlite_call: ApiClient, change: dict[str, Any] | None, before: str | None) -> None:
+    await sqlite_call.post(HERE, {**HUBSPOT, "access_token": TOKEN, "settings": {"api_base": before}})
 
-    reply = await here.patch(f"{HERE}/crm/hubspot", {"settings": change})
-    again = await here.patch(f"{HERE}/crm/hubspot", {"settings": change, "access_token": TOKEN})
-    taken = await here.patch(f"{HERE}/crm/hubspot", {"settings": {"api_base": "https://x.example.com"}, "access_token": None})
+    reply = await sqlite_call.patch(f"{HERE}/crm/hubspot", {"settings": change})
+    again = await sqlite_call.patch(f"{HERE}/crm/hubspot", {"settings": change, "access_token": TOKEN})
+    taken = await sqlite_call.patch(f"{HERE}/crm/hubspot", {"settings": {"api_base": "https://x.example.com"}, "access_token": None})
 
     if (change or {}).get("api_base") == before:
         assert reply.status == 200
@@ -397,8 +403,8 @@ async def test_another_api_base__needs_the_token_again(here: Caller, change: dic
 @pytest.mark.parametrize(
     "base", ["https://eu.example.com\t/x", "https://eu.exam\nple.com", " https://eu.example.com", "https://eu.example.com\x7f"]
 )
-async def test_an_api_base__has_no_control_characters_and_no_spaces(here: Caller, base: str) -> None:
-    reply = await here.post(HERE, {**HUBSPOT, "settings": {"api_base": base}})
+async def test_an_api_base__has_no_control_characters_and_no_spaces(sqlite_call: ApiClient, base: str) -> None:
+    reply = await sqlite_call.post(HERE, {**HUBSPOT, "settings": {"api_base": base}})
 
     assert [error["pointer"] for error in reply.problem["errors"]] == ["/settings/api_base"]
 
@@ -412,12 +418,14 @@ PEM = "-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEAi2HR1srL4o18O8BRa7gVJY7G7bupb
     ("channel", "tool", "form"),
     [("email_campaign", "sendgrid", "PEM"), ("crm", "gohighlevel", "32 bytes"), ("crm", "close", "hex"), ("crm", "folk", "base64")],
 )
-async def test_a_secret_that_can_never_fit__is_refused_and_its_form_named(here: Caller, channel: str, tool: str, form: str) -> None:
+async def test_a_secret_that_can_never_fit__is_refused_and_its_form_named(
+    sqlite_call: ApiClient, channel: str, tool: str, form: str
+) -> None:
     place = {"channel": channel, "tool": tool}
 
-    reply = await here.post(HERE, {**place, "secrets": ["no-such-secret!"]})
-    made = await here.post(HERE, {**place, "generate_secret": True})
-    changed = await here.patch(f"{HERE}/{channel}/{tool}", {"secrets": ["no-such-secret!"]})
+    reply = await sqlite_call.post(HERE, {**place, "secrets": ["no-such-secret!"]})
+    made = await sqlite_call.post(HERE, {**place, "generate_secret": True})
+    changed = await sqlite_call.patch(f"{HERE}/{channel}/{tool}", {"secrets": ["no-such-secret!"]})
 
     for refused in (reply, changed):
         (error,) = refused.problem["errors"]
@@ -427,23 +435,23 @@ async def test_a_secret_that_can_never_fit__is_refused_and_its_form_named(here: 
     assert made.status == 201
 
 
-async def test_a_pem__loses_its_final_newline_and_gohighlevel_names_its_location(here: Caller) -> None:
+async def test_a_pem__loses_its_final_newline_and_gohighlevel_names_its_location(sqlite_call: ApiClient) -> None:
     gohighlevel = {"channel": "crm", "tool": "gohighlevel"}
 
-    bare = await here.post(HERE, {**gohighlevel, "secrets": [PEM]})
-    made = await here.post(HERE, {**gohighlevel, "secrets": [PEM + "\n"], "settings": {"location_id": "l1"}})
+    bare = await sqlite_call.post(HERE, {**gohighlevel, "secrets": [PEM]})
+    made = await sqlite_call.post(HERE, {**gohighlevel, "secrets": [PEM + "\n"], "settings": {"location_id": "l1"}})
 
     assert [error["pointer"] for error in bare.problem["errors"]] == ["/settings/location_id"]
     assert made.status == 201
-    assert await secrets(here) == [[PEM]]
+    assert await secrets(sqlite_call) == [[PEM]]
 
 
-async def test_espocrm__takes_a_secret_for_each_of_fifty_webhooks(here: Caller) -> None:
+async def test_espocrm__takes_a_secret_for_each_of_fifty_webhooks(sqlite_call: ApiClient) -> None:
     keys = [f"key-number-{number}" for number in range(51)]
 
-    fifty = await here.post(HERE, {"channel": "crm", "tool": "espocrm", "secrets": keys[:50]})
-    more = await here.patch(f"{HERE}/crm/espocrm", {"secrets": keys})
-    other = await here.post(HERE, {**HUBSPOT, "secrets": keys[:3]})
+    fifty = await sqlite_call.post(HERE, {"channel": "crm", "tool": "espocrm", "secrets": keys[:50]})
+    more = await sqlite_call.patch(f"{HERE}/crm/espocrm", {"secrets": keys})
+    other = await sqlite_call.post(HERE, {**HUBSPOT, "secrets": keys[:3]})
 
     assert (fifty.status, fifty.json()["secret_count"], more.status) == (201, 50, 422)
     assert [error["pointer"] for error in other.problem["errors"]] == ["/secrets"]
@@ -459,9 +467,9 @@ async def test_espocrm__takes_a_secret_for_each_of_fifty_webhooks(here: Caller) 
     ],
 )
 async def test_a_setting_about_signatures__is_refused_for_a_tool_that_has_none_such(
-    here: Caller, place: dict[str, str], settings: dict[str, Any], pointer: str
+    sqlite_call: ApiClient, place: dict[str, str], settings: dict[str, Any], pointer: str
 ) -> None:
-    reply = await here.post(HERE, {**place, "settings": settings})
+    reply = await sqlite_call.post(HERE, {**place, "settings": settings})
 
     assert [error["pointer"] for error in reply.problem["errors"]] == [pointer]
 
@@ -469,22 +477,22 @@ async def test_a_setting_about_signatures__is_refused_for_a_tool_that_has_none_s
 # What a secret changes for those who call already.
 
 
-async def test_connecting__says_who_called_lately_and_would_be_refused_from_now(here: Caller) -> None:
-    store = here.parts.store
+async def test_connecting__says_who_called_lately_and_would_be_refused_from_now(sqlite_call: ApiClient) -> None:
+    store = sqlite_call.parts.store
     client = (await store.write(EnsureClient("acme", 1))).number
-    odd, old = here.clock(), here.clock() - 8 * 86_400 * SECOND
+    odd, old = sqlite_call.clock(), sqlite_call.clock() - 8 * 86_400 * SECOND
     for number, (tool, at) in enumerate([("instantly", odd), ("instantly", odd), ("heyreach", odd), (None, odd), ("instantly", old)]):
         await store.write(StoreDelivery(client, "email_campaign", bytes([number]) * 16, b"{}", "", b"{}", at, tool, verified=False))
     place = {"channel": "email_campaign", "tool": "instantly"}
     own = {"tool": "instantly", "calls": 2, "last_received_time": NOW, "reason": "must_prove"}
     unknown = {"tool": None, "calls": 1, "last_received_time": NOW, "reason": "not_recognised"}
 
-    bare = await here.post(HERE, place)
-    set_one = await here.patch(f"{HERE}/email_campaign/instantly", {"secrets": [SECRET]})
-    await here("DELETE", f"{HERE}/email_campaign/instantly")
-    await here.settings("acme", require_verification={"email_campaign": True})
-    made = await here.post(HERE, {**place, "secrets": [SECRET]})
-    one = await here.get(f"{HERE}/email_campaign/instantly")
+    bare = await sqlite_call.post(HERE, place)
+    set_one = await sqlite_call.patch(f"{HERE}/email_campaign/instantly", {"secrets": [SECRET]})
+    await sqlite_call("DELETE", f"{HERE}/email_campaign/instantly")
+    await sqlite_call.settings("acme", require_verification={"email_campaign": True})
+    made = await sqlite_call.post(HERE, {**place, "secrets": [SECRET]})
+    one = await sqlite_call.get(f"{HERE}/email_campaign/instantly")
 
     assert "would_refuse" not in bare.json()
     assert set_one.json()["would_refuse"] == [own, unknown]

@@ -6,8 +6,8 @@ import logging
 from pathlib import Path
 
 import pytest
-from tests.asgi_client import Caller, Make
-from tests.conftest import ByHand, bytes_in
+from tests.asgi_client import ApiClient, MakeClient
+from tests.conftest import ExecuteSql, bytes_in
 
 from touchbase.adapters.registry import load_adapters
 from touchbase.sql.store import Store
@@ -18,14 +18,19 @@ HOOK = "/public/crm-webhook/acme"
 
 
 @pytest.fixture
-async def call(store: Store, caller_of: Make) -> Caller:
-    made = caller_of(store, senders=load_adapters())
+async def call(store: Store, make_client: MakeClient) -> ApiClient:
+    made = make_client(store, senders=load_adapters())
     await made.settings("acme")
     return made
 
 
 async def test_a_secret_goes_in_and_comes_out_nowhere(
-    call: Caller, engine_url: str, by_hand: ByHand, tmp_path: Path, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+    call: ApiClient,
+    engine_url: str,
+    execute_sql: ExecuteSql,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     caplog.set_level(logging.DEBUG)
     ours = {"channel": "crm", "tool": "hubspot", "secrets": [CANARY]}
@@ -54,21 +59,21 @@ async def test_a_secret_goes_in_and_comes_out_nowhere(
     assert statuses == [201, 409, 422, 422, 422, 422, 400, 200, 200, 200, 422, 200, 200, 401, 200, 200]
     assert CANARY.encode() not in shown
     assert CANARY not in told
-    assert CANARY.encode() not in await _everything_kept(engine_url, by_hand, tmp_path)
+    assert CANARY.encode() not in await _everything_kept(engine_url, execute_sql, tmp_path)
 
 
-async def _everything_kept(engine_url: str, by_hand: ByHand, folder: Path) -> bytes:
+async def _everything_kept(engine_url: str, execute_sql: ExecuteSql, folder: Path) -> bytes:
     if engine_url.startswith("sqlite"):
         return bytes_in(folder)
-    tables = await by_hand("SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'")
-    rows = [await by_hand(f"SELECT * FROM {table}") for (table,) in tables]
+    tables = await execute_sql("SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'")
+    rows = [await execute_sql(f"SELECT * FROM {table}") for (table,) in tables]
     assert any(b"call" in repr(row).encode() for row in rows)
     return repr(rows).encode()
 
 
-async def test_what_cannot_be_opened_is_no_open_door(call: Caller, by_hand: ByHand, caplog: pytest.LogCaptureFixture) -> None:
+async def test_what_cannot_be_opened_is_no_open_door(call: ApiClient, execute_sql: ExecuteSql, caplog: pytest.LogCaptureFixture) -> None:
     await call.post(HERE, {"channel": "crm", "tool": "hubspot", "secrets": [CANARY]})
-    await by_hand("UPDATE connection SET secrets = 'sealed:1:0123456789ab:AAAA'")
+    await execute_sql("UPDATE connection SET secrets = 'sealed:1:0123456789ab:AAAA'")
     call.clock.move(2)
 
     unproven, proven = await call.post(HOOK, {"some": "call"}), await call.post(f"{HOOK}?token={CANARY}", {"some": "call"})
@@ -78,11 +83,11 @@ async def test_what_cannot_be_opened_is_no_open_door(call: Caller, by_hand: ByHa
     assert "encrypted with the key 0123456789ab, which is missing" in caplog.text
 
 
-async def test_without_an_encryption_key_the_administrator_is_told_what_to_do(postgres_url: str, caller_of: Make) -> None:
+async def test_without_an_encryption_key_the_administrator_is_told_what_to_do(postgres_url: str, make_client: MakeClient) -> None:
     from touchbase.storage import open_store
 
     store = await open_store(postgres_url)
-    call = caller_of(store, senders=load_adapters())
+    call = make_client(store, senders=load_adapters())
     await call.settings("acme")
     refused = await call.post(HERE, {"channel": "crm", "tool": "hubspot", "secrets": [CANARY]})
     taken = await call.post(HERE, {"channel": "crm", "tool": "hubspot"})

@@ -28,7 +28,7 @@ from touchbase.storage import open_store
 
 NOON = 1_790_000_000 * SECOND
 COUNT = itertools.count()
-ByHand = Callable[..., Awaitable[list[tuple[Any, ...]]]]
+ExecuteSql = Callable[..., Awaitable[list[tuple[Any, ...]]]]
 
 ANN = {"email": "ann@example.com", "linkedin_url": "https://linkedin.com/in/ann"}
 CALLS: list[tuple[str, dict[str, Any]]] = [
@@ -156,33 +156,33 @@ async def test_what_calls_and_callers_have_made_has_no_differences(store: Store,
         ("DELETE FROM delivery_body", "body is missing, and must be present, because neither erasure nor retention removed it"),
     ],
 )  # fmt: skip
-async def test_a_value_changed_by_hand_is_found_and_named(store: Store, by_hand: ByHand, statement: str, field: str) -> None:
+async def test_a_value_changed_by_hand_is_found_and_named(store: Store, execute_sql: ExecuteSql, statement: str, field: str) -> None:
     client = await filled(store, times=2)
 
-    await by_hand(statement)
+    await execute_sql(statement)
 
     found = await told(store, client, page=2)
     assert any(field in each for each in found), found
 
 
-async def test_a_link_from_a_record_that_is_there_is_found(store: Store, by_hand: ByHand) -> None:
+async def test_a_link_from_a_record_that_is_there_is_found(store: Store, execute_sql: ExecuteSql) -> None:
     client = await filled(store)
-    [[bob]] = await by_hand("SELECT id FROM contact WHERE email_key = 'bob@example.com'")
+    [[bob]] = await execute_sql("SELECT id FROM contact WHERE email_key = 'bob@example.com'")
     linked = f"UPDATE link SET tool = '', object_type = 'contact', object_id = '{bob}' WHERE record_kind = 1 AND object_id = '1'"
 
-    await by_hand(linked)
+    await execute_sql(linked)
 
     assert [each.partition(": ")[2] for each in await told(store, client)] == [
         f"link is of contact {bob}, and must be absent, because there is a contact {bob}"
     ]
 
 
-async def test_exchanged_addresses_are_found(store: Store, by_hand: ByHand) -> None:
+async def test_exchanged_addresses_are_found(store: Store, execute_sql: ExecuteSql) -> None:
     client = await filled(store)
 
     for old, new in (("ann", "eve"), ("bob", "ann"), ("eve", "bob")):
         new_key, old_key = f"{new}@example.com", f"{old}@example.com"
-        await by_hand("UPDATE contact SET email = ?, email_key = ? WHERE email_key = ?", new_key, new_key, old_key)
+        await execute_sql("UPDATE contact SET email = ?, email_key = ? WHERE email_key = ?", new_key, new_key, old_key)
 
     assert sorted(each.partition(": ")[2] for each in await told(store, client)) == [
         "email is 'ann@example.com', and must be 'bob@example.com', set by an event",
@@ -190,21 +190,21 @@ async def test_exchanged_addresses_are_found(store: Store, by_hand: ByHand) -> N
     ]
 
 
-async def test_a_former_address_that_leads_to_another_record_is_found(store: Store, by_hand: ByHand) -> None:
+async def test_a_former_address_that_leads_to_another_record_is_found(store: Store, execute_sql: ExecuteSql) -> None:
     client = await filled(store)
     [bob] = await store.read(ListContacts(client, 1, email_key="bob@example.com"))
     [ann] = await store.read(ListContacts(client, 1, email_key="ann@example.com"))
     await store.write(UpdateContact(client, bob.id, {"email": "rob@x.test", "email_key": "rob@x.test"}, {}, NOON, "w2"))
     assert await told(store, client) == []
 
-    await by_hand("UPDATE link SET record_id = ? WHERE tool = '' AND record_id = ?", ann.id, bob.id)
+    await execute_sql("UPDATE link SET record_id = ? WHERE tool = '' AND record_id = ?", ann.id, bob.id)
 
     assert [each.partition(": ")[2] for each in await told(store, client)] == [
         "link is email bob@example.com, and must be absent, because no event of the record names it"
     ]
 
 
-async def test_a_history_of_two_people_is_found(store: Store, by_hand: ByHand) -> None:
+async def test_a_history_of_two_people_is_found(store: Store, execute_sql: ExecuteSql) -> None:
     client = await filled(store)
     for number in ("8", "9"):
         said = {"event": "contact.updated", "object_type": "contact", "object_id": number, "email": f"p{number}@x.test"}
@@ -214,14 +214,14 @@ async def test_a_history_of_two_people_is_found(store: Store, by_hand: ByHand) -
     ids = {each.email: each.id for each in await store.read(ListContacts(client, 9))}
     assert await told(store, client) == []
 
-    await by_hand("UPDATE event SET record_id = ? WHERE record_id = ?", ids["p8@x.test"], ids["p9@x.test"])
+    await execute_sql("UPDATE event SET record_id = ? WHERE record_id = ?", ids["p8@x.test"], ids["p9@x.test"])
 
     wanted = "history is of objects with different addresses, and must be divided into a record each: p8@x.test, p9@x.test"
     assert f"contact {ids['p8@x.test']}: {wanted}" in await told(store, client)
 
 
 @pytest.mark.parametrize("by_api", [True, False])
-async def test_another_company_of_a_contact_is_found(store: Store, by_hand: ByHand, by_api: bool) -> None:
+async def test_another_company_of_a_contact_is_found(store: Store, execute_sql: ExecuteSql, by_api: bool) -> None:
     client = await filled(store)
     [ann] = await store.read(ListContacts(client, 1, email_key="ann@example.com"))
     [company] = await store.read(ListCompanies(client, 10))
@@ -235,7 +235,7 @@ async def test_another_company_of_a_contact_is_found(store: Store, by_hand: ByHa
         await InboxWorker(store, read, lambda: NOON + 1).drain()
     assert await told(store, client) == []
 
-    await by_hand("UPDATE contact SET company_id = ? WHERE id = ?", other.id, ann.id)
+    await execute_sql("UPDATE contact SET company_id = ? WHERE id = ?", other.id, ann.id)
 
     assert [each.partition(": ")[2] for each in await told(store, client)] == [
         f"company_id is {other.id}, and must be {company.id}, set by an event"
@@ -259,18 +259,18 @@ async def test_a_company_that_became_part_of_another_is_that(store: Store) -> No
     assert await told(store, client) == []
 
 
-async def test_a_record_from_before_creations_were_entries_has_no_differences(store: Store, by_hand: ByHand) -> None:
+async def test_a_record_from_before_creations_were_entries_has_no_differences(store: Store, execute_sql: ExecuteSql) -> None:
     client = await filled(store)
     # An earlier version: neither the creation nor a write of what was there already is in the history, and no event names addresses.
-    await by_hand("UPDATE contact SET initial_status = 'New' WHERE email_key = 'bob@example.com'")
-    await by_hand("DELETE FROM event WHERE event = 'contact.created'")
-    for detail, key in await by_hand("SELECT detail, key FROM event WHERE delivery_id IS NOT NULL"):
+    await execute_sql("UPDATE contact SET initial_status = 'New' WHERE email_key = 'bob@example.com'")
+    await execute_sql("DELETE FROM event WHERE event = 'contact.created'")
+    for detail, key in await execute_sql("SELECT detail, key FROM event WHERE delivery_id IS NOT NULL"):
         said = msgspec.json.decode(detail)
         plain = {name: value for name, value in said.items() if name not in ("named", "object")}
-        await by_hand("UPDATE event SET detail = ? WHERE key = ?", msgspec.json.encode(plain).decode(), key)
-    [(stamps, number)] = await by_hand("SELECT stamps, id FROM contact WHERE email_key = 'ann@example.com'")
+        await execute_sql("UPDATE event SET detail = ? WHERE key = ?", msgspec.json.encode(plain).decode(), key)
+    [(stamps, number)] = await execute_sql("SELECT stamps, id FROM contact WHERE email_key = 'ann@example.com'")
     restated = msgspec.json.decode(stamps) | {"email": [1, NOON - 1, "api:p:9"], "first_name": [1, NOON - 1, "api:p:9"]}
-    await by_hand("UPDATE contact SET stamps = ? WHERE id = ?", msgspec.json.encode(restated).decode(), number)
+    await execute_sql("UPDATE contact SET stamps = ? WHERE id = ?", msgspec.json.encode(restated).decode(), number)
 
     assert await told(store, client) == []
 
@@ -304,16 +304,16 @@ async def test_a_record_that_was_fetched_has_the_key_of_its_body(store: Store) -
     assert await told(store, client) == []
 
 
-async def test_a_record_that_is_mended_while_the_page_is_checked_is_not_told(store: Store, by_hand: ByHand) -> None:
+async def test_a_record_that_is_mended_while_the_page_is_checked_is_not_told(store: Store, execute_sql: ExecuteSql) -> None:
     client = await filled(store)
-    await by_hand("UPDATE contact SET status = 'lost' WHERE email_key = 'ann@example.com'")
+    await execute_sql("UPDATE contact SET status = 'lost' WHERE email_key = 'ann@example.com'")
 
     class Mending:
         """Answers reads, and has the value mended after the first."""
 
         async def read(self, query: Any) -> Any:
             found = await store.read(query)
-            await by_hand("UPDATE contact SET status = 'customer' WHERE email_key = 'ann@example.com'")
+            await execute_sql("UPDATE contact SET status = 'customer' WHERE email_key = 'ann@example.com'")
             return found
 
     assert await told(Mending(), client) == []  # type: ignore[arg-type]
@@ -334,17 +334,17 @@ async def test_a_call_of_the_api_rules_over_a_tool_whose_clock_runs_ahead(store:
     assert await told(store, client) == []
 
 
-async def test_other_clients_are_left_out(store: Store, by_hand: ByHand) -> None:
+async def test_other_clients_are_left_out(store: Store, execute_sql: ExecuteSql) -> None:
     client = await filled(store)
     other = (await store.write(EnsureClient("other", NOON))).number
 
-    await by_hand("UPDATE contact SET status = 'lost'")
+    await execute_sql("UPDATE contact SET status = 'lost'")
 
     assert await told(store, other) == []
     assert len(await told(store, client)) == 2
 
 
-async def test_a_lost_field_is_missed_on_a_record_that_calls_have_filled_beyond_500(store: Store, by_hand: ByHand) -> None:
+async def test_a_lost_field_is_missed_on_a_record_that_calls_have_filled_beyond_500(store: Store, execute_sql: ExecuteSql) -> None:
     client = (await store.write(EnsureClient("acme", NOON))).number
     for word in ("a", "b"):
         said = {"event": "contact.updated", "email": "ann@example.com", "custom": {f"{word}{n}": "x" for n in range(300)}}
@@ -352,6 +352,6 @@ async def test_a_lost_field_is_missed_on_a_record_that_calls_have_filled_beyond_
         await store.write(StoreDelivery(client, "crm", body_key("crm", word, "", body), b"{}", word, body, NOON))
     await InboxWorker(store, read, lambda: NOON).drain()
 
-    await by_hand("DELETE FROM custom_field WHERE name = 'b5'")
+    await execute_sql("DELETE FROM custom_field WHERE name = 'b5'")
 
     assert ["custom field b5" in each for each in await told(store, client)] == [True]

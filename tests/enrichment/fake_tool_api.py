@@ -1,4 +1,4 @@
-"""A small server that speaks the shapes of tools' APIs, on a socket of this machine, and a clock and worker to ask it with."""
+"""Fake tool API on a local socket, and a client of a store with the inbox and fetch workers that call it."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ ADAPTERS = load_adapters()
 
 
 @dataclass
-class Asked:
-    """One request as the server got it."""
+class ReceivedRequest:
+    """One request as the fake API received it."""
 
     method: str
     path: str
@@ -41,16 +41,16 @@ class Asked:
         return json.loads(self.body)
 
 
-Answer = tuple[int, object] | tuple[int, object, dict[str, str]]
-Say = Callable[[Asked], Answer]
+FakeResponse = tuple[int, object] | tuple[int, object, dict[str, str]]
+Respond = Callable[[ReceivedRequest], FakeResponse]
 
 
 @dataclass
-class Api:
-    """What the server was asked, and what it says; `base` is its address."""
+class FakeApi:
+    """A fake API: its received requests, and the function that responds; `base` is its URL."""
 
-    say: Say
-    asked: list[Asked] = field(default_factory=list)
+    respond: Respond
+    requests: list[ReceivedRequest] = field(default_factory=list)
     base: str = ""
     port: int = 0
 
@@ -59,9 +59,9 @@ class Api:
             head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
             method, path, _ = head[0].split(" ")
             headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:] if line)}
-            one = Asked(method, path, headers, await reader.readexactly(int(headers.get("content-length", 0))))
-            self.asked.append(one)
-            status, body, *more = self.say(one)
+            one = ReceivedRequest(method, path, headers, await reader.readexactly(int(headers.get("content-length", 0))))
+            self.requests.append(one)
+            status, body, *more = self.respond(one)
             data = body if isinstance(body, bytes) else json.dumps(body).encode()
             fields = {"content-length": str(len(data)), "connection": "close", **(more[0] if more else {})}
             writer.write(
@@ -75,9 +75,9 @@ class Api:
 
 
 @asynccontextmanager
-async def api(say: Say, tls: ssl.SSLContext | None = None) -> AsyncIterator[Api]:
-    """A server that answers with `say`."""
-    made = Api(say)
+async def fake_api(respond: Respond, tls: ssl.SSLContext | None = None) -> AsyncIterator[FakeApi]:
+    """Serve a fake API that responds with `respond`."""
+    made = FakeApi(respond)
     server = await asyncio.start_server(made.serve, "127.0.0.1", 0, ssl=tls)
     made.port = server.sockets[0].getsockname()[1]
     made.base = f"{'https' if tls else 'http'}://127.0.0.1:{made.port}"
@@ -86,7 +86,7 @@ async def api(say: Say, tls: ssl.SSLContext | None = None) -> AsyncIterator[Api]
 
 
 class Clock:
-    """Moves only when a test moves it, or somebody sleeps by it."""
+    """A clock that only tests and its own `sleep` advance."""
 
     def __init__(self) -> None:
         self.now = NOON
@@ -102,8 +102,8 @@ class Clock:
 
 
 @dataclass
-class Shop:
-    """One client of one store, with the two workers, on a clock of its own."""
+class FetchSetup:
+    """One client of a store, with both workers on one test clock."""
 
     store: Store
     client: int
@@ -117,7 +117,7 @@ class Shop:
         await self.store.write(AddConnection(Connection(self.client, "crm", tool, NOON, NOON, [], decided, token)))
 
     async def receive(self, body: object, query: str = "", **headers: str) -> int:
-        """A webhook call comes in and is applied."""
+        """Store a webhook and apply it; return the delivery id."""
         data = json.dumps(body).encode()
         key = body_key("crm", query, str(self.clock()), data)
         kept = await self.store.write(
@@ -127,7 +127,7 @@ class Shop:
         return kept.id
 
     async def work(self) -> int:
-        """Both workers do what is due, a few seconds later."""
+        """Advance 3 seconds and run both workers; return the number of API requests."""
         self.clock.move(3)
         calls = await self.fetch.drain()
         await self.inbox.drain()
@@ -138,7 +138,7 @@ class Shop:
         return found
 
 
-async def open_shop(store: Store, caller: HttpClient, name: str = "acme") -> Shop:
+async def open_setup(store: Store, caller: HttpClient, name: str = "acme") -> FetchSetup:
     client = (await store.write(EnsureClient(name, NOON))).number
     clock, outcomes = Clock(), list[tuple[str, int]]()
 
@@ -149,15 +149,15 @@ async def open_shop(store: Store, caller: HttpClient, name: str = "acme") -> Sho
     fetch = FetchWorker(
         store, ADAPTERS, caller.send, clock, on_fetched=lambda told: outcomes.append((told.outcome, told.records)), sleep=clock.sleep
     )
-    return Shop(store, client, clock, inbox, fetch, outcomes)
+    return FetchSetup(store, client, clock, inbox, fetch, outcomes)
 
 
 @asynccontextmanager
-async def shop_asking(store: Store, say: Say) -> AsyncIterator[tuple[Shop, Api]]:
-    """A shop whose worker may ask this server."""
-    async with asyncio.timeout(120), api(say) as server:
+async def setup_with_api(store: Store, respond: Respond) -> AsyncIterator[tuple[FetchSetup, FakeApi]]:
+    """Open a setup whose fetch worker may call a fake API with these responses."""
+    async with asyncio.timeout(120), fake_api(respond) as server:
         caller = HttpClient("touchbase/test", [server.base])
         try:
-            yield await open_shop(store, caller), server
+            yield await open_setup(store, caller), server
         finally:
             await caller.close()

@@ -17,7 +17,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
-from tests.enrichment.fake_tool_api import api
+from tests.enrichment.fake_tool_api import fake_api
 
 from touchbase.connections.tools import ApiRequest, FetchFailed
 from touchbase.enrichment import http_client as caller_module
@@ -55,11 +55,11 @@ def resolving_to(monkeypatch: pytest.MonkeyPatch, *addresses: str) -> list[str]:
      "10.0.0.1", "[fd00:ec2::254]", "0.0.0.0"],
 )  # fmt: skip
 async def test_an_address_that_is_not_public_is_never_called(careful: HttpClient, host: str) -> None:
-    async with asyncio.timeout(30), api(lambda asked: (200, {})) as server:
+    async with asyncio.timeout(30), fake_api(lambda request: (200, {})) as server:
         with pytest.raises(FetchFailed, match=r"not a public address|cannot be reached") as refused:
             await careful.send(f"https://{host}:{server.port}", CALL)
 
-    assert server.asked == []
+    assert server.requests == []
     assert SECRET not in str(refused.value)
 
 
@@ -103,7 +103,7 @@ async def test_only_plain_https_addresses_are_called(careful: HttpClient, base: 
 
 
 async def test_a_place_that_the_operator_names_is_called_and_only_that_place() -> None:
-    async with asyncio.timeout(30), api(lambda asked: (200, {"me": 1})) as server, api(lambda asked: (200, {})) as other:
+    async with asyncio.timeout(30), fake_api(lambda request: (200, {"me": 1})) as server, fake_api(lambda request: (200, {})) as other:
         caller = HttpClient("touchbase/1", [server.base])
         answer = await caller.send(server.base + "/", CALL)
         with pytest.raises(FetchFailed, match="by https only"):
@@ -112,32 +112,32 @@ async def test_a_place_that_the_operator_names_is_called_and_only_that_place() -
             await caller.send(f"https://127.0.0.1:{other.port}", CALL)
         await caller.close()
 
-    (asked,) = server.asked
+    (request,) = server.requests
     assert (answer.status, answer.body) == (200, b'{"me": 1}')
-    assert (asked.method, asked.path, asked.headers["authorization"], asked.headers["user-agent"]) == (
+    assert (request.method, request.path, request.headers["authorization"], request.headers["user-agent"]) == (
         "GET", "/v2/me?a=b", SECRET, "touchbase/1",
     )  # fmt: skip
-    assert other.asked == []
+    assert other.requests == []
 
 
 async def test_a_redirect_is_answered_and_not_followed() -> None:
-    async with asyncio.timeout(30), api(lambda asked: (302, {})) as server:
-        server.say = lambda asked: (302, {}, {"location": f"{server.base}/elsewhere"})
+    async with asyncio.timeout(30), fake_api(lambda request: (302, {})) as server:
+        server.respond = lambda request: (302, {}, {"location": f"{server.base}/elsewhere"})
         caller = HttpClient("touchbase/1", [server.base])
         answer = await caller.send(server.base, CALL)
         await caller.close()
 
     assert answer.status == 302
-    assert len(server.asked) == 1
+    assert len(server.requests) == 1
 
 
 async def test_an_answer_that_is_too_long_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(caller_module, "MAX_BYTES", 1000)
-    async with asyncio.timeout(30), api(lambda asked: (200, b"x" * 1001)) as server:
+    async with asyncio.timeout(30), fake_api(lambda request: (200, b"x" * 1001)) as server:
         caller = HttpClient("touchbase/1", [server.base])
         with pytest.raises(FetchFailed, match="longer than 1000 bytes"):
             await caller.send(server.base, CALL)
-        server.say = lambda asked: (200, b"x" * 1000)
+        server.respond = lambda request: (200, b"x" * 1000)
         assert len((await caller.send(server.base, CALL)).body) == 1000
         await caller.close()
 
@@ -163,7 +163,7 @@ async def test_an_answer_that_never_ends_is_given_up(monkeypatch: pytest.MonkeyP
 
 
 async def test_a_header_that_cannot_be_sent_is_not_quoted() -> None:
-    async with asyncio.timeout(30), api(lambda asked: (200, {})) as server:
+    async with asyncio.timeout(30), fake_api(lambda request: (200, {})) as server:
         caller = HttpClient("touchbase/1", [server.base])
         with pytest.raises(FetchFailed) as refused:
             await caller.send(server.base, ApiRequest("GET", "/", {"authorization": f"{SECRET}\nx"}))
@@ -201,7 +201,7 @@ async def test_a_certificate_must_be_trusted_and_of_the_name_that_is_called(
     file, context = certificate(tmp_path, name)
     if trusted:
         monkeypatch.setenv("SSL_CERT_FILE", str(file))
-    async with asyncio.timeout(30), api(lambda asked: (200, {}), context) as server:
+    async with asyncio.timeout(30), fake_api(lambda request: (200, {}), context) as server:
         caller = HttpClient("touchbase/1", [server.base])
         try:
             if trusted and name == "127.0.0.1":

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from urllib.parse import parse_qs
 
 import pytest
-from tests.enrichment.fake_tool_api import Answer, Asked, Shop, shop_asking
+from tests.enrichment.fake_tool_api import FakeResponse, FetchSetup, ReceivedRequest, setup_with_api
 
 from touchbase.connections.models import Connection
 from touchbase.connections.oauth import grant_of
@@ -27,60 +26,60 @@ def inserted(number: int) -> dict[str, object]:
 class Zoho:
     """Zoho, which knows everybody: its tokens are `token-1`, `token-2`; `good` is the one that it takes at the moment."""
 
-    def __init__(self, *gives: Answer) -> None:
+    def __init__(self, *gives: FakeResponse) -> None:
         self.good = ""
         self.given = 0
         self._gives = list(gives)
 
-    def __call__(self, asked: Asked) -> Answer:
-        if asked.path == TOKEN_PATH:
+    def __call__(self, request: ReceivedRequest) -> FakeResponse:
+        if request.path == TOKEN_PATH:
             return self._gives.pop(0) if self._gives else self._token()
-        if asked.headers["authorization"] != f"Zoho-oauthtoken {self.good}":
+        if request.headers["authorization"] != f"Zoho-oauthtoken {self.good}":
             return 401, {"code": "INVALID_TOKEN", "details": {}, "message": "invalid oauth token", "status": "error"}
-        number = asked.path.partition("ids=")[2].partition("&")[0]
+        number = request.path.partition("ids=")[2].partition("&")[0]
         # Nothing keeps a tool from repeating what it was shown.
         return 200, {"data": [{"id": number, "Email": f"person-{number}@example.com", "Description": self.good}]}
 
-    def _token(self) -> Answer:
+    def _token(self) -> FakeResponse:
         self.given += 1
         self.good = f"token-{self.given}"
         return 200, {"access_token": self.good, "api_domain": "https://www.zohoapis.com", "token_type": "Bearer", "expires_in": 3600}
 
 
-async def emails(shop: Shop) -> set[str | None]:
-    return {one.email for one in await shop.store.read(ListContacts(shop.client, 200))}
+async def emails(setup: FetchSetup) -> set[str | None]:
+    return {one.email for one in await setup.store.read(ListContacts(setup.client, 200))}
 
 
-def paths(asked: list[Asked]) -> list[str]:
-    return [one.path.partition("?")[0] for one in asked]
+def paths(requests: list[ReceivedRequest]) -> list[str]:
+    return [one.path.partition("?")[0] for one in requests]
 
 
 async def test_a_token_is_got_once_and_used_until_it_is_refused(store: Store) -> None:
     zoho = Zoho()
-    async with shop_asking(store, zoho) as (shop, server):
-        await shop.connect("zoho", server.base, GRANT)
+    async with setup_with_api(store, zoho) as (setup, server):
+        await setup.connect("zoho", server.base, GRANT)
         for number in (1, 2):
-            await shop.receive(inserted(number))
-            await shop.work()
+            await setup.receive(inserted(number))
+            await setup.work()
         zoho.good = "of somebody else, as an hour has gone by"
-        await shop.receive(inserted(3))
-        await shop.work()
+        await setup.receive(inserted(3))
+        await setup.work()
 
-        assert await emails(shop) == {f"person-{number}@example.com" for number in (1, 2, 3)}
+        assert await emails(setup) == {f"person-{number}@example.com" for number in (1, 2, 3)}
         record = "/crm/v7/Contacts"
-        assert paths(server.asked) == [TOKEN_PATH, record, record, record, TOKEN_PATH, record]
-        assert shop.outcomes == [("records", 1)] * 3
+        assert paths(server.requests) == [TOKEN_PATH, record, record, record, TOKEN_PATH, record]
+        assert setup.outcomes == [("records", 1)] * 3
 
 
 async def test_the_refresh_token_goes_into_a_body_and_nowhere_else(store: Store) -> None:
-    async with shop_asking(store, Zoho()) as (shop, server):
-        await shop.connect("zoho", server.base, GRANT)
-        await shop.receive(inserted(1))
-        await shop.work()
+    async with setup_with_api(store, Zoho()) as (setup, server):
+        await setup.connect("zoho", server.base, GRANT)
+        await setup.receive(inserted(1))
+        await setup.work()
 
-        asked, *rest = server.asked
-        assert (asked.method, asked.headers["content-type"]) == ("POST", "application/x-www-form-urlencoded")
-        assert parse_qs(asked.body.decode()) == {
+        request, *rest = server.requests
+        assert (request.method, request.headers["content-type"]) == ("POST", "application/x-www-form-urlencoded")
+        assert parse_qs(request.body.decode()) == {
             "grant_type": ["refresh_token"], "client_id": [CLIENT], "client_secret": [SECRET], "refresh_token": [REFRESH],
         }  # fmt: skip
         for text in (SECRET, REFRESH):
@@ -100,46 +99,48 @@ async def test_the_refresh_token_goes_into_a_body_and_nowhere_else(store: Store)
         ((503, {}), False),
     ],
 )
-async def test_without_a_token_the_record_is_not_asked_for_and_stays_wanted(store: Store, answer: Answer, stopped: bool) -> None:
-    async with shop_asking(store, Zoho(answer)) as (shop, server):
-        await shop.connect("zoho", server.base, GRANT)
-        await shop.receive(inserted(1))
-        await shop.work()
-        told = await shop.fetching("zoho")
-        shop.clock.move(900)
-        await shop.work()
+async def test_without_a_token_the_record_is_not_asked_for_and_stays_wanted(store: Store, answer: FakeResponse, stopped: bool) -> None:
+    async with setup_with_api(store, Zoho(answer)) as (setup, server):
+        await setup.connect("zoho", server.base, GRANT)
+        await setup.receive(inserted(1))
+        await setup.work()
+        told = await setup.fetching("zoho")
+        setup.clock.move(900)
+        await setup.work()
 
         assert (told.stopped, told.wanted, told.not_found) == (stopped, 1, 0)
         assert told.error
-        assert paths(server.asked)[:1] == [TOKEN_PATH]
-        assert await emails(shop) == (set() if stopped else {"person-1@example.com"})
+        assert paths(server.requests)[:1] == [TOKEN_PATH]
+        assert await emails(setup) == (set() if stopped else {"person-1@example.com"})
 
 
 async def test_a_new_token_that_is_refused_too_stops_asking(store: Store) -> None:
-    refused: Callable[[Asked], Answer] = lambda asked: (200, {"access_token": "t"}) if asked.path == TOKEN_PATH else (401, {})  # noqa: E731
-    async with shop_asking(store, refused) as (shop, server):
-        await shop.connect("zoho", server.base, GRANT)
-        await shop.receive(inserted(1))
-        await shop.work()
+    def refused(request: ReceivedRequest) -> FakeResponse:
+        return (200, {"access_token": "t"}) if request.path == TOKEN_PATH else (401, {})
 
-        assert paths(server.asked) == [TOKEN_PATH, "/crm/v7/Contacts"]
-        assert (await shop.fetching("zoho")).stopped
+    async with setup_with_api(store, refused) as (setup, server):
+        await setup.connect("zoho", server.base, GRANT)
+        await setup.receive(inserted(1))
+        await setup.work()
+
+        assert paths(server.requests) == [TOKEN_PATH, "/crm/v7/Contacts"]
+        assert (await setup.fetching("zoho")).stopped
 
 
 async def test_nothing_that_is_logged_or_kept_holds_a_token(store: Store, caplog: pytest.LogCaptureFixture) -> None:
     zoho = Zoho((500, {"seen": REFRESH}), (200, {"error": f"invalid {SECRET}"}))
-    async with shop_asking(store, zoho) as (shop, server):
-        await shop.connect("zoho", server.base, GRANT)
-        await shop.receive(inserted(1))
+    async with setup_with_api(store, zoho) as (setup, server):
+        await setup.connect("zoho", server.base, GRANT)
+        await setup.receive(inserted(1))
         told = []
         with caplog.at_level(logging.DEBUG):
             for _ in range(3):
-                await shop.work()
-                told.append((await shop.fetching("zoho")).error or "")
-                shop.clock.move(900)
+                await setup.work()
+                told.append((await setup.fetching("zoho")).error or "")
+                setup.clock.move(900)
         kept = [await store.read(GetDelivery(one.id)) for one in await store.read(ListDeliveries(100))]
 
-        assert await emails(shop) == {"person-1@example.com"}
+        assert await emails(setup) == {"person-1@example.com"}
         assert told[0]
         assert told[1]
         seen = f"{caplog.text} {told} {Connection(1, 'crm', 'zoho', 0, 0, access_token=GRANT)!r} {grant_of(GRANT)!r}"
@@ -150,28 +151,30 @@ async def test_nothing_that_is_logged_or_kept_holds_a_token(store: Store, caplog
 
 
 async def test_a_tool_that_gives_no_tokens_is_not_asked(store: Store) -> None:
-    async with shop_asking(store, Zoho()) as (shop, server):
-        await shop.connect("hubspot", server.base, GRANT)
-        await shop.receive([{"eventId": 7, "portalId": 1, "occurredAt": 1, "subscriptionType": "contact.creation", "objectId": 1}])
-        await shop.work()
+    async with setup_with_api(store, Zoho()) as (setup, server):
+        await setup.connect("hubspot", server.base, GRANT)
+        await setup.receive([{"eventId": 7, "portalId": 1, "occurredAt": 1, "subscriptionType": "contact.creation", "objectId": 1}])
+        await setup.work()
 
-        assert (server.asked, (await shop.fetching("hubspot")).stopped) == ([], True)
+        assert (server.requests, (await setup.fetching("hubspot")).stopped) == ([], True)
 
 
 async def test_a_connection_that_gets_another_refresh_token_uses_it(store: Store) -> None:
     from touchbase.connections.commands import ChangeConnection
     from touchbase.connections.models import ConnectionSettings
 
-    async with shop_asking(store, Zoho()) as (shop, server):
-        await shop.connect("zoho", server.base, GRANT)
-        await shop.receive(inserted(1))
-        await shop.work()
+    async with setup_with_api(store, Zoho()) as (setup, server):
+        await setup.connect("zoho", server.base, GRANT)
+        await setup.receive(inserted(1))
+        await setup.work()
         other = GRANT.replace(REFRESH, "1000.another")
-        await store.write(ChangeConnection(shop.client, "crm", "zoho", None, ConnectionSettings(api_base=server.base), shop.clock(), other))
-        await shop.receive(inserted(2))
-        await shop.work()
+        await store.write(
+            ChangeConnection(setup.client, "crm", "zoho", None, ConnectionSettings(api_base=server.base), setup.clock(), other)
+        )
+        await setup.receive(inserted(2))
+        await setup.work()
 
-        bodies = [parse_qs(one.body.decode())["refresh_token"] for one in server.asked if one.path == TOKEN_PATH]
+        bodies = [parse_qs(one.body.decode())["refresh_token"] for one in server.requests if one.path == TOKEN_PATH]
         assert bodies == [[REFRESH], ["1000.another"]]
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from tests.enrichment.fake_tool_api import ADAPTERS, NOON, TOKEN, Api, Asked, Say, Shop, shop_asking
+from tests.enrichment.fake_tool_api import ADAPTERS, NOON, TOKEN, FakeApi, FetchSetup, ReceivedRequest, Respond, setup_with_api
 
 from touchbase.common.timestamps import DAY, to_text
 from touchbase.history.events import CONTACT
@@ -165,53 +165,53 @@ CASES = {
 }  # fmt: skip
 
 
-def always(answer: object) -> Say:
-    return lambda asked: (200, answer)
+def always(answer: object) -> Respond:
+    return lambda request: (200, answer)
 
 
-async def records(shop: Shop) -> tuple[list[Contact], list[Company]]:
-    return await shop.store.read(ListContacts(shop.client, 10)), await shop.store.read(ListCompanies(shop.client, 10))
+async def records(setup: FetchSetup) -> tuple[list[Contact], list[Company]]:
+    return await setup.store.read(ListContacts(setup.client, 10)), await setup.store.read(ListCompanies(setup.client, 10))
 
 
-async def fetched(shop: Shop, server: Api, case: Case) -> tuple[list[Contact], list[Company]]:
+async def fetched(setup: FetchSetup, server: FakeApi, case: Case) -> tuple[list[Contact], list[Company]]:
     """The thin call comes, waits, and is told by the tool."""
-    await shop.connect(case.tool, server.base, **case.settings)
-    await shop.receive(case.call, case.query)
-    before = await records(shop)
+    await setup.connect(case.tool, server.base, **case.settings)
+    await setup.receive(case.call, case.query)
+    before = await records(setup)
     assert before == ([], [])
-    await shop.work()
-    return await records(shop)
+    await setup.work()
+    return await records(setup)
 
 
-def check_asked(case: Case, asked: Asked) -> None:
-    assert asked.method == case.method
-    assert asked.path.startswith(case.path)
-    assert {name: asked.headers.get(name) for name in case.shown} == case.shown
+def check_asked(case: Case, request: ReceivedRequest) -> None:
+    assert request.method == case.method
+    assert request.path.startswith(case.path)
+    assert {name: request.headers.get(name) for name in case.shown} == case.shown
 
 
 @pytest.mark.parametrize("name", CASES)
 async def test_a_parked_object_becomes_a_record_by_asking_its_tool(store: Store, name: str) -> None:
     case = CASES[name]
-    async with shop_asking(store, always(case.answer)) as (shop, server):
-        contacts, companies = await fetched(shop, server, case)
+    async with setup_with_api(store, always(case.answer)) as (setup, server):
+        contacts, companies = await fetched(setup, server, case)
 
-        (asked,) = server.asked
-        check_asked(case, asked)
+        (request,) = server.requests
+        check_asked(case, request)
         for wanted, found in ((case.contact, contacts), (case.company, companies)):
             assert [{key: getattr(one, key) for key in wanted} for one in found] == ([wanted] if wanted else [])
-        deliveries = await store.read(ListDeliveries(10, shop.client))
+        deliveries = await store.read(ListDeliveries(10, setup.client))
         assert {one.state for one in deliveries} == {"applied"}
-        assert (await shop.fetching(case.tool)).wanted == 0
-        assert await shop.work() == 0
+        assert (await setup.fetching(case.tool)).wanted == 0
+        assert await setup.work() == 0
 
 
 @pytest.mark.parametrize("name", CASES)
 async def test_what_was_fetched_is_a_delivery_that_says_so_and_holds_no_token(store: Store, name: str) -> None:
     case = CASES[name]
-    async with shop_asking(store, always(case.answer)) as (shop, server):
-        await fetched(shop, server, case)
+    async with setup_with_api(store, always(case.answer)) as (setup, server):
+        await fetched(setup, server, case)
 
-        newest, _ = await store.read(ListDeliveries(10, shop.client))
+        newest, _ = await store.read(ListDeliveries(10, setup.client))
         whole = await store.read(GetDelivery(newest.id))
         assert whole is not None
         assert (whole.channel, whole.tool, whole.verified) == ("crm", case.tool, True)
@@ -225,25 +225,25 @@ async def test_a_tool_that_does_not_know_the_object_is_not_asked_again(store: St
     alone = ADAPTERS.fetcher("crm", case.tool).most == 1
     empty: dict[str, object] = {"hubspot": {"results": []}, "zoho": b"", "copper": [], "monday": {"data": {"items": []}}}
     answer = (404, {"error": "not found"}) if alone else (204 if case.tool == "zoho" else 200, empty[case.tool])
-    async with shop_asking(store, lambda asked: answer) as (shop, server):
-        assert await fetched(shop, server, case) == ([], [])
+    async with setup_with_api(store, lambda request: answer) as (setup, server):
+        assert await fetched(setup, server, case) == ([], [])
 
-        shop.clock.move(7200)
-        again = await shop.work()
-        told = await shop.fetching(case.tool)
-        assert (again, len(server.asked), told.wanted, told.not_found, told.stopped) == (0, 1, 0, 1, False)
-        assert shop.outcomes == [("gone", 0)]
+        setup.clock.move(7200)
+        again = await setup.work()
+        told = await setup.fetching(case.tool)
+        assert (again, len(server.requests), told.wanted, told.not_found, told.stopped) == (0, 1, 0, 1, False)
+        assert setup.outcomes == [("gone", 0)]
 
 
 async def test_a_record_that_does_not_say_who_it_is_waits_and_is_not_asked_for_in_circles(store: Store) -> None:
     case = CASES["hubspot contact"]
     nameless = {"results": [{"id": "123", "properties": {"email": None, "lifecyclestage": "lead", "lastmodifieddate": LATER}}]}
-    async with shop_asking(store, always(nameless)) as (shop, server):
-        assert await fetched(shop, server, case) == ([], [])
-        await shop.work()
+    async with setup_with_api(store, always(nameless)) as (setup, server):
+        assert await fetched(setup, server, case) == ([], [])
+        await setup.work()
 
-        assert len(server.asked) == 1
-        assert {one.state for one in await store.read(ListDeliveries(10, shop.client))} == {"parked"}
+        assert len(server.requests) == 1
+        assert {one.state for one in await store.read(ListDeliveries(10, setup.client))} == {"parked"}
 
 
 @pytest.mark.parametrize(
@@ -253,8 +253,8 @@ async def test_a_record_that_does_not_say_who_it_is_waits_and_is_not_asked_for_i
 )  # fmt: skip
 async def test_a_record_counts_from_when_the_tool_says_it_changed_else_from_when_it_was_asked_for(store: Store, name: str, at: int) -> None:
     case = CASES[name]
-    async with shop_asking(store, always(case.answer)) as (shop, server):
-        ((known,), _) = await fetched(shop, server, case)
+    async with setup_with_api(store, always(case.answer)) as (setup, server):
+        ((known,), _) = await fetched(setup, server, case)
 
-        history = await store.read(GetHistory(shop.client, CONTACT, known.id))
+        history = await store.read(GetHistory(setup.client, CONTACT, known.id))
         assert [event.occurred_us for event in history if event.event == "contact.updated"] == [at]

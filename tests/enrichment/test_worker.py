@@ -11,8 +11,8 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from tests.conftest import ByHand
-from tests.enrichment.fake_tool_api import NOON, TOKEN, Answer, Asked, Shop, open_shop, shop_asking
+from tests.conftest import ExecuteSql
+from tests.enrichment.fake_tool_api import NOON, TOKEN, FakeResponse, FetchSetup, ReceivedRequest, open_setup, setup_with_api
 
 from touchbase.clients.commands import BeginDeletion, EnsureClient, FindClientByNumber, SetClientState
 from touchbase.clients.models import ACTIVE, DELETION_DELAY, SUSPENDED, Client, ClientSettings
@@ -46,9 +46,9 @@ def email_change(number: int, email: str) -> dict[str, object]:
     return {**creation(number), "eventId": number + 1000, **changed}
 
 
-def hubspot(asked: Asked) -> Answer:
+def hubspot(request: ReceivedRequest) -> FakeResponse:
     """HubSpot that knows everybody, as person-N@example.com."""
-    ids = [one["id"] for one in asked.json()["inputs"]]
+    ids = [one["id"] for one in request.json()["inputs"]]
     return 200, {
         "results": [{"id": one, "properties": {"email": f"person-{one}@example.com", "lastmodifieddate": to_text(NOON)}} for one in ids]
     }
@@ -58,59 +58,59 @@ def attio_event(event: str, record: str = "r-1") -> dict[str, object]:
     return {"webhook_id": "h", "events": [{"event_type": event, "id": {"workspace_id": "w", "object_id": "o", "record_id": record}}]}
 
 
-def attio(**values: str) -> Callable[[Asked], Answer]:
+def attio(**values: str) -> Callable[[ReceivedRequest], FakeResponse]:
     """Attio, where one person has these values."""
 
-    def say(asked: Asked) -> Answer:
+    def respond(request: ReceivedRequest) -> FakeResponse:
         told = {"email_addresses": [{"email_address": "ann@example.com"}]} | {name: [{"value": value}] for name, value in values.items()}
-        return 200, {"data": {"id": {"record_id": asked.path.rpartition("/")[2]}, "values": told}}
+        return 200, {"data": {"id": {"record_id": request.path.rpartition("/")[2]}, "values": told}}
 
-    return say
-
-
-async def contacts(shop: Shop) -> list[Contact]:
-    return await shop.store.read(ListContacts(shop.client, 200))
+    return respond
 
 
-async def emails(shop: Shop) -> set[str | None]:
-    return {one.email for one in await contacts(shop)}
+async def contacts(setup: FetchSetup) -> list[Contact]:
+    return await setup.store.read(ListContacts(setup.client, 200))
 
 
-def in_turn(*answers: Answer, then: Callable[[Asked], Answer]) -> Callable[[Asked], Answer]:
+async def emails(setup: FetchSetup) -> set[str | None]:
+    return {one.email for one in await contacts(setup)}
+
+
+def in_turn(*answers: FakeResponse, then: Callable[[ReceivedRequest], FakeResponse]) -> Callable[[ReceivedRequest], FakeResponse]:
     """Says these, one after the other, and after them what `then` says."""
     left = list(answers)
-    return lambda asked: left.pop(0) if left else then(asked)
+    return lambda request: left.pop(0) if left else then(request)
 
 
 async def test_without_a_token_nobody_is_asked_and_with_one_given_later_everybody_is(store: Store) -> None:
-    async with shop_asking(store, hubspot) as (shop, server):
-        await shop.connect(HUBSPOT, server.base, token="")
-        await shop.receive([creation(1)])
-        before = await shop.work()
+    async with setup_with_api(store, hubspot) as (setup, server):
+        await setup.connect(HUBSPOT, server.base, token="")
+        await setup.receive([creation(1)])
+        before = await setup.work()
 
-        await store.write(ChangeConnection(shop.client, "crm", HUBSPOT, None, ConnectionSettings(api_base=server.base), NOON, TOKEN))
-        await shop.work()
+        await store.write(ChangeConnection(setup.client, "crm", HUBSPOT, None, ConnectionSettings(api_base=server.base), NOON, TOKEN))
+        await setup.work()
 
         assert before == 0
-        assert await emails(shop) == {"person-1@example.com"}
+        assert await emails(setup) == {"person-1@example.com"}
 
 
 async def test_a_tool_that_says_when_to_come_back_is_left_alone_until_then(store: Store) -> None:
-    async with shop_asking(store, in_turn((429, {}, {"retry-after": "30"}), then=hubspot)) as (shop, server):
-        await shop.connect(HUBSPOT, server.base)
-        await shop.receive([creation(1)])
-        await shop.work()
-        told = await shop.fetching(HUBSPOT)
+    async with setup_with_api(store, in_turn((429, {}, {"retry-after": "30"}), then=hubspot)) as (setup, server):
+        await setup.connect(HUBSPOT, server.base)
+        await setup.receive([creation(1)])
+        await setup.work()
+        told = await setup.fetching(HUBSPOT)
 
-        shop.clock.move(20)
-        early = await shop.work()
-        shop.clock.move(10)
-        await shop.work()
+        setup.clock.move(20)
+        early = await setup.work()
+        setup.clock.move(10)
+        await setup.work()
 
         assert "429" in (told.error or "")
-        assert (early, len(server.asked), told.stopped, told.wanted) == (0, 2, False, 1)
-        assert await emails(shop) == {"person-1@example.com"}
-        assert shop.outcomes == [("limited", 0), ("records", 1)]
+        assert (early, len(server.requests), told.stopped, told.wanted) == (0, 2, False, 1)
+        assert await emails(setup) == {"person-1@example.com"}
+        assert setup.outcomes == [("limited", 0), ("records", 1)]
 
 
 @pytest.mark.parametrize(
@@ -126,196 +126,196 @@ async def test_a_tool_that_says_when_to_come_back_is_left_alone_until_then(store
 async def test_a_pause_may_be_told_as_a_date_or_not_at_all_and_is_never_longer_than_an_hour(
     store: Store, headers: dict[str, str], seconds: int
 ) -> None:
-    async with shop_asking(store, lambda asked: (429, {}, headers)) as (shop, server):
-        await shop.connect(HUBSPOT, server.base)
-        await shop.receive([creation(1)])
+    async with setup_with_api(store, lambda request: (429, {}, headers)) as (setup, server):
+        await setup.connect(HUBSPOT, server.base)
+        await setup.receive([creation(1)])
 
-        await shop.work()
+        await setup.work()
 
-        assert (await shop.fetching(HUBSPOT)).next_us == shop.clock() + seconds * SECOND
+        assert (await setup.fetching(HUBSPOT)).next_us == setup.clock() + seconds * SECOND
 
 
 @pytest.mark.parametrize("status", [401, 403, 302, 404, 405])
 async def test_a_refusal_stops_asking_until_the_connection_is_changed(store: Store, status: int) -> None:
-    async with shop_asking(store, in_turn((status, {"message": TOKEN}, {"location": "/elsewhere"}), then=hubspot)) as (shop, server):
-        await shop.connect(HUBSPOT, server.base)
-        await shop.receive([creation(1)])
-        await shop.work()
-        shop.clock.move(24 * 3600)
-        later = await shop.work()
-        told = await shop.fetching(HUBSPOT)
+    async with setup_with_api(store, in_turn((status, {"message": TOKEN}, {"location": "/elsewhere"}), then=hubspot)) as (setup, server):
+        await setup.connect(HUBSPOT, server.base)
+        await setup.receive([creation(1)])
+        await setup.work()
+        setup.clock.move(24 * 3600)
+        later = await setup.work()
+        told = await setup.fetching(HUBSPOT)
 
-        await store.write(ChangeConnection(shop.client, "crm", HUBSPOT, None, ConnectionSettings(api_base=server.base), NOON, "another"))
-        await shop.work()
+        await store.write(ChangeConnection(setup.client, "crm", HUBSPOT, None, ConnectionSettings(api_base=server.base), NOON, "another"))
+        await setup.work()
 
         assert (later, told.stopped, told.wanted) == (0, True, 1)
         assert f"hubspot answered {status}" in (told.error or "")
         assert TOKEN not in (told.error or "")
-        assert await emails(shop) == {"person-1@example.com"}
-        assert server.asked[-1].headers["authorization"] == "Bearer another"
+        assert await emails(setup) == {"person-1@example.com"}
+        assert server.requests[-1].headers["authorization"] == "Bearer another"
 
 
 async def test_a_page_that_is_not_found_is_no_word_about_the_record(store: Store) -> None:
-    async with shop_asking(store, lambda asked: (404, b"<html>nginx</html>")) as (shop, server):
-        await shop.connect("attio", server.base)
-        await shop.receive(attio_event("record.created"), "object=people")
+    async with setup_with_api(store, lambda request: (404, b"<html>nginx</html>")) as (setup, server):
+        await setup.connect("attio", server.base)
+        await setup.receive(attio_event("record.created"), "object=people")
 
-        await shop.work()
+        await setup.work()
 
-        told = await shop.fetching("attio")
+        told = await setup.fetching("attio")
         assert (told.stopped, told.not_found, told.wanted) == (True, 0, 1)
 
 
 async def test_after_failures_asking_waits_longer_each_time_and_nothing_is_lost(store: Store) -> None:
     failures = [(500, {}), (503, b"down"), (502, {})]
-    async with shop_asking(store, in_turn(*failures, then=hubspot)) as (shop, server):
-        await shop.connect(HUBSPOT, server.base)
-        await shop.receive([creation(1), creation(2)])
+    async with setup_with_api(store, in_turn(*failures, then=hubspot)) as (setup, server):
+        await setup.connect(HUBSPOT, server.base)
+        await setup.receive([creation(1), creation(2)])
         waits = []
         for _ in failures:
-            await shop.work()
-            found = await shop.fetching(HUBSPOT)
-            waits.append((found.next_us - shop.clock()) // SECOND)
-            shop.clock.now = found.next_us
+            await setup.work()
+            found = await setup.fetching(HUBSPOT)
+            waits.append((found.next_us - setup.clock()) // SECOND)
+            setup.clock.now = found.next_us
 
-        await shop.work()
+        await setup.work()
 
         assert waits == [5, 10, 20]
-        assert await emails(shop) == {"person-1@example.com", "person-2@example.com"}
-        assert (await shop.fetching(HUBSPOT)).failures == 0
+        assert await emails(setup) == {"person-1@example.com", "person-2@example.com"}
+        assert (await setup.fetching(HUBSPOT)).failures == 0
 
 
 async def test_an_answer_that_is_no_json_is_a_failure(store: Store) -> None:
-    async with shop_asking(store, lambda asked: (200, b"<html>")) as (shop, server):
-        await shop.connect(HUBSPOT, server.base)
-        await shop.receive([creation(1)])
+    async with setup_with_api(store, lambda request: (200, b"<html>")) as (setup, server):
+        await setup.connect(HUBSPOT, server.base)
+        await setup.receive([creation(1)])
 
-        await shop.work()
+        await setup.work()
 
-        told = await shop.fetching(HUBSPOT)
+        told = await setup.fetching(HUBSPOT)
         assert (told.wanted, told.failures) == (1, 1)
         assert "not JSON" in (told.error or "")
 
 
 async def test_mondays_word_on_its_limit_is_heeded_though_the_status_is_200(store: Store) -> None:
     error = {"errors": [{"message": "Complexity budget exhausted", "extensions": {"retry_in_seconds": 40}}]}
-    async with shop_asking(store, lambda asked: (200, error)) as (shop, server):
-        await shop.connect("monday", server.base)
-        await shop.receive({"event": {"boardId": 5, "type": "create_pulse", "triggerUuid": "u", "pulseId": 91}})
+    async with setup_with_api(store, lambda request: (200, error)) as (setup, server):
+        await setup.connect("monday", server.base)
+        await setup.receive({"event": {"boardId": 5, "type": "create_pulse", "triggerUuid": "u", "pulseId": 91}})
 
-        await shop.work()
+        await setup.work()
 
-        told = await shop.fetching("monday")
-        assert (told.next_us - shop.clock(), told.wanted, told.stopped) == (40 * SECOND, 1, False)
+        told = await setup.fetching("monday")
+        assert (told.next_us - setup.clock(), told.wanted, told.stopped) == (40 * SECOND, 1, False)
 
 
 async def test_one_id_that_spoils_a_call_does_not_keep_the_others_from_coming(store: Store) -> None:
-    def say(asked: Asked) -> Answer:
-        bad = any(one["id"] == "2" for one in asked.json()["inputs"])
-        return (400, {"message": "one of them is bad"}) if bad else hubspot(asked)
+    def respond(request: ReceivedRequest) -> FakeResponse:
+        bad = any(one["id"] == "2" for one in request.json()["inputs"])
+        return (400, {"message": "one of them is bad"}) if bad else hubspot(request)
 
-    async with shop_asking(store, say) as (shop, server):
-        await shop.connect(HUBSPOT, server.base)
-        await shop.receive([creation(number) for number in (1, 2, 3)])
+    async with setup_with_api(store, respond) as (setup, server):
+        await setup.connect(HUBSPOT, server.base)
+        await setup.receive([creation(number) for number in (1, 2, 3)])
         for _ in range(40):
-            await shop.work()
-            shop.clock.move(60)
+            await setup.work()
+            setup.clock.move(60)
 
-        told = await shop.fetching(HUBSPOT)
-        assert await emails(shop) == {"person-1@example.com", "person-3@example.com"}
+        told = await setup.fetching(HUBSPOT)
+        assert await emails(setup) == {"person-1@example.com", "person-3@example.com"}
         assert (told.wanted, told.not_found, told.stopped) == (0, 1, False)
-        assert len(server.asked) < 20
+        assert len(server.requests) < 20
 
 
 async def test_many_are_asked_for_together_by_kind_with_a_pause_between_calls(store: Store) -> None:
     began: list[int] = []
 
-    async with shop_asking(store, hubspot) as (shop, server):
+    async with setup_with_api(store, hubspot) as (setup, server):
 
-        def say(asked: Asked) -> Answer:
-            began.append(shop.clock())
-            return hubspot(asked)
+        def respond(request: ReceivedRequest) -> FakeResponse:
+            began.append(setup.clock())
+            return hubspot(request)
 
-        server.say = say
-        await shop.connect(HUBSPOT, server.base)
-        await shop.receive([creation(number) for number in range(1, 61)])
-        await shop.receive([{**creation(number), "subscriptionType": "company.creation"} for number in range(70, 72)])
+        server.respond = respond
+        await setup.connect(HUBSPOT, server.base)
+        await setup.receive([creation(number) for number in range(1, 61)])
+        await setup.receive([{**creation(number), "subscriptionType": "company.creation"} for number in range(70, 72)])
 
-        assert await shop.work() == 3
-        assert sorted((asked.path, len(asked.json()["inputs"])) for asked in server.asked) == [
+        assert await setup.work() == 3
+        assert sorted((request.path, len(request.json()["inputs"])) for request in server.requests) == [
             ("/crm/v3/objects/companies/batch/read", 2),
             ("/crm/v3/objects/contacts/batch/read", 10),
             ("/crm/v3/objects/contacts/batch/read", 50),
         ]
         assert all(later - earlier >= 0.5 * SECOND for earlier, later in pairwise(began))
-        assert len(await contacts(shop)) == 60
+        assert len(await contacts(setup)) == 60
 
 
 async def test_an_object_that_the_next_call_names_is_not_asked_for(store: Store) -> None:
-    async with shop_asking(store, hubspot) as (shop, server):
-        await shop.connect(HUBSPOT, server.base)
-        await shop.receive([creation(1)])
-        await shop.receive([email_change(1, "ann@example.com")])
+    async with setup_with_api(store, hubspot) as (setup, server):
+        await setup.connect(HUBSPOT, server.base)
+        await setup.receive([creation(1)])
+        await setup.receive([email_change(1, "ann@example.com")])
 
-        assert await shop.work() == 0
-        assert await emails(shop) == {"ann@example.com"}
+        assert await setup.work() == 0
+        assert await emails(setup) == {"ann@example.com"}
 
 
 async def test_a_deletion_makes_nobody_ask(store: Store) -> None:
-    async with shop_asking(store, hubspot) as (shop, server):
-        await shop.connect(HUBSPOT, server.base)
-        await shop.receive([{**creation(1), "subscriptionType": "contact.deletion"}])
+    async with setup_with_api(store, hubspot) as (setup, server):
+        await setup.connect(HUBSPOT, server.base)
+        await setup.receive([{**creation(1), "subscriptionType": "contact.deletion"}])
 
-        assert await shop.work() == 0
+        assert await setup.work() == 0
 
 
 async def test_a_thin_change_of_somebody_known_is_asked_for_after_those_who_wait(store: Store) -> None:
-    async with shop_asking(store, attio(job_title="CTO")) as (shop, server):
-        await shop.connect("attio", server.base)
-        await shop.receive(attio_event("record.created"), "object=people")
-        await shop.work()
-        server.say = attio(job_title="CEO")
-        await shop.receive(attio_event("record.updated"), "object=people")
-        await shop.receive(attio_event("record.created", "r-2"), "object=people")
+    async with setup_with_api(store, attio(job_title="CTO")) as (setup, server):
+        await setup.connect("attio", server.base)
+        await setup.receive(attio_event("record.created"), "object=people")
+        await setup.work()
+        server.respond = attio(job_title="CEO")
+        await setup.receive(attio_event("record.updated"), "object=people")
+        await setup.receive(attio_event("record.created", "r-2"), "object=people")
 
-        await shop.work()
+        await setup.work()
 
-        assert [asked.path[-3:] for asked in server.asked] == ["r-1", "r-2", "r-1"]
-        (known,) = await contacts(shop)
+        assert [request.path[-3:] for request in server.requests] == ["r-1", "r-2", "r-1"]
+        (known,) = await contacts(setup)
         assert [(one.name, one.value) for one in known.custom_fields] == [("job_title", "CEO")]
 
 
 async def test_what_changes_while_a_tool_is_asked_is_asked_for_again(store: Store) -> None:
-    async with shop_asking(store, attio(job_title="CTO")) as (shop, server):
-        await shop.connect("attio", server.base)
-        await shop.receive(attio_event("record.created"), "object=people")
-        ask = shop.fetch._send
+    async with setup_with_api(store, attio(job_title="CTO")) as (setup, server):
+        await setup.connect("attio", server.base)
+        await setup.receive(attio_event("record.created"), "object=people")
+        ask = setup.fetch._send
 
         async def meanwhile(base: str, call: ApiRequest) -> ApiResponse:
             answer = await ask(base, call)
-            if len(server.asked) == 1:
-                server.say = attio(job_title="CEO")
-                await shop.receive(attio_event("record.updated"), "object=people")
+            if len(server.requests) == 1:
+                server.respond = attio(job_title="CEO")
+                await setup.receive(attio_event("record.updated"), "object=people")
             return answer
 
-        shop.fetch._send = meanwhile
-        await shop.work()
-        await shop.work()
+        setup.fetch._send = meanwhile
+        await setup.work()
+        await setup.work()
 
-        assert len(server.asked) == 2
-        (known,) = await contacts(shop)
+        assert len(server.requests) == 2
+        (known,) = await contacts(setup)
         assert [(one.name, one.value) for one in known.custom_fields] == [("job_title", "CEO")]
 
 
 async def test_the_same_values_again_long_after_others_count_again(store: Store) -> None:
-    async with shop_asking(store, attio(job_title="CTO")) as (shop, server):
-        await shop.connect("attio", server.base)
+    async with setup_with_api(store, attio(job_title="CTO")) as (setup, server):
+        await setup.connect("attio", server.base)
         for title in ("CTO", "CEO", "CTO"):
-            server.say = attio(job_title=title)
-            await shop.receive(attio_event("record.updated"), "object=people")
-            await shop.work()
+            server.respond = attio(job_title=title)
+            await setup.receive(attio_event("record.updated"), "object=people")
+            await setup.work()
 
-        (known,) = await contacts(shop)
+        (known,) = await contacts(setup)
         assert [(one.name, one.value) for one in known.custom_fields] == [("job_title", "CTO")]
 
 
@@ -346,37 +346,37 @@ class Mortal:
 
 @pytest.mark.parametrize(("kind", "after"), [(StoreDelivery, False), (StoreDelivery, True), (FinishFetch, False)])
 async def test_a_crash_at_any_step_loses_nothing_and_gives_nothing_twice(store: Store, kind: type, after: bool) -> None:
-    async with shop_asking(store, hubspot) as (shop, server):
-        await shop.connect(HUBSPOT, server.base)
-        await shop.receive([creation(1)])
-        shop.clock.move(3)
-        dying = FetchWorker(Mortal(store, kind, after=after), shop.fetch._tools, shop.fetch._send, shop.clock)  # type: ignore[arg-type]
+    async with setup_with_api(store, hubspot) as (setup, server):
+        await setup.connect(HUBSPOT, server.base)
+        await setup.receive([creation(1)])
+        setup.clock.move(3)
+        dying = FetchWorker(Mortal(store, kind, after=after), setup.fetch._tools, setup.fetch._send, setup.clock)  # type: ignore[arg-type]
         with pytest.raises(Crash):
-            await dying.fetch_batch(shop.client, HUBSPOT)
+            await dying.fetch_batch(setup.client, HUBSPOT)
 
-        soon = await shop.work()
-        shop.clock.move(121)
-        await shop.work()
+        soon = await setup.work()
+        setup.clock.move(121)
+        await setup.work()
 
         assert soon == 0
-        (known,) = await contacts(shop)
+        (known,) = await contacts(setup)
         assert known.email == "person-1@example.com"
-        history = await store.read(GetHistory(shop.client, CONTACT, known.id))
+        history = await store.read(GetHistory(setup.client, CONTACT, known.id))
         assert sorted(event.event for event in history) == ["contact.created", "contact.updated"]
-        assert [difference async for difference in verify(store, shop.client, Verified())] == []
+        assert [difference async for difference in verify(store, setup.client, Verified())] == []
 
 
 async def test_two_workers_never_ask_for_one_client_at_the_same_time(store: Store) -> None:
-    async with shop_asking(store, hubspot) as (shop, server):
-        await shop.connect(HUBSPOT, server.base)
-        await shop.receive([creation(1)])
-        shop.clock.move(3)
-        other = FetchWorker(store, shop.fetch._tools, shop.fetch._send, shop.clock)
+    async with setup_with_api(store, hubspot) as (setup, server):
+        await setup.connect(HUBSPOT, server.base)
+        await setup.receive([creation(1)])
+        setup.clock.move(3)
+        other = FetchWorker(store, setup.fetch._tools, setup.fetch._send, setup.clock)
 
-        outcomes = await asyncio.gather(shop.fetch.fetch_batch(shop.client, HUBSPOT), other.fetch_batch(shop.client, HUBSPOT))
+        outcomes = await asyncio.gather(setup.fetch.fetch_batch(setup.client, HUBSPOT), other.fetch_batch(setup.client, HUBSPOT))
 
         assert sorted(str(one) for one in outcomes) == ["None", "records"]
-        assert len(server.asked) == 1
+        assert len(server.requests) == 1
 
 
 async def test_a_store_that_cannot_write_leaves_everything_wanted(store: Store) -> None:
@@ -386,53 +386,53 @@ async def test_a_store_that_cannot_write_leaves_everything_wanted(store: Store) 
                 raise Overloaded("the queue is full")
             return await self._store.write(command)
 
-    async with shop_asking(store, hubspot) as (shop, server):
-        await shop.connect(HUBSPOT, server.base)
-        await shop.receive([creation(1)])
-        shop.clock.move(3)
-        worker = FetchWorker(Full(store, StoreDelivery, after=False), shop.fetch._tools, shop.fetch._send, shop.clock)  # type: ignore[arg-type]
+    async with setup_with_api(store, hubspot) as (setup, server):
+        await setup.connect(HUBSPOT, server.base)
+        await setup.receive([creation(1)])
+        setup.clock.move(3)
+        worker = FetchWorker(Full(store, StoreDelivery, after=False), setup.fetch._tools, setup.fetch._send, setup.clock)  # type: ignore[arg-type]
         with pytest.raises(Overloaded):
-            await worker.fetch_batch(shop.client, HUBSPOT)
+            await worker.fetch_batch(setup.client, HUBSPOT)
 
-        await shop.work()
+        await setup.work()
 
-        assert await emails(shop) == {"person-1@example.com"}
+        assert await emails(setup) == {"person-1@example.com"}
 
 
 @pytest.mark.parametrize("goes", ["deleting", "gone"])
-async def test_an_answer_that_outlives_its_client_is_not_kept(store: Store, by_hand: ByHand, goes: str) -> None:
-    async with shop_asking(store, hubspot) as (shop, server):
-        await shop.connect(HUBSPOT, server.base)
-        await shop.receive([creation(1)])
-        shop.clock.move(3)
+async def test_an_answer_that_outlives_its_client_is_not_kept(store: Store, execute_sql: ExecuteSql, goes: str) -> None:
+    async with setup_with_api(store, hubspot) as (setup, server):
+        await setup.connect(HUBSPOT, server.base)
+        await setup.receive([creation(1)])
+        setup.clock.move(3)
 
         async def ask(base: str, call: ApiRequest) -> ApiResponse:
-            answer = await shop.fetch._send(base, call)
-            await store.write(BeginDeletion(shop.client, NOON))
+            answer = await setup.fetch._send(base, call)
+            await store.write(BeginDeletion(setup.client, NOON))
             if goes == "gone":
-                clock = shop.clock.now + DELETION_DELAY
+                clock = setup.clock.now + DELETION_DELAY
                 await Maintenance(store, lambda: clock).round()
             return answer
 
-        calls = await FetchWorker(store, shop.fetch._tools, ask, shop.clock).drain()
+        calls = await FetchWorker(store, setup.fetch._tools, ask, setup.clock).drain()
 
-        left = await store.read(FindClientByNumber(shop.client))
-        assert calls == len(server.asked) == 1
+        left = await store.read(FindClientByNumber(setup.client))
+        assert calls == len(server.requests) == 1
         assert (left is None) == (goes == "gone")
-        assert await by_hand("SELECT count(*) FROM delivery_body") == [(0 if goes == "gone" else 1,)]
+        assert await execute_sql("SELECT count(*) FROM delivery_body") == [(0 if goes == "gone" else 1,)]
 
 
 async def test_a_suspended_client_is_not_asked_for_and_one_that_is_resumed_is(store: Store) -> None:
-    async with shop_asking(store, hubspot) as (shop, server):
-        await shop.connect(HUBSPOT, server.base)
-        await shop.receive([creation(1)])
-        await store.write(SetClientState(shop.client, SUSPENDED, NOON))
-        suspended = await shop.work()
+    async with setup_with_api(store, hubspot) as (setup, server):
+        await setup.connect(HUBSPOT, server.base)
+        await setup.receive([creation(1)])
+        await store.write(SetClientState(setup.client, SUSPENDED, NOON))
+        suspended = await setup.work()
 
-        await store.write(SetClientState(shop.client, ACTIVE, NOON))
-        resumed = await shop.work()
+        await store.write(SetClientState(setup.client, ACTIVE, NOON))
+        resumed = await setup.work()
 
-        assert (suspended, resumed, len(server.asked)) == (0, 1, 1)
+        assert (suspended, resumed, len(server.requests)) == (0, 1, 1)
 
 
 class Sealed(Mortal):
@@ -460,17 +460,17 @@ class Sealed(Mortal):
 async def test_a_connection_that_cannot_be_opened_is_left_alone(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("POLL_SECONDS", "BUSY_POLL_SECONDS"):
         monkeypatch.setattr(enrichment_worker, name, 0)
-    async with shop_asking(store, hubspot) as (shop, server):
-        await shop.connect(HUBSPOT, server.base)
-        await shop.receive([creation(1)])
-        shop.clock.move(3)
-        sealed = Sealed(store, shop.client)
-        worker = FetchWorker(sealed, shop.fetch._tools, shop.fetch._send, shop.clock)  # type: ignore[arg-type]
+    async with setup_with_api(store, hubspot) as (setup, server):
+        await setup.connect(HUBSPOT, server.base)
+        await setup.receive([creation(1)])
+        setup.clock.move(3)
+        sealed = Sealed(store, setup.client)
+        worker = FetchWorker(sealed, setup.fetch._tools, setup.fetch._send, setup.clock)  # type: ignore[arg-type]
         running = asyncio.create_task(worker.run())
 
         await sealed.seen.wait()
         early = sealed.tried
-        shop.clock.move(enrichment_worker.BACKOFF_SECONDS)
+        setup.clock.move(enrichment_worker.BACKOFF_SECONDS)
         sealed.enough, _ = sealed.looked + 5, sealed.seen.clear()
         await sealed.seen.wait()
         worker.stop()
@@ -480,53 +480,53 @@ async def test_a_connection_that_cannot_be_opened_is_left_alone(store: Store, mo
 
 
 async def test_a_connection_that_cannot_be_opened_ends_nobody_elses_fetching(store: Store) -> None:
-    async with shop_asking(store, hubspot) as (shop, server):
-        await shop.connect(HUBSPOT, server.base)
-        await shop.receive([creation(1)])
+    async with setup_with_api(store, hubspot) as (setup, server):
+        await setup.connect(HUBSPOT, server.base)
+        await setup.receive([creation(1)])
         other = (await store.write(EnsureClient("other", NOON))).number
         await store.write(AddConnection(Connection(other, "crm", HUBSPOT, NOON, NOON, [], ConnectionSettings(api_base=server.base), TOKEN)))
         await store.write(StoreDelivery(other, "crm", b"k", b"{}", "", json.dumps([creation(2)]).encode(), NOON))
-        await shop.inbox.drain()
-        shop.clock.move(3)
-        worker = FetchWorker(Sealed(store, shop.client), shop.fetch._tools, shop.fetch._send, shop.clock)  # type: ignore[arg-type]
+        await setup.inbox.drain()
+        setup.clock.move(3)
+        worker = FetchWorker(Sealed(store, setup.client), setup.fetch._tools, setup.fetch._send, setup.clock)  # type: ignore[arg-type]
 
         calls = await worker.drain()
 
-        assert (calls, len(server.asked)) == (1, 1)
+        assert (calls, len(server.requests)) == (1, 1)
 
 
 async def test_a_replay_gives_the_same_and_asks_nobody(store: Store) -> None:
-    async with shop_asking(store, hubspot) as (shop, server):
-        await shop.connect(HUBSPOT, server.base)
-        await shop.receive([creation(1)])
-        await shop.work()
-        before = await contacts(shop)
-        ids = [one.id for one in await store.read(ListDeliveries(10, shop.client))]
+    async with setup_with_api(store, hubspot) as (setup, server):
+        await setup.connect(HUBSPOT, server.base)
+        await setup.receive([creation(1)])
+        await setup.work()
+        before = await contacts(setup)
+        ids = [one.id for one in await store.read(ListDeliveries(10, setup.client))]
 
-        await store.write(ReplayDeliveries(shop.client, ids, shop.clock()))
-        await shop.inbox.drain()
-        calls = await shop.work()
+        await store.write(ReplayDeliveries(setup.client, ids, setup.clock()))
+        await setup.inbox.drain()
+        calls = await setup.work()
 
-        assert (calls, await contacts(shop)) == (0, before)
+        assert (calls, await contacts(setup)) == (0, before)
 
 
 async def test_a_parked_call_that_is_replayed_asks_once_more(store: Store) -> None:
-    async with shop_asking(store, lambda asked: (200, {"results": []})) as (shop, server):
-        await shop.connect(HUBSPOT, server.base)
-        parked = await shop.receive([creation(1)])
-        await shop.work()
-        server.say = hubspot
+    async with setup_with_api(store, lambda request: (200, {"results": []})) as (setup, server):
+        await setup.connect(HUBSPOT, server.base)
+        parked = await setup.receive([creation(1)])
+        await setup.work()
+        server.respond = hubspot
 
-        await store.write(ReplayDeliveries(shop.client, [parked], shop.clock()))
-        await shop.inbox.drain()
-        await shop.work()
+        await store.write(ReplayDeliveries(setup.client, [parked], setup.clock()))
+        await setup.inbox.drain()
+        await setup.work()
 
-        assert await emails(shop) == {"person-1@example.com"}
+        assert await emails(setup) == {"person-1@example.com"}
 
 
 async def test_the_mark_of_what_we_fetched_cannot_be_forged(store: Store) -> None:
-    async with shop_asking(store, hubspot) as (shop, _):
-        client = Client(shop.client, "acme", NOON, ClientSettings())
+    async with setup_with_api(store, hubspot) as (setup, _):
+        client = Client(setup.client, "acme", NOON, ClientSettings())
         body = json.dumps({"id": "1", "properties": {"email": "evil@example.com"}}).encode()
         headers = [(b"X-Touchbase-Fetched", b"contact"), (b"content-type", b"application/json")]
 
@@ -538,8 +538,8 @@ async def test_the_mark_of_what_we_fetched_cannot_be_forged(store: Store) -> Non
 
 
 async def test_a_token_that_a_tool_repeats_is_struck_out(store: Store) -> None:
-    async with shop_asking(store, hubspot) as (shop, _):
-        connection = Connection(shop.client, "crm", HUBSPOT, NOON, NOON, access_token=TOKEN)
+    async with setup_with_api(store, hubspot) as (setup, _):
+        connection = Connection(setup.client, "crm", HUBSPOT, NOON, NOON, access_token=TOKEN)
 
         kept = await store_fetched(store, connection, "contact", json.dumps({"id": "1", "seen": TOKEN}).encode(), NOON)
 
@@ -549,82 +549,82 @@ async def test_a_token_that_a_tool_repeats_is_struck_out(store: Store) -> None:
 
 
 async def test_copper_without_its_user_is_not_asked(store: Store) -> None:
-    async with shop_asking(store, hubspot) as (shop, server):
-        await shop.connect("copper", server.base)
-        await shop.receive({"ids": [23], "type": "lead", "event": "new", "subscription_id": 31})
+    async with setup_with_api(store, hubspot) as (setup, server):
+        await setup.connect("copper", server.base)
+        await setup.receive({"ids": [23], "type": "lead", "event": "new", "subscription_id": 31})
 
-        await shop.work()
+        await setup.work()
 
-        told = await shop.fetching("copper")
-        assert (server.asked, told.stopped) == ([], True)
+        told = await setup.fetching("copper")
+        assert (server.requests, told.stopped) == ([], True)
         assert "api_user" in (told.error or "")
 
 
 async def test_an_address_that_is_not_public_stops_asking(store: Store, caplog: pytest.LogCaptureFixture) -> None:
-    async with shop_asking(store, hubspot) as (_, server), asyncio.timeout(30):
+    async with setup_with_api(store, hubspot) as (_, server), asyncio.timeout(30):
         careful = HttpClient("test")
-        shop = await open_shop(store, careful, "other")
-        await shop.connect(HUBSPOT, f"https://localhost:{server.port}")
-        await shop.receive([creation(1)])
+        setup = await open_setup(store, careful, "other")
+        await setup.connect(HUBSPOT, f"https://localhost:{server.port}")
+        await setup.receive([creation(1)])
 
         with caplog.at_level(logging.DEBUG):
-            await shop.work()
+            await setup.work()
         await careful.close()
 
-        told = await shop.fetching(HUBSPOT)
-        assert (server.asked, told.stopped, told.wanted) == ([], True, 1)
+        told = await setup.fetching(HUBSPOT)
+        assert (server.requests, told.stopped, told.wanted) == ([], True, 1)
         assert "is not a public address" in (told.error or "")
         assert TOKEN not in caplog.text
 
 
 async def test_nothing_that_is_logged_holds_the_token(store: Store, caplog: pytest.LogCaptureFixture) -> None:
-    async with shop_asking(store, in_turn((500, {}), (401, {"message": TOKEN}), then=hubspot)) as (shop, server):
-        await shop.connect(HUBSPOT, server.base)
-        await shop.receive([creation(1)])
+    async with setup_with_api(store, in_turn((500, {}), (401, {"message": TOKEN}), then=hubspot)) as (setup, server):
+        await setup.connect(HUBSPOT, server.base)
+        await setup.receive([creation(1)])
         with caplog.at_level(logging.DEBUG):
             for _ in range(3):
-                await shop.work()
-                shop.clock.move(60)
+                await setup.work()
+                setup.clock.move(60)
 
-        assert len(server.asked) == 2
+        assert len(server.requests) == 2
         assert TOKEN not in caplog.text
         assert TOKEN not in repr(Connection(1, "crm", HUBSPOT, 0, 0, access_token=TOKEN))
 
 
 async def test_a_running_worker_finds_what_is_wanted_by_itself_and_stops_when_told(store: Store) -> None:
     came = asyncio.Event()
-    async with shop_asking(store, hubspot) as (shop, server):
-        await shop.connect(HUBSPOT, server.base)
-        await shop.receive([creation(1)])
-        shop.clock.move(3)
-        worker = FetchWorker(store, shop.fetch._tools, shop.fetch._send, shop.clock, on_stored=lambda client: came.set())
+    async with setup_with_api(store, hubspot) as (setup, server):
+        await setup.connect(HUBSPOT, server.base)
+        await setup.receive([creation(1)])
+        setup.clock.move(3)
+        worker = FetchWorker(store, setup.fetch._tools, setup.fetch._send, setup.clock, on_stored=lambda client: came.set())
         running = asyncio.create_task(worker.run())
         await came.wait()
         worker.stop()
         await running
-        await shop.inbox.drain()
+        await setup.inbox.drain()
 
-        assert await emails(shop) == {"person-1@example.com"}
+        assert await emails(setup) == {"person-1@example.com"}
 
 
 async def test_a_tool_that_is_slow_is_let_go_of_when_the_worker_stops(store: Store) -> None:
-    asked = asyncio.Event()
+    request = asyncio.Event()
 
     async def never(base: str, call: ApiRequest) -> ApiResponse:
-        asked.set()
+        request.set()
         await asyncio.Event().wait()
         raise AssertionError
 
-    async with shop_asking(store, hubspot) as (shop, server):
-        await shop.connect(HUBSPOT, server.base)
-        await shop.receive([creation(1)])
-        shop.clock.move(3)
-        worker = FetchWorker(store, shop.fetch._tools, never, shop.clock)
+    async with setup_with_api(store, hubspot) as (setup, server):
+        await setup.connect(HUBSPOT, server.base)
+        await setup.receive([creation(1)])
+        setup.clock.move(3)
+        worker = FetchWorker(store, setup.fetch._tools, never, setup.clock)
         running = asyncio.create_task(worker.run())
-        await asked.wait()
+        await request.wait()
         worker.stop()
         await running
 
-        await shop.work()
+        await setup.work()
 
-        assert await emails(shop) == {"person-1@example.com"}
+        assert await emails(setup) == {"person-1@example.com"}

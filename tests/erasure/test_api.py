@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.asgi_client import Caller, Make
-from tests.storage.remains import remains
+from tests.asgi_client import ApiClient, MakeClient
+from tests.storage.database_search import find_in_database
 
 from touchbase.adapters.interface import WebhookRequest
 from touchbase.auth.authentication import ADMIN, WRITE, add_key
@@ -33,27 +33,27 @@ def read(request: WebhookRequest) -> Translation:
 
 
 @pytest.fixture
-def caller(store: Store, caller_of: Make) -> Caller:
-    return caller_of(store, read=read)
+def caller(store: Store, make_client: MakeClient) -> ApiClient:
+    return make_client(store, read=read)
 
 
-async def hook(caller: Caller, *people: str, **more: Any) -> int:
+async def hook(caller: ApiClient, *people: str, **more: Any) -> int:
     body = msgspec.json.encode([{"email": person, **more} for person in people])
     assert (await caller("POST", "/public/emailcampaign-webhook/default", raw=body)).status == 200
     await work(caller)
     return (await caller.get("/admin/v1/deliveries?limit=1")).json()["data"][0]["id"]
 
 
-async def work(caller: Caller) -> None:
+async def work(caller: ApiClient) -> None:
     await InboxWorker(caller.parts.store, read, caller.clock).drain()
 
 
-async def contact_of(caller: Caller, email: str) -> dict[str, Any] | None:
+async def contact_of(caller: ApiClient, email: str) -> dict[str, Any] | None:
     found = (await caller.get(f"/public/v2/contacts?email={email}")).json()["data"]
     return found[0] if found else None
 
 
-async def test_erasing_tells_what_was_removed_and_leaves_nothing(caller: Caller, engine_url: str) -> None:
+async def test_erasing_tells_what_was_removed_and_leaves_nothing(caller: ApiClient, engine_url: str) -> None:
     asked = {"email": EMAIL, "first_name": "Canary", "contact_custom_fields_input": [{"field_name": "pet", "field_value": "Vogelsang"}]}
     number = (await caller.post("/public/v2/contacts", asked)).json()["id"]
     await hook(caller, EMAIL)
@@ -79,11 +79,11 @@ async def test_erasing_tells_what_was_removed_and_leaves_nothing(caller: Caller,
     assert (await caller.get(f"/public/v2/contacts/{number}")).status == 404
     assert await contact_of(caller, "bob@example.com") is not None
     await caller.parts.store.vacuum()
-    assert await remains(engine_url, *NAMES) == []
+    assert await find_in_database(engine_url, *NAMES) == []
 
 
 @pytest.mark.parametrize("query", ["", "?erase=false", "?erase=", "?really=true"])
-async def test_a_contact_goes_only_when_its_person_is_to_be_erased(caller: Caller, query: str) -> None:
+async def test_a_contact_goes_only_when_its_person_is_to_be_erased(caller: ApiClient, query: str) -> None:
     await caller.post("/public/v2/contacts", {"email": EMAIL})
 
     reply = await caller("DELETE", f"/public/v2/contacts/1{query}")
@@ -94,14 +94,14 @@ async def test_a_contact_goes_only_when_its_person_is_to_be_erased(caller: Calle
 
 
 @pytest.mark.parametrize("number", ["7", "x"])
-async def test_who_is_not_there_is_404(caller: Caller, number: str) -> None:
+async def test_who_is_not_there_is_404(caller: ApiClient, number: str) -> None:
     assert (await caller("DELETE", f"/public/v2/contacts/{number}?erase=true")).status == 404
     assert (await caller.get(f"/public/v2/contacts/{number}/export")).status == 404
 
 
-async def test_a_key_that_may_only_write_can_neither_erase_nor_export(store: Store, caller_of: Make, caller: Caller) -> None:
+async def test_a_key_that_may_only_write_can_neither_erase_nor_export(store: Store, make_client: MakeClient, caller: ApiClient) -> None:
     await caller.post("/public/v2/contacts", {"email": EMAIL})
-    guarded = caller_of(store, auth="api-key")
+    guarded = make_client(store, auth="api-key")
     client = (await caller.parts.store.read(_clients()))[0].number
     writer, admin = [await add_key(store, client, [scope], "test", 1) for scope in (WRITE, ADMIN)]
 
@@ -124,7 +124,7 @@ def _clients() -> Any:
     return ListClients()
 
 
-async def test_an_erased_person_is_created_again_only_on_purpose(caller: Caller) -> None:
+async def test_an_erased_person_is_created_again_only_on_purpose(caller: ApiClient) -> None:
     asked = {"email": EMAIL, "linkedin_url": "https://linkedin.com/in/goldfinch"}
     await caller.post("/public/v2/contacts", asked)
     bob = (await caller.post("/public/v2/contacts", {"email": "bob@example.com"})).json()["id"]
@@ -147,7 +147,7 @@ async def test_an_erased_person_is_created_again_only_on_purpose(caller: Caller)
     assert (await contact_of(caller, EMAIL) or {})["contact_status"] == "contacted"
 
 
-async def test_a_delivery_whose_body_is_gone_says_so_and_cannot_be_replayed(caller: Caller) -> None:
+async def test_a_delivery_whose_body_is_gone_says_so_and_cannot_be_replayed(caller: ApiClient) -> None:
     delivery = await hook(caller, EMAIL)
     await caller("DELETE", "/public/v2/contacts/1?erase=true")
 
@@ -166,7 +166,7 @@ async def test_a_delivery_whose_body_is_gone_says_so_and_cannot_be_replayed(call
     assert (many.json()["count"], rehearsed.json()["count"]) == (0, 0)
 
 
-async def test_bodies_are_kept_as_long_as_the_client_wants(caller: Caller) -> None:
+async def test_bodies_are_kept_as_long_as_the_client_wants(caller: ApiClient) -> None:
     await caller.settings(keep_bodies_days=30)
     delivery = await hook(caller, EMAIL)
     caller.clock.now += 31 * DAY
@@ -182,14 +182,14 @@ async def test_bodies_are_kept_as_long_as_the_client_wants(caller: Caller) -> No
 
 
 @pytest.mark.parametrize("days", [-1, 36_501, 1.5, "90"])
-async def test_days_that_cannot_be_are_refused(caller: Caller, days: object) -> None:
+async def test_days_that_cannot_be_are_refused(caller: ApiClient, days: object) -> None:
     reply = await caller("PUT", "/admin/v1/clients/default", {"settings": {"keep_bodies_days": days}})
 
     assert reply.status == 422
     assert reply.problem["errors"][0]["pointer"] == "/settings/keep_bodies_days"
 
 
-async def test_an_export_holds_everything_that_is_kept_and_nothing_of_others(caller: Caller) -> None:
+async def test_an_export_holds_everything_that_is_kept_and_nothing_of_others(caller: ApiClient) -> None:
     asked = {"email": "old@example.com", "first_name": "Canary", "contact_custom_fields_input": [{"field_name": "pet", "field_value": "V"}]}
     await caller.post("/public/v2/contacts", asked)
     await caller.patch("/public/v2/contacts/1", {"email": EMAIL})
@@ -211,7 +211,7 @@ async def test_an_export_holds_everything_that_is_kept_and_nothing_of_others(cal
     assert repeated >= shared
 
 
-async def test_an_export_of_many_calls_comes_in_pages(caller: Caller) -> None:
+async def test_an_export_of_many_calls_comes_in_pages(caller: ApiClient) -> None:
     for number in range(5):
         await hook(caller, EMAIL, campaign=str(number))
 

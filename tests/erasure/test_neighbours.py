@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.conftest import ByHand
+from tests.conftest import ExecuteSql
 from tests.storage.test_contract_erasure import EMAIL, NOON, PROFILE, REF, House, create, crm, house, sent
 
 from touchbase.common.normalize import linkedin_key
@@ -116,15 +116,15 @@ async def test_what_waited_under_an_object_of_an_erased_person_goes_from_a_resto
     assert await house.differences() == []
 
 
-async def test_nobody_is_asked_for_an_erased_persons_object(house: House, by_hand: ByHand) -> None:
+async def test_nobody_is_asked_for_an_erased_persons_object(house: House, execute_sql: ExecuteSql) -> None:
     await house.tell(crm(object_id="7", fields={"first_name": "Annabel"}), crm(object_id="8", fields={"first_name": "Bob"}))
     for number in ("7", "8"):
-        await by_hand("INSERT INTO fetch_queue VALUES (?, 'test', 'person', ?, 0, 0, 5, 5, 0)", house.client, number)
+        await execute_sql("INSERT INTO fetch_queue VALUES (?, 'test', 'person', ?, 0, 0, 5, 5, 0)", house.client, number)
     await house.erase(refs=(ANN,))
 
     await house.tell(crm(step=5, object_id="7", email=ANN[2]))
 
-    assert await by_hand("SELECT object_id FROM fetch_queue") == [("8",)]
+    assert await execute_sql("SELECT object_id FROM fetch_queue") == [("8",)]
 
 
 async def test_a_call_is_looked_through_before_its_transaction_begins(house: House) -> None:

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 from tests.events.test_convergence import NOON, bodies, differences, receive, seed, snapshot, with_linkedin
 from tests.events.test_convergence import read as read_events
-from tests.storage.remains import remains
+from tests.storage.database_search import find_in_database
 from tests.storage.test_contract_erasure import EMAIL, NAMES, REF, House, house, read, sent
 
 from touchbase.erasure.service import Eraser
@@ -49,7 +49,7 @@ async def test_any_order_of_calls_around_an_erasure_leaves_the_person_absent(
 
     await store.vacuum()
     assert [each for each in await store.read(ListContacts(client, 200)) if each.email_key == ANN] == []
-    assert await remains(engine_url, ANN) == []
+    assert await find_in_database(engine_url, ANN) == []
     assert await differences(store, client) == []
 
 
@@ -109,7 +109,7 @@ async def test_a_turn_that_is_under_way_does_not_bring_an_erased_person_back(hou
     await house.store.vacuum()
     assert erasure.done_us is not None
     assert set(await house.contacts()) == {"bob@example.com"}
-    assert await remains(engine_url, *NAMES) == []
+    assert await find_in_database(engine_url, *NAMES) == []
     assert [(await house.state(each))[:2] for each in (number, shared)] == [("ignored", "erased"), ("applied", "erased")]
     assert await house.differences() == []
 
@@ -133,7 +133,7 @@ async def test_workers_and_erasures_at_the_same_time_end_without_the_person(hous
     await house.store.vacuum()
     (bob,) = (await house.contacts()).values()
     assert (bob.first_sent_us, bob.last_sent_us) == (0, 19)
-    assert await remains(engine_url, *NAMES) == []
+    assert await find_in_database(engine_url, *NAMES) == []
     assert await house.differences() == []
 
 
@@ -157,5 +157,5 @@ async def test_a_change_and_an_erasure_at_the_same_time_leave_nothing(house: Hou
         await asyncio.gather(*(change(step) for step in range(5)), house.erase(contact), *(change(step) for step in range(5, 10)))
 
     await house.store.vacuum()
-    assert await remains(engine_url, *NAMES) == []
+    assert await find_in_database(engine_url, *NAMES) == []
     assert await house.store.read(GetDelivery(999)) is None

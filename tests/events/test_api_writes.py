@@ -418,12 +418,12 @@ OLD = {
 }  # fmt: skip
 
 
-async def test_a_record_of_an_earlier_version_goes_on_as_it_was(store: Store, by_hand: Any) -> None:
+async def test_a_record_of_an_earlier_version_goes_on_as_it_was(store: Store, execute_sql: Any) -> None:
     client = await store.write(EnsureClient("default", NOON))
     for table, row in OLD.items():
         whole = row if table in ("contact", "custom_field") else row | {"client": 1, "record_kind": 1, "record_id": 1}
         name = table if table in ("contact", "custom_field") else "event"
-        await by_hand(f"INSERT INTO {name} ({', '.join(whole)}) VALUES ({', '.join('?' for _ in whole)})", *whole.values())
+        await execute_sql(f"INSERT INTO {name} ({', '.join(whole)}) VALUES ({', '.join('?' for _ in whole)})", *whole.values())
 
     world = World(store, client)
     told = explain(await store.read(GetContact(1, 1)), await store.read(GetHistory(1, CONTACT, 1)))  # type: ignore[arg-type]

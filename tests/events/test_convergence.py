@@ -44,7 +44,7 @@ from touchbase.storage.sqlite import inbox_batch as sqlite
 
 NOON = 1_790_000_000 * SECOND
 CLIENTS = itertools.count(1)
-ByHand = Callable[..., Awaitable[list[tuple[Any, ...]]]]
+ExecuteSql = Callable[..., Awaitable[list[tuple[Any, ...]]]]
 
 EMAILS = some.sampled_from(["ann@example.com", "bob@example.com", "cy@example.com"])
 times = some.integers(1, 6).map(lambda step: NOON - DAY + step * SECOND)
@@ -388,7 +388,7 @@ turns = some.tuples(some.integers(1, 3), some.integers(1, 4), some.one_of(some.n
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(drawn=real_calls, known=some.lists(EMAILS, unique=True, max_size=1), data=some.data())
 async def test_calls_of_real_tools_in_any_order_with_workers_killed_at_any_step_give_the_same_records(
-    store: Store, by_hand: ByHand, drawn: list[tuple[Recording, int, int, int]], known: list[str], data: some.DataObject
+    store: Store, execute_sql: ExecuteSql, drawn: list[tuple[Recording, int, int, int]], known: list[str], data: some.DataObject
 ) -> None:
     calls = [recording.about(*people) for recording, *people in drawn]
     assume(one_owner_each(calls))
@@ -400,7 +400,7 @@ async def test_calls_of_real_tools_in_any_order_with_workers_killed_at_any_step_
         first = await snapshot(store, client)
 
         for table in ("event", "custom_field", "link", "pending_company_link", "contact", "company"):
-            await by_hand(f"DELETE FROM {table} WHERE client = ?", client)
+            await execute_sql(f"DELETE FROM {table} WHERE client = ?", client)
         await seed(store, known, client)
         again = data.draw(some.lists(some.sampled_from(kept), max_size=4))
         waiting = data.draw(some.permutations([*kept, *again]))
@@ -453,7 +453,7 @@ asyncio.run(work())
 
 
 @pytest.mark.slow
-async def test_a_worker_killed_by_the_system_leaves_nothing_half_done(store: Store, engine_url: str, by_hand: ByHand) -> None:
+async def test_a_worker_killed_by_the_system_leaves_nothing_half_done(store: Store, engine_url: str, execute_sql: ExecuteSql) -> None:
     client = await seed(store, ["bob@example.com"])
     recordings = [each for each in RECORDINGS if any(event.about and not event.linkedin_url for event in each.events)][::9]
     calls = [each.about(place % 3, (place + 1) % 3, place % 2) for place, each in enumerate(recordings)]
@@ -462,7 +462,7 @@ async def test_a_worker_killed_by_the_system_leaves_nothing_half_done(store: Sto
     await InboxWorker(store, ADAPTERS.translate, lambda: LATER).drain()
     first = await snapshot(store, client)
     for table in ("event", "custom_field", "link", "pending_company_link", "contact", "company"):
-        await by_hand(f"DELETE FROM {table} WHERE client = ?", client)
+        await execute_sql(f"DELETE FROM {table} WHERE client = ?", client)
     await seed(store, ["bob@example.com"], client)
     await store.write(ReplayDeliveries(client, kept, 1))
 

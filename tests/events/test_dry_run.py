@@ -152,7 +152,7 @@ async def test_a_replay_goes_page_by_page_and_on_from_any_place(store: Store) ->
     assert await count(store, DeliveryFilter(state=IGNORED)) == 3
 
 
-async def test_a_rehearsal_says_what_would_change_and_keeps_nothing(store: Store, by_hand: Any) -> None:
+async def test_a_rehearsal_says_what_would_change_and_keeps_nothing(store: Store, execute_sql: Any) -> None:
     client = await client_of(store)
 
     def ignorant(request: WebhookRequest) -> Translation:
@@ -166,7 +166,7 @@ async def test_a_rehearsal_says_what_would_change_and_keeps_nothing(store: Store
 
     async def everything() -> list[Any]:
         tables = ("client", "contact", "company", "custom_field", "link", "event", "delivery", "id_block")
-        return [sorted(await by_hand(f"SELECT * FROM {table}"), key=repr) for table in tables]
+        return [sorted(await execute_sql(f"SELECT * FROM {table}"), key=repr) for table in tables]
 
     def knowing(request: WebhookRequest) -> Translation:
         if request.body == b"{}":

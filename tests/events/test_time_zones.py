@@ -7,7 +7,7 @@ from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import pytest
-from tests.asgi_client import Caller, Make
+from tests.asgi_client import ApiClient, MakeClient
 
 from touchbase.adapters.registry import load_adapters
 from touchbase.common.timestamps import to_text
@@ -25,41 +25,41 @@ FRAPPE = {"channel": "crm", "tool": "frappe"}
 
 
 @pytest.fixture
-async def call(store: Store, caller_of: Make) -> Caller:
+async def call(store: Store, make_client: MakeClient) -> ApiClient:
     """The application with all adapters and the client default."""
-    made = caller_of(store, senders=ADAPTERS)
+    made = make_client(store, senders=ADAPTERS)
     await made.settings()
     return made
 
 
-async def came(call: Caller, body: dict[str, Any]) -> None:
+async def came(call: ApiClient, body: dict[str, Any]) -> None:
     kept = await call("POST", "/public/crm-webhook/default", raw=json.dumps(body).encode())
     assert kept.status == 200
     store = call.parts.store
     await InboxWorker(store, ADAPTERS.translate, call.clock, connections=Connections(store, call.clock).of).drain()
 
 
-async def history(call: Caller) -> list[tuple[str, str, bool]]:
+async def history(call: ApiClient) -> list[tuple[str, str, bool]]:
     """The events of contact 1, oldest first: what, when, and whether that is unsure."""
     found = await call.parts.store.read(GetHistory(1, CONTACT, 1))
     return [(event.event, to_text(event.occurred_us), event.detail.get("time_unsure", False)) for event in found]
 
 
-async def test_a_time_without_a_zone_that_lies_ahead_is_taken_as_the_receipt_and_flagged(call: Caller) -> None:
+async def test_a_time_without_a_zone_that_lies_ahead_is_taken_as_the_receipt_and_flagged(call: ApiClient) -> None:
     await came(call, {**LEAD, "modified": "2026-11-20 15:00:00"})  # 09:30 in India
 
     assert {each[1:] for each in await history(call)} == {(NOW, True)}
 
 
 @pytest.mark.parametrize("written", ["2026-11-20 09:32:00", "2026-11-20 04:30:00", "2026-11-20T15:00:00+05:30", "2026-11-21T09:00:00Z"])
-async def test_a_time_that_may_be_true_is_believed(call: Caller, written: str) -> None:
+async def test_a_time_that_may_be_true_is_believed(call: ApiClient, written: str) -> None:
     await came(call, {**LEAD, "modified": written})
 
     assert {unsure for _, _, unsure in await history(call)} == {False}
     assert NOW not in {at for _, at, _ in await history(call)} or written.endswith("+05:30")
 
 
-async def test_a_time_is_one_of_the_zone_that_the_client_has_named(call: Caller) -> None:
+async def test_a_time_is_one_of_the_zone_that_the_client_has_named(call: ApiClient) -> None:
     made = await call.post("/admin/v1/clients/default/connections", {**FRAPPE, "settings": {"time_zone": "Asia/Kolkata"}})
     assert made.json()["settings"]["time_zone"] == "Asia/Kolkata"
 
@@ -68,7 +68,7 @@ async def test_a_time_is_one_of_the_zone_that_the_client_has_named(call: Caller)
     assert {each[1:] for each in await history(call)} == {("2026-11-20T09:28:00Z", False)}
 
 
-async def test_a_reply_after_a_lead_of_a_site_ahead_counts(call: Caller) -> None:
+async def test_a_reply_after_a_lead_of_a_site_ahead_counts(call: ApiClient) -> None:
     await came(call, {**LEAD, "modified": "2026-11-20 15:00:00"})
     reply = {
         "event_type": "reply_received",
@@ -87,7 +87,7 @@ async def test_a_reply_after_a_lead_of_a_site_ahead_counts(call: Caller) -> None
 
 
 @pytest.mark.parametrize("zone", ["Europe/Berln", "CET+1", "../UTC", "right/UTC", "localtime", "x" * 200])
-async def test_a_zone_that_is_none_is_refused_with_names_to_send_instead(call: Caller, zone: str) -> None:
+async def test_a_zone_that_is_none_is_refused_with_names_to_send_instead(call: ApiClient, zone: str) -> None:
     reply = await call.post("/admin/v1/clients/default/connections", {**FRAPPE, "settings": {"time_zone": zone}})
 
     (error,) = reply.problem["errors"]
@@ -95,7 +95,7 @@ async def test_a_zone_that_is_none_is_refused_with_names_to_send_instead(call: C
     assert "Europe/Berlin, Asia/Kolkata" in error["detail"]
 
 
-async def test_a_system_without_zones_says_what_it_lacks(call: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_system_without_zones_says_what_it_lacks(call: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
     def nowhere(name: str) -> ZoneInfo:
         raise ZoneInfoNotFoundError(name)
 

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from tests.asgi_client import Caller, Make
+from tests.asgi_client import ApiClient, MakeClient
 
 from touchbase.adapters.registry import load_adapters
 from touchbase.connections.service import Connections
@@ -25,41 +25,41 @@ STATUSES = {"statuses": ["contacted", "Interested"], "transitions": {}}
 
 
 @pytest.fixture
-async def call(store: Store, caller_of: Make) -> Caller:
-    made = caller_of(store, senders=ADAPTERS)
+async def call(store: Store, make_client: MakeClient) -> ApiClient:
+    made = make_client(store, senders=ADAPTERS)
     await made.settings("acme", contact_statuses=STATUSES)
     return made
 
 
-async def tell(call: Caller, *bodies: dict[str, Any]) -> WorkReport:
+async def tell(call: ApiClient, *bodies: dict[str, Any]) -> WorkReport:
     for body in bodies:
         assert (await call("POST", MAIL, raw=json.dumps({"email_account": "us@example.net", **body}).encode())).status == 200
     return await apply(call)
 
 
-async def apply(call: Caller) -> WorkReport:
+async def apply(call: ApiClient) -> WorkReport:
     store = call.parts.store
     return await InboxWorker(store, ADAPTERS.translate, call.clock, connections=Connections(store, call.clock).of).drain()
 
 
-async def listed(call: Caller, choice: str = "?problems=true") -> list[dict[str, Any]]:
+async def listed(call: ApiClient, choice: str = "?problems=true") -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = (await call.get(f"/admin/v1/deliveries{choice}")).json()["data"]
     return found
 
 
-async def contact(call: Caller) -> dict[str, Any]:
+async def contact(call: ApiClient) -> dict[str, Any]:
     (found,) = (await call.get("/public/v2/contacts", x_client_id="acme")).json()["data"]
     assert isinstance(found, dict)
     return found
 
 
-async def timeline(call: Caller) -> list[dict[str, Any]]:
+async def timeline(call: ApiClient) -> list[dict[str, Any]]:
     number = (await contact(call))["id"]
     found: list[dict[str, Any]] = (await call.get(f"/public/v2/contacts/{number}/timeline", x_client_id="acme")).json()["data"]
     return found
 
 
-async def test_a_status_that_the_clients_set_refuses_is_a_problem(call: Caller) -> None:
+async def test_a_status_that_the_clients_set_refuses_is_a_problem(call: ApiClient) -> None:
     report = await tell(call, SENT, REPLY)
 
     (found,) = await listed(call)
@@ -82,7 +82,7 @@ async def test_a_status_that_the_clients_set_refuses_is_a_problem(call: Caller) 
     assert [each async for each in verify(call.parts.store, 1, Verified())] == []
 
 
-async def test_a_replay_keeps_the_problem_of_what_is_known_and_counts_it_once(call: Caller) -> None:
+async def test_a_replay_keeps_the_problem_of_what_is_known_and_counts_it_once(call: ApiClient) -> None:
     await tell(call, SENT, REPLY)
     await call.settings("acme", contact_statuses={"statuses": ["contacted", "replied"], "transitions": {}})
     (found,) = await listed(call)
@@ -94,7 +94,7 @@ async def test_a_replay_keeps_the_problem_of_what_is_known_and_counts_it_once(ca
     assert report.problems == {}
 
 
-async def test_our_own_words_are_labels_and_what_they_do_stays_the_same(call: Caller) -> None:
+async def test_our_own_words_are_labels_and_what_they_do_stays_the_same(call: ApiClient) -> None:
     await call.post(
         "/admin/v1/clients/acme/connections",
         {"channel": "email_campaign", "tool": "instantly", "settings": {"status_labels": {"replied": "Interested", "bounced": None}}},
@@ -114,7 +114,7 @@ async def test_our_own_words_are_labels_and_what_they_do_stays_the_same(call: Ca
     assert [str(each) async for each in verify(call.parts.store, 1, Verified())] == []
 
 
-async def test_a_time_ahead_is_a_problem(call: Caller) -> None:
+async def test_a_time_ahead_is_a_problem(call: ApiClient) -> None:
     await tell(call, {**SENT, "timestamp": "2026-11-23T08:00:00Z"})
 
     assert [[one["code"] for one in each["problems"]] for each in await listed(call)] == [["time_ahead"]]

@@ -8,7 +8,7 @@ import zlib
 from typing import Any
 
 import pytest
-from tests.asgi_client import Caller
+from tests.asgi_client import ApiClient
 
 from touchbase.http.request_body import MOST_PIECES
 
@@ -20,7 +20,7 @@ def long(name: str, length: int) -> bytes:
     return json.dumps({name: "x" * length}).encode()
 
 
-async def refusal(call: Caller, raw: bytes, **headers: str) -> dict[str, Any]:
+async def refusal(call: ApiClient, raw: bytes, **headers: str) -> dict[str, Any]:
     """The problem that a body meets, the same wherever a record's fields are taken."""
     headers = {"content-type": "application/json", **headers}
     created = await call("POST", CONTACTS, raw=raw, **headers)
@@ -62,8 +62,8 @@ async def refusal(call: Caller, raw: bytes, **headers: str) -> dict[str, Any]:
     ],
     ids=lambda value: str(value[:30]),
 )
-async def test_a_body_that_cannot_be_read_is_400(here: Caller, raw: bytes, detail: str) -> None:
-    assert await refusal(here, raw) == {
+async def test_a_body_that_cannot_be_read_is_400(sqlite_call: ApiClient, raw: bytes, detail: str) -> None:
+    assert await refusal(sqlite_call, raw) == {
         "type": "about:blank",
         "title": "Bad Request",
         "status": 400,
@@ -132,8 +132,10 @@ async def test_a_body_that_cannot_be_read_is_400(here: Caller, raw: bytes, detai
     ],
     ids=lambda value: str(value[:40]),
 )
-async def test_a_body_whose_fields_are_wrong_is_422_and_names_them(here: Caller, raw: bytes, pointer: str, code: str, detail: str) -> None:
-    problem = await refusal(here, raw)
+async def test_a_body_whose_fields_are_wrong_is_422_and_names_them(
+    sqlite_call: ApiClient, raw: bytes, pointer: str, code: str, detail: str
+) -> None:
+    problem = await refusal(sqlite_call, raw)
 
     assert problem["errors"] == [{"pointer": pointer, "code": code, "detail": detail}]
     assert problem == {
@@ -156,8 +158,8 @@ async def test_a_body_whose_fields_are_wrong_is_422_and_names_them(here: Caller,
         (b'{"email": "\\ud83e@example.com"}', "/email"),
     ],
 )
-async def test_half_of_a_surrogate_pair_is_refused_wherever_it_stands(here: Caller, raw: bytes, pointer: str) -> None:
-    problem = await refusal(here, raw)
+async def test_half_of_a_surrogate_pair_is_refused_wherever_it_stands(sqlite_call: ApiClient, raw: bytes, pointer: str) -> None:
+    problem = await refusal(sqlite_call, raw)
 
     assert problem["errors"] == [
         {
@@ -184,13 +186,13 @@ async def test_half_of_a_surrogate_pair_is_refused_wherever_it_stands(here: Call
     ],
     ids=lambda value: str(value[:30]),
 )
-async def test_a_body_that_only_looks_wrong_is_taken(here: Caller, raw: bytes) -> None:
-    reply = await here("POST", CONTACTS, raw=raw, content_type="application/json")
+async def test_a_body_that_only_looks_wrong_is_taken(sqlite_call: ApiClient, raw: bytes) -> None:
+    reply = await sqlite_call("POST", CONTACTS, raw=raw, content_type="application/json")
 
     assert reply.status == 201, reply
 
 
-async def test_all_faults_are_named_at_once_types_and_rules_alike(here: Caller) -> None:
+async def test_all_faults_are_named_at_once_types_and_rules_alike(sqlite_call: ApiClient) -> None:
     body = {
         "email": "nonsense",
         "first_name": None,
@@ -204,7 +206,7 @@ async def test_all_faults_are_named_at_once_types_and_rules_alike(here: Caller) 
         "contact_status": "x" * 300,
     }
 
-    reply = await here.post(CONTACTS, body)
+    reply = await sqlite_call.post(CONTACTS, body)
 
     assert reply.status == 422
     assert sorted(fault["pointer"] for fault in reply.problem["errors"]) == [
@@ -221,8 +223,8 @@ async def test_all_faults_are_named_at_once_types_and_rules_alike(here: Caller) 
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "text/json", "json", "multipart/form-data; a=b"])
-async def test_another_content_type_is_415(here: Caller, kind: str) -> None:
-    problem = await refusal(here, b"{}", content_type=kind)
+async def test_another_content_type_is_415(sqlite_call: ApiClient, kind: str) -> None:
+    problem = await refusal(sqlite_call, b"{}", content_type=kind)
 
     name = kind.partition(";")[0]
     assert (problem["status"], problem["code"]) == (415, "unsupported_media_type")
@@ -233,61 +235,61 @@ async def test_another_content_type_is_415(here: Caller, kind: str) -> None:
     "kind",
     ["application/json; charset=utf-8", "APPLICATION/JSON;charset=UTF-8", "application/merge-patch+json", "application/vnd.x+json", ""],
 )
-async def test_every_way_to_say_json_is_read(here: Caller, kind: str) -> None:
-    assert (await here("POST", CONTACTS, raw=b"{}", content_type=kind)).status == 201
+async def test_every_way_to_say_json_is_read(sqlite_call: ApiClient, kind: str) -> None:
+    assert (await sqlite_call("POST", CONTACTS, raw=b"{}", content_type=kind)).status == 201
 
 
-async def test_no_content_type_is_read_as_json(here: Caller) -> None:
-    assert (await here("POST", CONTACTS, raw=b"{}")).status == 201
+async def test_no_content_type_is_read_as_json(sqlite_call: ApiClient) -> None:
+    assert (await sqlite_call("POST", CONTACTS, raw=b"{}")).status == 201
 
 
-async def test_a_body_over_the_limit_is_413_however_it_comes(here: Caller) -> None:
+async def test_a_body_over_the_limit_is_413_however_it_comes(sqlite_call: ApiClient) -> None:
     megabytes = [b" " * 1_000_000] * 30
 
     problems = [
-        await refusal(here, b"".join(megabytes)),
-        (await here.in_pieces("POST", CONTACTS, megabytes)).problem,
-        await refusal(here, b"{}" + b" " * 1_048_575),
+        await refusal(sqlite_call, b"".join(megabytes)),
+        (await sqlite_call.in_pieces("POST", CONTACTS, megabytes)).problem,
+        await refusal(sqlite_call, b"{}" + b" " * 1_048_575),
     ]
 
     assert [(problem["status"], problem["detail"]) for problem in problems] == [(413, "the body may have at most 1048576 bytes")] * 3
 
 
-async def test_a_body_of_just_the_limit_is_read(here: Caller) -> None:
-    assert (await here("POST", CONTACTS, raw=b"{}" + b" " * 1_048_574)).status == 201
+async def test_a_body_of_just_the_limit_is_read(sqlite_call: ApiClient) -> None:
+    assert (await sqlite_call("POST", CONTACTS, raw=b"{}" + b" " * 1_048_574)).status == 201
 
 
-async def test_a_packed_body_is_read(here: Caller) -> None:
+async def test_a_packed_body_is_read(sqlite_call: ApiClient) -> None:
     body = gzip.compress(b'{"first_name": "Jane"}')
 
-    reply = await here("POST", CONTACTS, raw=body, content_type="application/json", content_encoding="gzip")
+    reply = await sqlite_call("POST", CONTACTS, raw=body, content_type="application/json", content_encoding="gzip")
 
     assert (reply.status, reply.json()["first_name"]) == (201, "Jane")
 
 
-async def test_a_body_that_expands_beyond_the_limit_is_413(here: Caller) -> None:
+async def test_a_body_that_expands_beyond_the_limit_is_413(sqlite_call: ApiClient) -> None:
     bombs = [gzip.compress(b" " * 1_048_577), gzip.compress(b"\0" * 200_000_000, 9), gzip.compress(b" " * 600_000) * 2]
 
     for bomb in bombs:
-        problem = await refusal(here, bomb, content_encoding="gzip")
+        problem = await refusal(sqlite_call, bomb, content_encoding="gzip")
         assert (problem["status"], problem["detail"]) == (413, "the body expands to more than 1048576 bytes")
 
 
 @pytest.mark.parametrize("raw", [b"this is no gzip", gzip.compress(b"{}", mtime=0)[:-5], gzip.compress(b"{}", mtime=0) + b"x"])
-async def test_a_body_that_is_not_packed_as_it_says_is_400(here: Caller, raw: bytes) -> None:
-    problem = await refusal(here, raw, content_encoding="gzip")
+async def test_a_body_that_is_not_packed_as_it_says_is_400(sqlite_call: ApiClient, raw: bytes) -> None:
+    problem = await refusal(sqlite_call, raw, content_encoding="gzip")
 
     assert (problem["status"], problem["code"]) == (400, "malformed_body")
     assert problem["detail"].startswith("the body has Content-Encoding gzip and ")
 
 
-async def test_gzip_in_a_few_pieces_is_put_together_and_in_many_refused_unread(here: Caller) -> None:
+async def test_gzip_in_a_few_pieces_is_put_together_and_in_many_refused_unread(sqlite_call: ApiClient) -> None:
     few = b"".join(gzip.compress(piece) for piece in [b'{"first_name"', *[b" "] * (MOST_PIECES - 2), b': "Jane"}'])
     # Nothing comes out of it, so that no limit on what comes out holds it.
     many = gzip.compress(b"") * (MOST_PIECES + 1)
 
-    taken = await here("POST", CONTACTS, raw=few, content_encoding="gzip")
-    refused = await refusal(here, many, content_encoding="gzip")
+    taken = await sqlite_call("POST", CONTACTS, raw=few, content_encoding="gzip")
+    refused = await refusal(sqlite_call, many, content_encoding="gzip")
 
     assert (taken.status, taken.json()["first_name"]) == (201, "Jane")
     assert (refused["status"], refused["code"]) == (400, "malformed_body")
@@ -295,12 +297,12 @@ async def test_gzip_in_a_few_pieces_is_put_together_and_in_many_refused_unread(h
 
 
 @pytest.mark.parametrize("packing", ["deflate", "br", "gzip, gzip", "zstd"])
-async def test_another_packing_is_415(here: Caller, packing: str) -> None:
-    problem = await refusal(here, zlib.compress(b"{}"), content_encoding=packing)
+async def test_another_packing_is_415(sqlite_call: ApiClient, packing: str) -> None:
+    problem = await refusal(sqlite_call, zlib.compress(b"{}"), content_encoding=packing)
 
     assert problem["status"] == 415
     assert packing in problem["detail"]
 
 
-async def test_identity_is_no_packing(here: Caller) -> None:
-    assert (await here("POST", CONTACTS, raw=b"{}", content_encoding="identity")).status == 201
+async def test_identity_is_no_packing(sqlite_call: ApiClient) -> None:
+    assert (await sqlite_call("POST", CONTACTS, raw=b"{}", content_encoding="identity")).status == 201

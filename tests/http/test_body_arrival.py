@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from tests.asgi_client import Caller, Make, Reply, scope_of
+from tests.asgi_client import ApiClient, MakeClient, Response, scope_of
 
 from touchbase.http.dependencies import Limits
 from touchbase.sql.store import Store
@@ -34,24 +34,24 @@ class Dripping:
 
 
 @pytest.mark.parametrize("target", TARGETS)
-async def test_a_body_in_pieces_is_put_together(here: Caller, target: str) -> None:
-    reply = await here.in_pieces("POST", target, [b'{"first', b'_name": ', b"", b'"Jane"}'])
+async def test_a_body_in_pieces_is_put_together(sqlite_call: ApiClient, target: str) -> None:
+    reply = await sqlite_call.in_pieces("POST", target, [b'{"first', b'_name": ', b"", b'"Jane"}'])
 
     assert reply.status in (200, 201)
 
 
-async def test_a_body_that_comes_slowly_but_in_time_is_taken(here: Caller) -> None:
-    reply = await here.with_receive(scope_of("POST", TARGETS[0], {}), Dripping(b"{", b"}", pause=0.01, ends=True))
+async def test_a_body_that_comes_slowly_but_in_time_is_taken(sqlite_call: ApiClient) -> None:
+    reply = await sqlite_call.with_receive(scope_of("POST", TARGETS[0], {}), Dripping(b"{", b"}", pause=0.01, ends=True))
 
     assert reply.status == 201
 
 
-async def test_a_body_that_is_waited_for_from_its_first_piece_is_taken(here: Caller) -> None:
+async def test_a_body_that_is_waited_for_from_its_first_piece_is_taken(sqlite_call: ApiClient) -> None:
     async def late() -> dict[str, Any]:
         await asyncio.sleep(0.01)
         return {"type": "http.request", "body": b"{}", "more_body": False}
 
-    reply = await here.with_receive(scope_of("POST", TARGETS[0], {}), late)
+    reply = await sqlite_call.with_receive(scope_of("POST", TARGETS[0], {}), late)
 
     assert reply.status == 201
 
@@ -67,9 +67,9 @@ async def test_a_body_that_is_waited_for_from_its_first_piece_is_taken(here: Cal
     ids=["never begins", "pauses for too long", "drips for too long"],
 )
 async def test_a_body_that_does_not_arrive_in_time_is_408(
-    memory: Store, caller_of: Make, target: str, limits: Limits, pieces: list[bytes], pause: float
+    memory: Store, make_client: MakeClient, target: str, limits: Limits, pieces: list[bytes], pause: float
 ) -> None:
-    call = caller_of(memory, limits=limits)
+    call = make_client(memory, limits=limits)
 
     reply = await call.with_receive(scope_of("POST", target, {}), Dripping(*pieces, pause=pause, ends=False))
 
@@ -77,17 +77,17 @@ async def test_a_body_that_does_not_arrive_in_time_is_408(
     assert reply.problem["code"] == "body_too_slow"
 
 
-async def test_a_body_that_is_announced_too_long_by_a_caller_who_asks_first_is_refused_unread(here: Caller) -> None:
+async def test_a_body_that_is_announced_too_long_by_a_caller_who_asks_first_is_refused_unread(sqlite_call: ApiClient) -> None:
     caller = Dripping(b"", pause=0, ends=True)
     scope = scope_of("POST", TARGETS[0], {"content-length": "2000000", "expect": "100-continue"})
 
-    reply = await here.with_receive(scope, caller)
+    reply = await sqlite_call.with_receive(scope, caller)
 
     assert (reply.status, caller.asked) == (413, 0)
 
 
-async def test_a_body_that_is_far_too_long_is_not_read_to_its_end(memory: Store, caller_of: Make) -> None:
-    call = caller_of(memory, limits=Limits(api_body_bytes=10, drained_bytes=100))
+async def test_a_body_that_is_far_too_long_is_not_read_to_its_end(memory: Store, make_client: MakeClient) -> None:
+    call = make_client(memory, limits=Limits(api_body_bytes=10, drained_bytes=100))
     caller = Dripping(*[b" " * 20] * 1000, pause=0, ends=True)
 
     reply = await call.with_receive(scope_of("POST", TARGETS[0], {}), caller)
@@ -96,8 +96,8 @@ async def test_a_body_that_is_far_too_long_is_not_read_to_its_end(memory: Store,
     assert caller.asked <= 7
 
 
-async def test_a_caller_that_leaves_gets_no_answer(here: Caller) -> None:
-    reply = await here.send(scope_of("POST", TARGETS[0], {}), [{"type": "http.request", "body": b"{", "more_body": True}])
+async def test_a_caller_that_leaves_gets_no_answer(sqlite_call: ApiClient) -> None:
+    reply = await sqlite_call.send(scope_of("POST", TARGETS[0], {}), [{"type": "http.request", "body": b"{", "more_body": True}])
 
-    assert reply == Reply(0, {}, b"")
-    assert (await here.get(TARGETS[0])).json()["data"] == []
+    assert reply == Response(0, {}, b"")
+    assert (await sqlite_call.get(TARGETS[0])).json()["data"] == []

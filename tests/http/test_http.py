@@ -6,7 +6,7 @@ import logging
 from typing import Any
 
 import pytest
-from tests.asgi_client import Caller, Make, scope_of
+from tests.asgi_client import ApiClient, MakeClient, scope_of
 
 from touchbase.errors import Overloaded, StoreUnavailable
 from touchbase.sql.store import Store
@@ -33,8 +33,10 @@ PATHS = {
 
 @pytest.mark.parametrize(("path", "allowed"), PATHS.items())
 @pytest.mark.parametrize("method", ["DELETE", "OPTIONS", "BREW"])
-async def test_a_method_that_an_address_does_not_have_is_405_with_those_it_has(here: Caller, path: str, allowed: str, method: str) -> None:
-    reply = await here("TRACE" if method in allowed else method, path)
+async def test_a_method_that_an_address_does_not_have_is_405_with_those_it_has(
+    sqlite_call: ApiClient, path: str, allowed: str, method: str
+) -> None:
+    reply = await sqlite_call("TRACE" if method in allowed else method, path)
 
     assert (reply.status, reply.headers["allow"]) == (405, allowed)
     assert reply.problem["code"] == "method_not_allowed"
@@ -44,8 +46,8 @@ async def test_a_method_that_an_address_does_not_have_is_405_with_those_it_has(h
     "path", ["/", "", "/public", "/public/v2/contact", "/public/v2/contacts/", "/public/v2/contacts/1/x", "/docs/", "/é"]
 )
 @pytest.mark.parametrize("method", ["GET", "POST"])
-async def test_an_unknown_address_is_404_with_a_problem(here: Caller, path: str, method: str) -> None:
-    reply = await here(method, path)
+async def test_an_unknown_address_is_404_with_a_problem(sqlite_call: ApiClient, path: str, method: str) -> None:
+    reply = await sqlite_call(method, path)
 
     assert reply.status == 404
     slash = path.endswith("/") and path != "/"
@@ -55,39 +57,39 @@ async def test_an_unknown_address_is_404_with_a_problem(here: Caller, path: str,
     )  # fmt: skip
 
 
-async def test_a_file_that_the_page_does_not_need_is_404(here: Caller) -> None:
+async def test_a_file_that_the_page_does_not_need_is_404(sqlite_call: ApiClient) -> None:
     for name in ("x.js", "..%2Fapp.py", "docs.html"):
-        assert (await here.get(f"/docs/{name}")).status == 404
+        assert (await sqlite_call.get(f"/docs/{name}")).status == 404
 
 
-async def test_head_answers_as_get_does_without_the_body(here: Caller) -> None:
-    await here.post("/public/v2/contacts", {"email": "jane@example.com"})
+async def test_head_answers_as_get_does_without_the_body(sqlite_call: ApiClient) -> None:
+    await sqlite_call.post("/public/v2/contacts", {"email": "jane@example.com"})
 
     for path in ("/public/v2/contacts", "/public/v2/contacts/1", "/public/v2/contacts/2", "/openapi.json", "/docs"):
-        get, head = await here.get(path, x_request_id="one"), await here("HEAD", path, x_request_id="one")
+        get, head = await sqlite_call.get(path, x_request_id="one"), await sqlite_call("HEAD", path, x_request_id="one")
         assert (head.status, head.headers, head.body) == (get.status, get.headers, b"")
         assert head.headers["content-length"] == str(len(get.body))
 
 
 @pytest.mark.parametrize("path", ["/public/v2/contacts", "/public/crm-webhook/abc", "/nowhere"])
-async def test_the_callers_request_id_comes_back(here: Caller, path: str) -> None:
-    reply = await here("POST", path, raw=b"{}", x_request_id="order-17/a.b:c=")
+async def test_the_callers_request_id_comes_back(sqlite_call: ApiClient, path: str) -> None:
+    reply = await sqlite_call("POST", path, raw=b"{}", x_request_id="order-17/a.b:c=")
 
     assert reply.headers["x-request-id"] == "order-17/a.b:c="
 
 
 @pytest.mark.parametrize("given", ["", "a b", "x" * 129, "é", '"'])
-async def test_a_request_id_that_is_not_sane_is_replaced(here: Caller, given: str) -> None:
-    first, second = await here.get("/nowhere", x_request_id=given), await here.get("/nowhere")
+async def test_a_request_id_that_is_not_sane_is_replaced(sqlite_call: ApiClient, given: str) -> None:
+    first, second = await sqlite_call.get("/nowhere", x_request_id=given), await sqlite_call.get("/nowhere")
 
     assert given != first.headers["x-request-id"] != second.headers["x-request-id"]
     assert first.problem["status"] == 404
 
 
-async def test_the_request_log_finds_route_client_and_request_id_in_the_scope(here: Caller) -> None:
+async def test_the_request_log_finds_route_client_and_request_id_in_the_scope(sqlite_call: ApiClient) -> None:
     async def noted(method: str, path: str) -> dict[str, Any]:
         scope = scope_of(method, path, {"x-request-id": "one", "x-client-id": "ours"})
-        await here.send(scope, [{"type": "http.request", "body": b"{}"}])
+        await sqlite_call.send(scope, [{"type": "http.request", "body": b"{}"}])
         return {name.removeprefix("touchbase."): value for name, value in scope.items() if name.startswith("touchbase.")}
 
     for method, path, route, template, client in (
@@ -117,9 +119,9 @@ NOT_NOW = [("overloaded", Overloaded("the queue is full", retry_after=2)), ("sto
 @pytest.mark.parametrize(("code", "error"), NOT_NOW)
 @pytest.mark.parametrize("method", ["GET", "POST"])
 async def test_an_engine_that_cannot_now_is_503_with_retry_after_and_says_why(
-    caller_of: Make, method: str, code: str, error: Overloaded
+    make_client: MakeClient, method: str, code: str, error: Overloaded
 ) -> None:
-    reply = await caller_of(Failing(error))(method, "/public/v2/contacts", raw=b"{}")
+    reply = await make_client(Failing(error))(method, "/public/v2/contacts", raw=b"{}")
 
     assert (reply.status, reply.headers["retry-after"]) == (503, "2")
     assert (reply.problem["code"], reply.problem["detail"]) == (code, error.detail)
@@ -127,10 +129,10 @@ async def test_an_engine_that_cannot_now_is_503_with_retry_after_and_says_why(
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
 async def test_a_fault_of_ours_is_500_says_nothing_of_it_and_is_logged(
-    caller_of: Make, method: str, caplog: pytest.LogCaptureFixture
+    make_client: MakeClient, method: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.ERROR):
-        reply = await caller_of(Failing(RuntimeError("a private matter")))(method, "/public/v2/contacts", raw=b"{}")
+        reply = await make_client(Failing(RuntimeError("a private matter")))(method, "/public/v2/contacts", raw=b"{}")
 
     assert reply.status == 500
     assert reply.problem["code"] == "internal_error"
@@ -138,7 +140,7 @@ async def test_a_fault_of_ours_is_500_says_nothing_of_it_and_is_logged(
     assert reply.headers["x-request-id"] in caplog.text
 
 
-async def test_problems_and_deliveries_are_counted(memory: Store, caller_of: Make) -> None:
+async def test_problems_and_deliveries_are_counted(memory: Store, make_client: MakeClient) -> None:
     class Counting:
         def __init__(self) -> None:
             self.seen: list[object] = []
@@ -153,7 +155,7 @@ async def test_problems_and_deliveries_are_counted(memory: Store, caller_of: Mak
             self.seen.append((channel, tool, cause))
 
     counting = Counting()
-    call = caller_of(memory, metrics=counting)
+    call = make_client(memory, metrics=counting)
 
     await call("POST", "/public/crm-webhook/abc", raw=b"{}")
     await call("POST", "/public/crm-webhook/abc", raw=b"{}")
@@ -163,7 +165,7 @@ async def test_problems_and_deliveries_are_counted(memory: Store, caller_of: Mak
     assert counting.seen == [("crm", False), ("crm", True), "malformed_body", "not_found"]
 
 
-async def test_start_and_stop_messages_are_answered(here: Caller) -> None:
+async def test_start_and_stop_messages_are_answered(sqlite_call: ApiClient) -> None:
     coming = iter([{"type": "lifespan.startup"}, {"type": "lifespan.shutdown"}])
     sent: list[str] = []
 
@@ -173,7 +175,7 @@ async def test_start_and_stop_messages_are_answered(here: Caller) -> None:
     async def send(message: Any) -> None:
         sent.append(message["type"])
 
-    await here.app({"type": "lifespan", "asgi": {"version": "3.0"}, "state": {}}, receive, send)
+    await sqlite_call.app({"type": "lifespan", "asgi": {"version": "3.0"}, "state": {}}, receive, send)
 
     assert sent == ["lifespan.startup.complete", "lifespan.shutdown.complete"]
 
@@ -181,8 +183,8 @@ async def test_start_and_stop_messages_are_answered(here: Caller) -> None:
 @pytest.mark.parametrize(
     "target", ["/public%2Fv2/contacts", "/public/v2/contacts%2f1", "/admin/v1/clients/acme%2Fsuspend", "/public%2fcrm-webhook/acme"]
 )
-async def test_a_slash_written_with_a_percent_sign_leads_to_no_other_address(here: Caller, target: str) -> None:
-    await here.settings("acme")
+async def test_a_slash_written_with_a_percent_sign_leads_to_no_other_address(sqlite_call: ApiClient, target: str) -> None:
+    await sqlite_call.settings("acme")
 
-    assert [(await here(method, target)).status in (404, 405) for method in ("GET", "POST")] == [True, True]
-    assert (await here.get("/admin/v1/clients/acme")).json()["state"] == "active"
+    assert [(await sqlite_call(method, target)).status in (404, 405) for method in ("GET", "POST")] == [True, True]
+    assert (await sqlite_call.get("/admin/v1/clients/acme")).json()["state"] == "active"

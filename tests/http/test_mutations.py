@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.asgi_client import Caller, Make, Reply
-from tests.conftest import ByHand
+from tests.asgi_client import ApiClient, MakeClient, Response
+from tests.conftest import ExecuteSql
 from tests.http.mutator import Mutator, Request
 
 from touchbase.adapters.registry import load_adapters
@@ -39,13 +39,13 @@ assert sum(HOW_MANY.values()) == 10_000
 class Hand:
     """The application in one mode, with a client of ours that calls and another that must not notice."""
 
-    call: Caller
+    call: ApiClient
     store: Store
     auth: str
 
     async def admit(self) -> dict[str, str]:
         """Headers with which our client calls; it is made (again) if it is not there."""
-        opened = Caller(type(self.call.parts)(store=self.store, clock=self.call.clock), self.call.clock)
+        opened = ApiClient(type(self.call.parts)(store=self.store, clock=self.call.clock), self.call.clock)
         number = await made(opened, OURS)
         if self.auth == "none":
             return {"x-client-id": OURS}
@@ -53,7 +53,7 @@ class Hand:
 
     async def furnish_theirs(self) -> int:
         """Give the other client one of everything; without keys nothing guards deliveries, so it gets none then."""
-        opened = Caller(type(self.call.parts)(store=self.store, clock=self.call.clock, senders=ADAPTERS), self.call.clock)
+        opened = ApiClient(type(self.call.parts)(store=self.store, clock=self.call.clock, senders=ADAPTERS), self.call.clock)
         number, own = await made(opened, THEIRS), {"x_client_id": THEIRS}
         company = (await opened.post("/public/v2/companies", {"domain": "theirs.example", "name": WORD}, **own)).json()["id"]
         body = {
@@ -77,7 +77,7 @@ class Hand:
         return number
 
 
-async def made(opened: Caller, name: str) -> int:
+async def made(opened: ApiClient, name: str) -> int:
     """The number of this client, made if it is not there, and serving again if it was suspended."""
     found = await opened.parts.store.read(FindClient(name, 1))
     if found is not None and found.state == DELETING:  # also where it has another id since
@@ -98,22 +98,22 @@ async def number_of(store: Store, name: str) -> int:
     return found.number
 
 
-async def rows_of(by_hand: ByHand, number: int, engine: str) -> dict[str, list[tuple[Any, ...]]]:
+async def rows_of(execute_sql: ExecuteSql, number: int, engine: str) -> dict[str, list[tuple[Any, ...]]]:
     """Everything that the store keeps of one client, whichever tables there are."""
     if engine == "sqlite":
-        columns = await by_hand(
+        columns = await execute_sql(
             "SELECT m.name, c.name FROM sqlite_master m, pragma_table_info(m.name) c WHERE m.type = 'table' AND c.name = 'client'"
         )
     else:
-        columns = await by_hand(
+        columns = await execute_sql(
             "SELECT table_name, column_name FROM information_schema.columns WHERE column_name = 'client' AND table_schema = 'public'"
         )
-    kept = {table: sorted(map(repr, await by_hand(f"SELECT * FROM {table} WHERE client = ?", number))) for table, _ in columns}
-    kept["client"] = [repr(row) for row in await by_hand("SELECT * FROM client WHERE id = ?", number)]
+    kept = {table: sorted(map(repr, await execute_sql(f"SELECT * FROM {table} WHERE client = ?", number))) for table, _ in columns}
+    kept["client"] = [repr(row) for row in await execute_sql("SELECT * FROM client WHERE id = ?", number)]
     return {table: rows for table, rows in kept.items() if rows}
 
 
-def faults_of(request: Request, reply: Reply) -> Iterator[str]:
+def faults_of(request: Request, reply: Response) -> Iterator[str]:
     """What is wrong with an answer, whatever the question was."""
     if reply.status == 503:
         if int(reply.headers.get("retry-after", 0)) < 1:
@@ -130,7 +130,7 @@ def faults_of(request: Request, reply: Reply) -> Iterator[str]:
         json.loads(reply.body)
 
 
-def faults_of_problem(reply: Reply) -> Iterator[str]:
+def faults_of_problem(reply: Response) -> Iterator[str]:
     if reply.headers.get("content-type") != "application/problem+json":
         yield f"a problem as {reply.headers.get('content-type')}"
         return
@@ -145,14 +145,14 @@ def faults_of_problem(reply: Reply) -> Iterator[str]:
 
 @pytest.mark.parametrize("auth", ["none", "api-key"])
 async def test_mutated_requests_leave_no_fault_and_touch_no_other_client(
-    store: Store, engine_url: str, by_hand: ByHand, caller_of: Make, auth: str
+    store: Store, engine_url: str, execute_sql: ExecuteSql, make_client: MakeClient, auth: str
 ) -> None:
     engine = "sqlite" if engine_url.startswith("sqlite") else "postgresql"
     hand = Hand(
-        caller_of(store, auth=auth, senders=ADAPTERS, read=ADAPTERS.translate, protocol_answer=ADAPTERS.protocol_answer), store, auth
+        make_client(store, auth=auth, senders=ADAPTERS, read=ADAPTERS.translate, protocol_answer=ADAPTERS.protocol_answer), store, auth
     )
     number = await hand.furnish_theirs()
-    before = await rows_of(by_hand, number, engine)
+    before = await rows_of(execute_sql, number, engine)
     headers = await hand.admit()
     known = {"client_id": [OURS], "id": [*"12345678"], "channel": ["crm", "email_campaign"], "tool": ["hubspot", "generic", "instantly"]}
     # With keys nothing may help, not even the other client's name; without them that name is all that it takes.
@@ -173,9 +173,9 @@ async def test_mutated_requests_leave_no_fault_and_touch_no_other_client(
         await asyncio.gather(*(send(mutator.request()) for _ in range(AT_ONCE)))
         if (await hand.call.get("/public/v2/contacts", **headers)).status != 200:
             headers.update(await hand.admit())
-    after = await rows_of(by_hand, number, engine)
+    after = await rows_of(execute_sql, number, engine)
     await InboxWorker(store, ADAPTERS.translate, hand.call.clock, connections=Connections(store, hand.call.clock).of).drain()
-    after_work = await rows_of(by_hand, number, engine)
+    after_work = await rows_of(execute_sql, number, engine)
 
     assert faults == []
     # The requests got somewhere: records were made, read and refused for many reasons.

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.asgi_client import Caller
+from tests.asgi_client import ApiClient
 
 from touchbase.adapters.registry import load_adapters
 from touchbase.http.docs_page import FILES
@@ -16,43 +16,43 @@ from touchbase.http.openapi import description
 ADAPTERS = load_adapters()
 
 
-async def test_the_description_is_answered_as_it_is_made(here: Caller) -> None:
-    reply = await here.get("/openapi.json")
+async def test_the_description_is_answered_as_it_is_made(sqlite_call: ApiClient) -> None:
+    reply = await sqlite_call.get("/openapi.json")
 
     assert reply.headers["content-type"] == "application/json"
     assert reply.json() == description("1", keys_needed=False)
 
 
-async def test_every_address_of_the_description_is_there(here: Caller) -> None:
-    paths = (await here.get("/openapi.json")).json()["paths"]
+async def test_every_address_of_the_description_is_there(sqlite_call: ApiClient) -> None:
+    paths = (await sqlite_call.get("/openapi.json")).json()["paths"]
 
     for path, item in paths.items():
         methods = {name.upper() for name in item if name != "parameters"}
-        reply = await here("BREW", re.sub(r"\{\w+\}", "1", path))
+        reply = await sqlite_call("BREW", re.sub(r"\{\w+\}", "1", path))
         assert methods == set(reply.headers["allow"].split(", ")) - {"HEAD"}
 
 
-async def test_every_example_is_true(here: Caller) -> None:
-    connecting = Caller(replace(here.parts, senders=ADAPTERS, read=ADAPTERS.translate), here.clock)
-    schemas = (await here.get("/openapi.json")).json()["components"]["schemas"]
+async def test_every_example_is_true(sqlite_call: ApiClient) -> None:
+    connecting = ApiClient(replace(sqlite_call.parts, senders=ADAPTERS, read=ADAPTERS.translate), sqlite_call.clock)
+    schemas = (await sqlite_call.get("/openapi.json")).json()["components"]["schemas"]
 
     def example(name: str) -> Any:
         return schemas[name]["examples"][0]
 
-    company = await here.post("/public/v2/companies", example("CompanyRequest"))
-    contact = await here.post("/public/v2/contacts", example("ContactRequest"))
+    company = await sqlite_call.post("/public/v2/companies", example("CompanyRequest"))
+    contact = await sqlite_call.post("/public/v2/contacts", example("ContactRequest"))
     path = "/admin/v1/clients/default/connections"
     replies = [
         company,
         contact,
         await connecting.post(path, example("ConnectionRequest")),
         await connecting.patch(f"{path}/crm/hubspot", example("ConnectionChange")),
-        await here.post("/admin/v1/clients", example("NewClient")),
-        await here.post("/admin/v1/keys", example("KeyRequest")),
+        await sqlite_call.post("/admin/v1/clients", example("NewClient")),
+        await sqlite_call.post("/admin/v1/keys", example("KeyRequest")),
         await connecting.post("/admin/v1/deliveries/replay", example("ReplayRequest")),
-        await here.patch("/public/v2/companies/1", example("CompanyChange")),
-        await here.patch("/public/v2/contacts/1", example("ContactChange")),
-        await here("PUT", "/admin/v1/clients/default", example("ClientRequest")),
+        await sqlite_call.patch("/public/v2/companies/1", example("CompanyChange")),
+        await sqlite_call.patch("/public/v2/contacts/1", example("ContactChange")),
+        await sqlite_call("PUT", "/admin/v1/clients/default", example("ClientRequest")),
     ]
 
     assert [reply.status for reply in replies] == [201, 201, 201, 200, 201, 201, 200, 200, 200, 200]
@@ -63,20 +63,20 @@ async def test_every_example_is_true(here: Caller) -> None:
         }.items()
 
 
-async def test_every_problem_is_shown_as_it_is_answered(here: Caller) -> None:
+async def test_every_problem_is_shown_as_it_is_answered(sqlite_call: ApiClient) -> None:
     responses = description("1", keys_needed=True)["components"]["responses"]
     shown = {name.removeprefix("Problem"): told["content"]["application/problem+json"]["example"] for name, told in responses.items()}
     jane, contacts = {"email": "jane@example.com"}, "/public/v2/contacts"
-    await here.post(contacts, jane)
+    await sqlite_call.post(contacts, jane)
 
     refused = [
-        await here("POST", contacts, raw=b'{"email":}', content_type="application/json"),
-        await here.get(f"{contacts}/1042"),
-        await here.post(contacts, jane),
-        await here.patch(f"{contacts}/1", jane, if_match='"1"'),
-        await here("POST", contacts, raw=b'"' + b"x" * 1_048_576 + b'"', content_type="application/json"),
-        await here("POST", contacts, raw=b"{}", content_type="text/plain"),
-        await here.post(contacts, {"email": "jane"}),
+        await sqlite_call("POST", contacts, raw=b'{"email":}', content_type="application/json"),
+        await sqlite_call.get(f"{contacts}/1042"),
+        await sqlite_call.post(contacts, jane),
+        await sqlite_call.patch(f"{contacts}/1", jane, if_match='"1"'),
+        await sqlite_call("POST", contacts, raw=b'"' + b"x" * 1_048_576 + b'"', content_type="application/json"),
+        await sqlite_call("POST", contacts, raw=b"{}", content_type="text/plain"),
+        await sqlite_call.post(contacts, {"email": "jane"}),
     ]
 
     answered = {str(reply.status): {**reply.json(), "request_id": shown["400"]["request_id"]} for reply in refused}
@@ -85,18 +85,18 @@ async def test_every_problem_is_shown_as_it_is_answered(here: Caller) -> None:
     assert {status: str(example["status"]) for status, example in shown.items()} == {status: status for status in shown}
 
 
-async def test_the_page_and_all_that_it_needs_come_from_here(here: Caller) -> None:
-    page = await here.get("/docs")
+async def test_the_page_and_all_that_it_needs_come_from_here(sqlite_call: ApiClient) -> None:
+    page = await sqlite_call.get("/docs")
 
     wanted = re.findall(r'(?:src|href)="([^"]+)"', page.body.decode())
     assert page.headers["content-type"] == "text/html; charset=utf-8"
     for address in wanted:
         if address != "data:,":
-            assert (await here.get(f"/{address}")).status == 200, address
+            assert (await sqlite_call.get(f"/{address}")).status == 200, address
 
 
-async def test_the_page_needs_no_looser_policy_than_itself(here: Caller) -> None:
-    page = await here.get("/docs")
+async def test_the_page_needs_no_looser_policy_than_itself(sqlite_call: ApiClient) -> None:
+    page = await sqlite_call.get("/docs")
 
     assert "unsafe" not in page.headers["content-security-policy"]
     assert page.headers["content-security-policy"].startswith("default-src 'none'; script-src 'self'; style-src 'self';")
@@ -105,8 +105,8 @@ async def test_the_page_needs_no_looser_policy_than_itself(here: Caller) -> None
 
 
 @pytest.mark.parametrize("name", FILES)
-async def test_the_pages_files_say_what_they_are(here: Caller, name: str) -> None:
-    reply = await here.get(f"/docs/{name}")
+async def test_the_pages_files_say_what_they_are(sqlite_call: ApiClient, name: str) -> None:
+    reply = await sqlite_call.get(f"/docs/{name}")
 
     assert reply.status == 200
     assert reply.headers["content-type"].endswith("; charset=utf-8")

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.asgi_client import Caller
+from tests.asgi_client import ApiClient
 
 from touchbase.adapters.registry import load_adapters
 from touchbase.sql.store import Store
 
-Make = Callable[..., Caller]
+MakeClient = Callable[..., ApiClient]
 PUBLIC = "https://example.com/touchbase"
 MADE: list[tuple[str, dict[str, Any]]] = [
     ("/public/v2/contacts", {"email": "ada@example.com"}),
@@ -25,9 +25,9 @@ MADE: list[tuple[str, dict[str, Any]]] = [
 @pytest.mark.parametrize("key", [None, "a-key-of-ours"])
 @pytest.mark.parametrize(("prefix", "public_url"), [("/touchbase", PUBLIC), ("", "https://example.com"), ("", "")])
 async def test_the_location_of_what_was_made_is_where_callers_find_it(
-    memory: Store, caller_of: Make, prefix: str, public_url: str, key: str | None
+    memory: Store, make_client: MakeClient, prefix: str, public_url: str, key: str | None
 ) -> None:
-    call = caller_of(memory, senders=load_adapters(), public_url=public_url)
+    call = make_client(memory, senders=load_adapters(), public_url=public_url)
 
     for path, body in MADE:
         made = await call.post(path, body, **({"idempotency_key": key + path} if key else {}))
@@ -37,9 +37,9 @@ async def test_the_location_of_what_was_made_is_where_callers_find_it(
         assert (await call.get(place.removeprefix(prefix))).status == 200
 
 
-async def test_the_description_says_where_we_are_reached(memory: Store, caller_of: Make) -> None:
-    outside = await caller_of(memory, public_url=PUBLIC).get("/openapi.json")
-    inside = await caller_of(memory).get("/openapi.json")
+async def test_the_description_says_where_we_are_reached(memory: Store, make_client: MakeClient) -> None:
+    outside = await make_client(memory, public_url=PUBLIC).get("/openapi.json")
+    inside = await make_client(memory).get("/openapi.json")
 
     assert [server["url"] for server in outside.json()["servers"]] == [PUBLIC]
     assert [server["url"] for server in inside.json()["servers"]] == ["/"]

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, Phase, settings
 from schemathesis.checks import CHECKS as CHECKS_BY_NAME
 from schemathesis.checks import load_all_checks
 from schemathesis.config import SchemathesisConfig
-from tests.asgi_client import Caller
+from tests.asgi_client import ApiClient
 
 from touchbase.adapters.registry import load_adapters
 from touchbase.auth.authentication import ADMIN, DEFAULT_CLIENT, make_key
@@ -48,14 +48,14 @@ class Opening:
             return
         await receive()
         store, clock = await open_store("sqlite://"), Clock()
-        await self._furnish(Caller(Dependencies(store, clock, senders=ADAPTERS), clock))
+        await self._furnish(ApiClient(Dependencies(store, clock, senders=ADAPTERS), clock))
         self._app = build_app(Dependencies(store, clock, auth=self._auth, version="1", senders=ADAPTERS, read=ADAPTERS.translate))
         await send({"type": "lifespan.startup.complete"})
         await receive()
         await store.close()
         await send({"type": "lifespan.shutdown.complete"})
 
-    async def _furnish(self, call: Caller) -> None:
+    async def _furnish(self, call: ApiClient) -> None:
         """Records, a delivery and a connection of the client `default`, all under the first number."""
         await call.post("/public/v2/companies", {"domain": "first.example"})
         await call.post("/public/v2/contacts", {"email": "first@example.com", "company_id": 1})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.asgi_client import Caller, Make
+from tests.asgi_client import ApiClient, MakeClient
 from tests.clients.test_lifecycle import admin, key_of, made
 
 from touchbase.auth.authentication import WRITE
@@ -16,13 +16,13 @@ STATUS = "/admin/v1/status"
 
 
 @pytest.fixture
-def guarded(store: Store, caller_of: Make) -> Caller:
+def guarded(store: Store, make_client: MakeClient) -> ApiClient:
     """The application that asks for API keys."""
-    return caller_of(store, auth="api-key")
+    return make_client(store, auth="api-key")
 
 
 async def test_an_administrator_sees_whether_the_server_is_ready_and_what_should_be_changed(
-    guarded: Caller, monkeypatch: pytest.MonkeyPatch
+    guarded: ApiClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def full() -> None:
         raise Overloaded("the disk is full")
@@ -39,7 +39,7 @@ async def test_an_administrator_sees_whether_the_server_is_ready_and_what_should
     assert ill.json()["warnings"] == ["the role is a superuser"]
 
 
-async def test_nobody_else_sees_it(guarded: Caller) -> None:
+async def test_nobody_else_sees_it(guarded: ApiClient) -> None:
     await made(guarded, **await admin(guarded))
 
     told = [

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
-from tests.asgi_client import Caller, Make, Reply, scope_of
+from tests.asgi_client import ApiClient, MakeClient, Response, scope_of
 
 from touchbase.adapters.registry import load_adapters
 from touchbase.auth.authentication import ADMIN, add_key
@@ -51,21 +51,21 @@ CALLS = with_bodies()
 
 
 @pytest.fixture
-async def guarded(memory: Store, caller_of: Make) -> Caller:
+async def guarded(memory: Store, make_client: MakeClient) -> ApiClient:
     """The application with keys: a client `acme` with a contact, a company, and HubSpot connected without a secret."""
-    opened = caller_of(memory, senders=load_adapters())
+    opened = make_client(memory, senders=load_adapters())
     await opened.settings("acme")
     await opened.post("/public/v2/companies", {"domain": "example.com"}, x_client_id="acme")
     await opened.post("/public/v2/contacts", {}, x_client_id="acme")
     assert (await opened.post("/admin/v1/clients/acme/connections", {"channel": "crm", "tool": "hubspot"})).status == 201
-    return caller_of(memory, auth="api-key", senders=load_adapters())
+    return make_client(memory, auth="api-key", senders=load_adapters())
 
 
-async def key(call: Caller, name: str) -> dict[str, str]:
+async def key(call: ApiClient, name: str) -> dict[str, str]:
     return {"authorization": f"Bearer {await add_key(call.parts.store, None, [ADMIN], name, call.clock.now)}", "x-client-id": "acme"}
 
 
-async def slowly(call: Caller, method: str, path: str, body: object, headers: dict[str, str], meanwhile: Meanwhile) -> Reply:
+async def slowly(call: ApiClient, method: str, path: str, body: object, headers: dict[str, str], meanwhile: Meanwhile) -> Response:
     """Send the first byte of a body, then this happens and seconds go by, then comes the rest."""
     raw = json.dumps(body).encode()
     pieces = iter([raw[:1], raw[1:]])
@@ -88,7 +88,7 @@ def test_every_call_with_a_body_is_tried_with_one() -> None:
 
 @pytest.mark.parametrize("idempotency_key", [None, "again"])
 @pytest.mark.parametrize("name", CALLS)
-async def test_a_key_that_is_revoked_while_its_body_comes_does_nothing(guarded: Caller, name: str, idempotency_key: str | None) -> None:
+async def test_a_key_that_is_revoked_while_its_body_comes_does_nothing(guarded: ApiClient, name: str, idempotency_key: str | None) -> None:
     method, path = name.split()
     own, other = await key(guarded, "own"), await key(guarded, "other")
     key_id = own["authorization"].split("_")[2]
@@ -104,7 +104,7 @@ async def test_a_key_that_is_revoked_while_its_body_comes_does_nothing(guarded: 
 
 
 @pytest.mark.parametrize("name", [name for name in CALLS if "/public/" in name])
-async def test_a_record_of_a_client_that_is_suspended_while_the_body_comes_stays_as_it_is(guarded: Caller, name: str) -> None:
+async def test_a_record_of_a_client_that_is_suspended_while_the_body_comes_stays_as_it_is(guarded: ApiClient, name: str) -> None:
     own = await key(guarded, "own")
 
     async def suspend() -> None:
@@ -115,7 +115,7 @@ async def test_a_record_of_a_client_that_is_suspended_while_the_body_comes_stays
     assert (reply.status, reply.problem["code"]) == (403, "client_suspended")
 
 
-async def test_a_webhook_call_proves_itself_by_the_secrets_that_hold_when_it_is_whole(guarded: Caller) -> None:
+async def test_a_webhook_call_proves_itself_by_the_secrets_that_hold_when_it_is_whole(guarded: ApiClient) -> None:
     own = await key(guarded, "own")
 
     async def demand_a_secret() -> None:

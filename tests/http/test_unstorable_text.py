@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.asgi_client import Caller
+from tests.asgi_client import ApiClient
 
 from touchbase.http.query_parameters import cursor_text
 
@@ -24,7 +24,7 @@ CONTACTS, KEYS, CONNECTION = "/public/v2/contacts", "/admin/v1/keys", "/admin/v1
         ("GET", "/docs/%00"),
     ],
 )
-async def test_a_nul_in_a_path_is_404(call: Caller, method: str, target: str) -> None:
+async def test_a_nul_in_a_path_is_404(call: ApiClient, method: str, target: str) -> None:
     await call.post(CONTACTS, {})
 
     reply = await call(method, target, {} if method in ("POST", "PATCH") else None)
@@ -52,7 +52,9 @@ def spoilt(place: object) -> list[object]:
 
 
 @pytest.mark.parametrize(("target", "listing", "place"), LISTS, ids=[listing for _, listing, _ in LISTS])
-async def test_a_cursor_that_names_what_no_store_can_hold_is_none_of_ours(call: Caller, target: str, listing: str, place: object) -> None:
+async def test_a_cursor_that_names_what_no_store_can_hold_is_none_of_ours(
+    call: ApiClient, target: str, listing: str, place: object
+) -> None:
     await call.post(CONTACTS, {})
     joined = "&" if "?" in target else "?"
 
@@ -65,7 +67,7 @@ async def test_a_cursor_that_names_what_no_store_can_hold_is_none_of_ours(call: 
 
 
 @pytest.mark.parametrize("place", [("default", 2**64), ("default\0", 1), ("default", None)])
-async def test_a_replay_goes_on_only_from_a_place_that_a_store_can_hold(call: Caller, place: tuple[str, int | None]) -> None:
+async def test_a_replay_goes_on_only_from_a_place_that_a_store_can_hold(call: ApiClient, place: tuple[str, int | None]) -> None:
     await call.post(CONTACTS, {})
 
     reply = await call.post("/admin/v1/deliveries/replay", {"state": "failed", "cursor": cursor_text("replay", place)})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from tests.conftest import ByHand
+from tests.conftest import ExecuteSql
 
 from touchbase.app import assembled, standalone_workers
 from touchbase.config import Settings
@@ -26,7 +26,7 @@ async def keep(store: Store, *keys: str, client: int = 1, at: int = NOW) -> None
         await store.write(Idempotent(RequestKey(client, key, b"f", at), None, lambda _: StoredResponse(b"x")))
 
 
-async def test_what_is_over_goes_and_the_rest_stays(store: Store, by_hand: ByHand) -> None:
+async def test_what_is_over_goes_and_the_rest_stays(store: Store, execute_sql: ExecuteSql) -> None:
     await keep(store, "a", "b")
     await keep(store, "a", client=2)
     await keep(store, "c", at=NOW + 1)
@@ -34,7 +34,7 @@ async def test_what_is_over_goes_and_the_rest_stays(store: Store, by_hand: ByHan
     gone = await ResponseCleanup(store)(NOW + LIFETIME)
 
     assert gone == 3
-    assert await by_hand("SELECT key FROM idempotency_key") == [("c",)]
+    assert await execute_sql("SELECT key FROM idempotency_key") == [("c",)]
 
 
 async def test_one_round_is_bounded_and_the_next_goes_on_at_once(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,12 +63,12 @@ async def test_a_clock_that_was_put_back_pauses_nothing(store: Store) -> None:
     assert await sweep(NOW + LIFETIME) == 1
 
 
-async def test_a_drained_inbox_is_swept_too(store: Store, by_hand: ByHand) -> None:
+async def test_a_drained_inbox_is_swept_too(store: Store, execute_sql: ExecuteSql) -> None:
     await keep(store, "a")
 
     await InboxWorker(store, no_adapter, lambda: NOW + LIFETIME, tasks=[ResponseCleanup(store)]).drain()
 
-    assert await by_hand("SELECT key FROM idempotency_key") == []
+    assert await execute_sql("SELECT key FROM idempotency_key") == []
 
 
 async def test_a_chore_that_breaks_is_tried_again_and_does_not_end_the_worker(store: Store, caplog: pytest.LogCaptureFixture) -> None:

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
-from tests.asgi_client import Caller, Make, Reply
-from tests.conftest import ByHand
+from tests.asgi_client import ApiClient, MakeClient, Response
+from tests.conftest import ExecuteSql
 from tests.inbox.test_deliveries import work
 
 from touchbase.adapters.registry import load_adapters
@@ -37,32 +37,32 @@ REQUESTS = some.tuples(some.text("/a 1", max_size=4), *[some.text("/a 1", max_si
 """Path, query and body, which could be taken for each other."""
 
 
-def is_replayed(reply: Reply) -> bool:
+def is_replayed(reply: Response) -> bool:
     return reply.headers.get("idempotency-replayed") == "true"
 
 
-def same(first: Reply, again: Reply) -> bool:
+def same(first: Response, again: Response) -> bool:
     """Whether `again` is the kept answer `first`: everything but the id of the request, and marked."""
     own = ("x-request-id", "idempotency-replayed")
     kept = [{name: value for name, value in each.headers.items() if name not in own} for each in (first, again)]
     return is_replayed(again) and (first.status, first.body, kept[0]) == (again.status, again.body, kept[1])
 
 
-async def count(call: Caller, path: str = CONTACTS, **headers: str) -> int:
+async def count(call: ApiClient, path: str = CONTACTS, **headers: str) -> int:
     return len((await call.get(f"{path}?limit=200", **headers)).json()["data"])
 
 
 @asynccontextmanager
-async def beside(call: Caller, engine_url: str, caller_of: Make) -> AsyncIterator[Caller]:
+async def beside(call: ApiClient, engine_url: str, make_client: MakeClient) -> AsyncIterator[ApiClient]:
     """Another application on the same store; on PostgreSQL with a store of its own, as in another process."""
     store = call.parts.store if engine_url.startswith("sqlite") else await open_store(engine_url)
-    yield caller_of(store)
+    yield make_client(store)
     if store is not call.parts.store:
         await store.close()
 
 
 @pytest.mark.parametrize(("path", "body"), [(CONTACTS, JANE), (COMPANIES, {"domain": "example.com"})])
-async def test_the_same_request_again_gets_the_same_answer(call: Caller, path: str, body: dict[str, str]) -> None:
+async def test_the_same_request_again_gets_the_same_answer(call: ApiClient, path: str, body: dict[str, str]) -> None:
     first = await call.post(path, body, **KEY)
     again = await call.post(path, body, **KEY)
 
@@ -73,10 +73,10 @@ async def test_the_same_request_again_gets_the_same_answer(call: Caller, path: s
     assert await count(call, path) == 1
 
 
-async def test_an_answer_with_a_key_is_that_without_one(here: Caller) -> None:
+async def test_an_answer_with_a_key_is_that_without_one(sqlite_call: ApiClient) -> None:
     fields = [{"field_name": "Seats", "field_value": "40"}]
-    plain = await here.post(f"{CONTACTS}?structure=FLAT", {**JANE, "contact_custom_fields_input": fields})
-    keyed = await here.post(
+    plain = await sqlite_call.post(f"{CONTACTS}?structure=FLAT", {**JANE, "contact_custom_fields_input": fields})
+    keyed = await sqlite_call.post(
         f"{CONTACTS}?structure=FLAT", {**JANE, "email": "other@example.com", "contact_custom_fields_input": fields}, **KEY
     )
 
@@ -85,7 +85,7 @@ async def test_an_answer_with_a_key_is_that_without_one(here: Caller) -> None:
     assert keyed.headers["etag"] == plain.headers["etag"]
 
 
-async def test_it_is_the_same_answer_also_when_all_has_changed_since(call: Caller) -> None:
+async def test_it_is_the_same_answer_also_when_all_has_changed_since(call: ApiClient) -> None:
     first = await call.post(f"{CONTACTS}?structure=FLAT", {**JANE, "contact_status": "new"}, **KEY)
     await call.patch(f"{CONTACTS}/1", {"first_name": "Janet", "email": None})
     await call.settings(contact_statuses={"statuses": ["other"], "transitions": {}})
@@ -105,7 +105,7 @@ async def test_it_is_the_same_answer_also_when_all_has_changed_since(call: Calle
         (COMPANIES, JANE),
     ],
 )
-async def test_another_request_with_the_key_is_refused(call: Caller, target: str, body: dict[str, str]) -> None:
+async def test_another_request_with_the_key_is_refused(call: ApiClient, target: str, body: dict[str, str]) -> None:
     await call.post(CONTACTS, JANE, **KEY)
 
     reply = await call.post(target, body, **KEY)
@@ -121,14 +121,14 @@ def test_any_two_requests_differ_in_their_fingerprints(one: tuple[str, bytes, by
     assert (fingerprint(*one) == fingerprint(*other)) == (one == other)
 
 
-async def test_a_key_belongs_to_its_client(call: Caller) -> None:
+async def test_a_key_belongs_to_its_client(call: ApiClient) -> None:
     replies = [await call.post(CONTACTS, JANE, x_client_id=client, **KEY) for client in ("acme", "other", "acme")]
 
     assert [(reply.status, is_replayed(reply)) for reply in replies] == [(201, False), (201, False), (201, True)]
     assert [await count(call, x_client_id=client) for client in ("acme", "other")] == [1, 1]
 
 
-async def test_a_key_may_be_used_again_after_a_day(call: Caller) -> None:
+async def test_a_key_may_be_used_again_after_a_day(call: ApiClient) -> None:
     await call.post(CONTACTS, JANE, **KEY)
     call.clock.now += DAY - 1
 
@@ -145,38 +145,38 @@ async def test_a_key_may_be_used_again_after_a_day(call: Caller) -> None:
     ("one", "other"),
     [("abc", '"abc"'), ('"a\\"b\\\\"', 'a"b\\'), ("x" * 255, f'"{"x" * 255}"'), ("!~", '"!~"'), ("a:b/c=", "a:b/c=")],
 )
-async def test_a_key_is_the_same_with_quotes_and_without(here: Caller, one: str, other: str) -> None:
-    await here.post(CONTACTS, JANE, idempotency_key=one)
+async def test_a_key_is_the_same_with_quotes_and_without(sqlite_call: ApiClient, one: str, other: str) -> None:
+    await sqlite_call.post(CONTACTS, JANE, idempotency_key=one)
 
-    assert is_replayed(await here.post(CONTACTS, JANE, idempotency_key=other))
+    assert is_replayed(await sqlite_call.post(CONTACTS, JANE, idempotency_key=other))
 
 
 @pytest.mark.parametrize(
     "key", ["", '""', "a b", '"a b"', '"a', '"', '"a"b"', '"a";v=1', '"\\a"', "käse", "a\tb", "a, b", "x" * 256, f'"{"x" * 256}"', "\x7f"]
 )
-async def test_a_key_that_is_none_is_refused_naming_the_header(here: Caller, key: str) -> None:
-    reply = await here.post(CONTACTS, JANE, idempotency_key=key)
+async def test_a_key_that_is_none_is_refused_naming_the_header(sqlite_call: ApiClient, key: str) -> None:
+    reply = await sqlite_call.post(CONTACTS, JANE, idempotency_key=key)
 
     (fault,) = reply.problem["errors"]
     assert (reply.status, fault["pointer"], fault["code"]) == (422, "Idempotency-Key", "idempotency_key")
-    assert await count(here) == 0
+    assert await count(sqlite_call) == 0
 
 
-async def test_two_keys_are_none(here: Caller) -> None:
+async def test_two_keys_are_none(sqlite_call: ApiClient) -> None:
     scope = {
         "type": "http", "method": "POST", "path": CONTACTS, "query_string": b"", "scheme": "http",
         "headers": [(b"idempotency-key", b"a"), (b"idempotency-key", b"a")],
     }  # fmt: skip
-    reply = await here.send(scope, [{"type": "http.request", "body": b"{}"}])
+    reply = await sqlite_call.send(scope, [{"type": "http.request", "body": b"{}"}])
 
     assert (reply.status, reply.problem["errors"][0]["pointer"]) == (422, "Idempotency-Key")
 
 
-async def test_of_64_at_once_one_is_carried_out_and_all_get_its_answer(call: Caller, engine_url: str, caller_of: Make) -> None:
+async def test_of_64_at_once_one_is_carried_out_and_all_get_its_answer(call: ApiClient, engine_url: str, make_client: MakeClient) -> None:
     # Nothing but the key makes these one contact.
     body = {"first_name": "Jane"}
 
-    async with asyncio.timeout(60), beside(call, engine_url, caller_of) as other:
+    async with asyncio.timeout(60), beside(call, engine_url, make_client) as other:
         replies = await asyncio.gather(*((call, other)[n % 2].post(CONTACTS, body, **KEY) for n in range(64)))
 
     assert {(reply.status, reply.body) for reply in replies} == {(201, replies[0].body)}
@@ -189,12 +189,12 @@ async def test_of_64_at_once_one_is_carried_out_and_all_get_its_answer(call: Cal
     batches=some.lists(some.lists(some.tuples(some.integers(0, 3), some.integers(0, 1)), min_size=1, max_size=8), min_size=1, max_size=4)
 )
 async def test_any_interleaving_of_repeats_gives_one_record_for_each_key(
-    call: Caller, engine_url: str, caller_of: Make, batches: list[list[tuple[int, int]]]
+    call: ApiClient, engine_url: str, make_client: MakeClient, batches: list[list[tuple[int, int]]]
 ) -> None:
     client = f"client-{next(COUNT)}"
-    answers: dict[int, list[Reply]] = {}
+    answers: dict[int, list[Response]] = {}
 
-    async with asyncio.timeout(60), beside(call, engine_url, caller_of) as other:
+    async with asyncio.timeout(60), beside(call, engine_url, make_client) as other:
         for batch in batches:
             replies = await asyncio.gather(
                 *(
@@ -210,7 +210,7 @@ async def test_any_interleaving_of_repeats_gives_one_record_for_each_key(
     assert await count(call, x_client_id=client) == len(answers)
 
 
-async def test_a_merge_is_carried_out_once(call: Caller) -> None:
+async def test_a_merge_is_carried_out_once(call: ApiClient) -> None:
     await call.post(CONTACTS, JANE)
     call.clock.move(60)
     merge = {"email": "jane@example.com", "last_name": "Doe", "contact_status": "customer"}
@@ -224,12 +224,12 @@ async def test_a_merge_is_carried_out_once(call: Caller) -> None:
     assert (await call.get(f"{CONTACTS}/1")).json()["contact_status"] == "lost"
 
 
-async def test_merges_at_once_are_one(call: Caller, engine_url: str, caller_of: Make) -> None:
+async def test_merges_at_once_are_one(call: ApiClient, engine_url: str, make_client: MakeClient) -> None:
     await call.post(COMPANIES, {"domain": "example.com"})
     call.clock.move(60)
     merge = {"domain": "example.com", "name": "Example", "company_status": "customer"}
 
-    async with asyncio.timeout(60), beside(call, engine_url, caller_of) as other:
+    async with asyncio.timeout(60), beside(call, engine_url, make_client) as other:
         asked = [(call, other)[n % 2].post(f"{COMPANIES}?on_duplicate=update", merge, **KEY) for n in range(24)]
         replies = await asyncio.gather(*asked)
 
@@ -239,7 +239,7 @@ async def test_merges_at_once_are_one(call: Caller, engine_url: str, caller_of: 
 
 
 @pytest.mark.parametrize("path", [CONTACTS, COMPANIES])
-async def test_return_answers_the_record_of_then(call: Caller, path: str) -> None:
+async def test_return_answers_the_record_of_then(call: ApiClient, path: str) -> None:
     body, change = (JANE, "first_name") if path == CONTACTS else ({"domain": "example.com"}, "name")
     await call.post(path, body)
 
@@ -251,7 +251,7 @@ async def test_return_answers_the_record_of_then(call: Caller, path: str) -> Non
     assert same(first, again)
 
 
-async def test_a_conflict_is_a_result_and_stays_so(call: Caller) -> None:
+async def test_a_conflict_is_a_result_and_stays_so(call: ApiClient) -> None:
     await call.post(CONTACTS, JANE)
 
     first = await call.post(CONTACTS, JANE, **KEY)
@@ -267,7 +267,7 @@ async def test_a_conflict_is_a_result_and_stays_so(call: Caller) -> None:
 @pytest.mark.parametrize(
     ("wrong", "status"), [(b'{"email": "no address"}', 422), (b"{", 400), (b'{"company_id": 7}', 422), (b"[" * 100, 400)]
 )
-async def test_what_was_refused_did_not_run_and_leaves_its_key_free(call: Caller, wrong: bytes, status: int) -> None:
+async def test_what_was_refused_did_not_run_and_leaves_its_key_free(call: ApiClient, wrong: bytes, status: int) -> None:
     refused = [await call("POST", CONTACTS, raw=wrong, **KEY) for _ in range(2)]
     made = await call.post(CONTACTS, JANE, **KEY)
 
@@ -275,7 +275,7 @@ async def test_what_was_refused_did_not_run_and_leaves_its_key_free(call: Caller
     assert made.status == 201
 
 
-async def test_a_request_may_be_sent_again_once_its_cause_is_mended(call: Caller) -> None:
+async def test_a_request_may_be_sent_again_once_its_cause_is_mended(call: ApiClient) -> None:
     body = {**JANE, "company_id": 1}
     refused = await call.post(CONTACTS, body, **KEY)
     await call.post(COMPANIES, {"domain": "example.com"})
@@ -307,9 +307,9 @@ class Door:
         return await self._store.write(command)
 
 
-async def test_what_could_not_be_kept_is_carried_out_when_it_comes_again(store: Store, caller_of: Make) -> None:
+async def test_what_could_not_be_kept_is_carried_out_when_it_comes_again(store: Store, make_client: MakeClient) -> None:
     door = Door(store)
-    call = caller_of(door)
+    call = make_client(door)
     door.refuses = 1
 
     replies = [await call.post(CONTACTS, JANE, **KEY) for _ in range(3)]
@@ -319,9 +319,9 @@ async def test_what_could_not_be_kept_is_carried_out_when_it_comes_again(store: 
     assert await count(call) == 1
 
 
-async def test_a_request_waits_for_an_equal_one_and_gets_its_answer(store: Store, caller_of: Make) -> None:
+async def test_a_request_waits_for_an_equal_one_and_gets_its_answer(store: Store, make_client: MakeClient) -> None:
     door = Door(store)
-    call = caller_of(door)
+    call = make_client(door)
     door.held = asyncio.Event()
 
     async with asyncio.timeout(60):
@@ -341,11 +341,11 @@ async def test_a_request_waits_for_an_equal_one_and_gets_its_answer(store: Store
 
 
 async def test_a_request_that_waits_too_long_is_told_that_an_equal_one_still_runs(
-    store: Store, caller_of: Make, monkeypatch: pytest.MonkeyPatch
+    store: Store, make_client: MakeClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(service, "MAX_WAIT_SECONDS", 0.01)
     door = Door(store)
-    call = caller_of(door)
+    call = make_client(door)
     door.held = asyncio.Event()
 
     async with asyncio.timeout(60):
@@ -359,9 +359,9 @@ async def test_a_request_that_waits_too_long_is_told_that_an_equal_one_still_run
     assert (made.status, same(made, after)) == (201, True)
 
 
-async def test_a_caller_that_goes_away_holds_nobody_up(store: Store, caller_of: Make) -> None:
+async def test_a_caller_that_goes_away_holds_nobody_up(store: Store, make_client: MakeClient) -> None:
     door = Door(store)
-    call = caller_of(door)
+    call = make_client(door)
     door.held = asyncio.Event()
 
     async with asyncio.timeout(60):
@@ -377,8 +377,8 @@ async def test_a_caller_that_goes_away_holds_nobody_up(store: Store, caller_of: 
     assert await count(call) == 1
 
 
-async def test_an_answer_that_never_went_out_is_given_by_the_next_process(store: Store, engine_url: str, caller_of: Make) -> None:
-    call = caller_of(store)
+async def test_an_answer_that_never_went_out_is_given_by_the_next_process(store: Store, engine_url: str, make_client: MakeClient) -> None:
+    call = make_client(store)
 
     async def receive() -> dict[str, Any]:
         return {"type": "http.request", "body": json.dumps(JANE).encode()}
@@ -393,7 +393,7 @@ async def test_an_answer_that_never_went_out_is_given_by_the_next_process(store:
     await store.close()
 
     later = await open_store(engine_url)
-    next_process = caller_of(later)
+    next_process = make_client(later)
     reply = await next_process.post(CONTACTS, JANE, **KEY)
     found = await count(next_process)
     await later.close()
@@ -402,13 +402,13 @@ async def test_an_answer_that_never_went_out_is_given_by_the_next_process(store:
     assert found == 1
 
 
-async def test_the_body_counts_as_it_is_meant_however_it_was_sent(here: Caller) -> None:
+async def test_the_body_counts_as_it_is_meant_however_it_was_sent(sqlite_call: ApiClient) -> None:
     raw = json.dumps(JANE).encode()
     packed = [gzip.compress(raw, level, mtime=level) for level in (1, 9)]
 
-    first = await here("POST", CONTACTS, raw=raw, **KEY)
-    again = [await here("POST", CONTACTS, raw=body, content_encoding="gzip", **KEY) for body in packed]
-    pieces = await here.in_pieces("POST", CONTACTS, [raw[:5], raw[5:]], **KEY)
+    first = await sqlite_call("POST", CONTACTS, raw=raw, **KEY)
+    again = [await sqlite_call("POST", CONTACTS, raw=body, content_encoding="gzip", **KEY) for body in packed]
+    pieces = await sqlite_call.in_pieces("POST", CONTACTS, [raw[:5], raw[5:]], **KEY)
 
     assert [same(first, reply) for reply in (*again, pieces)] == [True] * 3
 
@@ -422,17 +422,19 @@ async def test_the_body_counts_as_it_is_meant_however_it_was_sent(here: Caller) 
         ({}, b"[" + b" " * 1_048_576 + b"]", 413),
     ],
 )
-async def test_a_body_that_is_refused_is_refused_with_a_key_too(here: Caller, headers: dict[str, str], raw: bytes, status: int) -> None:
-    assert (await here("POST", CONTACTS, raw=raw, **headers, **KEY)).status == status
+async def test_a_body_that_is_refused_is_refused_with_a_key_too(
+    sqlite_call: ApiClient, headers: dict[str, str], raw: bytes, status: int
+) -> None:
+    assert (await sqlite_call("POST", CONTACTS, raw=raw, **headers, **KEY)).status == status
 
 
-async def test_only_who_may_write_gets_what_was_kept(memory: Store, caller_of: Make) -> None:
-    call = caller_of(memory)
+async def test_only_who_may_write_gets_what_was_kept(memory: Store, make_client: MakeClient) -> None:
+    call = make_client(memory)
     for client in ("acme", "other"):
         await call.settings(client)
     numbers = {"acme": 1, "other": 2}
     keys = {(client, scope): await add_key(memory, numbers[client], [scope], "", 1) for client in numbers for scope in (READ, WRITE)}
-    call = caller_of(memory, auth="api-key")
+    call = make_client(memory, auth="api-key")
 
     first = await call.post(CONTACTS, JANE, x_api_key=keys["acme", WRITE], **KEY)
     replies = [await call.post(CONTACTS, JANE, x_api_key=key, **KEY) for key in keys.values()]
@@ -443,11 +445,11 @@ async def test_only_who_may_write_gets_what_was_kept(memory: Store, caller_of: M
     assert nobody.status == 401
 
 
-async def test_administrators_of_clients_do_not_share_keys(memory: Store, caller_of: Make) -> None:
-    call = caller_of(memory, senders=ADAPTERS)
+async def test_administrators_of_clients_do_not_share_keys(memory: Store, make_client: MakeClient) -> None:
+    call = make_client(memory, senders=ADAPTERS)
     await call.settings("acme")
     admins = [await add_key(memory, client, [ADMIN], "", 1) for client in (None, 1)]
-    call = caller_of(memory, senders=ADAPTERS, auth="api-key")
+    call = make_client(memory, senders=ADAPTERS, auth="api-key")
     where, body = "/admin/v1/clients/acme/connections", {"channel": "crm", "tool": "hubspot"}
 
     replies = [await call.post(where, body, x_api_key=key, **KEY) for key in (*admins, *admins)]
@@ -455,8 +457,8 @@ async def test_administrators_of_clients_do_not_share_keys(memory: Store, caller
     assert [(reply.status, is_replayed(reply)) for reply in replies] == [(201, False), (409, False), (201, True), (409, True)]
 
 
-async def test_a_connection_is_made_once_and_its_secret_is_not_kept(store: Store, caller_of: Make, by_hand: ByHand) -> None:
-    call = caller_of(store, senders=ADAPTERS)
+async def test_a_connection_is_made_once_and_its_secret_is_not_kept(store: Store, make_client: MakeClient, execute_sql: ExecuteSql) -> None:
+    call = make_client(store, senders=ADAPTERS)
     await call.settings("acme")
     where, body = "/admin/v1/clients/acme/connections", {"channel": "crm", "tool": "hubspot", "generate_secret": True}
 
@@ -469,11 +471,11 @@ async def test_a_connection_is_made_once_and_its_secret_is_not_kept(store: Store
     assert listed.secrets == [secret]
     assert (again.status, again.json(), again.headers["location"]) == (201, made, f"{where}/crm/hubspot")
     assert is_replayed(again)
-    ((kept,),) = await by_hand("SELECT response FROM idempotency_key")
+    ((kept,),) = await execute_sql("SELECT response FROM idempotency_key")
     assert secret.encode() not in kept
 
 
-async def test_one_delivery_is_put_back_once(call: Caller) -> None:
+async def test_one_delivery_is_put_back_once(call: ApiClient) -> None:
     await call("POST", "/public/crm-webhook/abc", raw=b"{}")
     first = await call.post("/admin/v1/deliveries/1/replay", **KEY)
     await work(call)
@@ -490,7 +492,7 @@ async def test_one_delivery_is_put_back_once(call: Caller) -> None:
 
 
 @pytest.mark.parametrize("dry_run", [False, True])
-async def test_many_deliveries_are_put_back_once(call: Caller, dry_run: bool) -> None:
+async def test_many_deliveries_are_put_back_once(call: ApiClient, dry_run: bool) -> None:
     for number in range(3):
         await call("POST", f"/public/crm-webhook/client-{number % 2}", raw=b"%d" % number)
     asked = {"state": "received", "dry_run": dry_run}
@@ -503,7 +505,7 @@ async def test_many_deliveries_are_put_back_once(call: Caller, dry_run: bool) ->
     assert same(first, again)
 
 
-async def test_webhooks_have_their_own_way_to_know_repeats_and_ignore_the_header(call: Caller) -> None:
+async def test_webhooks_have_their_own_way_to_know_repeats_and_ignore_the_header(call: ApiClient) -> None:
     replies = [await call("POST", "/public/crm-webhook/abc", raw=body, **KEY) for body in (b"1", b"2", b"2")]
     odd = await call("POST", "/public/crm-webhook/abc", raw=b"3", idempotency_key="a b")
 
@@ -511,31 +513,31 @@ async def test_webhooks_have_their_own_way_to_know_repeats_and_ignore_the_header
     assert [each["repeats"] for each in (await call.get("/admin/v1/deliveries")).json()["data"]] == [0, 1, 0]
 
 
-async def test_other_methods_ignore_the_header(here: Caller) -> None:
-    await here.post(CONTACTS, JANE)
+async def test_other_methods_ignore_the_header(sqlite_call: ApiClient) -> None:
+    await sqlite_call.post(CONTACTS, JANE)
 
-    changed = [await here.patch(f"{CONTACTS}/1", {"first_name": name}, **KEY) for name in ("A", "B")]
-    read = await here.get(f"{CONTACTS}/1", idempotency_key="a b")
+    changed = [await sqlite_call.patch(f"{CONTACTS}/1", {"first_name": name}, **KEY) for name in ("A", "B")]
+    read = await sqlite_call.get(f"{CONTACTS}/1", idempotency_key="a b")
 
     assert [reply.json()["first_name"] for reply in (*changed, read)] == ["A", "B", "B"]
 
 
-async def test_without_the_header_nothing_is_kept(call: Caller, by_hand: ByHand) -> None:
+async def test_without_the_header_nothing_is_kept(call: ApiClient, execute_sql: ExecuteSql) -> None:
     await call.post(CONTACTS, JANE)
 
-    assert await by_hand("SELECT client FROM idempotency_key") == []
+    assert await execute_sql("SELECT client FROM idempotency_key") == []
 
 
 @pytest.mark.parametrize(
     ("path", "body", "kind"), [(CONTACTS, JANE, 1), (COMPANIES, {"domain": "example.com"}, 2), (f"{CONTACTS}?on_duplicate=update", JANE, 1)]
 )
 async def test_a_kept_answer_names_the_record_that_it_shows(
-    call: Caller, by_hand: ByHand, path: str, body: dict[str, str], kind: int
+    call: ApiClient, execute_sql: ExecuteSql, path: str, body: dict[str, str], kind: int
 ) -> None:
     if "?" in path:
         await call.post(CONTACTS, JANE)
 
     made = await call.post(path, body, **KEY)
 
-    rows = await by_hand("SELECT record_kind, record_id, expires_us - created_us FROM idempotency_key")
+    rows = await execute_sql("SELECT record_kind, record_id, expires_us - created_us FROM idempotency_key")
     assert rows == [(kind, made.json()["id"], 24 * 3600 * SECOND)]

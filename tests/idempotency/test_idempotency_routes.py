@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 import pytest
-from tests.asgi_client import Caller, Make
+from tests.asgi_client import ApiClient, MakeClient
 
 from touchbase.http.openapi import description
 from touchbase.sql.store import Store
@@ -18,8 +18,8 @@ HONOURING = sorted(POSTS.keys() - WEBHOOKS)
 
 
 @pytest.fixture
-def call(memory: Store, caller_of: Make) -> Caller:
-    return caller_of(memory)
+def call(memory: Store, make_client: MakeClient) -> ApiClient:
+    return make_client(memory)
 
 
 def headers_of(post: dict[str, Any]) -> set[str]:
@@ -38,7 +38,7 @@ def test_a_post_documents_the_key_and_what_becomes_of_it(path: str) -> None:
 
 
 @pytest.mark.parametrize("path", HONOURING)
-async def test_a_post_honours_the_key(call: Caller, path: str) -> None:
+async def test_a_post_honours_the_key(call: ApiClient, path: str) -> None:
     """A route that was not wrapped in `once` would not look at the header, and so not refuse this one."""
     reply = await call.post(re.sub(r"\{\w+\}", "1", path), {}, idempotency_key="no key")
 
@@ -46,7 +46,7 @@ async def test_a_post_honours_the_key(call: Caller, path: str) -> None:
 
 
 @pytest.mark.parametrize("path", sorted(WEBHOOKS))
-async def test_a_webhook_neither_documents_nor_honours_it(call: Caller, path: str) -> None:
+async def test_a_webhook_neither_documents_nor_honours_it(call: ApiClient, path: str) -> None:
     reply = await call.post(path.replace("{client_id}", "abc"), {}, idempotency_key="no key")
 
     assert "Idempotency-Key" not in headers_of(POSTS[path])
@@ -55,7 +55,7 @@ async def test_a_webhook_neither_documents_nor_honours_it(call: Caller, path: st
 
 @pytest.mark.parametrize("key", ["abc", '"abc"', "x" * 255, f'"{"x" * 255}"', "!#$%&'()*+,-./:;<=>?@[]^_`{|}~"])
 @pytest.mark.parametrize("taken", [True, False])
-async def test_the_documented_pattern_is_what_is_taken(call: Caller, key: str, taken: bool) -> None:
+async def test_the_documented_pattern_is_what_is_taken(call: ApiClient, key: str, taken: bool) -> None:
     if not taken:
         key = f"{key} x"
     pattern = next(each for each in POSTS["/public/v2/contacts"]["parameters"] if each["name"] == "Idempotency-Key")["schema"]["pattern"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from tests.conftest import ByHand
+from tests.conftest import ExecuteSql
 
 from touchbase.app import assembled, standalone_workers
 from touchbase.clients.commands import EnsureClient
@@ -27,22 +27,22 @@ async def keep(store: Store, *keys: bytes, name: str = "acme", at: int = NOW) ->
         await store.write(StoreDelivery(client, "crm", key, b"{}", "", b"{}", at))
 
 
-async def left(by_hand: ByHand) -> list[bytes]:
-    return [bytes(key) for (key,) in await by_hand("SELECT key FROM dedupe_key ORDER BY client, key")]
+async def left(execute_sql: ExecuteSql) -> list[bytes]:
+    return [bytes(key) for (key,) in await execute_sql("SELECT key FROM dedupe_key ORDER BY client, key")]
 
 
-async def test_what_is_too_old_goes_and_the_rest_stays(store: Store, by_hand: ByHand) -> None:
+async def test_what_is_too_old_goes_and_the_rest_stays(store: Store, execute_sql: ExecuteSql) -> None:
     await keep(store, b"a", b"b")
     await keep(store, b"a", name="other")
     await keep(store, b"c", at=NOW + 1)
 
     gone = await DedupeCleanup(store)(THEN)
 
-    assert (gone, await left(by_hand)) == (3, [b"c"])
+    assert (gone, await left(execute_sql)) == (3, [b"c"])
 
 
 async def test_one_walk_is_bounded_and_the_next_goes_on_at_once_where_it_ended(
-    store: Store, by_hand: ByHand, monkeypatch: pytest.MonkeyPatch
+    store: Store, execute_sql: ExecuteSql, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(inbox_cleanup, "BATCH_SIZE", 2)
     monkeypatch.setattr(inbox_cleanup, "MAX_BATCHES", 2)
@@ -51,7 +51,7 @@ async def test_one_walk_is_bounded_and_the_next_goes_on_at_once_where_it_ended(
 
     gone = [await sweep(THEN), await sweep(THEN), await sweep(THEN)]
 
-    assert (gone, await left(by_hand)) == ([4, 3, 0], [])
+    assert (gone, await left(execute_sql)) == ([4, 3, 0], [])
 
 
 async def test_when_all_were_looked_at_it_pauses_and_then_begins_anew(store: Store) -> None:

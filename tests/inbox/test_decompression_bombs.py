@@ -10,7 +10,7 @@ from collections.abc import Callable
 from urllib.parse import quote_from_bytes
 
 import pytest
-from tests.asgi_client import Make
+from tests.asgi_client import MakeClient
 
 from touchbase.adapters.registry import load_adapters
 from touchbase.common.content_encoding import LARGEST, LARGEST_SIGNED
@@ -37,9 +37,9 @@ PACKED: dict[str, Callable[[], bytes]] = {
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] if "gigabyte" in name else []) for name in PACKED])
-async def test_a_bomb_is_kept_and_told_and_costs_little(memory: Store, caller_of: Make, name: str) -> None:
+async def test_a_bomb_is_kept_and_told_and_costs_little(memory: Store, make_client: MakeClient, name: str) -> None:
     body = PACKED[name]()
-    here = caller_of(memory, senders=ADAPTERS, protocol_answer=ADAPTERS.protocol_answer)
+    here = make_client(memory, senders=ADAPTERS, protocol_answer=ADAPTERS.protocol_answer)
     encoding = "deflate" if body[:1] == b"x" else "gzip"
 
     kept = await here("POST", HOOK, raw=body, content_encoding=encoding)
@@ -54,8 +54,10 @@ async def test_a_bomb_is_kept_and_told_and_costs_little(memory: Store, caller_of
 
 
 @pytest.mark.parametrize(("size", "status"), [(LARGEST_SIGNED, 200), (LARGEST_SIGNED + 1, 401)])
-async def test_while_its_caller_waits_a_call_is_unfolded_only_so_far(memory: Store, caller_of: Make, size: int, status: int) -> None:
-    here = caller_of(memory, senders=ADAPTERS)
+async def test_while_its_caller_waits_a_call_is_unfolded_only_so_far(
+    memory: Store, make_client: MakeClient, size: int, status: int
+) -> None:
+    here = make_client(memory, senders=ADAPTERS)
     await here.settings("default")
     connection = {"channel": "crm", "tool": "attio", "secrets": ["a-secret-of-ours"]}
     assert (await here.post("/admin/v1/clients/default/connections", connection)).status == 201

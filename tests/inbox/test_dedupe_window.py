@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.conftest import ByHand
+from tests.conftest import ExecuteSql
 from tests.storage.test_contract_erasure import EMAIL, REF, House, house, sent
 
 from touchbase.history.dedupe_keys import body_key
@@ -10,7 +10,7 @@ from touchbase.history.dedupe_keys import body_key
 __all__ = ["house"]
 
 
-async def test_a_call_whose_body_went_with_an_erased_person_is_recognised_no_more(house: House, by_hand: ByHand) -> None:
+async def test_a_call_whose_body_went_with_an_erased_person_is_recognised_no_more(house: House, execute_sql: ExecuteSql) -> None:
     body = b'[{"event": "email_sent", "email": "%s", "occurred_us": 5}]' % EMAIL.encode()
     first = await house.keep(body)
     await house.tell(sent("bob@example.com", 2))
@@ -18,7 +18,7 @@ async def test_a_call_whose_body_went_with_an_erased_person_is_recognised_no_mor
 
     await house.erase(refs=(REF,))
 
-    keys = [bytes(key) for (key,) in await by_hand("SELECT key FROM dedupe_key")]
+    keys = [bytes(key) for (key,) in await execute_sql("SELECT key FROM dedupe_key")]
     assert (len(keys), body_key("crm", "", "", body) in keys) == (1, False)
     again = await house.keep(body)
     await house.work()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.asgi_client import Caller, Make
+from tests.asgi_client import ApiClient, MakeClient
 
 from touchbase.adapters.registry import load_adapters
 from touchbase.app import record_foreign_webhook
@@ -24,25 +24,25 @@ HUBSPOT = [{"subscriptionType": "contact.creation", "objectId": 5, "portalId": 1
 
 
 @pytest.fixture
-async def call(store: Store, caller_of: Make, clock: Any) -> Caller:
-    made = caller_of(store, senders=ADAPTERS, refused=RefusedWebhooks(clock))
+async def call(store: Store, make_client: MakeClient, clock: Any) -> ApiClient:
+    made = make_client(store, senders=ADAPTERS, refused=RefusedWebhooks(clock))
     await made.settings("acme")
     return made
 
 
 @pytest.fixture
-async def here(memory: Store, caller_of: Make, clock: Any) -> Caller:
-    made = caller_of(memory, senders=ADAPTERS, refused=RefusedWebhooks(clock))
+async def sqlite_call(memory: Store, make_client: MakeClient, clock: Any) -> ApiClient:
+    made = make_client(memory, senders=ADAPTERS, refused=RefusedWebhooks(clock))
     await made.settings("acme")
     return made
 
 
-async def flush(call: Caller) -> None:
+async def flush(call: ApiClient) -> None:
     assert call.parts.refused is not None
     await call.parts.refused.flush(call.parts.store)
 
 
-async def test_a_refused_call__is_listed_without_its_body_and_its_secrets(call: Caller) -> None:
+async def test_a_refused_call__is_listed_without_its_body_and_its_secrets(call: ApiClient) -> None:
     await call.post(CONNECTIONS, {"channel": "crm", "tool": "hubspot", "secrets": ["a-secret-of-ours"]})
 
     await call(
@@ -63,7 +63,7 @@ async def test_a_refused_call__is_listed_without_its_body_and_its_secrets(call: 
     assert not any(word in listed.body for word in (b"s3cret", b"wrong-token", b"objectId"))
 
 
-async def test_refusals__are_filtered_and_paged_newest_first(call: Caller) -> None:
+async def test_refusals__are_filtered_and_paged_newest_first(call: ApiClient) -> None:
     noted = call.parts.refused
     assert noted is not None
     acme, other = [await call.parts.store.write(EnsureClient(name, 1)) for name in ("acme", "other")]
@@ -89,14 +89,14 @@ async def test_refusals__are_filtered_and_paged_newest_first(call: Caller) -> No
 
 
 @pytest.mark.parametrize("query", ["cause=x", "channel=x", "tool=no_such", "client=nobody", "cursor=x", "limit=0", "state=failed"])
-async def test_refusals__name_a_parameter_that_is_wrong(here: Caller, query: str) -> None:
-    reply = await here.get(f"{HERE}?{query}")
+async def test_refusals__name_a_parameter_that_is_wrong(sqlite_call: ApiClient, query: str) -> None:
+    reply = await sqlite_call.get(f"{HERE}?{query}")
 
     assert [error["pointer"] for error in reply.problem["errors"]] == [f"?{query.partition('=')[0]}"]
 
 
-async def test_a_key_of_one_client__sees_its_own_refusals_only(memory: Store, caller_of: Make, clock: Any) -> None:
-    call = caller_of(memory, senders=ADAPTERS, auth="api-key", refused=RefusedWebhooks(clock))
+async def test_a_key_of_one_client__sees_its_own_refusals_only(memory: Store, make_client: MakeClient, clock: Any) -> None:
+    call = make_client(memory, senders=ADAPTERS, auth="api-key", refused=RefusedWebhooks(clock))
     acme, other = [await memory.write(EnsureClient(name, 1)) for name in ("acme", "other")]
     own, reading = [await add_key(memory, acme.number, [scope], "", 1) for scope in (ADMIN, READ)]
     assert call.parts.refused is not None
@@ -111,9 +111,9 @@ async def test_a_key_of_one_client__sees_its_own_refusals_only(memory: Store, ca
     assert [(await call.get(HERE, **keys)).status for keys in ({"x_api_key": reading}, {})] == [403, 401]
 
 
-async def test_calls_refused_for_their_address_size_or_rate__are_listed(memory: Store, caller_of: Make, clock: Any) -> None:
+async def test_calls_refused_for_their_address_size_or_rate__are_listed(memory: Store, make_client: MakeClient, clock: Any) -> None:
     limited = {"limits": Limits(webhook_body_bytes=40), "limiter": RateLimiter(Rates(webhooks=3))}
-    call = caller_of(memory, senders=ADAPTERS, auth="api-key", refused=RefusedWebhooks(clock), **limited)
+    call = make_client(memory, senders=ADAPTERS, auth="api-key", refused=RefusedWebhooks(clock), **limited)
     key = await add_key(memory, (await memory.write(EnsureClient("acme", 1))).number, [ADMIN], "", 1)
     everyone = await add_key(memory, None, [ADMIN], "", 1)
 

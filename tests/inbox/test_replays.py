@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.asgi_client import Caller, Make
+from tests.asgi_client import ApiClient, MakeClient
 from tests.inbox.test_deliveries import NOW, translate, work
 
 from touchbase.adapters.interface import WebhookRequest
@@ -21,22 +21,22 @@ def read(request: WebhookRequest) -> Translation:
 
 
 @pytest.fixture
-def call(store: Store, caller_of: Make) -> Caller:
-    return caller_of(store, read=read)
+def call(store: Store, make_client: MakeClient) -> ApiClient:
+    return make_client(store, read=read)
 
 
-async def receive(call: Caller, *bodies: bytes, client: str = "abc") -> None:
+async def receive(call: ApiClient, *bodies: bytes, client: str = "abc") -> None:
     for body in bodies:
         await call("POST", f"/public/crm-webhook/{client}", raw=body)
         call.clock.move(1)
 
 
-async def deliveries(call: Caller) -> dict[int, str]:
+async def deliveries(call: ApiClient) -> dict[int, str]:
     found = (await call.get("/admin/v1/deliveries?limit=200")).json()["data"]
     return {each["id"]: each["state"] for each in found}
 
 
-async def test_deliveries_that_changed_nothing_come_in_groups(call: Caller) -> None:
+async def test_deliveries_that_changed_nothing_come_in_groups(call: ApiClient) -> None:
     await receive(call, b'{"event": "odd", "b": 1}', b'{"event": "odd", "b": 2}', b"riddle")
 
     def puzzled(delivery: Delivery) -> Translation:
@@ -63,13 +63,13 @@ async def test_deliveries_that_changed_nothing_come_in_groups(call: Caller) -> N
 @pytest.mark.parametrize(
     ("query", "pointer"), [("client=nobody", "?client"), ("state=applied", "?state"), ("channel=fax", "?channel"), ("cursor=x", "?cursor")]
 )
-async def test_a_wrong_filter_of_groups_is_refused_naming_it(here: Caller, query: str, pointer: str) -> None:
-    reply = await here.get(f"/admin/v1/deliveries/groups?{query}")
+async def test_a_wrong_filter_of_groups_is_refused_naming_it(sqlite_call: ApiClient, query: str, pointer: str) -> None:
+    reply = await sqlite_call.get(f"/admin/v1/deliveries/groups?{query}")
 
     assert (reply.status, reply.problem["errors"][0]["pointer"]) == (422, pointer)
 
 
-async def test_a_replay_by_filter_puts_back_what_fits(call: Caller) -> None:
+async def test_a_replay_by_filter_puts_back_what_fits(call: ApiClient) -> None:
     await receive(call, b"riddle", b"1", b"2")
     await receive(call, b"riddle", client="xyz")
     await work(call)
@@ -82,7 +82,7 @@ async def test_a_replay_by_filter_puts_back_what_fits(call: Caller) -> None:
     assert len(call.kept) == before + 1
 
 
-async def test_a_replay_takes_what_was_received_since(call: Caller) -> None:
+async def test_a_replay_takes_what_was_received_since(call: ApiClient) -> None:
     await receive(call, b"riddle", b"riddle 2", b"riddle 3")
 
     reply = await call.post("/admin/v1/deliveries/replay", {"received_since": "2026-11-20T09:30:01Z"})
@@ -90,7 +90,7 @@ async def test_a_replay_takes_what_was_received_since(call: Caller) -> None:
     assert reply.json()["count"] == 2
 
 
-async def test_a_dry_run_answers_what_would_change_and_stores_nothing(call: Caller) -> None:
+async def test_a_dry_run_answers_what_would_change_and_stores_nothing(call: ApiClient) -> None:
     await receive(call, b"riddle", b"1")
 
     reply = await call.post("/admin/v1/deliveries/replay", {"channel": "crm", "dry_run": True})
@@ -101,7 +101,7 @@ async def test_a_dry_run_answers_what_would_change_and_stores_nothing(call: Call
     assert (await call.get("/public/v2/contacts", x_client_id="abc")).json()["data"] == []
 
 
-async def test_many_deliveries_are_replayed_with_a_cursor(call: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_many_deliveries_are_replayed_with_a_cursor(call: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(events_api, "PAGE", 2)
     monkeypatch.setattr(events_api, "MAX_AT_ONCE", 3)
     await receive(call, *(b"riddle %d" % number for number in range(5)))
@@ -132,18 +132,18 @@ async def test_many_deliveries_are_replayed_with_a_cursor(call: Caller, monkeypa
         ({"state": "failed", "dry_run": "yes"}, {"/dry_run"}),
     ],
 )
-async def test_a_replay_that_cannot_be_meant_is_refused_with_every_fault(here: Caller, body: object, pointers: set[str]) -> None:
-    reply = await here.post("/admin/v1/deliveries/replay", body)
+async def test_a_replay_that_cannot_be_meant_is_refused_with_every_fault(sqlite_call: ApiClient, body: object, pointers: set[str]) -> None:
+    reply = await sqlite_call.post("/admin/v1/deliveries/replay", body)
 
     assert reply.status == 422
     assert {each["pointer"] for each in reply.problem["errors"]} == pointers
 
 
-async def test_a_tool_that_there_is_not_is_no_empty_inbox(memory: Store, caller_of: Make) -> None:
-    here = caller_of(memory, senders=load_adapters())
+async def test_a_tool_that_there_is_not_is_no_empty_inbox(memory: Store, make_client: MakeClient) -> None:
+    sqlite_call = make_client(memory, senders=load_adapters())
 
     for name, status in (("HubSpot", 422), ("hubspot", 200)):
-        replies = [await here.get(f"/admin/v1/deliveries{more}?tool={name}") for more in ("", "/groups")]
-        replies.append(await here.post("/admin/v1/deliveries/replay", {"tool": name, "dry_run": True}))
+        replies = [await sqlite_call.get(f"/admin/v1/deliveries{more}?tool={name}") for more in ("", "/groups")]
+        replies.append(await sqlite_call.post("/admin/v1/deliveries/replay", {"tool": name, "dry_run": True}))
         assert [reply.status for reply in replies] == [status] * 3
         assert status == 200 or ["no tool is called 'HubSpot'" in reply.problem["detail"] for reply in replies] == [True] * 3

@@ -12,7 +12,7 @@ from hashlib import sha256
 from typing import Any
 
 import pytest
-from tests.asgi_client import Caller, Make, Reply
+from tests.asgi_client import ApiClient, MakeClient, Response
 
 from touchbase.adapters.kit import signatures_body
 from touchbase.adapters.registry import load_adapters
@@ -38,25 +38,25 @@ class Counting(NoMetrics):
 
 
 @pytest.fixture
-async def call(store: Store, caller_of: Make) -> Caller:
-    made = caller_of(store, senders=ADAPTERS, protocol_answer=ADAPTERS.protocol_answer, metrics=Counting())
+async def call(store: Store, make_client: MakeClient) -> ApiClient:
+    made = make_client(store, senders=ADAPTERS, protocol_answer=ADAPTERS.protocol_answer, metrics=Counting())
     await made.settings("acme")
     return made
 
 
 @pytest.fixture
-async def here(memory: Store, caller_of: Make) -> Caller:
-    made = caller_of(memory, senders=ADAPTERS, protocol_answer=ADAPTERS.protocol_answer, metrics=Counting())
+async def sqlite_call(memory: Store, make_client: MakeClient) -> ApiClient:
+    made = make_client(memory, senders=ADAPTERS, protocol_answer=ADAPTERS.protocol_answer, metrics=Counting())
     await made.settings("acme")
     return made
 
 
-async def connect(call: Caller, tool: str, *secrets: str, channel: str = "crm", **settings: Any) -> None:
+async def connect(call: ApiClient, tool: str, *secrets: str, channel: str = "crm", **settings: Any) -> None:
     made = await call.post(CONNECTIONS, {"channel": channel, "tool": tool, "secrets": list(secrets), "settings": settings})
     assert made.status == 201
 
 
-async def kept(call: Caller) -> list[Any]:
+async def kept(call: ApiClient) -> list[Any]:
     listed = await call.parts.store.read(ListDeliveries(200))
     return [await call.parts.store.read(GetDelivery(each.id)) for each in reversed(listed)]
 
@@ -65,11 +65,11 @@ def signed(body: bytes, secret: str = SECRET) -> dict[str, Any]:
     return {"raw": body, "attio_signature": hmac.new(secret.encode(), body, sha256).hexdigest()}
 
 
-async def refused(call: Caller, reply: Reply) -> bool:
+async def refused(call: ApiClient, reply: Response) -> bool:
     return (reply.status, reply.problem["code"]) == (401, "unauthorized")
 
 
-async def test_a_call_that_proves_itself_is_kept_with_the_tool_that_sent_it(call: Caller) -> None:
+async def test_a_call_that_proves_itself_is_kept_with_the_tool_that_sent_it(call: ApiClient) -> None:
     await connect(call, "attio", SECRET)
 
     reply = await call("POST", CRM, **signed(b'{"a": 1}'))
@@ -80,7 +80,7 @@ async def test_a_call_that_proves_itself_is_kept_with_the_tool_that_sent_it(call
 
 
 @pytest.mark.parametrize("given", [{}, {"attio_signature": "0" * 64}, signed(b"another body"), {"authorization": "Bearer x"}])
-async def test_a_call_that_fails_the_secret_is_401_and_nothing_is_kept(call: Caller, given: dict[str, Any]) -> None:
+async def test_a_call_that_fails_the_secret_is_401_and_nothing_is_kept(call: ApiClient, given: dict[str, Any]) -> None:
     await connect(call, "attio", SECRET)
 
     reply = await call("POST", CRM, **{**given, "raw": b'{"a": 1}'})
@@ -93,15 +93,15 @@ async def test_a_call_that_fails_the_secret_is_401_and_nothing_is_kept(call: Cal
     assert call.parts.metrics.refused == [("crm", "not_verified")]
 
 
-async def test_a_form_that_nobody_can_count_through_proves_nothing(here: Caller) -> None:
-    await connect(here, "smartlead", SECRET, channel="email_campaign")
+async def test_a_form_that_nobody_can_count_through_proves_nothing(sqlite_call: ApiClient) -> None:
+    await connect(sqlite_call, "smartlead", SECRET, channel="email_campaign")
 
-    reply = await here("POST", MAILS, raw=b"a[0]=1&a[%b]=2" % (b"9" * 5_000))
+    reply = await sqlite_call("POST", MAILS, raw=b"a[0]=1&a[%b]=2" % (b"9" * 5_000))
 
-    assert await refused(here, reply)
+    assert await refused(sqlite_call, reply)
 
 
-async def test_without_a_secret_a_call_is_accepted_and_marked_as_not_verified(call: Caller) -> None:
+async def test_without_a_secret_a_call_is_accepted_and_marked_as_not_verified(call: ApiClient) -> None:
     await connect(call, "attio")
 
     reply = await call("POST", CRM, raw=b"{}")
@@ -111,7 +111,7 @@ async def test_without_a_secret_a_call_is_accepted_and_marked_as_not_verified(ca
     assert (delivery.tool, delivery.verified) == (None, False)
 
 
-async def test_a_secret_guards_its_own_channel_and_client_only(call: Caller) -> None:
+async def test_a_secret_guards_its_own_channel_and_client_only(call: ApiClient) -> None:
     await connect(call, "attio", SECRET)
     await call.settings("other")
 
@@ -120,7 +120,7 @@ async def test_a_secret_guards_its_own_channel_and_client_only(call: Caller) -> 
     assert [reply.status for reply in replies] == [200, 200, 401]
 
 
-async def test_a_secret_holds_from_the_next_call_on_and_no_longer_than_its_connection(call: Caller) -> None:
+async def test_a_secret_holds_from_the_next_call_on_and_no_longer_than_its_connection(call: ApiClient) -> None:
     first = await call("POST", CRM, raw=b"1")
     await connect(call, "attio", SECRET)
     second = await call("POST", CRM, raw=b"2")
@@ -130,25 +130,25 @@ async def test_a_secret_holds_from_the_next_call_on_and_no_longer_than_its_conne
     assert [first.status, second.status, third.status] == [200, 401, 200]
 
 
-async def test_replacing_a_clients_settings_leaves_its_secrets_in_force(here: Caller) -> None:
-    await connect(here, "attio", SECRET)
-    await here.settings("acme", create_unknown=False)
+async def test_replacing_a_clients_settings_leaves_its_secrets_in_force(sqlite_call: ApiClient) -> None:
+    await connect(sqlite_call, "attio", SECRET)
+    await sqlite_call.settings("acme", create_unknown=False)
 
-    assert await refused(here, await here("POST", CRM, raw=b"{}"))
+    assert await refused(sqlite_call, await sqlite_call("POST", CRM, raw=b"{}"))
 
 
-async def test_while_one_secret_replaces_another_both_are_accepted(here: Caller) -> None:
-    await connect(here, "attio", SECRET)
-    await here.patch(f"{CONNECTIONS}/crm/attio", {"secrets": [NEXT, SECRET]})
+async def test_while_one_secret_replaces_another_both_are_accepted(sqlite_call: ApiClient) -> None:
+    await connect(sqlite_call, "attio", SECRET)
+    await sqlite_call.patch(f"{CONNECTIONS}/crm/attio", {"secrets": [NEXT, SECRET]})
 
-    during = [await here("POST", CRM, **signed(b"%d" % number, secret)) for number, secret in enumerate((SECRET, NEXT))]
-    await here.patch(f"{CONNECTIONS}/crm/attio", {"secrets": [NEXT]})
-    after = [await here("POST", CRM, **signed(b"%d" % number, secret)) for number, secret in enumerate((SECRET, NEXT), 2)]
+    during = [await sqlite_call("POST", CRM, **signed(b"%d" % number, secret)) for number, secret in enumerate((SECRET, NEXT))]
+    await sqlite_call.patch(f"{CONNECTIONS}/crm/attio", {"secrets": [NEXT]})
+    after = [await sqlite_call("POST", CRM, **signed(b"%d" % number, secret)) for number, secret in enumerate((SECRET, NEXT), 2)]
 
     assert [reply.status for reply in (*during, *after)] == [200, 200, 401, 200]
 
 
-async def test_of_several_connections_the_one_that_proves_the_call_names_the_tool(call: Caller) -> None:
+async def test_of_several_connections_the_one_that_proves_the_call_names_the_tool(call: ApiClient) -> None:
     await connect(call, "attio", SECRET)
     await connect(call, "odoo", "the-secret-of-odoo")
 
@@ -162,15 +162,15 @@ async def test_of_several_connections_the_one_that_proves_the_call_names_the_too
     assert [(each.tool, each.verified) for each in await kept(call)] == [("attio", True), ("odoo", True)]
 
 
-async def test_a_tool_connected_without_a_secret_beside_one_with_a_secret_gets_in_with_calls_of_its_own(here: Caller) -> None:
-    await connect(here, "attio", SECRET)
-    await connect(here, "odoo")
+async def test_a_tool_connected_without_a_secret_beside_one_with_a_secret_gets_in_with_calls_of_its_own(sqlite_call: ApiClient) -> None:
+    await connect(sqlite_call, "attio", SECRET)
+    await connect(sqlite_call, "odoo")
 
-    plainly = await here("POST", CRM, {"_model": "res.partner", "_id": 1, "email": "a@example.com"})
-    forged = await here("POST", CRM, {"event_type": "record.created", "id": {"workspace_id": "w"}})
+    plainly = await sqlite_call("POST", CRM, {"_model": "res.partner", "_id": 1, "email": "a@example.com"})
+    forged = await sqlite_call("POST", CRM, {"event_type": "record.created", "id": {"workspace_id": "w"}})
 
     assert (plainly.status, forged.status) == (200, 401)
-    assert [(each.tool, each.verified) for each in await kept(here)] == [(None, False)]
+    assert [(each.tool, each.verified) for each in await kept(sqlite_call)] == [(None, False)]
 
 
 # A secret concerns the calls of its tool.
@@ -184,74 +184,78 @@ HEYREACH = {
 INSTANTLY = {"event_type": "reply_received", "timestamp": AT, "workspace": "w", "campaign_id": "c", "lead_email": "a@example.com"}
 
 
-async def apply(call: Caller) -> None:
+async def apply(call: ApiClient) -> None:
     found = await call.parts.store.read(ListConnections(1))
     await call.parts.store.work(1, 100, translator(ADAPTERS.translate, found), call.clock())
 
 
-async def test_the_first_secret__leaves_calls_of_other_tools_in_unverified(here: Caller) -> None:
-    await connect(here, "instantly", SECRET, channel="email_campaign")
+async def test_the_first_secret__leaves_calls_of_other_tools_in_unverified(sqlite_call: ApiClient) -> None:
+    await connect(sqlite_call, "instantly", SECRET, channel="email_campaign")
 
-    other, own = await here("POST", MAILS, HEYREACH), await here("POST", MAILS, INSTANTLY)
-    await apply(here)
+    other, own = await sqlite_call("POST", MAILS, HEYREACH), await sqlite_call("POST", MAILS, INSTANTLY)
+    await apply(sqlite_call)
 
-    (delivery,) = await kept(here)
+    (delivery,) = await kept(sqlite_call)
     assert (other.status, own.status) == (200, 401)
     assert (delivery.tool, delivery.verified, delivery.state) == ("heyreach", False, "applied")
 
 
 @pytest.mark.parametrize("body", [{"email": "a@example.com"}, {"what": "is this"}, {}, [], "text"])
-async def test_a_secret__keeps_out_what_is_plainly_no_tools(here: Caller, body: object) -> None:
-    await connect(here, "instantly", SECRET, channel="email_campaign")
+async def test_a_secret__keeps_out_what_is_plainly_no_tools(sqlite_call: ApiClient, body: object) -> None:
+    await connect(sqlite_call, "instantly", SECRET, channel="email_campaign")
 
-    assert await refused(here, await here("POST", MAILS, body))
+    assert await refused(sqlite_call, await sqlite_call("POST", MAILS, body))
 
 
 @pytest.mark.parametrize(
     "wrapped", [lambda body: body, lambda body: [{"headers": {}, "query": {}, "body": body}], lambda body: {"body": body}]
 )
-async def test_a_call_that_looks_like_the_tool_with_the_secret__is_refused_however_it_is_wrapped(here: Caller, wrapped: Any) -> None:
-    await connect(here, "instantly", SECRET, channel="email_campaign")
+async def test_a_call_that_looks_like_the_tool_with_the_secret__is_refused_however_it_is_wrapped(
+    sqlite_call: ApiClient, wrapped: Any
+) -> None:
+    await connect(sqlite_call, "instantly", SECRET, channel="email_campaign")
 
-    assert await refused(here, await here("POST", MAILS, wrapped(INSTANTLY)))
+    assert await refused(sqlite_call, await sqlite_call("POST", MAILS, wrapped(INSTANTLY)))
 
 
-async def test_a_call_accepted_unverified__is_never_read_as_a_tool_that_has_a_secret(here: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
-    await connect(here, "instantly", SECRET, channel="email_campaign")
-    here.clock.move(60)
+async def test_a_call_accepted_unverified__is_never_read_as_a_tool_that_has_a_secret(
+    sqlite_call: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await connect(sqlite_call, "instantly", SECRET, channel="email_campaign")
+    sqlite_call.clock.move(60)
     monkeypatch.setattr(type(ADAPTERS), "likely", lambda *_: ("heyreach", True))
 
-    await here("POST", MAILS, INSTANTLY)
-    await apply(here)
+    await sqlite_call("POST", MAILS, INSTANTLY)
+    await apply(sqlite_call)
 
-    (delivery,) = await kept(here)
+    (delivery,) = await kept(sqlite_call)
     assert (delivery.state, delivery.verified) == ("unrecognised", False)
     assert "instantly, whose secret is set" in (delivery.error or "")
 
 
-async def test_what_came_before_the_secret__is_read_as_the_tools_when_it_is_replayed(here: Caller) -> None:
-    await here("POST", MAILS, INSTANTLY)
-    here.clock.move(60)
-    await connect(here, "instantly", SECRET, channel="email_campaign")
-    await apply(here)
+async def test_what_came_before_the_secret__is_read_as_the_tools_when_it_is_replayed(sqlite_call: ApiClient) -> None:
+    await sqlite_call("POST", MAILS, INSTANTLY)
+    sqlite_call.clock.move(60)
+    await connect(sqlite_call, "instantly", SECRET, channel="email_campaign")
+    await apply(sqlite_call)
 
-    (delivery,) = await kept(here)
+    (delivery,) = await kept(sqlite_call)
     assert (delivery.tool, delivery.state) == ("instantly", "applied")
 
 
 @pytest.mark.parametrize("secrets", [[], [SECRET]])
-async def test_require_verification__refuses_calls_of_every_tool_on_its_channel(here: Caller, secrets: list[str]) -> None:
-    await connect(here, "instantly", *secrets, channel="email_campaign")
-    await here.settings("acme", require_verification={"email_campaign": True})
+async def test_require_verification__refuses_calls_of_every_tool_on_its_channel(sqlite_call: ApiClient, secrets: list[str]) -> None:
+    await connect(sqlite_call, "instantly", *secrets, channel="email_campaign")
+    await sqlite_call.settings("acme", require_verification={"email_campaign": True})
 
-    mail, crm = await here("POST", MAILS, HEYREACH), await here("POST", CRM, {"a": 1})
-    shown = await here("POST", f"{MAILS}?token={SECRET}", HEYREACH)
+    mail, crm = await sqlite_call("POST", MAILS, HEYREACH), await sqlite_call("POST", CRM, {"a": 1})
+    shown = await sqlite_call("POST", f"{MAILS}?token={SECRET}", HEYREACH)
 
     assert (mail.status, crm.status, shown.status) == (401, 200, 200 if secrets else 401)
 
 
-async def test_mailersends_test_call__is_answered_and_nothing_of_it_is_stored(here: Caller) -> None:
-    await connect(here, "mailersend", SECRET, channel="email_campaign")
+async def test_mailersends_test_call__is_answered_and_nothing_of_it_is_stored(sqlite_call: ApiClient) -> None:
+    await connect(sqlite_call, "mailersend", SECRET, channel="email_campaign")
     event = {
         "type": "activity.hard_bounced",
         "created_at": "2026-11-20T09:00:00Z",
@@ -261,37 +265,39 @@ async def test_mailersends_test_call__is_answered_and_nothing_of_it_is_stored(he
     replies = []
     for body in (b'{"type":"webhook.test"}', json.dumps([{"type": "webhook.test"}, event]).encode(), json.dumps(event).encode()):
         signature = hmac.new(b"test_Am3L1GuOIc4blLUuHqAPxxwkZaJyEk8G", body, sha256).hexdigest()
-        replies.append((await here("POST", MAILS, raw=body, signature=signature)).status)
+        replies.append((await sqlite_call("POST", MAILS, raw=body, signature=signature)).status)
 
     assert replies == [200, 200, 401]
-    assert await kept(here) == []
-    assert here.parts.metrics.refused == [("email_campaign", "test_call")] * 2 + [("email_campaign", "not_verified")]
+    assert await kept(sqlite_call) == []
+    assert sqlite_call.parts.metrics.refused == [("email_campaign", "test_call")] * 2 + [("email_campaign", "not_verified")]
 
 
-async def test_checks_that_read_the_body__run_beside_the_event_loop(here: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_checks_that_read_the_body__run_beside_the_event_loop(sqlite_call: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
     threads: list[bool] = []
     looked = signatures_body.parse
     on_loop = threading.get_ident()
     monkeypatch.setattr(signatures_body, "parse", lambda request: threads.append(threading.get_ident() == on_loop) or looked(request))
-    await connect(here, "smartlead", SECRET, channel="email_campaign")
+    await connect(sqlite_call, "smartlead", SECRET, channel="email_campaign")
 
-    replies = [await here("POST", MAILS, {"secret_key": secret}) for secret in (SECRET, "another")]
+    replies = [await sqlite_call("POST", MAILS, {"secret_key": secret}) for secret in (SECRET, "another")]
 
     assert [reply.status for reply in replies] == [200, 401]
     assert threads == [False, False]
 
 
-async def test_too_many_calls_that_wait_for_their_check__are_503_and_can_come_again(here: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
-    await connect(here, "smartlead", SECRET, channel="email_campaign")
+async def test_too_many_calls_that_wait_for_their_check__are_503_and_can_come_again(
+    sqlite_call: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await connect(sqlite_call, "smartlead", SECRET, channel="email_campaign")
     monkeypatch.setattr("touchbase.inbox.signature_check.MAX_WAITING", 0)
 
-    assert (await here("POST", MAILS, {"secret_key": SECRET})).status == 503
+    assert (await sqlite_call("POST", MAILS, {"secret_key": SECRET})).status == 503
 
 
 # What proves must not lie in the inbox.
 
 
-async def test_a_token_in_the_address_is_not_kept_and_the_rest_of_the_query_is(call: Caller) -> None:
+async def test_a_token_in_the_address_is_not_kept_and_the_rest_of_the_query_is(call: ApiClient) -> None:
     await connect(call, "odoo", SECRET)
 
     await call("POST", f"{CRM}?event=Contact.update&token={SECRET}&b=%20c", raw=b"{}")
@@ -304,7 +310,7 @@ async def test_a_token_in_the_address_is_not_kept_and_the_rest_of_the_query_is(c
     "headers",
     [{"x_our_own": SECRET}, {"authorization": f"Bearer {SECRET}"}, {"authorization": "Basic " + b64encode(SECRET.encode()).decode()}],
 )
-async def test_a_secret_in_a_header_is_not_kept(call: Caller, headers: dict[str, str]) -> None:
+async def test_a_secret_in_a_header_is_not_kept(call: ApiClient, headers: dict[str, str]) -> None:
     await connect(call, "instantly", SECRET, channel="email_campaign")
 
     reply = await call("POST", MAILS, raw=b"{}", content_type="application/json", **headers)
@@ -323,12 +329,12 @@ async def test_a_secret_in_a_header_is_not_kept(call: Caller, headers: dict[str,
         (b"a=1&secret_key=%s", b"a=1&secret_key=%s"),
     ],
 )
-async def test_a_secret_in_the_body_is_struck_out_and_every_other_byte_kept(here: Caller, body: bytes, left: bytes) -> None:
-    await connect(here, "smartlead", SECRET, channel="email_campaign")
+async def test_a_secret_in_the_body_is_struck_out_and_every_other_byte_kept(sqlite_call: ApiClient, body: bytes, left: bytes) -> None:
+    await connect(sqlite_call, "smartlead", SECRET, channel="email_campaign")
 
-    reply = await here("POST", MAILS, raw=body.replace(b"%s", SECRET.encode()))
+    reply = await sqlite_call("POST", MAILS, raw=body.replace(b"%s", SECRET.encode()))
 
-    (delivery,) = await kept(here)
+    (delivery,) = await kept(sqlite_call)
     assert reply.status == 200
     assert delivery.body == left.replace(b"%s", b"*" * len(SECRET))
 
@@ -346,55 +352,57 @@ async def test_a_secret_in_the_body_is_struck_out_and_every_other_byte_kept(here
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("is_packed", [False, True])
-async def test_a_secret_is_struck_out_however_it_is_written(here: Caller, written: bytes, is_packed: bool) -> None:
-    await connect(here, "smartlead", "s3cr/et &long", channel="email_campaign")
+async def test_a_secret_is_struck_out_however_it_is_written(sqlite_call: ApiClient, written: bytes, is_packed: bool) -> None:
+    await connect(sqlite_call, "smartlead", "s3cr/et &long", channel="email_campaign")
     encoding = {"content_encoding": "gzip"} if is_packed else {}
 
-    reply = await here("POST", MAILS, raw=gzip.compress(written) if is_packed else written, **encoding)
+    reply = await sqlite_call("POST", MAILS, raw=gzip.compress(written) if is_packed else written, **encoding)
 
-    (delivery,) = await kept(here)
+    (delivery,) = await kept(sqlite_call)
     assert (reply.status, delivery.verified) == (200, True)
     assert b"s3cr" not in delivery.body
     assert b"*" * 13 in delivery.body
     assert "content-encoding" not in delivery.headers
 
 
-async def test_a_secret_that_is_a_number_is_struck_out_too(here: Caller) -> None:
-    await connect(here, "zoho", "12345678")
+async def test_a_secret_that_is_a_number_is_struck_out_too(sqlite_call: ApiClient) -> None:
+    await connect(sqlite_call, "zoho", "12345678")
 
-    await here("POST", CRM, raw=b'{"ids": [1123456789], "token": 12345678, "n": 123456789}')
+    await sqlite_call("POST", CRM, raw=b'{"ids": [1123456789], "token": 12345678, "n": 123456789}')
 
-    (delivery,) = await kept(here)
+    (delivery,) = await kept(sqlite_call)
     assert delivery.body == b'{"ids": [1123456789], "token": "********", "n": 123456789}'
 
 
-async def test_a_packed_call_that_shows_no_secret_is_kept_byte_for_byte(here: Caller) -> None:
-    await connect(here, "smartlead", SECRET, channel="email_campaign")
+async def test_a_packed_call_that_shows_no_secret_is_kept_byte_for_byte(sqlite_call: ApiClient) -> None:
+    await connect(sqlite_call, "smartlead", SECRET, channel="email_campaign")
     body = gzip.compress(b'{"event_type":"EMAIL_SENT"}')
 
-    await here("POST", MAILS, raw=body, content_encoding="gzip", x_token=SECRET)
+    await sqlite_call("POST", MAILS, raw=body, content_encoding="gzip", x_token=SECRET)
 
-    (delivery,) = await kept(here)
+    (delivery,) = await kept(sqlite_call)
     assert (delivery.body, delivery.headers["content-encoding"]) == (body, "gzip")
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
-async def test_a_tool_without_a_secret_gets_in_beside_one_with_a_secret_packed_or_not(here: Caller, pack: Callable[[bytes], bytes]) -> None:
-    await connect(here, "smartlead", SECRET, channel="email_campaign")
-    await connect(here, "instantly", channel="email_campaign")
+async def test_a_tool_without_a_secret_gets_in_beside_one_with_a_secret_packed_or_not(
+    sqlite_call: ApiClient, pack: Callable[[bytes], bytes]
+) -> None:
+    await connect(sqlite_call, "smartlead", SECRET, channel="email_campaign")
+    await connect(sqlite_call, "instantly", channel="email_campaign")
     body = json.dumps({"event_type": "email_sent", "lead_email": "a@example.com", "email_account": "b@example.net"}).encode()
     encoding = {"content_encoding": "gzip"} if pack is gzip.compress else {}
 
-    assert (await here("POST", MAILS, raw=pack(body), **encoding)).status == 200
+    assert (await sqlite_call("POST", MAILS, raw=pack(body), **encoding)).status == 200
 
 
-async def test_the_same_call_is_recognised_while_its_token_is_replaced(here: Caller) -> None:
-    await connect(here, "odoo", SECRET, NEXT)
+async def test_the_same_call_is_recognised_while_its_token_is_replaced(sqlite_call: ApiClient) -> None:
+    await connect(sqlite_call, "odoo", SECRET, NEXT)
 
     for token in (SECRET, NEXT):
-        await here("POST", f"{CRM}?token={token}", raw=b"{}")
+        await sqlite_call("POST", f"{CRM}?token={token}", raw=b"{}")
 
-    (delivery,) = await kept(here)
+    (delivery,) = await kept(sqlite_call)
     assert delivery.repeats == 1
 
 
@@ -406,9 +414,9 @@ async def test_the_same_call_is_recognised_while_its_token_is_replaced(here: Cal
     [("https://hooks.example.com/touch", "https://hooks.example.com/touch"), ("", "http://inside:8000")],
 )
 async def test_signatures_over_the_address_hold_behind_a_proxy_by_the_public_one(
-    memory: Store, caller_of: Make, public_url: str, base: str
+    memory: Store, make_client: MakeClient, public_url: str, base: str
 ) -> None:
-    call = caller_of(memory, senders=ADAPTERS, public_url=public_url)
+    call = make_client(memory, senders=ADAPTERS, public_url=public_url)
     await call.settings("acme")
     await connect(call, "hubspot", SECRET)
     at = str(call.clock.now // 1000)
@@ -423,15 +431,15 @@ async def test_signatures_over_the_address_hold_behind_a_proxy_by_the_public_one
     assert (right.status, wrong.status) == (200, 401)
 
 
-async def test_a_call_with_a_time_is_judged_by_our_clock(here: Caller) -> None:
-    await connect(here, "twenty", SECRET)
-    at = str(here.clock.now // 1000)
+async def test_a_call_with_a_time_is_judged_by_our_clock(sqlite_call: ApiClient) -> None:
+    await connect(sqlite_call, "twenty", SECRET)
+    at = str(sqlite_call.clock.now // 1000)
     signature = hmac.new(SECRET.encode(), f"{at}:[]".encode(), sha256).hexdigest()
     headers = {"x_twenty_webhook_timestamp": at, "x_twenty_webhook_signature": signature}
 
-    first = await here("POST", CRM, raw=b"[]", **headers)
-    here.clock.now += 301 * SECOND
-    replayed = await here("POST", CRM, raw=b"[]", **headers)
+    first = await sqlite_call("POST", CRM, raw=b"[]", **headers)
+    sqlite_call.clock.now += 301 * SECOND
+    replayed = await sqlite_call("POST", CRM, raw=b"[]", **headers)
 
     assert (first.status, replayed.status) == (200, 401)
 
@@ -444,7 +452,7 @@ MESSAGE = (
 )
 
 
-async def test_an_outbound_message_is_kept_without_its_login_and_then_acknowledged(call: Caller) -> None:
+async def test_an_outbound_message_is_kept_without_its_login_and_then_acknowledged(call: ApiClient) -> None:
     replies = [await call("POST", CRM, raw=MESSAGE, content_type="text/xml") for _ in range(2)]
 
     (delivery,) = await kept(call)
@@ -455,21 +463,21 @@ async def test_an_outbound_message_is_kept_without_its_login_and_then_acknowledg
     assert delivery.repeats == 1
 
 
-async def test_an_outbound_message_that_proves_nothing_is_not_acknowledged(here: Caller) -> None:
-    await connect(here, "salesforce", SECRET)
+async def test_an_outbound_message_that_proves_nothing_is_not_acknowledged(sqlite_call: ApiClient) -> None:
+    await connect(sqlite_call, "salesforce", SECRET)
 
-    assert await refused(here, await here("POST", CRM, raw=MESSAGE))
-    assert b"<Ack>true</Ack>" in (await here("POST", f"{CRM}?token={SECRET}", raw=MESSAGE)).body
+    assert await refused(sqlite_call, await sqlite_call("POST", CRM, raw=MESSAGE))
+    assert b"<Ack>true</Ack>" in (await sqlite_call("POST", f"{CRM}?token={SECRET}", raw=MESSAGE)).body
 
 
-async def test_a_challenge_comes_back_on_the_crm_address_only(call: Caller) -> None:
+async def test_a_challenge_comes_back_on_the_crm_address_only(call: ApiClient) -> None:
     reply, other = await call("POST", CRM, {"challenge": "abc"}), await call("POST", MAILS, {"challenge": "abc"})
 
     assert (reply.status, reply.headers["content-type"], json.loads(reply.body)) == (200, "application/json", {"challenge": "abc"})
     assert (other.status, other.body) == (200, b"")
 
 
-async def test_the_administrator_sees_which_calls_are_proved(call: Caller) -> None:
+async def test_the_administrator_sees_which_calls_are_proved(call: ApiClient) -> None:
     await call("POST", CRM, raw=b"1")
     await connect(call, "attio", SECRET)
     await call("POST", CRM, **signed(b"2"))

@@ -6,7 +6,7 @@ import logging
 from typing import Any
 
 import pytest
-from tests.asgi_client import Caller, Make
+from tests.asgi_client import ApiClient, MakeClient
 
 from touchbase.inbox.refused import RefusedWebhooks
 from touchbase.sql.store import Store
@@ -14,12 +14,12 @@ from touchbase.sql.store import Store
 ADDRESS = "/public/crm-webhook/{}"
 
 
-async def known(call: Caller) -> dict[str, str | None]:
+async def known(call: ApiClient) -> dict[str, str | None]:
     return {each["client_id"]: each["made_by"] for each in (await call.get("/admin/v1/clients")).json()["data"]}
 
 
 async def test_in_a_fresh_store_the_first_use_makes_the_client_and_log_and_list_say_so(
-    call: Caller, caplog: pytest.LogCaptureFixture
+    call: ApiClient, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING, "touchbase.clients"):
         replies = [await call("POST", ADDRESS.format("acme"), raw=b"%d" % n) for n in range(2)]
@@ -34,10 +34,10 @@ async def test_in_a_fresh_store_the_first_use_makes_the_client_and_log_and_list_
 
 @pytest.mark.parametrize("way", ["post", "put"])
 async def test_once_a_client_was_made_by_hand_an_unknown_one_is_refused_and_listed(
-    store: Store, caller_of: Make, clock: Any, way: str
+    store: Store, make_client: MakeClient, clock: Any, way: str
 ) -> None:
     refused = RefusedWebhooks(clock)
-    call = caller_of(store, refused=refused)
+    call = make_client(store, refused=refused)
     await call("POST", ADDRESS.format("early"), raw=b"1")
     if way == "post":
         await call.post("/admin/v1/clients", {"client_id": "acme"})
@@ -52,7 +52,7 @@ async def test_once_a_client_was_made_by_hand_an_unknown_one_is_refused_and_list
     assert [each["cause"] for each in (await call.get("/admin/v1/refusals")).json()["data"]] == ["unknown_client"]
 
 
-async def test_records_of_a_client_that_is_not_there_are_taken_as_before(call: Caller) -> None:
+async def test_records_of_a_client_that_is_not_there_are_taken_as_before(call: ApiClient) -> None:
     await call.settings("acme")
 
     made = await call.post("/public/v2/contacts", {}, x_client_id="other")

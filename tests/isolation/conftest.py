@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
-from tests.conftest import ENCRYPTION_KEYS, ByHand, Databases
+from tests.conftest import ENCRYPTION_KEYS, Databases, ExecuteSql
 from tests.isolation.probe import TRYING
 from tests.isolation.trial import Opened
 from tests.isolation.world import Tokens, World
@@ -24,12 +24,12 @@ from touchbase.suppression import server_secret
 
 
 @pytest.fixture
-def world(by_hand: ByHand, monkeypatch: pytest.MonkeyPatch) -> World:
+def world(execute_sql: ExecuteSql, monkeypatch: pytest.MonkeyPatch) -> World:
     tokens = Tokens()
     monkeypatch.setattr(auth_service, "token_hex", tokens.hex)
     monkeypatch.setattr(clients_service, "token_hex", tokens.hex)
     monkeypatch.setattr(server_secret, "token_bytes", tokens.bytes)
-    return World(by_hand, tokens)
+    return World(execute_sql, tokens)
 
 
 @pytest.fixture

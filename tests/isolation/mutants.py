@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from tests.storage.statements import OPS as EVERY_OP
+from tests.storage.statements import STATEMENTS as EVERY_STATEMENT
 from tests.storage.statements import calls_of, module_at
 
 from touchbase.sql.statement import Select, Statement
@@ -25,7 +25,7 @@ def forgetful(text: str) -> str:
     return _CONDITION.sub(lambda found: f"(1 = 1 OR {found[0]})", text)
 
 
-OPS = {name: op for name, op in EVERY_OP.items() if any(forgetful(getattr(op, part)) != getattr(op, part) for part in _PARTS)}
+STATEMENTS = {name: op for name, op in EVERY_STATEMENT.items() if any(forgetful(getattr(op, part)) != getattr(op, part) for part in _PARTS)}
 QUESTIONS = {f"{module}.{function}" for module, function, _ in calls_of("Select")}
 """Functions that ask something, as package.module.function."""
 
@@ -35,8 +35,8 @@ def mutated(*names: str) -> Iterator[None]:
     """These statements and questions forget their client."""
     with ExitStack() as undone:
         for name in names:
-            if name in OPS:
-                undone.enter_context(_mutated_op(OPS[name]))
+            if name in STATEMENTS:
+                undone.enter_context(_mutated_op(STATEMENTS[name]))
         undone.enter_context(_mutated_questions({name for name in names if name in QUESTIONS}))
         yield
 

@@ -13,7 +13,7 @@ from dataclasses import MISSING, dataclass, fields
 from typing import Any
 
 from tests.isolation import world as w
-from tests.isolation.mutants import OPS
+from tests.isolation.mutants import STATEMENTS
 from tests.isolation.walk import Known
 from tests.isolation.world import BEYOND, CLIENT_B, IDEMPOTENCY_KEY, LATER_IDS, NEVER, OTHER_B, TIME_OF_B
 from tests.storage.statements import texts
@@ -49,7 +49,7 @@ REFS = [("", "email", w.EMAIL), ("", "linkedin", "in/zq006linkqz"), ("hubspot", 
 """Whom A knows, as identities."""
 OF_CLIENTS = {
     name
-    for name, op in OPS.items()
+    for name, op in STATEMENTS.items()
     if "client" not in dict(op.columns) and any(re.search(r"\b(FROM|JOIN) client\b", text) for text in texts(op))
 }
 """Statements about clients themselves, by number or by id: B's own. They tell whether the client has erased anybody."""
@@ -67,7 +67,7 @@ class Try(Command[list[Any]]):
 def _try(commands: Sequence[Try], ids: Ids) -> Plan[list[object]]:
     answers: list[object] = []
     for command in commands:
-        answers.append(sorted(map(repr, (yield Execute(OPS[command.name], command.rows)))))
+        answers.append(sorted(map(repr, (yield Execute(STATEMENTS[command.name], command.rows)))))
     return answers
 
 
@@ -78,7 +78,7 @@ def tries(client: int, rows: dict[str, list[dict[str, Any]]]) -> list[Try]:
     """Every statement with everything of A's that fits its parameters, under this client's number."""
     made: list[Try] = []
     # What inserts comes last: B's own rows under A's ids would be in the way of the others. B knows its own calls until then.
-    for name, op in sorted(OPS.items(), key=lambda each: (inserts(each[0]) or forgets(each[0]), forgets(each[0]), each[0])):
+    for name, op in sorted(STATEMENTS.items(), key=lambda each: (inserts(each[0]) or forgets(each[0]), forgets(each[0]), each[0])):
         fitting = [each for table in rows.values() for each in table if _fits(op.columns, each)]
         if name in OF_CLIENTS:
             fitting = [{"id": client, "client_id": each} for each in (CLIENT_B, OTHER_B)]

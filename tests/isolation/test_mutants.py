@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.isolation.mutants import OPS, QUESTIONS, forgetful, mutated
+from tests.isolation.mutants import QUESTIONS, STATEMENTS, forgetful, mutated
 from tests.isolation.probe import inserts, probe
 from tests.isolation.trial import Opened, look_at_a, plan_of, settle_b, walk
 from tests.isolation.world import World
@@ -67,7 +67,7 @@ UNNOTICED: dict[str, str] = {
     "other client's in any case",
 }
 """What must not be forgotten either, although B could not tell: reviewed."""
-SCOPED = sorted({*OPS, *QUESTIONS} - OF_ALL.keys())
+SCOPED = sorted({*STATEMENTS, *QUESTIONS} - OF_ALL.keys())
 BEHIND_THE_WALL = sorted({*SCOPED} - BESIDE_THE_WALL.keys())
 
 
@@ -159,7 +159,7 @@ class TestOnPostgres:
         other = []
         for name in BEHIND_THE_WALL:
             with mutated(name):
-                now = await probe(store, [one for one in fitting if one.name == name], [] if name in OPS else plan.questions)
+                now = await probe(store, [one for one in fitting if one.name == name], [] if name in STATEMENTS else plan.questions)
             other += [(name, text) for text in now if text not in told]
 
         assert other == []

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.asgi_client import Reply
+from tests.asgi_client import Response
 from tests.isolation import world as w
 from tests.isolation.probe import Try, asked, leave, probe, tries
 from tests.isolation.walk import Known, known_of, requests_of
@@ -121,7 +121,7 @@ async def look_at_a(world: World, store: Store) -> tuple[Side, Known]:
     await store.write(RotateClientId(number, w.CLIENT_A, w.TIME_OF_B + 1000 * DAY))
     a = world.side(store, w.CLIENT_A, number, key)
     await w.furnish(a)
-    await world.by_hand("UPDATE idempotency_key SET expires_us = ?", w.NEVER)
+    await world.execute_sql("UPDATE idempotency_key SET expires_us = ?", w.NEVER)
     empty = [table for table, rows in (await world.dump(number)).items() if not rows]
     assert empty == [], "A has nothing in these tables: say in tests/isolation/world.py how it gets there"
     return a, await known_of(world, a)
@@ -141,7 +141,7 @@ async def plan_of(world: World, a: Side, known: Known, b: int) -> Plan:
     rows: dict[str, list[dict[str, Any]]] = {}
     for table in await world.tables():
         columns = [row[0] for row in await world.columns(table)]
-        found = await world.by_hand(f"SELECT {', '.join(columns)} FROM {table} WHERE client = ?", a.number)
+        found = await world.execute_sql(f"SELECT {', '.join(columns)} FROM {table} WHERE client = ?", a.number)
         rows[table] = [dict(zip(columns, row, strict=True)) for row in found]
     rows["sealed"] = [{**row, "old": row[column], "new": "x"} for row in rows["connection"] for column in ("secrets", "access_token")]
     rows["claimed"] = [{**row, "until_us": row["next_us"]} for row in rows["fetch_state"]]
@@ -207,7 +207,7 @@ async def _send(side: Side, request: Request) -> Told:
     return Told(request, reply.status, {k: v for k, v in reply.headers.items() if k not in VOLATILE}, _body(reply))
 
 
-def _body(reply: Reply) -> bytes:
+def _body(reply: Response) -> bytes:
     """The body without the request's own random id."""
     body = reply.body.replace(reply.headers.get("x-request-id", "-").encode(), b"")
     return REQUEST_IDS.sub(b'"some request"', body)  # of the requests that a timeline names

@@ -43,11 +43,11 @@ class Known:
 
 async def known_of(world: World, a: Side) -> Known:
     """Look at A through its own eyes."""
-    rows = {name: [row[0] for row in await world.by_hand(f"SELECT id FROM {name} WHERE client = ? ORDER BY id", a.number)]
+    rows = {name: [row[0] for row in await world.execute_sql(f"SELECT id FROM {name} WHERE client = ? ORDER BY id", a.number)]
             for name in ("contact", "company", "delivery", "erasure", "link", "custom_field")}  # fmt: skip
     others = rows["delivery"] + rows["erasure"] + rows["link"][:1] + rows["custom_field"][:1]
     made = Known(rows["contact"], rows["company"], others)
-    made.keys = [row[0] for row in await world.by_hand("SELECT key_id FROM api_key WHERE client = ? ORDER BY key_id", a.number)]
+    made.keys = [row[0] for row in await world.execute_sql("SELECT key_id FROM api_key WHERE client = ? ORDER BY key_id", a.number)]
     timelines = [f"/public/v2/contacts/{n}/timeline" for n in made.contacts] + [f"/public/v2/companies/{made.companies[0]}/timeline"]
     exports = [f"/public/v2/contacts/{n}/export" for n in made.contacts]
     for target in (*LISTS, *timelines, *exports):

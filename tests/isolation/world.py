@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import asyncpg
-from tests.asgi_client import Caller, Clock, Reply
+from tests.asgi_client import ApiClient, Clock, Response
 
 from touchbase.adapters.registry import load_adapters
 from touchbase.auth.authentication import ADMIN, add_key
@@ -25,7 +25,7 @@ from touchbase.rate_limit.rate_limiter import RateLimiter, Rates
 from touchbase.sql.store import Store
 
 ADAPTERS = load_adapters()
-ByHand = Callable[..., Awaitable[list[tuple[Any, ...]]]]
+ExecuteSql = Callable[..., Awaitable[list[tuple[Any, ...]]]]
 
 # A lives in another year than B, and its ids are of another size: a time or an id that leaks is known by its looks.
 TIME_OF_A = from_text("2025-03-03T03:03:03.030303Z")
@@ -96,9 +96,9 @@ class Side:
     client_id: str
     key: str
     number: int
-    call: Caller
+    call: ApiClient
 
-    async def __call__(self, method: str, target: str, body: Any = None, raw: bytes | None = None, **headers: str) -> Reply:
+    async def __call__(self, method: str, target: str, body: Any = None, raw: bytes | None = None, **headers: str) -> Response:
         return await self.call(method, target, body, raw=raw, **{"authorization": f"Bearer {self.key}", **headers})
 
     async def drain(self) -> None:
@@ -139,7 +139,7 @@ class Tokens:
 class World:
     """Two clients, or B alone, in one store."""
 
-    by_hand: ByHand
+    execute_sql: ExecuteSql
     tokens: Tokens
     clock: Clock = field(default_factory=Clock)
 
@@ -155,32 +155,32 @@ class World:
             store=store, clock=self.clock, auth="api-key", version="1", read=ADAPTERS.translate, senders=ADAPTERS, connections=connections,
             protocol_answer=ADAPTERS.protocol_answer, limiter=RateLimiter(RATES),
         )  # fmt: skip
-        return Side(client_id, key, number, Caller(parts, self.clock))
+        return Side(client_id, key, number, ApiClient(parts, self.clock))
 
     async def begin(self, ids: dict[str, int]) -> None:
         """Let ids begin here."""
         for name, first in ids.items():
-            await self.by_hand("UPDATE id_block SET next = ? WHERE name = ?", first, name)
+            await self.execute_sql("UPDATE id_block SET next = ? WHERE name = ?", first, name)
 
     async def dump(self, client: int) -> dict[str, list[str]]:
         """Every row of a client, as text."""
-        rows = {table: await self.by_hand(f"SELECT * FROM {table} WHERE client = ?", client) for table in await self.tables()}
-        rows["client"] = await self.by_hand("SELECT * FROM client WHERE id = ?", client)
+        rows = {table: await self.execute_sql(f"SELECT * FROM {table} WHERE client = ?", client) for table in await self.tables()}
+        rows["client"] = await self.execute_sql("SELECT * FROM client WHERE id = ?", client)
         return {table: sorted(map(repr, found)) for table, found in rows.items()}
 
     async def columns(self, table: str) -> list[tuple[Any, ...]]:
         """The names of a table's columns."""
         try:
-            return await self.by_hand(f"SELECT name FROM pragma_table_info('{table}')")
+            return await self.execute_sql(f"SELECT name FROM pragma_table_info('{table}')")
         except asyncpg.PostgresError:
-            return await self.by_hand("SELECT column_name::text FROM information_schema.columns WHERE table_name = ?", table)
+            return await self.execute_sql("SELECT column_name::text FROM information_schema.columns WHERE table_name = ?", table)
 
     async def tables(self) -> list[str]:
         """The tables that hold clients' rows."""
         try:
-            found = await self.by_hand("SELECT m.name FROM sqlite_schema m, pragma_table_info(m.name) i WHERE i.name = 'client'")
+            found = await self.execute_sql("SELECT m.name FROM sqlite_schema m, pragma_table_info(m.name) i WHERE i.name = 'client'")
         except asyncpg.PostgresError:
-            found = await self.by_hand(
+            found = await self.execute_sql(
                 "SELECT c.relname::text FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid WHERE a.attname = 'client' "
                 "AND c.relkind = 'r' AND c.relnamespace = 'public'::regnamespace"
             )

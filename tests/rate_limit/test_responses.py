@@ -8,7 +8,7 @@ import re
 from typing import Any
 
 import pytest
-from tests.asgi_client import Caller, Make, Reply, scope_of
+from tests.asgi_client import ApiClient, MakeClient, Response, scope_of
 
 from touchbase.adapters.registry import load_adapters
 from touchbase.auth.auth_throttle import KeyThrottle, WebhookThrottle
@@ -23,12 +23,12 @@ CONTACTS = "/public/v2/contacts"
 HOOK = "/public/crm-webhook/ours"
 
 
-def told(reply: Reply) -> tuple[str | None, str | None, str | None]:
+def told(reply: Response) -> tuple[str | None, str | None, str | None]:
     return tuple(reply.headers.get(name) for name in ("ratelimit-policy", "ratelimit", "retry-after"))  # type: ignore[return-value]
 
 
-async def test_every_answer_says_what_is_left(memory: Store, caller_of: Make) -> None:
-    call = caller_of(memory, limiter=RateLimiter(Rates(requests=3, burst_seconds=2)))
+async def test_every_answer_says_what_is_left(memory: Store, make_client: MakeClient) -> None:
+    call = make_client(memory, limiter=RateLimiter(Rates(requests=3, burst_seconds=2)))
 
     replies = [
         await call.post(CONTACTS, {"email": "ann@example.com"}),
@@ -46,8 +46,8 @@ async def test_every_answer_says_what_is_left(memory: Store, caller_of: Make) ->
     ]
 
 
-async def test_one_request_too_many_is_told_which_limit_and_when_to_come_again(memory: Store, caller_of: Make) -> None:
-    call = caller_of(memory, limiter=RateLimiter(Rates(requests=3, burst_seconds=2)))
+async def test_one_request_too_many_is_told_which_limit_and_when_to_come_again(memory: Store, make_client: MakeClient) -> None:
+    call = make_client(memory, limiter=RateLimiter(Rates(requests=3, burst_seconds=2)))
     await call.settings()
     for _ in range(6):
         assert (await call.get(CONTACTS)).status == 200
@@ -68,12 +68,12 @@ async def test_one_request_too_many_is_told_which_limit_and_when_to_come_again(m
     assert (await call.get(CONTACTS)).json()["data"] == []
 
 
-async def test_without_limits_nothing_is_said_of_them(here: Caller) -> None:
-    assert told(await here.post(CONTACTS, {})) == (None, None, None)
+async def test_without_limits_nothing_is_said_of_them(sqlite_call: ApiClient) -> None:
+    assert told(await sqlite_call.post(CONTACTS, {})) == (None, None, None)
 
 
-async def test_rows_are_counted_with_custom_fields_and_nothing_is_stored_beyond(memory: Store, caller_of: Make) -> None:
-    call = caller_of(memory, limiter=RateLimiter(Rates(rows=2, burst_seconds=2)))
+async def test_rows_are_counted_with_custom_fields_and_nothing_is_stored_beyond(memory: Store, make_client: MakeClient) -> None:
+    call = make_client(memory, limiter=RateLimiter(Rates(rows=2, burst_seconds=2)))
     fields = [{"field_name": name, "field_value": "1"} for name in ("a", "b")]
 
     first = await call.post(CONTACTS, {"contact_custom_fields_input": fields})
@@ -87,8 +87,8 @@ async def test_rows_are_counted_with_custom_fields_and_nothing_is_stored_beyond(
     assert len((await call.get(CONTACTS)).json()["data"]) == 1
 
 
-async def test_bytes_of_bodies_are_counted(memory: Store, caller_of: Make) -> None:
-    call = caller_of(memory, limiter=RateLimiter(Rates(bytes=100, burst_seconds=2)))
+async def test_bytes_of_bodies_are_counted(memory: Store, make_client: MakeClient) -> None:
+    call = make_client(memory, limiter=RateLimiter(Rates(bytes=100, burst_seconds=2)))
 
     replies = [await call.post(CONTACTS, {"first_name": "x" * 150}) for _ in range(2)]
 
@@ -96,8 +96,8 @@ async def test_bytes_of_bodies_are_counted(memory: Store, caller_of: Make) -> No
     assert told(replies[1])[0] == '"bytes";q=200;qu="content-bytes";w=2'
 
 
-async def test_a_client_may_have_limits_of_its_own(memory: Store, caller_of: Make) -> None:
-    call = caller_of(memory, limiter=RateLimiter(Rates(requests=100, burst_seconds=1)))
+async def test_a_client_may_have_limits_of_its_own(memory: Store, make_client: MakeClient) -> None:
+    call = make_client(memory, limiter=RateLimiter(Rates(requests=100, burst_seconds=1)))
     await call.settings("ours", limits={"requests": 1})
 
     ours = [(await call.get(CONTACTS, x_client_id="ours")).status for _ in range(2)]
@@ -107,8 +107,8 @@ async def test_a_client_may_have_limits_of_its_own(memory: Store, caller_of: Mak
 
 
 @pytest.mark.parametrize("own", [{"requests": -1}, {"requests": 1.5}, {"rows": "many"}, {"speed": 1}, [], 5])
-async def test_a_limit_that_cannot_be_is_refused(here: Caller, own: Any) -> None:
-    reply = await here("PUT", "/admin/v1/clients/ours", {"settings": {"limits": own}})
+async def test_a_limit_that_cannot_be_is_refused(sqlite_call: ApiClient, own: Any) -> None:
+    reply = await sqlite_call("PUT", "/admin/v1/clients/ours", {"settings": {"limits": own}})
 
     assert reply.status == 422
     assert reply.problem["errors"][0]["pointer"].startswith("/settings/limits")
@@ -122,8 +122,10 @@ async def keys(memory: Store) -> dict[str, str]:
     return {name: await add_key(memory, None if name == "free" else number, scopes, name, 0) for name in ("one", "two", "free")}
 
 
-async def test_each_key_has_its_own_limit_for_records_and_administration(memory: Store, caller_of: Make, keys: dict[str, str]) -> None:
-    call = caller_of(memory, auth="api-key", limiter=RateLimiter(Rates(key_requests=2, burst_seconds=1)))
+async def test_each_key_has_its_own_limit_for_records_and_administration(
+    memory: Store, make_client: MakeClient, keys: dict[str, str]
+) -> None:
+    call = make_client(memory, auth="api-key", limiter=RateLimiter(Rates(key_requests=2, burst_seconds=1)))
 
     replies = [await call.get(target, x_api_key=keys["one"]) for target in (CONTACTS, "/admin/v1/clients", "/admin/v1/clients", CONTACTS)]
     other = await call.get("/admin/v1/clients", x_api_key=keys["two"])
@@ -135,10 +137,10 @@ async def test_each_key_has_its_own_limit_for_records_and_administration(memory:
     assert other.status == 200
 
 
-async def test_a_client_cannot_lift_its_own_limits(memory: Store, caller_of: Make, keys: dict[str, str]) -> None:
-    call = caller_of(memory, auth="api-key")
+async def test_a_client_cannot_lift_its_own_limits(memory: Store, make_client: MakeClient, keys: dict[str, str]) -> None:
+    call = make_client(memory, auth="api-key")
 
-    async def put(key: str, **settings: Any) -> Reply:
+    async def put(key: str, **settings: Any) -> Response:
         return await call("PUT", "/admin/v1/clients/ours", {"settings": settings}, x_api_key=keys[key])
 
     assert (await put("free", limits={"requests": 5})).status == 200
@@ -155,7 +157,7 @@ async def test_a_client_cannot_lift_its_own_limits(memory: Store, caller_of: Mak
 
 
 async def test_keys_that_fail_too_often_are_not_even_looked_up_and_true_ones_still_pass(
-    memory: Store, caller_of: Make, keys: dict[str, str]
+    memory: Store, make_client: MakeClient, keys: dict[str, str]
 ) -> None:
     asked: list[str] = []
 
@@ -170,9 +172,9 @@ async def test_keys_that_fail_too_often_are_not_even_looked_up_and_true_ones_sti
                 asked.append(query.key_id)
             return await memory.read(query)
 
-    call = caller_of(Watched(), auth="api-key", failed_keys=KeyThrottle(3))
+    call = make_client(Watched(), auth="api-key", failed_keys=KeyThrottle(3))
 
-    async def get(key: str, address: str) -> Reply:
+    async def get(key: str, address: str) -> Response:
         scope = scope_of("GET", CONTACTS, {"x-api-key": key}) | {"client": (address, 1)}
         return await call.send(scope, [{"type": "http.request"}])
 
@@ -198,8 +200,8 @@ async def test_keys_that_fail_too_often_are_not_even_looked_up_and_true_ones_sti
     assert (await get(keys["two"], "192.0.2.1")).status == 200
 
 
-async def test_webhooks_are_never_429_and_above_the_cap_put_off(memory: Store, caller_of: Make) -> None:
-    call = caller_of(memory, limiter=RateLimiter(Rates(requests=1, key_requests=1, rows=1, bytes=1, webhooks=50, burst_seconds=2)))
+async def test_webhooks_are_never_429_and_above_the_cap_put_off(memory: Store, make_client: MakeClient) -> None:
+    call = make_client(memory, limiter=RateLimiter(Rates(requests=1, key_requests=1, rows=1, bytes=1, webhooks=50, burst_seconds=2)))
 
     replies = [await call("POST", HOOK, raw=b"%d" % number) for number in range(120)]
 
@@ -214,8 +216,8 @@ async def test_webhooks_are_never_429_and_above_the_cap_put_off(memory: Store, c
     assert (await call("POST", HOOK, raw=b"119")).status == 200
 
 
-async def test_bytes_of_webhooks_above_the_cap_are_put_off(memory: Store, caller_of: Make) -> None:
-    call = caller_of(memory, limiter=RateLimiter(Rates(webhook_bytes=1000, burst_seconds=1)))
+async def test_bytes_of_webhooks_above_the_cap_are_put_off(memory: Store, make_client: MakeClient) -> None:
+    call = make_client(memory, limiter=RateLimiter(Rates(webhook_bytes=1000, burst_seconds=1)))
 
     replies = [await call("POST", HOOK, raw=b"%d" % number + b"x" * 399) for number in range(4)]
     other = await call("POST", "/public/crm-webhook/theirs", raw=b"x" * 900)
@@ -227,8 +229,8 @@ async def test_bytes_of_webhooks_above_the_cap_are_put_off(memory: Store, caller
     assert (await call("POST", HOOK, raw=b"x" * 400)).status == 200
 
 
-async def test_an_address_whose_webhook_calls_lead_to_no_client_is_put_off(memory: Store, caller_of: Make) -> None:
-    call = caller_of(memory, auth="api-key", failed_calls=WebhookThrottle(3))
+async def test_an_address_whose_webhook_calls_lead_to_no_client_is_put_off(memory: Store, make_client: MakeClient) -> None:
+    call = make_client(memory, auth="api-key", failed_calls=WebhookThrottle(3))
     for name in ("known", "other"):
         await memory.write(EnsureClient(name, 1))
 
@@ -248,8 +250,8 @@ async def test_an_address_whose_webhook_calls_lead_to_no_client_is_put_off(memor
     assert await post("other") == 200
 
 
-async def test_an_address_whose_calls_fail_a_clients_secret_is_put_off(memory: Store, caller_of: Make) -> None:
-    call = caller_of(memory, senders=load_adapters(), failed_calls=WebhookThrottle(3))
+async def test_an_address_whose_calls_fail_a_clients_secret_is_put_off(memory: Store, make_client: MakeClient) -> None:
+    call = make_client(memory, senders=load_adapters(), failed_calls=WebhookThrottle(3))
     await call.settings("default")
     await call.settings("theirs")
     connections = "/admin/v1/clients/default/connections"
@@ -271,8 +273,8 @@ async def test_an_address_whose_calls_fail_a_clients_secret_is_put_off(memory: S
     assert await post("a-secret-of-ours") == 200
 
 
-async def test_a_client_with_many_calls_in_progress_leaves_places_for_others(memory: Store, caller_of: Make) -> None:
-    call = caller_of(memory, limiter=RateLimiter(requests=8))
+async def test_a_client_with_many_calls_in_progress_leaves_places_for_others(memory: Store, make_client: MakeClient) -> None:
+    call = make_client(memory, limiter=RateLimiter(requests=8))
     gate = asyncio.Event()
 
     async def body_that_waits() -> dict[str, Any]:
@@ -296,9 +298,9 @@ async def test_a_client_with_many_calls_in_progress_leaves_places_for_others(mem
     assert sorted(reply.status for reply in in_the_end) == [200] * 6 + [503] * 4
 
 
-async def test_administrators_have_a_place_of_their_own_and_give_it_back(memory: Store, caller_of: Make) -> None:
+async def test_administrators_have_a_place_of_their_own_and_give_it_back(memory: Store, make_client: MakeClient) -> None:
     limiter = RateLimiter(requests=4)
-    call = caller_of(memory, limiter=limiter)
+    call = make_client(memory, limiter=limiter)
     for _ in range(3):
         limiter.begin(1)
 
@@ -306,8 +308,8 @@ async def test_administrators_have_a_place_of_their_own_and_give_it_back(memory:
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
-async def test_a_place_is_given_back_whatever_becomes_of_the_request(memory: Store, caller_of: Make, method: str) -> None:
-    call = caller_of(memory, limiter=RateLimiter(requests=4))
+async def test_a_place_is_given_back_whatever_becomes_of_the_request(memory: Store, make_client: MakeClient, method: str) -> None:
+    call = make_client(memory, limiter=RateLimiter(requests=4))
 
     for _ in range(10):
         await call(method, CONTACTS, raw=b"nonsense")
@@ -318,8 +320,8 @@ async def test_a_place_is_given_back_whatever_becomes_of_the_request(memory: Sto
     assert (await call.get(CONTACTS)).status == 200
 
 
-async def test_the_headers_are_structured_fields(memory: Store, caller_of: Make) -> None:
-    call = caller_of(memory, limiter=RateLimiter(Rates(requests=50_000)))
+async def test_the_headers_are_structured_fields(memory: Store, make_client: MakeClient) -> None:
+    call = make_client(memory, limiter=RateLimiter(Rates(requests=50_000)))
 
     policy, left, _ = told(await call.get(CONTACTS))
 
@@ -327,8 +329,8 @@ async def test_the_headers_are_structured_fields(memory: Store, caller_of: Make)
     assert re.fullmatch(r'"requests";r=499999;t=1', str(left))
 
 
-async def test_the_description_tells_of_limits_on_every_call_but_webhooks(here: Caller) -> None:
-    paths = (await here.get("/openapi.json")).json()["paths"]
+async def test_the_description_tells_of_limits_on_every_call_but_webhooks(sqlite_call: ApiClient) -> None:
+    paths = (await sqlite_call.get("/openapi.json")).json()["paths"]
 
     for path, item in paths.items():
         for method, operation in item.items():
@@ -340,8 +342,8 @@ async def test_the_description_tells_of_limits_on_every_call_but_webhooks(here: 
             assert all(("RateLimit" in headers and "RateLimit-Policy" in headers) == ("webhook" not in path) for headers in good)
 
 
-async def test_a_request_with_an_idempotency_key_counts_once(memory: Store, caller_of: Make) -> None:
-    call = caller_of(memory, limiter=RateLimiter(Rates(requests=3, burst_seconds=2)))
+async def test_a_request_with_an_idempotency_key_counts_once(memory: Store, make_client: MakeClient) -> None:
+    call = make_client(memory, limiter=RateLimiter(Rates(requests=3, burst_seconds=2)))
 
     made = await call.post(CONTACTS, {"email": "first@example.com"}, idempotency_key="one")
     listed = await call.get(CONTACTS)

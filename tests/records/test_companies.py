@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.asgi_client import Caller
+from tests.asgi_client import ApiClient
 
 NOW = "2026-11-20T09:30:00Z"
 EMPTY = {
@@ -16,7 +16,7 @@ EMPTY = {
 }
 
 
-async def test_a_company_with_every_field_answers_them(call: Caller) -> None:
+async def test_a_company_with_every_field_answers_them(call: ApiClient) -> None:
     body = {
         "domain": "example.com",
         "name": "Example Ltd",
@@ -33,7 +33,7 @@ async def test_a_company_with_every_field_answers_them(call: Caller) -> None:
     assert (await call.get("/public/v2/companies/1")).json() == reply.json()
 
 
-async def test_a_company_needs_no_more_than_its_domain(call: Caller) -> None:
+async def test_a_company_needs_no_more_than_its_domain(call: ApiClient) -> None:
     reply = await call.post("/public/v2/companies", {"domain": "https://www.Example.com:8443/about?x=1"})
 
     assert reply.status == 201
@@ -53,14 +53,14 @@ async def test_a_company_needs_no_more_than_its_domain(call: Caller) -> None:
         ({"domain": "a" * 2001}, "must have at most 2000 characters, and has 2001"),
     ],
 )
-async def test_a_company_without_a_usable_domain_is_refused(here: Caller, body: dict[str, object], detail: str) -> None:
-    reply = await here.post("/public/v2/companies", body)
+async def test_a_company_without_a_usable_domain_is_refused(sqlite_call: ApiClient, body: dict[str, object], detail: str) -> None:
+    reply = await sqlite_call.post("/public/v2/companies", body)
 
     assert reply.status == 422
     assert [(fault["pointer"], fault["detail"]) for fault in reply.problem["errors"]] == [("/domain", detail)]
 
 
-async def test_a_company_that_is_not_there_is_not_found(call: Caller) -> None:
+async def test_a_company_that_is_not_there_is_not_found(call: ApiClient) -> None:
     await call.post("/public/v2/companies", {"domain": "example.com"}, x_client_id="theirs")
 
     assert (await call.get("/public/v2/companies/1")).status == 404

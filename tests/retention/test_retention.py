@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from tests.storage.remains import remains
+from tests.storage.database_search import find_in_database
 from tests.storage.test_contract_erasure import EMAIL, NAMES, NOON, REF, House, crm, full_life, read, sent
 
 from touchbase.clients.commands import EnsureClient, ListClients, SetClientSettings
@@ -130,7 +130,7 @@ async def test_a_search_that_was_left_is_finished(house: House, engine_url: str,
     again.now += DAY
     await again.work()
     await store.vacuum()
-    found, still_open = await remains(engine_url, *NAMES), await store.read(OpenErasures())
+    found, still_open = await find_in_database(engine_url, *NAMES), await store.read(OpenErasures())
     await store.close()
 
     assert [(each.id, each.swept_to > 0, each.done_us) for each in left] == [(erasure.id, True, None)]

@@ -1,4 +1,4 @@
-"""A server in the test's own loop, and callers that speak to it byte by byte."""
+"""A server in the event loop of the test, and raw connections to it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def pytest_asyncio_loop_factories(config: pytest.Config, item: pytest.Item) -> d
 
 
 @dataclass
-class Caller:
+class RawConnection:
     """One connection to the server."""
 
     reader: asyncio.StreamReader
@@ -32,8 +32,8 @@ class Caller:
         self.writer.write(data)
         await self.writer.drain()
 
-    async def answer(self) -> tuple[int, dict[str, str], bytes]:
-        """The next answer: status, headers, body."""
+    async def response(self) -> tuple[int, dict[str, str], bytes]:
+        """Read the next response: status, headers, body."""
         head = (await self.reader.readuntil(b"\r\n\r\n")).decode()
         line, *lines = head.strip().split("\r\n")
         headers = dict(each.split(": ", 1) for each in lines)
@@ -41,13 +41,13 @@ class Caller:
         return int(line.split()[1]), headers, await self.reader.readexactly(length)
 
     async def rest(self) -> bytes:
-        """Everything until the server closes the connection."""
+        """Read until the server closes the connection."""
         return await self.reader.read()
 
 
 @dataclass
 class Running:
-    """A running server, and what it has noted of its requests."""
+    """A running server, and the path and status of each finished request."""
 
     server: Server
     port: int
@@ -55,22 +55,22 @@ class Running:
     ended: list[tuple[str, int]]
     noted: asyncio.Event
     """Set once a request has ended."""
-    callers: list[Caller] = field(default_factory=list)
+    callers: list[RawConnection] = field(default_factory=list)
 
-    async def call(self) -> Caller:
-        """A new connection."""
-        caller = Caller(*await asyncio.open_connection("127.0.0.1", self.port))
+    async def call(self) -> RawConnection:
+        """Open a connection."""
+        caller = RawConnection(*await asyncio.open_connection("127.0.0.1", self.port))
         self.callers.append(caller)
         return caller
 
     async def stop(self) -> None:
-        """Stop the server as a signal does, and wait for its end."""
+        """Stop the server as a signal does, and wait until it has ended."""
         self.server.stop()
         await self.task
 
 
 async def echo(scope: Any, receive: Any, send: Any) -> None:
-    """Answers with the request's body."""
+    """Respond with the body of the request."""
     body = b""
     while True:
         message = await receive()
@@ -84,7 +84,7 @@ async def echo(scope: Any, receive: Any, send: Any) -> None:
 
 
 class Gate:
-    """An application that answers once it may."""
+    """An application that responds once `opened` is set."""
 
     def __init__(self) -> None:
         self.inside = asyncio.Event()
@@ -101,7 +101,7 @@ Start = Callable[..., Awaitable[Running]]
 
 @pytest.fixture
 async def start() -> AsyncIterator[Start]:
-    """Start a server for an application, with these bounds changed."""
+    """Start a server for an application, with these limits changed."""
     started: list[Running] = []
 
     async def run(app: Any = echo, shutdown_timeout: float = 5, **changed: Any) -> Running:

@@ -8,7 +8,7 @@ from itertools import pairwise
 import uvloop
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.server.conftest import Caller, echo
+from tests.server.conftest import RawConnection, echo
 
 from touchbase.server.limits import ServerLimits
 from touchbase.server.server import listen, make_server
@@ -36,7 +36,7 @@ async def served(*connections: list[bytes]) -> list[bytes]:
     port, serving = listener.getsockname()[1], asyncio.create_task(server.serve([listener]))
     answers = []
     for pieces in connections:
-        caller = Caller(*await asyncio.open_connection("127.0.0.1", port))
+        caller = RawConnection(*await asyncio.open_connection("127.0.0.1", port))
         answering = asyncio.create_task(caller.rest())
         for piece in pieces:
             await caller.send(piece)
@@ -55,16 +55,16 @@ async def served(*connections: list[bytes]) -> list[bytes]:
 def test_how_requests_are_cut_into_pieces_changes_no_answer(cuts: set[int]) -> None:
     places = [0, *sorted(cuts), len(REQUESTS)]
 
-    (answer,) = uvloop.run(served([REQUESTS[start:end] for start, end in pairwise(places)]))
+    (response,) = uvloop.run(served([REQUESTS[start:end] for start, end in pairwise(places)]))
 
-    bodies = [part.partition(b"\r\n\r\n")[2] for part in answer.split(b"HTTP/1.1 200 OK\r\n")]
+    bodies = [part.partition(b"\r\n\r\n")[2] for part in response.split(b"HTTP/1.1 200 OK\r\n")]
     assert bodies == [b"", b"hello", b"hello", b""]
 
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.one_of(st.binary(max_size=40), st.sampled_from(PARTS)), max_size=12))
 def test_any_bytes_leave_a_server_that_serves_the_next_caller(pieces: list[bytes]) -> None:
-    answer, next_answer = uvloop.run(served(pieces, [REQUESTS]))
+    response, next_answer = uvloop.run(served(pieces, [REQUESTS]))
 
-    assert answer == b"" or answer.startswith(b"HTTP/1.1 ")
+    assert response == b"" or response.startswith(b"HTTP/1.1 ")
     assert next_answer.count(b"HTTP/1.1 200 OK\r\n") == 3

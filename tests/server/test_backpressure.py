@@ -34,9 +34,9 @@ async def test_a_refused_caller_is_read_again_after_a_moment(start: Start, monke
     caller = await (await start(Once())).call()
 
     await caller.send(b"GET /first HTTP/1.1\r\n" + HOST + b"\r\n")
-    refused = await caller.answer()
+    refused = await caller.response()
     await caller.send(b"GET /second HTTP/1.1\r\n" + HOST + b"\r\n")
-    served = await caller.answer()
+    served = await caller.response()
 
     assert (refused[0], served[0]) == (503, 200)
 
@@ -48,11 +48,11 @@ async def test_until_then_others_are_served_and_it_is_not(start: Start, monkeypa
     refused, other = await running.call(), await running.call()
 
     await refused.send(b"GET /first HTTP/1.1\r\n" + HOST + b"\r\n")
-    await refused.answer()
+    await refused.response()
     await refused.send(b"GET /again HTTP/1.1\r\n" + HOST + b"\r\n")
     for _ in range(20):
         await other.send(b"GET /other HTTP/1.1\r\n" + HOST + b"\r\n")
-        await other.answer()
+        await other.response()
 
     assert app.seen == ["/first", *["/other"] * 20]
 
@@ -65,8 +65,8 @@ async def test_who_was_not_told_to_come_later_is_read_at_once_and_so_is_a_proxy(
     caller = await (await start(Once(refusal), proxies=proxies)).call()
 
     await caller.send(b"GET /first HTTP/1.1\r\n" + HOST + b"\r\n")
-    first = await caller.answer()
+    first = await caller.response()
     await caller.send(b"GET /second HTTP/1.1\r\n" + HOST + b"\r\n")
-    second = await caller.answer()
+    second = await caller.response()
 
     assert (first[0], second[0]) == (refusal.status, 200)

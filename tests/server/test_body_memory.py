@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.server.conftest import Caller, Gate, Running, Start, echo
+from tests.server.conftest import Gate, RawConnection, Running, Start, echo
 
 from touchbase.server.limits import BodyMemory
 from touchbase.server.proxy_headers import TrustedProxies
@@ -17,7 +17,7 @@ from touchbase.server.proxy_headers import TrustedProxies
 HOST = b"Host: localhost\r\n"
 
 
-async def begin(running: Running, size: int, sent: int, more: bytes = b"") -> Caller:
+async def begin(running: Running, size: int, sent: int, more: bytes = b"") -> RawConnection:
     """A request with a body of this size, of which so much is sent."""
     caller = await running.call()
     await caller.send(b"POST / HTTP/1.1\r\n" + HOST + more + b"Content-Length: %d\r\n\r\n" % size + b"x" * sent)
@@ -36,11 +36,11 @@ async def test_a_body_for_which_there_is_no_room_is_503_and_those_in_progress_go
     await counted(running, 600)
 
     second = await begin(running, 400, 400)
-    status, headers, body = await second.answer()
+    status, headers, body = await second.response()
     await first.send(b"x" * 100)
-    done, _, echoed = await first.answer()
+    done, _, echoed = await first.response()
     await counted(running, 0)
-    again, _, _ = await (await begin(running, 400, 400)).answer()
+    again, _, _ = await (await begin(running, 400, 400)).response()
 
     assert (status, json.loads(body)["code"], headers["retry-after"]) == (503, "overloaded", "1")
     assert (done, len(echoed), again) == (200, 700, 200)
@@ -52,7 +52,7 @@ async def test_a_body_that_grows_beyond_the_room_is_503_and_frees_what_it_had(st
     await counted(running, 700)
 
     await caller.send(b"x" * 700)
-    status, _, _ = await caller.answer()
+    status, _, _ = await caller.response()
     await counted(running, 0)
 
     assert status == 503
@@ -68,8 +68,8 @@ async def test_what_is_answered_without_being_read_is_counted_until_its_answer(s
     refused = await begin(running, 600, 600)
     gate.opened.set()
 
-    assert (await refused.answer())[0] == 503
-    assert (await waiting.answer())[0] == 200
+    assert (await refused.response())[0] == 503
+    assert (await waiting.response())[0] == 200
     await counted(running, 0)
 
 
@@ -81,7 +81,7 @@ async def test_one_address_leaves_room_for_others(start: Start) -> None:
     refused = await begin(running, 100, 100, b"X-Forwarded-For: 192.0.2.1\r\n")
     taken = await begin(running, 100, 100, b"X-Forwarded-For: 192.0.2.2\r\n")
 
-    assert [(await each.answer())[0] for each in (refused, taken)] == [503, 200]
+    assert [(await each.response())[0] for each in (refused, taken)] == [503, 200]
     for each in greedy:
         await each.send(b"x" * 50)
 
@@ -109,7 +109,7 @@ async def test_without_a_room_nothing_is_limited(start: Start) -> None:
 
     caller = await begin(await start(app), 100_000, 100_000)
 
-    assert (await caller.answer())[0] == 200
+    assert (await caller.response())[0] == 200
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 400)), max_size=40))

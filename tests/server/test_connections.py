@@ -25,9 +25,9 @@ async def test_a_request_is_answered_and_the_connection_stays_open(start: Start)
     caller = await (await start()).call()
 
     await caller.send(b"POST /a?q=1 HTTP/1.1\r\n" + HOST + b"Content-Length: 5\r\n\r\nhello")
-    first = await caller.answer()
+    first = await caller.response()
     await caller.send(b"GET /b HTTP/1.1\r\n" + HOST + b"\r\n")
-    second = await caller.answer()
+    second = await caller.response()
 
     assert (first[0], first[2]) == (200, b"hello")
     assert (second[0], second[2]) == (200, b"")
@@ -37,7 +37,7 @@ async def test_every_answer_carries_the_security_headers_and_the_date(start: Sta
     caller = await (await start()).call()
 
     await caller.send(b"GET / HTTP/1.1\r\n" + HOST + b"\r\n")
-    _, headers, _ = await caller.answer()
+    _, headers, _ = await caller.response()
 
     assert headers["x-content-type-options"] == "nosniff"
     assert headers["x-frame-options"] == "DENY"
@@ -50,7 +50,7 @@ async def test_a_chunked_body_needs_no_length(start: Start) -> None:
     caller = await (await start()).call()
 
     await caller.send(b"POST / HTTP/1.1\r\n" + HOST + b"Transfer-Encoding: chunked\r\n\r\n3\r\nhel\r\n2\r\nlo\r\n0\r\n\r\n")
-    status, _, body = await caller.answer()
+    status, _, body = await caller.response()
 
     assert (status, body) == (200, b"hello")
 
@@ -70,7 +70,7 @@ async def test_a_request_with_two_lengths_is_refused_and_its_connection_ended(st
     caller = await running.call()
 
     await caller.send(b"POST / HTTP/1.1\r\n" + HOST + lengths + b"\r\n0\r\n\r\nGET /smuggled HTTP/1.1\r\n" + HOST + b"\r\n")
-    status, headers, body = await caller.answer()
+    status, headers, body = await caller.response()
 
     assert status == 400
     assert headers["content-type"] == "application/problem+json"
@@ -100,7 +100,7 @@ async def test_what_is_no_plain_request_is_refused_with_a_problem(start: Start, 
     caller = await (await start()).call()
 
     await caller.send(request_bytes)
-    status, headers, body = await caller.answer()
+    status, headers, body = await caller.response()
 
     assert status == 400
     assert headers["content-type"] == "application/problem+json"
@@ -112,7 +112,7 @@ async def test_more_headers_than_allowed_are_refused(start: Start) -> None:
     caller = await (await start(max_headers=5)).call()
 
     await caller.send(b"GET / HTTP/1.1\r\n" + HOST + b"".join(b"X-%d: 1\r\n" % number for number in range(5)) + b"\r\n")
-    status, _, body = await caller.answer()
+    status, _, body = await caller.response()
 
     assert (status, code_in(body)) == (431, "too_many_headers")
 
@@ -122,7 +122,7 @@ async def test_longer_headers_than_allowed_are_refused(start: Start, where: byte
     caller = await (await start()).call()
 
     await caller.send(where + HOST + b"\r\n")
-    status, _, body = await caller.answer()
+    status, _, body = await caller.response()
 
     assert (status, code_in(body)) == (431, "headers_too_large")
 
@@ -131,7 +131,7 @@ async def test_headers_without_end_are_refused_before_they_fill_the_memory(start
     caller = await (await start()).call()
 
     await caller.send(b"GET / HTTP/1.1\r\n" + HOST)
-    answering = asyncio.create_task(caller.answer())
+    answering = asyncio.create_task(caller.response())
     while not answering.done():
         await caller.send(b"X-More: " + b"a" * 100 + b"\r\n")
         await asyncio.sleep(0)
@@ -147,7 +147,7 @@ async def test_large_pipelined_requests_do_not_count_as_headers(start: Start) ->
 
     await caller.send(one * 5 + b"GET /last HT")
     await caller.send(b"TP/1.1\r\n" + HOST + b"\r\n")
-    answers = [await caller.answer() for _ in range(6)]
+    answers = [await caller.response() for _ in range(6)]
 
     assert [(status, len(body)) for status, _, body in answers] == [(200, 900)] * 5 + [(200, 0)]
 
@@ -156,7 +156,7 @@ async def test_slow_headers_are_cut(start: Start) -> None:
     caller = await (await start(header_timeout=0.1)).call()
 
     await caller.send(b"GET / HTTP/1.1\r\nHo")
-    status, headers, body = await caller.answer()
+    status, headers, body = await caller.response()
 
     assert (status, code_in(body)) == (408, "headers_too_slow")
     assert headers["connection"] == "close"
@@ -183,7 +183,7 @@ async def test_an_idle_connection_is_closed_after_its_answer(start: Start) -> No
     caller = await (await start(keep_alive=0.1)).call()
 
     await caller.send(b"GET / HTTP/1.1\r\n" + HOST + b"\r\n")
-    status, _, _ = await caller.answer()
+    status, _, _ = await caller.response()
 
     assert status == 200
     assert await caller.rest() == b""
@@ -197,7 +197,7 @@ async def test_a_slow_answer_is_not_cut_by_deadlines_of_callers(start: Start) ->
     await caller.send(b"GET / HTTP/1.1\r\n" + HOST + b"\r\n")
     await silent.rest()  # the other caller's deadline has passed, and so would have this one's
     gate.opened.set()
-    status, _, _ = await caller.answer()
+    status, _, _ = await caller.response()
 
     assert status == 200
 
@@ -210,11 +210,11 @@ async def test_too_many_requests_at_once_are_told_so_at_once_and_may_come_again(
     await gate.inside.wait()
 
     await second.send(b"POST /second HTTP/1.1\r\n" + HOST + b"Content-Length: 5\r\n\r\nhello")
-    status, headers, body = await second.answer()
+    status, headers, body = await second.response()
     gate.opened.set()
-    await first.answer()
+    await first.response()
     await second.send(b"POST /third HTTP/1.1\r\n" + HOST + b"Content-Length: 5\r\n\r\nhello")
-    later = await second.answer()
+    later = await second.response()
 
     assert (status, headers["retry-after"], code_in(body)) == (503, "1", "overloaded")
     assert (later[0], later[2]) == (200, b"hello")
@@ -226,7 +226,7 @@ async def test_one_connection_too_many_is_told_so_and_closed(start: Start) -> No
     await first.send(b"GET / HTTP/1.1\r\n")
 
     second = await running.call()
-    status, headers, body = await second.answer()
+    status, headers, body = await second.response()
 
     assert (status, headers["retry-after"], code_in(body)) == (503, "1", "overloaded")
     assert await second.rest() == b""
@@ -237,7 +237,7 @@ async def test_pipelined_requests_are_answered_in_order_before_a_broken_one_ends
     caller = await running.call()
 
     await caller.send(b"GET /a HTTP/1.1\r\n" + HOST + b"\r\nGET /b HTTP/1.1\r\n" + HOST + b"\r\nnonsense\r\n\r\n")
-    answers = [await caller.answer(), await caller.answer()]
+    answers = [await caller.response(), await caller.response()]
 
     assert [status for status, _, _ in answers] == [200, 200]
     assert await caller.rest() == b""
@@ -249,7 +249,7 @@ async def test_a_broken_chunk_ends_the_request_with_a_problem(start: Start) -> N
     caller = await running.call()
 
     await caller.send(b"POST /a HTTP/1.1\r\n" + HOST + b"Transfer-Encoding: chunked\r\n\r\nnonsense\r\n")
-    status, _, body = await caller.answer()
+    status, _, body = await caller.response()
 
     assert (status, code_in(body)) == (400, "malformed_request")
     assert await caller.rest() == b""
@@ -266,7 +266,7 @@ async def test_fields_after_a_chunked_body_do_not_become_headers(start: Start) -
     caller = await (await start(spy)).call()
 
     await caller.send(b"POST / HTTP/1.1\r\n" + HOST + b"Transfer-Encoding: chunked\r\n\r\n0\r\nX-Client-Id: other\r\n\r\n")
-    await caller.answer()
+    await caller.response()
 
     assert seen == [(b"host", b"localhost"), (b"transfer-encoding", b"chunked")]
 
@@ -279,9 +279,9 @@ async def test_a_caller_answered_before_its_body_ended_may_finish_it_and_go_on(s
     caller = await (await start(hasty)).call()
 
     await caller.send(b"POST / HTTP/1.1\r\n" + HOST + b"Content-Length: 10\r\n\r\nhello")
-    first = await caller.answer()
+    first = await caller.response()
     await caller.send(b"worldPOST / HTTP/1.1\r\n" + HOST + b"Content-Length: 0\r\n\r\n")
-    second = await caller.answer()
+    second = await caller.response()
 
     assert (first[0], second[0]) == (413, 413)
 
@@ -295,7 +295,7 @@ async def test_an_answer_that_ends_the_connection_reaches_a_caller_that_is_still
     caller = await (await start(hasty)).call()
 
     await caller.send(b"POST / HTTP/1.1\r\n" + HOST + b"Content-Length: 3000000\r\n\r\n" + b"x" * 2_000_000)
-    status, headers, _ = await caller.answer()
+    status, headers, _ = await caller.response()
 
     assert (status, headers["connection"]) == (413, "close")
     assert await caller.rest() == b""
@@ -307,7 +307,7 @@ async def test_a_caller_that_waits_for_leave_to_send_its_body_gets_it(start: Sta
     await caller.send(b"POST / HTTP/1.1\r\n" + HOST + b"Expect: 100-continue\r\nContent-Length: 5\r\n\r\n")
     leave = await caller.reader.readuntil(b"\r\n\r\n")
     await caller.send(b"hello")
-    status, _, body = await caller.answer()
+    status, _, body = await caller.response()
 
     assert leave == b"HTTP/1.1 100 Continue\r\n\r\n"
     assert (status, body) == (200, b"hello")
@@ -321,7 +321,7 @@ async def test_an_answer_instead_of_leave_to_send_ends_the_connection(start: Sta
     caller = await (await start(hasty)).call()
 
     await caller.send(b"POST / HTTP/1.1\r\n" + HOST + b"Expect: 100-continue\r\nContent-Length: 5\r\n\r\n")
-    status, headers, _ = await caller.answer()
+    status, headers, _ = await caller.response()
 
     assert (status, headers["connection"]) == (413, "close")
     assert await caller.rest() == b""
@@ -331,7 +331,7 @@ async def test_a_request_to_change_the_protocol_is_answered_as_what_it_is(start:
     caller = await (await start()).call()
 
     await caller.send(b"GET / HTTP/1.1\r\n" + HOST + b"Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
-    status, _, _ = await caller.answer()
+    status, _, _ = await caller.response()
 
     assert status == 200
     assert await caller.rest() == b""
@@ -373,7 +373,7 @@ async def test_callers_that_come_at_once_are_let_in_together(start: Start) -> No
 async def answered(caller: Any) -> int:
     """The status of a request on this connection, which stays open."""
     await caller.send(b"GET / HTTP/1.1\r\n" + HOST + b"\r\n")
-    status, _, _ = await caller.answer()
+    status, _, _ = await caller.response()
     return int(status)
 
 
@@ -398,12 +398,12 @@ async def test_a_connection_with_a_request_in_progress_gives_no_way(start: Start
     await gate.inside.wait()
 
     refused = await running.call()
-    status, _, body = await refused.answer()
+    status, _, body = await refused.response()
     gate.opened.set()
     await begun.send(HOST + b"\r\n")
 
     assert (status, code_in(body)) == (503, "overloaded")
-    assert [(await each.answer())[0] for each in (busy, begun)] == [200, 200]
+    assert [(await each.response())[0] for each in (busy, begun)] == [200, 200]
 
 
 async def test_a_connection_that_begins_a_request_is_idle_no_more(start: Start) -> None:
@@ -414,10 +414,10 @@ async def test_a_connection_that_begins_a_request_is_idle_no_more(start: Start) 
     while running.server.limits.idle:  # noqa: ASYNC110
         await asyncio.sleep(0)
 
-    status, _, _ = await (await running.call()).answer()
+    status, _, _ = await (await running.call()).response()
     await first.send(HOST + b"\r\n")
 
-    assert (status, (await first.answer())[0]) == (503, 200)
+    assert (status, (await first.response())[0]) == (503, 200)
 
 
 async def test_a_proxys_connection_does_not_give_way(start: Start) -> None:
@@ -425,6 +425,6 @@ async def test_a_proxys_connection_does_not_give_way(start: Start) -> None:
     first = await running.call()
     assert await answered(first) == 200
 
-    status, _, _ = await (await running.call()).answer()
+    status, _, _ = await (await running.call()).response()
 
     assert (status, await answered(first)) == (503, 200)

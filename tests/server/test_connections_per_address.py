@@ -7,14 +7,14 @@ import contextlib
 import json
 
 import pytest
-from tests.server.conftest import Caller, Running, Start
+from tests.server.conftest import RawConnection, Running, Start
 
 HELLO = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
-async def greeted(caller: Caller) -> int:
+async def greeted(caller: RawConnection) -> int:
     await caller.send(HELLO)
-    return (await caller.answer())[0]
+    return (await caller.response())[0]
 
 
 async def of_address(running: Running, count: int) -> None:
@@ -31,7 +31,7 @@ async def test_one_connection_too_many_of_an_address_is_told_so_and_closed(start
 
     refused = await running.call()
     async with asyncio.timeout(30):
-        status, headers, body = await refused.answer()
+        status, headers, body = await refused.response()
 
     problem = json.loads(body)
     assert (status, problem["code"], headers["retry-after"]) == (503, "too_many_connections", "1")
@@ -61,7 +61,7 @@ async def test_an_address_with_far_too_many_is_cut_without_a_word(start: Start) 
     cut = await running.call()
 
     async with asyncio.timeout(30):
-        assert (await polite.answer())[0] == 503
+        assert (await polite.response())[0] == 503
         with contextlib.suppress(ConnectionResetError):
             assert await cut.rest() == b""
     await of_address(running, 2)

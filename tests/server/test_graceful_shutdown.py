@@ -22,7 +22,7 @@ async def test_a_request_in_progress_is_answered_and_no_other_is_taken(start: St
     with pytest.raises(ConnectionRefusedError):
         await running.call()
     gate.opened.set()
-    status, headers, _ = await busy.answer()
+    status, headers, _ = await busy.response()
     await running.task
 
     assert closed == b""
@@ -38,7 +38,7 @@ async def test_a_request_that_does_not_end_in_time_is_told_why(start: Start) -> 
     await gate.inside.wait()
 
     await running.stop()
-    status, headers, body = await caller.answer()
+    status, headers, body = await caller.response()
 
     assert (status, headers["retry-after"], json.loads(body)["code"]) == (503, "1", "shutting_down")
 
@@ -47,7 +47,7 @@ async def test_a_request_whose_headers_are_not_complete_is_not_waited_for(start:
     running = await start(shutdown_timeout=5)
     caller = await running.call()
     await caller.send(GET)
-    await caller.answer()
+    await caller.response()
     await caller.send(b"GET / HTTP/1.1\r\nHo")
 
     await running.stop()

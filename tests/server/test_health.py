@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.server.conftest import Caller, Start, echo
+from tests.server.conftest import RawConnection, Start, echo
 
 from touchbase.clients.commands import EnsureClient
 from touchbase.common.timestamps import SECOND
@@ -28,9 +28,9 @@ def operations(memory: Store) -> Operations:
     return Operations(echo, memory, lambda: NOW, Metrics(), version="0.0.7")
 
 
-async def get(caller: Caller, path: str, method: str = "GET") -> tuple[int, dict[str, str], str]:
+async def get(caller: RawConnection, path: str, method: str = "GET") -> tuple[int, dict[str, str], str]:
     await caller.send(f"{method} {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
-    status, headers, body = await caller.answer()
+    status, headers, body = await caller.response()
     return status, headers, body.decode()
 
 
@@ -73,7 +73,7 @@ async def test_metrics__have_the_format_that_is_asked_for(
     caller = await (await start(operations)).call()
 
     await caller.send(f"GET /metrics HTTP/1.1\r\nHost: localhost\r\nAccept: {accept}\r\n\r\n".encode())
-    status, headers, body = await caller.answer()
+    status, headers, body = await caller.response()
 
     assert (status, headers["content-type"].partition("; escaping")[0]) == (200, content_type)
     assert body.decode().endswith(end)
@@ -182,9 +182,9 @@ async def test_everything_else_is_the_applications(start: Start, operations: Ope
     caller = await (await start(operations)).call()
 
     await caller.send(b"POST /metrics/more HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\nhello")
-    answer: Any = await caller.answer()
+    response: Any = await caller.response()
 
-    assert (answer[0], answer[2]) == (200, b"hello")
+    assert (response[0], response[2]) == (200, b"hello")
 
 
 async def test_what_should_be_changed_about_the_store_is_told(start: Start, operations: Operations, memory: Any) -> None:

@@ -51,7 +51,7 @@ async def test_a_request_is_one_line_without_anything_secret(start: Start) -> No
         b"POST /public/crm-webhook/client-nobody-may-guess?token=swordfish HTTP/1.1\r\nHost: localhost\r\n"
         b"Authorization: Bearer tb_live_swordfish\r\nContent-Length: 9\r\n\r\nswordfish"
     )
-    await caller.answer()
+    await caller.response()
     writer.close()
     pipe.close_writing()
     text = pipe.read_all()
@@ -81,7 +81,7 @@ async def test_a_level_above_info_writes_no_request_lines_and_counts_all_the_sam
     caller = await (await start(labelled, observe=AccessLog(metrics, writer, lowest="warning"))).call()
 
     await caller.send(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
-    await caller.answer()
+    await caller.response()
     writer.close()
     pipe.close_writing()
 
@@ -144,7 +144,7 @@ async def test_a_request_is_a_line_of_text_where_people_read_it(start: Start) ->
     caller = await (await start(labelled, observe=AccessLog(Metrics(), writer, as_text=True))).call()
 
     await caller.send(b"GET /public/crm-webhook/client-nobody-may-guess HTTP/1.1\r\nHost: localhost\r\n\r\n")
-    await caller.answer()
+    await caller.response()
     writer.close()
     pipe.close_writing()
     text = pipe.read_all().decode()

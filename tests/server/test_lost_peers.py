@@ -10,7 +10,7 @@ import weakref
 from typing import Any
 
 import pytest
-from tests.server.conftest import Caller, Gate, Running, Start, echo
+from tests.server.conftest import Gate, RawConnection, Running, Start, echo
 
 HOST = b"Host: localhost\r\n\r\n"
 GET = b"GET /get HTTP/1.1\r\n" + HOST
@@ -86,7 +86,7 @@ async def test_a_caller_that_goes_away_behind_pipelined_requests_is_no_fault_of_
 UNFINISHED = b"POST /post HTTP/1.1\r\nContent-Length: 10\r\n" + HOST + b"abc"
 
 
-async def half_closed(running: Running, requests: bytes) -> Caller:
+async def half_closed(running: Running, requests: bytes) -> RawConnection:
     """A caller that has sent this and will send no more."""
     caller = await running.call()
     await caller.send(requests)
@@ -128,7 +128,7 @@ async def test_a_connection_that_is_gone_leaves_nothing_to_the_collector(start: 
     caller = await running.call()
     await caller.send(requests)
     if requests.startswith(GET):
-        await caller.answer()
+        await caller.response()
     while not running.server.server_state.connections:  # noqa: ASYNC110 - the server tells nobody
         await asyncio.sleep(0)
     seen = weakref.ref(next(iter(running.server.server_state.connections)))

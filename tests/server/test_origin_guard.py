@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from tests.server.conftest import Caller, Running, Start, echo
+from tests.server.conftest import RawConnection, Running, Start, echo
 
 from touchbase.server.limits import ServerLimits
 from touchbase.server.origin_guard import Cors, OriginGuard
@@ -17,10 +17,10 @@ OURS = OriginGuard(("127.0.0.1", "hooks.example.com"), ("https://app.example.com
 APP = b"https://app.example.com"
 
 
-async def asked(caller: Caller, method: bytes = b"GET", path: bytes = b"/", host: bytes = b"localhost", **headers: bytes) -> Any:
+async def asked(caller: RawConnection, method: bytes = b"GET", path: bytes = b"/", host: bytes = b"localhost", **headers: bytes) -> Any:
     lines = b"".join(b"%b: %b\r\n" % (name.replace("_", "-").encode(), value) for name, value in headers.items())
     await caller.send(b"%b %b HTTP/1.1\r\nHost: %b\r\n%b\r\n" % (method, path, host, lines))
-    return await caller.answer()
+    return await caller.response()
 
 
 @pytest.mark.parametrize(
@@ -229,7 +229,7 @@ async def answers_of_every_kind(running: Running) -> list[dict[str, str]]:
     caller, broken = await running.call(), await running.call()
     _, first, _ = await asked(caller)
     await broken.send(b"nonsense\r\n\r\n")
-    _, second, _ = await broken.answer()
+    _, second, _ = await broken.response()
     return [first, second]
 
 

@@ -41,7 +41,7 @@ async def test_of_many_requests_sent_ahead_only_a_portion_is_parsed_and_all_are_
     (connection,) = connections_of(running)
     parsed = len(connection.pipeline)
     gate.opened.set()
-    answers = [await caller.answer() for _ in range(MANY)]
+    answers = [await caller.response() for _ in range(MANY)]
 
     assert parsed < FEW
     assert [status for status, _, _ in answers] == [200] * MANY
@@ -65,7 +65,7 @@ async def test_a_connection_never_heaps_up_more_than_a_portion(start: Start) -> 
 
     sending = asyncio.create_task(caller.send(GET * 10 * MANY))
     for _ in range(10 * MANY):
-        await caller.answer()
+        await caller.response()
     await sending
 
     assert 0 < most < FEW
@@ -78,7 +78,7 @@ async def test_bodies_and_requests_sent_ahead_of_them_are_told_apart_wherever_a_
     caller = await (await start(max_header_bytes=2 * LARGE)).call()
 
     await caller.send(b"".join((chunked if body and number % 4 else whole) % (len(body), body) for number, body in enumerate(bodies * 5)))
-    answers = [await caller.answer() for _ in bodies * 5]
+    answers = [await caller.response() for _ in bodies * 5]
 
     assert [body for _, _, body in answers] == bodies * 5
 
@@ -98,9 +98,9 @@ async def test_the_rest_of_a_request_sent_ahead_may_come_late(start: Start) -> N
 
     await caller.send(GET * MANY + b"POST / HTTP/1.1\r\n" + HOST + b"Content-Le")
     for _ in range(MANY):
-        await caller.answer()
+        await caller.response()
     await caller.send(b"ngth: 5\r\n\r\nhello")
-    status, _, body = await caller.answer()
+    status, _, body = await caller.response()
 
     assert (status, body) == (200, b"hello")
 
@@ -110,8 +110,8 @@ async def test_half_a_request_behind_many_is_waited_for_as_long_as_any(start: St
 
     await caller.send(GET * MANY + b"GET / HT")
     for _ in range(MANY):
-        await caller.answer()
-    status, _, _ = await caller.answer()
+        await caller.response()
+    status, _, _ = await caller.response()
 
     assert status == 408
 
@@ -157,7 +157,7 @@ async def test_callers_whose_deadlines_end_together_are_let_go_a_few_at_a_time(
     while gone[-1] < len(callers):
         await asyncio.sleep(0)
         gone.append(sum(each.lingering for each in connections_of(running)))
-    answers = [await caller.answer() for caller in callers]
+    answers = [await caller.response() for caller in callers]
 
     assert gone[0] == most
     assert all(after - before <= most for before, after in pairwise(gone))

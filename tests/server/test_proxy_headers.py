@@ -129,4 +129,4 @@ async def test_only_a_listed_proxy_is_believed(
 
     for _ in range(2):
         await caller.send(CALL)
-        assert json.loads((await caller.answer())[2]) == says
+        assert json.loads((await caller.response())[2]) == says

@@ -47,7 +47,7 @@ async def test_what_the_server_answers_itself_is_found_in_the_log(
     host = b"evil.example" if status == 421 else b"localhost"
 
     await caller.send(request_line + b" HTTP/1.1\r\nHost: " + host + b"\r\n\r\n")
-    found, headers, _ = await caller.answer()
+    found, headers, _ = await caller.response()
 
     assert found == status
     assert noted.ids == [headers["x-request-id"]]
@@ -59,7 +59,7 @@ async def test_a_browsers_question_is_found_in_the_log(start: Start) -> None:
     caller = await (await start(Cors(echo, [SITE.decode()]), observe=noted)).call()
 
     await caller.send(b"OPTIONS / HTTP/1.1\r\nHost: localhost\r\nOrigin: " + SITE + b"\r\nAccess-Control-Request-Method: POST\r\n\r\n")
-    status, headers, _ = await caller.answer()
+    status, headers, _ = await caller.response()
 
     assert (status, noted.ids) == (204, [headers["x-request-id"]])
 
@@ -69,7 +69,7 @@ async def test_a_listed_page_can_read_that_there_are_too_many_requests(start: St
     caller = await running.call()
 
     await caller.send(b"GET / HTTP/1.1\r\nHost: localhost\r\nOrigin: " + SITE + b"\r\n\r\n")
-    status, headers, body = await caller.answer()
+    status, headers, body = await caller.response()
 
     assert (status, json.loads(body)["code"], headers["access-control-allow-origin"]) == (503, "overloaded", SITE.decode())
     assert {"Retry-After", "Idempotency-Replayed", "X-Request-Id"} <= set(headers["access-control-expose-headers"].split(", "))
@@ -99,7 +99,7 @@ async def test_what_the_server_answers_itself_has_the_callers_id_and_can_be_read
     caller = await running.call()
 
     await caller.send(said)
-    found, headers, body = await caller.answer()
+    found, headers, body = await caller.response()
 
     assert (found, headers["x-request-id"]) == (status, "shop-17")
     assert (headers["access-control-allow-origin"], headers["vary"]) == (SITE.decode(), "origin")
@@ -111,7 +111,7 @@ async def test_an_id_that_no_log_should_hold_is_not_echoed(start: Start, given: 
     caller = await (await start()).call()
 
     await caller.send(b"GET /a#b HTTP/1.1\r\nHost: localhost\r\nX-Request-Id: " + given + b"\r\n\r\n")
-    _, headers, _ = await caller.answer()
+    _, headers, _ = await caller.response()
 
     assert len(headers["x-request-id"]) == 32
 
@@ -119,10 +119,10 @@ async def test_an_id_that_no_log_should_hold_is_not_echoed(start: Start, given: 
 async def test_an_unlisted_page_cannot_read_a_refusal_and_a_caller_is_not_told_of_the_one_before(start: Start) -> None:
     caller = await (await start(cors_headers=CorsHeaders([SITE.decode()]))).call()
     await caller.send(b"GET /" + HEAD + b"\r\n")
-    await caller.answer()
+    await caller.response()
 
     await caller.send(b"\0\0 / HTTP/1.1\r\nHost: localhost\r\n\r\n")
-    status, headers, _ = await caller.answer()
+    status, headers, _ = await caller.response()
 
     assert (status, "access-control-allow-origin" in headers) == (400, False)
     assert headers["x-request-id"] != "shop-17"

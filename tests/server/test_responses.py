@@ -45,7 +45,7 @@ async def test_an_answer_that_has_no_body_by_nature_is_not_chunked(start: Start)
     caller = await (await start(answering(204, []))).call()
 
     await caller.send(GET)
-    status, headers, _ = await caller.answer()
+    status, headers, _ = await caller.response()
 
     assert status == 204
     assert "transfer-encoding" not in headers
@@ -55,7 +55,7 @@ async def test_a_caller_of_http_1_0_gets_its_answer_and_the_end_of_the_connectio
     caller = await (await start(answering(200, [(b"content-length", b"5")], b"hello"))).call()
 
     await caller.send(b"GET / HTTP/1.0\r\n\r\n")
-    status, headers, body = await caller.answer()
+    status, headers, body = await caller.response()
 
     assert (status, headers["connection"], body) == (200, "close", b"hello")
     assert await caller.rest() == b""
@@ -78,7 +78,7 @@ async def test_an_answer_that_would_break_the_protocol_becomes_a_problem(start: 
     caller = await running.call()
 
     await caller.send(GET)
-    status, headers, body = await caller.answer()
+    status, headers, body = await caller.response()
 
     assert (status, headers["connection"], json.loads(body)["code"]) == (500, "close", "internal_error")
     assert "set-cookie" not in headers
@@ -93,7 +93,7 @@ async def test_an_exception_in_the_application_becomes_a_problem_without_its_tex
     caller = await running.call()
 
     await caller.send(GET)
-    status, headers, body = await caller.answer()
+    status, headers, body = await caller.response()
 
     assert (status, headers["content-type"]) == (500, "application/problem+json")
     assert json.loads(body)["request_id"] == headers["x-request-id"]
@@ -108,7 +108,7 @@ async def test_an_application_that_says_nothing_is_a_problem_of_ours(start: Star
     caller = await (await start(silent)).call()
 
     await caller.send(GET)
-    status, _, body = await caller.answer()
+    status, _, body = await caller.response()
 
     assert (status, json.loads(body)["code"]) == (500, "internal_error")
 
@@ -122,9 +122,9 @@ async def test_an_answer_broken_off_in_its_middle_ends_the_connection(start: Sta
     caller = await (await start(broken)).call()
 
     await caller.send(GET)
-    answer = await caller.rest()
+    response = await caller.rest()
 
-    assert answer.endswith(b"4\r\nhalf\r\n")
+    assert response.endswith(b"4\r\nhalf\r\n")
 
 
 async def test_a_fault_after_the_whole_answer_leaves_the_answer_as_it_is(start: Start) -> None:
@@ -136,9 +136,9 @@ async def test_a_fault_after_the_whole_answer_leaves_the_answer_as_it_is(start: 
     caller = await running.call()
 
     await caller.send(GET)
-    first = await caller.answer()
+    first = await caller.response()
     await caller.send(GET)
-    second = await caller.answer()
+    second = await caller.response()
 
     assert (first[0], second[0]) == (200, 200)
     assert running.ended == [("/", 200), ("/", 200)]

@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 import pytest
-from tests.server.conftest import Caller, Start, echo
+from tests.server.conftest import RawConnection, Start, echo
 
 HOST = b"Host: localhost\r\n"
 SMUGGLED = b"GET /smuggled HTTP/1.1\r\n" + HOST + b"\r\n"
@@ -18,11 +18,11 @@ def code_in(body: bytes) -> str:
     return str(json.loads(body)["code"])
 
 
-async def refused(caller: Caller, request: bytes, status: int = 400, code: str = "malformed_request") -> bool:
+async def refused(caller: RawConnection, request: bytes, status: int = 400, code: str = "malformed_request") -> bool:
     """Whether this is the one answer to these bytes and the connection ends with it."""
     await caller.send(request)
     async with asyncio.timeout(30):
-        found, headers, body = await caller.answer()
+        found, headers, body = await caller.response()
         rest = await caller.rest()
     return (found, code_in(body), headers["connection"], rest) == (status, code, "close", b"")
 
@@ -140,7 +140,7 @@ async def test_white_space_behind_a_value_is_none_of_it(start: Start, length: by
     caller = await (await start()).call()
 
     await caller.send(b"POST http://localhost/ HTTP/1.1\r\nHost: localhost \t \r\n" + length)
-    status, _, body = await caller.answer()
+    status, _, body = await caller.response()
 
     assert (status, body) == (200, b"hello")
 
@@ -153,7 +153,7 @@ async def test_a_whole_address_of_the_host_that_is_called_is_answered_as_its_pat
     caller = await running.call()
 
     await caller.send(b"GET " + target + b" HTTP/1.1\r\n" + HOST + b"\r\n")
-    status, _, _ = await caller.answer()
+    status, _, _ = await caller.response()
 
     assert status == 200
     assert running.ended == [(path, 200)]
@@ -189,7 +189,7 @@ async def test_chunks_that_are_nothing_but_extensions_end_the_request(start: Sta
     caller = await (await start()).call()
 
     await caller.send(CHUNKED)
-    answering = asyncio.create_task(caller.answer())
+    answering = asyncio.create_task(caller.response())
     async with asyncio.timeout(30):
         while not answering.done():
             caller.writer.write(filling)
@@ -203,7 +203,7 @@ async def test_fields_without_end_behind_a_body_end_the_request(start: Start) ->
     caller = await (await start()).call()
 
     await caller.send(CHUNKED + b"5\r\nhello\r\n0\r\n")
-    answering = asyncio.create_task(caller.answer())
+    answering = asyncio.create_task(caller.response())
     async with asyncio.timeout(30):
         while not answering.done():
             caller.writer.write(b"X-More: " + b"a" * 100 + b"\r\n")
@@ -221,7 +221,7 @@ async def test_a_body_of_very_small_chunks_is_read_all_the_same(start: Start) ->
         await caller.send(b"1\r\na\r\n" * 100)
         await asyncio.sleep(0)
     await caller.send(b"0\r\n\r\n")
-    status, _, body = await caller.answer()
+    status, _, body = await caller.response()
 
     assert (status, body) == (200, b"a" * 5000)
 
@@ -231,7 +231,7 @@ async def test_what_follows_a_request_that_ends_its_connection_is_not_read(start
     caller = await running.call()
 
     await caller.send(b"GET /last HTTP/1.1\r\nConnection: close\r\n" + HOST + b"\r\n" + SMUGGLED)
-    status, _, _ = await caller.answer()
+    status, _, _ = await caller.response()
 
     assert (status, await caller.rest()) == (200, b"")
     assert running.ended == [("/last", 200)]
@@ -254,11 +254,11 @@ async def test_a_wish_for_another_protocol_does_not_lose_the_body(start: Start, 
     wish = b"POST /a HTTP/1.1\r\n" + HOST + b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAA\r\n" + body
 
     await whole.send(wish + SMUGGLED)
-    first = await whole.answer()
+    first = await whole.response()
     for number in range(len(wish)):
         await in_pieces.send(wish[number : number + 1])
         await asyncio.sleep(0)
-    second = await in_pieces.answer()
+    second = await in_pieces.response()
 
     assert [(first[0], first[2]), (second[0], second[2])] == [(200, b"hello")] * 2
     assert await whole.rest() == b""
@@ -287,7 +287,7 @@ async def test_a_request_line_is_read_letter_by_letter_whatever_came_before_it(s
             if not caller.writer.is_closing():
                 caller.writer.write(piece)
             await asyncio.sleep(0)
-        first = await caller.answer()
+        first = await caller.response()
         rest = await caller.rest()
 
         assert first[0] == 200
@@ -305,7 +305,7 @@ async def test_requests_behind_each_other_are_all_answered(start: Start) -> None
             caller.writer.write(sent[at : at + size])
             await asyncio.sleep(0)
 
-        assert [(await caller.answer())[0] for _ in range(10)] == [200] * 10
+        assert [(await caller.response())[0] for _ in range(10)] == [200] * 10
 
 
 @pytest.mark.parametrize("path", [b"/a%2fb", b"/a%2Fb", b"/a%2f%62"])
@@ -314,6 +314,6 @@ async def test_a_slash_that_is_written_with_a_percent_sign_parts_no_path(start: 
     caller = await running.call()
 
     await caller.send(b"GET %b HTTP/1.1\r\n" % path + HOST + b"\r\n")
-    await caller.answer()
+    await caller.response()
 
     assert running.ended == [("/a%2Fb", 200)]

@@ -1,4 +1,4 @@
-"""Stores with toy commands, to watch how groups, failures and retries behave."""
+"""Stores with extra test commands, to test groups, failures and retries."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Opener = Callable[..., Awaitable[AnyStore]]
 
 @pytest.fixture
 async def open_with() -> AsyncIterator[Opener]:
-    """Opens a store at an address with more kinds of command than it has by itself; closes it after the test."""
+    """Open a store with additional commands; it is closed after the test."""
     async with AsyncExitStack() as opened:
 
         async def open_it(url: str, commands: Mapping[type, Handler], **options: Any) -> AnyStore:

@@ -1,4 +1,4 @@
-"""Every statement of the write path, wherever its module keeps it, and every place in the source that makes one."""
+"""All SQL statements of the write path, by module and name, and the calls in the source that build statements."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FILES = {
     for path in sorted(FOLDER.glob("*/*.py"))
     if path.parent.name == "sql" or "touchbase.sql." in path.read_text(encoding="utf-8")
 }
-"""The modules that may hold statements: each imports the package of statements."""
+"""The modules that may define statements: those that import `touchbase.sql`."""
 
 
 def module_at(path: str) -> str:
@@ -30,7 +30,7 @@ def module_at(path: str) -> str:
     return f"{Path(path).parent.name}.{Path(path).stem}"
 
 
-MADE_WHEN_RUN = {
+BUILT_AT_RUN_TIME = {
     **{
         f"clients.sql_removal._delete_child.{name}": clients_sql_removal._delete_child(name)
         for table in CLIENT_TABLES
@@ -42,37 +42,37 @@ MADE_WHEN_RUN = {
         for column in table.columns
     },
 }
-"""Statements that a function makes as it runs, with everything that it may be asked for."""
+"""Statements built at run time, for every possible argument."""
 MAKERS = {
     "clients.sql_removal._delete_child", "erasure.pii_tables._by_record", "sql.statement.delete",
     "connections.encrypted_columns._replace_secret",
     "records.statements._create", "sql.builders.find", "sql.builders.insert", "sql.builders.update",
 }  # fmt: skip
-"""Functions that make statements: for modules that keep them, or as above."""
+"""Functions that build statements, for module constants or at run time."""
 
 
-def _held(name: str, value: Any) -> Iterator[tuple[str, Statement]]:
+def _statements_in(name: str, value: Any) -> Iterator[tuple[str, Statement]]:
     if isinstance(value, Statement):
         yield name, value
     elif isinstance(value, tuple):
         for number, each in enumerate(value):
-            yield from _held(f"{name}.{getattr(each, 'table', number)}", each)
+            yield from _statements_in(f"{name}.{getattr(each, 'table', number)}", each)
     elif is_dataclass(value) and not isinstance(value, type):
         for field in fields(value):
-            yield from _held(f"{name}.{field.name}", getattr(value, field.name))
+            yield from _statements_in(f"{name}.{field.name}", getattr(value, field.name))
 
 
-def _kept() -> Iterator[tuple[str, Statement]]:
+def _module_statements() -> Iterator[tuple[str, Statement]]:
     for name, path in FILES.items():
         module = importlib.import_module(f"touchbase.{name}")
         tree = ast.parse(path.read_text("utf-8"))
         for target in (target for node in tree.body if isinstance(node, ast.Assign) for target in node.targets):
             if isinstance(target, ast.Name):
-                yield from _held(f"{name}.{target.id}", getattr(module, target.id))
+                yield from _statements_in(f"{name}.{target.id}", getattr(module, target.id))
 
 
 def texts(op: Statement) -> list[str]:
-    """A statement in all its words."""
+    """All SQL texts of a statement."""
     return [text for text in (op.body, op.sqlite, op.first_set, op.sqlite_set, op.more_set, op.last_set, op.made, op.postgres) if text]
 
 
@@ -94,6 +94,6 @@ def _calls() -> dict[str, list[tuple[str, str, ast.Call]]]:
     return found
 
 
-_KEPT = [*_kept()]
-_NAMES = {id(op): name for name, op in _KEPT}  # one that stands in a collection too is named by that
-OPS: dict[str, Statement] = {**{name: op for name, op in _KEPT if _NAMES[id(op)] == name}, **MADE_WHEN_RUN}
+_MODULE_STATEMENTS = [*_module_statements()]
+_NAMES = {id(op): name for name, op in _MODULE_STATEMENTS}  # one that stands in a collection too is named by that
+STATEMENTS: dict[str, Statement] = {**{name: op for name, op in _MODULE_STATEMENTS if _NAMES[id(op)] == name}, **BUILT_AT_RUN_TIME}

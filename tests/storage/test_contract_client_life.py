@@ -7,7 +7,7 @@ from typing import Any
 
 import apsw
 import pytest
-from tests.conftest import ENCRYPTION_KEYS, ByHand
+from tests.conftest import ENCRYPTION_KEYS, ExecuteSql
 
 from touchbase.auth.commands import StoreKey
 from touchbase.clients.commands import (
@@ -92,13 +92,13 @@ async def with_data(store: Store, client_id: str = "acme", many: int = 3) -> Cli
     return client
 
 
-async def tables_of(by_hand: ByHand, engine_url: str) -> dict[str, list[str]]:
+async def tables_of(execute_sql: ExecuteSql, engine_url: str) -> dict[str, list[str]]:
     """Every table of the schema that has a column `client`, with the columns of its primary key."""
     if engine_url.startswith("sqlite"):
-        names = [row[0] for row in await by_hand("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")]
-        columns = {name: await by_hand(f"SELECT name, pk FROM pragma_table_info('{name}') ORDER BY pk") for name in names}
+        names = [row[0] for row in await execute_sql("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")]
+        columns = {name: await execute_sql(f"SELECT name, pk FROM pragma_table_info('{name}') ORDER BY pk") for name in names}
     else:
-        found = await by_hand(
+        found = await execute_sql(
             "SELECT c.table_name, c.column_name, COALESCE(k.ordinal_position, 0) FROM information_schema.columns c "
             "LEFT JOIN information_schema.key_column_usage k ON k.table_name = c.table_name AND k.column_name = c.column_name "
             "AND k.constraint_name = c.table_name || '_pkey' WHERE c.table_schema = 'public' ORDER BY 3"
@@ -109,13 +109,13 @@ async def tables_of(by_hand: ByHand, engine_url: str) -> dict[str, list[str]]:
     }
 
 
-async def left_of(by_hand: ByHand, engine_url: str, number: int) -> dict[str, int]:
+async def left_of(execute_sql: ExecuteSql, engine_url: str, number: int) -> dict[str, int]:
     """How many rows of a client there are in every table that can hold any, its own included."""
     counts = {
-        name: (await by_hand(f"SELECT count(*) FROM {name} WHERE client = ?", number))[0][0]
-        for name in await tables_of(by_hand, engine_url)
+        name: (await execute_sql(f"SELECT count(*) FROM {name} WHERE client = ?", number))[0][0]
+        for name in await tables_of(execute_sql, engine_url)
     }
-    return {**counts, "client": (await by_hand("SELECT count(*) FROM client WHERE id = ?", number))[0][0]}
+    return {**counts, "client": (await execute_sql("SELECT count(*) FROM client WHERE id = ?", number))[0][0]}
 
 
 async def remove(store: Store, number: int, *, most: int = 500, at: int = LATER, pieces: int = 10_000) -> list[Removal]:
@@ -128,11 +128,11 @@ async def remove(store: Store, number: int, *, most: int = 500, at: int = LATER,
     return done
 
 
-async def test_the_list_of_tables_is_that_of_the_schema(store: Store, by_hand: ByHand, engine_url: str) -> None:
+async def test_the_list_of_tables_is_that_of_the_schema(store: Store, execute_sql: ExecuteSql, engine_url: str) -> None:
     listed = {table.name: [*table.key] for table in CLIENT_TABLES}
     beside = {name for table in CLIENT_TABLES for name in table.children}
 
-    schema = await tables_of(by_hand, engine_url)
+    schema = await tables_of(execute_sql, engine_url)
 
     assert schema.keys() == listed.keys() | beside, "a table with a column client belongs into clients/sql_removal.py"
     assert {name: [column for column in key if column != "client"] for name, key in schema.items() if name in listed} == listed
@@ -150,25 +150,25 @@ async def test_every_table_is_emptied_along_an_index_that_begins_with_the_client
 
 @pytest.mark.parametrize("most", [1, 7, 500])
 async def test_nothing_of_a_deleted_client_remains_and_nothing_of_others_goes(
-    store: Store, by_hand: ByHand, engine_url: str, most: int
+    store: Store, execute_sql: ExecuteSql, engine_url: str, most: int
 ) -> None:
     client, other = await with_data(store), await with_data(store, "other")
-    before, others = await left_of(by_hand, engine_url, client.number), await left_of(by_hand, engine_url, other.number)
+    before, others = await left_of(execute_sql, engine_url, client.number), await left_of(execute_sql, engine_url, other.number)
     rows = await store.read(CountClientRows(client.number))
 
     await store.write(BeginDeletion(client.number, 5))
     done = await remove(store, client.number, most=most)
 
     assert min(before.values()) > 0, "every table has something in it, else this test shows nothing"
-    assert set((await left_of(by_hand, engine_url, client.number)).values()) == {0}
-    assert await left_of(by_hand, engine_url, other.number) == others
+    assert set((await left_of(execute_sql, engine_url, client.number)).values()) == {0}
+    assert await left_of(execute_sql, engine_url, other.number) == others
     assert done[-1].removed == rows
     assert len(done) > rows // most
     assert await store.read(FindClient("acme-now")) is None
     assert await store.read(FindClient("acme", 5)) is None
 
 
-async def test_a_removal_that_is_killed_goes_on_where_it_was(store: Store, by_hand: ByHand, engine_url: str) -> None:
+async def test_a_removal_that_is_killed_goes_on_where_it_was(store: Store, execute_sql: ExecuteSql, engine_url: str) -> None:
     client = await with_data(store)
     rows = await store.read(CountClientRows(client.number))
     await store.write(BeginDeletion(client.number, 5))
@@ -181,10 +181,10 @@ async def test_a_removal_that_is_killed_goes_on_where_it_was(store: Store, by_ha
     assert told is not None
     assert told.deletion == again.deletion == Deletion(5, first[-1].removed)
     assert (first[-1].done, rest[-1].done, rest[-1].removed) == (False, True, rows)
-    assert set((await left_of(by_hand, engine_url, client.number)).values()) == {0}
+    assert set((await left_of(execute_sql, engine_url, client.number)).values()) == {0}
 
 
-async def test_several_may_remove_one_client_at_once(engine_url: str, open_with: Any, by_hand: ByHand) -> None:
+async def test_several_may_remove_one_client_at_once(engine_url: str, open_with: Any, execute_sql: ExecuteSql) -> None:
     cipher = AesGcmCipher(StaticKeys(ENCRYPTION_KEYS.read()))
     stores = [await open_with(engine_url, {}, cipher=cipher) for _ in range(2)]
     client = await with_data(stores[0], many=8)
@@ -194,10 +194,10 @@ async def test_several_may_remove_one_client_at_once(engine_url: str, open_with:
         ended = await asyncio.gather(*(remove(store, client.number, most=3) for store in stores))
 
     assert [done[-1].done for done in ended] == [True, True]
-    assert set((await left_of(by_hand, engine_url, client.number)).values()) == {0}
+    assert set((await left_of(execute_sql, engine_url, client.number)).values()) == {0}
 
 
-async def test_the_clients_own_row_waits_for_calls_that_were_let_in_before(store: Store, by_hand: ByHand, engine_url: str) -> None:
+async def test_the_clients_own_row_waits_for_calls_that_were_let_in_before(store: Store, execute_sql: ExecuteSql, engine_url: str) -> None:
     client = await with_data(store)
     await store.write(BeginDeletion(client.number, 5))
 
@@ -208,17 +208,17 @@ async def test_the_clients_own_row_waits_for_calls_that_were_let_in_before(store
     assert [(each.done, each.wait_us) for each in early[-2:]] == [(False, LATER - 6)] * 2
     assert found[-1].done
     assert len(found) == 2
-    assert set((await left_of(by_hand, engine_url, client.number)).values()) == {0}
+    assert set((await left_of(execute_sql, engine_url, client.number)).values()) == {0}
 
 
-async def test_only_a_client_that_is_being_deleted_loses_anything(store: Store, by_hand: ByHand, engine_url: str) -> None:
+async def test_only_a_client_that_is_being_deleted_loses_anything(store: Store, execute_sql: ExecuteSql, engine_url: str) -> None:
     client = await with_data(store)
-    before = await left_of(by_hand, engine_url, client.number)
+    before = await left_of(execute_sql, engine_url, client.number)
 
     with pytest.raises(WrongState):
         await store.write(RemoveClientRows(client.number, LATER, 500))
 
-    assert await left_of(by_hand, engine_url, client.number) == before
+    assert await left_of(execute_sql, engine_url, client.number) == before
     assert (await store.write(RemoveClientRows(10**9, LATER, 500))).done
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.storage.remains import remains, tables_of_sqlite
+from tests.storage.database_search import find_in_database, tables_of_sqlite
 
 from touchbase.adapters.interface import WebhookRequest
 from touchbase.clients.commands import EnsureClient, FindClient
@@ -141,14 +141,14 @@ async def full_life(house: House) -> int:
 
 async def test_nothing_of_an_erased_person_is_left_anywhere(house: House, engine_url: str) -> None:
     contact = await full_life(house)
-    assert await remains(engine_url, *NAMES) != []
+    assert await find_in_database(engine_url, *NAMES) != []
 
     erasure = await house.erase(contact)
     house.now += DAY  # what failed is tried again
     await house.work()
     await house.store.vacuum()
 
-    assert await remains(engine_url, *NAMES) == []
+    assert await find_in_database(engine_url, *NAMES) == []
     assert (erasure.removed["contacts"], erasure.removed["custom_fields"], erasure.removed["links"]) == (1, 3, 2)
     assert erasure.removed["events"] == 6
     assert erasure.removed["deliveries"] == 13
@@ -221,7 +221,7 @@ async def test_a_late_call_does_not_bring_an_erased_person_back(
     assert await house.contacts() == {}
     assert [(await house.state(number))[:2] for number in numbers] == [("ignored", "erased")] * len(numbers)
     await house.store.vacuum()
-    assert await remains(engine_url, *NAMES) == []
+    assert await find_in_database(engine_url, *NAMES) == []
     assert await house.differences() == []
 
 
@@ -440,4 +440,4 @@ async def test_nobody_else_is_lost_by_leaving_no_trace(house: House, engine_url:
     assert await house.store.vacuum(whole=True)
     assert set(await house.contacts()) == {"bob@example.com"}
     assert [(await house.state(each))[:2] for each in (number, other)] == [("ignored", "erased"), ("applied", None)]
-    assert await remains(engine_url, *NAMES) == []
+    assert await find_in_database(engine_url, *NAMES) == []

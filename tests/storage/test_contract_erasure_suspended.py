@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from tests.storage.remains import remains
+from tests.storage.database_search import find_in_database
 from tests.storage.test_contract_erasure import EMAIL, NAMES, NOON, REF, House, crm, house, read, sent
 
 from touchbase.clients.commands import BeginDeletion, EnsureClient, SetClientState
@@ -37,7 +37,7 @@ async def test_calls_that_wait_lose_an_erased_person_at_once_and_others_stay_unt
     erasure = await house.erase(refs=(REF,))
     await house.store.vacuum()
 
-    assert await remains(engine_url, *NAMES) == []
+    assert await find_in_database(engine_url, *NAMES) == []
     assert [(await house.state(number))[:2] for number in theirs] == [("ignored", "erased")] * 3
     assert [await house.state(number) for number in others] == [("received", None, body) for body in bobs]
     assert (erasure.removed["deliveries"], await house.contacts(), await house.store.read(OpenErasures())) == (4, {}, [])
@@ -79,7 +79,7 @@ async def test_a_call_that_names_only_an_object_goes_when_another_that_waits_sho
     await house.erase(refs=(REF,))
     await house.store.vacuum()
 
-    assert await remains(engine_url, "canary.bird", "Canaria") == []
+    assert await find_in_database(engine_url, "canary.bird", "Canaria") == []
     assert (await house.state(bobs))[0] == "received"
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from tests.conftest import ByHand
+from tests.conftest import ExecuteSql
 from tests.events.test_merged_records import about, client_of, merge, receive
 from tests.storage.conftest import Opener
 from tests.storage.test_group_commit import Put, Toys
@@ -323,7 +323,7 @@ async def test_answers_of_one_client_are_taken_away_and_no_others(store: Store) 
     assert await store.read(ExpiredResponses(NOW + 2 * DAY, 10)) == [(other, "k")]
 
 
-async def test_the_answers_about_a_record_can_be_found_and_follow_it_when_it_is_united(store: Store, by_hand: ByHand) -> None:
+async def test_the_answers_about_a_record_can_be_found_and_follow_it_when_it_is_united(store: Store, execute_sql: ExecuteSql) -> None:
     client = await client_of(store)
     await receive(store, client, about("contact", "1", email="a@example.com"), about("contact", "2", email="b@example.com"))
     ids = [contact.id for contact in await store.read(ListContacts(client, 5))]
@@ -334,7 +334,7 @@ async def test_the_answers_about_a_record_can_be_found_and_follow_it_when_it_is_
     await receive(store, client, merge("contact", "1", "2"))
 
     (survivor,) = [contact.id for contact in await store.read(ListContacts(client, 5))]
-    rows = await by_hand("SELECT key, record_kind, record_id FROM idempotency_key ORDER BY key")
+    rows = await execute_sql("SELECT key, record_kind, record_id FROM idempotency_key ORDER BY key")
     assert rows == [*((f"k{number}", CONTACT, survivor) for number in sorted(ids)), ("none", None, None)]
 
 

@@ -13,7 +13,7 @@ import asyncpg
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.conftest import ENCRYPTION_KEYS, ByHand, bytes_in, names_in
+from tests.conftest import ENCRYPTION_KEYS, ExecuteSql, bytes_in, names_in
 
 from touchbase.clients.commands import EnsureClient
 from touchbase.connections.commands import AddConnection, ChangeConnection, ListConnections
@@ -56,11 +56,11 @@ async def secrets(store: Store) -> list[list[str]]:
     return [one.secrets for one in await store.read(ListConnections(1))]
 
 
-async def test_a_secret_stands_nowhere_in_the_database(store: Store, engine_url: str, by_hand: ByHand, tmp_path: Path) -> None:
+async def test_a_secret_stands_nowhere_in_the_database(store: Store, engine_url: str, execute_sql: ExecuteSql, tmp_path: Path) -> None:
     await connect(store)
     await store.write(ChangeConnection(1, "crm", "hubspot", ["another-secret", SECRET], NO_SETTINGS, 2))
 
-    kept = await by_hand("SELECT secrets FROM connection")
+    kept = await execute_sql("SELECT secrets FROM connection")
     files = bytes_in(tmp_path) if engine_url.startswith("sqlite") else str(kept).encode()
 
     assert kept[0][0].startswith("sealed:1:")
@@ -69,10 +69,10 @@ async def test_a_secret_stands_nowhere_in_the_database(store: Store, engine_url:
     assert await secrets(store) == [["another-secret", SECRET]]
 
 
-async def test_a_sealed_secret_does_not_open_in_another_row(store: Store, by_hand: ByHand) -> None:
+async def test_a_sealed_secret_does_not_open_in_another_row(store: Store, execute_sql: ExecuteSql) -> None:
     await connect(store)
     await connect(store, "close", "the other one")
-    await by_hand("UPDATE connection SET secrets = (SELECT secrets FROM connection WHERE tool = 'close') WHERE tool = 'hubspot'")
+    await execute_sql("UPDATE connection SET secrets = (SELECT secrets FROM connection WHERE tool = 'close') WHERE tool = 'hubspot'")
 
     with pytest.raises(Overloaded, match="cannot be decrypted now"):
         await secrets(store)
@@ -93,7 +93,7 @@ async def test_a_store_is_refused_without_its_key_and_its_secrets_are_not_taken_
         await secrets(await open_with_keys(keys, as_is=True))
 
 
-async def test_a_change_that_meets_a_secret_that_cannot_be_opened_is_refused_alone(open_with_keys: Open, by_hand: ByHand) -> None:
+async def test_a_change_that_meets_a_secret_that_cannot_be_opened_is_refused_alone(open_with_keys: Open, execute_sql: ExecuteSql) -> None:
     before = await open_with_keys(BEFORE)
     await connect(before)
     await connect(before, "close", None)
@@ -109,12 +109,12 @@ async def test_a_change_that_meets_a_secret_that_cannot_be_opened_is_refused_alo
 
         assert isinstance(refused, DecryptionFailed)
         assert isinstance(changed, Connection)
-    assert await by_hand("SELECT tool, updated_us FROM connection ORDER BY tool") == [("close", 5), ("hubspot", 1)]
+    assert await execute_sql("SELECT tool, updated_us FROM connection ORDER BY tool") == [("close", 5), ("hubspot", 1)]
 
 
-async def test_a_changed_canary_is_noticed_at_start(open_with_keys: Open, by_hand: ByHand) -> None:
+async def test_a_changed_canary_is_noticed_at_start(open_with_keys: Open, execute_sql: ExecuteSql) -> None:
     await connect(await open_with_keys(BEFORE))
-    await by_hand("UPDATE encryption_key SET canary = (SELECT secrets FROM connection)")
+    await execute_sql("UPDATE encryption_key SET canary = (SELECT secrets FROM connection)")
 
     with pytest.raises(UnusableStore, match="missing or wrong"):
         await open_with_keys(BEFORE)
@@ -145,19 +145,19 @@ async def test_postgres_without_a_key_keeps_no_secret_and_says_what_to_do(postgr
 
 
 async def test_secrets_in_clear_are_sealed_at_start_and_stay_behind_nowhere(
-    open_with_keys: Open, engine_url: str, by_hand: ByHand, tmp_path: Path
+    open_with_keys: Open, engine_url: str, execute_sql: ExecuteSql, tmp_path: Path
 ) -> None:
     first = await open_with_keys(BEFORE)
     tools = [f"tool{n}" for n in range(40)]
     for tool in tools:
         await connect(first, tool, None)
     await first.close()
-    await by_hand("UPDATE connection SET secrets = ?", f'["{SECRET}"]')
+    await execute_sql("UPDATE connection SET secrets = ?", f'["{SECRET}"]')
 
     again = await open_with_keys(BEFORE)
     files = bytes_in(tmp_path)
 
-    assert (await by_hand("SELECT secrets FROM connection"))[0][0].startswith("sealed:1:")
+    assert (await execute_sql("SELECT secrets FROM connection"))[0][0].startswith("sealed:1:")
     assert await secrets(again) == [[SECRET]] * 40
     assert (await again.read(CheckEncryption())).clear == 0
     assert SECRET.encode() not in files

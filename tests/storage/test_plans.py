@@ -8,7 +8,7 @@ from typing import Any
 
 import apsw
 import pytest
-from tests.storage.statements import OPS
+from tests.storage.statements import STATEMENTS
 
 from touchbase.idempotency.commands import ExpiredResponses
 from touchbase.inbox.queries import BusyClients, CountInbox, DeliveryEvents, GroupDeliveries, ListDeliveries, OldDedupeKeys
@@ -93,9 +93,9 @@ MAY_WALK = {
 
 
 def test_a_statement_finds_its_rows_in_an_index(subtests: pytest.Subtests, store: apsw.Cursor) -> None:
-    for name in sorted(OPS.keys() - MAY_WALK):
+    for name in sorted(STATEMENTS.keys() - MAY_WALK):
         with subtests.test(name):
-            found = [walk for sql, parameters in texts(OPS[name]) for walk in walks(steps(store, sql, parameters))]
+            found = [walk for sql, parameters in texts(STATEMENTS[name]) for walk in walks(steps(store, sql, parameters))]
 
             found = [walk for walk in found if not (name in FIRST_IS_ENOUGH and walk.startswith("SEARCH e "))]
             assert [walk for walk in found if not (name in NEVER_RUN and walk.startswith("SEARCH contact USING PRIMARY KEY"))] == []
@@ -135,7 +135,8 @@ def test_what_is_stuck_is_counted_in_its_own_index(store: apsw.Cursor) -> None:
 )
 def test_a_new_row_needs_no_table_of_its_own(store: apsw.Cursor, name: str) -> None:
     """SQLite makes one for each index that holds a row only where a value is in a list of three or more, and fills it each time."""
-    made = [row for sql, many in texts(OPS[name]) for row in store.execute(f"EXPLAIN {sql}", [None] * many) if row[1] == "OpenEphemeral"]
+    explained = [row for sql, many in texts(STATEMENTS[name]) for row in store.execute(f"EXPLAIN {sql}", [None] * many)]
+    made = [row for row in explained if row[1] == "OpenEphemeral"]
 
     assert made == []
 

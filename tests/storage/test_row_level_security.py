@@ -10,7 +10,7 @@ from typing import Any
 import asyncpg
 import pytest
 from tests.conftest import Databases
-from tests.storage.statements import OPS
+from tests.storage.statements import STATEMENTS
 
 from touchbase.app import assembled, standalone_workers
 from touchbase.auth.commands import StoreKey
@@ -332,10 +332,10 @@ WALKING: dict[str, str] = {
 async def test_behind_the_wall_a_statement_still_finds_its_rows_in_an_index(subtests: pytest.Subtests, hand: Made) -> None:
     # The tables are empty, and then PostgreSQL would rather walk them.
     await hand.execute("SET enable_seqscan = off; SET plan_cache_mode = force_generic_plan; SET touchbase.clients = ',1,'")
-    names = sorted(name for name, op in OPS.items() if op.columns)  # without any it is a lock, which has no plan
+    names = sorted(name for name, op in STATEMENTS.items() if op.columns)  # without any it is a lock, which has no plan
     for number, name in enumerate(names):
         with subtests.test(name):
-            op = OPS[name]
+            op = STATEMENTS[name]
             types = ", ".join("bytea[]" if kind == "bytea" else "text" for _, kind in (*op.columns, *op.more_columns, *op.last_columns))
             empty = ", ".join("'{}'" for _ in (*op.columns, *op.more_columns, *op.last_columns))
             await hand.execute(f"PREPARE op_{number}({types}) AS {for_postgres(op)}")

@@ -14,7 +14,7 @@ from typing import Any
 import apsw
 import pytest
 from tests.conftest import ENCRYPTION_KEYS
-from tests.storage.statements import FOLDER, MAKERS, OPS, calls_of, module_at, texts
+from tests.storage.statements import FOLDER, MAKERS, STATEMENTS, calls_of, module_at, texts
 
 from touchbase.auth.commands import AnyKey, FindKey, ListKeys, RevokeKey, RotateKey, StoreFirstKey, StoreKey, StoreKeyUses
 from touchbase.clients.commands import (
@@ -140,9 +140,9 @@ def careless(text: str) -> list[str]:
 
 
 def test_a_statement_of_the_write_path_names_its_client_unless_it_spans_them_by_right(subtests: pytest.Subtests) -> None:
-    for name in sorted(OPS):
+    for name in sorted(STATEMENTS):
         with subtests.test(name):
-            found = [(text, careless(text)) for text in texts(OPS[name]) if careless(text)]
+            found = [(text, careless(text)) for text in texts(STATEMENTS[name]) if careless(text)]
 
             assert bool(found) == (name in BY_RIGHT), found
 
@@ -152,8 +152,8 @@ def test_no_statement_was_overlooked() -> None:
     makers = {f"{module}.{function}" for maker in ("Statement", "delete") for module, function, _ in calls_of(maker) if function}
 
     assert makers == MAKERS
-    assert BY_RIGHT.keys() <= OPS.keys()
-    assert len(OPS) > 100
+    assert BY_RIGHT.keys() <= STATEMENTS.keys()
+    assert len(STATEMENTS) > 100
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ def test_a_statement_that_names_no_client_is_found_out(text: str) -> None:
 
 def test_tables_are_never_listed_with_commas() -> None:
     """`careless` would not see the second one."""
-    listed = [name for name, op in OPS.items() for text in texts(op) if re.search(r"\b(FROM|USING) \w+( \w+)?, (?!unnest)", text)]
+    listed = [name for name, op in STATEMENTS.items() for text in texts(op) if re.search(r"\b(FROM|USING) \w+( \w+)?, (?!unnest)", text)]
 
     assert listed == []
 

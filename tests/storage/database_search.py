@@ -1,4 +1,4 @@
-"""What is left of somebody: every value of every column of every table, as the schema tells them, and SQLite's files byte for byte."""
+"""Search a whole database for words: every column of every table in the schema, and the bytes of SQLite's files."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def _holds(value: object, needles: Iterable[str]) -> list[str]:
     return [needle for needle in needles if needle.casefold() in text.casefold()]
 
 
-async def remains(engine_url: str, *needles: str) -> list[str]:
-    """Where any of these words still stands: `table.column: word`, and `file: word`."""
+async def find_in_database(engine_url: str, *needles: str) -> list[str]:
+    """Return the places that contain any of these words, as `table.column: word` and `file: word`."""
     rows = _sqlite(engine_url) if engine_url.startswith("sqlite") else await _postgres(engine_url)
     found = {f"{place}: {word}" for place, value in rows for word in _holds(value, needles)}
     if engine_url.startswith("sqlite"):
@@ -30,7 +30,7 @@ def _in_files(path: str, needles: Iterable[str]) -> set[str]:
 
 
 def tables_of_sqlite(engine_url: str) -> dict[str, list[str]]:
-    """Every table with its columns."""
+    """Columns of every table of a SQLite database."""
     with apsw.Connection(engine_url.removeprefix("sqlite:///")) as connection:
         tables = [row[0] for row in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
         return {table: [row[1] for row in connection.execute(f"PRAGMA table_info({table})")] for table in tables}
