@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from tests.asgi_client import Caller, Make
+from tests.asgi_client import ApiClient, MakeClient
 
 from touchbase.auth.authentication import ADMIN, READ, WRITE, add_key
 from touchbase.clients.commands import EnsureClient
@@ -16,12 +16,12 @@ GUARDED = [route for route in DESCRIBED if route.scope]
 
 
 @pytest.fixture
-def guarded(memory: Store, caller_of: Make) -> Caller:
+def guarded(memory: Store, make_client: MakeClient) -> ApiClient:
     """The application that asks for API keys."""
-    return caller_of(memory, auth="api-key")
+    return make_client(memory, auth="api-key")
 
 
-async def test_every_route_with_a_scope__refuses_a_key_without_that_scope(guarded: Caller, subtests: pytest.Subtests) -> None:
+async def test_every_route_with_a_scope__refuses_a_key_without_that_scope(guarded: ApiClient, subtests: pytest.Subtests) -> None:
     store, now = guarded.parts.store, guarded.clock.now
     client = await store.write(EnsureClient("ours", now))
     others = {scope: [each for each in (READ, WRITE) if each != scope] for scope in (READ, WRITE, ADMIN)}  # ADMIN includes the others
@@ -48,14 +48,16 @@ async def test_every_route_with_a_scope__refuses_a_key_without_that_scope(guarde
         ("GET", "/public/v2/contacts/1/timeline/more", 404, "no such address; /docs lists all addresses"),
     ],
 )
-async def test_a_literal_segment__comes_before_a_parameter(here: Caller, method: str, path: str, status: int, detail: str) -> None:
-    reply = await here(method, path)
+async def test_a_literal_segment__comes_before_a_parameter(
+    sqlite_call: ApiClient, method: str, path: str, status: int, detail: str
+) -> None:
+    reply = await sqlite_call(method, path)
 
     assert (reply.status, "" if status == 200 else reply.problem["detail"]) == (status, detail)
 
 
-async def test_a_method_that_a_path_does_not_have__is_refused_with_those_it_has(here: Caller) -> None:
-    replies = [await here("PUT", path) for path in ("/public/v2/contacts", "/public/v2/contacts/1")]
+async def test_a_method_that_a_path_does_not_have__is_refused_with_those_it_has(sqlite_call: ApiClient) -> None:
+    replies = [await sqlite_call("PUT", path) for path in ("/public/v2/contacts", "/public/v2/contacts/1")]
 
     assert [(reply.status, reply.headers["allow"]) for reply in replies] == [
         (405, "GET, HEAD, POST"),
@@ -63,7 +65,7 @@ async def test_a_method_that_a_path_does_not_have__is_refused_with_those_it_has(
     ]
 
 
-async def test_head__is_answered_where_get_is(here: Caller) -> None:
-    reply = await here("HEAD", "/admin/v1/clients")
+async def test_head__is_answered_where_get_is(sqlite_call: ApiClient) -> None:
+    reply = await sqlite_call("HEAD", "/admin/v1/clients")
 
     assert reply.status == 200
