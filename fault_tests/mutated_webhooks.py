@@ -222,7 +222,7 @@ def _check_signatures(call: Call, rng: random.Random, tally: Tally) -> None:
     for tool in adapters().tools(call.channel):
         connection = Connection(1, call.channel, tool, NOW, NOW, [rng.choice(("a secret of theirs", "ab" * 32, "whsec_c2VjcmV0c2VjcmV0"))])
         try:
-            if adapters().proves(connection, arrival, NOW):
+            if adapters().verify_signature(connection, arrival, NOW):
                 tally.faults.append(f"{tool}: proved: {arrival!r:.2000}")
         except Exception as error:
             tally.faults.append(f"{tool}: the check of a signature broke: {type(error).__name__}: {error}: {arrival!r:.2000}")

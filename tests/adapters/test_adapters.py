@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from touchbase.adapters.interface import Call, WebhookRequest
+from touchbase.adapters.interface import ParsedWebhook, WebhookRequest
 from touchbase.adapters.registry import Adapters
 from touchbase.connections.models import CRM, EMAIL_CAMPAIGN
 from touchbase.errors import UnrecognisedPayload
@@ -34,11 +34,11 @@ class Stub:
             0,
         )
 
-    def recognise(self, call: Call) -> int:
+    def recognise(self, call: ParsedWebhook) -> int:
         self.asked += 1
         return self.confidence
 
-    def translate(self, call: Call) -> list[Event]:
+    def translate(self, call: ParsedWebhook) -> list[Event]:
         return [Event("other", source_event=self.tool)]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from touchbase.adapters.interface import Call, WebhookRequest
+from touchbase.adapters.interface import ParsedWebhook, WebhookRequest
 from touchbase.adapters.registry import Adapters, load_adapters
 from touchbase.connections.models import CRM, EMAIL_CAMPAIGN, Connection, ConnectionSettings
 from touchbase.errors import UnrecognisedPayload
@@ -440,10 +440,10 @@ class Stub:
     def __init__(self, tool: str, confidence: int) -> None:
         self.tool, self.confidence = tool, confidence
 
-    def recognise(self, call: Call) -> int:
+    def recognise(self, call: ParsedWebhook) -> int:
         return self.confidence
 
-    def translate(self, call: Call) -> list[Event]:
+    def translate(self, call: ParsedWebhook) -> list[Event]:
         return [Event("other")]
 
 

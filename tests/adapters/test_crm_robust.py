@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from touchbase.adapters import crm
-from touchbase.adapters.interface import Adapter, Call, WebhookRequest
+from touchbase.adapters.interface import Adapter, ParsedWebhook, WebhookRequest
 from touchbase.adapters.kit.parse import parse
 from touchbase.adapters.registry import load_adapters
 from touchbase.connections.models import CRM
@@ -48,12 +48,12 @@ ADAPTERS = adapters()
 BY_NAME = {adapter.tool: adapter for adapter in ADAPTERS}
 
 
-def call_of(fixture: dict[str, Any], data: object) -> Call:
+def call_of(fixture: dict[str, Any], data: object) -> ParsedWebhook:
     request = fixture["request"]
-    return Call(WebhookRequest(CRM, request["headers"], request["query"], b""), request["headers"], data)
+    return ParsedWebhook(WebhookRequest(CRM, request["headers"], request["query"], b""), request["headers"], data)
 
 
-def check(adapter: Adapter, call: Call) -> None:
+def check(adapter: Adapter, call: ParsedWebhook) -> None:
     assert 0 <= adapter.recognise(call) <= 100
     for event in adapter.translate(call):
         assert event.event in CRM_EVENTS

@@ -27,7 +27,7 @@ def test_a_value_arrives_as_it_was_without_the_names_of_its_fields(value: object
     packed = pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
 
     assert pickle.loads(packed) == value
-    assert not [name for name in ("twin", "object_id", "own_id", "may_ask", "for_good") if name.encode() in packed]
+    assert not [name for name in ("duplicate_of", "object_id", "own_id", "may_ask", "for_good") if name.encode() in packed]
 
 
 def test_what_comparing_leaves_out_arrives_too() -> None:

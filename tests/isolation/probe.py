@@ -158,6 +158,6 @@ async def leave(store: Store, client: int) -> list[str]:
     removal: Removal | None = None
     while removal is None or not removal.done:
         assert len(told) < MOST_PIECES, "B's removal does not come to an end"
-        removal = await store.write(RemoveClientRows(client, BEYOND, 7, removal and removal.place))
+        removal = await store.write(RemoveClientRows(client, BEYOND, 7, removal and removal.position))
         told.append(removal)
     return [f"leaving: {each!r}" for each in told]

@@ -179,7 +179,7 @@ async def test_a_delivery_without_a_body_is_read_as_such(house: House) -> None:
     found = await house.store.read(GetDelivery(number))
 
     assert found is not None
-    assert (found.headers, found.query, found.body, found.body_gone_us) == ({}, "", b"", house.now)
+    assert (found.headers, found.query, found.body, found.body_removed_us) == ({}, "", b"", house.now)
 
 
 async def test_a_client_that_fails_keeps_nobody_elses_work_from_being_done(store: Store, house: House) -> None:

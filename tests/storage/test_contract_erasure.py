@@ -88,7 +88,7 @@ class House:
     async def state(self, number: int) -> tuple[str, str | None, bytes]:
         found = await self.store.read(GetDelivery(number, self.client))
         assert found is not None
-        return found.state, found.body_gone, found.body
+        return found.state, found.body_removed, found.body
 
     async def differences(self) -> list[str]:
         return [str(each) async for each in verify(self.store, self.client, Verified())]

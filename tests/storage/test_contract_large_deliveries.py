@@ -255,7 +255,7 @@ async def test_a_large_delivery_that_names_an_erased_person_is_applied_to_the_ot
 
     found = await store.read(GetDelivery(number))
     assert found is not None
-    assert (found.state, found.body_gone) == ("applied", "erased")
+    assert (found.state, found.body_removed) == ("applied", "erased")
     assert "p1@example.com" not in {one[0] for one in await records(store, client)}
     assert len(await records(store, client)) == MANY - 1
 

@@ -54,17 +54,17 @@ class Adapter(Protocol):
     Empty: the adapter is always a candidate.
     """
 
-    def recognise(self, call: Call) -> int:
+    def recognise(self, webhook: ParsedWebhook) -> int:
         """Return the confidence that this webhook is the tool's: 0 (no) to 100 (certain). The adapter with the highest confidence wins."""
         ...
 
-    def translate(self, call: Call) -> list[Event]:
+    def translate(self, webhook: ParsedWebhook) -> list[Event]:
         """Return the webhook's events. An unreadable item gives an `unknown` event, never an exception."""
         ...
 
 
 @dataclass(slots=True)
-class Call:
+class ParsedWebhook:
     """A webhook with its body parsed once: the input of an adapter.
 
     `data` is the parsed body: a dict, a list, or None if it is neither JSON nor a form; `form` is true for form fields.

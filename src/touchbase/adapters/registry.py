@@ -18,7 +18,7 @@ from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
-from touchbase.adapters.interface import Adapter, Call, ProtocolResponse, WebhookRequest
+from touchbase.adapters.interface import Adapter, ParsedWebhook, ProtocolResponse, WebhookRequest
 from touchbase.adapters.kit.client_overrides import apply_settings
 from touchbase.adapters.kit.extract import objects
 from touchbase.adapters.kit.parse import layers, parse, unflattened
@@ -66,31 +66,31 @@ class Adapters(SignatureSchemes):
         If no adapter is confident, the client's only connected tool on the channel is tried first. Raises
         `UnrecognisedPayload` if no adapter reads the webhook.
         """
-        call = parse(request)
+        webhook = parse(request)
         named = tool or request.tool
         if named is not None:
-            return self._translate_as(call, named)
-        if call.data in ({}, []):
+            return self._translate_as(webhook, named)
+        if webhook.data in ({}, []):
             return Translation(GENERIC, [])
-        confidence, adapter, found = self._best(call)
+        confidence, adapter, found = self._best(webhook)
         if adapter is not None and adapter.tool in request.rejected_tools:
             raise UnrecognisedPayload(_unauthenticated_message(adapter.tool))
-        if request.connections and confidence < HIGH_CONFIDENCE and (only := self._only_connected_tool(call, confidence)) is not None:
+        if request.connections and confidence < HIGH_CONFIDENCE and (only := self._only_connected_tool(webhook, confidence)) is not None:
             if only in request.rejected_tools:
                 raise UnrecognisedPayload(_unauthenticated_message(only))
             with suppress(UnrecognisedPayload):
-                return self._translate_as(call, only)
+                return self._translate_as(webhook, only)
         translation = None if adapter is None else _translate(adapter, _with_settings(found, adapter.tool))
         if translation is None or (translation.tool == GENERIC and all(event.about is None for event in translation.events)):
             self._reject_other_channel(request)
         if translation is None:
-            raise UnrecognisedPayload(_unrecognised_message(call))
+            raise UnrecognisedPayload(_unrecognised_message(webhook))
         return translation
 
-    def recognise(self, call: Call) -> list[tuple[int, str]]:
+    def recognise(self, webhook: ParsedWebhook) -> list[tuple[int, str]]:
         """Return every adapter that recognises the webhook: confidence and tool, highest first."""
-        asked = (*self._candidates(call), *self._generic[call.request.channel])
-        found = [(confidence, adapter.tool) for adapter in asked if (confidence := adapter.recognise(call)) > 0]
+        asked = (*self._candidates(webhook), *self._generic[webhook.request.channel])
+        found = [(confidence, adapter.tool) for adapter in asked if (confidence := adapter.recognise(webhook)) > 0]
         return sorted(found, key=lambda one: (-one[0], one[1]))
 
     def kinds(self, channel: str, tool: str, settings: ConnectionSettings) -> Sequence[str] | None:
@@ -122,10 +122,10 @@ class Adapters(SignatureSchemes):
                     f"in {tool}, and resend the webhook."
                 )
 
-    def _best(self, call: Call) -> tuple[int, Adapter | None, Call]:
+    def _best(self, webhook: ParsedWebhook) -> tuple[int, Adapter | None, ParsedWebhook]:
         """Return the highest confidence, its adapter, and the webhook without the relay envelopes that this adapter does not read."""
-        best: tuple[int, Adapter | None, Call] = (0, None, call)
-        for layer in layers(call):
+        best: tuple[int, Adapter | None, ParsedWebhook] = (0, None, webhook)
+        for layer in layers(webhook):
             confidence, adapter = self._most_confident(layer)
             if confidence >= best[0]:
                 best = (confidence, adapter, layer)
@@ -133,71 +133,71 @@ class Adapters(SignatureSchemes):
                 return confidence, adapter, _unflattened(adapter, layer)
         return best
 
-    def _only_connected_tool(self, call: Call, confidence: int) -> str | None:
+    def _only_connected_tool(self, webhook: ParsedWebhook, confidence: int) -> str | None:
         """Return the tool for a webhook with low confidence, based on the client's connections on the channel; else None."""
-        tools = [one.tool for one in call.request.connections if one.channel == call.request.channel]
+        tools = [one.tool for one in webhook.request.connections if one.channel == webhook.request.channel]
         only = tools[0] if len(tools) == 1 else GENERIC if GENERIC in tools else None
-        adapter = None if only is None else self._by_name[call.request.channel].get(only)
-        if adapter is None or (confidence >= MIN_CONFIDENCE and not any(adapter.recognise(layer) for layer in layers(call))):
+        adapter = None if only is None else self._by_name[webhook.request.channel].get(only)
+        if adapter is None or (confidence >= MIN_CONFIDENCE and not any(adapter.recognise(layer) for layer in layers(webhook))):
             return None
         return only
 
-    def _translate_as(self, call: Call, tool: str) -> Translation:
-        adapter = self._by_name[call.request.channel].get(tool)
+    def _translate_as(self, webhook: ParsedWebhook, tool: str) -> Translation:
+        adapter = self._by_name[webhook.request.channel].get(tool)
         if adapter is None:
-            known = ", ".join(self.tools(call.request.channel))
-            raise UnrecognisedPayload(f"Unknown {call.request.channel} tool '{tool}'; known tools: {known}.")
-        call = _with_settings(call, tool)
-        call = _unwrap_until_recognised(adapter, call)
-        if call.data in ({}, []) and FETCHED not in call.headers:
+            known = ", ".join(self.tools(webhook.request.channel))
+            raise UnrecognisedPayload(f"Unknown {webhook.request.channel} tool '{tool}'; known tools: {known}.")
+        webhook = _with_settings(webhook, tool)
+        webhook = _unwrap_until_recognised(adapter, webhook)
+        if webhook.data in ({}, []) and FETCHED not in webhook.headers:
             # The body of a test button.
             return Translation(tool, [])
-        translation = _translate(adapter, call)
-        if not adapter.recognise(call) and all(event.about is None for event in translation.events):
+        translation = _translate(adapter, webhook)
+        if not adapter.recognise(webhook) and all(event.about is None for event in translation.events):
             raise UnrecognisedPayload(
                 f"The connection says '{tool}', but this webhook is not from it. Is the address configured in another tool?"
             )
         return translation
 
-    def _most_confident(self, call: Call) -> tuple[int, Adapter | None]:
-        if isinstance(call.data, list) and len(call.data) > 1:
+    def _most_confident(self, webhook: ParsedWebhook) -> tuple[int, Adapter | None]:
+        if isinstance(webhook.data, list) and len(webhook.data) > 1:
             # A list's first object usually identifies the tool; the next few are checked only if it does not.
-            found = self._most_confident_of(replace(call, data=objects(call.data)[:1]))
+            found = self._most_confident_of(replace(webhook, data=objects(webhook.data)[:1]))
             if found[0] >= MIN_CONFIDENCE:
                 return found
-        return self._most_confident_of(call)
+        return self._most_confident_of(webhook)
 
-    def _most_confident_of(self, call: Call) -> tuple[int, Adapter | None]:
+    def _most_confident_of(self, webhook: ParsedWebhook) -> tuple[int, Adapter | None]:
         best: tuple[int, str, Adapter | None] = (0, "", None)
-        for adapter in (*self._candidates(call), *self._generic[call.request.channel]):
+        for adapter in (*self._candidates(webhook), *self._generic[webhook.request.channel]):
             # The generic adapter is never as confident: it comes last, and only if needed.
             if best[0] >= MIN_CONFIDENCE and adapter.tool == GENERIC:
                 break
             if (_max_confidence_of(adapter), best[1]) < (best[0], adapter.tool):
                 continue
-            confidence = adapter.recognise(call)
+            confidence = adapter.recognise(webhook)
             # Ties are broken by name: a replay must choose the same adapter.
             if confidence > best[0] or (confidence == best[0] > 0 and adapter.tool < best[1]):
                 best = (confidence, adapter.tool, adapter)
         return best[0], best[2]
 
-    def _candidates(self, call: Call) -> Sequence[Adapter]:
+    def _candidates(self, webhook: ParsedWebhook) -> Sequence[Adapter]:
         """Return the candidates for a webhook, those with the highest possible confidence first."""
-        shown = objects(call.data)
-        if len(shown) != 1 or len(call.request.body) > _MAX_CACHED_BODY:
-            return self._indexed(call, shown)
-        names = (call.request.channel, tuple(shown[0]), tuple(call.headers))
+        shown = objects(webhook.data)
+        if len(shown) != 1 or len(webhook.request.body) > _MAX_CACHED_BODY:
+            return self._indexed(webhook, shown)
+        names = (webhook.request.channel, tuple(shown[0]), tuple(webhook.headers))
         found = self._candidate_cache.get(names)
         if found is None:
             if len(self._candidate_cache) >= _MAX_CACHE_ENTRIES:
                 self._candidate_cache.clear()
-            found = self._candidate_cache[names] = self._indexed(call, shown)
+            found = self._candidate_cache[names] = self._indexed(webhook, shown)
         return found
 
-    def _indexed(self, call: Call, shown: list[dict[str, object]]) -> list[Adapter]:
-        index = self._by_detection_key[call.request.channel]
-        asked = {id(adapter): adapter for adapter in self._always[call.request.channel]}
-        for names in (*shown, call.headers):
+    def _indexed(self, webhook: ParsedWebhook, shown: list[dict[str, object]]) -> list[Adapter]:
+        index = self._by_detection_key[webhook.request.channel]
+        asked = {id(adapter): adapter for adapter in self._always[webhook.request.channel]}
+        for names in (*shown, webhook.headers):
             for detection_key in index.keys() & names.keys():
                 for adapter in index[detection_key]:
                     asked[id(adapter)] = adapter
@@ -231,38 +231,38 @@ def load_adapters(channels: Iterable[str] = CHANNELS) -> Adapters:
     return Adapters(import_module(name).ADAPTER for name in names)
 
 
-def _unwrap_until_recognised(adapter: Adapter, call: Call) -> Call:
+def _unwrap_until_recognised(adapter: Adapter, webhook: ParsedWebhook) -> ParsedWebhook:
     """Return the webhook with as many envelopes removed as this adapter needs to recognise it; with all removed if it never does."""
-    layer = call
-    for layer in layers(call):
+    layer = webhook
+    for layer in layers(webhook):
         if adapter.recognise(layer):
             return _unflattened(adapter, layer)
     return layer
 
 
-def _unflattened(adapter: Adapter, call: Call) -> Call:
+def _unflattened(adapter: Adapter, webhook: ParsedWebhook) -> ParsedWebhook:
     """Return the webhook with flattened names expanded, if the adapter still recognises it."""
-    deep = unflattened(call)
-    return call if deep is None or not adapter.recognise(deep) else deep
+    deep = unflattened(webhook)
+    return webhook if deep is None or not adapter.recognise(deep) else deep
 
 
-def _with_settings(call: Call, tool: str) -> Call:
+def _with_settings(webhook: ParsedWebhook, tool: str) -> ParsedWebhook:
     """Return the webhook with the client's settings for this tool, if any."""
-    channel = call.request.channel
-    for one in call.request.connections:
+    channel = webhook.request.channel
+    for one in webhook.request.connections:
         if (one.channel, one.tool) == (channel, tool) and one.settings != NO_SETTINGS:
-            return replace(call, settings=one.settings)
-    return call
+            return replace(webhook, settings=one.settings)
+    return webhook
 
 
-def _translate(adapter: Adapter, call: Call) -> Translation:
-    settings: ConnectionSettings = call.settings
-    events = adapter.translate(call)
+def _translate(adapter: Adapter, webhook: ParsedWebhook) -> Translation:
+    settings: ConnectionSettings = webhook.settings
+    events = adapter.translate(webhook)
     for event in events:
         if type(event.occurred_us) is Unzoned:
             _apply_zone(event, settings.time_zone)
     # A fetched record is complete: fetching it again would loop.
-    may_ask = getattr(adapter, "fetcher", None) is not None and FETCHED not in call.headers
+    may_ask = getattr(adapter, "fetcher", None) is not None and FETCHED not in webhook.headers
     if settings is NO_SETTINGS:
         return Translation(adapter.tool, events, may_ask=may_ask)
     return Translation(adapter.tool, apply_settings(events, settings), settings.create_unknown, may_ask)
@@ -282,9 +282,9 @@ def _apply_zone(event: Event, zone: str | None) -> None:
     event.occurred_us, event.unzoned = int(read if at is None else at), at is None
 
 
-def _unrecognised_message(call: Call) -> str:
-    if not call.request.body.strip():
+def _unrecognised_message(webhook: ParsedWebhook) -> str:
+    if not webhook.request.body.strip():
         return "The webhook has no body."
-    if call.data is None:
+    if webhook.data is None:
         return "The body is neither JSON nor form fields, and no tool's adapter recognises it."
     return "No adapter understands this body, not even the generic one."

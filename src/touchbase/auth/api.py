@@ -21,7 +21,7 @@ from touchbase.common.timestamps import SECOND, Micros, to_text
 from touchbase.errors import Fault, Invalid, NotFound
 from touchbase.http import query_parameters as query
 from touchbase.http.endpoint import Call
-from touchbase.http.query_parameters import LIMIT, PAGE, cursor_text, moment
+from touchbase.http.query_parameters import LIMIT, PAGE, cursor_text, parse_time
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import Time, encode, example, named_enum
@@ -100,25 +100,25 @@ async def keys(call: Call) -> Response:
     asked.done()
     client_id = asked[CLIENT]
     client = limited if client_id is None else await client_number(call, client_id, limited, "?client")
-    parts = call.api.parts
+    parts = call.api.dependencies
     page, place = await service.list_keys(parts.store, parts.clock(), asked[LIMIT], client=client, before=before, **asked.filters)
     return Response(body=encode(KeyPage([await _known(call, key) for key in page], place and cursor_text("keys", place))))
 
 
 async def create(call: Call) -> Response:
     """`POST` of a new key; only this response contains its text."""
-    holder = await call.holder()
-    parts = call.api.parts
-    asked = await call.body(KeyRequest, lambda partly: _expiry(partly, holder, parts.clock()))
+    principal = await call.principal()
+    parts = call.api.dependencies
+    asked = await call.body(KeyRequest, lambda partly: _expiry(partly, principal, parts.clock()))
     at = parts.clock()
-    expires = _expiry(asked, holder, at)
-    client = await _client_of(call, asked.client_id, holder)
+    expires = _expiry(asked, principal, at)
+    client = await _client_of(call, asked.client_id, principal)
     scopes = list(dict.fromkeys(asked.scopes))
     made = service.make_key(asked.env)
     key = ApiKey(made.key_id, made.digest, tuple(scopes), client, asked.name.strip(), at, asked.env, expires)
     command = StoreKey(key.key_id, key.digest, list(key.scopes), client, key.name, at, key.env, expires)
     client_id = await _client_id(call, key)
-    return await call.settle(lambda writes: writes.write(command), lambda _: _shown(call, key, client_id, at, made.text))
+    return await call.write_and_respond(lambda writes: writes.write(command), lambda _: _shown(call, key, client_id, at, made.text))
 
 
 async def key(call: Call) -> Response:
@@ -128,11 +128,13 @@ async def key(call: Call) -> Response:
 
 async def rotate(call: Call) -> Response:
     """`POST` that creates a key's successor and ends the key; only this response contains the successor's text."""
-    known, parts = await _key(call), call.api.parts
+    known, parts = await _key(call), call.api.dependencies
     asked = await call.body(KeyRotation)
     at, client_id = parts.clock(), await _client_id(call, known)
     text, command = service.rotation_of(known, at, asked.keep_old_seconds * SECOND)
-    response = await call.settle(lambda writes: writes.write(command), lambda successor: _shown(call, successor, client_id, at, text))
+    response = await call.write_and_respond(
+        lambda writes: writes.write(command), lambda successor: _shown(call, successor, client_id, at, text)
+    )
     for changed in (known.key_id, known.replaces):
         if changed is not None:
             call.api.authenticator.forget(changed)
@@ -142,13 +144,13 @@ async def rotate(call: Call) -> Response:
 async def revoke(call: Call) -> Response:
     """`DELETE` that revokes a key; in this process at once, in others within a second."""
     known = await _key(call)
-    await call.api.parts.store.write(RevokeKey(known.key_id, call.api.parts.clock()))
+    await call.api.dependencies.store.write(RevokeKey(known.key_id, call.api.dependencies.clock()))
     call.api.authenticator.forget(known.key_id)
     return Response(204)
 
 
 async def _known(call: Call, found: ApiKey) -> KeyOut:
-    return described(found, await _client_id(call, found), call.api.parts.clock())
+    return described(found, await _client_id(call, found), call.api.dependencies.clock())
 
 
 def described(found: ApiKey, client_id: str | None, at: Micros) -> KeyOut:
@@ -163,7 +165,7 @@ def described(found: ApiKey, client_id: str | None, at: Micros) -> KeyOut:
 def _shown(call: Call, made: ApiKey, client_id: str | None, at: Micros, text: str) -> Response:
     """Return the response with a key's text; the response stored for repeats leaves it out."""
     plain = described(made, client_id, at)
-    headers = [(b"location", call.api.parts.reached_at(f"/admin/v1/keys/{made.key_id}")), (b"cache-control", b"no-store")]
+    headers = [(b"location", call.api.dependencies.reached_at(f"/admin/v1/keys/{made.key_id}")), (b"cache-control", b"no-store")]
     return Response(201, encode(NewKeyOut(**msgspec.structs.asdict(plain), key=text)), headers=headers, stored_body=encode(plain))
 
 
@@ -173,32 +175,32 @@ async def _client_id(call: Call, key: ApiKey) -> str | None:
 
 async def _key(call: Call) -> ApiKey:
     limited, key_id = await call.administrator(), call.path("key_id")
-    found = await service.get_key(call.api.parts.store, key_id)
+    found = await service.get_key(call.api.dependencies.store, key_id)
     if limited is not None and found.client != limited:
         raise NotFound(f"there is no key {key_id[:40]!r}")
     return found
 
 
-async def _client_of(call: Call, client_id: str | None, holder: Principal) -> int | None:
+async def _client_of(call: Call, client_id: str | None, principal: Principal) -> int | None:
     """Return the number of the client of a new key; a key of one client creates keys for that client only."""
     if client_id is None:
-        return holder.client
+        return principal.client
     found = await call.api.clients.find(client_id)
-    if found is None or found.state == DELETING or holder.client not in (None, found.number):
+    if found is None or found.state == DELETING or principal.client not in (None, found.number):
         raise Invalid([Fault("/client_id", "client_not_found", f"there is no client {client_id[:100]!r}")])
     return found.number
 
 
-def _expiry(asked: KeyRequest, holder: Principal, at: Micros) -> Micros | None:
+def _expiry(asked: KeyRequest, principal: Principal, at: Micros) -> Micros | None:
     """Return when a new key ends; raise `Invalid` with all faults that the types do not cover."""
     faults: list[Fault] = []
     if not asked.name.strip():
         faults.append(Fault("/name", "blank", "must name the purpose or user of the key"))
-    if beyond := [scope for scope in asked.scopes if scope not in holder.scopes]:
+    if beyond := [scope for scope in asked.scopes if scope not in principal.scopes]:
         faults.append(Fault("/scopes", "scope", f"your key does not have {', '.join(beyond)}, so it cannot give that scope"))
     if service.ENV.fullmatch(asked.env) is None:
         faults.append(Fault("/env", "env", "must be 1 to 16 small letters and digits"))
-    expires = moment(asked.expires_time, "/expires_time", faults)
+    expires = parse_time(asked.expires_time, "/expires_time", faults)
     if expires is not None and expires <= at:
         faults.append(Fault("/expires_time", "past", "must be in the future"))
     raise_if_any(faults)

@@ -124,9 +124,9 @@ class Authenticator:
 
     async def administrator(self, key: str | None, peer: str = LOCAL_PEER) -> int | None:
         """Return the number of the client to which a request on the inbox or settings is limited; None for all."""
-        return (await self.holder(key, ADMIN, peer)).client
+        return (await self.principal(key, ADMIN, peer)).client
 
-    async def holder(self, key: str | None, scope: str, peer: str = LOCAL_PEER) -> Principal:
+    async def principal(self, key: str | None, scope: str, peer: str = LOCAL_PEER) -> Principal:
         """Return the holder of a key with this scope; raise the key errors of `client`. Without keys every scope is allowed."""
         if not self.keys_needed:
             return Principal(None, frozenset(SCOPES))

@@ -32,7 +32,7 @@ KEY_ID = slice(-86, -74)
 """The position of the id in a key's text, from the end, because the length of the env varies."""
 _KEY = re.compile(r"tb_[a-z0-9]{1,16}_([0-9a-f]{12})_([0-9a-f]{64})_([0-9a-f]{8})")
 
-Place = tuple[Micros, str]
+Cursor = tuple[Micros, str]
 """Cursor of a page of keys: `created_us` and id of its last key."""
 
 
@@ -102,8 +102,8 @@ async def get_key(store: Store, key_id: str) -> ApiKey:
 
 
 async def list_keys(
-    store: Store, at: Micros, limit: int, *, client: int | None = None, state: str | None = None, before: Place | None = None
-) -> tuple[list[ApiKey], Place | None]:
+    store: Store, at: Micros, limit: int, *, client: int | None = None, state: str | None = None, before: Cursor | None = None
+) -> tuple[list[ApiKey], Cursor | None]:
     """Return a page of keys, newest first, and the cursor of the next."""
     found = await store.read(ListKeys(limit + 1, at, client, state, before))
     page = found[:limit]

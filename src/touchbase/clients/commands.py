@@ -8,7 +8,7 @@ from touchbase.clients.models import BY_CALL, Client, ClientSettings, FormerId
 from touchbase.common.timestamps import Micros
 from touchbase.sql.command import Command, Query
 
-Place = tuple[int, tuple[object, ...]]
+Position = tuple[int, tuple[object, ...]]
 """Progress of a removal: a table, and the key of the last removed row."""
 
 
@@ -69,7 +69,7 @@ class Removal:
     removed: int = 0
     """Rows removed since the deletion began."""
     total: int | None = None
-    place: Place | None = None
+    position: Position | None = None
     """Where to continue; None: from the beginning, to check whether rows are left."""
     wait_us: Micros = 0
     """How long requests from before the deletion may still write, once all rows are removed."""
@@ -86,7 +86,7 @@ class RemoveClientRows(Command[Removal]):
     client: int
     at: Micros
     most: int
-    place: Place | None = None
+    position: Position | None = None
     total: int | None = None
     """The number of rows, to show the progress; None: unknown, or stored before."""
 

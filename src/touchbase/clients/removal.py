@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 
-from touchbase.clients.commands import CountClientRows, Place, Removal, RemoveClientRows
+from touchbase.clients.commands import CountClientRows, Position, Removal, RemoveClientRows
 from touchbase.clients.models import Client
 from touchbase.common.timestamps import Clock
 from touchbase.errors import Overloaded
@@ -23,10 +23,10 @@ async def removal_of(store: Store, clock: Clock, client: Client, batch: int = BA
     Once all rows are removed, `wait_us` says how long requests from before may still write: continue after it.
     """
     total = await _total(store, client)
-    place: Place | None = None
+    position: Position | None = None
     while True:
-        removal = await store.write(RemoveClientRows(client.number, clock(), batch, place, total))
-        total, place = None, removal.place
+        removal = await store.write(RemoveClientRows(client.number, clock(), batch, position, total))
+        total, position = None, removal.position
         yield removal
         if removal.done:
             return

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from touchbase.clients.commands import Place, Removal, RemoveClientRows
+from touchbase.clients.commands import Position, Removal, RemoveClientRows
 from touchbase.clients.models import DELETION_DELAY
 from touchbase.clients.sql_commands import locked
 from touchbase.errors import WrongState
@@ -71,20 +71,20 @@ def remove_rows(command: RemoveClientRows) -> Plan[Removal | WrongState]:
     known = client.deletion
     if known is None:
         return WrongState(f"client {client.client_id!r} is not being deleted")
-    removed, place = yield from _empty(command)
+    removed, position = yield from _empty(command)
     wait = max(0, known.started_us + DELETION_DELAY - command.at)
-    nothing_left = command.place is None and place is None and not removed
+    nothing_left = command.position is None and position is None and not removed
     if nothing_left and not wait:
         yield Execute(DELETE_CLIENT, [(command.client,)])
         return Removal(True, known.removed, known.total)
     yield Execute(COUNT_REMOVED, [(command.client, removed, command.total)])
     total = known.total if command.total is None else command.total
-    return Removal(False, known.removed + removed, total, place, wait if nothing_left else 0)
+    return Removal(False, known.removed + removed, total, position, wait if nothing_left else 0)
 
 
-def _empty(command: RemoveClientRows) -> Plan[tuple[int, Place | None]]:
+def _empty(command: RemoveClientRows) -> Plan[tuple[int, Position | None]]:
     """Remove rows table by table until the batch is full; return their number, and where to continue."""
-    start, after = command.place or (0, ())
+    start, after = command.position or (0, ())
     removed = 0
     for number, table in list(enumerate(CLIENT_TABLES))[start:]:
         while keys := (yield from _some_keys(table, command.client, after, command.most - removed)):

@@ -45,11 +45,11 @@ class FetchFailed(Exception):
 class TokenRefresh(Protocol):
     """How to get an access token of one tool for a refresh token. Pure, like a fetcher."""
 
-    def call(self, base: str, grant: Grant) -> tuple[str, ApiRequest]:
+    def request(self, base: str, grant: Grant) -> tuple[str, ApiRequest]:
         """Return the base URL and the request for an access token, for an API at `base`."""
         ...
 
-    def token(self, answer: ApiResponse) -> str:
+    def token(self, response: ApiResponse) -> str:
         """Return the access token in a response. Raises `FetchFailed`, which does not quote the response."""
         ...
 
@@ -82,11 +82,11 @@ class Fetcher(Protocol):
         """How to get access tokens; None: the tool has long-lived ones."""
         ...
 
-    def call(self, connection: Connection, object_type: str, ids: Sequence[str]) -> ApiRequest | None:
+    def request(self, connection: Connection, object_type: str, ids: Sequence[str]) -> ApiRequest | None:
         """Return the request for these objects, all of one type; None when the API has no such type."""
         ...
 
-    def records(self, answer: ApiResponse, ids: Sequence[str]) -> Mapping[str, bytes]:
+    def records(self, response: ApiResponse, ids: Sequence[str]) -> Mapping[str, bytes]:
         """Return the records in a successful response, by id, as JSON; missing ones do not exist. Raises `FetchFailed`."""
         ...
 
@@ -102,7 +102,7 @@ class Tools(Protocol):
         """Return the names of the channel's tools."""
         ...
 
-    def proves_at_once(self, connection: Connection, arrival: Arrival, now: Micros) -> bool:
+    def verify_signature_quickly(self, connection: Connection, arrival: Arrival, now: Micros) -> bool:
         """Return whether a webhook proves one of the connection's secrets by a check that is quick: no parsing of the body."""
         ...
 
@@ -110,15 +110,15 @@ class Tools(Protocol):
         """Return the kinds of records that `status_property` may name; None for a tool without records."""
         ...
 
-    def proves(self, connection: Connection, arrival: Arrival, now: Micros) -> bool:
+    def verify_signature(self, connection: Connection, arrival: Arrival, now: Micros) -> bool:
         """Return whether a webhook proves one of the secrets by any of its tool's schemes; may parse the body."""
         ...
 
-    def is_test_call(self, connection: Connection, arrival: Arrival, now: Micros) -> bool:
+    def is_test_webhook(self, connection: Connection, arrival: Arrival, now: Micros) -> bool:
         """Return whether a webhook is the tool's test request, which has no other proof."""
         ...
 
-    def likely(self, arrival: Arrival, guarded: Collection[str]) -> tuple[str | None, bool]:
+    def guess_tool(self, arrival: Arrival, guarded: Collection[str]) -> tuple[str | None, bool]:
         """Return the most likely tool, and whether it is certainly none of the `guarded` ones; may parse the body."""
         ...
 

@@ -20,7 +20,7 @@ class AuditedDelivery:
     state: str
     error: str | None
     applied_us: Micros | None
-    body_gone: str | None
+    body_removed: str | None
     events: int
     """The number of its events."""
     waiting: int
@@ -39,7 +39,7 @@ class AuditedBody:
     query: str
     headers: Mapping[str, str]
     body: bytes | None
-    gone: str | None
+    removed: str | None
     """Why its body was removed; None where it must exist."""
 
 
@@ -50,7 +50,7 @@ def wrong_state(delivery: AuditedDelivery) -> str | None:
         return "one of " + ", ".join(STATES)
     done = state in (APPLIED, IGNORED)
     found = {
-        "it has no body to apply": state == RECEIVED and delivery.body_gone is not None,
+        "it has no body to apply": state == RECEIVED and delivery.body_removed is not None,
         "it has no event": state == APPLIED and not delivery.events,
         "one of its events is parked": state == APPLIED and delivery.waiting > 0,
         "none of its events is parked": state == PARKED and not delivery.waiting,
@@ -63,8 +63,8 @@ def wrong_state(delivery: AuditedDelivery) -> str | None:
 
 def wrong_body(webhook: AuditedBody) -> str | None:
     """Return what the body must be instead, and why; None if it was removed, or agrees with the delivery's key."""
-    if webhook.gone is not None:
-        return None if webhook.body is None else f"absent, because it was removed ({webhook.gone})"
+    if webhook.removed is not None:
+        return None if webhook.body is None else f"absent, because it was removed ({webhook.removed})"
     if webhook.body is None:
         return "present, because neither erasure nor retention removed it"
     if webhook.key not in _keys(webhook, webhook.body):

@@ -43,15 +43,15 @@ class AuditRecords(Query[RecordPage]):
 
 @dataclass(slots=True)
 class WaitingPage:
-    """Places of parked events: how many events, and whether a link without a record leads there."""
+    """Parking ids: how many events each has, and whether a link without a record leads there."""
 
-    places: list[tuple[int, int, bool]]
+    parked: list[tuple[int, int, bool]]
     last: int | None
 
 
 @dataclass(slots=True)
 class AuditWaiting(Query[WaitingPage]):
-    """Places above `after` with parked events of one client."""
+    """Parking ids above `after` of one client."""
 
     client: int
     after: int

@@ -146,7 +146,7 @@ def _custom(subject: str, record: Record, history: Sequence[StoredEvent]) -> Ite
                 continue  # a full record takes no new names
             stamp = NEVER if one is None else (one.priority, one.stamped_us, one.stamp_key)
             current = _Current(f"custom field {name}", None if one is None else one.value, stamp)
-            yield from _lost(subject, current, event, value, (DELIBERATE, *event.place), history)
+            yield from _lost(subject, current, event, value, (DELIBERATE, *event.effective_time), history)
 
 
 def _lost(
@@ -164,7 +164,7 @@ def _lost(
 
 def _overruled(event: StoredEvent, stamp: Stamp, history: Sequence[StoredEvent]) -> bool:
     """Return whether a later API write replaced an event whose time is in the future of its receipt."""
-    return any(each.via == VIA_API and each.place == stamp[1:] and each.received_us >= event.received_us for each in history)
+    return any(each.via == VIA_API and each.effective_time == stamp[1:] and each.received_us >= event.received_us for each in history)
 
 
 def _shown(name: str, value: object) -> str:

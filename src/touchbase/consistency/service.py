@@ -94,19 +94,19 @@ async def _waiting(store: Store, client: int, so_far: Verified, page: int) -> As
     after: int | None = 0
     while after is not None:
         found = await store.read(AuditWaiting(client, after, page))
-        so_far.events += sum(count for _, count, _ in found.places)
-        for place, _, led_to in found.places:
+        so_far.events += sum(count for _, count, _ in found.parked)
+        for parking_id, _, led_to in found.parked:
             if not led_to:
-                again = await store.read(AuditWaiting(client, place - 1, 1))
-                for difference in _unlinked(again, place):
+                again = await store.read(AuditWaiting(client, parking_id - 1, 1))
+                for difference in _unlinked(again, parking_id):
                     yield difference
         after = found.last
 
 
-def _unlinked(page: WaitingPage, place: int) -> Iterator[Difference]:
-    for at, count, led_to in page.places:
-        if at == place and not led_to:
-            yield Difference(f"link {place}", "waiting events", str(count), "0, because no link without a record leads there")
+def _unlinked(page: WaitingPage, parking_id: int) -> Iterator[Difference]:
+    for at, count, led_to in page.parked:
+        if at == parking_id and not led_to:
+            yield Difference(f"link {parking_id}", "waiting events", str(count), "0, because no link without a record leads there")
 
 
 async def _deliveries(store: Store, client: int, so_far: Verified, page: int) -> AsyncIterator[Difference]:

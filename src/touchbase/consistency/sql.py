@@ -111,7 +111,7 @@ def _astray(query: AuditRecords, table: str, bounds: Row) -> Plan[list[tuple[int
 
 
 def waiting(query: AuditWaiting) -> Plan[WaitingPage]:
-    """Return a page of places with parked events."""
+    """Return a page of parking ids with their events."""
     rows = yield Select(_PLACES, (query.client, EXTERNAL, query.after, query.limit))
     if not rows:
         return WaitingPage([], None)
@@ -121,8 +121,8 @@ def waiting(query: AuditWaiting) -> Plan[WaitingPage]:
     together = yield Select(_LED_TO, bounds)
     led_to = {row[0] for row in (*alone, *together)}
     counted = yield Select(_WAITING, bounds)
-    places = sorted((place, count, place in led_to) for place, count in counted)
-    return WaitingPage(places, last if len(rows) == query.limit else None)
+    parked = sorted((parking_id, count, parking_id in led_to) for parking_id, count in counted)
+    return WaitingPage(parked, last if len(rows) == query.limit else None)
 
 
 def deliveries(query: AuditDeliveries) -> Plan[DeliveryPage]:

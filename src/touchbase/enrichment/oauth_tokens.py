@@ -36,10 +36,10 @@ class AccessTokens:
         base = connection.settings.api_base or fetcher.base
 
         async def with_token(token: str) -> ApiResponse | None:
-            request = fetcher.call(replace(connection, access_token=token), object_type, ids)
+            request = fetcher.request(replace(connection, access_token=token), object_type, ids)
             return None if request is None else await send(base, request)
 
-        if grant is None or fetcher.call(connection, object_type, ids) is None:
+        if grant is None or fetcher.request(connection, object_type, ids) is None:
             return await with_token(connection.access_token)
         cached = self._cached(connection, grant)
         response = None if cached is None else await with_token(cached)
@@ -64,7 +64,7 @@ class AccessTokens:
         self._tokens.pop((connection.client, tool), None)
         if renewal is None:
             raise FetchFailed(f"{tool} takes an access token, not a refresh token: connect it again with an access token", stop=True)
-        response = await send(*renewal.call(base, grant))
+        response = await send(*renewal.request(base, grant))
         verdict = classify_response(tool, response, single=False, now_us=self._clock())
         if isinstance(verdict, FetchFailed) and not verdict.stop:
             raise verdict

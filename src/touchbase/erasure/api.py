@@ -113,11 +113,11 @@ async def erase_contact(call: Call) -> Response:
     client = await call.client()
     call.parameters().done()
     api = call.api
-    eraser = Eraser(api.parts.store, api.parts.read, api.parts.clock, api.connections.of)
+    eraser = Eraser(api.dependencies.store, api.dependencies.read, api.dependencies.clock, api.connections.of)
     erasure = await eraser.erase(client.number, call.id("contact"))
     api.clients.forget(client.client_id)
-    api.parts.on_stored(client.number)  # queued deliveries that name the person are checked when they are applied
-    erasure = await eraser.search(erasure, api.parts.clock() + SEARCH_SECONDS)
+    api.dependencies.on_stored(client.number)  # queued deliveries that name the person are checked when they are applied
+    erasure = await eraser.search(erasure, api.dependencies.clock() + SEARCH_SECONDS)
     return Response(body=encode(ErasureOut(erasure.id, erasure.removed, erasure.done_us is not None)))
 
 
@@ -129,9 +129,9 @@ async def export_contact(call: Call) -> Response:
     after: int | None = asked.cursor(listing, int)
     asked.done()
     api = call.api
-    exported = await export_person(api.parts.store, client.number, number)
-    translate = translator(api.parts.read, await api.connections.of(client.number))
-    deliveries, following = await export_deliveries(api.parts.store, translate, client.number, number, asked[LIMIT], after or 0)
+    exported = await export_person(api.dependencies.store, client.number, number)
+    translate = translator(api.dependencies.read, await api.connections.of(client.number))
+    deliveries, following = await export_deliveries(api.dependencies.store, translate, client.number, number, asked[LIMIT], after or 0)
     made = deliveries_out(deliveries, None if following is None else cursor_text(listing, following))
     if after is None:
         with_person(made, exported, client)

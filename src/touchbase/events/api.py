@@ -15,7 +15,7 @@ from touchbase.events import replay as service
 from touchbase.events.work import DryRunResult
 from touchbase.http import query_parameters as query
 from touchbase.http.endpoint import Call
-from touchbase.http.query_parameters import LIMIT, cursor_text, cursor_value, moment
+from touchbase.http.query_parameters import LIMIT, cursor_text, cursor_value, parse_time
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success
 from touchbase.http.schemas import ChannelOut, DeliveryStateOut, Time, encode, example, named_enum
@@ -97,7 +97,7 @@ async def groups(call: Call) -> Response:
     limited = await call.administrator()
     asked = call.parameters()
     client = await checked_client(call, asked, limited)
-    found = await group_deliveries(call.api.parts.store, DeliveryFilter(client, **asked.filters), asked[LIMIT])
+    found = await group_deliveries(call.api.dependencies.store, DeliveryFilter(client, **asked.filters), asked[LIMIT])
     return Response(body=encode(DeliveryGroups([group_out(each) for each in found])))
 
 
@@ -113,7 +113,7 @@ def group_out(group: DeliveryGroup) -> DeliveryGroupOut:
 async def replay_many(call: Call) -> Response:
     """Replay the matching deliveries (`POST`), up to `MAX_AT_ONCE`, or do a dry run."""
     limited = await call.administrator()
-    parts = call.api.parts
+    parts = call.api.dependencies
     request = await call.body(ReplayRequest, _check)
     since, position = _check(request)
     raise_if_any(no_such_tool(call, request.tool, "/tool"))
@@ -126,7 +126,7 @@ async def replay_many(call: Call) -> Response:
         result = await _dry_run(call, chosen)
         return Response(200, encode(ReplayOut(len(result.deliveries), left, cursor, _dry_run_out(result))))
     now = parts.clock()
-    response = await call.settle(
+    response = await call.write_and_respond(
         lambda writes: service.replay_pages(writes, chosen, now), lambda count: Response(202, encode(ReplayOut(count, left, cursor)))
     )
     for page in chosen:
@@ -138,7 +138,7 @@ async def _chosen(call: Call, filters: DeliveryFilter, position: service.Cursor 
     """Return as many pages as one request may replay, and the cursor after them; None if nothing is left."""
     chosen: list[service.Page] = []
     count = 0
-    async for page in service.pages(call.api.parts.store, filters, position, PAGE):
+    async for page in service.pages(call.api.dependencies.store, filters, position, PAGE):
         chosen.append(page)
         count += len(page.deliveries)
         if page.cursor is None or count + PAGE > MAX_AT_ONCE:
@@ -147,7 +147,7 @@ async def _chosen(call: Call, filters: DeliveryFilter, position: service.Cursor 
 
 
 async def _dry_run(call: Call, chosen: Sequence[service.Page]) -> DryRunResult:
-    runner = service.DryRunner(call.api.parts.store, call.api.parts.read, call.api.parts.clock)
+    runner = service.DryRunner(call.api.dependencies.store, call.api.dependencies.read, call.api.dependencies.clock)
     result = DryRunResult()
     for page in chosen:
         service.add_result(result, await runner.dry_run(page.client.number, [each.id for each in page.deliveries]))
@@ -166,7 +166,7 @@ def _check(request: ReplayRequest) -> tuple[Micros | None, service.Cursor | None
     faults: list[Fault] = []
     if not any((request.client, request.channel, request.tool, request.state, request.received_since)):
         faults.append(Fault("", "required", "must have a filter: client, channel, tool, state or received_since"))
-    since = moment(request.received_since, "/received_since", faults)
+    since = parse_time(request.received_since, "/received_since", faults)
     position: service.Cursor | None = None
     if request.cursor is not None and (position := cursor_value(request.cursor, "replay", tuple[str, int | None])) is None:
         faults.append(Fault("/cursor", "cursor", "is not a cursor of this request; start again without it"))

@@ -9,7 +9,7 @@ from touchbase.common.timestamps import Micros
 from touchbase.events.object_claims import Claim
 from touchbase.history.events import Detail, Event
 from touchbase.history.identity_links import Ref
-from touchbase.history.last_writer_wins import CARRIED, DELIBERATE, Stamp, place_of
+from touchbase.history.last_writer_wins import CARRIED, DELIBERATE, Stamp, effective_time
 
 
 @packs_by_position
@@ -42,7 +42,7 @@ class EventSubject:
     def stamp(self) -> Stamp:
         """The last-writer-wins stamp of the event's values: DELIBERATE from a CRM, CARRIED from a campaign tool."""
         if self._stamp is None:
-            self._stamp = (DELIBERATE if "." in self.event.event else CARRIED, *place_of(self.at, self.received_us, self.key))
+            self._stamp = (DELIBERATE if "." in self.event.event else CARRIED, *effective_time(self.at, self.received_us, self.key))
         return self._stamp
 
     @property

@@ -42,7 +42,9 @@ def update_fetch_queue(batch: Batch, outcomes: Sequence[Outcome]) -> Plan[None]:
     for outcome in outcomes:
         if outcome.normalized.may_ask and (outcome.parked or outcome.applied):
             _add(batch, outcome, needed)
-    found = [link.ref for one in batch.resolvers.values() if one.links.left for link in one.links.changed.values() if link.place is None]
+    found = [
+        link.ref for one in batch.resolvers.values() if one.links.vacated for link in one.links.changed.values() if link.parking_id is None
+    ]
     known = sorted(set(found) - needed.keys())
     if known:
         yield Execute(DEQUEUE_FETCH, [(batch.client, *ref) for ref in known])
@@ -56,7 +58,7 @@ def _add(batch: Batch, outcome: Outcome, needed: dict[Ref, tuple[int, int]]) -> 
         if subject.ref is None or subject.event.event.endswith(".deleted"):
             continue
         link = batch.resolvers[subject.kind].links.by_ref.get(subject.ref)
-        waits = link is not None and link.place is not None
+        waits = link is not None and link.parking_id is not None
         if waits or subject.event.thin:
             _, thin = needed.get(subject.ref, (0, 0))
             needed[subject.ref] = (0 if waits else 1, max(thin, int(subject.event.thin)))

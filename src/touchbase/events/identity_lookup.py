@@ -133,10 +133,12 @@ def _fill_links(client: int, kind: int, resolver: Resolver, refs: set[Ref]) -> P
 
 
 def _fill_shared_places(client: int, resolver: Resolver) -> Plan[None]:
-    places = {link.place for link in resolver.links.by_ref.values() if link.place is not None and link.record_kind == EXTERNAL}
-    if not places:
+    parking_ids = {
+        link.parking_id for link in resolver.links.by_ref.values() if link.parking_id is not None and link.record_kind == EXTERNAL
+    }
+    if not parking_ids:
         return
-    rows = yield Execute(history_sql.LINKS_OF, [(client, EXTERNAL, place) for place in sorted(places)])
+    rows = yield Execute(history_sql.LINKS_OF, [(client, EXTERNAL, parking_id) for parking_id in sorted(parking_ids)])
     for row in rows:
         ref: Ref = (row[1], row[2], row[3])
         link = resolver.links.by_ref.setdefault(ref, Link(ref, row[4], row[5], row[6]))

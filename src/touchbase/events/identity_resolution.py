@@ -81,7 +81,7 @@ class Resolver:
         if subject.linkedin is not None and self.kind == CONTACT:
             record = self._claim_linkedin(record, subject)
         if subject.ref is not None:
-            self.links.lead(subject.ref, record.id)
+            self.links.set_record(subject.ref, record.id)
         if subject.primary is not None:
             self._record_claim(record, subject)
         return record
@@ -191,11 +191,11 @@ class Resolver:
         mine, theirs = self._linked(ref), self._linked(other)
         self.claims.merge(ref, other)
         if mine is None and theirs is None:
-            self.links.merge_places(ref, other)
+            self.links.merge_parking(ref, other)
         elif mine is None or theirs is None:
             known = mine or theirs
             assert known is not None
-            self.links.lead(other if theirs is None else ref, known.id)
+            self.links.set_record(other if theirs is None else ref, known.id)
         elif mine is not theirs and not (mine.from_api and theirs.from_api):
             self.unite(mine, theirs)
 
@@ -232,12 +232,12 @@ class Resolver:
         field_name = self._primary_field
         old = primary_key(record)
         if not beats(subject.stamp, primary_stamp(record, field_name)):  # also if the address was removed
-            self.links.lead(former_key(self.kind, subject.primary), record.id)
+            self.links.set_record(former_key(self.kind, subject.primary), record.id)
             return
         if old is not None:
             self.by_primary.pop(old, None)
             before = self._linked(former_key(self.kind, old))
-            self.links.lead(former_key(self.kind, old), record.id)
+            self.links.set_record(former_key(self.kind, old), record.id)
             if before is not None and before is not record:
                 self.doubtful.append({record.id, before.id})
         record.stamps.pop(SINCE, None)
@@ -283,28 +283,28 @@ class Resolver:
         old = record.linkedin_key
         if not beats(subject.stamp, linkedin_stamp(record)):
             if old != subject.linkedin:
-                self.links.lead(("", "linkedin", subject.linkedin), record.id)
+                self.links.set_record(("", "linkedin", subject.linkedin), record.id)
             return
         if old is not None and old != subject.linkedin:
             self.by_linkedin.pop(old, None)
-            self.links.lead(("", "linkedin", old), record.id)
+            self.links.set_record(("", "linkedin", old), record.id)
         record.linkedin_url, record.linkedin_key = subject.event.linkedin_url, subject.linkedin
         record.stamps["linkedin_url"] = subject.stamp
         self.by_linkedin[subject.linkedin] = self.rekeyed[record.id] = record
 
     def unite(self, one: Record, other: Record) -> Record:
         """Unite two records; return the survivor."""
-        survivor, gone = (one, other) if self._survives(one, other) else (other, one)
-        self._join_keys(survivor, gone)
-        merge_fields(survivor, gone)
-        self.by_id.pop(gone.id, None)
-        self.rekeyed.pop(gone.id, None)
+        survivor, absorbed = (one, other) if self._survives(one, other) else (other, one)
+        self._join_keys(survivor, absorbed)
+        merge_fields(survivor, absorbed)
+        self.by_id.pop(absorbed.id, None)
+        self.rekeyed.pop(absorbed.id, None)
         self.rekeyed[survivor.id] = survivor
-        self.links.move(gone.id, survivor.id)
-        self.claims.join(gone.id, survivor.id)
+        self.links.move(absorbed.id, survivor.id)
+        self.claims.join(absorbed.id, survivor.id)
         # A link leads from the id of the removed record to the survivor.
-        self.links.lead(("", "company" if self.kind == COMPANY else "contact", str(gone.id)), survivor.id)
-        self.united.append((gone, survivor))
+        self.links.set_record(("", "company" if self.kind == COMPANY else "contact", str(absorbed.id)), survivor.id)
+        self.united.append((absorbed, survivor))
         self.doubtful.append({survivor.id})  # earlier claims of their objects may not be loaded
         return survivor
 
@@ -315,32 +315,32 @@ class Resolver:
             return other.id in self.created  # not by id: ids of several processes do not rise with time
         return one.id < other.id
 
-    def _join_keys(self, survivor: Record, gone: Record) -> None:
+    def _join_keys(self, survivor: Record, absorbed: Record) -> None:
         field_name = self._primary_field
-        stamp = primary_stamp(gone, field_name)
+        stamp = primary_stamp(absorbed, field_name)
         if beats(stamp, primary_stamp(survivor, field_name)):
-            swap_primary_keys(survivor, gone)
+            swap_primary_keys(survivor, absorbed)
             survivor.stamps[field_name] = stamp
             survivor.stamps.pop(SINCE, None)
-            if SINCE in gone.stamps:
-                survivor.stamps[SINCE] = gone.stamps[SINCE]
-        present, former = primary_key(survivor), primary_key(gone)
+            if SINCE in absorbed.stamps:
+                survivor.stamps[SINCE] = absorbed.stamps[SINCE]
+        present, former = primary_key(survivor), primary_key(absorbed)
         if former is not None:
             self.by_primary.pop(former, None)
-            self.links.lead(former_key(self.kind, former), survivor.id)
+            self.links.set_record(former_key(self.kind, former), survivor.id)
         if present is not None:
             self.by_primary[present] = survivor
-        if isinstance(survivor, Contact) and isinstance(gone, Contact):
-            self._join_linkedin(survivor, gone)
+        if isinstance(survivor, Contact) and isinstance(absorbed, Contact):
+            self._join_linkedin(survivor, absorbed)
 
-    def _join_linkedin(self, survivor: Contact, gone: Contact) -> None:
-        if beats(linkedin_stamp(gone), linkedin_stamp(survivor)):
-            stamp = linkedin_stamp(gone)
-            survivor.linkedin_url, gone.linkedin_url = gone.linkedin_url, survivor.linkedin_url
-            survivor.linkedin_key, gone.linkedin_key = gone.linkedin_key, survivor.linkedin_key
+    def _join_linkedin(self, survivor: Contact, absorbed: Contact) -> None:
+        if beats(linkedin_stamp(absorbed), linkedin_stamp(survivor)):
+            stamp = linkedin_stamp(absorbed)
+            survivor.linkedin_url, absorbed.linkedin_url = absorbed.linkedin_url, survivor.linkedin_url
+            survivor.linkedin_key, absorbed.linkedin_key = absorbed.linkedin_key, survivor.linkedin_key
             survivor.stamps["linkedin_url"] = stamp
-        if gone.linkedin_key is not None and gone.linkedin_key != survivor.linkedin_key:
-            self.by_linkedin.pop(gone.linkedin_key, None)
-            self.links.lead(("", "linkedin", gone.linkedin_key), survivor.id)
+        if absorbed.linkedin_key is not None and absorbed.linkedin_key != survivor.linkedin_key:
+            self.by_linkedin.pop(absorbed.linkedin_key, None)
+            self.links.set_record(("", "linkedin", absorbed.linkedin_key), survivor.id)
         if survivor.linkedin_key is not None:
             self.by_linkedin[survivor.linkedin_key] = survivor

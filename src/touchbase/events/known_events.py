@@ -14,7 +14,7 @@ from touchbase.events.event_normalization import Outcome
 from touchbase.events.event_subject import EventSubject
 from touchbase.events.projection_batch import Batch
 from touchbase.history.events import EXTERNAL
-from touchbase.history.last_writer_wins import place_of
+from touchbase.history.last_writer_wins import effective_time
 from touchbase.inbox.delivery import Delivery
 from touchbase.sql.builders import ONE, RECORD
 from touchbase.sql.rows import Columns, names
@@ -105,8 +105,8 @@ def drop_known_facts(batch: Batch, outcomes: Sequence[Outcome]) -> Plan[None]:
                     batch.waiting.add((subject.key, outcome.delivery.id))
                 remaining.append(subject)
             elif _is_retimed(subject, outcome, fact) and fact not in retimed:
-                place = (batch.client, fact.kind, fact.record_id, fact.occurred_us, fact.key)
-                retimed[fact] = (*place[:3], fact.key, fact.occurred_us, subject.at, outcome.delivery.id, outcome.delivery.received_us)
+                entry = (batch.client, fact.kind, fact.record_id, fact.occurred_us, fact.key)
+                retimed[fact] = (*entry[:3], fact.key, fact.occurred_us, subject.at, outcome.delivery.id, outcome.delivery.received_us)
                 batch.emptied.add(fact.delivery_id or 0)
                 outcome.applied += 1
             else:
@@ -116,7 +116,7 @@ def drop_known_facts(batch: Batch, outcomes: Sequence[Outcome]) -> Plan[None]:
         yield Execute(REMOVE_EVENT, removed)
     if retimed:
         yield Execute(RETIME_EVENT, list(retimed.values()))
-    batch.retimed = [((fact.kind, fact.record_id), place_of(fact.occurred_us, fact.received_us, fact.key)) for fact in retimed]
+    batch.retimed = [((fact.kind, fact.record_id), effective_time(fact.occurred_us, fact.received_us, fact.key)) for fact in retimed]
 
 
 def _is_retimed(subject: EventSubject, outcome: Outcome, fact: Fact) -> bool:

@@ -14,10 +14,10 @@ from typing import TypeVar
 from touchbase.common.normalize import find_company_domain, find_email_key, linkedin_key
 from touchbase.history.events import COMPANY, VIA_API, StoredEvent
 from touchbase.history.identity_links import Ref
-from touchbase.history.last_writer_wins import Place, Stamp, beats
+from touchbase.history.last_writer_wins import EffectiveTime, Stamp, beats
 from touchbase.records.field_projection import Objects, Written, named_address, object_of
 
-Claim = tuple[Place, str]
+Claim = tuple[EffectiveTime, str]
 """The effective time at which an object got an address, and the address in normal form."""
 History = Sequence[StoredEvent]
 
@@ -45,17 +45,17 @@ class Claims:
 
     def merge(self, one: Ref, other: Ref) -> None:
         """Join two objects that were merged in their CRM."""
-        survivor, gone = sorted((self._of(one), self._of(other)))
-        if survivor == gone:
+        survivor, absorbed = sorted((self._of(one), self._of(other)))
+        if survivor == absorbed:
             return
-        self.merged_into[gone] = survivor
+        self.merged_into[absorbed] = survivor
         for claims in self.latest.values():
-            if (claim := claims.pop(gone, None)) is not None:
+            if (claim := claims.pop(absorbed, None)) is not None:
                 claims[survivor] = max(claims.get(survivor, claim), claim)
 
-    def join(self, gone: int, survivor: int) -> None:
+    def join(self, absorbed: int, survivor: int) -> None:
         """Move all claims of a removed record to the survivor."""
-        for ref, claim in self.latest.pop(gone, {}).items():
+        for ref, claim in self.latest.pop(absorbed, {}).items():
             self.add(survivor, ref, claim)
 
     def differ(self, *records: int) -> bool:
@@ -86,7 +86,7 @@ def claims_in(kind: int, history: Iterable[StoredEvent]) -> Iterator[tuple[Ref, 
     for event in history:
         one, address = object_of(event), event.detail.get("identity", {}).get(name)
         if one is not None and address is not None:
-            yield one, (event.place, address)
+            yield one, (event.effective_time, address)
 
 
 def primary_name(kind: int) -> str:
@@ -102,7 +102,7 @@ class Share:
     """The present address of its objects."""
     record_id: int | None = None
     """None: a record that has to be created."""
-    since: Place | None = None
+    since: EffectiveTime | None = None
     """The effective time from which it has the address, if others had it before."""
     objects: set[Ref] = field(default_factory=set)
     joining: list[StoredEvent] = field(default_factory=list)
@@ -181,22 +181,22 @@ class _Claimed:
         self._share_of_object = {one: self.shares[address] for one, address in now.items() if address in apart}
         self.by_address = self._claims_by_address()
         # An object of another type that has an address of a share joins that share.
-        self._share_of_object |= {one: self.shares[self._holder(address)] for one, address in now.items() if address in self.by_address}
+        self._share_of_object |= {one: self.shares[self._owner_of(address)] for one, address in now.items() if address in self.by_address}
         for event in events:
             of, share = object_of(event), self._of_object(event)
             if of is not None and share is not None:
                 share.objects.add(of)
                 if (survivor := event.detail.get("merged_into")) is not None:
                     share.objects.add((of[0], of[1], survivor))
-        by_api = [event.place for event in events if event.via == VIA_API and self._name in event.detail.get("fields", {})]
+        by_api = [event.effective_time for event in events if event.via == VIA_API and self._name in event.detail.get("fields", {})]
         self.api_is_last = bool(by_api) and max(by_api) > max(max(claims)[0] for claims in self._by_object.values())
 
-    def _claims_by_address(self) -> dict[str, dict[str, list[Place]]]:
+    def _claims_by_address(self) -> dict[str, dict[str, list[EffectiveTime]]]:
         """Return for each address the times at which each share (by its own address) has claimed it."""
-        found: dict[str, dict[str, list[Place]]] = {}
+        found: dict[str, dict[str, list[EffectiveTime]]] = {}
         for one, share in self._share_of_object.items():
-            for place, address in self._by_object[one]:
-                found.setdefault(address, {}).setdefault(share.address, []).append(place)
+            for at, address in self._by_object[one]:
+                found.setdefault(address, {}).setdefault(share.address, []).append(at)
         return found
 
     def profiles(self, histories: Mapping[int, History], homes: Mapping[int, Share]) -> dict[str, Share]:
@@ -217,13 +217,13 @@ class _Claimed:
     def first_share(self, history: History) -> Share | None:
         """Return the share whose object was the first in a history to claim an address: that share gets the record."""
         claiming = [event for event in history if self._of_object(event) and self._name in event.detail.get("identity", {})]
-        return self._of_object(min(claiming, key=lambda event: event.place)) if claiming else None
+        return self._of_object(min(claiming, key=lambda event: event.effective_time)) if claiming else None
 
     def share_of_api(self, history: History) -> Share | None:
         """Return the share whose object was the first to claim an address that the API gave to the history's record."""
         given = {value for event in history if event.via == VIA_API and (value := event.detail.get("fields", {}).get(self._name))}
         known = [self.by_address.get(self._key(each) or "", {}) for each in given]
-        claims = [(min(places), name) for claimed in known for name, places in claimed.items()]
+        claims = [(min(times), name) for claimed in known for name, times in claimed.items()]
         return self.shares[min(claims)[1]] if claims else None
 
     def share_of(self, event: StoredEvent) -> Share | None:
@@ -232,26 +232,26 @@ class _Claimed:
             return self._of_object(event)
         named = event.detail.get("named", {})
         address = self._key(named[self._name]) if named.get(self._name) else None
-        return self._share_at(address, event.place) if address in self.by_address else None
+        return self._share_at(address, event.effective_time) if address in self.by_address else None
 
-    def _share_at(self, address: str, at: Place) -> Share:
+    def _share_at(self, address: str, at: EffectiveTime) -> Share:
         """Return the owner of an address at a time: the present owner from its first claim on, before that the last one to claim it."""
-        first = {name: min(places) for name, places in self.by_address[address].items()}
-        holder = self._holder(address)
-        if at >= first[holder]:
-            return self.shares[holder]
-        earlier = [name for name, place in first.items() if place <= at]
+        first = {name: min(times) for name, times in self.by_address[address].items()}
+        owner = self._owner_of(address)
+        if at >= first[owner]:
+            return self.shares[owner]
+        earlier = [name for name, since in first.items() if since <= at]
         return self.shares[max(earlier, key=first.__getitem__) if earlier else min(first, key=first.__getitem__)]
 
     def share_having(self, address: str | None) -> Share | None:
         """Return the share that has an address, or had it last; None if no share ever had it."""
-        return self.shares[self._holder(address)] if address in self.by_address else None
+        return self.shares[self._owner_of(address)] if address in self.by_address else None
 
-    def _holder(self, address: str) -> str:
+    def _owner_of(self, address: str) -> str:
         claims = self.by_address[address]
         return address if address in claims and address in self.shares else max(claims, key=lambda name: max(claims[name]))
 
-    def since(self, share: Share) -> Place | None:
+    def since(self, share: Share) -> EffectiveTime | None:
         """Return the time from which a share has its address; None if no other share ever had it."""
         claims = self.by_address[share.address]
         return min(claims[share.address]) if len(claims) > 1 else None

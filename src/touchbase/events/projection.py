@@ -174,11 +174,11 @@ def _add_pending(batch: Batch, target: Target, outcome: Outcome, subject: EventS
 
 def _move_parked(batch: Batch) -> Plan[None]:
     """Move the events of links that were resolved into the history of the record, or to another link."""
-    targets = {place: target_of(link) for one in batch.resolvers.values() for place, link in one.links.left.items()}
+    targets = {parking_id: target_of(link) for one in batch.resolvers.values() for parking_id, link in one.links.vacated.items()}
     if not targets:
         return
-    rows = yield Execute(history_sql.EVENTS_OF, [(batch.client, EXTERNAL, place) for place in targets])
-    yield Execute(history_sql.DELETE_EVENTS_OF, [(batch.client, EXTERNAL, place) for place in targets])
+    rows = yield Execute(history_sql.EVENTS_OF, [(batch.client, EXTERNAL, parking_id) for parking_id in targets])
+    yield Execute(history_sql.DELETE_EVENTS_OF, [(batch.client, EXTERNAL, parking_id) for parking_id in targets])
     for row in rows:
         event = event_of(row)
         event.record_kind, event.record_id = targets[event.record_id]
@@ -220,8 +220,8 @@ def _insert_events(batch: Batch) -> Plan[list[StoredEvent]]:
 
 def _count_parked_repeats(batch: Batch, waiting: list[tuple[EventKey, Outcome]]) -> Plan[None]:
     """Count a fact that already waits as a repeat, unless it is from the same delivery (a replay)."""
-    places = sorted({key[1] for key, _ in waiting})
-    rows = yield Execute(history_sql.EVENTS_OF, [(batch.client, EXTERNAL, place) for place in places])
+    parking_ids = sorted({key[1] for key, _ in waiting})
+    rows = yield Execute(history_sql.EVENTS_OF, [(batch.client, EXTERNAL, parking_id) for parking_id in parking_ids])
     owners = {(event.record_kind, event.record_id, event.occurred_us, event.key): event.delivery_id for event in map(event_of, rows)}
     for key, outcome in waiting:
         if owners.get(key) != outcome.delivery.id:
@@ -237,7 +237,7 @@ def _count(outcome: Outcome, *, applied: bool) -> None:
 
 
 def _fold(batch: Batch, new: list[StoredEvent]) -> Plan[None]:
-    for kind, number in [*(target for target, _ in batch.retimed), *batch.left]:
+    for kind, number in [*(target for target, _ in batch.retimed), *batch.removed_times]:
         batch.folded.setdefault((kind, batch.final(kind, number)), Folded()).late = True
     for event in new:
         record = batch.resolvers[event.record_kind].by_id[event.record_id]

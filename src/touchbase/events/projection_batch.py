@@ -10,7 +10,7 @@ from touchbase.events.event_normalization import Outcome
 from touchbase.events.identity_resolution import Resolver
 from touchbase.history.events import EXTERNAL, StoredEvent
 from touchbase.history.identity_links import Link
-from touchbase.history.last_writer_wins import Place
+from touchbase.history.last_writer_wins import EffectiveTime
 from touchbase.records.projection import Folded
 
 EventKey = tuple[int, int, Micros, str]
@@ -35,9 +35,9 @@ class Batch:
     """Deliveries whose parked events have a record now."""
     waiting: set[tuple[str, int]] = field(default_factory=set)
     """Keys from the tool that already wait under a link, with the deliveries that repeat them."""
-    retimed: list[tuple[Target, Place]] = field(default_factory=list)
+    retimed: list[tuple[Target, EffectiveTime]] = field(default_factory=list)
     """Stored events for which an earlier receipt arrived: their record and old effective time."""
-    left: dict[Target, set[Place]] = field(default_factory=dict)
+    removed_times: dict[Target, set[EffectiveTime]] = field(default_factory=dict)
     """Old effective times of events that were moved out of a record's history, or within it."""
     separated_companies: set[int] = field(default_factory=set)
     """Companies of which some objects belong to another company now."""
@@ -50,7 +50,7 @@ class Batch:
         """Return the record that this one belongs to after all unions."""
         if kind == EXTERNAL or not self.resolvers[kind].united:
             return number
-        survivor = {gone.id: one.id for gone, one in self.resolvers[kind].united}
+        survivor = {absorbed.id: one.id for absorbed, one in self.resolvers[kind].united}
         while number in survivor:
             number = survivor[number]
         return number
@@ -65,10 +65,10 @@ class Batch:
     def follow_unions(self) -> None:
         """Move events of records that were united later in the batch to the survivor."""
         for kind, resolver in self.resolvers.items():
-            for gone, survivor in resolver.united:
-                for event in self.pending.pop((kind, gone.id), []):
+            for absorbed, survivor in resolver.united:
+                for event in self.pending.pop((kind, absorbed.id), []):
                     self.retarget(event, (kind, survivor.id))
-            for number, link in resolver.links.left.items():
+            for number, link in resolver.links.vacated.items():
                 target = target_of(link)
                 for event in self.pending.pop((EXTERNAL, number), []):
                     if target[0] != EXTERNAL:
@@ -79,8 +79,8 @@ class Batch:
 
 def target_of(link: Link) -> Target:
     """Return the record that a link leads to, or the link under which its events wait."""
-    if link.place is not None:
-        return (EXTERNAL, link.place)
+    if link.parking_id is not None:
+        return (EXTERNAL, link.parking_id)
     assert link.record_kind is not None
     assert link.record_id is not None
     return (link.record_kind, link.record_id)

@@ -13,7 +13,7 @@ from touchbase.events.projection_batch import Batch
 from touchbase.history import sql as history_sql
 from touchbase.history.events import COMPANY, CONTACT, VIA_API, StoredEvent
 from touchbase.history.identity_links import Ref
-from touchbase.history.last_writer_wins import DELIBERATE, NEVER, Place
+from touchbase.history.last_writer_wins import DELIBERATE, NEVER, EffectiveTime
 from touchbase.history.sql import event_of
 from touchbase.records import statements as records_sql
 from touchbase.records.models import Contact
@@ -66,8 +66,8 @@ def link_companies(batch: Batch, new: Iterable[StoredEvent]) -> Plan[None]:
     yield from _load(batch, [contact for _, contact, *_ in known])
     for ref, number, at, key in known:
         _set_company(batch, number, companies[ref], at, key)
-    if settled := sorted({ref for ref, *_ in waiting if ref in companies}):
-        yield Execute(DELETE_CLAIMS_OF_OBJECT, [(batch.client, *ref) for ref in settled])
+    if resolved := sorted({ref for ref, *_ in waiting if ref in companies}):
+        yield Execute(DELETE_CLAIMS_OF_OBJECT, [(batch.client, *ref) for ref in resolved])
 
 
 def relink_companies(batch: Batch) -> Plan[list[StoredEvent]]:
@@ -84,16 +84,18 @@ def relink_companies(batch: Batch) -> Plan[list[StoredEvent]]:
         histories[row[2]].append(event_of(row))
     for number, history in histories.items():
         set_by = there[number].stamps.get("company_id", NEVER)[1:]
-        if any(event.place == set_by and _claim(event) is not None for event in history):
+        if any(event.effective_time == set_by and _claim(event) is not None for event in history):
             naming += yield from clear_company(batch, there[number], {set_by}, history)
     return naming
 
 
-def clear_company(batch: Batch, contact: Contact, gone: Container[Place], history: Sequence[StoredEvent]) -> Plan[list[StoredEvent]]:
+def clear_company(
+    batch: Batch, contact: Contact, removed: Container[EffectiveTime], history: Sequence[StoredEvent]
+) -> Plan[list[StoredEvent]]:
     """Clear a company that a moved event had set; return the events that still name a company."""
     naming = [event for event in history if _claim(event) is not None]
     yield Execute(DELETE_CLAIMS_OF, [(batch.client, CONTACT, contact.id)])  # these events claim them again
-    if contact.stamps.get("company_id", NEVER)[1:] in gone:
+    if contact.stamps.get("company_id", NEVER)[1:] in removed:
         contact.company_id = None
         del contact.stamps["company_id"]
         batch.resolvers[CONTACT].rekeyed[contact.id] = contact
@@ -101,7 +103,7 @@ def clear_company(batch: Batch, contact: Contact, gone: Container[Place], histor
             if event.via == VIA_API and "company_id" in event.detail.get("fields", {}):
                 asked = event.detail["fields"]["company_id"]
                 known = yield from _companies(batch, [] if asked is None else [("", "company", str(asked))])
-                write_field(contact, "company_id", asked and next(iter(known.values()), int(asked)), (DELIBERATE, *event.place))
+                write_field(contact, "company_id", asked and next(iter(known.values()), int(asked)), (DELIBERATE, *event.effective_time))
     return naming
 
 
@@ -109,7 +111,7 @@ def _claim(event: StoredEvent) -> Claim | None:
     named = event.detail.get("company")
     if named is None or event.record_kind != CONTACT:
         return None
-    return (event.tool, f"company:{named[0]}", named[1]), event.record_id, *event.place
+    return (event.tool, f"company:{named[0]}", named[1]), event.record_id, *event.effective_time
 
 
 def _waiting(batch: Batch) -> Plan[list[Claim]]:

@@ -34,7 +34,7 @@ def fold_custom_fields(client: int, resolvers: Mapping[int, Resolver], new: Sequ
         for name, value in event.detail["custom"].items():
             slot = (event.record_kind, event.record_id, name)
             cleared = resolvers[event.record_kind].by_id[event.record_id].stamps.get(CLEARED, NEVER)
-            _write(known, counts, changed, slot, value, (DELIBERATE, *event.place), cleared, ids, now_us)
+            _write(known, counts, changed, slot, value, (DELIBERATE, *event.effective_time), cleared, ids, now_us)
     if changed:
         yield Execute(records_sql.SAVE_CUSTOM_FIELD, [custom_field_row(client, slot[0], slot[1], one) for slot, one in changed.items()])
         for (kind, number, _), one in changed.items():

@@ -85,44 +85,44 @@ def _insert(op: Statement, rows: list[Row]) -> Plan[None]:
 def unite_records(batch: Batch) -> Plan[None]:
     """Move the history, custom fields and links of united records to the survivor, and delete the others."""
     for kind, resolver in batch.resolvers.items():
-        for gone, survivor in resolver.united:
-            yield from unite_record(batch, kind, gone, survivor)
+        for absorbed, survivor in resolver.united:
+            yield from unite_record(batch, kind, absorbed, survivor)
 
 
-def unite_record(batch: Batch, kind: int, gone: Record, survivor: Record) -> Plan[None]:
+def unite_record(batch: Batch, kind: int, absorbed: Record, survivor: Record) -> Plan[None]:
     """Do this for one record."""
     resolver = batch.resolvers[kind]
-    if gone.id in resolver.created:
+    if absorbed.id in resolver.created:
         return
-    one = (batch.client, kind, gone.id)
+    one = (batch.client, kind, absorbed.id)
     rows = yield Execute(history_sql.EVENTS_OF, [one])
     yield Execute(history_sql.DELETE_EVENTS_OF, [one])
     for row in rows:
         event = event_of(row)
         event.record_id = survivor.id
         batch.moved.append(event)
-    yield from _unite_custom_fields(batch.client, kind, gone, survivor)
+    yield from _unite_custom_fields(batch.client, kind, absorbed, survivor)
     yield Execute(history_sql.MOVE_LINKS, [(*one, survivor.id)])
     yield Execute(MOVE_RESPONSES, [(*one, survivor.id)])
     yield Execute(DELETE_CLAIMS_OF, [one])  # the moved events claim them again
     if kind == COMPANY:
-        yield from _move_contacts(batch, gone.id, survivor.id)
-        yield Execute(records_sql.DELETE_COMPANY, [(batch.client, gone.id)])
+        yield from _move_contacts(batch, absorbed.id, survivor.id)
+        yield Execute(records_sql.DELETE_COMPANY, [(batch.client, absorbed.id)])
     else:
-        yield Execute(records_sql.DELETE_CONTACT, [(batch.client, gone.id)])
+        yield Execute(records_sql.DELETE_CONTACT, [(batch.client, absorbed.id)])
 
 
-def _move_contacts(batch: Batch, gone: int, survivor: int) -> Plan[None]:
+def _move_contacts(batch: Batch, absorbed: int, survivor: int) -> Plan[None]:
     """Move the contacts of a removed company, in the table and in memory, because some are saved as whole rows later."""
-    yield Execute(records_sql.MOVE_CONTACTS_TO_COMPANY, [(batch.client, gone, survivor, batch.now_us)])
+    yield Execute(records_sql.MOVE_CONTACTS_TO_COMPANY, [(batch.client, absorbed, survivor, batch.now_us)])
     for contact in batch.resolvers[CONTACT].by_id.values():
-        if isinstance(contact, Contact) and contact.company_id == gone:
+        if isinstance(contact, Contact) and contact.company_id == absorbed:
             contact.company_id = survivor
             contact.updated_us = max(batch.now_us, contact.updated_us + 1)
 
 
-def _unite_custom_fields(client: int, kind: int, gone: Record, survivor: Record) -> Plan[None]:
-    rows = yield Execute(records_sql.CUSTOM_FIELDS_OF, [(client, kind, gone.id), (client, kind, survivor.id)])
+def _unite_custom_fields(client: int, kind: int, absorbed: Record, survivor: Record) -> Plan[None]:
+    rows = yield Execute(records_sql.CUSTOM_FIELDS_OF, [(client, kind, absorbed.id), (client, kind, survivor.id)])
     best: dict[str, tuple[int, CustomField]] = {}
     for row in sorted(rows, key=lambda row: row[2] != survivor.id):
         one = custom_field_of(row)
@@ -130,11 +130,11 @@ def _unite_custom_fields(client: int, kind: int, gone: Record, survivor: Record)
         winner = best.get(one.name)
         if winner is None or beats(stamp, (winner[1].priority, winner[1].stamped_us, winner[1].stamp_key)):
             best[one.name] = (row[2], one)
-    moved = {one.name: one for owner, one in best.values() if owner == gone.id}
+    moved = {one.name: one for owner, one in best.values() if owner == absorbed.id}
     cleared = survivor.stamps.get(CLEARED, NEVER)
     for one in (each for _, each in best.values() if beats(cleared, (each.priority, each.stamped_us, each.stamp_key))):
         one.value, (one.priority, one.stamped_us, one.stamp_key) = None, cleared
         moved[one.name] = one
-    yield Execute(records_sql.DELETE_CUSTOM_FIELDS_OF, [(client, kind, gone.id)])
+    yield Execute(records_sql.DELETE_CUSTOM_FIELDS_OF, [(client, kind, absorbed.id)])
     if moved:
         yield Execute(records_sql.SAVE_CUSTOM_FIELD, [custom_field_row(client, kind, survivor.id, one) for one in moved.values()])

@@ -82,7 +82,7 @@ def _settle(batch: Batch, kind: int, numbers: set[int], histories: Histories) ->
     yield from _set_addresses(batch, kind, sorted(left), histories)
     for number, address in old.items():
         if address is not None and address != primary_key(resolver.by_id[number]):
-            resolver.links.lead(former_key(kind, address), number)
+            resolver.links.set_record(former_key(kind, address), number)
 
 
 def _components(batch: Batch, kind: int, resolver: Resolver) -> list[set[int]]:
@@ -132,7 +132,7 @@ def _move_events(batch: Batch, kind: int, separation: Separation, histories: His
             before = batch.final(kind, event.record_id)
             histories[before] = [each for each in histories[before] if each is not event]
             histories.setdefault(share.record_id, []).append(event)
-            batch.left.setdefault((kind, before), set()).add(event.place)
+            batch.removed_times.setdefault((kind, before), set()).add(event.effective_time)
             if id(event) in pending:
                 old = batch.pending[kind, event.record_id]
                 old[:] = [each for each in old if each is not event]
@@ -154,7 +154,7 @@ def _move_links(batch: Batch, kind: int, separation: Separation) -> Plan[None]:
     yield from _load_links(batch.client, resolver, homes)
     for ref, share in homes.items():
         assert share.record_id is not None
-        resolver.links.lead(ref, share.record_id)
+        resolver.links.set_record(ref, share.record_id)
 
 
 def _load_links(client: int, resolver: Resolver, refs: Iterable[Ref]) -> Plan[None]:
@@ -177,7 +177,7 @@ def _set_addresses(batch: Batch, kind: int, numbers: Iterable[int], histories: H
     resolver = batch.resolvers[kind]
     records = [resolver.by_id[number] for number in numbers]
     for name in ["domain"] if kind == COMPANY else ["email", "linkedin_url"]:
-        writes = {one.id: named_addresses(one, histories[one.id], name, batch.left.get((kind, one.id), set())) for one in records}
+        writes = {one.id: named_addresses(one, histories[one.id], name, batch.removed_times.get((kind, one.id), set())) for one in records}
         if name == "linkedin_url":
             yield from _assign_linkedin_keys(batch, resolver, writes)
         best = {number: last_address(each) for number, each in writes.items()}
@@ -191,8 +191,8 @@ def _set_addresses(batch: Batch, kind: int, numbers: Iterable[int], histories: H
 
 def _keeps_address(batch: Batch, kind: int, record: Record, name: str, best: dict[int, Written]) -> bool:
     """Whether a record keeps its address: a record outside the separation has the best one, and no record in it wants this one."""
-    holder = owner_of(batch.resolvers[kind], name, best[record.id].value)
-    if holder is None or holder.id in best or record.stamps.get(name, NEVER)[1:] in batch.left.get((kind, record.id), ()):
+    owner = owner_of(batch.resolvers[kind], name, best[record.id].value)
+    if owner is None or owner.id in best or record.stamps.get(name, NEVER)[1:] in batch.removed_times.get((kind, record.id), ()):
         return False
     wanted = {ADDRESS_KEYS[name](each.value) for number, each in best.items() if number != record.id and each.value is not None}
     return current_key(record, name) not in wanted
@@ -206,8 +206,8 @@ def _assign_linkedin_keys(batch: Batch, resolver: Resolver, writes: dict[int, li
     yield from _load_links(batch.client, resolver, refs.values())
     yield from load_owners(batch.client, CONTACT, resolver, "linkedin_url", refs)
     for key in owners:
-        holder, former = resolver.by_linkedin.get(key), resolver.links.record_id(refs[key])
-        for number in (former, None if holder is None else holder.id):
+        owner, former = resolver.by_linkedin.get(key), resolver.links.record_id(refs[key])
+        for number in (former, None if owner is None else owner.id):
             if number is not None and number not in writes:
                 owners[key] = number  # a record outside the separation keeps its address
     for number, each in writes.items():
@@ -215,7 +215,7 @@ def _assign_linkedin_keys(batch: Batch, resolver: Resolver, writes: dict[int, li
         shown = linkedin_key(last_address(own).value or "")
         for key in (key for key, of in owners.items() if of == number):
             if key != shown or resolver.links.record_id(refs[key]) is not None:
-                resolver.links.lead(refs[key], number)
+                resolver.links.set_record(refs[key], number)
 
 
 def _record_since(resolver: Resolver, record: Record, share: Share) -> None:

@@ -1,6 +1,6 @@
 """Repeats of webhooks without a time and id: decided when they are applied, when their objects are known.
 
-Such a webhook repeats an earlier one with equal bytes (its twin) only within `UNDATED_DEDUPE_WINDOW`, and only if no other webhook
+Such a webhook repeats an earlier one with equal bytes only within `UNDATED_DEDUPE_WINDOW`, and only if no other webhook
 of the tool about the same object came between (about the same record, where webhooks name no object). In doubt it counts as a new
 fact: repeating an equal state does no harm, losing one does. A fact is stored under its own delivery, so a replay does not decide
 again.
@@ -32,7 +32,9 @@ _detail = msgspec.json.Decoder(_Object).decode
 MAX_BETWEEN = 1000
 """Limit of webhooks to read between two equal ones; beyond it, the second counts as a new fact."""
 
-TWIN = Statement("twin", ONE, body=f"SELECT t.id, t.received_us, t.duplicate_of FROM p JOIN delivery t ON {ONE_MATCH}")
+EARLIER_DELIVERY = Statement(
+    "earlier_delivery", ONE, body=f"SELECT t.id, t.received_us, t.duplicate_of FROM p JOIN delivery t ON {ONE_MATCH}"
+)
 SET_TWIN = Statement(
     "set_twin", (*ONE, ("duplicate_of", "bigint")), body=f"UPDATE delivery AS t SET duplicate_of = p.duplicate_of FROM p WHERE {ONE_MATCH}"
 )
@@ -73,7 +75,7 @@ def split_at_repeats(claimed: Sequence[NormalizedDelivery]) -> Iterator[Sequence
 
 
 def drop_repeats(client: int, outcomes: Sequence[Outcome], *, counted: bool = True) -> Plan[None]:
-    """Remove the subjects that repeat a twin's from these outcomes, before they are resolved.
+    """Remove the subjects that repeat one of the earlier delivery from these outcomes, before they are resolved.
 
     With `counted`, count each repeat at its first webhook; false for later parts of a large delivery.
     """
@@ -83,15 +85,15 @@ def drop_repeats(client: int, outcomes: Sequence[Outcome], *, counted: bool = Tr
 
 
 def _may_repeat(seen: NormalizedDelivery) -> bool:
-    return seen.delivery.twin is not None and any(map(is_undated, seen.subjects))
+    return seen.delivery.duplicate_of is not None and any(map(is_undated, seen.subjects))
 
 
 def _drop(client: int, outcome: Outcome, counted: bool) -> Plan[None]:
     delivery = outcome.delivery
-    twins = yield Execute(TWIN, [(client, delivery.twin)])
-    if not twins or not 0 <= delivery.received_us - twins[0][1] <= UNDATED_DEDUPE_WINDOW:
+    found = yield Execute(EARLIER_DELIVERY, [(client, delivery.duplicate_of)])
+    if not found or not 0 <= delivery.received_us - found[0][1] <= UNDATED_DEDUPE_WINDOW:
         return
-    (number, _, earlier) = twins[0]
+    (number, _, earlier) = found[0]
     numbers = [delivery.id, number] if earlier is None else [delivery.id, number, earlier]
     rows = yield Execute(FACTS_OF_DELIVERY, [(client, each) for each in numbers])
     facts: dict[tuple[int, str], Row] = {(row[4], row[3]): row for row in rows}
@@ -114,18 +116,18 @@ def _drop(client: int, outcome: Outcome, counted: bool) -> Plan[None]:
 
 
 def _base(seen: EventSubject, facts: dict[tuple[int, str], Row], numbers: Sequence[int]) -> Row | None:
-    """Return the fact that this one may repeat: the twin's, or the one the twin repeats; None for a fact stored under its own delivery."""
+    """Return the fact that this one may repeat, the earlier delivery's or the one that it repeats; None if it has its own delivery."""
     if not is_undated(seen) or (numbers[0], seen.key) in facts:
         return None
     found = (facts.get((number, event_key(seen.tool, seen.event, str(number)))) for number in numbers[1:])
     return next((row for row in found if row is not None), None)
 
 
-def _is_news(client: int, delivery: Delivery, seen: EventSubject, base: Row, twin: int) -> Plan[bool]:
+def _is_news(client: int, delivery: Delivery, seen: EventSubject, base: Row, earlier_id: int) -> Plan[bool]:
     """Whether another webhook about the record came after the fact, or one with unknown subjects."""
     kind, record, _, _, first, since = base
     between = yield Execute(DELIVERIES_ABOUT, [(client, kind, record, seen.tool, since, delivery.received_us)])
-    if any(_lies_between(row[:2], (since, first), delivery) for row in between if row[1] != twin and _is_about(seen, row[2])):
+    if any(_lies_between(row[:2], (since, first), delivery) for row in between if row[1] != earlier_id and _is_about(seen, row[2])):
         return True
     deliveries = yield Execute(DELIVERIES_BETWEEN, [(client, since, delivery.received_us, MAX_BETWEEN)])
     return len(deliveries) >= MAX_BETWEEN or any(

@@ -13,7 +13,7 @@ from touchbase.events.rekey import assign, current_key, release
 from touchbase.history import sql as history_sql
 from touchbase.history import status as st
 from touchbase.history.events import StoredEvent
-from touchbase.history.last_writer_wins import NEVER, Place
+from touchbase.history.last_writer_wins import NEVER, EffectiveTime
 from touchbase.history.sql import event_of
 from touchbase.records import statements as records_sql
 from touchbase.records.field_projection import (
@@ -38,9 +38,9 @@ def reproject(batch: Batch, new: Sequence[StoredEvent]) -> Plan[list[StoredEvent
 
     Return the events that name the company of such contacts, so that it is set again.
     """
-    stale: dict[Target, set[Place]] = {target: set(places) for target, places in batch.left.items()}
-    for (kind, number), place in batch.retimed:
-        stale.setdefault((kind, batch.final(kind, number)), set()).add(place)
+    stale: dict[Target, set[EffectiveTime]] = {target: set(times) for target, times in batch.removed_times.items()}
+    for (kind, number), time in batch.retimed:
+        stale.setdefault((kind, batch.final(kind, number)), set()).add(time)
     several = yield from _of_several_objects(batch, new)
     targets = sorted(stale.keys() | several)
     company_events: list[StoredEvent] = []
@@ -57,15 +57,15 @@ def reproject(batch: Batch, new: Sequence[StoredEvent]) -> Plan[list[StoredEvent
     changed = []
     for target in targets:
         record = batch.resolvers[target[0]].by_id[target[1]]
-        gone = stale.get(target, set())
-        if gone:
+        removed = stale.get(target, set())
+        if removed:
             _project_dates(record, histories[target])
-            yield from _project_addresses(batch, target, record, gone, histories[target])
+            yield from _project_addresses(batch, target, record, removed, histories[target])
             if isinstance(record, Contact):
-                company_events += yield from clear_company(batch, record, gone, histories[target])
-        if gone or has_several_objects(histories[target]):
-            _project_fields(record, histories[target], gone)
-            moved = _project_custom(fields[target], histories[target], gone, batch.now_us)
+                company_events += yield from clear_company(batch, record, removed, histories[target])
+        if removed or has_several_objects(histories[target]):
+            _project_fields(record, histories[target], removed)
+            moved = _project_custom(fields[target], histories[target], removed, batch.now_us)
             if any(one.updated_us == batch.now_us for one in moved):
                 batch.resolvers[target[0]].touched.add(target[1])
             left = yield from _delete_unset(batch, target, fields[target], moved)
@@ -97,38 +97,42 @@ def _project_dates(record: Record, history: Sequence[StoredEvent]) -> None:
         record.last_reply_us = max((event.occurred_us for event in history if event.effect == st.REPLY), default=None)
 
 
-def _project_addresses(batch: Batch, target: Target, record: Record, gone: set[Place], history: Sequence[StoredEvent]) -> Plan[None]:
+def _project_addresses(
+    batch: Batch, target: Target, record: Record, removed: set[EffectiveTime], history: Sequence[StoredEvent]
+) -> Plan[None]:
     """Replace an address whose event was moved by that of the event that wins without it."""
     resolver = batch.resolvers[target[0]]
     for name in ("email", "linkedin_url", "domain"):
-        if record.stamps.get(name, NEVER)[1:] not in gone:
+        if record.stamps.get(name, NEVER)[1:] not in removed:
             continue
-        best, old = last_address(named_addresses(record, history, name, gone)), current_key(record, name)
+        best, old = last_address(named_addresses(record, history, name, removed)), current_key(record, name)
         yield from load_owners(batch.client, target[0], resolver, name, [best.value])
         release(resolver, record, name)
         assign(resolver, record, name, best.value, best.stamp)
         if old is not None and old != current_key(record, name):
-            resolver.links.lead(former_key_of(name, old), record.id)
+            resolver.links.set_record(former_key_of(name, old), record.id)
 
 
-def _project_fields(record: Record, history: Sequence[StoredEvent], gone: set[Place]) -> None:
+def _project_fields(record: Record, history: Sequence[StoredEvent], removed: set[EffectiveTime]) -> None:
     for name in stamped_fields(record):
-        if name not in RESOLVED_FIELDS and record.stamps.get(name, NEVER)[1:] in gone:
+        if name not in RESOLVED_FIELDS and record.stamps.get(name, NEVER)[1:] in removed:
             setattr(record, name, None)
             del record.stamps[name]
-    for name, stored, best in projected_fields(record, history, gone):
+    for name, stored, best in projected_fields(record, history, removed):
         setattr(record, name, best.value)
         if best.stamp != stored.stamp:
             record.stamps[name] = best.stamp
 
 
-def _project_custom(fields: Sequence[CustomField], history: Sequence[StoredEvent], gone: set[Place], now_us: Micros) -> list[CustomField]:
+def _project_custom(
+    fields: Sequence[CustomField], history: Sequence[StoredEvent], removed: set[EffectiveTime], now_us: Micros
+) -> list[CustomField]:
     known = {one.name: one for one in fields}
-    best_of = {name: best for name, _, best in projected_custom_fields(fields, history, gone)}
+    best_of = {name: best for name, _, best in projected_custom_fields(fields, history, removed)}
     changed = []
     for name, one in known.items():
         stored = Written(one.value, (one.priority, one.stamped_us, one.stamp_key))
-        best = best_of.get(name, stored if stored.stamp[1:] not in gone else Written(None, NEVER))
+        best = best_of.get(name, stored if stored.stamp[1:] not in removed else Written(None, NEVER))
         if (best.value, best.stamp) == (stored.value, stored.stamp):
             continue
         now = one.updated_us if best.value == one.value else now_us

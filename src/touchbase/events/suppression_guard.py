@@ -175,20 +175,20 @@ def erase_parked_events(client: int, refs: Iterable[Ref]) -> Plan[ErasedParkedEv
     """Delete the events that wait under these identities, and their links."""
     erased = ErasedParkedEvents()
     rows = yield Execute(history_sql.LINK_BY_REF, [(client, *ref) for ref in sorted(refs)])
-    places: set[int] = set()
+    parking_ids: set[int] = set()
     for row in rows:
         if row[5] is None or row[5] == EXTERNAL:
-            places.add(row[4] if row[5] is None else row[6])
+            parking_ids.add(row[4] if row[5] is None else row[6])
             erased.refs.add(_ref_of(row))
         else:
             erased.with_record.add(_ref_of(row))
-    if places:
-        yield from _erase_places(client, sorted(places), erased)
+    if parking_ids:
+        yield from _erase_parked(client, sorted(parking_ids), erased)
     return erased
 
 
-def _erase_places(client: int, places: list[int], erased: ErasedParkedEvents) -> Plan[None]:
-    keys = [(client, EXTERNAL, place) for place in places]
+def _erase_parked(client: int, parking_ids: list[int], erased: ErasedParkedEvents) -> Plan[None]:
+    keys = [(client, EXTERNAL, parking_id) for parking_id in parking_ids]
     shared = yield Execute(history_sql.LINKS_OF, keys)
     erased.refs |= {_ref_of(row) for row in shared}
     rows = yield Execute(DELIVERIES_OF_EVENTS, keys)

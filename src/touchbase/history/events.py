@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from touchbase.common.frames import packs_by_position
 from touchbase.common.timestamps import Micros
 from touchbase.history import status as st
-from touchbase.history.last_writer_wins import Place, place_of
+from touchbase.history.last_writer_wins import EffectiveTime, effective_time
 
 
 class Author(NamedTuple):
@@ -176,9 +176,9 @@ class StoredEvent:
     detail: Detail
 
     @property
-    def place(self) -> Place:
+    def effective_time(self) -> EffectiveTime:
         """Its effective time: the order in which a record's entries are folded."""
-        return place_of(self.occurred_us, self.received_us, self.key)
+        return effective_time(self.occurred_us, self.received_us, self.key)
 
     @property
     def is_creation(self) -> bool:

@@ -1,7 +1,7 @@
-"""Identity links: references that lead to a record (a tool's object ids, former keys), and where events are parked.
+"""Identity links: references to a record (a tool's object ids, former keys), and where events are parked.
 
-While the record of a ref is unknown, events about it are parked in a *place*: the id of a link.
-Refs whose objects a CRM has merged share one place, so that one resolved ref resolves them all.
+While the record of a ref is unknown, events about it are parked under the id of a link.
+Refs whose objects a CRM has merged share one such id, so that one resolved ref resolves them all.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Ref = tuple[str, str, str]
 
 @dataclass(slots=True)
 class Link:
-    """The target of one ref: a record; a shared place (record kind EXTERNAL); or none yet (None)."""
+    """The target of one ref: a record; a shared parking id (record kind EXTERNAL); or none yet (None)."""
 
     ref: Ref
     id: int
@@ -25,8 +25,8 @@ class Link:
     record_id: int | None = None
 
     @property
-    def place(self) -> int | None:
-        """Where events about it are parked; None once its record is known."""
+    def parking_id(self) -> int | None:
+        """The id under which events about it are parked; None once its record is known."""
         if self.record_kind is None:
             return self.id
         return self.record_id if self.record_kind == EXTERNAL else None
@@ -41,9 +41,9 @@ class Links:
     by_ref: dict[Ref, Link] = field(default_factory=dict)
     changed: dict[Ref, Link] = field(default_factory=dict)
     sharing: dict[int, list[Link]] = field(default_factory=dict)
-    """Links that share a place, by the place."""
-    left: dict[int, Link] = field(default_factory=dict)
-    """Places that are not used any more, each with a link that had it: its events move to the link's target."""
+    """Links that share a parking id, by that id."""
+    vacated: dict[int, Link] = field(default_factory=dict)
+    """Parking ids that are not used any more, each with a link that had it: its events move to the link's target."""
 
     def record_id(self, ref: Ref) -> int | None:
         """Return the record of a ref, or None if it is unknown."""
@@ -55,27 +55,27 @@ class Links:
         link = self.by_ref.get(ref)
         if link is None:
             link = self.by_ref[ref] = self.changed[ref] = Link(ref, self.new_id())
-        elif link.place is None:
+        elif link.parking_id is None:
             # Its record does not exist any more: events are parked until an event identifies the object again.
             link.record_kind = link.record_id = None
             self.changed[ref] = link
         return link
 
-    def merge_places(self, one: Ref, other: Ref) -> None:
-        """Park the events of two refs in one place: they are one object, whose record is unknown."""
+    def merge_parking(self, one: Ref, other: Ref) -> None:
+        """Park the events of two refs under one id: they are one object, whose record is unknown."""
         first, second = self.park(one), self.park(other)
-        if first.place == second.place:
+        if first.parking_id == second.parking_id:
             return
         merged = [*self._sharing_with(first), *self._sharing_with(second)]
-        places = [link.place for link in (first, second) if link.place is not None]
-        target, source = min(places), max(places)
-        self.left[source] = first if first.place == source else second
+        parking_ids = [link.parking_id for link in (first, second) if link.parking_id is not None]
+        target, source = min(parking_ids), max(parking_ids)
+        self.vacated[source] = first if first.parking_id == source else second
         self.sharing.pop(source, None)
         self.sharing[target] = merged
         self._set(merged, EXTERNAL, target)
 
-    def lead(self, ref: Ref, record_id: int) -> None:
-        """Set the record of a ref and of all refs that share its place."""
+    def set_record(self, ref: Ref, record_id: int) -> None:
+        """Set the record of a ref and of all refs that share its parking id."""
         link = self.by_ref.get(ref)
         if link is None:
             self.by_ref[ref] = self.changed[ref] = Link(ref, self.new_id(), self.kind, record_id)
@@ -83,9 +83,9 @@ class Links:
         if link.record_kind == self.kind and link.record_id == record_id:
             return
         sharing = self._sharing_with(link)
-        if link.place is not None:
-            self.sharing.pop(link.place, None)
-            self.left[link.place] = link
+        if link.parking_id is not None:
+            self.sharing.pop(link.parking_id, None)
+            self.vacated[link.parking_id] = link
         self._set(sharing, self.kind, record_id)
 
     def move(self, source: int, target: int) -> None:
@@ -95,8 +95,8 @@ class Links:
                 link.record_id = target
 
     def _sharing_with(self, link: Link) -> list[Link]:
-        """Return all links that share this one's place; only itself if it has none."""
-        return self.sharing.get(link.place, [link]) if link.place is not None else [link]
+        """Return all links that share this one's parking id; only itself if it has none."""
+        return self.sharing.get(link.parking_id, [link]) if link.parking_id is not None else [link]
 
     def _set(self, links: list[Link], kind: int, number: int) -> None:
         for link in links:

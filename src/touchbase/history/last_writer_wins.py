@@ -17,7 +17,7 @@ from touchbase.common.timestamps import Micros
 CARRIED = 0
 DELIBERATE = 1
 
-Place = tuple[Micros, str]
+EffectiveTime = tuple[Micros, str]
 """Effective time of an entry: time, then key."""
 Stamp = tuple[int, Micros, str]
 Stamps = dict[str, Stamp]
@@ -39,12 +39,12 @@ It may stay without need, because a merge of the two objects does not remove it.
 _AHEAD = len("+") + 15 + len(":")
 
 
-def key_in(place: Place) -> str:
+def key_in(time: EffectiveTime) -> str:
     """Return the event's own key of an effective time."""
-    return place[1][_AHEAD:] if place[1].startswith("+") else place[1]
+    return time[1][_AHEAD:] if time[1].startswith("+") else time[1]
 
 
-def place_of(occurred_us: Micros, received_us: Micros, key: str) -> Place:
+def effective_time(occurred_us: Micros, received_us: Micros, key: str) -> EffectiveTime:
     """Return the effective time of an event; events whose times are after one receipt stay in the order of their own times."""
     if occurred_us <= received_us:
         return occurred_us, key

@@ -80,7 +80,7 @@ class NoTools:
         """Return no tools."""
         return ()
 
-    def proves_at_once(self, connection: Connection, arrival: Arrival, now: Micros) -> bool:
+    def verify_signature_quickly(self, connection: Connection, arrival: Arrival, now: Micros) -> bool:
         """Return False."""
         return False
 
@@ -88,15 +88,15 @@ class NoTools:
         """Return None: no tool has records."""
         return None
 
-    def proves(self, connection: Connection, arrival: Arrival, now: Micros) -> bool:
+    def verify_signature(self, connection: Connection, arrival: Arrival, now: Micros) -> bool:
         """Return False."""
         return False
 
-    def is_test_call(self, connection: Connection, arrival: Arrival, now: Micros) -> bool:
+    def is_test_webhook(self, connection: Connection, arrival: Arrival, now: Micros) -> bool:
         """Return False: no tool sends test webhooks."""
         return False
 
-    def likely(self, arrival: Arrival, guarded: Collection[str]) -> tuple[str | None, bool]:
+    def guess_tool(self, arrival: Arrival, guarded: Collection[str]) -> tuple[str | None, bool]:
         """Recognise no tool."""
         return None, False
 

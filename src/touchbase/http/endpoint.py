@@ -52,18 +52,23 @@ OPERATOR = 0
 class Api:
     """The state of the web application: authentication, clients, connections, limits."""
 
-    def __init__(self, parts: Dependencies) -> None:
-        self.parts = parts
-        self.clients = Clients(parts.store, parts.clock)
-        self.connections = parts.connections or Connections(parts.store, parts.clock)
+    def __init__(self, dependencies: Dependencies) -> None:
+        self.dependencies = dependencies
+        self.clients = Clients(dependencies.store, dependencies.clock)
+        self.connections = dependencies.connections or Connections(dependencies.store, dependencies.clock)
         self.in_flight = InFlightKeys()
         self.authenticator = Authenticator(
-            parts.store, self.clients, parts.clock, keys_needed=parts.auth == "api-key", uses=parts.key_uses, failed_keys=parts.failed_keys
+            dependencies.store,
+            self.clients,
+            dependencies.clock,
+            keys_needed=dependencies.auth == "api-key",
+            uses=dependencies.key_uses,
+            failed_keys=dependencies.failed_keys,
         )
-        self.limiter = parts.limiter
-        self.refused = parts.refused or RefusedWebhooks(parts.clock, parts.metrics.delivery_refused)
-        self.checks = SenderChecks(parts.senders)
-        self._open = parts.auth == "none"
+        self.limiter = dependencies.limiter
+        self.refused = dependencies.refused or RefusedWebhooks(dependencies.clock, dependencies.metrics.delivery_refused)
+        self.checks = SenderChecks(dependencies.senders)
+        self._open = dependencies.auth == "none"
 
     async def client(self, headers: Headers, needed: str, now: Micros, scope: Scope) -> Client:
         """Authenticate a request for records, count it against the rate limits, and return its client.
@@ -96,16 +101,16 @@ class Api:
             client = await self.authenticator.client(_text(key), _text(named), needed, peer_of(scope), makes=scope["method"] == "POST")
         return client
 
-    async def holder(self, headers: Headers, needed: str, now: Micros, scope: Scope) -> Principal:
-        """Authenticate and count an administrator's request; raises the errors of `Authenticator.holder` and `RateLimiter`."""
+    async def principal(self, headers: Headers, needed: str, now: Micros, scope: Scope) -> Principal:
+        """Authenticate and count an administrator's request; raises the errors of `Authenticator.principal` and `RateLimiter`."""
         key = key_from_headers(headers)
-        holder = await self.authenticator.holder(_text(key), needed, peer_of(scope))
+        principal = await self.authenticator.principal(_text(key), needed, peer_of(scope))
         if IN_PROGRESS not in scope:
             bucket = None if self._open or key is None else self.limiter.key(key_id_of(key), now)
             if bucket is not None:
                 scope[RATE_LIMIT_HEADERS] = rate_limit_headers(bucket)
-            self.begin(OPERATOR if holder.client is None else holder.client, scope)
-        return holder
+            self.begin(OPERATOR if principal.client is None else principal.client, scope)
+        return principal
 
     def begin(self, client: int, scope: Scope) -> None:
         """Count a client's request as in progress, once; raises `Overloaded`."""
@@ -182,23 +187,23 @@ class Call:
 
     async def body(self, wanted: type[S], rules: Callable[[S], object] = lambda partly: None) -> S:
         """Read the JSON body; raises as `read_json` and `read_struct`."""
-        raw = await read_json(self.receive, self.headers, self.api.parts.limits)
+        raw = await read_json(self.receive, self.headers, self.api.dependencies.limits)
         decoder: msgspec.json.Decoder[S] = _decoder(wanted)
         return read_struct(raw, decoder, wanted, rules)
 
     async def client(self) -> Client:
         """Authenticate the request and return its client."""
-        return await self.api.client(self.headers, self.needed, self.api.parts.clock(), self.scope)
+        return await self.api.client(self.headers, self.needed, self.api.dependencies.clock(), self.scope)
 
     async def administrator(self) -> int | None:
         """Authenticate an administrator; return the number of the client that the key is limited to, None for all."""
-        return (await self.holder()).client
+        return (await self.principal()).client
 
-    async def holder(self) -> Principal:
+    async def principal(self) -> Principal:
         """Authenticate an administrator."""
-        return await self.api.holder(self.headers, self.needed, self.api.parts.clock(), self.scope)
+        return await self.api.principal(self.headers, self.needed, self.api.dependencies.clock(), self.scope)
 
-    async def settle(self, write: Callable[[Writes], Awaitable[R]], respond: Callable[[R], Response]) -> Response:
+    async def write_and_respond(self, write: Callable[[Writes], Awaitable[R]], respond: Callable[[R], Response]) -> Response:
         """Execute the write of a `POST` and return its response.
 
         With an idempotency key, the response is stored in the transaction of the write. So `write` must send its
@@ -206,8 +211,8 @@ class Call:
         thread and more than once: it must be quick and have no side effects.
         """
         if self.recorder is None:
-            return respond(await write(self.api.parts.store))
-        return await self.recorder.settle(write, respond)
+            return respond(await write(self.api.dependencies.store))
+        return await self.recorder.write_and_respond(write, respond)
 
 
 Handler = Callable[[Call], Awaitable[Response]]
@@ -272,7 +277,7 @@ async def run_handler(
     except ClientDisconnected:
         return
     except Exception as error:
-        await send_problem(scope, send, as_touchbase_error(error, scope), request_id, api.parts.metrics)
+        await send_problem(scope, send, as_touchbase_error(error, scope), request_id, api.dependencies.metrics)
         return
     finally:
         api.finish_request(scope)

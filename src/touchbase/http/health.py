@@ -28,7 +28,7 @@ async def status(call: Call) -> Response:
     """Handle `GET` of the status; for administrators of all clients."""
     if await call.administrator() is not None:
         raise Forbidden("this key belongs to one client; the status needs a key without a client")
-    parts = call.api.parts
+    parts = call.api.dependencies
     reason = await _why_not_ready(parts.store)
     return Response(body=encode(StatusOut(reason is None, reason, list(parts.store.warnings), parts.version)))
 

@@ -41,10 +41,10 @@ def idempotent(handler: Handler, owner: Owner = of_administrator) -> Handler:
         api = call.api
         try:
             async with api.in_flight.lock(request):
-                stored = await find_response(api.parts.store, request)
+                stored = await find_response(api.dependencies.store, request)
                 if stored is not None:
                     raise ReplayedResponse(stored)
-                call.recorder = ResponseRecorder(api.parts.store, request)
+                call.recorder = ResponseRecorder(api.dependencies.store, request)
                 response = await handler(call)
                 await call.recorder.store(response)
                 return response
@@ -58,9 +58,9 @@ async def _request(call: Call, owner: Owner) -> RequestKey:
     """Return the request's key and fingerprint. Reads the body; the handler can read it again."""
     given = [value for name, value in call.scope["headers"] if name == IDEMPOTENCY_KEY]
     body, key = await read_whole_body(call, owner), idempotency_key(given)
-    plain = unpack(body, call.headers.get(b"content-encoding", b""), call.api.parts.limits.api_body_bytes)
+    plain = unpack(body, call.headers.get(b"content-encoding", b""), call.api.dependencies.limits.api_body_bytes)
     # Authorize again after the body: the stored response requires a key that is valid now.
-    return RequestKey(await owner(call), key, fingerprint(call.scope["path"], call.query, plain), call.api.parts.clock())
+    return RequestKey(await owner(call), key, fingerprint(call.scope["path"], call.query, plain), call.api.dependencies.clock())
 
 
 def idempotency_key(given: list[bytes]) -> str:

@@ -93,7 +93,7 @@ class Parameters:
         """Return an ISO 8601 time; UTC if it has no offset."""
         value = self.text(name)
         # A plus sign that was not escaped arrives as a space.
-        return moment(value and value.replace(" ", "+"), f"?{name}", self.faults)
+        return parse_time(value and value.replace(" ", "+"), f"?{name}", self.faults)
 
     def cursor(self, listing: str, kind: type[Any]) -> Any:
         """Return the position that `cursor_text` encoded for the same listing; None, the first page, if it is blank."""
@@ -176,7 +176,7 @@ CURSOR: Parameter[None] = Parameter(
 PAGE = (LIMIT, CURSOR)
 
 
-def moment(text: str | None, pointer: str, faults: list[Fault]) -> Micros | None:
+def parse_time(text: str | None, pointer: str, faults: list[Fault]) -> Micros | None:
     """Parse a time, or append a fault; None for None."""
     if text is None:
         return None

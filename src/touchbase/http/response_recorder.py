@@ -43,7 +43,7 @@ class ResponseRecorder:
         self._request = request
         self._made: Response | None = None
 
-    async def settle(self, write: Callable[[Writes], Awaitable[R]], respond: Callable[[R], Response]) -> Response:
+    async def write_and_respond(self, write: Callable[[Writes], Awaitable[R]], respond: Callable[[R], Response]) -> Response:
         """Execute the write and store its response in one transaction; raises `ReplayedResponse` if it was executed before."""
 
         def made(result: object) -> StoredResponse:

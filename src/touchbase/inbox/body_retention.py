@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from touchbase.common.timestamps import Micros
 from touchbase.inbox.commands import CountPrunable, DroppedBodies, DropUnrecognised, PruneBodies, SizeUnrecognised
-from touchbase.inbox.delivery import GONE_ERASED, GONE_RETENTION
+from touchbase.inbox.delivery import REMOVED_BY_ERASURE, REMOVED_BY_RETENTION
 from touchbase.inbox.sql import FORGET_CLEARED
 from touchbase.sql.builders import ONE
 from touchbase.sql.rows import Columns
@@ -28,7 +28,7 @@ _STATE = _by_remaining_events("'parked'", "'applied'", "'ignored'")
 _ERROR = _by_remaining_events("t.error", "NULL", f"'{WHY_IGNORED}'")
 _APPLIED = f"CASE WHEN {_HAS_PARKED} THEN t.applied_us ELSE COALESCE(t.applied_us, p.at) END"
 _CLEARED = (
-    f"SET body_removed = COALESCE(t.body_removed, '{GONE_ERASED}'), body_removed_us = COALESCE(t.body_removed_us, p.at), "
+    f"SET body_removed = COALESCE(t.body_removed, '{REMOVED_BY_ERASURE}'), body_removed_us = COALESCE(t.body_removed_us, p.at), "
     "key = p.key, shape = NULL, "
     f"state = {_STATE}, error = {_ERROR}, applied_us = {_APPLIED} "
     "FROM p WHERE t.client = p.client AND t.id = p.id AND t.state <> 'received'"
@@ -42,7 +42,7 @@ CLEAR_DELIVERY = Statement(
 DELETE_BODY = delete("delete_body", "delivery_body", ONE, "id")
 _PRUNE: Columns = (*ONE, ("before_us", "bigint"), ("at", "bigint"))
 _DUE = "state IN ('applied', 'ignored') AND body_removed IS NULL"
-_PRUNED = f"SET body_removed = '{GONE_RETENTION}', body_removed_us = p.at FROM p WHERE t.client = p.client AND t.id = p.id"
+_PRUNED = f"SET body_removed = '{REMOVED_BY_RETENTION}', body_removed_us = p.at FROM p WHERE t.client = p.client AND t.id = p.id"
 PRUNE_DELIVERY = Statement(
     "retain_delivery",
     _PRUNE,

@@ -15,8 +15,8 @@ PARKED = "parked"
 UNRECOGNISED = "unrecognised"
 FAILED = "failed"
 STATES = (RECEIVED, APPLIED, IGNORED, PARKED, UNRECOGNISED, FAILED)
-GONE_ERASED = "erased"
-GONE_RETENTION = "retention"
+REMOVED_BY_ERASURE = "erased"
+REMOVED_BY_RETENTION = "retention"
 """Why a body was removed: a person in it was erased, or the retention period ended."""
 MAX_ATTEMPTS = 10
 DEDUPE_WINDOW: Micros = 3600 * SECOND
@@ -58,7 +58,7 @@ class Delivery:
     size: int = 0
     verified: bool | None = None
     """Whether the signature was valid; None for a delivery stored before signatures were checked."""
-    twin: int | None = None
+    duplicate_of: int | None = None
     """The earlier delivery with equal bytes within the dedupe window; later the delivery that it is known to repeat."""
     dated: int | None = None
     """1 if each of its events has a time or an id, so that equal bytes are a repeat; None before it was read."""
@@ -67,9 +67,9 @@ class Delivery:
     headers: dict[str, str] = field(default_factory=dict)
     query: str = ""
     body: bytes = b""
-    body_gone: str | None = None
+    body_removed: str | None = None
     """Why body, headers and query were removed; None while they are stored."""
-    body_gone_us: Micros | None = None
+    body_removed_us: Micros | None = None
     guarded: bool = field(default=False, compare=False)
     """Whether its client has erased people: then it is scanned for addresses during translation."""
     addresses: set[Ref] | None = field(default=None, compare=False)

@@ -26,14 +26,14 @@ def headers_of(text: bytes | None) -> dict[str, str]:
 
 
 def delivery_of(row: Row) -> Delivery:
-    """Return the delivery of a row: client_id, `DELIVERY` without key; optionally query, headers, body; then body_gone, body_gone_us."""
+    """Return the delivery of a row: client_id, `DELIVERY` without key; maybe query, headers, body; then body_removed, body_removed_us."""
     made = _delivery(row[1], row[0], *row[2:16], _decode_problems(row[16]) if row[16] else {})
     if made.verified is not None:
         made.verified = bool(made.verified)
     if len(row) > 17:
         made.query, made.headers, made.body = row[17], headers_of(row[18]), row[19] or b""
     if len(row) > 20:
-        made.body_gone, made.body_gone_us = row[20:22]
+        made.body_removed, made.body_removed_us = row[20:22]
     return made
 
 

@@ -8,7 +8,7 @@ from touchbase.common.timestamps import Micros, to_text
 from touchbase.errors import NotFound, PayloadDeleted
 from touchbase.history.events import StoredEvent
 from touchbase.inbox.commands import ReplayDeliveries
-from touchbase.inbox.delivery import FAILED, GONE_RETENTION, IGNORED, PARKED, RECEIVED, UNRECOGNISED, Delivery
+from touchbase.inbox.delivery import FAILED, IGNORED, PARKED, RECEIVED, REMOVED_BY_RETENTION, UNRECOGNISED, Delivery
 from touchbase.inbox.queries import DeliveryEvents, DeliveryGroup, GetDelivery, GroupDeliveries, ListDeliveries
 from touchbase.sql.store import Store, Writes
 
@@ -65,10 +65,10 @@ def as_replayed(delivery: Delivery) -> Delivery:
 
 def body_removal_reason(delivery: Delivery) -> str | None:
     """Return why and when the body was removed, as text, or None."""
-    if delivery.body_gone is None or delivery.body_gone_us is None:
+    if delivery.body_removed is None or delivery.body_removed_us is None:
         return None
-    on = to_text(delivery.body_gone_us)[:10]
-    if delivery.body_gone == GONE_RETENTION:
+    on = to_text(delivery.body_removed_us)[:10]
+    if delivery.body_removed == REMOVED_BY_RETENTION:
         return f"body removed by retention on {on}"
     return f"body removed on {on}, because a person in it was erased"
 
@@ -77,7 +77,7 @@ def require_body(delivery: Delivery) -> None:
     """Raise `PayloadDeleted` for a delivery without a body, which cannot be replayed."""
     reason = body_removal_reason(delivery)
     if reason is not None:
-        events = "its events are" if delivery.body_gone == GONE_RETENTION else "its events about other people are"
+        events = "its events are" if delivery.body_removed == REMOVED_BY_RETENTION else "its events about other people are"
         raise PayloadDeleted(f"delivery {delivery.id} cannot be replayed: {reason}; it is {delivery.state}, and {events} stored")
 
 

@@ -48,7 +48,7 @@ class SenderChecks:
         )  # fmt: skip
         if len(arrival.body) <= INLINE_BYTES:
             for one in guarded:
-                if self._tools.proves_at_once(one, arrival, now):
+                if self._tools.verify_signature_quickly(one, arrival, now):
                     return Sender(one.tool, True, secrets)
         tool, outcome, verified = await self._in_thread(partial(self._judge, guarded, arrival, now, required))
         return Sender(tool, verified, secrets, outcome)
@@ -65,10 +65,10 @@ class SenderChecks:
     def _judge(self, guarded: Sequence[Connection], arrival: Arrival, now: Micros, required: bool) -> tuple[str | None, str, bool]:
         tools = self._tools
         for one in guarded:
-            if tools.proves(one, arrival, now):
+            if tools.verify_signature(one, arrival, now):
                 return one.tool, ACCEPTED, True
         for one in guarded:
-            if tools.is_test_call(one, arrival, now):
+            if tools.is_test_webhook(one, arrival, now):
                 return one.tool, DROPPED, False
-        tool, is_other = tools.likely(arrival, {one.tool for one in guarded})
+        tool, is_other = tools.guess_tool(arrival, {one.tool for one in guarded})
         return (None, ACCEPTED, False) if is_other and not required else (tool, REFUSED, False)

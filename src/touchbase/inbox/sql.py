@@ -24,27 +24,27 @@ def store_deliveries(commands: Sequence[StoreDelivery], ids: Ids) -> Plan[list[o
     numbers = [ids.take("delivery") for _ in commands]
     results: dict[int, object] = {}
     left = list(range(len(commands)))
-    twins: dict[int, int | None] = {}
+    earlier: dict[int, int | None] = {}
     while left:
         # Of equal webhooks in one batch the first is stored first; the others are compared with it in the next round.
         firsts = list({(commands[n].client, commands[n].key): n for n in reversed(left)}.values())[::-1]
         made = yield Execute(
             inbox_sql.STORE_DELIVERY,
-            [_delivery_row(commands[n], numbers[n], twins.get(n)) for n in firsts],
+            [_delivery_row(commands[n], numbers[n], earlier.get(n)) for n in firsts],
             [_body_row(commands[n], numbers[n]) for n in firsts],
         )
         new = {row[0] for row in made}
         results.update({n: StoredDelivery(numbers[n], False) for n in firsts if numbers[n] in new})
         if len(results) == len(commands):
             break
-        left = yield from _split_repeats(commands, [n for n in left if n not in results], results, twins)
+        left = yield from _split_repeats(commands, [n for n in left if n not in results], results, earlier)
     return [results[n] for n in range(len(commands))]
 
 
 def _split_repeats(
-    commands: Sequence[StoreDelivery], left: Sequence[int], results: dict[int, object], twins: dict[int, int | None]
+    commands: Sequence[StoreDelivery], left: Sequence[int], results: dict[int, object], earlier: dict[int, int | None]
 ) -> Plan[list[int]]:
-    """Find the repeats; return those to store, and put into `twins` the earlier delivery with equal bytes within the dedupe window."""
+    """Find the repeats; return those to store, and put into `earlier` the earlier delivery with equal bytes within the dedupe window."""
     rows = yield Execute(inbox_sql.DELIVERY_BY_KEY, sorted({(commands[n].client, commands[n].key) for n in left}))
     known = {(row[0], bytes(row[1])): row for row in rows}
     to_store: list[int] = []
@@ -55,16 +55,16 @@ def _split_repeats(
         elif _repeats(commands[n].received_us, *row[3:]):
             results[n] = StoredDelivery(row[2], True)
         else:
-            twins[n] = row[2] if commands[n].received_us <= row[3] + DEDUPE_WINDOW else None
+            earlier[n] = row[2] if commands[n].received_us <= row[3] + DEDUPE_WINDOW else None
             to_store.append(n)
     return to_store
 
 
-def _repeats(at: Micros, twin_us: Micros, dated: int | None, next_us: Micros | None) -> bool:
-    """Return whether a webhook certainly repeats its twin. If that depends on its subject, `events/repeats.py` decides later."""
-    if at > twin_us + DEDUPE_WINDOW:
+def _repeats(at: Micros, earlier_us: Micros, dated: int | None, next_us: Micros | None) -> bool:
+    """Return whether a webhook certainly repeats the earlier one. If that depends on its subject, `events/repeats.py` decides later."""
+    if at > earlier_us + DEDUPE_WINDOW:
         return False
-    return bool(dated) or (at <= twin_us + UNDATED_DEDUPE_WINDOW and (next_us is None or next_us > at))
+    return bool(dated) or (at <= earlier_us + UNDATED_DEDUPE_WINDOW and (next_us is None or next_us > at))
 
 
 def count_repeats(commands: Sequence[CountRepeat], ids: Ids) -> Plan[list[object]]:
@@ -78,7 +78,7 @@ def _body_row(c: StoreDelivery, number: int) -> Row:
     return (c.client, number, c.query, c.headers, c.body)
 
 
-def _delivery_row(c: StoreDelivery, number: int, twin: int | None) -> Row:
+def _delivery_row(c: StoreDelivery, number: int, duplicate_of: int | None) -> Row:
     verified = None if c.verified is None else int(c.verified)
     return (
         c.client,
@@ -94,7 +94,7 @@ def _delivery_row(c: StoreDelivery, number: int, twin: int | None) -> Row:
         0,
         len(c.body),
         verified,
-        twin,
+        duplicate_of,
         None,
         None,
         c.key,

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from touchbase.common.timestamps import Micros
 from touchbase.history.events import VIA_API, StoredEvent
-from touchbase.history.last_writer_wins import CARRIED, DELIBERATE, NEVER, Place, Stamp, beats
+from touchbase.history.last_writer_wins import CARRIED, DELIBERATE, NEVER, EffectiveTime, Stamp, beats
 from touchbase.records.models import CustomField, Record
 from touchbase.records.projection import current_stamp, field_writes, is_history_complete, origin_write
 
@@ -39,7 +39,7 @@ class Objects:
     """The objects of CRMs in one history: merges, order, and deletions."""
 
     leader: dict[Object, Object] = field(default_factory=dict)
-    first: dict[Object, Place] = field(default_factory=dict)
+    first: dict[Object, EffectiveTime] = field(default_factory=dict)
     last: dict[Object, tuple[Micros, str, bool]] = field(default_factory=dict)
 
     @classmethod
@@ -52,10 +52,10 @@ class Objects:
                 pair = sorted((objects.of(one), objects.of((one[0], one[1], survivor))))
                 objects.leader[pair[1]] = pair[0]
         for one, event in named:
-            leader, at = objects.of(one), event.place
+            leader, at = objects.of(one), event.effective_time
             objects.first[leader] = min(objects.first.get(leader, at), at)
-            gone = event.event.endswith(".deleted") and "merged_into" not in event.detail
-            objects.last[leader] = max(objects.last.get(leader, (*at, gone)), (*at, gone))
+            removed = event.event.endswith(".deleted") and "merged_into" not in event.detail
+            objects.last[leader] = max(objects.last.get(leader, (*at, removed)), (*at, removed))
         return objects
 
     def source(self, event: StoredEvent) -> Object:
@@ -91,7 +91,9 @@ def has_several_objects(history: Iterable[StoredEvent]) -> bool:
     return len({one for event in history if (one := object_of(event)) is not None}) > 1
 
 
-def projected_fields(record: Record, history: Sequence[StoredEvent], gone: Container[Place] = ()) -> Iterator[tuple[str, Written, Written]]:
+def projected_fields(
+    record: Record, history: Sequence[StoredEvent], removed: Container[EffectiveTime] = ()
+) -> Iterator[tuple[str, Written, Written]]:
     """Yield each of our own fields that a history writes: name, present value, and projected value.
 
     `gone` are effective times of events that turned out to be older: values with these stamps belong to no event any more.
@@ -107,21 +109,21 @@ def projected_fields(record: Record, history: Sequence[StoredEvent], gone: Conta
             writes.setdefault("origin", []).append(Written(*origin))
     for name, each in writes.items():
         present = Written(getattr(record, name), current_stamp(record, name))
-        yield name, present, _settled(each, present, objects, gone)
+        yield name, present, _resolved(each, present, objects, removed)
 
 
 def named_address(event: StoredEvent, name: str) -> Written | None:
     """Return the address that an event sets in this field; None if it sets none."""
     by_api = event.via == VIA_API
     named = event.detail.get("fields" if by_api else "named", {})
-    return Written(named[name], (DELIBERATE if by_api or "." in event.event else CARRIED, *event.place)) if name in named else None
+    return Written(named[name], (DELIBERATE if by_api or "." in event.event else CARRIED, *event.effective_time)) if name in named else None
 
 
-def named_addresses(record: Record, history: Iterable[StoredEvent], name: str, gone: Container[Place] = ()) -> list[Written]:
+def named_addresses(record: Record, history: Iterable[StoredEvent], name: str, removed: Container[EffectiveTime] = ()) -> list[Written]:
     """Return all addresses that were set in this field of a record."""
     writes = [one for event in history if (one := named_address(event, name)) is not None]
     present = Written(getattr(record, name), current_stamp(record, name))
-    is_in_history = present.stamp == NEVER or present.stamp[1:] in gone or any(each.stamp == present.stamp for each in writes)
+    is_in_history = present.stamp == NEVER or present.stamp[1:] in removed or any(each.stamp == present.stamp for each in writes)
     if not is_in_history and (record.from_api or name in record.stamps):
         writes.append(present)
     return writes
@@ -133,7 +135,7 @@ def last_address(writes: Sequence[Written]) -> Written:
 
 
 def projected_custom_fields(
-    fields: Iterable[CustomField], history: Sequence[StoredEvent], gone: Container[Place] = ()
+    fields: Iterable[CustomField], history: Sequence[StoredEvent], removed: Container[EffectiveTime] = ()
 ) -> Iterator[tuple[str, Written, Written]]:
     """Yield the same of a record's custom fields, as `projected_fields`."""
     fields = list(fields)
@@ -144,16 +146,16 @@ def projected_custom_fields(
         if event.detail.get("cleared"):
             custom = {**{one.name: None for one in fields}, **custom}
         for name, value in custom.items():
-            writes.setdefault(name, []).append(Written(value, (DELIBERATE, *event.place), objects.source(event)))
+            writes.setdefault(name, []).append(Written(value, (DELIBERATE, *event.effective_time), objects.source(event)))
     for one in fields:
         if one.name in writes:
             present = Written(one.value, (one.priority, one.stamped_us, one.stamp_key))
-            yield one.name, present, _settled(writes[one.name], present, objects, gone)
+            yield one.name, present, _resolved(writes[one.name], present, objects, removed)
 
 
-def _settled(writes: list[Written], present: Written, objects: Objects, gone: Container[Place]) -> Written:
+def _resolved(writes: list[Written], present: Written, objects: Objects, removed: Container[EffectiveTime]) -> Written:
     """Return the winner; a value that no event of the history has set is from a creation through the API."""
-    if present.stamp != NEVER and present.stamp[1:] not in gone and all(each.stamp != present.stamp for each in writes):
+    if present.stamp != NEVER and present.stamp[1:] not in removed and all(each.stamp != present.stamp for each in writes):
         writes = [*writes, present]
     return winner(writes, objects)
 

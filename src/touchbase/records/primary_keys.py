@@ -64,23 +64,28 @@ def linkedin_stamp(contact: Contact) -> Stamp:
     return stamp_of(contact.stamps, "linkedin_url", contact.linkedin_url, contact.created_us)
 
 
-def swap_primary_keys(target: Record, gone: Record) -> None:
+def swap_primary_keys(target: Record, absorbed: Record) -> None:
     """Swap the primary keys of two records."""
-    if isinstance(target, Contact) and isinstance(gone, Contact):
-        target.email, target.email_key, gone.email, gone.email_key = gone.email, gone.email_key, target.email, target.email_key
-    elif isinstance(target, Company) and isinstance(gone, Company):
-        target.domain, gone.domain = gone.domain, target.domain
+    if isinstance(target, Contact) and isinstance(absorbed, Contact):
+        target.email, target.email_key, absorbed.email, absorbed.email_key = (
+            absorbed.email,
+            absorbed.email_key,
+            target.email,
+            target.email_key,
+        )
+    elif isinstance(target, Company) and isinstance(absorbed, Company):
+        target.domain, absorbed.domain = absorbed.domain, target.domain
 
 
-def merge_fields(target: Record, gone: Record) -> None:
+def merge_fields(target: Record, absorbed: Record) -> None:
     """Copy the fields with later writes from the record `gone` to the record that it is merged into."""
     for name in ("first_name", "last_name", "company_id") if isinstance(target, Contact) else ("name",):
-        write_field(target, name, getattr(gone, name), current_stamp(gone, name))
+        write_field(target, name, getattr(absorbed, name), current_stamp(absorbed, name))
     for name in (LAST_WRITE, CLEARED):
-        if beats(gone.stamps.get(name, NEVER), target.stamps.get(name, NEVER)):
-            target.stamps[name] = gone.stamps[name]
-    if SEVERAL in gone.stamps:
-        target.stamps[SEVERAL] = gone.stamps[SEVERAL]
+        if beats(absorbed.stamps.get(name, NEVER), target.stamps.get(name, NEVER)):
+            target.stamps[name] = absorbed.stamps[name]
+    if SEVERAL in absorbed.stamps:
+        target.stamps[SEVERAL] = absorbed.stamps[SEVERAL]
 
 
 def shown_values(record: Record) -> tuple[object, ...]:

@@ -41,7 +41,7 @@ def refold_status(record: Record, history: Iterable[StoredEvent]) -> None:
     """Fold the whole history, given in any order, and replace the status."""
     st.restart(record)
     walk = st.Walk()
-    entries = [(*e.place, walked_effect(e), e.status) for e in history if sets_status(e)]
+    entries = [(*e.effective_time, walked_effect(e), e.status) for e in history if sets_status(e)]
     if record.initial_status is not None:
         entries.append((record.created_us, "", st.INITIAL, record.initial_status))
     for at, key, effect, status in sorted(entries, key=lambda entry: entry[:2]):
@@ -62,12 +62,12 @@ def walked_effect(event: StoredEvent) -> str:
 
 def field_writes(event: StoredEvent) -> Iterator[tuple[str, str | None, Stamp]]:
     """Yield the values of our own fields that an event sets, with their stamps."""
-    detail, place = event.detail, event.place
+    detail, at = event.detail, event.effective_time
     for name, value in detail.get("carried", {}).items():
-        yield name, value, (CARRIED, *place)
+        yield name, value, (CARRIED, *at)
     for name, value in detail.get("fields", {}).items():
         if name not in RESOLVED_FIELDS:
-            yield name, value, (DELIBERATE, *place)
+            yield name, value, (DELIBERATE, *at)
 
 
 def origin_write(event: StoredEvent) -> tuple[str | None, Stamp] | None:
@@ -79,13 +79,13 @@ def origin_write(event: StoredEvent) -> tuple[str | None, Stamp] | None:
         return None
     if event.via == VIA_API and "origin" in event.detail.get("fields", {}):
         return None
-    return None if event.via == VIA_API else event.tool, (CARRIED, *event.place)
+    return None if event.via == VIA_API else event.tool, (CARRIED, *event.effective_time)
 
 
 def is_history_complete(record: Record, history: Iterable[StoredEvent]) -> bool:
     """Return whether the history has all writes; False where the creation through the API was not an entry yet."""
     created = (record.created_us, "")
-    return not record.from_api or any(event.is_creation and event.place == created for event in history)
+    return not record.from_api or any(event.is_creation and event.effective_time == created for event in history)
 
 
 def current_stamp(record: Record, name: str) -> Stamp:
@@ -120,7 +120,7 @@ def fold_dates(contact: Contact, event: StoredEvent) -> bool:
 
 
 def _fold_status(record: Record, event: StoredEvent, folded: Folded) -> None:
-    at, key = event.place
+    at, key = event.effective_time
     if st.may_add(record, event.effect, at, key):
         st.advance(record, event.effect, event.status, at, key)
         folded.changed = True

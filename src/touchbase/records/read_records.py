@@ -12,7 +12,7 @@ from touchbase.records.models import Company, Contact
 from touchbase.records.record_type import RecordType
 from touchbase.sql.store import Store
 
-Place = tuple[Micros, int]
+Cursor = tuple[Micros, int]
 """Cursor of a page: `created_us` (`updated_us` in that order) and id of its last record."""
 
 R = TypeVar("R", Contact, Company)
@@ -31,8 +31,8 @@ async def get_record(store: Store, kind: RecordType[R], client: int, record_id: 
 
 
 async def list_records(
-    store: Store, listing: Callable[..., ListRecords[R]], client: int, limit: int, after: Place | None, filters: Mapping[str, object]
-) -> tuple[list[R], Place | None]:
+    store: Store, listing: Callable[..., ListRecords[R]], client: int, limit: int, after: Cursor | None, filters: Mapping[str, object]
+) -> tuple[list[R], Cursor | None]:
     """Return a page of records, newest last, and the cursor of the next page; `filters` are members of `listing`."""
     query = listing(client, limit + 1, after, **filters)
     found: list[R] = await store.read(query)

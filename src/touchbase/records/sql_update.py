@@ -159,10 +159,10 @@ def _copy(record: Record) -> Record:
 def _fold(kind: int, record: Record, write: Write, unwritten: Sequence[StoredEvent], *, is_late: bool) -> Plan[None]:
     """Fold the entry's status; if the entry may not be the newest, with the stored history and the batch's unwritten entries."""
     entry = write.entry
-    is_newest = not entry.effect or st.may_add(record, entry.effect, *entry.place)
+    is_newest = not entry.effect or st.may_add(record, entry.effect, *entry.effective_time)
     before = (record.status, record.previous_status, record.status_changed_us)
     if entry.effect and is_newest:
-        st.advance(record, entry.effect, entry.status, *entry.place)
+        st.advance(record, entry.effect, entry.status, *entry.effective_time)
     if is_late or not is_newest:
         rows = yield Execute(history_sql.EVENTS_OF, [(record.client, kind, record.id)])
         history = [*(event_of(row) for row in rows), *unwritten]

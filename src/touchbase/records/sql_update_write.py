@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from touchbase.common.field_limits import MAX_CUSTOM_FIELDS
 from touchbase.history import status as st
 from touchbase.history.events import VIA_API, Detail, StoredEvent
-from touchbase.history.last_writer_wins import CLEARED, DELIBERATE, LAST_WRITE, NEVER, Place, Stamp, beats
+from touchbase.history.last_writer_wins import CLEARED, DELIBERATE, LAST_WRITE, NEVER, EffectiveTime, Stamp, beats
 from touchbase.records.commands import UpdateCompany, UpdateContact
 from touchbase.records.field_projection import projected_custom_fields, projected_fields
 from touchbase.records.models import CustomField, Record
@@ -77,14 +77,14 @@ def _after_last_write(update: Update, record: Record) -> Update:
     return update if (update.at, update.key) > last else replace(update, at=last[0] + 1)
 
 
-def _last_write(record: Record) -> Place:
+def _last_write(record: Record) -> EffectiveTime:
     if (known := record.stamps.get(LAST_WRITE)) is not None:
         return known[1:]
-    places = [stamp[1:] for stamp in record.stamps.values()]
-    places += [(one.stamped_us, one.stamp_key) for one in record.custom_fields]
-    places.append((record.status_entry_us or 0, record.status_entry_key or ""))
+    times = [stamp[1:] for stamp in record.stamps.values()]
+    times += [(one.stamped_us, one.stamp_key) for one in record.custom_fields]
+    times.append((record.status_entry_us or 0, record.status_entry_key or ""))
     created = [(record.created_us, "")] if record.from_api else []
-    return max([place for place in places if place[1].startswith("api:")] + created, default=(0, ""))
+    return max([time for time in times if time[1].startswith("api:")] + created, default=(0, ""))
 
 
 def _entry(kind: int, command: Update) -> StoredEvent:

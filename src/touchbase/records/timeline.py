@@ -12,7 +12,7 @@ from touchbase.common.timestamps import to_text
 from touchbase.history import status as st
 from touchbase.history.events import VIA_API, StoredEvent
 from touchbase.history.identity_links import Ref
-from touchbase.history.last_writer_wins import DELIBERATE, NEVER, Place, Stamp, beats
+from touchbase.history.last_writer_wins import DELIBERATE, NEVER, EffectiveTime, Stamp, beats
 from touchbase.records.commands import GetHistory
 from touchbase.records.field_projection import API, Objects, Written, has_several_objects, winner
 from touchbase.records.models import Company, Contact, Record
@@ -41,7 +41,7 @@ class FieldChange:
 
 def explain(record: Record, history: Iterable[StoredEvent]) -> list[tuple[StoredEvent, list[FieldChange]]]:
     """Return each event with its changes, newest first."""
-    ordered = sorted(history, key=lambda event: event.place)
+    ordered = sorted(history, key=lambda event: event.effective_time)
     walker = _Walker(record, ordered)
     explained = [(event, walker.step(event)) for event in ordered]
     explained.reverse()
@@ -129,19 +129,19 @@ class _Walker:
                 changes += self.fields.show(name, write.value)
         for name, value in self._custom_writes(event).items():
             written_names.add(name)
-            changes += self.custom.write(name, Written(value, (DELIBERATE, *event.place), source))
+            changes += self.custom.write(name, Written(value, (DELIBERATE, *event.effective_time), source))
         return [*changes, *self._as_named(event, written_names)]
 
     def _derived(self, event: StoredEvent) -> list[FieldChange]:
         """Fold the status and the dates; return their changes."""
-        if self.initial is not None and event.place[0] >= self.record.created_us:
+        if self.initial is not None and event.effective_time[0] >= self.record.created_us:
             st.advance(self.folded, st.INITIAL, self.initial, self.record.created_us, "", self.walk)
             self.initial = None
         before = _shown(self.folded)
         if isinstance(self.folded, Contact):
             fold_dates(self.folded, event)
         if sets_status(event):
-            st.advance(self.folded, walked_effect(event), event.status, *event.place, self.walk)
+            st.advance(self.folded, walked_effect(event), event.status, *event.effective_time, self.walk)
         after = _shown(self.folded)
         return [FieldChange(name, after[name], before[name]) for name in after if after[name] != before[name]]
 
@@ -150,13 +150,13 @@ class _Walker:
         written: dict[str, tuple[str | int | None, Stamp]] = {name: (value, stamp) for name, value, stamp in field_writes(event)}
         if event.via == VIA_API:
             fields = event.detail.get("fields", {})
-            written |= {name: (value, (DELIBERATE, *event.place)) for name, value in fields.items() if name in self.names}
+            written |= {name: (value, (DELIBERATE, *event.effective_time)) for name, value in fields.items() if name in self.names}
         if self.is_complete and (origin := origin_write(event)) is not None:
             written.setdefault("origin", origin)
         if self.company is not None and company_ref(event) == self.company and isinstance(self.record, Contact):
-            written["company_id"] = (self.record.company_id, (DELIBERATE, *event.place))
+            written["company_id"] = (self.record.company_id, (DELIBERATE, *event.effective_time))
         for name in RESOLVED_FIELDS:
-            if name in self.names and (stamp := current_stamp(self.record, name))[1:] == event.place:
+            if name in self.names and (stamp := current_stamp(self.record, name))[1:] == event.effective_time:
                 written[name] = (None, stamp)
         return {name: written[name] for name in self.names if name in written}
 
@@ -176,7 +176,7 @@ class _Walker:
             written_names.add(name)
             if name not in self.names:
                 yield FieldChange(name, value, previous)
-            elif event.place < current_stamp(self.record, name)[1:]:
+            elif event.effective_time < current_stamp(self.record, name)[1:]:
                 self.fields.shown.setdefault(name, previous)
                 yield from self.fields.show(name, value)
 
@@ -184,7 +184,7 @@ class _Walker:
 def _company_object(record: Record, history: Iterable[StoredEvent]) -> Ref | None:
     """Return the CRM object of the contact's company; None if it has no company, or the API set it."""
     set_by = current_stamp(record, "company_id")[1:] if isinstance(record, Contact) and record.company_id is not None else None
-    return next((company_ref(event) for event in history if event.place == set_by), None)
+    return next((company_ref(event) for event in history if event.effective_time == set_by), None)
 
 
 def _text(value: str | int | None) -> str | None:
@@ -219,12 +219,14 @@ class TimelineEntry:
     changed: list[FieldChange]
 
 
-async def timeline(store: Store, record: Contact | Company, limit: int, before: Place | None) -> tuple[list[TimelineEntry], Place | None]:
+async def timeline(
+    store: Store, record: Contact | Company, limit: int, before: EffectiveTime | None
+) -> tuple[list[TimelineEntry], EffectiveTime | None]:
     """Return a page of a record's timeline, and the effective time of its last event: the cursor of the next, older page."""
     history = await store.read(GetHistory(record.client, type_of(record).kind, record.id))
     entries = [TimelineEntry(event, changed) for event, changed in explain(record, history)]
     if before is not None:
-        entries = [each for each in entries if each.event.place < before]
+        entries = [each for each in entries if each.event.effective_time < before]
     page = entries[:limit]
     more = len(entries) > limit
-    return page, page[-1].event.place if more else None
+    return page, page[-1].event.effective_time if more else None

@@ -60,7 +60,7 @@ def wrong_values(record: Record, history: Sequence[StoredEvent], companies: Mapp
 
 
 def _writes(name: str, event: StoredEvent, companies: Mapping[Ref, int]) -> Iterator[_Write]:
-    place = event.place
+    at = event.effective_time
     if name == "origin" and (origin := origin_write(event)) is not None:
         yield _Write(*origin)
     if name not in RESOLVED_FIELDS:
@@ -71,9 +71,9 @@ def _writes(name: str, event: StoredEvent, companies: Mapping[Ref, int]) -> Iter
         if name in fields:
             value = fields[name]
             value = companies.get(("", "company", str(value)), value) if name == "company_id" else value
-            yield _Write(value, (DELIBERATE, *place), by_api=True)
+            yield _Write(value, (DELIBERATE, *at), by_api=True)
         return
-    stamp = (DELIBERATE if "." in event.event else 0, *place)
+    stamp = (DELIBERATE if "." in event.event else 0, *at)
     if name == "company_id":
         if (ref := company_ref(event)) is not None:
             yield _Write(companies.get(ref), stamp, ref in companies)
@@ -100,7 +100,7 @@ def companies_of(history: Sequence[StoredEvent]) -> Iterator[Ref]:
 def _custom_writes(name: str, event: StoredEvent) -> Iterator[_Write]:
     custom = event.detail.get("custom", {})
     if name in custom:
-        yield _Write(custom[name], (DELIBERATE, *event.place))
+        yield _Write(custom[name], (DELIBERATE, *event.effective_time))
 
 
 def _is_of(writes: Sequence[_Write], value: Value, stamp: Stamp, record: Record, *, is_strict: bool) -> bool:

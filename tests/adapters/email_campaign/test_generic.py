@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from touchbase.adapters.email_campaign.generic.adapter import ADAPTER
-from touchbase.adapters.interface import Call, WebhookRequest
+from touchbase.adapters.interface import ParsedWebhook, WebhookRequest
 from touchbase.common.timestamps import from_text
 from touchbase.history.events import Event
 
@@ -15,7 +15,7 @@ NINE_THIRTY = from_text("2026-11-20T09:30:00Z")
 
 
 def read(data: object, **headers: str) -> list[Event]:
-    return ADAPTER.translate(Call(WebhookRequest("email_campaign", headers, "", b""), headers, data))
+    return ADAPTER.translate(ParsedWebhook(WebhookRequest("email_campaign", headers, "", b""), headers, data))
 
 
 def one(data: Any, **headers: str) -> Event:

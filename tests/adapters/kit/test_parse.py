@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from touchbase.adapters.interface import Call, WebhookRequest
+from touchbase.adapters.interface import ParsedWebhook, WebhookRequest
 from touchbase.adapters.kit.parse import layers, parse, unwrap
 
 NAMES = st.text(st.characters(exclude_characters="[]", exclude_categories=["Cs"]), min_size=1, max_size=6)
 FIELDS = st.lists(st.tuples(NAMES, st.lists(NAMES, max_size=3), st.text(st.characters(exclude_categories=["Cs"]), max_size=5)), max_size=8)
 
 
-def call(body: bytes | str, content_type: str = "application/json") -> Call:
+def call(body: bytes | str, content_type: str = "application/json") -> ParsedWebhook:
     raw = body if isinstance(body, bytes) else body.encode()
     return parse(WebhookRequest("email_campaign", {"content-type": content_type}, "", raw))
 

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar
 
-from touchbase.adapters.interface import Call, ProtocolResponse
+from touchbase.adapters.interface import ParsedWebhook, ProtocolResponse
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, other_event
 from touchbase.adapters.kit.extract import objects
 from touchbase.adapters.kit.signatures import Scheme
@@ -35,50 +35,50 @@ class CrmAdapter(ABC):
     fetcher: ClassVar[Fetcher | None] = None
     """Fetches records that the CRM's webhooks leave out; None if that is not supported."""
 
-    def recognise(self, call: Call) -> int:
+    def recognise(self, webhook: ParsedWebhook) -> int:
         """Return the confidence that the webhook is this CRM's: the highest of its first objects."""
-        if self._fetched_type(call) is not None:
+        if self._fetched_type(webhook) is not None:
             return 100
         # Fast path without a loop: most webhooks are one object.
-        if isinstance(call.data, dict):
-            return self.confidence(call.data, call)
-        return max((self.confidence(body, call) for body in objects(call.data)), default=0)
+        if isinstance(webhook.data, dict):
+            return self.confidence(webhook.data, webhook)
+        return max((self.confidence(body, webhook) for body in objects(webhook.data)), default=0)
 
-    def translate(self, call: Call) -> list[Event]:
+    def translate(self, webhook: ParsedWebhook) -> list[Event]:
         """Return the events of all items in order; an item that is not an object gives `unrecognised`."""
-        data = call.data
+        data = webhook.data
         if isinstance(data, dict):
-            object_type = self._fetched_type(call)
-            return self.read(data, call) if object_type is None else self.fetched(data, *kind_and_type(object_type), call)
+            object_type = self._fetched_type(webhook)
+            return self.read(data, webhook) if object_type is None else self.fetched(data, *kind_and_type(object_type), webhook)
         if not isinstance(data, list):
             return [other_event("unrecognised")]
         events: list[Event] = []
         for item in data:
-            events += self.read(item, call) if isinstance(item, dict) else [other_event("unrecognised")]
+            events += self.read(item, webhook) if isinstance(item, dict) else [other_event("unrecognised")]
         return events
 
     def kinds(self, objects: Mapping[str, str]) -> Sequence[str]:
         """Return the record kinds for which a client may choose the status, given its `objects` setting."""
         return tuple(dict.fromkeys((CONTACT, COMPANY, *self.words)))
 
-    def statuses(self, call: Call, kind: str, word: str | None) -> tuple[str, ...]:
+    def statuses(self, webhook: ParsedWebhook, kind: str, word: str | None) -> tuple[str, ...]:
         """Return the status properties of this kind of record: the client's choice, else the defaults."""
-        return statuses_of(self.status, call.settings, kind, word)
+        return statuses_of(self.status, webhook.settings, kind, word)
 
-    def fetched(self, body: Body, kind: str, word: str, call: Call) -> list[Event]:
+    def fetched(self, body: Body, kind: str, word: str, webhook: ParsedWebhook) -> list[Event]:
         """Return the events of one fetched record; `kind` is our name of the kind, `word` the CRM's."""
         return [other_event("unrecognised")]
 
-    def _fetched_type(self, call: Call) -> str | None:
+    def _fetched_type(self, webhook: ParsedWebhook) -> str | None:
         """Return the object type of a fetched record; None if the webhook is not one that we fetched."""
-        return call.headers.get(FETCHED) if self.fetcher is not None and call.request.tool == self.tool else None
+        return webhook.headers.get(FETCHED) if self.fetcher is not None and webhook.request.tool == self.tool else None
 
     @abstractmethod
-    def confidence(self, body: Body, call: Call) -> int:
+    def confidence(self, body: Body, webhook: ParsedWebhook) -> int:
         """Return the confidence for one body: 0 to 100."""
 
     @abstractmethod
-    def read(self, body: Body, call: Call) -> list[Event]:
+    def read(self, body: Body, webhook: ParsedWebhook) -> list[Event]:
         """Return the events of one body; never raises, whatever the body contains."""
 
 
@@ -94,6 +94,6 @@ def statuses_of(
     return usual if isinstance(usual, tuple) else usual.get(word or kind, usual.get(kind, ()))
 
 
-def chosen_kind(call: Call, external: str | None) -> str | None:
+def chosen_kind(webhook: ParsedWebhook, external: str | None) -> str | None:
     """Return what the client says an object, board or object type contains: contact, company or ignore; None if it does not say."""
-    return call.settings.objects.get(external) if external is not None else None
+    return webhook.settings.objects.get(external) if external is not None else None

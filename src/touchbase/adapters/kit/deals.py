@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from touchbase.adapters.interface import Call
+from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, other_event
 from touchbase.common.timestamps import Micros
 from touchbase.history.events import Change, Event
@@ -22,9 +22,9 @@ class Deal:
     person: tuple[str, str | None] = ("", None)
     company: tuple[str, str | None] = ("", None)
 
-    def events(self, call: Call) -> list[Event]:
+    def events(self, webhook: ParsedWebhook) -> list[Event]:
         """Return a status change for the person and the company, or `ignored` if the client has not mapped the stage."""
-        status = call.settings.status_for_deal(*self.stages)
+        status = webhook.settings.status_for_deal(*self.stages)
         if status is None:
             return [other_event("ignored", self.source_event, "deal", self.object_id)]
         found = [

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from touchbase.adapters.interface import Call
+from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit.client_overrides import override_status
 from touchbase.adapters.kit.event_types import AUTO_REPLIED, OTHER, UNKNOWN, Meaning, meaning_of
 from touchbase.adapters.kit.extract import address, flag, linkedin, objects, split_name, text
@@ -165,18 +165,18 @@ class Table:
         # A subclass that overrides `recognise` has no known shapes.
         self.max_confidence = self._shapes[0].shape.confidence if type(self).recognise is Table.recognise else 100
 
-    def recognise(self, call: Call) -> int:
+    def recognise(self, webhook: ParsedWebhook) -> int:
         """Return the highest confidence of a matching rule for the webhook's first objects."""
         # Fast path without a loop: most webhooks are one object.
-        if isinstance(call.data, dict):
-            return self._sure(call.data, call)
-        return max((self._sure(item, call) for item in objects(call.data)), default=0)
+        if isinstance(webhook.data, dict):
+            return self._sure(webhook.data, webhook)
+        return max((self._sure(item, webhook) for item in objects(webhook.data)), default=0)
 
-    def translate(self, call: Call) -> list[Event]:
+    def translate(self, webhook: ParsedWebhook) -> list[Event]:
         """Return one event per item."""
-        return events_of(call.data, lambda item: self.read(item, call))
+        return events_of(webhook.data, lambda item: self.read(item, webhook))
 
-    def named(self, item: Item, call: Call) -> str | None:
+    def named(self, item: Item, webhook: ParsedWebhook) -> str | None:
         """Return the tool's own name of the event."""
         name = pick(item, self._places["name"], text)
         return name or next((stood_for for key, stood_for in self.nameless.items() if key in item), None)
@@ -190,15 +190,15 @@ class Table:
         """Look up a name in the tables, with any separator between its words."""
         return self.names.get(normalize_event_name(name)) or self.names.get(words(name).replace(" ", "_"))
 
-    def read(self, item: Item, call: Call) -> Event:
+    def read(self, item: Item, webhook: ParsedWebhook) -> Event:
         """Return one item as an event."""
-        name = self.named(item, call)
+        name = self.named(item, webhook)
         meaning = UNKNOWN if name is None else self.meaning(name, item)
         if meaning.event == "email_replied" and self._is_automatic(item):
             meaning = AUTO_REPLIED
         event = self._event(meaning, name, item)
-        if call.settings.status_labels:
-            override_status(event, call.settings, self.find(item, "label", label_of), name)
+        if webhook.settings.status_labels:
+            override_status(event, webhook.settings, self.find(item, "label", label_of), name)
         return event
 
     def _is_automatic(self, item: Item) -> bool:
@@ -249,15 +249,15 @@ class Table:
     def _kind(self, meaning: Meaning, item: Item) -> str:
         return meaning.kind or bounce_kind(*(at(item, path) for path in self._places["bounce"]))
 
-    def _sure(self, item: Item, call: Call) -> int:
+    def _sure(self, item: Item, webhook: ParsedWebhook) -> int:
         for asked in self._shapes:
-            if asked.tops <= item.keys() and self._fits(asked, item, call):
+            if asked.tops <= item.keys() and self._fits(asked, item, webhook):
                 return asked.shape.confidence
         return 0
 
-    def _fits(self, asked: _Asked, item: Item, call: Call) -> bool:
+    def _fits(self, asked: _Asked, item: Item, webhook: ParsedWebhook) -> bool:
         shape = asked.shape
-        if shape.header and shape.header not in call.headers:
+        if shape.header and shape.header not in webhook.headers:
             return False
         if not all(_shown(item, path) for path in asked.deep):
             return False
@@ -265,7 +265,7 @@ class Table:
             return False
         if not shape.named and shape.spelt is None:
             return True
-        name = self.named(item, call)
+        name = self.named(item, webhook)
         if name is None or (shape.spelt is not None and not shape.spelt(name)):
             return False
         return not shape.named or normalize_event_name(name) in self.names

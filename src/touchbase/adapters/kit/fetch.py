@@ -67,19 +67,19 @@ class ApiFetcher:
         """Return the time between two requests, in microseconds."""
         return MINUTE // self.per_minute
 
-    def call(self, connection: Connection, object_type: str, ids: Sequence[str]) -> ApiRequest | None:
+    def request(self, connection: Connection, object_type: str, ids: Sequence[str]) -> ApiRequest | None:
         """Build the request for these objects, all of one type."""
         kind, word = kind_and_type(object_type)
         if not all(_SAFE_ID.fullmatch(one) for one in ids):
             return None
         return self.make(FetchTarget(connection, kind, word, ids))
 
-    def records(self, answer: ApiResponse, ids: Sequence[str]) -> Mapping[str, bytes]:
+    def records(self, response: ApiResponse, ids: Sequence[str]) -> Mapping[str, bytes]:
         """Return the records of a successful response, by id, as JSON."""
-        if answer.status == _NO_CONTENT or not answer.body.strip():
+        if response.status == _NO_CONTENT or not response.body.strip():
             return {}
         found: dict[str, bytes] = {}
-        for record in self.listed(parse_json(answer)):
+        for record in self.listed(parse_json(response)):
             if isinstance(record, dict) and (number := self._id_of(record, ids)) in ids:
                 found[number] = msgspec.json.encode(record)
         return found
@@ -89,17 +89,17 @@ class ApiFetcher:
         return ids[0] if self.most == 1 else text(record.get("id")) or ""
 
 
-def parse_json(answer: ApiResponse) -> object:
+def parse_json(response: ApiResponse) -> object:
     """Return the response's JSON; raises `FetchFailed` if it is not JSON."""
     try:
-        return msgspec.json.decode(decoded(answer.headers.get("content-encoding", ""), answer.body))
+        return msgspec.json.decode(decoded(response.headers.get("content-encoding", ""), response.body))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, UnrecognisedPayload):
         raise FetchFailed("the response is not JSON: is api_base the URL of the tool's API?") from None
 
 
-def single_record(answer: object) -> list[object]:
+def single_record(data: object) -> list[object]:
     """Return the one record in `{"data": {...}}`."""
-    return [as_dict(answer).get("data")]
+    return [as_dict(data).get("data")]
 
 
 def build_path(*parts: str) -> str:

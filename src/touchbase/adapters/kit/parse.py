@@ -12,7 +12,7 @@ from urllib.parse import unquote_to_bytes
 
 import msgspec
 
-from touchbase.adapters.interface import Call, WebhookRequest
+from touchbase.adapters.interface import ParsedWebhook, WebhookRequest
 from touchbase.adapters.kit import forms
 from touchbase.adapters.kit.extract import objects
 from touchbase.adapters.kit.relays import MARKS, envelope_bodies, envelope_headers
@@ -36,7 +36,7 @@ _MAX_NUMBER_LENGTH = 100
 _BRACKETED = re.compile(r"\w+(\[\w*\])+")
 
 
-def parse(request: WebhookRequest) -> Call:
+def parse(request: WebhookRequest) -> ParsedWebhook:
     """Parse a body into objects and lists, from JSON or form fields; `data` is None for anything else.
 
     Never raises. A list of form fields becomes an object; a single field with JSON is parsed as JSON. A form written as
@@ -45,7 +45,7 @@ def parse(request: WebhookRequest) -> Call:
     return _read(request, request.headers, request.body)
 
 
-def _read(request: WebhookRequest, headers: Mapping[str, str], body: bytes) -> Call:
+def _read(request: WebhookRequest, headers: Mapping[str, str], body: bytes) -> ParsedWebhook:
     body = body.strip()
     if body.startswith(_MARKS):
         body = _without_mark(body)
@@ -55,101 +55,103 @@ def _read(request: WebhookRequest, headers: Mapping[str, str], body: bytes) -> C
     if body[:1] in (b"{", b"[", b'"'):
         data = _from_json(body.rstrip(b"="))
         if isinstance(data, dict) and (_says_form(headers) or _looks_flat(data)):
-            return Call(request, headers, _from_flat(data), form=True)
+            return ParsedWebhook(request, headers, _from_flat(data), form=True)
         if isinstance(data, list) and any(map(_looks_flat, objects(data))):
             data = [_from_flat(item) if isinstance(item, dict) and _looks_flat(item) else item for item in data]
-        return Call(request, headers, data)
+        return ParsedWebhook(request, headers, data)
     fields = _fields(body)
     if not fields:
-        return Call(request, headers, None)
-    return Call(request, headers, forms.nested(fields) | _json_fields(fields), form=True)
+        return ParsedWebhook(request, headers, None)
+    return ParsedWebhook(request, headers, forms.nested(fields) | _json_fields(fields), form=True)
 
 
-def layers(call: Call) -> Iterator[Call]:
+def layers(webhook: ParsedWebhook) -> Iterator[ParsedWebhook]:
     """Yield the webhook, then the webhook with one relay envelope (n8n, Zapier, Make) after another removed, with its original headers."""
-    yield call
+    yield webhook
     for _ in range(_MAX_WRAP_DEPTH):
-        inner = _unwrapped(call)
+        inner = _unwrapped(webhook)
         if inner is None:
             return
-        call = inner
-        yield call
+        webhook = inner
+        yield webhook
 
 
-def unwrap(call: Call) -> Call:
+def unwrap(webhook: ParsedWebhook) -> ParsedWebhook:
     """Return the webhook without any envelope; the webhook itself if it has none."""
-    *_, innermost = layers(call)
+    *_, innermost = layers(webhook)
     return innermost
 
 
-def _unwrapped(call: Call) -> Call | None:
-    data = call.data
+def _unwrapped(webhook: ParsedWebhook) -> ParsedWebhook | None:
+    data = webhook.data
     if isinstance(data, list):
-        return _each_unwrapped(call, data)
-    return _object_unwrapped(call, data) if isinstance(data, dict) else None
+        return _each_unwrapped(webhook, data)
+    return _object_unwrapped(webhook, data) if isinstance(data, dict) else None
 
 
-def _object_unwrapped(call: Call, data: dict[str, object]) -> Call | None:
-    if not MARKS.isdisjoint(data) and (opened := _opened_or_unloaded(call, data)) is not None:
+def _object_unwrapped(webhook: ParsedWebhook, data: dict[str, object]) -> ParsedWebhook | None:
+    if not MARKS.isdisjoint(data) and (opened := _opened_or_unloaded(webhook, data)) is not None:
         return opened
     if (value := _inside(data)) is not None:
-        return _holding(call, value)
+        return _holding(webhook, value)
     if _looks_flat(data):
-        return replace(call, data=_from_flat(data), form=True)
-    return unflattened(call) or _with_objects(call, data)
+        return replace(webhook, data=_from_flat(data), form=True)
+    return unflattened(webhook) or _with_objects(webhook, data)
 
 
-def _opened_or_unloaded(call: Call, data: dict[str, object]) -> Call | None:
+def _opened_or_unloaded(webhook: ParsedWebhook, data: dict[str, object]) -> ParsedWebhook | None:
     if _is_envelope(data):
-        return _opened(call, data)
+        return _opened(webhook, data)
     bodies = envelope_bodies(data)
-    return None if bodies is None else _unloaded(call, envelope_headers(data), bodies)
+    return None if bodies is None else _unloaded(webhook, envelope_headers(data), bodies)
 
 
-def _with_objects(call: Call, data: dict[str, object]) -> Call | None:
+def _with_objects(webhook: ParsedWebhook, data: dict[str, object]) -> ParsedWebhook | None:
     """Return the webhook with JSON texts in its fields parsed (a table's or form's fields); None if there are none."""
-    if b'\\"' not in call.request.body:
+    if b'\\"' not in webhook.request.body:
         # An object in a text has escaped quotes.
         return None
     texts = {name: value for name, value in data.items() if isinstance(value, str) and value[:2] in _OBJECTS}
     found = {name: read for name, value in texts.items() if (read := unquoted(value)) is not value and read is not None}
-    return replace(call, data=data | found) if found else None
+    return replace(webhook, data=data | found) if found else None
 
 
-def _holding(call: Call, value: object) -> Call:
+def _holding(webhook: ParsedWebhook, value: object) -> ParsedWebhook:
     """Return the webhook with this body, which is marked as a form if it is a form written as an object."""
     if isinstance(value, dict) and _looks_flat(value):
-        return replace(call, data=_from_flat(value), form=True)
-    return replace(call, data=value)
+        return replace(webhook, data=_from_flat(value), form=True)
+    return replace(webhook, data=value)
 
 
-def unflattened(call: Call) -> Call | None:
+def unflattened(webhook: ParsedWebhook) -> ParsedWebhook | None:
     """Return the webhook with flattened names (`data__lead__email`) expanded; None without such names."""
-    deep = forms.unflattened(call.data) if isinstance(call.data, dict) else None
-    return None if deep is None else replace(call, data=deep)
+    deep = forms.unflattened(webhook.data) if isinstance(webhook.data, dict) else None
+    return None if deep is None else replace(webhook, data=deep)
 
 
-def _each_unwrapped(call: Call, data: list[Any]) -> Call | None:
+def _each_unwrapped(webhook: ParsedWebhook, data: list[Any]) -> ParsedWebhook | None:
     if any(_is_envelope(item) for item in data):
         if len(data) == 1:
-            return _opened(call, data[0])
-        return replace(call, data=[event for item in data for event in _listed(_opened(call, item).data if _is_envelope(item) else item)])
+            return _opened(webhook, data[0])
+        return replace(
+            webhook, data=[event for item in data for event in _listed(_opened(webhook, item).data if _is_envelope(item) else item)]
+        )
     held = [envelope_bodies(item) if isinstance(item, dict) else None for item in data]
     if any(held):
         bodies = [body for one in held for body in one or ()]
-        return _unloaded(call, envelope_headers(data[0]), bodies) if all(held) else None
+        return _unloaded(webhook, envelope_headers(data[0]), bodies) if all(held) else None
     inner = [_inside(item) for item in data]
     if inner and None not in inner:
-        return replace(call, data=[event for value in inner for event in _listed(value)])
-    return _each_deep(call, data)
+        return replace(webhook, data=[event for value in inner for event in _listed(value)])
+    return _each_deep(webhook, data)
 
 
-def _each_deep(call: Call, data: list[Any]) -> Call | None:
+def _each_deep(webhook: ParsedWebhook, data: list[Any]) -> ParsedWebhook | None:
     """Return the webhook with flattened names expanded in every item; None if no item has such names."""
     deep = [_deep(item) if isinstance(item, dict) else None for item in data]
     if not any(deep):
         return None
-    return replace(call, data=[item if below is None else below for item, below in zip(data, deep, strict=True)])
+    return replace(webhook, data=[item if below is None else below for item, below in zip(data, deep, strict=True)])
 
 
 def _deep(item: dict[str, object]) -> dict[str, object] | None:
@@ -186,22 +188,22 @@ def unquoted(value: object) -> object:
     return _from_json(value.encode("utf-8", "replace")) if isinstance(value, str) and value.lstrip()[:1] in ("{", "[") else value
 
 
-def _unloaded(call: Call, headers: dict[str, object], bodies: list[object]) -> Call | None:
+def _unloaded(webhook: ParsedWebhook, headers: dict[str, object], bodies: list[object]) -> ParsedWebhook | None:
     """Return the webhook inside an envelope, parsed as if it had come alone; None if its content is unreadable."""
-    named = {**call.headers, **_named(headers)}
-    inner = [_read_inside(call, named, body) if isinstance(body, bytes) else _holding(call, body) for body in bodies]
+    named = {**webhook.headers, **_named(headers)}
+    inner = [_read_inside(webhook, named, body) if isinstance(body, bytes) else _holding(webhook, body) for body in bodies]
     if any(one.data is None for one in inner):
         return None
     if len(inner) == 1:
-        return replace(inner[0], settings=call.settings)
-    return replace(call, data=[event for one in inner for event in _listed(one.data)])
+        return replace(inner[0], settings=webhook.settings)
+    return replace(webhook, data=[event for one in inner for event in _listed(one.data)])
 
 
-def _read_inside(call: Call, headers: Mapping[str, str], body: bytes) -> Call:
+def _read_inside(webhook: ParsedWebhook, headers: Mapping[str, str], body: bytes) -> ParsedWebhook:
     """Return the webhook with this body. XML, which only its own tool reads, stays a text under `body`."""
     if body.lstrip().startswith(b"<"):
-        return replace(call, data={"body": body.decode("utf-8", "replace")}, headers=headers)
-    return _read(call.request, headers, body)
+        return replace(webhook, data={"body": body.decode("utf-8", "replace")}, headers=headers)
+    return _read(webhook.request, headers, body)
 
 
 def _named(headers: dict[str, object]) -> dict[str, str]:
@@ -209,14 +211,14 @@ def _named(headers: dict[str, object]) -> dict[str, str]:
     return {low: value for name, value in headers.items() if isinstance(value, str) and (low := name.lower()) != FETCHED}
 
 
-def _opened(call: Call, envelope: dict[str, object]) -> Call:
+def _opened(webhook: ParsedWebhook, envelope: dict[str, object]) -> ParsedWebhook:
     headers = envelope["headers"]
     assert isinstance(headers, dict)
     named = _named(headers)
     data = unquoted(envelope["body"])
     if isinstance(data, dict) and (_says_form(named) or _looks_flat(data)):
-        return replace(call, data=_from_flat(data), headers={**call.headers, **named}, form=True)
-    return replace(call, data=data, headers={**call.headers, **named})
+        return replace(webhook, data=_from_flat(data), headers={**webhook.headers, **named}, form=True)
+    return replace(webhook, data=data, headers={**webhook.headers, **named})
 
 
 def _says_form(headers: Mapping[str, str]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
 
-from touchbase.adapters.interface import Adapter, Call
+from touchbase.adapters.interface import Adapter, ParsedWebhook
 from touchbase.adapters.kit.parse import layers
 from touchbase.adapters.kit.signatures import Scheme, contains_secret
 from touchbase.adapters.kit.signatures_body import parsed_webhook, unpacked
@@ -27,7 +27,7 @@ class SignatureSchemes(ABC):
         self._by_name = by_name
 
     @abstractmethod
-    def recognise(self, call: Call) -> list[tuple[int, str]]:
+    def recognise(self, webhook: ParsedWebhook) -> list[tuple[int, str]]:
         """Return every adapter that recognises the webhook: confidence and tool, highest first."""
 
     def schemes(self, channel: str, tool: str) -> Sequence[Scheme]:
@@ -35,22 +35,22 @@ class SignatureSchemes(ABC):
         found: Sequence[Scheme] = getattr(self._by_name[channel].get(tool), "signature_schemes", ())
         return found
 
-    def proves(self, connection: Connection, arrival: Arrival, now: Micros) -> bool:
+    def verify_signature(self, connection: Connection, arrival: Arrival, now: Micros) -> bool:
         """Return whether a request authenticates with one of the connection's secrets: by a signature scheme, or by the secret itself."""
-        return self.proves_at_once(connection, arrival, now) or self._holds(connection, arrival, now, is_test=False)
+        return self.verify_signature_quickly(connection, arrival, now) or self._holds(connection, arrival, now, is_test=False)
 
-    def proves_at_once(self, connection: Connection, arrival: Arrival, now: Micros) -> bool:
+    def verify_signature_quickly(self, connection: Connection, arrival: Arrival, now: Micros) -> bool:
         """Like `proves`, but only checks that neither decompress nor parse the body, so that it may run on the event loop."""
         schemes = [scheme for scheme in self.schemes(connection.channel, connection.tool) if not scheme.reads_body]
-        call = arrival.under(connection.settings)
+        webhook = arrival.under(connection.settings)
         for secret, shown in zip(connection.secrets, self.secrets_of(connection), strict=True):
             if not self.is_public(connection.channel, connection.tool, secret) and contains_secret(arrival, shown):
                 return True
-            if any(scheme.check(call, secret, now) for scheme in schemes):
+            if any(scheme.check(webhook, secret, now) for scheme in schemes):
                 return True
         return False
 
-    def is_test_call(self, connection: Connection, arrival: Arrival, now: Micros) -> bool:
+    def is_test_webhook(self, connection: Connection, arrival: Arrival, now: Micros) -> bool:
         """Return whether a request is the tool's unauthenticated test webhook."""
         return self._holds(connection, arrival, now, is_test=True)
 
@@ -60,8 +60,8 @@ class SignatureSchemes(ABC):
         if not schemes:
             return False
         opened = unpacked(arrival)
-        calls = [one.under(connection.settings) for one in (arrival, opened) if one is not None]
-        return any(scheme.check(call, secret, now) for secret in connection.secrets for call in calls for scheme in schemes)
+        webhooks = [one.under(connection.settings) for one in (arrival, opened) if one is not None]
+        return any(scheme.check(webhook, secret, now) for secret in connection.secrets for webhook in webhooks for scheme in schemes)
 
     def secrets_of(self, connection: Connection) -> list[str]:
         """Return the connection's secrets as a request would contain them, in order."""
@@ -98,16 +98,16 @@ class SignatureSchemes(ABC):
         forms = [scheme.form for scheme in self.schemes(channel, tool)]
         return ED25519_KEY in forms and is_raw_ed25519(secret)
 
-    def likely(self, arrival: Arrival, guarded: Collection[str]) -> tuple[str | None, bool]:
+    def guess_tool(self, arrival: Arrival, guarded: Collection[str]) -> tuple[str | None, bool]:
         """Return the most likely tool of a request, and whether it is certainly not one of the guarded ones.
 
         A body that exceeds the limits for unauthenticated requests has no likely tool.
         """
-        call = parsed_webhook(unpacked(arrival) or arrival)
-        if call is None:
+        webhook = parsed_webhook(unpacked(arrival) or arrival)
+        if webhook is None:
             return None, False
         best: dict[str, int] = {}
-        for layer in layers(call):
+        for layer in layers(webhook):
             for confidence, tool in self.recognise(layer):
                 best[tool] = max(confidence, best.get(tool, 0))
         if not best:

@@ -9,7 +9,7 @@ import re
 from contextlib import suppress
 from dataclasses import replace
 
-from touchbase.adapters.interface import Call, WebhookRequest
+from touchbase.adapters.interface import ParsedWebhook, WebhookRequest
 from touchbase.adapters.kit.extract import objects, text
 from touchbase.adapters.kit.parse import parse, unwrap
 from touchbase.adapters.kit.signatures import Scheme, constant_time_equal, equals_any
@@ -49,19 +49,19 @@ ANY_FIELD = Scheme("any field at the top of the body: the secret itself", _any_f
 def fields(arrival: Arrival) -> dict[str, object]:
     """Return the top-level fields of a body, or of a list's first object; empty if the body is too large."""
     if "fields" not in arrival.memo:
-        call = parsed_webhook(arrival)
-        arrival.memo["fields"] = {} if call is None else next(iter(objects(unwrap(call).data)), {})
+        webhook = parsed_webhook(arrival)
+        arrival.memo["fields"] = {} if webhook is None else next(iter(objects(unwrap(webhook).data)), {})
     found: dict[str, object] = arrival.memo["fields"]
     return found
 
 
-def parsed_webhook(arrival: Arrival) -> Call | None:
+def parsed_webhook(arrival: Arrival) -> ParsedWebhook | None:
     """Return the webhook with its body parsed, cached; None if the body exceeds the limits."""
     if "call" not in arrival.memo:
         headers = {name: value for name, value in arrival.headers.items() if name != FETCHED}
         request = WebhookRequest(arrival.channel, headers, arrival.query, arrival.body)
         arrival.memo["call"] = parse(request) if is_within_limits(arrival.body) else None
-    found: Call | None = arrival.memo["call"]
+    found: ParsedWebhook | None = arrival.memo["call"]
     return found
 
 

@@ -64,11 +64,11 @@ async def create(call: Call) -> Response:
     """`POST` of a new client."""
     await _of_all(call)
     asked = await call.body(NewClient, _checked)
-    command = CreateClient(asked.client_id or new_client_id(), asked.name.strip(), call.api.parts.clock(), _checked(asked))
-    place = call.api.parts.reached_at(f"/admin/v1/clients/{command.client_id}")
-    return await call.settle(
+    command = CreateClient(asked.client_id or new_client_id(), asked.name.strip(), call.api.dependencies.clock(), _checked(asked))
+    location = call.api.dependencies.reached_at(f"/admin/v1/clients/{command.client_id}")
+    return await call.write_and_respond(
         lambda writes: call.api.clients.change(command, writes),
-        lambda made: Response(201, encode(detail_of(made, ())), headers=[(b"location", place)]),
+        lambda made: Response(201, encode(detail_of(made, ())), headers=[(b"location", location)]),
     )
 
 
@@ -83,15 +83,15 @@ async def suspend(call: Call) -> Response:
     """`POST` that suspends a client."""
     await _of_all(call)
     client = await one_client(call)
-    return await _changed(call, client, SetClientState(client.number, SUSPENDED, call.api.parts.clock()))
+    return await _changed(call, client, SetClientState(client.number, SUSPENDED, call.api.dependencies.clock()))
 
 
 async def resume(call: Call) -> Response:
     """`POST` that resumes a suspended client; its stored webhooks are applied."""
     await _of_all(call)
     client = await one_client(call)
-    response = await _changed(call, client, SetClientState(client.number, ACTIVE, call.api.parts.clock()))
-    call.api.parts.on_stored(client.number)
+    response = await _changed(call, client, SetClientState(client.number, ACTIVE, call.api.dependencies.clock()))
+    call.api.dependencies.on_stored(client.number)
     return response
 
 
@@ -102,7 +102,9 @@ async def rotate_id(call: Call) -> Response:
     _check_id(asked.client_id)
     if asked.client_id is not None:
         await _of_all(call, "choosing an id would reveal which ids exist: leave client_id out to get a generated one")
-    command = RotateClientId(client.number, asked.client_id or new_client_id(), call.api.parts.clock() + asked.keep_old_seconds * SECOND)
+    command = RotateClientId(
+        client.number, asked.client_id or new_client_id(), call.api.dependencies.clock() + asked.keep_old_seconds * SECOND
+    )
     former = [one for one in await former_ids(call, client) if one.client_id != command.client_id]
     if asked.keep_old_seconds:
         former.append(FormerId(client.client_id, command.keep_until_us))
@@ -119,7 +121,7 @@ async def delete(call: Call) -> Response:
     if confirmed != client.client_id:
         detail = "must be the client's id, because the removal of all its data cannot be undone"
         raise Invalid([Fault("?confirm", "required" if confirmed is None else "confirm", detail)])
-    parts = call.api.parts
+    parts = call.api.dependencies
     response = await _changed(call, client, BeginDeletion(client.number, parts.clock()), status=202)
     parts.on_deleting()
     return response
@@ -131,7 +133,7 @@ async def _changed(call: Call, client: Client, command: Command[Client], status:
 
 
 async def _settled(call: Call, command: Command[Client], former: Sequence[FormerId], status: int = 200) -> Response:
-    return await call.settle(
+    return await call.write_and_respond(
         lambda writes: call.api.clients.change(command, writes), lambda changed: Response(status, encode(detail_of(changed, former)))
     )
 

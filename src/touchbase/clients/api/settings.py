@@ -288,7 +288,7 @@ def detail_of(client: Client, former: Sequence[FormerId]) -> ClientDetail:
 
 async def former_ids(call: Call, client: Client) -> list[FormerId]:
     """Return the valid former ids."""
-    return await call.api.parts.store.read(FormerIds(client.number, call.api.parts.clock()))
+    return await call.api.dependencies.store.read(FormerIds(client.number, call.api.dependencies.clock()))
 
 
 CLIENTS = Tag("Clients", "The organisations that records belong to, and their settings.")

@@ -49,18 +49,18 @@ async def connect(call: Call) -> Response:
     _check_new(call, given)
     made = new_secret() if given.generate_secret else None
     secrets = [*trim_secrets(given.secrets), *([made] if made else [])]
-    now = api.parts.clock()
+    now = api.dependencies.clock()
     new = Connection(client.number, given.channel, given.tool, now, now, secrets, settings_of(given.settings), given.access_token or "")
-    location = api.parts.reached_at(f"/admin/v1/clients/{client.client_id}/connections/{given.channel}/{given.tool}")
+    location = api.dependencies.reached_at(f"/admin/v1/clients/{client.client_id}/connections/{given.channel}/{given.tool}")
 
-    refused = would_refuse(await find_affected_senders(api.parts.store, client, new, now - LOOKBACK))
+    refused = would_refuse(await find_affected_senders(api.dependencies.store, client, new, now - LOOKBACK))
 
     def response(stored: Connection) -> Response:
         # A generated secret is shown once: the response stored for retries leaves it out.
         hidden = encode(connection_out(stored, refused=refused)) if made else None
         return Response(201, encode(connection_out(stored, made, refused=refused)), headers=[(b"location", location)], stored_body=hidden)
 
-    return await call.settle(lambda writes: api.connections.connect(new, writes), response)
+    return await call.write_and_respond(lambda writes: api.connections.connect(new, writes), response)
 
 
 async def connection(call: Call) -> Response:
@@ -81,8 +81,8 @@ async def change(call: Call) -> Response:
     states = await call.api.connections.fetching(known.client)
     refused = []
     if given.secrets is not UNSET or made:
-        since = max(call.api.parts.clock() - LOOKBACK, known.guarded_us or 0)
-        refused = would_refuse(await find_affected_senders(call.api.parts.store, client, changed, since))
+        since = max(call.api.dependencies.clock() - LOOKBACK, known.guarded_us or 0)
+        refused = would_refuse(await find_affected_senders(call.api.dependencies.store, client, changed, since))
     return Response(body=encode(connection_out(changed, made, states.get(known.tool), refused)))
 
 
@@ -115,7 +115,7 @@ def _changed(
     _check(call, known.channel, known.tool, secrets or [], given.generate_secret, settings, token, faults)
     if made is not None:
         # The previous secret stays valid until it is removed.
-        most = call.api.parts.senders.most_secrets(known.channel, known.tool)
+        most = call.api.dependencies.senders.most_secrets(known.channel, known.tool)
         secrets = [made, *(known.secrets if secrets is None else secrets)][:most]
     return secrets, settings
 
@@ -125,7 +125,7 @@ def _check(
     more: Sequence[Fault] = (),
 ) -> None:  # fmt: skip
     """Raise `Invalid` with all faults of a new or changed connection; `one_more`: a secret is generated in addition."""
-    parts = call.api.parts
+    parts = call.api.dependencies
     faults = [
         *connection_faults(channel, tool, settings, parts.senders.tools(channel), parts.senders.kinds(channel, tool, settings)),
         *more,

@@ -21,13 +21,15 @@ from touchbase.http.request_body import read_body
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import ChannelOut, DeliveryStateOut, ProblemOut, Time, encode, named_enum, problems_out
-from touchbase.inbox.delivery import GONE_ERASED, GONE_RETENTION, STATES, Delivery
+from touchbase.inbox.delivery import REMOVED_BY_ERASURE, REMOVED_BY_RETENTION, STATES, Delivery
 from touchbase.inbox.service import DeliveryFilter, as_replayed, find_delivery, get_delivery, list_deliveries, replay_delivery
 
 RECORD_KINDS = {CONTACT: "contact", COMPANY: "company"}
 _RECORD_KIND = named_enum("RecordKind", "The kind of record.", tuple(RECORD_KINDS.values()))
 _WHY = named_enum(
-    "BodyRemovalReason", "Why a body was removed: retention, or the erasure of a person in the webhook.", (GONE_RETENTION, GONE_ERASED)
+    "BodyRemovalReason",
+    "Why a body was removed: retention, or the erasure of a person in the webhook.",
+    (REMOVED_BY_RETENTION, REMOVED_BY_ERASURE),
 )
 named_enum("BodyEncoding", "The encoding of a body: text, or base64 if it is not UTF-8.", ("utf-8", "base64"))
 
@@ -113,7 +115,7 @@ def _event(event: StoredEvent) -> DeliveryEvent:
 
 def delivery_detail(delivery: Delivery, events: Sequence[StoredEvent]) -> DeliveryDetail:
     """Return a delivery with its content and events."""
-    body = raw_body(delivery.body) if delivery.body_gone is None else None
+    body = raw_body(delivery.body) if delivery.body_removed is None else None
     caused = [_event(event) for event in events]
     return DeliveryDetail(
         **msgspec.structs.asdict(delivery_out(delivery)), headers=delivery.headers, query=delivery.query, body=body,
@@ -130,9 +132,9 @@ def raw_body(body: bytes) -> RawBody:
 
 
 def _removed(delivery: Delivery) -> BodyRemoved | None:
-    if delivery.body_gone is None or delivery.body_gone_us is None:
+    if delivery.body_removed is None or delivery.body_removed_us is None:
         return None
-    return BodyRemoved(delivery.body_gone, to_text(delivery.body_gone_us))
+    return BodyRemoved(delivery.body_removed, to_text(delivery.body_removed_us))
 
 
 REPLAYS_ONE = "must be empty: this request takes no options; POST /admin/v1/deliveries/replay has dry_run and filters"
@@ -158,7 +160,7 @@ async def deliveries(call: Call) -> Response:
     asked = call.parameters()
     before: int | None = asked.cursor("deliveries", int)
     client = await checked_client(call, asked, limited)
-    page, following = await list_deliveries(call.api.parts.store, DeliveryFilter(client, **asked.filters), asked[LIMIT], before)
+    page, following = await list_deliveries(call.api.dependencies.store, DeliveryFilter(client, **asked.filters), asked[LIMIT], before)
     cursor = None if following is None else cursor_text("deliveries", following)
     return Response(body=encode(DeliveryPage([delivery_out(each) for each in page], cursor)))
 
@@ -173,7 +175,7 @@ async def checked_client(call: Call, asked: Parameters, limited: int | None) -> 
 
 def no_such_tool(call: Call, name: str | None, pointer: str) -> list[Fault]:
     """Return a fault for a filter by an unknown tool: an empty page would suggest that no webhook had been received."""
-    tools = {tool for channel in CHANNELS for tool in call.api.parts.senders.tools(channel)}
+    tools = {tool for channel in CHANNELS for tool in call.api.dependencies.senders.tools(channel)}
     if name is None or not tools or name in tools:
         return []
     return [
@@ -195,7 +197,7 @@ async def client_number(call: Call, client_id: str, limited: int | None, pointer
 async def delivery(call: Call) -> Response:
     """Handle `GET` of one delivery."""
     limited = await call.administrator()
-    found, events = await get_delivery(call.api.parts.store, call.id("delivery"), limited)
+    found, events = await get_delivery(call.api.dependencies.store, call.id("delivery"), limited)
     return Response(body=encode(delivery_detail(found, events)))
 
 
@@ -203,19 +205,19 @@ async def replay(call: Call) -> Response:
     """Handle `POST` that replays a delivery; refuse options, which only the replay of many deliveries has."""
     limited = await call.administrator()
     await _refuse_options(call)
-    found = await find_delivery(call.api.parts.store, call.id("delivery"), limited)
-    now = call.api.parts.clock()
-    response = await call.settle(
+    found = await find_delivery(call.api.dependencies.store, call.id("delivery"), limited)
+    now = call.api.dependencies.clock()
+    response = await call.write_and_respond(
         lambda writes: replay_delivery(writes, found, now),
         lambda count: Response(202, encode(delivery_out(as_replayed(found) if count else found))),
     )
-    call.api.parts.on_stored(found.client)
+    call.api.dependencies.on_stored(found.client)
     return response
 
 
 async def _refuse_options(call: Call) -> None:
     call.parameters().done()
-    limits = call.api.parts.limits
+    limits = call.api.dependencies.limits
     body = await read_body(call.receive, call.headers, limits.api_body_bytes, limits)
     if body.strip() not in (b"", b"{}"):
         raise Invalid([Fault("", "unexpected", REPLAYS_ONE)])

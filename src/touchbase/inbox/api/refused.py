@@ -50,7 +50,7 @@ async def refusals(call: Call) -> Response:
     asked = call.parameters()
     before: Any = asked.cursor(LISTING, tuple[int, int])
     client = await checked_client(call, asked, limited)
-    page, following = await list_refusals(call.api.parts.store, ListRefusals(asked[LIMIT], client, before=before, **asked.filters))
+    page, following = await list_refusals(call.api.dependencies.store, ListRefusals(asked[LIMIT], client, before=before, **asked.filters))
     cursor = None if following is None else cursor_text(LISTING, following)
     return Response(body=encode(RefusalPage([refusal_out(one) for one in page], cursor)))
 

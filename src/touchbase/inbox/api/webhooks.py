@@ -52,7 +52,7 @@ class Receiver:
         request_id = request_id_of(headers)
         scope["touchbase.route"], scope["touchbase.request_id"] = self._route, request_id.decode("ascii")
         scope["touchbase.template"] = self._template
-        metrics = self._api.parts.metrics
+        metrics = self._api.dependencies.metrics
         try:
             client_id = scope["path"].split("/", 3)[3].removesuffix("/")
             response = None
@@ -84,7 +84,7 @@ class Receiver:
             raise NotFound(NO_SUCH_ADDRESS)
 
     async def _store(self, client_id: str, scope: Scope, receive: Receive, headers: Headers) -> ProtocolResponse | None:
-        api, parts, channel = self._api, self._api.parts, self._channel
+        api, parts, channel = self._api, self._api.dependencies, self._channel
         at = parts.clock()
         client = api.clients.cached(client_id, at) or await self._find(client_id, scope, at)
         scope["touchbase.client"] = client.client_id
@@ -109,7 +109,7 @@ class Receiver:
 
     async def _find(self, client_id: str, scope: Scope, at: Micros) -> Client:
         """Return the client in the URL. Raises `NotFound`, and `Overloaded` after too many unknown ids from one IP address."""
-        failed, peer = self._api.parts.failed_calls, peer_of(scope)
+        failed, peer = self._api.dependencies.failed_calls, peer_of(scope)
         failed.check(peer, client_id, at)
         try:
             client = await self._api.authenticator.receiver(client_id)
@@ -122,7 +122,7 @@ class Receiver:
 
     async def _body(self, client: Client, scope: Scope, receive: Receive, headers: Headers, at: Micros) -> bytes:
         """Read the whole body within the client's limits; record a refusal. Raises `TooLarge`, `Overloaded`."""
-        api, limits = self._api, self._api.parts.limits
+        api, limits = self._api, self._api.dependencies.limits
         try:
             api.limiter.webhook(client, at)
             api.begin(client.number, scope)
@@ -146,9 +146,9 @@ class Receiver:
         """
         if not connections and not client.settings.require_verification.on(self._channel):
             return UNPROVEN
-        failed, source = self._api.parts.failed_calls, (peer_of(scope), client.number)
+        failed, source = self._api.dependencies.failed_calls, (peer_of(scope), client.number)
         failed.check(source, SECRET, at)
-        parts = self._api.parts
+        parts = self._api.dependencies
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         query = scope["query_string"].decode("latin-1")
         base = parts.public_url or f"{scope['scheme']}://{headers.get('host', '')}"

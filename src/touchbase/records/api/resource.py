@@ -46,7 +46,7 @@ class RecordResource(Generic[A, C, R]):
     async def create(self, call: Call) -> Response:
         """`POST` of one record."""
         client = await call.client()
-        kind, parts, options = self._kind, call.api.parts, create_options(call.query)
+        kind, parts, options = self._kind, call.api.dependencies, create_options(call.query)
         body = await read_json(call.receive, call.headers, parts.limits)
         at = parts.clock()
         asked = read_struct(body, self._create_decoder, kind.request, lambda partly: kind.command(partly, client, at, None))
@@ -57,11 +57,13 @@ class RecordResource(Generic[A, C, R]):
             created = result if isinstance(result, Created) else Created(result, is_new=False)
             made = self._response(created.record, options.flat, client)
             made.status, made.record = 201 if created.is_new else 200, (kind.type.kind, created.record.id)
-            made.headers.append((b"location", call.api.parts.reached_at(f"{kind.path}/{created.record.id}")))
+            made.headers.append((b"location", call.api.dependencies.reached_at(f"{kind.path}/{created.record.id}")))
             return made
 
         command, by = kind.command(asked, client, at, options.on_duplicate), author_of(call.scope)
-        return await call.settle(lambda writes: create_record(writes, command, client, by, restore=options.restore_erased), response)
+        return await call.write_and_respond(
+            lambda writes: create_record(writes, command, client, by, restore=options.restore_erased), response
+        )
 
     async def get(self, call: Call) -> Response:
         """`GET` of one record."""
@@ -76,14 +78,14 @@ class RecordResource(Generic[A, C, R]):
         listing = f"{self._kind.type.plural} by {'creation' if asked[UPDATED_SINCE] is None else 'time'}"
         after = asked.cursor(listing, tuple[int, int])
         asked.done()
-        page, place = await list_records(call.api.parts.store, self._kind.listing, client.number, asked[LIMIT], after, asked.filters)
+        page, place = await list_records(call.api.dependencies.store, self._kind.listing, client.number, asked[LIMIT], after, asked.filters)
         data = [self._kind.out(record, asked[FLAT], client.settings) for record in page]
         return Response(body=encode({"data": data, "next_cursor": place and cursor_text(listing, place)}))
 
     async def change(self, call: Call) -> Response:
         """`PATCH` of one record."""
         client = await call.client()
-        kind, parts, number = self._kind, call.api.parts, call.id(self._kind.type.name)
+        kind, parts, number = self._kind, call.api.dependencies, call.id(self._kind.type.name)
         flat = is_flat(call.query)
         body = await read_json(call.receive, call.headers, parts.limits)
         at = parts.clock()
@@ -107,12 +109,12 @@ class RecordResource(Generic[A, C, R]):
         before = asked.cursor(listing, tuple[int, str])
         asked.done()
         record = await self._get(call, client, number)
-        page, place = await timeline(call.api.parts.store, record, asked[LIMIT], before)
+        page, place = await timeline(call.api.dependencies.store, record, asked[LIMIT], before)
         body = TimelinePage([timeline_event(each) for each in page], cursor_text(listing, place) if place else None)
         return Response(body=encode(body))
 
     async def _get(self, call: Call, client: Client, number: int) -> R:
-        return await get_record(call.api.parts.store, self._kind.type, client.number, number)
+        return await get_record(call.api.dependencies.store, self._kind.type, client.number, number)
 
     def _response(self, record: R, flat: bool, client: Client) -> Response:
         body = encode(self._kind.out(record, flat, client.settings))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from touchbase.adapters.interface import Call
+from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, NOT_SENT, UPDATED, Item, Shape, other_event
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict, as_text
@@ -49,24 +49,24 @@ class ActiveCampaign(CrmAdapter):
     detection_keys = frozenset({"contact", "account", "deal", "date_time", "initiated_from", "initiated_by", "cdate"})
     status: ClassVar[tuple[str, ...]] = ()
 
-    def confidence(self, body: Body, call: Call) -> int:
+    def confidence(self, body: Body, webhook: ParsedWebhook) -> int:
         """Return the confidence: by the initiator fields, or for an automation's post by the contact's fields."""
         contact = as_dict(body.get("contact"))
         if "initiated_from" in body or "initiated_by" in body:
             return 95
         if not _NOT_THEIRS.isdisjoint(body):
             return 0
-        if call.form and "id" in contact and "email" in contact:
+        if webhook.form and "id" in contact and "email" in contact:
             return 85
         # A contact may have no email address, only a phone number.
         is_named = "email" in contact or "id" in contact
-        is_posted = is_named and ("seriesid" in body or (_OF_CONTACT & contact.keys() and ("id" in contact or call.form)))
+        is_posted = is_named and ("seriesid" in body or (_OF_CONTACT & contact.keys() and ("id" in contact or webhook.form)))
         is_dated = "date_time" in body and "type" in body
-        is_event = is_dated and ("id" in contact or "id" in as_dict(body.get("account")) or (call.form and "list" in body))
-        is_deal = len(_OF_DEAL & as_dict(body.get("deal")).keys()) > (not call.form)
+        is_event = is_dated and ("id" in contact or "id" in as_dict(body.get("account")) or (webhook.form and "list" in body))
+        is_deal = len(_OF_DEAL & as_dict(body.get("deal")).keys()) > (not webhook.form)
         return 80 if is_posted or is_event or is_deal or (contact or body).keys() >= _OF_API else 0
 
-    def read(self, body: Body, call: Call) -> list[Event]:
+    def read(self, body: Body, webhook: ParsedWebhook) -> list[Event]:
         """Return the event of one contact or account."""
         source, contact = text(body.get("type")), as_dict(body.get("contact"))
         contact = body if not contact and body.keys() >= _OF_API else contact
@@ -85,7 +85,7 @@ class ActiveCampaign(CrmAdapter):
             source,
             first_time(body, "date_time") or first_time(record, "udate"),
         )
-        item.record, item.status = with_linkedin({**own, **record}), self.statuses(call, kind, word)
+        item.record, item.status = with_linkedin({**own, **record}), self.statuses(webhook, kind, word)
         if source in TAGGINGS:
             item.shape, own = TAGGED, {}
             item.changed = {"tag": (body.get("tag"), NOT_SENT) if source == TAGGINGS[0] else (None, body.get("tag"))}

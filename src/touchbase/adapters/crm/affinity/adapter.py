@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from touchbase.adapters.interface import Call
+from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, NOT_SENT, UPDATED, Item, Shape, other_event
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict, as_text, status_text
@@ -50,7 +50,7 @@ class Affinity(CrmAdapter):
     status: ClassVar[tuple[str, ...]] = ()
     """Ids of the list fields that are the client's status."""
 
-    def confidence(self, body: Body, call: Call) -> int:
+    def confidence(self, body: Body, webhook: ParsedWebhook) -> int:
         """Return the confidence: by the three keys of every webhook, and by the type."""
         if _alone(body) is not None:
             return 70
@@ -59,11 +59,11 @@ class Affinity(CrmAdapter):
             return 70 if word in _AROUND and dig(body, "body", "entity_id") is not None else 0
         return (95 if word in KNOWN else 30) if "body" in body else 0
 
-    def read(self, body: Body, call: Call) -> list[Event]:
+    def read(self, body: Body, webhook: ParsedWebhook) -> list[Event]:
         """Return the event of a person, an organisation, a list entry or a field value."""
         if (kind := _alone(body)) is not None:
             item = Item(SHAPES[kind], UPDATED, kind, text(body.get("id")), record=body)
-            item.status = self.statuses(call, item.shape.kind, kind)
+            item.status = self.statuses(webhook, item.shape.kind, kind)
             return item.events()
         source, inner = text(body.get("type")), as_dict(body.get("body"))
         if source is None:
@@ -79,10 +79,10 @@ class Affinity(CrmAdapter):
             item = Item(SHAPES[word], ACTIONS[action], word, text(record.get("id")), source, at, record=record)
             return _merged(item, inner) if action == "merged" else item.events()
         if word in _AROUND:
-            return self._around(source, inner, at, call)
+            return self._around(source, inner, at, webhook)
         return [other_event("ignored" if word in KNOWN else "unrecognised", source, word, text(inner.get("id")))]
 
-    def _around(self, source: str, inner: Body, at: int | None, call: Call) -> list[Event]:
+    def _around(self, source: str, inner: Body, at: int | None, webhook: ParsedWebhook) -> list[Event]:
         """Return the events of a record that was added to or removed from a list, or of a changed field value."""
         entity = as_dict(inner.get("entity"))
         kind = _kind(entity, inner)
@@ -95,7 +95,7 @@ class Affinity(CrmAdapter):
             raw = inner.get("value")
             name, value = text(inner.get("field_id")) or "field_id", status_text(raw) or as_text(raw)
         item = Item(SHAPES[kind], UPDATED, kind, object_id, source, at, record=entity)
-        item.status = self.statuses(call, item.shape.kind, kind)
+        item.status = self.statuses(webhook, item.shape.kind, kind)
         if source.startswith("field_value.") and not gone:
             item.record = with_linkedin(entity, {text(dig(inner, "field", "name")) or "": inner.get("value")})
         item.changed = {name: (None, value) if gone else (value, NOT_SENT)}

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from touchbase.adapters.crm.attio.fetch import FETCHER, is_record, object_of, read_record
-from touchbase.adapters.interface import Call
+from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, NOT_SENT, UPDATED, Item, Shape, other_event
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter, chosen_kind
 from touchbase.adapters.kit.crm_values import as_dict, query_parameter
@@ -46,7 +46,7 @@ class Attio(CrmAdapter):
     status: ClassVar[tuple[str, ...]] = ("status",)
     """The slug of the status attribute, in a fetched record."""
 
-    def confidence(self, body: Body, call: Call) -> int:
+    def confidence(self, body: Body, webhook: ParsedWebhook) -> int:
         """Return the confidence: by the ids of each event, else by Attio's signature header."""
         if is_record(as_dict(body.get("record"))):
             return 90
@@ -58,36 +58,36 @@ class Attio(CrmAdapter):
             return 100
         if any(_names_record(one) or _names_other(one) for one in (body, *objects(body.get("events")))):
             return 90
-        return 70 if "attio-signature" in call.headers or "x-attio-signature" in call.headers else 0
+        return 70 if "attio-signature" in webhook.headers or "x-attio-signature" in webhook.headers else 0
 
-    def read(self, body: Body, call: Call) -> list[Event]:
+    def read(self, body: Body, webhook: ParsedWebhook) -> list[Event]:
         """Return all events of a webhook. An older form is one event without the list. A body may also be one record."""
         if (record := next((one for one in (body, as_dict(body.get("record"))) if is_record(one)), None)) is not None:
-            return self._record(record, call)
+            return self._record(record, webhook)
         listed = body.get("events")
         if not isinstance(listed, list):
-            return self._one(body, call, "")
+            return self._one(body, webhook, "")
         events: list[Event] = []
         for place, item in enumerate(listed):
-            events += self._one(item, call, f":{place}" if place else "") if isinstance(item, dict) else [other_event("unrecognised")]
+            events += self._one(item, webhook, f":{place}" if place else "") if isinstance(item, dict) else [other_event("unrecognised")]
         return events
 
-    def fetched(self, body: Body, kind: str, word: str, call: Call) -> list[Event]:
+    def fetched(self, body: Body, kind: str, word: str, webhook: ParsedWebhook) -> list[Event]:
         """Return the events of one fetched person or company."""
-        return read_record(body, kind, word, self.statuses(call, kind, word), "fetched")
+        return read_record(body, kind, word, self.statuses(webhook, kind, word), "fetched")
 
-    def _one(self, body: Body, call: Call, place: str) -> list[Event]:
+    def _one(self, body: Body, webhook: ParsedWebhook, place: str) -> list[Event]:
         source, ids = text(body.get("event_type")), as_dict(body.get("id"))
         object_id, record_id = text(ids.get("object_id")), text(ids.get("record_id"))
         if source is None:
             return [other_event("unrecognised")]
         if source not in ACTIONS:
             return [other_event("ignored", source, object_id, record_id)]
-        word = _word(call, object_id, text(first(body, "object")) or object_id)
+        word = _word(webhook, object_id, text(first(body, "object")) or object_id)
         kind = KINDS.get(word)
         if kind is None:
             return [other_event("ignored" if word == IGNORE else "unrecognised", source, object_id, record_id)]
-        sent = text(call.headers.get("idempotency-key"))
+        sent = text(webhook.headers.get("idempotency-key"))
         word = OBJECTS[kind]
         item = Item(
             SHAPES[kind], ACTIONS[source], word, record_id, source, parse_time(body.get("created_at")), sent and sent + place, changed={}
@@ -102,13 +102,13 @@ class Attio(CrmAdapter):
             event.custom = {}
         return events
 
-    def _record(self, body: Body, call: Call) -> list[Event]:
+    def _record(self, body: Body, webhook: ParsedWebhook) -> list[Event]:
         object_id = text(dig(body, "id", "object_id"))
-        word = _word(call, object_id, object_of(body))
+        word = _word(webhook, object_id, object_of(body))
         kind = KINDS.get(word)
         if kind is None:
             return [other_event("ignored", None, object_id, text(dig(body, "id", "record_id")))]
-        return read_record(body, kind, OBJECTS[kind], self.statuses(call, kind, OBJECTS[kind]), None)
+        return read_record(body, kind, OBJECTS[kind], self.statuses(webhook, kind, OBJECTS[kind]), None)
 
 
 def _names_record(body: Body) -> bool:
@@ -122,9 +122,9 @@ def _names_other(body: Body) -> bool:
     return word in OTHERS or (word != "" and f"{word}_id" in as_dict(body.get("id"))) or (word == "entry" and "collection_id" in body)
 
 
-def _word(call: Call, object_id: str | None, otherwise: str | None) -> str:
+def _word(webhook: ParsedWebhook, object_id: str | None, otherwise: str | None) -> str:
     """Return the object's kind: from the webhook URL, the connection, or else the webhook itself."""
-    return (query_parameter(call.request.query, "object") or chosen_kind(call, object_id) or otherwise or "").lower()
+    return (query_parameter(webhook.request.query, "object") or chosen_kind(webhook, object_id) or otherwise or "").lower()
 
 
 ADAPTER = Attio()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from touchbase.adapters.interface import Call
+from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UPDATED, Item, Shape, other_event
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict, as_list, option_text
@@ -39,7 +39,7 @@ class Capsule(CrmAdapter):
     status: ClassVar[tuple[str, ...]] = ()
     """Names of the custom fields that are the status."""
 
-    def confidence(self, body: Body, call: Call) -> int:
+    def confidence(self, body: Body, webhook: ParsedWebhook) -> int:
         """Return the confidence: by the form of the event name, `party/created`, with a list of records."""
         if _bare(body) is not None:
             return 70
@@ -48,10 +48,10 @@ class Capsule(CrmAdapter):
             return 0
         return 100 if event.lower().partition("/")[0] in ("party", "kase", "opportunity", "task", "user", "project") else 40
 
-    def read(self, body: Body, call: Call) -> list[Event]:
+    def read(self, body: Body, webhook: ParsedWebhook) -> list[Event]:
         """Return the events of all records in a webhook."""
         if (party := _bare(body)) is not None:
-            return self._party(None, UPDATED, party, call)
+            return self._party(None, UPDATED, party, webhook)
         source = _event(body) or ""
         word, _, action = source.lower().partition("/")
         what = ACTIONS.get(action)
@@ -62,12 +62,12 @@ class Capsule(CrmAdapter):
                     other_event("ignored" if word and action else "unrecognised", source or None, word or None, text(dig(record, "id")))
                 )
             elif isinstance(record, dict):
-                events += self._party(source, what, record, call)
+                events += self._party(source, what, record, webhook)
             else:
                 events.append(other_event("unrecognised", source))
         return events or [other_event("ignored" if body.get("payload") == [] and source else "unrecognised", source or None)]
 
-    def _party(self, source: str | None, what: str, record: Body, call: Call) -> list[Event]:
+    def _party(self, source: str | None, what: str, record: Body, webhook: ParsedWebhook) -> list[Event]:
         word = (text(record.get("type")) or _guess(record)).lower()
         if word not in SHAPES:
             return [other_event("unrecognised", source, word or None, text(record.get("id")))]
@@ -80,7 +80,7 @@ class Capsule(CrmAdapter):
         if word == "person":
             properties = with_linkedin(properties)
         item = Item(SHAPES[word], what, word, text(record.get("id")), source, at, record=properties)
-        item.status = self.statuses(call, item.shape.kind, word)
+        item.status = self.statuses(webhook, item.shape.kind, word)
         events = item.events()
         if what != DELETED and item.object_id is not None:
             own = {name: value for name, value in custom.items() if name in properties and name not in item.status}

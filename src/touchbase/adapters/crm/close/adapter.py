@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from touchbase.adapters.crm.close.signature import CLOSE
-from touchbase.adapters.interface import Call
+from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit.crm import (
     COMPANY,
     CONTACT,
@@ -60,7 +60,7 @@ class Close(CrmAdapter):
     detection_keys = frozenset({"subscription_id", "object_type", "event", "organization_id", "close-sig-hash"})
     status: ClassVar[Mapping[str, tuple[str, ...]]] = {"lead": ("status_label", "status_id"), "contact": ()}
 
-    def confidence(self, body: Body, call: Call) -> int:
+    def confidence(self, body: Body, webhook: ParsedWebhook) -> int:
         """Return the confidence: by the subscription's id, else by the event in the body."""
         if _alone(body) is not None:
             return 85
@@ -70,19 +70,19 @@ class Close(CrmAdapter):
             return 80
         if known and (text(body.get("subscription_id")) or "").startswith("whsub_"):
             return 100
-        if "close-sig-hash" in call.headers:
+        if "close-sig-hash" in webhook.headers:
             return 95
         if known and (text(event.get("id")) or "").startswith("ev_") and ("changed_fields" in event or event is not body):
             return 90
         return 80 if known and ("subscription_id" in body or _is_about_theirs(event)) else 0
 
-    def read(self, body: Body, call: Call) -> list[Event]:
+    def read(self, body: Body, webhook: ParsedWebhook) -> list[Event]:
         """Return the events of a webhook's one event."""
         if (kind := _alone(body)) is not None:
             item = Item(
                 SHAPES[kind], UPDATED, kind, text(body.get("id")), None, parse_time(body.get("date_updated")), record=_with_linkedin(body)
             )
-            item.status = self.statuses(call, item.shape.kind, kind)
+            item.status = self.statuses(webhook, item.shape.kind, kind)
             return item.events()
         event = _event(body)
         data, meta = as_dict(event.get("data")), as_dict(event.get("meta"))
@@ -97,11 +97,11 @@ class Close(CrmAdapter):
             return self._status_change(event, data, source, at)
         if word == "opportunity":
             staged = action == "created" or not _STAGES.isdisjoint(map(str, as_list(event.get("changed_fields"))))
-            return _deal(event, data if staged else {}, source, at).events(call)
+            return _deal(event, data if staged else {}, source, at).events(webhook)
         if word not in SHAPES or action not in ACTIONS:
             return [other_event("ignored" if source else "unrecognised", source, word, object_id)]
         item = Item(SHAPES[word], ACTIONS[action], word, object_id, source, at, _key(event), _with_linkedin(data or previous))
-        item.status = self.statuses(call, item.shape.kind, word)
+        item.status = self.statuses(webhook, item.shape.kind, word)
         if action == "merged":
             item.object_id, item.changed = text(meta.get("merge_destination_lead_id")) or object_id, {}
             return item.merged(text(meta.get("merge_source_lead_id")))

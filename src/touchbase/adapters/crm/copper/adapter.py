@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from touchbase.adapters.crm.copper.fetch import FETCHER, read_record, word_of
-from touchbase.adapters.interface import Call
+from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, NOT_SENT, UPDATED, Item, Shape, other_event
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict
@@ -50,7 +50,7 @@ class Copper(CrmAdapter):
         "company": ("status", "contact_type_id"),
     }
 
-    def confidence(self, body: Body, call: Call) -> int:
+    def confidence(self, body: Body, webhook: ParsedWebhook) -> int:
         """Return the confidence: by the list of ids with type and event."""
         if word_of(body) is not None:
             return 85
@@ -60,10 +60,10 @@ class Copper(CrmAdapter):
             return 100
         return 70 if isinstance(body.get("ids"), list) else 0
 
-    def read(self, body: Body, call: Call) -> list[Event]:
+    def read(self, body: Body, webhook: ParsedWebhook) -> list[Event]:
         """Return the events of one or many records."""
         if (kind := word_of(body)) is not None:
-            return read_record(body, kind, self.statuses(call, SHAPES[kind].kind, kind), SHAPES, None)
+            return read_record(body, kind, self.statuses(webhook, SHAPES[kind].kind, kind), SHAPES, None)
         word, action = text(body.get("type")) or "", text(body.get("event")) or ""
         source, what = f"{word}.{action}", EVENTS.get(action)
         raw_ids = body.get("ids")
@@ -78,15 +78,15 @@ class Copper(CrmAdapter):
         for one in ids:
             record = {name: pair[0] for name, pair in changed.items()}
             record = with_linkedin_of_fields(record, lambda name: name.startswith("custom_fields."))
-            item = Item(SHAPES[word], what, word, one, source, at, record=record, status=self.statuses(call, SHAPES[word].kind, word))
+            item = Item(SHAPES[word], what, word, one, source, at, record=record, status=self.statuses(webhook, SHAPES[word].kind, word))
             item.changed = changed if what == UPDATED else None
             item.thin = not changed
             events += item.events()
         return events
 
-    def fetched(self, body: Body, kind: str, word: str, call: Call) -> list[Event]:
+    def fetched(self, body: Body, kind: str, word: str, webhook: ParsedWebhook) -> list[Event]:
         """Return the events of one fetched person, lead or company."""
-        return read_record(body, word, self.statuses(call, kind, word), SHAPES, "fetched")
+        return read_record(body, word, self.statuses(webhook, kind, word), SHAPES, "fetched")
 
 
 def _changed(attributes: Body) -> dict[str, tuple[object, object]]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from touchbase.adapters.interface import Call
+from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, NOT_SENT, UPDATED, Item, Shape, other_event
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict, as_list
@@ -67,14 +67,14 @@ class Dynamics365(CrmAdapter):
     detection_keys = _ROW_MARKS | {"MessageName", "SdkMessage", "x-ms-dynamics-entity-name", "eventTime", "specversion"}
     status: ClassVar[Mapping[str, tuple[str, ...]]] = dict.fromkeys(SHAPES, ("statuscode", "statecode"))
 
-    def confidence(self, body: Body, call: Call) -> int:
+    def confidence(self, body: Body, webhook: ParsedWebhook) -> int:
         """Return the confidence: by the names of message and entity, or by the fields of Power Automate's triggers."""
         body = _context(body)
         if "MessageName" in body and "PrimaryEntityName" in body:
             return 100
         if "MessageName" in body and _target_word(body) is not None:
             return 90
-        if "x-ms-dynamics-entity-name" in call.headers:
+        if "x-ms-dynamics-entity-name" in webhook.headers:
             # Lower for a body that is not a context: a relay may have wrapped it and forwarded the headers.
             return 95 if "PrimaryEntityId" in body or "InputParameters" in body else 45
         if "SdkMessage" in body:
@@ -83,16 +83,16 @@ class Dynamics365(CrmAdapter):
             return 85
         return 80 if _row_word(body) and _ROW_MARKS & body.keys() else 0
 
-    def read(self, body: Body, call: Call) -> list[Event]:
+    def read(self, body: Body, webhook: ParsedWebhook) -> list[Event]:
         """Return the events of one message about one or several records."""
         body = _context(body)
         if "MessageName" not in body and isinstance(body.get("value"), list):
             # The result of a query.
-            return [event for row in map(as_dict, as_list(body["value"])) for event in self._row(row, call)] or [other_event("ignored")]
+            return [event for row in map(as_dict, as_list(body["value"])) for event in self._row(row, webhook)] or [other_event("ignored")]
         if "MessageName" not in body and ("SdkMessage" in body or _ROW_MARKS & body.keys()):
-            return self._row(body, call)
-        source = text(body.get("MessageName") or call.headers.get("x-ms-dynamics-request-name"))
-        word = text(body.get("PrimaryEntityName") or call.headers.get("x-ms-dynamics-entity-name")) or _target_word(body)
+            return self._row(body, webhook)
+        source = text(body.get("MessageName") or webhook.headers.get("x-ms-dynamics-request-name"))
+        word = text(body.get("PrimaryEntityName") or webhook.headers.get("x-ms-dynamics-entity-name")) or _target_word(body)
         object_id, what = text(body.get("PrimaryEntityId")), MESSAGES.get((source or "").lower())
         if word is None or source is None:
             return [other_event("unrecognised", source, word, object_id)]
@@ -101,11 +101,11 @@ class Dynamics365(CrmAdapter):
         parameters = _pairs(body.get("InputParameters"))
         targets = _several(parameters.get("Targets"))
         if not targets:
-            return self._one(body, call, word, what, as_dict(parameters.get("Target")), parameters)
-        return [event for target in targets for event in self._one(body, call, word, what, target, parameters)]
+            return self._one(body, webhook, word, what, as_dict(parameters.get("Target")), parameters)
+        return [event for target in targets for event in self._one(body, webhook, word, what, target, parameters)]
 
-    def _one(self, body: Body, call: Call, word: str, what: str, target: Body, parameters: Body) -> list[Event]:
-        source = text(body.get("MessageName") or call.headers.get("x-ms-dynamics-request-name")) or ""
+    def _one(self, body: Body, webhook: ParsedWebhook, word: str, what: str, target: Body, parameters: Body) -> list[Event]:
+        source = text(body.get("MessageName") or webhook.headers.get("x-ms-dynamics-request-name")) or ""
         before, after, now = _images(body.get("PreEntityImages")), _images(body.get("PostEntityImages")), _attributes(target)
         if source.lower().startswith("setstate"):
             now = {"statuscode": _scalar(parameters.get("Status")), "statecode": _scalar(parameters.get("State"))}
@@ -115,7 +115,7 @@ class Dynamics365(CrmAdapter):
         own_id = object_id or _known(first(target, "Id", "id")) or text(now.get(f"{word}id"))
         at = first_time(body, "OperationCreatedOn") or first_time(now, "modifiedon") or first_time(body, *_OF_GRID)
         item = Item(SHAPES[word], what, word, own_id, source, at, key, restored=source == "Restore")
-        item.record, item.status = _with_linkedin({**before, **after, **now}, word), self.statuses(call, item.shape.kind, word)
+        item.record, item.status = _with_linkedin({**before, **after, **now}, word), self.statuses(webhook, item.shape.kind, word)
         entities = (target, *_entities(body.get("PostEntityImages")), *_entities(body.get("PreEntityImages")))
         item.record = {**item.record, _ACCOUNT: next(filter(None, map(_account_of, entities)), None)}
         if what == UPDATED and source not in ("Upsert", "Restore"):
@@ -125,7 +125,7 @@ class Dynamics365(CrmAdapter):
             return item.merged(text(parameters.get("SubordinateId")))
         return item.events()
 
-    def _row(self, body: Body, call: Call) -> list[Event]:
+    def _row(self, body: Body, webhook: ParsedWebhook) -> list[Event]:
         """Return the events of a row from Power Automate's trigger: the whole record, flat."""
         source, word = text(body.get("SdkMessage")), _row_word(body)
         at = parse_time(first(body, "modifiedon"))
@@ -133,7 +133,7 @@ class Dynamics365(CrmAdapter):
         what = MESSAGES.get(source.lower()) if source is not None else CREATED if new else UPDATED
         if word is None or what is None:
             return [other_event("ignored", source)]
-        statuses = self.statuses(call, SHAPES[word].kind, word)
+        statuses = self.statuses(webhook, SHAPES[word].kind, word)
         labels = {name: label for name in statuses if (label := text(first(body, *(form.format(name) for form in _LABELS)))) is not None}
         item = Item(SHAPES[word], what, word, text(body.get(f"{word}id")), source, at, record=_with_linkedin({**body, **labels}, word))
         item.record = {**item.record, _ACCOUNT: _account_in_row(body)}

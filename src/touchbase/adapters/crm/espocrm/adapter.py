@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 from touchbase.adapters.crm.espocrm.signature import ESPOCRM, key_in, webhook_of
-from touchbase.adapters.interface import Call
+from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, NOT_SENT, UPDATED, Item, Shape, other_event
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter, chosen_kind
 from touchbase.adapters.kit.crm_values import as_dict, email_address, first_of, query_parameter
@@ -64,26 +64,26 @@ class EspoCrm(CrmAdapter):
     key_in = staticmethod(key_in)
     status: ClassVar[Mapping[str, tuple[str, ...]]] = {"Contact": (), "Lead": ("status",), "Account": ()}
 
-    def confidence(self, body: Body, call: Call) -> int:
+    def confidence(self, body: Body, webhook: ParsedWebhook) -> int:
         """Return the confidence: a list of plain records, preferably with EspoCRM's signature or the event in the URL."""
         if _named(body) is not None:
             return 70
         if "id" not in body or "subscriptionType" in body:
             return 0
         is_marked = not _OWN.isdisjoint(body) or ("modifiedAt" in body and "assignedUserId" in body)
-        if not isinstance(call.data, list):
+        if not isinstance(webhook.data, list):
             # A relay has taken the record out of its list.
-            return 55 if is_marked or _names_event(query_parameter(call.request.query, "event")) else 0
-        event = query_parameter(call.request.query, "event") or chosen_kind(call, webhook_of(call.headers)) or ""
+            return 55 if is_marked or _names_event(query_parameter(webhook.request.query, "event")) else 0
+        event = query_parameter(webhook.request.query, "event") or chosen_kind(webhook, webhook_of(webhook.headers)) or ""
         if event.partition(".")[2].partition(".")[0] in ACTIONS:
             return 95
-        if "signature" in call.headers or "x-signature" in call.headers:
+        if "signature" in webhook.headers or "x-signature" in webhook.headers:
             return 75
         return 55 if is_marked else 0
 
-    def read(self, body: Body, call: Call) -> list[Event]:
+    def read(self, body: Body, webhook: ParsedWebhook) -> list[Event]:
         """Return the events of one record, by the event of its webhook."""
-        event = query_parameter(call.request.query, "event") or chosen_kind(call, webhook_of(call.headers)) or _named(body) or ""
+        event = query_parameter(webhook.request.query, "event") or chosen_kind(webhook, webhook_of(webhook.headers)) or _named(body) or ""
         if _named(body) is not None:
             body = {"modifiedAt": body.get("timestamp"), **as_dict(first(body, "entity", "data"))}
         word, _, action = event.partition(".")
@@ -95,7 +95,7 @@ class EspoCrm(CrmAdapter):
         at = first_time(body, "modifiedAt", *(["createdAt"] if what == CREATED else []))
         item = Item(SHAPES[word], what, word, object_id, event or None, at)
         item.record = with_linkedin(body) if item.shape is _PERSON else body
-        item.status = self.statuses(call, item.shape.kind, word) or ((field,) if field.lower().endswith("status") else ())
+        item.status = self.statuses(webhook, item.shape.kind, word) or ((field,) if field.lower().endswith("status") else ())
         if what == UPDATED and action:
             # An update contains only the changed fields, a field's own webhook only that field.
             item.changed = {name: (value, NOT_SENT) for name, value in body.items() if name not in NOISE and not name.endswith(_MARKS)}

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from touchbase.adapters.crm.folk.fetch import FETCHER, read_record
-from touchbase.adapters.interface import Call
+from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, NOT_SENT, UPDATED, Item, Shape, other_event
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict, as_list
@@ -44,7 +44,7 @@ class Folk(CrmAdapter):
     status: ClassVar[tuple[str, ...]] = ("Status",)
     """Names of the groups' custom fields that are the status."""
 
-    def confidence(self, body: Body, call: Call) -> int:
+    def confidence(self, body: Body, webhook: ParsedWebhook) -> int:
         """Return the confidence: by the source that each event names."""
         if ".folk.app/" in (text(body.get("source")) or ""):
             return 100
@@ -53,10 +53,10 @@ class Folk(CrmAdapter):
         ids = (text(dig(body, "data", "id")) or "").startswith(("per_", "com_"))
         return 80 if ids and first(body, "type", "eventType") is not None and first(body, "createdAt", "timestamp") is not None else 0
 
-    def read(self, body: Body, call: Call) -> list[Event]:
+    def read(self, body: Body, webhook: ParsedWebhook) -> list[Event]:
         """Return the events of one person or company, or of its record."""
         if (kind := _word(body)) is not None:
-            return read_record(body, kind, self.statuses(call, SHAPES[kind].kind, kind), SHAPES, None)
+            return read_record(body, kind, self.statuses(webhook, SHAPES[kind].kind, kind), SHAPES, None)
         source, data = text(first(body, "type", "eventType")) or "", as_dict(body.get("data"))
         word, _, action = source.partition(".")
         object_id, what = text(data.get("id")), ACTIONS.get(action)
@@ -71,7 +71,7 @@ class Folk(CrmAdapter):
             first_time(body, "createdAt", "timestamp"),
             text(first(body, "id", "eventId")),
             data,
-            status=self.statuses(call, SHAPES[word].kind, word),
+            status=self.statuses(webhook, SHAPES[word].kind, word),
         )
         if what == UPDATED and "changes" in data:
             item.changed = _set(as_list(data.get("changes")))
@@ -79,9 +79,9 @@ class Folk(CrmAdapter):
         item.thin = not data.get("changes")
         return item.events()
 
-    def fetched(self, body: Body, kind: str, word: str, call: Call) -> list[Event]:
+    def fetched(self, body: Body, kind: str, word: str, webhook: ParsedWebhook) -> list[Event]:
         """Return the events of one fetched person or company."""
-        return read_record(body, word, self.statuses(call, kind, word), SHAPES, "fetched")
+        return read_record(body, word, self.statuses(webhook, kind, word), SHAPES, "fetched")
 
 
 def _word(body: Body) -> str | None:

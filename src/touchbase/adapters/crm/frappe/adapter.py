@@ -17,7 +17,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 from touchbase.adapters.crm.frappe.signature import FRAPPE
-from touchbase.adapters.interface import Call
+from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UPDATED, Item, Shape, other_event
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict, as_list, query_parameter
@@ -72,7 +72,7 @@ class Frappe(CrmAdapter):
         "CRM Lead": ("status",), "Lead": ("status",), "Contact": (), "CRM Organization": (), "Customer": (), "Prospect": (),
     }  # fmt: skip
 
-    def confidence(self, body: Body, call: Call) -> int:
+    def confidence(self, body: Body, webhook: ParsedWebhook) -> int:
         """Return the confidence: by the document type, else by Frappe's signature."""
         document = _document(body)
         named = text(document.get("doctype"))
@@ -80,11 +80,11 @@ class Frappe(CrmAdapter):
             return 85
         if named is not None and not _OF_DOCUMENT.isdisjoint(document):
             return 80
-        return 75 if "x-frappe-webhook-signature" in call.headers else 0
+        return 75 if "x-frappe-webhook-signature" in webhook.headers else 0
 
-    def read(self, body: Body, call: Call) -> list[Event]:
+    def read(self, body: Body, webhook: ParsedWebhook) -> list[Event]:
         """Return the events of one document."""
-        document, event = _document(body), query_parameter(call.request.query, "event") or text(body.get("event")) or ""
+        document, event = _document(body), query_parameter(webhook.request.query, "event") or text(body.get("event")) or ""
         of_event, _, action = event.rpartition(".")
         word, name = text(document.get("doctype")) or of_event or None, text(document.get("name"))
         if word not in SHAPES:
@@ -93,7 +93,7 @@ class Frappe(CrmAdapter):
         what = EVENTS.get(action) or parse_event_name({"event": action}) or _what(document)
         item = Item(shape, what, word, _id(shape, name, document), event or None, first_time(document, *_TIMES[what]))
         item.record = _person(shape, document) if shape.kind == CONTACT else document
-        item.status = self.statuses(call, shape.kind, word)
+        item.status = self.statuses(webhook, shape.kind, word)
         item.nulls_clear = True
         return item.events()
 

@@ -31,7 +31,7 @@ from touchbase.adapters.crm.generic.shapes import (
     with_company,
 )  # fmt: skip
 from touchbase.adapters.crm.generic.words import RESTORED, naming_of, noun_in, word_of, words_of
-from touchbase.adapters.interface import Call
+from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit.crm import CONTACT, CREATED, UPDATED, Item
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import email_address, first_of, host, query_parameter
@@ -63,27 +63,27 @@ class Generic(CrmAdapter):
     detection_keys = frozenset[str]()
     status: ClassVar[tuple[str, ...]] = STATUS_KEYS
 
-    def confidence(self, body: Body, call: Call) -> int:
+    def confidence(self, body: Body, webhook: ParsedWebhook) -> int:
         """Return a low confidence, so that a tool's own adapter wins; 0 if nothing can be read."""
-        if call.settings.fields:
-            return 0 if read_mapped(body, call)[0].event == "unrecognised" else 60
-        found = _subjects(body, call)
+        if webhook.settings.fields:
+            return 0 if read_mapped(body, webhook)[0].event == "unrecognised" else 60
+        found = _subjects(body, webhook)
         if not found:
             return 0
         return 20 if found[0].source else 10
 
-    def read(self, body: Body, call: Call) -> list[Event]:
+    def read(self, body: Body, webhook: ParsedWebhook) -> list[Event]:
         """Return the event of the body, or nothing; by the client's field map, if there is one."""
-        if call.settings.fields:
-            return read_mapped(body, call)
-        return [event for subject in _subjects(body, call) for event in self._item(subject, call).events()]
+        if webhook.settings.fields:
+            return read_mapped(body, webhook)
+        return [event for subject in _subjects(body, webhook) for event in self._item(subject, webhook).events()]
 
-    def translate(self, call: Call) -> list[Event]:
+    def translate(self, webhook: ParsedWebhook) -> list[Event]:
         """Like any CRM adapter, but without a client's field map, items that are not objects give no events."""
-        events = super().translate(call)
-        return events if call.settings.fields else [event for event in events if event.source_event or event.event != "unrecognised"]
+        events = super().translate(webhook)
+        return events if webhook.settings.fields else [event for event in events if event.source_event or event.event != "unrecognised"]
 
-    def _item(self, subject: Subject, call: Call) -> Item:
+    def _item(self, subject: Subject, webhook: ParsedWebhook) -> Item:
         body, record, kind = subject.body, subject.record, subject.kind
         # Next to the record `created_at` is the event's time, inside the record it is the record's.
         of_record = [key for key in TIME_KEYS if subject.what == CREATED or key not in CREATION_KEYS]
@@ -92,7 +92,7 @@ class Generic(CrmAdapter):
             SHAPES[kind], subject.what, subject.object_type, subject.object_id, subject.source, at, restored=RESTORED in subject.words
         )
         item.record = with_company(with_linkedin(record)) if kind == CONTACT else dict(record)
-        item.status = self.statuses(call, kind, subject.object_type)
+        item.status = self.statuses(webhook, kind, subject.object_type)
         if item.status == self.status:
             changed = [key for word in subject.words for key in NEW_STATUS_KEYS.get(word, ())]
             item.record |= {key: body[key] for key in changed if key in body and key not in item.record}
@@ -101,19 +101,19 @@ class Generic(CrmAdapter):
         return item
 
 
-def _subjects(body: Body, call: Call) -> list[Subject]:
+def _subjects(body: Body, webhook: ParsedWebhook) -> list[Subject]:
     """Return what a body's records are about. Cached, because `recognise` and `read` both need it."""
-    known = call.found.get(id(body))
+    known = webhook.found.get(id(body))
     if known is None:
-        found = [subject for subject in map(_subject_of, bodies(usual(body)), repeat(call)) if subject is not None]
+        found = [subject for subject in map(_subject_of, bodies(usual(body)), repeat(webhook)) if subject is not None]
         # The body is stored with the result, so that no other body gets the same id.
-        known = call.found[id(body)] = (body, found)
+        known = webhook.found[id(body)] = (body, found)
     return known[1]
 
 
-def _subject_of(body: Body, call: Call) -> Subject | None:
+def _subject_of(body: Body, webhook: ParsedWebhook) -> Subject | None:
     """Return what a body is about, if it is unambiguous: all that recognition needs."""
-    source = query_parameter(call.request.query, "event") or text(first(body, *EVENT_KEYS)) or _in_headers(call)
+    source = query_parameter(webhook.request.query, "event") or text(first(body, *EVENT_KEYS)) or _in_headers(webhook)
     word = text(first(body, *OBJECT_KEYS))
     named = naming_of(source, word)
     if named is None:
@@ -147,10 +147,12 @@ def _stable_id(body: Body, record: Body) -> object:
     return record.get("documentId") if isinstance(body.get("entry"), dict) else None
 
 
-def _in_headers(call: Call) -> str | None:
+def _in_headers(webhook: ParsedWebhook) -> str | None:
     """Return the event name from a header, if the body is a bare record: `x-…-topic`, `x-…-event`."""
     named = (
-        text(value) for name, value in call.headers.items() if name.startswith("x-") and name.endswith(("-topic", "-event", "-event-type"))
+        text(value)
+        for name, value in webhook.headers.items()
+        if name.startswith("x-") and name.endswith(("-topic", "-event", "-event-type"))
     )
     return next((name for name in named if name), None)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from touchbase.adapters.crm.generic.words import OTHERS, RESTORED, SEVERAL, US, is_of_a_part, noun_in, verb_in, words_of
-from touchbase.adapters.interface import Call
+from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, UPDATED, Item, Shape, other_event
 from touchbase.adapters.kit.crm_adapter import Body, chosen_kind
 from touchbase.adapters.kit.crm_values import query_parameter
@@ -28,14 +28,14 @@ SHAPES = {
 }
 
 
-def read_mapped(body: Body, call: Call) -> list[Event]:
+def read_mapped(body: Body, webhook: ParsedWebhook) -> list[Event]:
     """Return the event of a body, read by the client's field map."""
     # A relay that flattens bodies makes one key of a path.
-    mapped = {name: body[path] if path in body else _at(body, path.split(".")) for name, path in call.settings.fields.items()}
-    source = text(mapped.get("event")) or query_parameter(call.request.query, "event")
+    mapped = {name: body[path] if path in body else _at(body, path.split(".")) for name, path in webhook.settings.fields.items()}
+    source = text(mapped.get("event")) or query_parameter(webhook.request.query, "event")
     word, object_id, words = text(mapped.get("object_type")), text(mapped.get("id")), words_of(source)
     named = (*words_of(word), *words)
-    kind = chosen_kind(call, word) or noun_in(named)
+    kind = chosen_kind(webhook, word) or noun_in(named)
     of_part = is_of_a_part(named) if noun_in(named) else kind is None and not (OTHERS | SEVERAL | US).isdisjoint(named)
     if kind == IGNORE or of_part:
         return [other_event("ignored", source, word, object_id)]

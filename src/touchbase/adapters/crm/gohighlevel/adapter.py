@@ -13,7 +13,7 @@ import re
 from typing import ClassVar
 
 from touchbase.adapters.crm.gohighlevel.signature import SIGNED
-from touchbase.adapters.interface import Call
+from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, NOT_SENT, UPDATED, Item, Shape, other_event
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict, as_list, linkedin_from
@@ -70,12 +70,12 @@ class GoHighLevel(CrmAdapter):
     }  # fmt: skip
     status: ClassVar[tuple[str, ...]] = ()
 
-    def confidence(self, body: Body, call: Call) -> int:
+    def confidence(self, body: Body, webhook: ParsedWebhook) -> int:
         """Return the confidence: by the headers, else by the location with a CamelCase type."""
         source = _name(body)
         if "locationId" in body and (source or "a")[0].isupper():
             return 95
-        if any(name in call.headers for name in _HEADERS):
+        if any(name in webhook.headers for name in _HEADERS):
             # Lower for a body without a record: a relay may have wrapped it and forwarded the headers.
             return 90 if "id" in body or "type" in body else 45
         if "location" in body and ("contact_id" in body or "full_name" in body) and not _OF_WORKFLOW.isdisjoint(body):
@@ -87,11 +87,11 @@ class GoHighLevel(CrmAdapter):
         is_of_location = "locationId" in body and (isinstance(body.get("properties"), list) or _is_bare(body))
         return 60 if is_of_location or _is_others(body) or _is_made_up(body, source) else 0
 
-    def read(self, body: Body, call: Call) -> list[Event]:
+    def read(self, body: Body, webhook: ParsedWebhook) -> list[Event]:
         """Return the events of one record."""
         source = _name(body)
         at, key = parse_time(body.get("timestamp")), text(first(body, "webhookId", "eventId"))
-        status = self.statuses(call, CONTACT, "contact")
+        status = self.statuses(webhook, CONTACT, "contact")
         if "locationId" not in body and not _OF_WORKFLOW.isdisjoint(body) and not _is_of_an_app(body):
             mapped = as_dict(body.get("customData"))
             number = text(first(body, "contact_id", "contactId") or first(mapped, "contact_id", "contactId", "contactID"))
@@ -99,10 +99,10 @@ class GoHighLevel(CrmAdapter):
         record = next((inner for name in WRAPPERS if _is_record(inner := as_dict(body.get(name)))), body)
         object_id = text(first(record, "id", "contactId", "contact_id") or first(body, "contactId", "contact_id", "id"))
         if source in RECORDS:
-            return self._record(source, body, at, key, call)
+            return self._record(source, body, at, key, webhook)
         if source in DEALS:
             stages = (text(record.get("status")), text(first(record, "pipelineStageName", "pipelineStageId")))
-            return Deal(source, text(record.get("id")), stages, at, key, ("contact", text(record.get("contactId")))).events(call)
+            return Deal(source, text(record.get("id")), stages, at, key, ("contact", text(record.get("contactId")))).events(webhook)
         if _is_form(body) or _is_bare(body):
             # A contact in the API's format, posted by a relay, or a form submission.
             at = at or first_time(body, "dateUpdated", "createdAt")
@@ -122,13 +122,13 @@ class GoHighLevel(CrmAdapter):
             item.changed = {"dnd": (record.get("dnd"), NOT_SENT)}
         return item.events()
 
-    def _record(self, source: str, body: Body, at: int | None, key: str | None, call: Call) -> list[Event]:
+    def _record(self, source: str, body: Body, at: int | None, key: str | None, webhook: ParsedWebhook) -> list[Event]:
         named = (text(first(body, "objectKey", "schemaKey", "object") or dig(body, "objectKey", "key")) or "").rpartition(".")[2].lower()
         object_id = text(first(body, "id", "recordId"))
         if named not in COMPANY_OBJECTS:
             return [other_event("ignored", source, named or None, object_id)]
         record = _properties(body.get("properties"))
-        status = self.statuses(call, COMPANY, "business")
+        status = self.statuses(webhook, COMPANY, "business")
         return Item(BUSINESS, RECORDS[source], "business", object_id, source, at, key, record, status=status).events()
 
 

@@ -29,8 +29,8 @@ def _bound(signed: Scheme) -> Scheme:
 
 def _locations(arrival: Arrival) -> set[str | None]:
     """Return the locations at the top level of a body, or of each object in a list; None stands for a missing one."""
-    call = parsed_webhook(arrival)
-    items = [] if call is None else call.data if isinstance(call.data, list) else [call.data]
+    webhook = parsed_webhook(arrival)
+    items = [] if webhook is None else webhook.data if isinstance(webhook.data, list) else [webhook.data]
     return {found for item in items for found in _named(item)}
 
 

@@ -15,7 +15,7 @@ from typing import ClassVar
 from touchbase.adapters.crm.hubspot.fetch import FETCHER, STATUS, read_fetched
 from touchbase.adapters.crm.hubspot.objects import COMPANY_ID, CONTACT_ID, is_object, member_of_list, properties_of, read_object
 from touchbase.adapters.crm.hubspot.signature import HUBSPOT
-from touchbase.adapters.interface import Call
+from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, NOT_SENT, UPDATED, Item, Shape, other_event
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter, chosen_kind
 from touchbase.adapters.kit.crm_values import as_list, email_address
@@ -56,25 +56,25 @@ class HubSpot(CrmAdapter):
     status: ClassVar[Mapping[str, tuple[str, ...]]] = STATUS
     fetcher: ClassVar[Fetcher | None] = FETCHER
 
-    def confidence(self, body: Body, call: Call) -> int:
+    def confidence(self, body: Body, webhook: ParsedWebhook) -> int:
         """Return the confidence: certain for an app event; a workflow's object is known by its form or HubSpot's headers."""
         if "subscriptionType" in body and ("objectId" in body or "portalId" in body or "eventId" in body):
             return 100
         if "eventType" in body and "portalId" in body and "objectId" in body:
             return 95
-        signed = any(name.startswith("x-hubspot-") for name in call.headers)
+        signed = any(name.startswith("x-hubspot-") for name in webhook.headers)
         if is_object(body) or member_of_list(body) is not None:
             return 100 if signed else 90
         return 60 if signed else 0
 
-    def read(self, body: Body, call: Call) -> list[Event]:
+    def read(self, body: Body, webhook: ParsedWebhook) -> list[Event]:
         """Return the events of one app event, or of one whole object of a workflow."""
         source = text(first(body, "subscriptionType", "eventType"))
         if source is None:
             body = member_of_list(body) or body
             # A hand-written workflow body is only known by HubSpot's signature; then an email address identifies the contact.
             known = is_object(body) or email_address(body.get("email"))
-            return read_object(body, partial(self.statuses, call)) if known else [other_event("unrecognised")]
+            return read_object(body, partial(self.statuses, webhook)) if known else [other_event("unrecognised")]
         word, _, action = source.partition(".")
         if word == "object":
             word = text(first(body, "objectTypeId", "fromObjectTypeId")) or ""
@@ -83,23 +83,23 @@ class HubSpot(CrmAdapter):
         if not word or not action:
             # Events of the app itself, such as `APP_LIFECYCLE_EVENT`, have no record type.
             return [other_event("ignored" if source.isupper() else "unrecognised", source, word or None, object_id)]
-        kind = KINDS.get(word) or chosen_kind(call, word)
+        kind = KINDS.get(word) or chosen_kind(webhook, word)
         if kind not in SHAPES:
             return [other_event("ignored", source, word, object_id)]
         # Custom objects have ids of their own.
         item = Item(
             SHAPES[kind], UPDATED, kind if word in KINDS else word, object_id, source, parse_time(body.get("occurredAt")), _key(body)
         )
-        item.status = self.statuses(call, kind, word)
+        item.status = self.statuses(webhook, kind, word)
         return self._property_events(item, action, body)
 
     def kinds(self, objects: Mapping[str, str]) -> Sequence[str]:
         """Return contacts and companies, and the custom objects that the client maps to either."""
         return (CONTACT, COMPANY, *(word for word in objects if _OWN_KIND.fullmatch(word)))
 
-    def fetched(self, body: Body, kind: str, word: str, call: Call) -> list[Event]:
+    def fetched(self, body: Body, kind: str, word: str, webhook: ParsedWebhook) -> list[Event]:
         """Return the events of one fetched contact or company."""
-        return read_fetched(body, kind, word, self.statuses(call, kind, word))
+        return read_fetched(body, kind, word, self.statuses(webhook, kind, word))
 
     def _property_events(self, item: Item, action: str, body: Body) -> list[Event]:
         if action == "propertyChange":

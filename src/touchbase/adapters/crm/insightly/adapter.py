@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from touchbase.adapters.interface import Call
+from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, UPDATED, Item, Shape, other_event
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict, as_list, linkedin_from, option_text
@@ -51,7 +51,7 @@ class Insightly(CrmAdapter):
     detection_keys = frozenset({"entity", *_TIMES, *KINDS})
     status: ClassVar[Mapping[str, tuple[str, ...]]] = {"lead": ("LEAD_STATUS", "LEAD_STATUS_ID"), "contact": (), "organisation": ()}
 
-    def confidence(self, body: Body, call: Call) -> int:
+    def confidence(self, body: Body, webhook: ParsedWebhook) -> int:
         """Return the confidence: by the upper-case names under `entity`."""
         entity = _entity(body)
         if "entity" not in body:
@@ -62,7 +62,7 @@ class Insightly(CrmAdapter):
             return 95
         return 70 if any(name.endswith("_ID") for name in entity) else 0
 
-    def read(self, body: Body, call: Call) -> list[Event]:
+    def read(self, body: Body, webhook: ParsedWebhook) -> list[Event]:
         """Return a snapshot of one record."""
         record = _entity(body)
         if any(name in record for name in NOT_OURS) and "LEAD_ID" not in record:
@@ -81,7 +81,7 @@ class Insightly(CrmAdapter):
         item = Item(shape, what, word, text(record[name]), None, updated or created, record={**fields, **_infos(record), **record})
         if shape is _PERSON:
             item.record = with_linkedin(item.record)
-        item.status = self.statuses(call, shape.kind, word)
+        item.status = self.statuses(webhook, shape.kind, word)
         events = item.events()
         if item.object_id is not None:
             own = {key: value for key, value in fields.items() if key in item.record and key not in item.status}

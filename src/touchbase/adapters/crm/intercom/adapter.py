@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from touchbase.adapters.interface import Call
+from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit.crm import (
     COMPANY,
     CONTACT,
@@ -65,7 +65,7 @@ class Intercom(CrmAdapter):
     detection_keys = frozenset({"topic", *_MARKS})
     status: ClassVar[tuple[str, ...]] = ()
 
-    def confidence(self, body: Body, call: Call) -> int:
+    def confidence(self, body: Body, webhook: ParsedWebhook) -> int:
         """Return the confidence: by the type of every notification."""
         if body.get("type") == "notification_event":
             return 100
@@ -73,7 +73,7 @@ class Intercom(CrmAdapter):
             return 70
         return 70 if isinstance(body.get("topic"), str) and isinstance(dig(body, "data", "item"), dict) else 0
 
-    def read(self, body: Body, call: Call) -> list[Event]:
+    def read(self, body: Body, webhook: ParsedWebhook) -> list[Event]:
         """Return the events of one notification."""
         topic = text(body.get("topic"))
         if (words := _alone(body)) is not None:
@@ -81,7 +81,7 @@ class Intercom(CrmAdapter):
             about = Item(
                 SHAPES[words[0]], UPDATED, words[0], text(record.get("id")), None, parse_time(record.get("updated_at")), record=record
             )
-            about.status = self.statuses(call, words[0], words[0])
+            about.status = self.statuses(webhook, words[0], words[0])
             return _topic_events(about, words, body)
         if topic is None:
             return [other_event("unrecognised")]
@@ -95,7 +95,9 @@ class Intercom(CrmAdapter):
         events: list[Event] = []
         for part, record in _parts(item) if words[:2] == ["company", "contact"] else [(kind, item if kind == COMPANY else _person(item))]:
             # Users, leads and contacts share one kind of object and id; the name depends on the topic's age.
-            about = Item(SHAPES[part], what, part, text(record.get("id")), topic, at, key, record, status=self.statuses(call, part, part))
+            about = Item(
+                SHAPES[part], what, part, text(record.get("id")), topic, at, key, record, status=self.statuses(webhook, part, part)
+            )
             if what != DELETED:
                 about.at = at or first_time(record, "updated_at")
             events += _topic_events(about, words, item)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from touchbase.adapters.interface import Call
+from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UPDATED, Item, Shape, other_event
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict, as_text, option_text
@@ -50,7 +50,7 @@ class Kommo(CrmAdapter):
     status: ClassVar[tuple[str, ...]] = ()
     """Names of the custom fields that are the status."""
 
-    def confidence(self, body: Body, call: Call) -> int:
+    def confidence(self, body: Body, webhook: ParsedWebhook) -> int:
         """Return the confidence: by the account's subdomain with an entity."""
         if _alone(body) is not None or _is_message(body):
             return 80
@@ -64,9 +64,9 @@ class Kommo(CrmAdapter):
             return 100
         acted = [entity[verb] for entity in entities for verb in _VERBS & entity.keys()]
         # Without the account, a form is known by its brackets, and JSON by the list under the action.
-        return 60 if acted and (call.form or any(isinstance(dig(items(records), 0), dict) for records in acted)) else 0
+        return 60 if acted and (webhook.form or any(isinstance(dig(items(records), 0), dict) for records in acted)) else 0
 
-    def read(self, body: Body, call: Call) -> list[Event]:
+    def read(self, body: Body, webhook: ParsedWebhook) -> list[Event]:
         """Return the events of all records, entity by entity and action by action."""
         if isinstance(body.get("event"), dict) and "subdomain" in body:
             # A step of the digital pipeline, always about a deal.
@@ -74,19 +74,19 @@ class Kommo(CrmAdapter):
                 other_event("ignored", text(dig(body, "event", "type_code")) or "event", "leads", text(dig(body, "event", "data", "id")))
             ]
         if (word := _alone(body)) is not None:
-            return self._records(word, "update", {**body, "type": word}, call)
+            return self._records(word, "update", {**body, "type": word}, webhook)
         if _is_message(body):
             return [other_event("ignored", "add", "message", text(dig(body, "add", 0, "id")))]
         events: list[Event] = []
         for entity, actions in body.items():
             for action, records in as_dict(actions).items():
                 if entity in ENTITIES:
-                    events += self._records(entity, action, records, call)
+                    events += self._records(entity, action, records, webhook)
                 elif entity in OTHERS or action in _VERBS:
                     events.append(other_event("ignored", f"{entity}.{action}", entity))
         return events or [other_event("unrecognised")]
 
-    def _records(self, entity: str, action: str, records: object, call: Call) -> list[Event]:
+    def _records(self, entity: str, action: str, records: object, webhook: ParsedWebhook) -> list[Event]:
         source, what = f"{entity}.{action}", ACTIONS.get(action)
         if what is None:
             return [other_event("ignored", source, entity)]
@@ -106,7 +106,7 @@ class Kommo(CrmAdapter):
             )
             item = Item(SHAPES[word], what, word, text(record.get("id")), source, at)
             item.record = with_linkedin(_flat(record)) if word == "contact" else _flat(record)
-            item.status = self.statuses(call, item.shape.kind, word)
+            item.status = self.statuses(webhook, item.shape.kind, word)
             item.restored = action == "restore"
             events += item.events()
         return events

@@ -15,7 +15,7 @@ from typing import ClassVar
 from touchbase.adapters.crm.monday.fetch import FETCHER, read_fetched
 from touchbase.adapters.crm.monday.handshake import handshake
 from touchbase.adapters.crm.monday.signature import MONDAY
-from touchbase.adapters.interface import Call, ProtocolResponse
+from touchbase.adapters.interface import ParsedWebhook, ProtocolResponse
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, NOT_SENT, UPDATED, Item, Shape, other_event
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter, chosen_kind
 from touchbase.adapters.kit.crm_values import as_dict, linkedin_from, query_parameter, status_text
@@ -60,7 +60,7 @@ class Monday(CrmAdapter):
     fetcher: ClassVar[Fetcher | None] = FETCHER
     protocol_bodies: ClassVar[Mapping[bytes, Callable[[bytes], ProtocolResponse | None]]] = {b"{": handshake}
 
-    def confidence(self, body: Body, call: Call) -> int:
+    def confidence(self, body: Body, webhook: ParsedWebhook) -> int:
         """Return the confidence: by the board of an event; a lone challenge is monday's too."""
         if body.keys() == {"challenge"}:
             return 90
@@ -75,7 +75,7 @@ class Monday(CrmAdapter):
         # A move between boards has no board id.
         return 100 if "type" in event and ("boardId" in event or event.get("app") == "monday") else 0
 
-    def read(self, body: Body, call: Call) -> list[Event]:
+    def read(self, body: Body, webhook: ParsedWebhook) -> list[Event]:
         """Return the events of one board item, or the handshake."""
         if "challenge" in body and "event" not in body:
             return [other_event("handshake", "challenge")]
@@ -84,12 +84,12 @@ class Monday(CrmAdapter):
         if _is_about_an_app(body):
             return [other_event("ignored", text(body.get("type")), "app", text(dig(body, "data", "app_id")))]
         if _is_item(body):
-            return self._alone(body, call)
+            return self._alone(body, webhook)
         event = body if _is_event(body) else as_dict(body.get("event"))
         source = text(event.get("type"))
         object_id = text(first(event, "pulseId", "itemId"))
         what = TYPES.get(source or "")
-        kind = self._kind(event, call)
+        kind = self._kind(event, webhook)
         if what is None or kind is None or "parentItemId" in event or (source or "").startswith("subitem"):
             return [other_event("ignored" if source else "unrecognised", source, "item", object_id)]
         at = first_time(event, "triggerTime", "changedAt")
@@ -100,47 +100,47 @@ class Monday(CrmAdapter):
         item.thin = item.restored or what == CREATED or source == COME
         titles: dict[str, str] = {}
         if what == UPDATED:
-            self._change(item, event, titles, call)
+            self._change(item, event, titles, webhook)
         elif what == CREATED:
-            self._filled(item, event, call)
+            self._filled(item, event, webhook)
         events = item.events()
         for one in events:
             # Users identify a column by its title; its id is arbitrary.
             one.custom = {titles.get(name, name): value for name, value in one.custom.items()}
         return events
 
-    def fetched(self, body: Body, kind: str, word: str, call: Call) -> list[Event]:
+    def fetched(self, body: Body, kind: str, word: str, webhook: ParsedWebhook) -> list[Event]:
         """Return the events of one fetched item."""
-        is_open = kind not in call.settings.status_property
-        return read_fetched(body, SHAPES[kind], None if is_open else self.statuses(call, kind, None))
+        is_open = kind not in webhook.settings.status_property
+        return read_fetched(body, SHAPES[kind], None if is_open else self.statuses(webhook, kind, None))
 
-    def _alone(self, body: Body, call: Call) -> list[Event]:
+    def _alone(self, body: Body, webhook: ParsedWebhook) -> list[Event]:
         """Return the events of an item that a relay has fetched."""
-        kind = self._kind({"boardId": dig(body, "board", "id")}, call)
+        kind = self._kind({"boardId": dig(body, "board", "id")}, webhook)
         if kind is None or "parent_item" in body:
             return [other_event("ignored", None, "item", text(body.get("id")))]
-        is_open = kind not in call.settings.status_property
-        events = read_fetched(body, SHAPES[kind], None if is_open else self.statuses(call, kind, None))
+        is_open = kind not in webhook.settings.status_property
+        events = read_fetched(body, SHAPES[kind], None if is_open else self.statuses(webhook, kind, None))
         for event in events:
             event.source_event = None
         return events
 
-    def _kind(self, event: Body, call: Call) -> str | None:
-        named = query_parameter(call.request.query, "object") or chosen_kind(call, text(event.get("boardId")))
+    def _kind(self, event: Body, webhook: ParsedWebhook) -> str | None:
+        named = query_parameter(webhook.request.query, "object") or chosen_kind(webhook, text(event.get("boardId")))
         return CONTACT if named is None else KINDS.get(named.lower())
 
-    def _filled(self, item: Item, event: Body, call: Call) -> None:
+    def _filled(self, item: Item, event: Body, webhook: ParsedWebhook) -> None:
         """Set a new item's status from its columns: the client's status column, else any column of type status."""
         columns = {name: _value(value) for name, value in as_dict(event.get("columnValues")).items() if _is_status(value)}
         item.record = {"group": event.get("groupName"), **columns, **item.record}
-        is_open = item.shape.kind not in call.settings.status_property
-        item.status = tuple(columns) if is_open else self.statuses(call, item.shape.kind, None)
+        is_open = item.shape.kind not in webhook.settings.status_property
+        item.status = tuple(columns) if is_open else self.statuses(webhook, item.shape.kind, None)
 
-    def _change(self, item: Item, event: Body, titles: dict[str, str], call: Call) -> None:
+    def _change(self, item: Item, event: Body, titles: dict[str, str], webhook: ParsedWebhook) -> None:
         """Set what changed. Every column of type status is a status, unless the client has named a column or the group."""
         item.changed = {}
-        item.status = self.statuses(call, item.shape.kind, None)
-        is_open = item.shape.kind not in call.settings.status_property
+        item.status = self.statuses(webhook, item.shape.kind, None)
+        is_open = item.shape.kind not in webhook.settings.status_property
         if item.source_event in ("update_name", "change_name"):
             item.changed = {"name": (dig(event, "value", "name"), dig(event, "previousValue", "name") or NOT_SENT)}
         elif (column := text(event.get("columnId"))) is not None:

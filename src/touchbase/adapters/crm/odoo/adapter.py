@@ -14,7 +14,7 @@ import re
 from dataclasses import replace
 from typing import ClassVar
 
-from touchbase.adapters.interface import Call
+from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UPDATED, Item, Shape, other_event
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict, as_list, host, linked_id, query_parameter
@@ -62,7 +62,7 @@ class Odoo(CrmAdapter):
     detection_keys = frozenset({"_model", "_id", "model"})
     status: ClassVar[tuple[str, ...]] = ()
 
-    def confidence(self, body: Body, call: Call) -> int:
+    def confidence(self, body: Body, webhook: ParsedWebhook) -> int:
         """Return the confidence: by the model and id of every notification."""
         if "_model" in body and "_id" in body:
             return 100
@@ -70,22 +70,22 @@ class Odoo(CrmAdapter):
         model = text(body.get("model")) or ""
         return 60 if "_model" in body or model == "res.partner" or (_MODEL.fullmatch(model) and _method(body)) else 0
 
-    def read(self, body: Body, call: Call) -> list[Event]:
+    def read(self, body: Body, webhook: ParsedWebhook) -> list[Event]:
         """Return a snapshot of one record, or the events of several ids."""
         numbers = [number for one in as_list(body.get("ids")) if (number := text(one)) is not None]
         if numbers and first(body, *_IDS) is None:
             # Values written to several records at once identify none of them: a shared address would merge them all.
             shared = body if len(numbers) == 1 else {name: value for name, value in body.items() if name not in RECORDS}
-            return [event for number in numbers for event in self._one({**shared, "id": number}, call)]
-        return self._one(body, call)
+            return [event for number in numbers for event in self._one({**shared, "id": number}, webhook)]
+        return self._one(body, webhook)
 
-    def _one(self, body: Body, call: Call) -> list[Event]:
+    def _one(self, body: Body, webhook: ParsedWebhook) -> list[Event]:
         model = text(first(body, "_model", "model"))
         record = _record(body)
         object_id = text(first(body, *_IDS) or first(record, "id"))
         is_lead = model == "crm.lead"
         if is_lead and record.get("type") != "lead" and (partner := linked_id(_number(_fields(body).get("partner_id")))) is not None:
-            return self._opportunity(body, record, partner, call)
+            return self._opportunity(body, record, partner, webhook)
         # A lead without any field does not show whether it is a person's.
         if model != "res.partner" and not (is_lead and ("type" in record or any(name in record for name in LEAD.email))):
             return [other_event("ignored" if model else "unrecognised", None, model, object_id)]
@@ -98,30 +98,30 @@ class Odoo(CrmAdapter):
             record[_PARENT] = None if is_lead else _parent(body, object_id)
         if is_company and record.get("website") is None and (found := host(record.get("email_domain"))) is not None:
             record["website"] = found
-        what, source, at = self._what(body, record, call)
+        what, source, at = self._what(body, record, webhook)
         if _is_archived(body) and (not is_lead or record.get("type") == "lead"):
             what = DELETED
-        item = Item(shape, what, model, object_id, source, at, record=record, status=self.statuses(call, shape.kind, model))
+        item = Item(shape, what, model, object_id, source, at, record=record, status=self.statuses(webhook, shape.kind, model))
         item.nulls_clear = True
         return item.events()
 
-    def _what(self, body: Body, record: Body, call: Call) -> tuple[str, str | None, Micros | None]:
+    def _what(self, body: Body, record: Body, webhook: ParsedWebhook) -> tuple[str, str | None, Micros | None]:
         """Return what happened, according to the URL or the body, the event's name, and the time."""
-        named: Body = {"event": query_parameter(call.request.query, "event")}
+        named: Body = {"event": query_parameter(webhook.request.query, "event")}
         method, event_name = (_method(named), parse_event_name(named)) if "_model" in body else (_method(body), parse_event_name(body))
         what = METHODS.get(_method(named) or "") or parse_event_name(named) or METHODS.get(method or "") or event_name or UPDATED
         # A deleted record has the time of its last change, which is not the time of its deletion.
         at = None if what == DELETED else first_time(record, "write_date")
         return what, text(body.get("_action")) or method, at or first_time(body, "timestamp")
 
-    def _opportunity(self, body: Body, record: Body, partner: str, call: Call) -> list[Event]:
+    def _opportunity(self, body: Body, record: Body, partner: str, webhook: ParsedWebhook) -> list[Event]:
         """Return what an opportunity says of its partner; the opportunity's end is not the partner's."""
-        what, source, at = self._what(body, record, call)
+        what, source, at = self._what(body, record, webhook)
         # A company's opportunity has a company name and no person.
         is_company = "contact_name" in record and record["contact_name"] is None and record.get("partner_name") is not None
         shape = OF_COMPANY if is_company else OF_PARTNER
         item = Item(shape, UPDATED, "res.partner", partner, source, at, record=record)
-        item.status = self.statuses(call, shape.kind, "crm.lead")
+        item.status = self.statuses(webhook, shape.kind, "crm.lead")
         events = [] if what == DELETED else item.events()
         is_empty = len(events) < _WITH_STATUS and not any(event.email for event in events)
         return [other_event("ignored", source, "crm.lead", text(first(body, *_IDS)))] if is_empty else events

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from touchbase.adapters.interface import Call
+from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, NOT_SENT, UPDATED, Item, Shape, other_event
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict
@@ -50,18 +50,18 @@ class Outreach(CrmAdapter):
     detection_keys = frozenset({"meta", "attributes", "outreach-webhook-signature"})
     status: ClassVar[Mapping[str, tuple[str, ...]]] = {"prospect": ("stage", "stageName", "stage_id"), "account": ("stage", "stage_id")}
 
-    def confidence(self, body: Body, call: Call) -> int:
+    def confidence(self, body: Body, webhook: ParsedWebhook) -> int:
         """Return the confidence: by the event's name in `meta` and the JSON:API type."""
         if isinstance(dig(body, "meta", "eventName"), str) and isinstance(dig(body, "data", "type"), str):
             return 100
         if _is_record(body):
             return 70
-        return 45 if "outreach-webhook-signature" in call.headers else 0
+        return 45 if "outreach-webhook-signature" in webhook.headers else 0
 
-    def read(self, body: Body, call: Call) -> list[Event]:
+    def read(self, body: Body, webhook: ParsedWebhook) -> list[Event]:
         """Return the events of one resource."""
         if _is_record(body):
-            return self.read({"meta": {"eventName": f"{text(body.get('type'))}.read"}, "data": body}, call)
+            return self.read({"meta": {"eventName": f"{text(body.get('type'))}.read"}, "data": body}, webhook)
         meta, data = as_dict(body.get("meta")), as_dict(body.get("data"))
         source = text(meta.get("eventName")) or ""
         word, _, action = source.partition(".")
@@ -72,7 +72,7 @@ class Outreach(CrmAdapter):
         delivered = first_time(meta, "deliveredAt")
         at = delivered if what == DELETED else first_time(record, "updatedAt") or delivered
         item = Item(SHAPES[word], what, word, object_id, source, at, text(meta.get("jobId")), record)
-        item.status = self.statuses(call, item.shape.kind, word)
+        item.status = self.statuses(webhook, item.shape.kind, word)
         if action == "read":
             item.source_event = None
         elif what == UPDATED:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from typing import ClassVar
 
-from touchbase.adapters.interface import Call
+from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UPDATED, Changes, Item, Shape, other_event
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict, differences, status_text
@@ -64,7 +64,7 @@ class Pipedrive(CrmAdapter):
     detection_keys = frozenset({"meta", "visible_to", "current", "previous"})
     status: ClassVar[Mapping[str, tuple[str, ...]]] = dict.fromkeys(KINDS, ("label", "label_ids"))
 
-    def confidence(self, body: Body, call: Call) -> int:
+    def confidence(self, body: Body, webhook: ParsedWebhook) -> int:
         """Return the confidence: version 2 has an entity, version 1 an object; both have an action and the account."""
         meta = as_dict(body.get("meta"))
         if not ({"entity", "object"} & meta.keys()):
@@ -76,16 +76,16 @@ class Pipedrive(CrmAdapter):
             return 100 if meta.get("v") == 1 or body.get("v") == 1 else 90
         return 90 if "action" in meta and ("data" in body or "company_id" in meta) else 0
 
-    def read(self, body: Body, call: Call) -> list[Event]:
+    def read(self, body: Body, webhook: ParsedWebhook) -> list[Event]:
         """Return the events of one change of one record."""
         meta = as_dict(body.get("meta"))
         if "meta" not in body and body.keys() >= _OF_RECORD:
-            return self._alone(body, call)
+            return self._alone(body, webhook)
         if "entity" in meta:
-            return self._version_2(meta, as_dict(body.get("data")), as_dict(body.get("previous")), call)
-        return self._version_1(body, meta, as_dict(body.get("current")), as_dict(body.get("previous")), call)
+            return self._version_2(meta, as_dict(body.get("data")), as_dict(body.get("previous")), webhook)
+        return self._version_1(body, meta, as_dict(body.get("current")), as_dict(body.get("previous")), webhook)
 
-    def _alone(self, body: Body, call: Call) -> list[Event]:
+    def _alone(self, body: Body, webhook: ParsedWebhook) -> list[Event]:
         """Return the events of a record that a relay has fetched; its type is known by fields that the others lack."""
         object_id = text(body.get("id"))
         if object_id is None or not _OF_OTHERS.isdisjoint(body):
@@ -95,17 +95,17 @@ class Pipedrive(CrmAdapter):
         item = Item(
             SHAPES[KINDS[word]], what, word, object_id, None, parse_time(body.get("update_time")), record=_with_linkedin(_flat(body))
         )
-        item.status = self.statuses(call, KINDS[word], word)
+        item.status = self.statuses(webhook, KINDS[word], word)
         return item.events()
 
-    def _version_2(self, meta: Body, data: Body, previous: Body, call: Call) -> list[Event]:
+    def _version_2(self, meta: Body, data: Body, previous: Body, webhook: ParsedWebhook) -> list[Event]:
         object_id = text(first(meta, "entity_id") or first(data, "id") or first(previous, "id"))
         source = f"{text(meta.get('action')) or ''}.{text(meta.get('entity')) or ''}"
         at = first_time(meta, "timestamp") or first_time(data, "update_time")
         if meta.get("entity") == "deal":
             staged = text(meta.get("action")) == "create" or not _STAGES.isdisjoint(previous)
-            return _deal(source, object_id, data if staged else {}, at, text(meta.get("id"))).events(call)
-        item = self._item(source, object_id, at, text(meta.get("id")), call)
+            return _deal(source, object_id, data if staged else {}, at, text(meta.get("id"))).events(webhook)
+        item = self._item(source, object_id, at, text(meta.get("id")), webhook)
         if not isinstance(item, Item):
             return [item]
         item.record = _with_linkedin(_flat(data or previous))
@@ -115,7 +115,7 @@ class Pipedrive(CrmAdapter):
             item.changed = _listed(data, previous)
         return item.merged(text(meta.get("merged_from_id")))
 
-    def _version_1(self, body: Body, meta: Body, current: Body, previous: Body, call: Call) -> list[Event]:
+    def _version_1(self, body: Body, meta: Body, current: Body, previous: Body, webhook: ParsedWebhook) -> list[Event]:
         named, meant = text(body.get("event")) or "", f"{text(meta.get('action')) or ''}.{text(meta.get('object')) or ''}"
         # A name that a relay has written over the event's name is not used.
         source = named if "." in named or meant == "." else meant
@@ -123,8 +123,8 @@ class Pipedrive(CrmAdapter):
         at = first_time(meta, "timestamp_micro", "timestamp_milli", "timestamp") or first_time(current, "update_time")
         if source.endswith(".deal"):
             staged = not previous or not _STAGES.isdisjoint(differences(current, previous, NOISE))
-            return _deal(source, object_id, current if staged else {}, at, None).events(call)
-        item = self._item(source, object_id, at, None, call)
+            return _deal(source, object_id, current if staged else {}, at, None).events(webhook)
+        item = self._item(source, object_id, at, None, webhook)
         if not isinstance(item, Item):
             return [item]
         item.record = _with_linkedin(current or previous)
@@ -136,12 +136,12 @@ class Pipedrive(CrmAdapter):
             item.changed = differences(current, previous, NOISE)
         return item.events()
 
-    def _item(self, source: str, object_id: str | None, at: Micros | None, key: str | None, call: Call) -> Item | Event:
+    def _item(self, source: str, object_id: str | None, at: Micros | None, key: str | None, webhook: ParsedWebhook) -> Item | Event:
         action, _, word = source.partition(".")
         kind, what = KINDS.get(word), ACTIONS.get(action)
         if kind is None or what is None:
             return other_event("ignored" if word and action else "unrecognised", source, word or None, object_id)
-        return Item(SHAPES[kind], what, word, object_id, source, at, key, status=self.statuses(call, kind, word))
+        return Item(SHAPES[kind], what, word, object_id, source, at, key, status=self.statuses(webhook, kind, word))
 
 
 def _is_named(body: Body) -> bool:

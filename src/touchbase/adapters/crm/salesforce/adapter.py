@@ -14,7 +14,7 @@ from touchbase.adapters.crm.salesforce import records, stream
 from touchbase.adapters.crm.salesforce.outbound import acknowledge, is_outbound, read_outbound
 from touchbase.adapters.crm.salesforce.relayed import PLACES, is_relayed, message_in, read_relayed
 from touchbase.adapters.crm.salesforce.selected_fields import read_selected_fields, selected_fields_in, what_of
-from touchbase.adapters.interface import Call, ProtocolResponse
+from touchbase.adapters.interface import ParsedWebhook, ProtocolResponse
 from touchbase.adapters.kit.crm import other_event
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.history.events import Event
@@ -30,19 +30,19 @@ class Salesforce(CrmAdapter):
     status: ClassVar[tuple[str, ...]] = ("Status", "Status__c", "Lead_Status__c", "Contact_Status__c", "Account_Status__c")
     protocol_bodies: ClassVar[Mapping[bytes, Callable[[bytes], ProtocolResponse | None]]] = {b"<": acknowledge}
 
-    def recognise(self, call: Call) -> int:
+    def recognise(self, webhook: ParsedWebhook) -> int:
         """Return the confidence: certain for XML in Salesforce's namespace and for a change event's header."""
-        if call.data is None:
-            return 100 if is_outbound(call.request.body) else 0
-        return super().recognise(call)
+        if webhook.data is None:
+            return 100 if is_outbound(webhook.request.body) else 0
+        return super().recognise(webhook)
 
-    def translate(self, call: Call) -> list[Event]:
+    def translate(self, webhook: ParsedWebhook) -> list[Event]:
         """Return the events of all notifications of a message, or of all changes in a relay's list."""
-        if call.data is None:
-            return read_outbound(call.request.body, partial(self.statuses, call))
-        return super().translate(call)
+        if webhook.data is None:
+            return read_outbound(webhook.request.body, partial(self.statuses, webhook))
+        return super().translate(webhook)
 
-    def confidence(self, body: Body, call: Call) -> int:
+    def confidence(self, body: Body, webhook: ParsedWebhook) -> int:
         """Return the confidence for a change event, or a record in the REST API's format."""
         # Fast path: this adapter is a candidate for every CRM webhook.
         if _SIGNS.isdisjoint(body) and not is_relayed(body):
@@ -57,9 +57,9 @@ class Salesforce(CrmAdapter):
             return 85
         return 60 if selected_fields_in(body) is not None else 0
 
-    def read(self, body: Body, call: Call) -> list[Event]:
+    def read(self, body: Body, webhook: ParsedWebhook) -> list[Event]:
         """Return the events of one change event or record."""
-        payload, statuses = stream.payload_of(body), partial(self.statuses, call)
+        payload, statuses = stream.payload_of(body), partial(self.statuses, webhook)
         if payload is not None:
             return stream.read_change(payload, statuses)
         if records.is_trigger(body):

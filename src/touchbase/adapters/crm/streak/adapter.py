@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from touchbase.adapters.interface import Call
+from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UPDATED, Item, Shape, other_event
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict
@@ -41,7 +41,7 @@ class Streak(CrmAdapter):
     detection_keys = frozenset({"boxKey", "pipelineKey", "box", "event", *_OF_RECORD})
     status: ClassVar[tuple[str, ...]] = ()
 
-    def confidence(self, body: Body, call: Call) -> int:
+    def confidence(self, body: Body, webhook: ParsedWebhook) -> int:
         """Return the confidence: by the upper-case event name with a key, or by the keys of box and pipeline.
 
         Other CRMs write `CONTACT_UPDATED` too, so without a key only a box, or a Streak-specific action, counts.
@@ -56,7 +56,7 @@ class Streak(CrmAdapter):
             return 60
         return 40 if word in SHAPES and action in ACTIONS else 0
 
-    def read(self, body: Body, call: Call) -> list[Event]:
+    def read(self, body: Body, webhook: ParsedWebhook) -> list[Event]:
         """Return the events of one object."""
         source = text(body.get("event"))
         word, _, action = (source or _bare(body) or "BOX_").partition("_")
@@ -69,7 +69,7 @@ class Streak(CrmAdapter):
         item = Item(SHAPES[word], what, word.lower(), key, source, at, record=record)
         if word == "CONTACT":
             item.record = with_linkedin(record, {LINKEDIN: first(record, "socialProfiles", "other")})
-        item.status = self.statuses(call, item.shape.kind, word.lower())
+        item.status = self.statuses(webhook, item.shape.kind, word.lower())
         return item.events()
 
 

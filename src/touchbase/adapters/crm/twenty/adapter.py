@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from touchbase.adapters.crm.twenty.signature import TWENTY
-from touchbase.adapters.interface import Call
+from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, NOT_SENT, UPDATED, Item, Shape, other_event
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict, as_list
@@ -64,11 +64,11 @@ class Twenty(CrmAdapter):
     )  # fmt: skip
     status: ClassVar[Mapping[str, tuple[str, ...]]] = {"person": (), "company": ()}
 
-    def confidence(self, body: Body, call: Call) -> int:
+    def confidence(self, body: Body, webhook: ParsedWebhook) -> int:
         """Return the confidence: by Twenty's headers, or by the event's name with the record."""
         if isinstance(body.get("record", body.get("properties")), dict) and ("eventName" in body or "objectMetadata" in body):
             return 100 if "objectMetadata" in body or "workspaceId" in body else 85
-        if any(name.startswith("x-twenty-") for name in call.headers):
+        if any(name.startswith("x-twenty-") for name in webhook.headers):
             return 100
         if _word(as_dict(body.get("record")) or body) is not None:
             return 70
@@ -76,14 +76,14 @@ class Twenty(CrmAdapter):
         is_theirs = named in TWENTYS_OWN and action in ACTIONS and isinstance(dig(body, "data", "id"), str)
         return 60 if is_theirs and "timestamp" in body else 0
 
-    def read(self, body: Body, call: Call) -> list[Event]:
+    def read(self, body: Body, webhook: ParsedWebhook) -> list[Event]:
         """Return the events of one record."""
         source = text(first(body, "eventName", "event", "eventType")) or ""
         named, action = _named(source)
         properties = as_dict(body.get("properties"))
         record = as_dict(body.get("record")) or as_dict(body.get("data")) or as_dict(properties.get("after") or properties.get("before"))
         if not source and "objectMetadata" not in body:
-            return self._alone(record or body, call)
+            return self._alone(record or body, webhook)
         word = text(dig(body, "objectMetadata", "nameSingular")) or _PLURALS.get(named, named)
         object_id, what = text(record.get("id")), ACTIONS.get(action) or OLDER.get(action)
         if action == "*" and first(record, "deletedAt") is not None:
@@ -92,7 +92,7 @@ class Twenty(CrmAdapter):
             return [other_event("ignored" if word and action else "unrecognised", source or None, word or None, object_id)]
         at = first_time(body, "eventDate", "timestamp") or first_time(record, *_TIMES[what])
         item = Item(SHAPES[word], what, word, object_id, source, at, text(body.get("eventId")), _flat(record))
-        item.status = self.statuses(call, item.shape.kind, word)
+        item.status = self.statuses(webhook, item.shape.kind, word)
         item.restored = action == "restored"
         fields, before = first(body, "updatedFields") or properties.get("updatedFields"), as_dict(properties.get("before"))
         if what == UPDATED and isinstance(fields, list):
@@ -105,14 +105,14 @@ class Twenty(CrmAdapter):
             events[0].fields |= dict.fromkeys(empty)
         return events
 
-    def _alone(self, record: Body, call: Call) -> list[Event]:
+    def _alone(self, record: Body, webhook: ParsedWebhook) -> list[Event]:
         """Return the events of a bare record from a workflow or relay."""
         word = _word(record)
         if word is None:
             return [other_event("unrecognised")]
         what = DELETED if first(record, "deletedAt") is not None else UPDATED
         item = Item(SHAPES[word], what, word, text(record.get("id")), None, parse_time(record.get("updatedAt")), record=_flat(record))
-        item.status = self.statuses(call, item.shape.kind, word)
+        item.status = self.statuses(webhook, item.shape.kind, word)
         return item.events()
 
 

@@ -14,7 +14,7 @@ from typing import ClassVar
 
 from touchbase.adapters.crm.zoho.fetch import FETCHER, read_fetched
 from touchbase.adapters.crm.zoho.modules import MODULES, STATUS, is_record, module_of, normalize_record
-from touchbase.adapters.interface import Call
+from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit.crm import CREATED, DELETED, NOT_SENT, UPDATED, Item, other_event
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import as_dict, as_list
@@ -45,7 +45,7 @@ class Zoho(CrmAdapter):
     status: ClassVar[Mapping[str, tuple[str, ...]]] = STATUS
     fetcher: ClassVar[Fetcher | None] = FETCHER
 
-    def confidence(self, body: Body, call: Call) -> int:
+    def confidence(self, body: Body, webhook: ParsedWebhook) -> int:
         """Return the confidence: by the channel and the ids, or for a record by its fields."""
         if "module" in body and "operation" in body and "ids" in body:
             known = "channel_id" in body or "resource_uri" in body
@@ -56,12 +56,12 @@ class Zoho(CrmAdapter):
             return 60
         return 70 if _names_module(body) and isinstance(body.get("data"), list) else 0
 
-    def read(self, body: Body, call: Call) -> list[Event]:
+    def read(self, body: Body, webhook: ParsedWebhook) -> list[Event]:
         """Return the events of one operation on one or many records, or of one record."""
         if "operation" not in body and is_record(body):
-            return self._record(body, call)
+            return self._record(body, webhook)
         if (shaped := _shaped(body)) is not None:
-            return self._shaped(*shaped, body, call)
+            return self._shaped(*shaped, body, webhook)
         operation = text(body.get("operation")) or ""
         word = text(first(body, "module")) or text(dig(body, "module", "api_name")) or operation.partition(".")[0]
         shape, what = MODULES.get(word), OPERATIONS.get(operation.rpartition(".")[2])
@@ -79,7 +79,7 @@ class Zoho(CrmAdapter):
             data = values.get(one, {})
             item = Item(shape, what, word, one, source, at, record=normalize_record(records.get(one) or data))
             item.at = at or first_time(item.record, *_TIMES[what])
-            item.status = self.statuses(call, shape.kind, word)
+            item.status = self.statuses(webhook, shape.kind, word)
             item.thin = not item.record
             if what == UPDATED and one not in records:
                 item.changed = {name: (None if value == "-None-" else value, NOT_SENT) for name, value in data.items()}
@@ -88,11 +88,11 @@ class Zoho(CrmAdapter):
                 events += item.events()
         return events
 
-    def _record(self, body: Body, call: Call) -> list[Event]:
+    def _record(self, body: Body, webhook: ParsedWebhook) -> list[Event]:
         word, object_id = module_of(body), text(body.get("id"))
         if word is None:
             return [other_event("ignored", None, None, object_id)]
-        statuses = self.statuses(call, MODULES[word].kind, word)
+        statuses = self.statuses(webhook, MODULES[word].kind, word)
         return Item(
             MODULES[word],
             UPDATED,
@@ -104,16 +104,16 @@ class Zoho(CrmAdapter):
             status=statuses,
         ).events()
 
-    def _shaped(self, word: str, record: Body, body: Body, call: Call) -> list[Event]:
+    def _shaped(self, word: str, record: Body, body: Body, webhook: ParsedWebhook) -> list[Event]:
         what = parse_event_name(body) or UPDATED
         at = first_time(record, *_TIMES[what]) or first_time(body, "server_time", "timestamp")
         item = Item(MODULES[word], what, word, text(first(record, "id", *_IDS)), None, at, record=normalize_record(record))
-        item.status = self.statuses(call, item.shape.kind, word)
+        item.status = self.statuses(webhook, item.shape.kind, word)
         return item.events()
 
-    def fetched(self, body: Body, kind: str, word: str, call: Call) -> list[Event]:
+    def fetched(self, body: Body, kind: str, word: str, webhook: ParsedWebhook) -> list[Event]:
         """Return the events of one fetched lead, contact or account."""
-        return read_fetched(body, word, self.statuses(call, kind, word))
+        return read_fetched(body, word, self.statuses(webhook, kind, word))
 
 
 _TIMES = {CREATED: ("Modified_Time", "Created_Time"), UPDATED: ("Modified_Time",), DELETED: ()}

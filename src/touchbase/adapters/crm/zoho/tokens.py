@@ -26,7 +26,7 @@ _LATER = 600.0
 class ZohoTokens:
     """Requests access tokens from Zoho's accounts server."""
 
-    def call(self, base: str, grant: Grant) -> tuple[str, ApiRequest]:
+    def request(self, base: str, grant: Grant) -> tuple[str, ApiRequest]:
         """Build the token request. Secrets go into the body, because URLs are logged in many places."""
         fields = {
             "grant_type": "refresh_token",
@@ -37,9 +37,9 @@ class ZohoTokens:
         headers = {"accept": "application/json", "content-type": "application/x-www-form-urlencoded"}
         return _accounts(base), ApiRequest("POST", "/oauth/v2/token", headers, urlencode(fields).encode())
 
-    def token(self, answer: ApiResponse) -> str:
+    def token(self, response: ApiResponse) -> str:
         """Return the access token; raises an error with our own message if there is none."""
-        content = as_dict(parse_json(answer))
+        content = as_dict(parse_json(response))
         token = text(content.get("access_token")) or ""
         if token and token.isascii() and token.isprintable() and " " not in token:
             return token

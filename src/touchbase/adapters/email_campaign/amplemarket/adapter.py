@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from touchbase.adapters.interface import Call
+from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit import event_types as m
 from touchbase.adapters.kit.declarative import Item, Shape, Table, at, batch, events_of, paths, pick
 from touchbase.adapters.kit.extract import address, flag, personal_address, text
@@ -30,7 +30,7 @@ _REPLIED = frozenset({"email_replied", "email_auto_replied"})
 class Amplemarket(Table):
     """Reads Amplemarket's posts."""
 
-    def named(self, item: Item, call: Call) -> str | None:
+    def named(self, item: Item, webhook: ParsedWebhook) -> str | None:
         """Return the event name implied by the flag, the email's tags or the stage."""
         stage = words(pick(item, _STAGE, text) or "")
         if _is_reply(item):
@@ -43,9 +43,9 @@ class Amplemarket(Table):
             return tagged
         return "email sent" if "email" in stage or (not stage and _is_own_mail(item)) else stage or None
 
-    def read(self, item: Item, call: Call) -> Event:
+    def read(self, item: Item, webhook: ParsedWebhook) -> Event:
         """Return the event of one post; without an address elsewhere, the lead is the reply's author or the email's only recipient."""
-        event = _about_the_former(super().read(item, call), item)
+        event = _about_the_former(super().read(item, webhook), item)
         if event.email is None and event.event in _REPLIED:
             event.email = pick(item, _WRITER, personal_address)
         if event.email is None and event.event == "email_sent":
@@ -53,12 +53,12 @@ class Amplemarket(Table):
             event.email = address(to[0]) if isinstance(to, list) and len(to) == 1 else None
         return event
 
-    def translate(self, call: Call) -> list[Event]:
+    def translate(self, webhook: ParsedWebhook) -> list[Event]:
         """Return one event per post; the label of a workflow's reply is a second event."""
-        return [event for item in batch(call.data) for event in self._events(item, call)]
+        return [event for item in batch(webhook.data) for event in self._events(item, webhook)]
 
-    def _events(self, item: object, call: Call) -> list[Event]:
-        events = events_of([item], lambda post: self.read(post, call))
+    def _events(self, item: object, webhook: ParsedWebhook) -> list[Event]:
+        events = events_of([item], lambda post: self.read(post, webhook))
         status = _labelled(item) if isinstance(item, dict) else None
         if status is None:
             return events

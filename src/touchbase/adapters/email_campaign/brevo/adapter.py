@@ -8,7 +8,7 @@ automation step has no event name and time; its trigger is only known for a clic
 
 from __future__ import annotations
 
-from touchbase.adapters.interface import Call
+from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit import event_types as m
 from touchbase.adapters.kit.declarative import Item, Shape, Table, at, normalize_event_name
 from touchbase.adapters.kit.event_types import Meaning
@@ -31,9 +31,9 @@ class Brevo(Table):
             return m.CLICKED
         return super().meaning(name, item)
 
-    def read(self, item: Item, call: Call) -> Event:
+    def read(self, item: Item, webhook: ParsedWebhook) -> Event:
         """Return one event; a marketing campaign's name has a blank in its key."""
-        event = super().read(item, call)
+        event = super().read(item, webhook)
         event.campaign = text(item.get("campaign name")) or event.campaign
         return event
 

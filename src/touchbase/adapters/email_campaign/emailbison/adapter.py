@@ -8,7 +8,7 @@ has each webhook in `payload`, with its deliveries.
 
 from __future__ import annotations
 
-from touchbase.adapters.interface import Call
+from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit import event_types as m
 from touchbase.adapters.kit.declarative import Item, Shape, Table, paths, pick
 from touchbase.adapters.kit.extract import personal_address, text
@@ -23,11 +23,11 @@ _WRITER = paths("data.reply.from_email_address data.reply.from_email data.reply.
 class EmailBison(Table):
     """Reads EmailBison's webhooks."""
 
-    def read(self, item: Item, call: Call) -> Event:
+    def read(self, item: Item, webhook: ParsedWebhook) -> Event:
         """Return the event of one webhook; its dedupe key is built from ids, because it has no event id."""
         if isinstance(listed := item.get("payload"), dict):
             item = listed
-        event = super().read(item, call)
+        event = super().read(item, webhook)
         fact, mail = pick(item, _FACT, text), pick(item, _MAIL, text)
         if fact and mail:
             event.key = f"{pick(item, _WORKSPACE, text) or ''}:{mail}:{fact}"

@@ -14,7 +14,7 @@ from touchbase.adapters.email_campaign.generic import field_paths
 from touchbase.adapters.email_campaign.generic.channel import meaning_on_channel
 from touchbase.adapters.email_campaign.generic.spelling import with_normalized_keys
 from touchbase.adapters.email_campaign.generic.split import split_events
-from touchbase.adapters.interface import Call
+from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit import event_types as m
 from touchbase.adapters.kit.client_overrides import override_status
 from touchbase.adapters.kit.crm_values import query_parameter
@@ -44,23 +44,23 @@ class Generic:
     channel = EMAIL_CAMPAIGN
     detection_keys: frozenset[str] = frozenset()
 
-    def recognise(self, call: Call) -> int:
+    def recognise(self, webhook: ParsedWebhook) -> int:
         """Return a confidence just high enough to be used if no other adapter recognises the webhook."""
-        return 1 if isinstance(call.data, dict | list) else 0
+        return 1 if isinstance(webhook.data, dict | list) else 0
 
-    def translate(self, call: Call) -> list[Event]:
+    def translate(self, webhook: ParsedWebhook) -> list[Event]:
         """Return the body's events; an empty body has none."""
-        return [Event("unknown") if pair is None else _Reader(*pair, call).final_event() for pair in split_events(call.data)]
+        return [Event("unknown") if pair is None else _Reader(*pair, webhook).final_event() for pair in split_events(webhook.data)]
 
 
 class _Reader:
     """Reads one event: its own keys, then those of its wrapper, and the headers."""
 
-    def __init__(self, item: Item, outer: Item, call: Call) -> None:
+    def __init__(self, item: Item, outer: Item, webhook: ParsedWebhook) -> None:
         self.outer = with_normalized_keys(outer) if outer else outer
         item = with_normalized_keys(item)
         self.item = {**self.outer, **item} if outer else item
-        self.call = call
+        self.call = webhook
         self.people = [with_normalized_keys(one) for who in field_paths.PEOPLE if isinstance(one := self.item.get(who), dict)]
 
     def final_event(self) -> Event:

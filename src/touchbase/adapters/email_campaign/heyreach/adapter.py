@@ -8,7 +8,7 @@ as a dedupe key.
 
 from __future__ import annotations
 
-from touchbase.adapters.interface import Call
+from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit import event_types as m
 from touchbase.adapters.kit.declarative import Item, Shape, Table, at, batch
 from touchbase.adapters.kit.event_types import Meaning
@@ -20,9 +20,9 @@ from touchbase.history.events import Event
 class HeyReach(Table):
     """Reads HeyReach's webhooks."""
 
-    def named(self, item: Item, call: Call) -> str | None:
+    def named(self, item: Item, webhook: ParsedWebhook) -> str | None:
         """Return the event's name, or the one that the newest message implies."""
-        name = super().named(item, call)
+        name = super().named(item, webhook)
         if name is None and (newest := _newest(item)):
             return "message_reply_received" if flag(newest.get("is_reply")) else "message_sent"
         return name
@@ -35,9 +35,9 @@ class HeyReach(Table):
         guessed = m.meaning_of(f"linkedin {name}")
         return m.UNKNOWN if guessed is m.LINKEDIN_OTHER else guessed
 
-    def read(self, item: Item, call: Call) -> Event:
+    def read(self, item: Item, webhook: ParsedWebhook) -> Event:
         """Return the event of one webhook, with the newest message's time if it has none of its own."""
-        event = super().read(item, call)
+        event = super().read(item, webhook)
         if event.occurred_us is None and (newest := _newest(item)):
             event.occurred_us = parse_time(newest.get("creation_time"))
         return event

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from touchbase.adapters.interface import Call
+from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit import event_types as m
 from touchbase.adapters.kit.declarative import Item, Shape, Table
 from touchbase.adapters.kit.event_types import Meaning
@@ -31,11 +31,11 @@ class Instantly(Table):
             return known
         return m.meaning_of(name) if _SYSTEM_NAME.fullmatch(name) else Meaning("lead_status_changed", status=status_of(name))
 
-    def _sure(self, item: Item, call: Call) -> int:
+    def _sure(self, item: Item, webhook: ParsedWebhook) -> int:
         """Return the confidence by the shapes; a workspace that is an object, not an id, is not Instantly's."""
         if isinstance(item.get("workspace"), dict):
             item = {name: value for name, value in item.items() if name != "workspace"}
-        return super()._sure(item, call)
+        return super()._sure(item, webhook)
 
 
 ADAPTER = Instantly(

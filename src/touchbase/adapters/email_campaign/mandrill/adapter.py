@@ -7,7 +7,7 @@ time of sending, not of the event.
 from __future__ import annotations
 
 from touchbase.adapters.email_campaign.mandrill.signature import MANDRILL
-from touchbase.adapters.interface import Call
+from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit import event_types as m
 from touchbase.adapters.kit.declarative import Shape, Table, events_of
 from touchbase.adapters.kit.extract import objects
@@ -18,14 +18,14 @@ from touchbase.history.events import Event
 class Mandrill(Table):
     """Reads Mandrill's webhooks."""
 
-    def recognise(self, call: Call) -> int:
+    def recognise(self, webhook: ParsedWebhook) -> int:
         """Return the confidence: by the form's field, else by the shape of its events."""
-        return 95 if _field(call.data) is not None else super().recognise(call)
+        return 95 if _field(webhook.data) is not None else super().recognise(webhook)
 
-    def translate(self, call: Call) -> list[Event]:
+    def translate(self, webhook: ParsedWebhook) -> list[Event]:
         """Return one event per item of the field, or of the list if a relay has unwrapped it."""
-        inside = _field(call.data)
-        return events_of(call.data if inside is None else inside, lambda item: self.read(item, call))
+        inside = _field(webhook.data)
+        return events_of(webhook.data if inside is None else inside, lambda item: self.read(item, webhook))
 
 
 def _field(data: object) -> object:

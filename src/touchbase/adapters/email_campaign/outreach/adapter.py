@@ -8,7 +8,7 @@ document version 2 without `meta`, with name and time at the top level.
 
 from __future__ import annotations
 
-from touchbase.adapters.interface import Call
+from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit import event_types as m
 from touchbase.adapters.kit.declarative import Item, Shape, Table, at, normalize_event_name
 from touchbase.adapters.kit.event_types import Meaning
@@ -30,9 +30,9 @@ class Outreach(Table):
             return m.STATUS_IN_BODY if self.find(item, "label", label_of) else m.SAVED
         return self.listed(name) or m.OTHER
 
-    def read(self, item: Item, call: Call) -> Event:
+    def read(self, item: Item, webhook: ParsedWebhook) -> Event:
         """Return the event of one webhook; the prospect is the record itself or its related one."""
-        event = super().read(item, call)
+        event = super().read(item, webhook)
         if at(item, ("data", "type")) == "prospect":
             event.object_type, event.object_id = "prospect", text(at(item, ("data", "id")))
         return event

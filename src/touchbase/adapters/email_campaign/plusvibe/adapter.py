@@ -8,7 +8,7 @@ reply's author or the email's recipient.
 
 from __future__ import annotations
 
-from touchbase.adapters.interface import Call
+from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit import event_types as m
 from touchbase.adapters.kit.declarative import Item, Shape, Table, normalize_event_name, paths, pick
 from touchbase.adapters.kit.event_types import Meaning
@@ -33,9 +33,9 @@ class PlusVibe(Table):
             return Meaning("lead_status_changed", status=self.find(item, "label", _status))
         return super().meaning(name, item)
 
-    def read(self, item: Item, call: Call) -> Event:
+    def read(self, item: Item, webhook: ParsedWebhook) -> Event:
         """Return the event of one webhook; without a lead under another key, the lead is the email's other side."""
-        event = super().read(item, call)
+        event = super().read(item, webhook)
         if event.email is None and (side := _SIDES.get(event.event)):
             event.email = pick(item, side, personal_address)
         return event

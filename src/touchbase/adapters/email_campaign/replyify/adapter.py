@@ -6,7 +6,7 @@ is about its author.
 
 from __future__ import annotations
 
-from touchbase.adapters.interface import Call
+from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit import event_types as m
 from touchbase.adapters.kit.declarative import Item, Shape, Table, accept_any_name, normalize_event_name, paths, pick
 from touchbase.adapters.kit.extract import personal_address
@@ -20,9 +20,9 @@ _ABOUT_AN_ANSWER = frozenset({"reply_archived", "reply_categorized", "reply_forw
 class Replyify(Table):
     """Reads Replyify's webhooks."""
 
-    def read(self, item: Item, call: Call) -> Event:
+    def read(self, item: Item, webhook: ParsedWebhook) -> Event:
         """Return the event of one webhook; the direction decides which end is the lead."""
-        event = super().read(item, call)
+        event = super().read(item, webhook)
         incoming = (
             event.event in ("email_replied", "email_auto_replied") or normalize_event_name(event.source_event or "") in _ABOUT_AN_ANSWER
         )

@@ -6,7 +6,7 @@ does not change on retries. A bounce's kind may be only in its message. A change
 
 from __future__ import annotations
 
-from touchbase.adapters.interface import Call
+from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit import event_types as m
 from touchbase.adapters.kit.declarative import Item, Shape, Table, normalize_event_name, paths, pick
 from touchbase.adapters.kit.event_types import Meaning
@@ -21,10 +21,10 @@ _SUPPRESSED = {"bounce": m.HARD_BOUNCED, "complaint": m.COMPLAINED}
 class Resend(Table):
     """Reads Resend's webhooks."""
 
-    def read(self, item: Item, call: Call) -> Event:
+    def read(self, item: Item, webhook: ParsedWebhook) -> Event:
         """Return the event of one webhook, with the event's id from its header."""
-        event = super().read(item, call)
-        event.key = text(call.headers.get("svix-id"))
+        event = super().read(item, webhook)
+        event.key = text(webhook.headers.get("svix-id"))
         return event
 
     def meaning(self, name: str, item: Item) -> Meaning:

@@ -8,7 +8,7 @@ prospect.
 
 from __future__ import annotations
 
-from touchbase.adapters.interface import Call
+from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit import event_types as m
 from touchbase.adapters.kit.declarative import Item, Shape, Table, normalize_event_name
 from touchbase.adapters.kit.times import parse_time
@@ -33,9 +33,9 @@ _ABOUT_NOBODY = {
 class Saleshandy(Table):
     """Reads Saleshandy's webhooks."""
 
-    def read(self, item: Item, call: Call) -> Event:
+    def read(self, item: Item, webhook: ParsedWebhook) -> Event:
         """Return the event of one webhook; its time is at the top level, under varying keys."""
-        event = super().read(item, call)
+        event = super().read(item, webhook)
         if event.occurred_us is None:
             # The sending time of the related email is not the event's time.
             keys = [key for key in item if key.endswith("At") and key != "emailSentAt"]

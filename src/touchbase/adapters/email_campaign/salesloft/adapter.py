@@ -8,7 +8,7 @@ identify the tool, and the keys the resource type.
 
 from __future__ import annotations
 
-from touchbase.adapters.interface import Call
+from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit import event_types as m
 from touchbase.adapters.kit.declarative import Item, Shape, Table, at, normalize_event_name, paths, pick
 from touchbase.adapters.kit.event_types import Meaning
@@ -29,13 +29,13 @@ class Salesloft(Table):
         super().__post_init__()
         self.detection_keys |= _LINKED
 
-    def recognise(self, call: Call) -> int:
+    def recognise(self, webhook: ParsedWebhook) -> int:
         """Return the confidence: by the header, else by links to Salesloft's API."""
-        return super().recognise(call) or (_WITHOUT_HEADER if any(map(_is_linked, objects(call.data))) else 0)
+        return super().recognise(webhook) or (_WITHOUT_HEADER if any(map(_is_linked, objects(webhook.data))) else 0)
 
-    def named(self, item: Item, call: Call) -> str | None:
+    def named(self, item: Item, webhook: ParsedWebhook) -> str | None:
         """Return the name in the header, else the resource's change."""
-        name = text(call.headers.get("x-salesloft-event"))
+        name = text(webhook.headers.get("x-salesloft-event"))
         if name is not None or not _is_linked(item):
             return name
         return "person_updated" if "email_address" in item else "email_updated" if "recipient" in item else "updated"
@@ -53,9 +53,9 @@ class Salesloft(Table):
             return m.status("no_show")
         return self.listed(name) or m.OTHER
 
-    def read(self, item: Item, call: Call) -> Event:
+    def read(self, item: Item, webhook: ParsedWebhook) -> Event:
         """Return the event of one resource; the object is always the person."""
-        event = super().read(item, call)
+        event = super().read(item, webhook)
         is_person = normalize_event_name(event.source_event or "").startswith("person_")
         event.object_id = text(item.get("id")) if is_person else pick(item, _RECIPIENT, text)
         event.object_type = "person" if event.object_id else None

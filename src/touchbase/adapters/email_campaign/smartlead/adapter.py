@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 
-from touchbase.adapters.interface import Call
+from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit import event_types as m
 from touchbase.adapters.kit.declarative import Item, Shape, Table, normalize_event_name, paths, pick
 from touchbase.adapters.kit.event_types import Meaning
@@ -55,13 +55,13 @@ _LEAD, _NAMED = paths("sl_lead_email leadCorrespondence.targetLeadEmail"), paths
 class Smartlead(Table):
     """Reads Smartlead's webhooks."""
 
-    def named(self, item: Item, call: Call) -> str | None:
+    def named(self, item: Item, webhook: ParsedWebhook) -> str | None:
         """Return the event's name, or the one that the key of its time implies."""
-        return super().named(item, call) or next((name for key, name in _BY_TIME.items() if item.get(key)), None)
+        return super().named(item, webhook) or next((name for key, name in _BY_TIME.items() if item.get(key)), None)
 
-    def read(self, item: Item, call: Call) -> Event:
+    def read(self, item: Item, webhook: ParsedWebhook) -> Event:
         """Return the event of one webhook; the description of a bounce or category fills in missing values."""
-        event = super().read(item, call)
+        event = super().read(item, webhook)
         description = text(item.get("description")) or ""
         if event.event == "email_bounced" and event.email is None and (match := _BOUNCED_LEAD.search(description)):
             event.email = address(match[1])

@@ -7,7 +7,7 @@ is the author.
 
 from __future__ import annotations
 
-from touchbase.adapters.interface import Call
+from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit import event_types as m
 from touchbase.adapters.kit.declarative import Item, Shape, Table, paths, pick
 from touchbase.adapters.kit.extract import personal_address, text
@@ -24,14 +24,14 @@ _REPLIES = frozenset({"email_replied", "email_auto_replied"})
 class SnovIo(Table):
     """Reads Snov.io's webhooks."""
 
-    def named(self, item: Item, call: Call) -> str | None:
+    def named(self, item: Item, webhook: ParsedWebhook) -> str | None:
         """Return object and action as one name."""
         both = [found for key in ("event_object", "event_action") if (found := text(item.get(key)))]
         return " ".join(both) or None
 
-    def read(self, item: Item, call: Call) -> Event:
+    def read(self, item: Item, webhook: ParsedWebhook) -> Event:
         """Return the event of one webhook; a reply's recipient is the client's own address."""
-        event = super().read(item, call)
+        event = super().read(item, webhook)
         if event.event in _REPLIES:
             event.email = pick(item, _WROTE, personal_address)
         return event

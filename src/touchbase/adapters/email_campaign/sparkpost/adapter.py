@@ -6,7 +6,7 @@ classes are no bounces but automatic replies or unsubscribes.
 
 from __future__ import annotations
 
-from touchbase.adapters.interface import Call
+from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit import event_types as m
 from touchbase.adapters.kit.declarative import Item, Shape, Table, batch, events_of, normalize_event_name
 from touchbase.adapters.kit.event_types import Meaning
@@ -25,13 +25,13 @@ _CLASSES = {
 class SparkPost(Table):
     """Reads SparkPost's webhooks."""
 
-    def recognise(self, call: Call) -> int:
+    def recognise(self, webhook: ParsedWebhook) -> int:
         """Return the confidence: by `msys`, which no other tool uses."""
-        return 95 if any("msys" in body for body in objects(call.data)) else 0
+        return 95 if any("msys" in body for body in objects(webhook.data)) else 0
 
-    def translate(self, call: Call) -> list[Event]:
+    def translate(self, webhook: ParsedWebhook) -> list[Event]:
         """Return one event per item; the empty item of a test request has none."""
-        return events_of([event for item in batch(call.data) for event in _inside(item)], lambda item: self.read(item, call))
+        return events_of([event for item in batch(webhook.data) for event in _inside(item)], lambda item: self.read(item, webhook))
 
     def meaning(self, name: str, item: Item) -> Meaning:
         """Return the meaning from the table, and for bounces by their class."""
