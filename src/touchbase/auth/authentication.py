@@ -20,7 +20,7 @@ from touchbase.auth.service import ADMIN, KEY_ID, READ, SCOPES, WRITE, add_key, 
 from touchbase.clients.models import ACTIVE, DELETING, SUSPENDED, Client
 from touchbase.clients.service import Clients, is_client_id
 from touchbase.common.asgi import LOCAL_PEER
-from touchbase.common.cache import Cache
+from touchbase.common.single_flight import SingleFlight
 from touchbase.common.timestamps import SECOND, Clock, Micros
 from touchbase.errors import ClientSuspended, Fault, Forbidden, InsufficientScope, Invalid, InvalidKey, NotFound, Unauthorized
 from touchbase.sql.store import Store
@@ -32,6 +32,7 @@ CLIENT_HEADER = "X-Client-Id"
 NO_SUCH_ADDRESS = "there is no such webhook address; it must end with the exact id of a client"
 FRESH: Micros = SECOND
 """How long a key is cached: so long a key that another process has revoked may still be accepted here."""
+MAX_CACHED = 10_000
 _OVER = {
     api_key.REVOKED: "this key was revoked; request another one, or create one with `touchbase keys create`",
     api_key.EXPIRED: "this key has expired; request another one, or create one with `touchbase keys create`",
@@ -48,10 +49,12 @@ class Principal:
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """A cached key with all its scopes."""
+    """A cached key, valid from `since` to `until`: not after our clock was put back."""
 
     key: ApiKey
     scopes: frozenset[str]
+    since: Micros
+    until: Micros
 
 
 def key_id_of(key: bytes) -> str:
@@ -77,14 +80,15 @@ class Authenticator:
         self._clock = clock
         self._uses = uses or KeyUsage()
         self._failed = failed_keys or KeyThrottle()
-        self._cache: Cache[bytes, _Known] = Cache(FRESH, clock)
-        """By key id."""
+        self._known: dict[bytes, _Known] = {}
+        self._changes = 0
+        self._flights: SingleFlight[ApiKey | None] = SingleFlight()
         self.keys_needed = keys_needed
 
     def cached(self, key: bytes, named: bytes | None, scope: str, now: Micros) -> Client | None:
         """Return the result of `client` if caches have it; None says nothing about the key."""
-        known = self._cache.get(key[KEY_ID], now)
-        if known is None or scope not in known.scopes:
+        known = self._known.get(key[KEY_ID])
+        if known is None or not known.since <= now < known.until or scope not in known.scopes:
             return None
         stored = known.key
         if not compare_digest(sha256(key).digest(), stored.digest):
@@ -156,7 +160,8 @@ class Authenticator:
 
     def forget(self, key_id: str) -> None:
         """Remove a changed key from the cache."""
-        self._cache.evict(key_id.encode())
+        self._known.pop(key_id.encode(), None)
+        self._changes += 1
 
     async def _own(self, number: int) -> Client:
         """Return the client of a key that is limited to one."""
@@ -179,7 +184,7 @@ class Authenticator:
 
     async def _stored_key(self, key: str, peer: str) -> ApiKey:
         parts = key_parts(key)
-        known = None if parts is None else self._cache.latest(parts[0].encode())
+        known = None if parts is None else self._known.get(parts[0].encode())
         # A text that matches a cached key is not an attempt to guess one.
         unknown = parts is None or known is None or not compare_digest(known.key.digest, parts[1])
         if unknown:
@@ -198,18 +203,25 @@ class Authenticator:
         return stored
 
     async def _find(self, key_id: str) -> ApiKey | None:
-        known = self._cache.get(key_id.encode(), self._clock())
-        if known is not None:
+        known = self._known.get(key_id.encode())
+        if known is not None and known.since <= self._clock() < known.until:
             return known.key
-        return await self._cache.load(
-            key_id.encode(), lambda _: self._store.read(FindKey(key_id)), lambda key, now: self._remember(key_id, key, now)
-        )
+        return await self._flights.do(key_id, lambda: self._read(key_id))
 
-    def _remember(self, key_id: str, key: ApiKey | None, now: Micros) -> None:
-        if key is None or key.state(now) != api_key.ACTIVE:
-            self._cache.discard(key_id.encode())
-        else:
-            self._cache.put(key_id.encode(), _Known(key, _scopes(key)), now, key.expires_us)
+    async def _read(self, key_id: str) -> ApiKey | None:
+        cache_key, now = key_id.encode(), self._clock()
+        while True:
+            changes = self._changes
+            found = await self._store.read(FindKey(key_id))
+            if changes == self._changes:  # else the result may be older than a change that was confirmed since
+                break
+        self._known.pop(cache_key, None)
+        if found is not None and found.state(now) == api_key.ACTIVE:
+            if len(self._known) >= MAX_CACHED:
+                self._known.clear()
+            until = now + FRESH if found.expires_us is None else min(now + FRESH, found.expires_us)
+            self._known[cache_key] = _Known(found, _scopes(found), now, until)
+        return found
 
 
 def _scopes(key: ApiKey) -> frozenset[str]:
