@@ -223,7 +223,7 @@ async def test_a_call_accepted_unverified__is_never_read_as_a_tool_that_has_a_se
 ) -> None:
     await connect(sqlite_call, "instantly", SECRET, channel="email_campaign")
     sqlite_call.clock.move(60)
-    monkeypatch.setattr(type(ADAPTERS), "likely", lambda *_: ("heyreach", True))
+    monkeypatch.setattr(type(ADAPTERS), "guess_tool", lambda *_: ("heyreach", True))
 
     await sqlite_call("POST", MAILS, INSTANTLY)
     await apply(sqlite_call)

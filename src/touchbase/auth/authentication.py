@@ -20,7 +20,7 @@ from touchbase.auth.service import ADMIN, KEY_ID, READ, SCOPES, WRITE, add_key, 
 from touchbase.clients.models import ACTIVE, DELETING, SUSPENDED, Client
 from touchbase.clients.service import Clients, is_client_id
 from touchbase.common.asgi import LOCAL_PEER
-from touchbase.common.single_flight import SingleFlight
+from touchbase.common.cache import Cache
 from touchbase.common.timestamps import SECOND, Clock, Micros
 from touchbase.errors import ClientSuspended, Fault, Forbidden, InsufficientScope, Invalid, InvalidKey, NotFound, Unauthorized
 from touchbase.sql.store import Store
@@ -32,7 +32,6 @@ CLIENT_HEADER = "X-Client-Id"
 NO_SUCH_ADDRESS = "there is no such webhook address; it must end with the exact id of a client"
 FRESH: Micros = SECOND
 """How long a key is cached: so long a key that another process has revoked may still be accepted here."""
-MAX_CACHED = 10_000
 _OVER = {
     api_key.REVOKED: "this key was revoked; request another one, or create one with `touchbase keys create`",
     api_key.EXPIRED: "this key has expired; request another one, or create one with `touchbase keys create`",
@@ -49,12 +48,10 @@ class Principal:
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """A cached key, valid from `since` to `until`: not after our clock was put back."""
+    """A cached key, with all its scopes."""
 
     key: ApiKey
     scopes: frozenset[str]
-    since: Micros
-    until: Micros
 
 
 def key_id_of(key: bytes) -> str:
@@ -80,15 +77,13 @@ class Authenticator:
         self._clock = clock
         self._uses = uses or KeyUsage()
         self._failed = failed_keys or KeyThrottle()
-        self._known: dict[bytes, _Known] = {}
-        self._changes = 0
-        self._flights: SingleFlight[ApiKey | None] = SingleFlight()
+        self._keys: Cache[bytes, _Known] = Cache(clock, FRESH, valid_until=_valid_until)
         self.keys_needed = keys_needed
 
     def cached(self, key: bytes, named: bytes | None, scope: str, now: Micros) -> Client | None:
         """Return the result of `client` if caches have it; None says nothing about the key."""
-        known = self._known.get(key[KEY_ID])
-        if known is None or not known.since <= now < known.until or scope not in known.scopes:
+        known = self._keys.get(key[KEY_ID], now)
+        if known is None or scope not in known.scopes:
             return None
         stored = known.key
         if not compare_digest(sha256(key).digest(), stored.digest):
@@ -160,8 +155,7 @@ class Authenticator:
 
     def forget(self, key_id: str) -> None:
         """Remove a changed key from the cache."""
-        self._known.pop(key_id.encode(), None)
-        self._changes += 1
+        self._keys.forget(key_id.encode())
 
     async def _own(self, number: int) -> Client:
         """Return the client of a key that is limited to one."""
@@ -184,7 +178,7 @@ class Authenticator:
 
     async def _stored_key(self, key: str, peer: str) -> ApiKey:
         parts = key_parts(key)
-        known = None if parts is None else self._known.get(parts[0].encode())
+        known = None if parts is None else self._keys.peek(parts[0].encode())
         # A text that matches a cached key is not an attempt to guess one.
         unknown = parts is None or known is None or not compare_digest(known.key.digest, parts[1])
         if unknown:
@@ -203,25 +197,21 @@ class Authenticator:
         return stored
 
     async def _find(self, key_id: str) -> ApiKey | None:
-        known = self._known.get(key_id.encode())
-        if known is not None and known.since <= self._clock() < known.until:
-            return known.key
-        return await self._flights.do(key_id, lambda: self._read(key_id))
+        known = self._keys.get(key_id.encode(), self._clock())
+        if known is None:
+            known = await self._keys.read(key_id.encode(), lambda: self._read(key_id))
+        return None if known is None else known.key
 
-    async def _read(self, key_id: str) -> ApiKey | None:
-        cache_key, now = key_id.encode(), self._clock()
-        while True:
-            changes = self._changes
-            found = await self._store.read(FindKey(key_id))
-            if changes == self._changes:  # else the result may be older than a change that was confirmed since
-                break
-        self._known.pop(cache_key, None)
-        if found is not None and found.state(now) == api_key.ACTIVE:
-            if len(self._known) >= MAX_CACHED:
-                self._known.clear()
-            until = now + FRESH if found.expires_us is None else min(now + FRESH, found.expires_us)
-            self._known[cache_key] = _Known(found, _scopes(found), now, until)
-        return found
+    async def _read(self, key_id: str) -> _Known | None:
+        found = await self._store.read(FindKey(key_id))
+        return None if found is None else _Known(found, _scopes(found))
+
+
+def _valid_until(known: _Known, now: Micros) -> Micros:
+    """Return until when a key may be cached; not at all if it is not active."""
+    if known.key.state(now) != api_key.ACTIVE:
+        return now
+    return now + FRESH if known.key.expires_us is None else known.key.expires_us
 
 
 def _scopes(key: ApiKey) -> frozenset[str]:

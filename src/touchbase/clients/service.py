@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Awaitable, Callable
 from secrets import token_hex
 
 from touchbase.clients.commands import EnsureClient, FindClient, FindClientByNumber, ListClientPage, ListClients, SetClientSettings
 from touchbase.clients.models import BY_ADMINISTRATOR, BY_CALL, DELETING, NO_CLIENT, Client, ClientSettings
+from touchbase.common.cache import FOREVER, Cache
 from touchbase.common.field_limits import CLIENT_ID
-from touchbase.common.single_flight import SingleFlight
-from touchbase.common.timestamps import SECOND, Clock, Micros, has_passed
+from touchbase.common.timestamps import SECOND, Clock, Micros
 from touchbase.errors import NotFound, WrongState
 from touchbase.sql.command import Command
 from touchbase.sql.store import Store, Writes
@@ -24,8 +23,6 @@ MADE_BY_CALL = (
 """Its id is a secret, and is not logged."""
 FRESH: Micros = SECOND
 """How long another process's change of a client may stay unseen here."""
-
-MAX_CACHED = 10_000
 SINCE_EVER: Micros = 0
 """A moment at which every former id of a client was still honoured."""
 _CLIENT_ID = re.compile(rf"(?!\.{{1,2}}\Z)[A-Za-z0-9._~\-]{{1,{CLIENT_ID}}}")
@@ -53,33 +50,23 @@ class Clients:
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
         self._clock = clock
-        self._known: dict[str, tuple[Client, Micros]] = {}
-        self._numbered: dict[int, tuple[Client, Micros]] = {}
-        self._changes = 0
-        self._flights: SingleFlight[Client | None] = SingleFlight()
+        self._by_id: Cache[str, Client] = Cache(clock, FRESH, valid_until=_valid_until)
+        self._by_number: Cache[int, Client] = Cache(clock, FRESH, valid_until=_number_valid_until)
 
     def cached(self, client_id: str, now: Micros) -> Client | None:
         """Return the client if it is cached and fresh; None says nothing about its existence."""
-        known = self._known.get(client_id)
-        return known[0] if known is not None and not has_passed(FRESH, known[1], now) else None
+        return self._by_id.get(client_id, now)
 
     def cached_by_number(self, number: int, now: Micros) -> Client | None:
         """Return the client of this number, as `cached`."""
-        known = self._numbered.get(number)
-        return known[0] if known is not None and not has_passed(FRESH, known[1], now) else None
+        return self._by_number.get(number, now)
 
     async def find(self, client_id: str) -> Client | None:
         """Return the client of this `client_id`, or None."""
-        found = self.cached(client_id, self._clock())
-        if found is None and is_client_id(client_id):
-            found = await self._flights.do(client_id, lambda: self._find(client_id))
-        return found
-
-    async def _find(self, client_id: str) -> Client | None:
         now = self._clock()
-        found = await self._read(lambda: self._store.read(FindClient(client_id, now)))
-        if found is not None:
-            self._remember(client_id, found, now)
+        found = self._by_id.get(client_id, now)
+        if found is None and is_client_id(client_id):
+            found = await self._by_id.read(client_id, lambda: self._store.read(FindClient(client_id, now)))
         return found
 
     async def get(self, client_id: str) -> Client:
@@ -101,7 +88,8 @@ class Clients:
             if found.created_us == now and found.made_by == BY_CALL:
                 LOG.warning("%s", MADE_BY_CALL)
             if found.client_id == client_id:
-                self._remember(client_id, found, now)
+                self._by_id.put(client_id, found, now)
+                self._by_number.put(found.number, found, now)
         return found
 
     async def find_or_placeholder(self, client_id: str) -> Client:
@@ -115,18 +103,11 @@ class Clients:
 
     async def by_number(self, number: int) -> Client:
         """Return the client of this number; raise `NotFound`."""
-        found = self.cached_by_number(number, self._clock())
+        found = self._by_number.get(number, self._clock())
         if found is None:
-            found = await self._flights.do(number, lambda: self._by_number(number))
+            found = await self._by_number.read(number, lambda: self._store.read(FindClientByNumber(number)))
         if found is None:
             raise NotFound("this client no longer exists")
-        return found
-
-    async def _by_number(self, number: int) -> Client | None:
-        now = self._clock()
-        found = await self._read(lambda: self._store.read(FindClientByNumber(number)))
-        if found is not None:
-            self._remember(found.client_id, found, now)
         return found
 
     async def all(self) -> list[Client]:
@@ -159,33 +140,22 @@ class Clients:
         Raises the errors of the command.
         """
         changed = await (writes or self._store).write(command)
-        self._changes += 1
-        for client_id in [name for name, known in self._known.items() if known[0].number == changed.number]:
-            del self._known[client_id]
-        self._numbered.pop(changed.number, None)
+        self._by_id.forget_where(lambda _, client: client.number == changed.number)
+        self._by_number.forget(changed.number)
         return changed
-
-    async def _read(self, ask: Callable[[], Awaitable[Client | None]]) -> Client | None:
-        while True:
-            changes = self._changes
-            found = await ask()
-            if changes == self._changes:  # else the result may be older than a change that was confirmed since
-                return found
 
     def forget(self, client_id: str) -> None:
         """Evict a changed client from the cache."""
         # It may be cached under a former id, too.
-        for name, known in [each for each in self._known.items() if client_id in (each[0], each[1][0].client_id)]:
-            del self._known[name]
-            self._numbered.pop(known[0].number, None)
-        self._changes += 1
+        self._by_id.forget_where(lambda name, client: client_id in (name, client.client_id))
+        self._by_number.forget_where(lambda _, client: client_id == client.client_id)
 
-    def _remember(self, client_id: str, client: Client, now: Micros) -> None:
-        if client.state == DELETING:
-            return  # its state must be read each time
-        if len(self._known) >= MAX_CACHED:
-            self._known.clear()
-            self._numbered.clear()
-        at = now if client.until_us is None else min(now, client.until_us - FRESH)
-        self._known[client_id] = (client, at)
-        self._numbered[client.number] = (client, now)
+
+def _number_valid_until(client: Client, now: Micros) -> Micros:
+    """Return until when a client may be cached by number: never while it is deleted, because its state must be read each time."""
+    return now if client.state == DELETING else FOREVER
+
+
+def _valid_until(client: Client, now: Micros) -> Micros:
+    """Return until when a client may be cached by an id; a former id ends at its own time."""
+    return _number_valid_until(client, now) if client.until_us is None else min(client.until_us, _number_valid_until(client, now))

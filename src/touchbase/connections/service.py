@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from secrets import token_urlsafe
 
-from touchbase.common.single_flight import SingleFlight
-from touchbase.common.timestamps import Clock, Micros, has_passed
+from touchbase.common.cache import Cache
+from touchbase.common.timestamps import Clock, Micros
 from touchbase.connections.commands import AddConnection, ChangeConnection, ListConnections, ListFetching, RemoveConnection
 from touchbase.connections.fetch_state import FetchState
 from touchbase.connections.models import CACHE_TTL, GENERATED_PREFIX, Connection, ConnectionSettings
 from touchbase.errors import NotFound, Overloaded, PreconditionFailed
 from touchbase.sql.store import Store, Writes
 
-MAX_CACHED = 10_000
-"""Clients whose connections are cached."""
 MAX_TRIES = 5
 """Attempts of a change, each decided again because the connection changed at the same time."""
 Decide = Callable[[Connection], tuple[list[str] | None, ConnectionSettings, str | None]]
@@ -32,35 +30,16 @@ class Connections:
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
         self._clock = clock
-        self._cache: dict[int, tuple[list[Connection], Micros]] = {}
-        self._loading: SingleFlight[list[Connection]] = SingleFlight()
-        self._changes = 0
+        self._cache: Cache[int, list[Connection]] = Cache(clock, CACHE_TTL)
 
     def cached(self, client: int, now: Micros) -> list[Connection] | None:
         """Return the client's cached connections, or None when they are missing or too old."""
-        entry = self._cache.get(client)
-        return entry[0] if entry is not None and not has_passed(CACHE_TTL, entry[1], now) else None
+        return self._cache.get(client, now)
 
     async def of(self, client: int) -> list[Connection]:
         """Return the client's connections, cached or loaded, by channel and tool."""
-        found = self.cached(client, self._clock())
-        return await self._loading.do(client, lambda: self._load(client)) if found is None else found
-
-    async def _load(self, client: int) -> list[Connection]:
-        now = self._clock()
-        while True:
-            changes = self._changes
-            found = await self.all(client)
-            if changes == self._changes:  # else the result may be older than a change that was confirmed during the read
-                break
-        if len(self._cache) >= MAX_CACHED:
-            self._cache.clear()
-        self._cache[client] = (found, now)
-        return found
-
-    def _forget(self, client: int) -> None:
-        self._cache.pop(client, None)
-        self._changes += 1
+        found = self._cache.get(client, self._clock())
+        return await self._cache.read(client, lambda: self.all(client)) or [] if found is None else found
 
     async def all(self, client: int) -> list[Connection]:
         """Return the client's connections from the store, by channel and tool."""
@@ -76,7 +55,7 @@ class Connections:
     async def connect(self, connection: Connection, writes: Writes | None = None) -> Connection:
         """Connect a tool, through `writes` if given. Raises `Conflict` when it is already connected on that channel."""
         made = await (writes or self._store).write(AddConnection(connection))
-        self._forget(connection.client)
+        self._cache.forget(connection.client)
         return made
 
     async def fetching(self, client: int) -> dict[str, FetchState]:
@@ -93,11 +72,11 @@ class Connections:
             except PreconditionFailed:
                 known = await self.get(known.client, known.channel, known.tool)
                 continue
-            self._forget(known.client)
+            self._cache.forget(known.client)
             return changed
         raise Overloaded("this connection is being changed by others; send this again in a moment")
 
     async def disconnect(self, client: int, channel: str, tool: str) -> None:
         """Disconnect a tool; its deliveries and records stay. Raises `NotFound`."""
         await self._store.write(RemoveConnection(client, channel, tool))
-        self._forget(client)
+        self._cache.forget(client)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from touchbase.common.cache import Cache
 from touchbase.common.timestamps import Clock
 from touchbase.connections.models import Connection
 from touchbase.connections.oauth import Grant, grant_of
@@ -16,6 +17,8 @@ from touchbase.connections.tools import ApiResponse, Fetcher, FetchFailed, SendR
 from touchbase.enrichment.retry_policy import classify_response
 
 _REFUSED = 401
+MAX_TOKENS = 100_000
+"""Cached tokens: more than connections that are fetched at once, because a token in use must stay to be redacted."""
 
 
 class AccessTokens:
@@ -23,7 +26,7 @@ class AccessTokens:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._tokens: dict[tuple[int, str], tuple[Grant, str]] = {}
+        self._tokens: Cache[tuple[int, str], tuple[Grant, str]] = Cache(clock, None, most=MAX_TOKENS)
 
     async def fetch(
         self, send: SendRequest, connection: Connection, fetcher: Fetcher, object_type: str, ids: Sequence[str]
@@ -56,12 +59,12 @@ class AccessTokens:
         return grant.secrets if token is None else (*grant.secrets, token)
 
     def _cached(self, connection: Connection, grant: Grant) -> str | None:
-        cached_for, token = self._tokens.get((connection.client, connection.tool), (None, None))
+        cached_for, token = self._tokens.peek((connection.client, connection.tool)) or (None, None)
         return token if cached_for == grant else None
 
     async def _refresh(self, send: SendRequest, base: str, connection: Connection, renewal: TokenRefresh | None, grant: Grant) -> str:
         tool = connection.tool
-        self._tokens.pop((connection.client, tool), None)
+        self._tokens.forget((connection.client, tool))
         if renewal is None:
             raise FetchFailed(f"{tool} takes an access token, not a refresh token: connect it again with an access token", stop=True)
         response = await send(*renewal.request(base, grant))
@@ -71,5 +74,5 @@ class AccessTokens:
         if isinstance(verdict, FetchFailed):
             raise FetchFailed(f"{tool} answered {response.status} to the refresh token: connect it again with a new one", stop=True)
         token = renewal.token(response)
-        self._tokens[connection.client, tool] = (grant, token)
+        self._tokens.put((connection.client, tool), (grant, token), self._clock())
         return token
