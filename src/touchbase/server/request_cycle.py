@@ -2,7 +2,7 @@
 
 Optimised for thousands of requests a second: objects are created when needed, the response's head and body leave in one
 write, default headers are joined once a second, and the observer is called when a request ends, without a wrapper around the
-application (docs/decisions/0037).
+application (decision 0037).
 """
 
 from __future__ import annotations
