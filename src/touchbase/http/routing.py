@@ -69,6 +69,8 @@ class Route:
     success: tuple[Success, ...] = ()
     problems: tuple[int, ...] = ()
     """Statuses of problems that `problem_statuses` does not derive."""
+    buffered: bool = True
+    """Whether the body arrives before the handler runs; if not, the handler authenticates again after a slow body."""
     endpoint: Callable[[Api], App] | None = None
     """Makes the ASGI application of the most frequent requests, in place of `handler`: it is called before the router."""
 
@@ -104,7 +106,7 @@ class Route:
         """Return the handler with what the table says: a body arrives before it runs, and a `POST` honours idempotency keys."""
         assert self.handler is not None
         handler, owner = self.handler, of_client if self.of_client else of_administrator
-        if isinstance(self.body, type):
+        if self.buffered and isinstance(self.body, type):
             handler = buffer_body(handler, owner)
         return idempotent(handler, owner) if self.takes_key else handler
 

@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from touchbase.auth.authentication import READ, WRITE
+from touchbase.auth.authentication import FRESH, READ, WRITE
 from touchbase.clients.models import Client
 from touchbase.common.timestamps import Micros
 from touchbase.errors import NotFound, PreconditionFailed
@@ -45,10 +45,14 @@ class RecordResource(Generic[A, C, R]):
 
     async def create(self, call: Call) -> Response:
         """`POST` of one record."""
+        kind, parts = self._kind, call.api.dependencies
+        began = parts.clock()
         client = await call.client()
-        kind, parts, options = self._kind, call.api.dependencies, create_options(call.query)
+        options = create_options(call.query)
         body = await read_json(call.receive, call.headers, parts.limits)
         at = parts.clock()
+        if at - began > FRESH:  # while a slow body arrived, the client or the key may have ended
+            client = await call.client()
         asked = read_struct(body, self._create_decoder, kind.request, lambda partly: kind.command(partly, client, at, None))
         call.api.limiter.storing(client, 1 + len(asked.custom_fields), len(body), at)
 
@@ -158,7 +162,7 @@ def record_routes(kind: ResourceType[Any, Any, Any], tag: Tag, *, identity: str,
             description="Responds 201 with the new record. If the record exists already, `on_duplicate` decides: `error` responds 409 with "
             "`existing_id`, `return` responds 200 with the record as it is, `update` merges the body into it and responds 200. Without "
             f"the parameter the client's setting applies. {identity}",
-            query=parameters.CREATE[one], body=kind.request,
+            query=parameters.CREATE[one], body=kind.request, buffered=False,
             success=(created(201, f"The new {one}."), created(200, f"The {one} that existed (`on_duplicate`).")),
         ),
         Route(
