@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Callable
 from secrets import token_hex
 
 from touchbase.clients.commands import EnsureClient, FindClient, FindClientByNumber, ListClientPage, ListClients, SetClientSettings
@@ -52,14 +53,10 @@ class Clients:
         self._clock = clock
         self._by_id: Cache[str, Client] = Cache(clock, FRESH, valid_until=_valid_until)
         self._by_number: Cache[int, Client] = Cache(clock, FRESH, valid_until=_number_valid_until)
-
-    def cached(self, client_id: str, now: Micros) -> Client | None:
+        self.cached: Callable[[str, Micros], Client | None] = self._by_id.get
         """Return the client if it is cached and fresh; None says nothing about its existence."""
-        return self._by_id.get(client_id, now)
-
-    def cached_by_number(self, number: int, now: Micros) -> Client | None:
+        self.cached_by_number: Callable[[int, Micros], Client | None] = self._by_number.get
         """Return the client of this number, as `cached`."""
-        return self._by_number.get(number, now)
 
     async def find(self, client_id: str) -> Client | None:
         """Return the client of this `client_id`, or None."""

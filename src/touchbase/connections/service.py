@@ -31,10 +31,8 @@ class Connections:
         self._store = store
         self._clock = clock
         self._cache: Cache[int, list[Connection]] = Cache(clock, CACHE_TTL)
-
-    def cached(self, client: int, now: Micros) -> list[Connection] | None:
+        self.cached: Callable[[int, Micros], list[Connection] | None] = self._cache.get
         """Return the client's cached connections, or None when they are missing or too old."""
-        return self._cache.get(client, now)
 
     async def of(self, client: int) -> list[Connection]:
         """Return the client's connections, cached or loaded, by channel and tool."""
