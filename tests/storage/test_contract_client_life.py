@@ -124,7 +124,7 @@ async def remove(store: Store, number: int, *, most: int = 500, at: int = LATER,
     place: Any = None
     while len(done) < pieces and not (done and done[-1].done):
         done.append(await store.write(RemoveClientRows(number, at, most, place)))
-        place = done[-1].place
+        place = done[-1].position
     return done
 
 
