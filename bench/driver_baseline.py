@@ -19,7 +19,7 @@ import asyncpg
 from bench.bodies import STRIDE, new_run
 from bench.dataset import CLIENT
 from bench.driver_rows import PARTS, postgres_text, rows_of, sqlite_text
-from touchbase.records.rows import CONTACT, CUSTOM_FIELD
+from touchbase.records.sql.rows import CONTACT, CUSTOM_FIELD
 from touchbase.sql.rows import names
 from touchbase.storage.postgres.engine import WRITERS
 from touchbase.storage.sqlite.connection import open_writer

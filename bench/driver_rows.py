@@ -9,9 +9,9 @@ from typing import Any
 from bench.bodies import WEBHOOK
 from bench.dataset import CLIENT, EVENTS
 from touchbase.history.sql import EVENT
-from touchbase.inbox.rows import DELIVERY
-from touchbase.inbox.statements import BODY
-from touchbase.records.rows import CONTACT, CUSTOM_FIELD
+from touchbase.inbox.sql.rows import DELIVERY
+from touchbase.inbox.sql.statements import BODY
+from touchbase.records.sql.rows import CONTACT, CUSTOM_FIELD
 from touchbase.sql.rows import Columns, names
 
 FAR = 4_000_000_000

@@ -144,7 +144,7 @@ def test_deleting_says_what_would_go_and_wants_to_be_told(store: Run) -> None:
 
 
 def test_a_deleted_client_is_gone_with_all_that_it_had(store: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("touchbase.clients.sql_removal.DELETION_DELAY", 0)
+    monkeypatch.setattr("touchbase.clients.sql.removal.DELETION_DELAY", 0)
     store("clients", "add", "acme")
     store("clients", "add", "other")
     store("keys", "create", "--name", "x", "--client", "acme")
@@ -174,7 +174,7 @@ def test_a_deletion_says_how_far_it_is(capsys: pytest.CaptureFixture[str]) -> No
 def test_a_deletion_that_is_stopped_goes_on_when_it_is_asked_for_again(store: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     from touchbase.clients import removal as clients_removal
 
-    monkeypatch.setattr("touchbase.clients.sql_removal.DELETION_DELAY", 0)
+    monkeypatch.setattr("touchbase.clients.sql.removal.DELETION_DELAY", 0)
     store("clients", "add", "acme")
     fill("acme", 1_200)
     real = clients_removal.removal_of

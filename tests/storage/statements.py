@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import touchbase
-from touchbase.clients import sql_removal as clients_sql_removal
-from touchbase.clients.sql_removal import CLIENT_TABLES
-from touchbase.connections import encrypted_columns
+from touchbase.clients.sql import removal as clients_sql_removal
+from touchbase.clients.sql.removal import CLIENT_TABLES
+from touchbase.connections.sql import encrypted_columns
 from touchbase.sql.statement import Statement
 
 FOLDER = Path(touchbase.__file__ or "").parent

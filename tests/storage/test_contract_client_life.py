@@ -27,7 +27,7 @@ from touchbase.clients.commands import (
     SetClientState,
 )
 from touchbase.clients.models import ACTIVE, DELETING, DELETION_DELAY, SUSPENDED, Client, Deletion, FormerId
-from touchbase.clients.sql_removal import CLIENT_TABLES
+from touchbase.clients.sql.removal import CLIENT_TABLES
 from touchbase.connections.commands import AddConnection, ClaimFetch
 from touchbase.connections.models import Connection
 from touchbase.encryption.cipher import AesGcmCipher
@@ -134,7 +134,7 @@ async def test_the_list_of_tables_is_that_of_the_schema(store: Store, execute_sq
 
     schema = await tables_of(execute_sql, engine_url)
 
-    assert schema.keys() == listed.keys() | beside, "a table with a column client belongs into clients/sql_removal.py"
+    assert schema.keys() == listed.keys() | beside, "a table with a column client belongs into clients/sql/removal.py"
     assert {name: [column for column in key if column != "client"] for name, key in schema.items() if name in listed} == listed
 
 

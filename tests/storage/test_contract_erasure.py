@@ -16,8 +16,8 @@ from touchbase.common.normalize import email_key, linkedin_key
 from touchbase.common.timestamps import DAY, SECOND
 from touchbase.consistency.service import Verified, verify
 from touchbase.erasure.commands import AddErasures, ErasePerson, FindErased, FindPerson, LiftErasure, ListErasures, OpenErasures
-from touchbase.erasure.pii_tables import PII_TABLES
 from touchbase.erasure.service import Eraser
+from touchbase.erasure.sql.pii_tables import PII_TABLES
 from touchbase.errors import Conflict, NotFound, PersonErased, UnrecognisedPayload
 from touchbase.events import inbox_batch
 from touchbase.events.worker import InboxWorker

@@ -12,7 +12,7 @@ from tests.storage.statements import STATEMENTS
 
 from touchbase.idempotency.commands import ExpiredResponses
 from touchbase.inbox.queries import BusyClients, CountInbox, DeliveryEvents, GroupDeliveries, ListDeliveries, OldDedupeKeys
-from touchbase.inbox.sql_queries import STUCK
+from touchbase.inbox.sql.queries import STUCK
 from touchbase.records.commands import GetHistory, ListCompanies, ListContacts
 from touchbase.sql.command import Query
 from touchbase.sql.migrations import packaged

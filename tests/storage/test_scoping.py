@@ -33,8 +33,8 @@ from touchbase.clients.commands import (
 )
 from touchbase.clients.models import ACTIVE
 from touchbase.connections.commands import AddConnection, DueFetches
-from touchbase.connections.encrypted_columns import check_keys
 from touchbase.connections.models import Connection
+from touchbase.connections.sql.encrypted_columns import check_keys
 from touchbase.encryption.cipher import AesGcmCipher
 from touchbase.encryption.commands import CheckEncryption, Reencrypt, ReplaceLost, RetireKeys
 from touchbase.encryption.keys import StaticKeys

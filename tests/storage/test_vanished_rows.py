@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from touchbase.clients import sql_removal as clients_sql_removal
 from touchbase.clients.commands import EnsureClient, RemoveClientRows
-from touchbase.clients.sql import ensure_clients
-from touchbase.clients.sql_removal import CLIENT_TABLES
+from touchbase.clients.sql import removal as clients_sql_removal
+from touchbase.clients.sql.removal import CLIENT_TABLES
+from touchbase.clients.sql.statements import ensure_clients
 from touchbase.errors import Overloaded
 from touchbase.inbox.commands import StoreDelivery
-from touchbase.inbox.sql import store_deliveries
+from touchbase.inbox.sql.commands import store_deliveries
 from touchbase.records.commands import CreateCompany, CreateContact
 from touchbase.records.models import Company, Contact
-from touchbase.records.sql_create import create_companies, create_contacts
+from touchbase.records.sql.create import create_companies, create_contacts
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Execute, Select, SerializationConflict
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from touchbase.common.timestamps import Micros
 from touchbase.inbox.delivery import Delivery
-from touchbase.inbox.rows import DELIVERY, delivery_of
+from touchbase.inbox.sql.rows import DELIVERY, delivery_of
 from touchbase.sql.builders import ONE
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.statement import Execute, Plan, Row, Statement, only_row

@@ -16,12 +16,12 @@ from touchbase.events.event_normalization import Outcome
 from touchbase.events.projection_batch import Batch
 from touchbase.events.suppression_guard import names_erased
 from touchbase.events.work import WorkReport
-from touchbase.inbox import statements as inbox_sql
-from touchbase.inbox.body_retention import clear_deliveries
 from touchbase.inbox.delivery import APPLIED, FAILED, IGNORED, MAX_ATTEMPTS, PARKED, RECEIVED, UNRECOGNISED, Delivery, waiting_since
 from touchbase.inbox.payload_fingerprint import fingerprint_of
-from touchbase.inbox.rows import problems_text
-from touchbase.inbox.sql import LONGEST_WAIT
+from touchbase.inbox.sql import statements as inbox_sql
+from touchbase.inbox.sql.body_retention import clear_deliveries
+from touchbase.inbox.sql.commands import LONGEST_WAIT
+from touchbase.inbox.sql.rows import problems_text
 from touchbase.sql.builders import ONE, ONE_MATCH
 from touchbase.sql.rows import Columns
 from touchbase.sql.statement import Execute, Plan, Row, Statement

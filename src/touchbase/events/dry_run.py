@@ -12,14 +12,14 @@ from touchbase.events.inbox_batch import InboxBatch, min_events
 from touchbase.events.projection import ANY_STATE, apply_batch, apply_needs
 from touchbase.events.work import DryRunDelivery, DryRunResult, TooManyEvents
 from touchbase.history.events import COMPANY, CONTACT, EXTERNAL
-from touchbase.inbox import statements as inbox_sql
 from touchbase.inbox.delivery import FAILED, Delivery
 from touchbase.inbox.limits import MAX_EVENTS
-from touchbase.inbox.rows import delivery_of
-from touchbase.records import statements as records_sql
+from touchbase.inbox.sql import statements as inbox_sql
+from touchbase.inbox.sql.rows import delivery_of
 from touchbase.records.models import Company, Contact, Record
-from touchbase.records.rows import company_of, contact_of
-from touchbase.records.statements import with_custom_fields
+from touchbase.records.sql import statements as records_sql
+from touchbase.records.sql.rows import company_of, contact_of
+from touchbase.records.sql.statements import with_custom_fields
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Execute, Plan
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
 
-from touchbase.clients import sql as clients_sql
 from touchbase.clients.models import ACTIVE, DELETING, SUSPENDED, ClientSettings
-from touchbase.clients.sql import client_of
+from touchbase.clients.sql import statements as clients_sql
+from touchbase.clients.sql.statements import client_of
 from touchbase.common.field_limits import CUSTOM_FIELDS
 from touchbase.common.timestamps import Micros
 from touchbase.events import projection_custom_fields
@@ -35,8 +35,8 @@ from touchbase.history import sql as history_sql
 from touchbase.history.events import COMPANY, CONTACT, EXTERNAL, StoredEvent
 from touchbase.history.identity_links import Link, Links
 from touchbase.history.sql import event_of, event_row
-from touchbase.inbox import statements as inbox_sql
 from touchbase.inbox.delivery import waiting_since
+from touchbase.inbox.sql import statements as inbox_sql
 from touchbase.records.models import Record
 from touchbase.records.projection import Folded, fold_event, origin_write, refold_status, write_field
 from touchbase.sql.ids import Ids

@@ -15,10 +15,10 @@ from touchbase.history.events import COMPANY, CONTACT, VIA_API, StoredEvent
 from touchbase.history.identity_links import Ref
 from touchbase.history.last_writer_wins import DELIBERATE, NEVER, EffectiveTime
 from touchbase.history.sql import event_of
-from touchbase.records import statements as records_sql
 from touchbase.records.models import Contact
 from touchbase.records.projection import Folded, write_field
-from touchbase.records.rows import CONTACT as CONTACT_COLUMNS
+from touchbase.records.sql import statements as records_sql
+from touchbase.records.sql.rows import CONTACT as CONTACT_COLUMNS
 from touchbase.sql.builders import ONE, RECORD
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.statement import Execute, Plan, Statement, delete

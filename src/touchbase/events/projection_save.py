@@ -10,11 +10,11 @@ from touchbase.history.events import COMPANY, CONTACT
 from touchbase.history.last_writer_wins import CLEARED, NEVER, beats
 from touchbase.history.sql import event_of
 from touchbase.idempotency.sql import MOVE_RESPONSES
-from touchbase.records import statements as records_sql
 from touchbase.records.models import Company, Contact, CustomField, Record
 from touchbase.records.primary_keys import keys_of, shown_values
-from touchbase.records.rows import company_row, contact_row, custom_field_of, custom_field_row
-from touchbase.records.sql_update import fold_of, fold_status_of
+from touchbase.records.sql import statements as records_sql
+from touchbase.records.sql.rows import company_row, contact_row, custom_field_of, custom_field_row
+from touchbase.records.sql.update import fold_of, fold_status_of
 from touchbase.sql.statement import Execute, Plan, Row, SerializationConflict, Statement
 
 

@@ -15,7 +15,6 @@ from touchbase.history import status as st
 from touchbase.history.events import StoredEvent
 from touchbase.history.last_writer_wins import NEVER, EffectiveTime
 from touchbase.history.sql import event_of
-from touchbase.records import statements as records_sql
 from touchbase.records.field_projection import (
     Written,
     has_several_objects,
@@ -29,7 +28,8 @@ from touchbase.records.models import Contact, CustomField, Record
 from touchbase.records.primary_keys import former_key_of
 from touchbase.records.projection import Folded
 from touchbase.records.record_type import RESOLVED_FIELDS, stamped_fields
-from touchbase.records.rows import custom_field_of, custom_field_row
+from touchbase.records.sql import statements as records_sql
+from touchbase.records.sql.rows import custom_field_of, custom_field_row
 from touchbase.sql.statement import Execute, Plan
 
 

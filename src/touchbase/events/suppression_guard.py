@@ -17,8 +17,8 @@ from touchbase.events.event_subject import EventSubject
 from touchbase.history import sql as history_sql
 from touchbase.history.events import COMPANY, EXTERNAL
 from touchbase.history.identity_links import Ref
-from touchbase.inbox.body_retention import clear_deliveries
 from touchbase.inbox.delivery import Delivery
+from touchbase.inbox.sql.body_retention import clear_deliveries
 from touchbase.sql.builders import RECORD
 from touchbase.sql.statement import Execute, Plan, Row, Statement, delete
 from touchbase.suppression.pii_scan import find_identities

@@ -1,6 +1,6 @@
 """Contacts, companies and their custom fields, as the store holds them.
 
-The fields of a dataclass are the columns of its table, in the same order (`records/rows.py`).
+The fields of a dataclass are the columns of its table, in the same order (`records/sql/rows.py`).
 """
 
 from __future__ import annotations

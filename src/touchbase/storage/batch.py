@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from touchbase.errors import Overloaded
-from touchbase.records.suppression_guard import GUARD_NEEDED
+from touchbase.records.sql.suppression_guard import GUARD_NEEDED
 from touchbase.sql.command import Command
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Execute, Plan, SerializationConflict, Statement

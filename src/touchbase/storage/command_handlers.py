@@ -9,9 +9,6 @@ from typing import Any
 
 from touchbase.auth import sql as auth_sql
 from touchbase.auth.commands import RevokeKey, RotateKey, StoreFirstKey, StoreKey, StoreKeyUses
-from touchbase.clients import sql as clients_sql
-from touchbase.clients import sql_commands as clients_sql_commands
-from touchbase.clients import sql_removal as clients_sql_removal
 from touchbase.clients.commands import (
     BeginDeletion,
     CreateClient,
@@ -22,19 +19,22 @@ from touchbase.clients.commands import (
     SetClientSettings,
     SetClientState,
 )
-from touchbase.connections import encrypted_columns, fetch_sql
-from touchbase.connections import sql as connections_sql
+from touchbase.clients.sql import commands as clients_sql_commands
+from touchbase.clients.sql import removal as clients_sql_removal
+from touchbase.clients.sql import statements as clients_sql
 from touchbase.connections.commands import AddConnection, ChangeConnection, ClaimFetch, FinishFetch, RemoveConnection
+from touchbase.connections.sql import commands as connections_sql
+from touchbase.connections.sql import encrypted_columns
+from touchbase.connections.sql import fetching as fetch_sql
 from touchbase.encryption.cipher import Cipher
 from touchbase.encryption.commands import Reencrypt, ReplaceLost, RetireKeys
-from touchbase.erasure import sql as erasure_sql
 from touchbase.erasure.commands import AddErasures, ErasePending, ErasePerson, LiftErasure, SweepErasure
+from touchbase.erasure.sql import commands as erasure_sql
 from touchbase.events.claim import claim, claim_if_unchanged, claim_named, peek
 from touchbase.events.delivery_outcomes import record_failure
 from touchbase.events.projection import IN_USE, NOT_DELETED, apply_batch, apply_needs
 from touchbase.idempotency import sql as idempotency_sql
 from touchbase.idempotency.commands import DeleteResponses
-from touchbase.inbox import body_retention, refused_sql
 from touchbase.inbox.commands import (
     CountRepeat,
     DropUnrecognised,
@@ -45,10 +45,13 @@ from touchbase.inbox.commands import (
     StoreDelivery,
 )
 from touchbase.inbox.refused import StoreRefusals
-from touchbase.inbox.sql import count_repeats, forget_dedupe_keys, replay_deliveries, replay_many, store_deliveries
-from touchbase.records import sql_create, sql_update
+from touchbase.inbox.sql import body_retention
+from touchbase.inbox.sql import refused as refused_sql
+from touchbase.inbox.sql.commands import count_repeats, forget_dedupe_keys, replay_deliveries, replay_many, store_deliveries
 from touchbase.records.commands import CreateCompany, CreateContact, UpdateCompany, UpdateContact
-from touchbase.records.suppression_guard import guarded
+from touchbase.records.sql import create as sql_create
+from touchbase.records.sql import update as sql_update
+from touchbase.records.sql.suppression_guard import guarded
 from touchbase.sql.builders import RESERVE_IDS
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Plan

@@ -9,24 +9,22 @@ from typing import Any, TypeVar
 
 from touchbase.auth import sql as auth_sql
 from touchbase.auth.commands import AnyKey, FindKey
-from touchbase.clients import sql_queries as clients_sql_queries
 from touchbase.clients.commands import FindClient, ListClients
-from touchbase.connections import encrypted_columns, fetch_sql
-from touchbase.connections import sql as connections_sql
+from touchbase.clients.sql import queries as clients_sql_queries
 from touchbase.connections.commands import DueFetches, ListConnections, ListFetching
+from touchbase.connections.sql import commands as connections_sql
+from touchbase.connections.sql import encrypted_columns
+from touchbase.connections.sql import fetching as fetch_sql
 from touchbase.consistency import sql as consistency_sql
 from touchbase.consistency.queries import AuditBodies, AuditDeliveries, AuditRecords, AuditWaiting
 from touchbase.encryption.cipher import Cipher
 from touchbase.encryption.commands import CheckEncryption
-from touchbase.erasure import sql_queries as erasure_sql_queries
 from touchbase.erasure.commands import FindErased, FindPerson, GetErasure, ListErasures, OpenErasures, ReadBodies, ReadLinks
+from touchbase.erasure.sql import queries as erasure_sql_queries
 from touchbase.history import sql as history_sql
 from touchbase.history.events import COMPANY, CONTACT, StoredEvent
 from touchbase.idempotency import sql as idempotency_sql
 from touchbase.idempotency.commands import ExpiredResponses, FindResponse
-from touchbase.inbox import body_retention, refused_sql
-from touchbase.inbox import rows as inbox_rows
-from touchbase.inbox import sql_queries as inbox_sql_queries
 from touchbase.inbox.commands import CountPrunable, SizeUnrecognised
 from touchbase.inbox.delivery import Delivery
 from touchbase.inbox.queries import (
@@ -40,11 +38,15 @@ from touchbase.inbox.queries import (
     OldDedupeKeys,
 )
 from touchbase.inbox.refused import ListRefusals
-from touchbase.records import rows as records_rows
-from touchbase.records import statements as records_sql
+from touchbase.inbox.sql import body_retention
+from touchbase.inbox.sql import queries as inbox_sql_queries
+from touchbase.inbox.sql import refused as refused_sql
+from touchbase.inbox.sql import rows as inbox_rows
 from touchbase.records.commands import FindUnited, GetCompany, GetContact, GetHistory, ListCompanies, ListContacts
 from touchbase.records.models import Company, Contact
-from touchbase.records.statements import with_custom_fields
+from touchbase.records.sql import rows as records_rows
+from touchbase.records.sql import statements as records_sql
+from touchbase.records.sql.statements import with_custom_fields
 from touchbase.sql import rows as sql_rows
 from touchbase.sql.command import Query
 from touchbase.sql.filters import Where

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import asyncpg
 
-from touchbase.connections.encrypted_columns import check_keys, reencrypt
+from touchbase.connections.sql.encrypted_columns import check_keys, reencrypt
 from touchbase.encryption.cipher import NO_CIPHER, Cipher
 from touchbase.errors import BadAddress, UnusableStore
 from touchbase.events.inbox_batch import InboxBatch

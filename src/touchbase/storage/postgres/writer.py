@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 from touchbase.common.fair_quota import FairQuota
-from touchbase.records.suppression_guard import GUARD_NEEDED
+from touchbase.records.sql.suppression_guard import GUARD_NEEDED
 from touchbase.sql.command import Command
 from touchbase.storage.batch import (
     MEMORY_RETRY_SECONDS,

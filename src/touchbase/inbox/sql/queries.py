@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from touchbase.common.timestamps import Micros
-from touchbase.inbox import rows as inbox_rows
 from touchbase.inbox.delivery import FAILED, PARKED, RECEIVED, STATES, UNRECOGNISED, Delivery, waiting_since
 from touchbase.inbox.queries import (
     BusyClients,
@@ -17,6 +16,7 @@ from touchbase.inbox.queries import (
     ListDeliveries,
     OldDedupeKeys,
 )
+from touchbase.inbox.sql import rows as inbox_rows
 from touchbase.sql import rows as sql_rows
 from touchbase.sql.filters import Where
 from touchbase.sql.statement import Plan, Select

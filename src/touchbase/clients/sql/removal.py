@@ -11,7 +11,7 @@ from functools import cache
 
 from touchbase.clients.commands import Position, Removal, RemoveClientRows
 from touchbase.clients.models import DELETION_DELAY
-from touchbase.clients.sql_commands import locked
+from touchbase.clients.sql.commands import locked
 from touchbase.errors import WrongState
 from touchbase.sql.builders import ONE
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement, delete

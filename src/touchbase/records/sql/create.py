@@ -11,13 +11,13 @@ from touchbase.history.events import Detail
 from touchbase.history.last_writer_wins import DELIBERATE
 from touchbase.history.sql import detail_text
 from touchbase.history.status import INITIAL
-from touchbase.records import statements as records_sql
 from touchbase.records.commands import CreateCompany, CreateContact, Created, CreateRecord
 from touchbase.records.models import Company, Contact, CustomField
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, RecordType, stamped_fields
-from touchbase.records.rows import company_of, company_row, contact_of, contact_row, custom_field_row
-from touchbase.records.statements import with_custom_fields
-from touchbase.records.suppression_guard import GUARD_NEEDED
+from touchbase.records.sql import statements as records_sql
+from touchbase.records.sql.rows import company_of, company_row, contact_of, contact_row, custom_field_row
+from touchbase.records.sql.statements import with_custom_fields
+from touchbase.records.sql.suppression_guard import GUARD_NEEDED
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Execute, Plan, Row, Statement
 from touchbase.suppression.server_secret import erasure_key_of

@@ -23,12 +23,12 @@ from touchbase.erasure.commands import (
     ReadBodies,
     ReadLinks,
 )
-from touchbase.erasure.pii_tables import count_all
+from touchbase.erasure.sql.pii_tables import count_all
 from touchbase.events import claim
 from touchbase.history import sql as history_sql
 from touchbase.history.events import CONTACT
 from touchbase.history.identity_links import Ref
-from touchbase.inbox.rows import delivery_of
+from touchbase.inbox.sql.rows import delivery_of
 from touchbase.sql.statement import Execute, Plan, Row, Select
 from touchbase.suppression.server_secret import erasure_key_of, find_erasure_key
 from touchbase.suppression.sql import find_marks

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from touchbase.clients import sql as clients_sql
 from touchbase.clients.commands import BeginDeletion, CreateClient, RenameClient, RotateClientId, SetClientState
 from touchbase.clients.models import BY_ADMINISTRATOR, DELETING, Client
-from touchbase.clients.sql import client_of, former_owners
+from touchbase.clients.sql import statements as clients_sql
+from touchbase.clients.sql.statements import client_of, former_owners
 from touchbase.errors import Conflict, NotFound, TouchbaseError, WrongState
 from touchbase.sql.ids import Ids
 from touchbase.sql.rows import settings_text

@@ -13,17 +13,17 @@ from touchbase.history import sql as history_sql
 from touchbase.history import status as st
 from touchbase.history.events import CONTACT, StoredEvent
 from touchbase.history.sql import event_of, event_row
-from touchbase.records import statements as records_sql
 from touchbase.records.commands import UpdateCompany, UpdateContact
 from touchbase.records.field_projection import has_several_objects
 from touchbase.records.models import Company, Contact, Record
 from touchbase.records.projection import refold_status
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, IDENTITY_FIELDS, RECORD_TYPES, RecordType
-from touchbase.records.rows import CONTACT as CONTACT_COLUMNS
-from touchbase.records.rows import company_of, company_row, contact_of, contact_row, custom_field_row
-from touchbase.records.sql_create import no_such_company
-from touchbase.records.sql_update_write import Update, Write, is_write, project_record, write_record
-from touchbase.records.statements import with_custom_fields
+from touchbase.records.sql import statements as records_sql
+from touchbase.records.sql.create import no_such_company
+from touchbase.records.sql.rows import CONTACT as CONTACT_COLUMNS
+from touchbase.records.sql.rows import company_of, company_row, contact_of, contact_row, custom_field_row
+from touchbase.records.sql.statements import with_custom_fields
+from touchbase.records.sql.update_write import Update, Write, is_write, project_record, write_record
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Execute, Plan, Row, Statement
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from touchbase.inbox.delivery import DEDUPE_WINDOW
-from touchbase.inbox.rows import DELIVERY
+from touchbase.inbox.sql.rows import DELIVERY
 from touchbase.sql.builders import ONE, ONE_MATCH, parameter_table
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.statement import Statement

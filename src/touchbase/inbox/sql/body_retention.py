@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from touchbase.common.timestamps import Micros
 from touchbase.inbox.commands import CountPrunable, DroppedBodies, DropUnrecognised, PruneBodies, SizeUnrecognised
 from touchbase.inbox.delivery import REMOVED_BY_ERASURE, REMOVED_BY_RETENTION
-from touchbase.inbox.sql import FORGET_CLEARED
+from touchbase.inbox.sql.commands import FORGET_CLEARED
 from touchbase.sql.builders import ONE
 from touchbase.sql.rows import Columns
 from touchbase.sql.statement import Execute, Plan, Select, Statement, delete

@@ -11,19 +11,19 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from touchbase.clients import sql as clients_sql
+from touchbase.clients.sql import statements as clients_sql
 from touchbase.common.timestamps import Micros
 from touchbase.erasure.commands import RECORDS_FIRST, AddErasures, ErasedKey, ErasePending, ErasePerson, Erasure, LiftErasure, SweepErasure
-from touchbase.erasure.pii_tables import remove_all
-from touchbase.erasure.sql_queries import erasure_of, find_contacts, find_erasure, identities, identities_of_others
+from touchbase.erasure.sql.pii_tables import remove_all
+from touchbase.erasure.sql.queries import erasure_of, find_contacts, find_erasure, identities, identities_of_others
 from touchbase.errors import Conflict, NotFound
 from touchbase.events.suppression_guard import DELIVERIES_OF_EVENTS, erase_parked_events
 from touchbase.history import sql as history_sql
 from touchbase.history.events import CONTACT
 from touchbase.history.identity_links import Ref
-from touchbase.inbox.body_retention import clear_deliveries
-from touchbase.records import statements as records_sql
-from touchbase.records.rows import contact_of
+from touchbase.inbox.sql.body_retention import clear_deliveries
+from touchbase.records.sql import statements as records_sql
+from touchbase.records.sql.rows import contact_of
 from touchbase.sql.builders import ONE
 from touchbase.sql.ids import Ids
 from touchbase.sql.rows import Columns

@@ -10,7 +10,7 @@ from touchbase.history.events import CONTACT as CONTACT_KIND
 from touchbase.history.events import VIA_API
 from touchbase.history.sql import EVENT
 from touchbase.records.models import Company, Contact
-from touchbase.records.rows import COMPANY, CONTACT, CUSTOM_FIELD, custom_field_of
+from touchbase.records.sql.rows import COMPANY, CONTACT, CUSTOM_FIELD, custom_field_of
 from touchbase.sql.builders import ONE, ONE_MATCH, RECORD, RECORD_MATCH, find, insert, key_columns, parameter_table, update
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.statement import Execute, Plan, Statement, delete

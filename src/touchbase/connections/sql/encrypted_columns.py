@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from secrets import token_urlsafe
 
-from touchbase.connections.rows import CONNECTION, secrets_text
+from touchbase.connections.sql.rows import CONNECTION, secrets_text
 from touchbase.encryption.cipher import PREFIX, Cipher, DecryptionFailed, is_encrypted, key_id_of
 from touchbase.encryption.commands import CheckEncryption, EncryptionState, LostSecret, Reencrypt, ReplaceLost, RetireKeys, SecretLocation
 from touchbase.errors import UnusableStore

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from touchbase.clients import sql as clients_sql
 from touchbase.clients.commands import (
     CountClientRows,
     DeletingClients,
@@ -16,7 +15,8 @@ from touchbase.clients.commands import (
     ListClients,
 )
 from touchbase.clients.models import Client, FormerId
-from touchbase.clients.sql_removal import CLIENT_TABLES
+from touchbase.clients.sql import statements as clients_sql
+from touchbase.clients.sql.removal import CLIENT_TABLES
 from touchbase.sql.filters import Where
 from touchbase.sql.statement import Execute, Plan, Select, Statement
 

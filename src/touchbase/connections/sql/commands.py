@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from touchbase.connections.commands import AddConnection, ChangeConnection, ListConnections, RemoveConnection
-from touchbase.connections.encrypted_columns import CONNECTION_TABLE, decrypt_row, encrypt_row
-from touchbase.connections.fetch_sql import resume_fetching
 from touchbase.connections.models import CRM, Connection
-from touchbase.connections.rows import CONNECTION, connection_of, connection_row, secrets_text
+from touchbase.connections.sql.encrypted_columns import CONNECTION_TABLE, decrypt_row, encrypt_row
+from touchbase.connections.sql.fetching import resume_fetching
+from touchbase.connections.sql.rows import CONNECTION, connection_of, connection_row, secrets_text
 from touchbase.encryption.cipher import Cipher
 from touchbase.errors import Conflict, NotFound, PreconditionFailed, TouchbaseError
 from touchbase.sql.rows import names, settings_text

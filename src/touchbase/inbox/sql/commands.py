@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 from touchbase.common.timestamps import SECOND, Micros
 from touchbase.errors import Overloaded
-from touchbase.inbox import statements as inbox_sql
 from touchbase.inbox.commands import CountRepeat, ForgetDedupeKeys, ReplayDeliveries, ReplayMany, StoredDelivery, StoreDelivery
 from touchbase.inbox.delivery import DEDUPE_WINDOW, RECEIVED, UNDATED_DEDUPE_WINDOW, replay_attempt_us
-from touchbase.inbox.statements import DEDUPE_KEY
+from touchbase.inbox.sql import statements as inbox_sql
+from touchbase.inbox.sql.statements import DEDUPE_KEY
 from touchbase.sql.builders import ONE
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Execute, Plan, Row, Statement

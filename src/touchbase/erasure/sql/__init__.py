@@ -1,0 +1,1 @@
+"""SQL of erasure: statements, row mapping and plans, for the engines and for plans of packages above."""
