@@ -13,7 +13,7 @@ from hypothesis import strategies as some
 from touchbase.common.content_encoding import MOST_PIECES, decoded
 from touchbase.common.timestamps import DAY, EARLIEST, LATEST, from_text, has_passed, to_text
 from touchbase.errors import UnrecognisedPayload
-from touchbase.history.dedupe_keys import body_key, effective_time, event_key
+from touchbase.history.dedupe_keys import body_key, event_key
 from touchbase.history.events import Change, Event
 
 
@@ -39,7 +39,7 @@ def test_a_span_counts_as_passed_when_the_clock_was_put_back(now: int, passed: b
 
 @pytest.mark.parametrize(("occurred", "taken"), [(None, 100), (50, 50), (100 + DAY, 100 + DAY), (101 + DAY, 100), (-5, -5)])
 def test_a_missing_or_far_future_time_becomes_the_time_of_receipt(occurred: int | None, taken: int) -> None:
-    assert effective_time(occurred, 100, DAY) == taken
+    assert event_time(occurred, 100, DAY) == taken
 
 
 def test_the_same_bytes_are_another_call_on_another_channel_query_or_event_header() -> None:

@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from touchbase.common.timestamps import DAY
-from touchbase.history import status as st
 from touchbase.history.events import VIA_EMAIL, StoredEvent
+from touchbase.history.status import BOUNCE, COMPLAINT, NOT_CONTACTED_YET, REPLY, RESUBSCRIBE, SENT, STATUS, UNSUBSCRIBE
 from touchbase.records.models import Contact
 from touchbase.records.projection import Folded, fold_event, refold_status
 
 MONDAY = 1_790_000_000_000_000
-WORDS = {st.SENT: "contacted", st.REPLY: "replied", st.BOUNCE: "bounced", st.UNSUBSCRIBE: "do_not_contact", st.COMPLAINT: "do_not_contact"}
+WORDS = {SENT: "contacted", REPLY: "replied", BOUNCE: "bounced", UNSUBSCRIBE: "do_not_contact", COMPLAINT: "do_not_contact"}
 
 
 def entry(effect: str, at: int, status: str | None = None, event: str = "any") -> StoredEvent:
@@ -35,80 +35,80 @@ def test_a_status_given_at_creation_is_no_change() -> None:
 
 
 def test_a_new_status_remembers_the_one_before_and_when_it_changed() -> None:
-    assert folded(contact("New"), entry(st.STATUS, MONDAY + DAY, "Customer")) == ("Customer", "New", MONDAY + DAY)
+    assert folded(contact("New"), entry(STATUS, MONDAY + DAY, "Customer")) == ("Customer", "New", MONDAY + DAY)
 
 
 def test_the_first_status_of_a_contact_without_one_has_none_before() -> None:
-    assert folded(contact(), entry(st.SENT, MONDAY)) == ("contacted", None, MONDAY)
+    assert folded(contact(), entry(SENT, MONDAY)) == ("contacted", None, MONDAY)
 
 
 def test_equal_neighbours_count_as_one_change() -> None:
-    assert folded(contact(), entry(st.REPLY, MONDAY + 1), entry(st.REPLY, MONDAY + 2)) == ("replied", None, MONDAY + 1)
+    assert folded(contact(), entry(REPLY, MONDAY + 1), entry(REPLY, MONDAY + 2)) == ("replied", None, MONDAY + 1)
 
 
 def test_a_late_event_takes_its_place_before_a_status_given_later() -> None:
-    assert folded(contact("Customer"), entry(st.REPLY, MONDAY - DAY)) == ("Customer", "replied", MONDAY)
+    assert folded(contact("Customer"), entry(REPLY, MONDAY - DAY)) == ("Customer", "replied", MONDAY)
 
 
 @pytest.mark.parametrize(
     ("before", "effect", "after"),
     [
-        ("New", st.SENT, "contacted"),
-        ("not contacted yet", st.SENT, "contacted"),
-        ("Prospect", st.SENT, "Prospect"),
-        ("Prospect", st.REPLY, "replied"),
-        ("interested", st.REPLY, "interested"),
-        ("Customer", st.REPLY, "Customer"),
-        ("out_of_office", st.REPLY, "replied"),
-        ("interested", st.BOUNCE, "bounced"),
-        ("Customer", st.UNSUBSCRIBE, "do_not_contact"),
-        ("Customer", st.COMPLAINT, "do_not_contact"),
-        ("Customer", st.RESUBSCRIBE, "Customer"),
+        ("New", SENT, "contacted"),
+        ("not contacted yet", SENT, "contacted"),
+        ("Prospect", SENT, "Prospect"),
+        ("Prospect", REPLY, "replied"),
+        ("interested", REPLY, "interested"),
+        ("Customer", REPLY, "Customer"),
+        ("out_of_office", REPLY, "replied"),
+        ("interested", BOUNCE, "bounced"),
+        ("Customer", UNSUBSCRIBE, "do_not_contact"),
+        ("Customer", COMPLAINT, "do_not_contact"),
+        ("Customer", RESUBSCRIBE, "Customer"),
     ],
 )
 def test_a_campaign_fact_climbs_only_what_it_knows_better(before: str, effect: str, after: str) -> None:
     assert folded(contact(before), entry(effect, MONDAY + DAY))[0] == after
 
 
-@pytest.mark.parametrize("effect", [st.SENT, st.REPLY, st.BOUNCE])
+@pytest.mark.parametrize("effect", [SENT, REPLY, BOUNCE])
 def test_nothing_but_a_decision_lifts_an_unsubscribe(effect: str) -> None:
     person = contact()
 
-    assert folded(person, entry(st.UNSUBSCRIBE, MONDAY), entry(effect, MONDAY + 1))[0] == "do_not_contact"
-    assert folded(person, entry(st.UNSUBSCRIBE, MONDAY), entry(st.STATUS, MONDAY + 1, "Customer"))[0] == "Customer"
+    assert folded(person, entry(UNSUBSCRIBE, MONDAY), entry(effect, MONDAY + 1))[0] == "do_not_contact"
+    assert folded(person, entry(UNSUBSCRIBE, MONDAY), entry(STATUS, MONDAY + 1, "Customer"))[0] == "Customer"
 
 
 def test_a_resubscription_lifts_an_unsubscribe_to_the_status_before() -> None:
-    entries = (entry(st.REPLY, MONDAY), entry(st.UNSUBSCRIBE, MONDAY + 1), entry(st.RESUBSCRIBE, MONDAY + 2))
+    entries = (entry(REPLY, MONDAY), entry(UNSUBSCRIBE, MONDAY + 1), entry(RESUBSCRIBE, MONDAY + 2))
 
     assert folded(contact(), *entries) == ("replied", "do_not_contact", MONDAY + 2)
 
 
 def test_a_resubscription_does_not_lift_a_complaint() -> None:
-    entries = (entry(st.UNSUBSCRIBE, MONDAY), entry(st.COMPLAINT, MONDAY + 1), entry(st.RESUBSCRIBE, MONDAY + 2))
+    entries = (entry(UNSUBSCRIBE, MONDAY), entry(COMPLAINT, MONDAY + 1), entry(RESUBSCRIBE, MONDAY + 2))
 
     assert folded(contact(), *entries)[0] == "do_not_contact"
 
 
-@pytest.mark.parametrize("word", sorted(st.NOT_CONTACTED_YET))
+@pytest.mark.parametrize("word", sorted(NOT_CONTACTED_YET))
 @pytest.mark.parametrize(
     ("event", "after"), [("contact.status_changed", "replied"), ("lead_status_changed", None), ("contact.updated", None)]
 )
 def test_reply__replaces_only_a_crms_word_for_nobody_has_worked_on_them(event: str, after: str | None, word: str) -> None:
-    given, reply = entry(st.STATUS, MONDAY, word.title(), event), entry(st.REPLY, MONDAY + 3)
-    stopped = (entry(st.UNSUBSCRIBE, MONDAY + 1), entry(st.RESUBSCRIBE, MONDAY + 2))
+    given, reply = entry(STATUS, MONDAY, word.title(), event), entry(REPLY, MONDAY + 3)
+    stopped = (entry(UNSUBSCRIBE, MONDAY + 1), entry(RESUBSCRIBE, MONDAY + 2))
 
     assert folded(contact(), given, reply)[0] == (after or word.title())
     assert folded(contact(), given, *stopped, reply)[0] == (after or word.title())
 
 
 def test_reply__replaces_no_word_that_a_person_has_confirmed() -> None:
-    told, confirmed = (entry(st.STATUS, MONDAY + step, "New", f"contact.{what}") for step, what in enumerate(("status_changed", "updated")))
+    told, confirmed = (entry(STATUS, MONDAY + step, "New", f"contact.{what}") for step, what in enumerate(("status_changed", "updated")))
 
-    assert folded(contact(), told, confirmed, entry(st.REPLY, MONDAY + 3))[0] == "New"
+    assert folded(contact(), told, confirmed, entry(REPLY, MONDAY + 3))[0] == "New"
 
 
-EFFECTS = some.sampled_from([*WORDS, st.RESUBSCRIBE, st.STATUS])
+EFFECTS = some.sampled_from([*WORDS, RESUBSCRIBE, STATUS])
 STATUS_EVENTS = some.sampled_from(["lead_status_changed", "contact.status_changed"])
 
 
@@ -120,7 +120,7 @@ STATUS_EVENTS = some.sampled_from(["lead_status_changed", "contact.status_change
 def test_any_order_of_arrival_gives_the_status_of_time_order(
     steps: list[tuple[str, int, str, str]], initial: str | None, data: some.DataObject
 ) -> None:
-    entries = [entry(effect, MONDAY + at, word if effect == st.STATUS else None, event) for effect, at, word, event in steps]
+    entries = [entry(effect, MONDAY + at, word if effect == STATUS else None, event) for effect, at, word, event in steps]
     entries = list({(one.occurred_us, one.key): one for one in entries}.values())
     whole = contact(initial)
     refold_status(whole, entries)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as some
 
-from touchbase.history import status as st
 from touchbase.history.events import VIA_API, VIA_EMAIL, VIA_LINK, Detail, StoredEvent
 from touchbase.history.last_writer_wins import CARRIED, DELIBERATE, beats
+from touchbase.history.status import REPLY, SENT, STATUS
 from touchbase.records.models import Contact
 from touchbase.records.projection import Folded, fold_event, refold_status
 from touchbase.records.timeline import FieldChange, explain
@@ -27,13 +27,13 @@ def fold(contact: Contact, *events: StoredEvent) -> Contact:
 
 
 def test_the_first_mail_is_the_earliest_and_the_last_the_latest() -> None:
-    contact = fold(Contact(1, 1, NOON, NOON), event(NOON + 5, st.SENT), event(NOON + 1, st.SENT), event(NOON + 3, st.SENT))
+    contact = fold(Contact(1, 1, NOON, NOON), event(NOON + 5, SENT), event(NOON + 1, SENT), event(NOON + 3, SENT))
 
     assert (contact.first_sent_us, contact.last_sent_us, contact.last_reply_us) == (NOON + 1, NOON + 5, None)
 
 
 def test_an_older_reply_never_moves_the_time_back() -> None:
-    contact = fold(Contact(1, 1, NOON, NOON), event(NOON + 5, st.REPLY), event(NOON + 1, st.REPLY))
+    contact = fold(Contact(1, 1, NOON, NOON), event(NOON + 5, REPLY), event(NOON + 1, REPLY))
 
     assert contact.last_reply_us == NOON + 5
 
@@ -77,9 +77,9 @@ def test_the_winner_among_any_stamps_is_the_same_in_any_order(stamps: list[tuple
 
 def test_the_timeline_tells_what_each_event_changed_newest_first() -> None:
     contact = Contact(1, 1, NOON, NOON, initial_status="New")
-    sent = event(NOON + 1, st.SENT, status="contacted")
+    sent = event(NOON + 1, SENT, status="contacted")
     patched = event(
-        NOON + 2, st.STATUS, {"changed": [["contact_status", "Customer", "contacted"], ["plan", "pro", None]]}, VIA_API, "Customer"
+        NOON + 2, STATUS, {"changed": [["contact_status", "Customer", "contacted"], ["plan", "pro", None]]}, VIA_API, "Customer"
     )
     renamed = event(NOON + 3, detail={"fields": {"last_name": "Lee"}}, via=VIA_LINK)
 

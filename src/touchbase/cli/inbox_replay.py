@@ -151,24 +151,24 @@ async def delivery_filter(store: ProcessingStore, filters: dict[str, Any]) -> De
 
 async def _replay(database: str | None, ids: tuple[int, ...], filters: dict[str, Any], dry_run: bool, progress: _Progress) -> None:
     from touchbase.app import clock
-    from touchbase.events import replay as service
+    from touchbase.events.replay import DryRunner, add_result, count, pages, replay_page
     from touchbase.events.translator_pool import TranslatorPool
     from touchbase.events.work import DryRunResult
 
     async with opened(database) as store:
         chosen = await delivery_filter(store, filters)
-        progress.total = len(set(ids)) if ids else await service.count(store, chosen, progress.cursor)
-        dry_runner = service.DryRunner(store, TranslatorPool(), clock) if dry_run else None
+        progress.total = len(set(ids)) if ids else await count(store, chosen, progress.cursor)
+        dry_runner = DryRunner(store, TranslatorPool(), clock) if dry_run else None
         progress.dry_run = DryRunResult() if dry_run else None
-        async for page in _by_id(store, ids) if ids else service.pages(store, chosen, progress.cursor):
+        async for page in _by_id(store, ids) if ids else pages(store, chosen, progress.cursor):
             if dry_runner is not None and progress.dry_run is not None:
                 result = await dry_runner.dry_run(page.client.number, [each.id for each in page.deliveries])
                 _record_dry_run(result, progress)
                 progress.without_body += len(page.deliveries) - len(result.deliveries)
                 result.deliveries.clear()
-                service.add_result(progress.dry_run, result)
+                add_result(progress.dry_run, result)
             else:
-                queued = await service.replay_page(store, page, clock())
+                queued = await replay_page(store, page, clock())
                 progress.queued += queued
                 progress.without_body += len(page.deliveries) - queued
             progress.done += len(page.deliveries)

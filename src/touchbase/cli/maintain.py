@@ -98,14 +98,14 @@ class _JsonOutput(_TextOutput):
 
 
 async def _verify(database: str | None, client_id: str | None, output: _TextOutput, *, bodies: bool) -> Verified:
-    from touchbase.consistency import service
+    from touchbase.consistency.service import Verified, verify
 
-    so_far = service.Verified()
+    so_far = Verified()
     async with opened(database) as store:
         for client in await _clients(store, client_id):
             if client.state == DELETING:
                 continue  # part of its data is already deleted
-            async for difference in service.verify(store, client.number, so_far, _show_progress(so_far), bodies=bodies):
+            async for difference in verify(store, client.number, so_far, _show_progress(so_far), bodies=bodies):
                 output.difference(client.client_id, difference)
     if sys.stderr.isatty():
         click.echo("\r\x1b[K", err=True, nl=False)
@@ -141,13 +141,13 @@ def prune(database: str | None, client_id: str | None, dry_run: bool, as_json: b
 async def _prune(database: str | None, client_id: str | None, dry_run: bool) -> list[tuple[str, int, int | None]]:
     """Return each client's id, the number of bodies that were or would be removed, and for how many days it stores them."""
     from touchbase.app import clock
-    from touchbase.retention import service as retention_service
+    from touchbase.retention.service import count_due, prune
 
     found = []
     async with opened(database) as store:
         for client in await _clients(store, client_id):
-            total = await retention_service.count_due(store, client, clock()) if dry_run else 0
-            while not dry_run and (removed := await retention_service.prune(store, client, clock())):
+            total = await count_due(store, client, clock()) if dry_run else 0
+            while not dry_run and (removed := await prune(store, client, clock())):
                 total += removed
             found.append((client.client_id, total, client.settings.keep_bodies_days))
         if not dry_run:

@@ -246,17 +246,17 @@ async def _find_contact(store: Store, client: Client, refs: list[Ref], contact_i
 
 async def _pages(store: Store, client: Client, number: int) -> AsyncIterator[PersonExport]:
     from touchbase.connections.commands import ListConnections
-    from touchbase.erasure import export_person as service
     from touchbase.erasure.api import deliveries_out, with_person
+    from touchbase.erasure.export_person import export_deliveries, export_person
     from touchbase.events.translator_pool import TranslatorPool
     from touchbase.events.worker import translator
 
     translate = translator(TranslatorPool(), await store.read(ListConnections(client.number)))
-    exported = await service.export_person(store, client.number, number)
+    exported = await export_person(store, client.number, number)
     after: int | None = 0
     is_first = True
     while after is not None:
-        deliveries, after = await service.export_deliveries(store, translate, client.number, number, PAGE, after)
+        deliveries, after = await export_deliveries(store, translate, client.number, number, PAGE, after)
         page = deliveries_out(deliveries, None)
         if is_first:
             with_person(page, exported, client)

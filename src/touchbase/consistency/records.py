@@ -14,10 +14,10 @@ from touchbase.common.field_limits import MAX_CUSTOM_FIELDS
 from touchbase.common.normalize import find_company_domain, find_email_key, linkedin_key
 from touchbase.common.timestamps import Micros, to_text
 from touchbase.events.object_claims import plan_separation
-from touchbase.history import status as st
 from touchbase.history.events import COMPANY, CONTACT, VIA_API, StoredEvent
 from touchbase.history.identity_links import Ref
 from touchbase.history.last_writer_wins import DELIBERATE, NEVER, Stamp, beats
+from touchbase.history.status import REPLY, SENT
 from touchbase.records.field_projection import has_several_objects, projected_custom_fields, projected_fields
 from touchbase.records.models import Company, Contact, Record
 from touchbase.records.projection import current_stamp, field_writes, is_history_complete, origin_write, refold_status
@@ -108,8 +108,8 @@ def _status(record: Record, history: Sequence[StoredEvent]) -> Iterator[tuple[st
 def _dates(record: Record, history: Sequence[StoredEvent]) -> Iterator[tuple[str, object, object]]:
     if not isinstance(record, Contact):
         return
-    sent = [event.occurred_us for event in history if event.effect == st.SENT]
-    replied = [event.occurred_us for event in history if event.effect == st.REPLY]
+    sent = [event.occurred_us for event in history if event.effect == SENT]
+    replied = [event.occurred_us for event in history if event.effect == REPLY]
     yield "first_sent_us", record.first_sent_us, min(sent, default=None)
     yield "last_sent_us", record.last_sent_us, max(sent, default=None)
     yield "last_reply_us", record.last_reply_us, max(replied, default=None)

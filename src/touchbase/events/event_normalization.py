@@ -12,7 +12,7 @@ from touchbase.common.timestamps import DAY, SECOND, Micros
 from touchbase.connections.models import CRM
 from touchbase.errors import TouchbaseError, UnrecognisedPayload
 from touchbase.events.event_subject import EventSubject
-from touchbase.history.dedupe_keys import effective_time, event_key, key_of_person
+from touchbase.history.dedupe_keys import event_key, event_time, key_of_person
 from touchbase.history.events import (
     COMPANY,
     CONTACT,
@@ -130,7 +130,7 @@ def _add_subject(normalized: NormalizedDelivery, event: Event, may_create: bool 
 def _subject(delivery: Delivery, tool: str, about: int, event: Event, may_create: bool | None) -> EventSubject:
     """Return the identities, time and key of one event about a record."""
     event.linkedin_url = linkedin = storable(event.linkedin_url or event.fields.get("linkedin_url"), URL)
-    at = effective_time(event.occurred_us, delivery.received_us, _MAX_UNZONED_AHEAD if event.unzoned else DAY)
+    at = event_time(event.occurred_us, delivery.received_us, _MAX_UNZONED_AHEAD if event.unzoned else DAY)
     is_unsure = event.occurred_us is not None and at != event.occurred_us
     if is_unsure:
         add_problem(event.problems, TIME_AHEAD)

@@ -11,10 +11,10 @@ from touchbase.events.projection_batch import Batch, Target
 from touchbase.events.projection_companies import clear_company
 from touchbase.events.rekey import assign, current_key, release
 from touchbase.history import sql as history_sql
-from touchbase.history import status as st
 from touchbase.history.events import StoredEvent
 from touchbase.history.last_writer_wins import NEVER, EffectiveTime
 from touchbase.history.sql import event_of
+from touchbase.history.status import REPLY, SENT
 from touchbase.records.field_projection import (
     Written,
     has_several_objects,
@@ -92,9 +92,9 @@ def _of_several_objects(batch: Batch, new: Iterable[StoredEvent]) -> Plan[set[Ta
 
 def _project_dates(record: Record, history: Sequence[StoredEvent]) -> None:
     if isinstance(record, Contact):
-        sent = [event.occurred_us for event in history if event.effect == st.SENT]
+        sent = [event.occurred_us for event in history if event.effect == SENT]
         record.first_sent_us, record.last_sent_us = min(sent, default=None), max(sent, default=None)
-        record.last_reply_us = max((event.occurred_us for event in history if event.effect == st.REPLY), default=None)
+        record.last_reply_us = max((event.occurred_us for event in history if event.effect == REPLY), default=None)
 
 
 def _project_addresses(

@@ -52,7 +52,7 @@ def key_of_person(key: str, identity: str) -> str:
     return _short(f"{key}\0{identity}")
 
 
-def effective_time(occurred_us: Micros | None, received_us: Micros, day: Micros) -> Micros:
+def event_time(occurred_us: Micros | None, received_us: Micros, day: Micros) -> Micros:
     """Return the tool's time of an event, or its receipt if that is missing or over a day in the future."""
     if occurred_us is None or occurred_us > received_us + day:
         return received_us

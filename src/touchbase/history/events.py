@@ -11,8 +11,20 @@ from typing import Any, NamedTuple
 
 from touchbase.common.frames import packs_by_position
 from touchbase.common.timestamps import Micros
-from touchbase.history import status as st
 from touchbase.history.last_writer_wins import EffectiveTime, effective_time
+from touchbase.history.status import (
+    BOUNCE,
+    BOUNCED,
+    COMPLAINT,
+    CONTACTED,
+    DO_NOT_CONTACT,
+    REPLIED,
+    REPLY,
+    RESUBSCRIBE,
+    SENT,
+    STATUS,
+    UNSUBSCRIBE,
+)
 
 
 class Author(NamedTuple):
@@ -197,37 +209,37 @@ CRM_STATUS_EVENTS = frozenset({"contact.status_changed", "company.status_changed
 """Events that set the status of a CRM object."""
 
 _EFFECTS = {
-    "email_sent": st.SENT,
-    "email_replied": st.REPLY,
-    "linkedin_replied": st.REPLY,
-    "email_unsubscribed": st.UNSUBSCRIBE,
-    "email_spam_complaint": st.COMPLAINT,
-    "email_resubscribed": st.RESUBSCRIBE,
-    "lead_status_changed": st.STATUS,
-    **dict.fromkeys(CRM_STATUS_EVENTS, st.STATUS),
+    "email_sent": SENT,
+    "email_replied": REPLY,
+    "linkedin_replied": REPLY,
+    "email_unsubscribed": UNSUBSCRIBE,
+    "email_spam_complaint": COMPLAINT,
+    "email_resubscribed": RESUBSCRIBE,
+    "lead_status_changed": STATUS,
+    **dict.fromkeys(CRM_STATUS_EVENTS, STATUS),
 }
 
 
 def effect_of(event: Event) -> str:
     """Return the event's effect, as `StoredEvent.effect`."""
     if event.event == "email_bounced":
-        return st.BOUNCE if event.kind == "hard" else ""
+        return BOUNCE if event.kind == "hard" else ""
     if event.event == "email_delivered":
-        return st.SENT if event.counts_as_sent else ""
+        return SENT if event.counts_as_sent else ""
     return _EFFECTS.get(event.event, "")
 
 
 _WORDS = {
-    st.SENT: st.CONTACTED,
-    st.REPLY: st.REPLIED,
-    st.BOUNCE: st.BOUNCED,
-    st.UNSUBSCRIBE: st.DO_NOT_CONTACT,
-    st.COMPLAINT: st.DO_NOT_CONTACT,
+    SENT: CONTACTED,
+    REPLY: REPLIED,
+    BOUNCE: BOUNCED,
+    UNSUBSCRIBE: DO_NOT_CONTACT,
+    COMPLAINT: DO_NOT_CONTACT,
 }
 
 
 def status_word(event: Event, effect: str) -> str | None:
     """Return the status that an event sets; a tool's own label stays as it is."""
-    if effect == st.STATUS:
+    if effect == STATUS:
         return (event.status or "").removeprefix("custom:") or None
     return _WORDS.get(effect) if event.word is None else event.word or None

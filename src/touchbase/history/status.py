@@ -4,7 +4,7 @@ Every cause of a status is an *entry* with a time and a stable key. `advance` fo
 (time, key). There are three kinds of entry:
 
 - explicit ones (an API write, a CRM status, a lead label in the campaign tool) always set their status;
-- campaign facts advance a fixed sequence: a sent mail sets "contacted" if the person is not contacted yet, a
+- campaign facts advance_status a fixed sequence: a sent mail sets "contacted" if the person is not contacted yet, a
   reply sets "replied" unless the person is further along, a hard bounce sets "bounced";
   a CRM's "New" only means that no one has worked on the person, so a reply replaces it like a sent mail;
 - an unsubscribe or a complaint sets "do_not_contact"; a re-subscription reverts that only if an
@@ -67,7 +67,7 @@ class HasStatus(Protocol):
 
 
 @dataclass(slots=True)
-class Walk:
+class StatusWalk:
     """The state of a fold of the whole history, in addition to the record."""
 
     cause: str | None = None
@@ -76,7 +76,7 @@ class Walk:
     """The same of the record's `previous_status`."""
 
 
-def may_add(record: HasStatus, effect: str, at: Micros, key: str) -> bool:
+def may_change_status(record: HasStatus, effect: str, at: Micros, key: str) -> bool:
     """Return whether `advance` can add an entry in one step, because it is after everything folded so far.
 
     False for a reply if the record does not show what it may replace: after a re-subscription, which restored a status of
@@ -89,7 +89,7 @@ def may_add(record: HasStatus, effect: str, at: Micros, key: str) -> bool:
     return (at, key) > (record.status_entry_us, record.status_entry_key or "")
 
 
-def advance(record: HasStatus, effect: str, status: str | None, at: Micros, key: str, walk: Walk | None = None) -> None:
+def advance_status(record: HasStatus, effect: str, status: str | None, at: Micros, key: str, walk: StatusWalk | None = None) -> None:
     """Fold one entry, newer than all before it. Equal neighbours collapse into the first of them."""
     record.status_entry_us, record.status_entry_key = at, key
     if effect == RESUBSCRIBE:
@@ -113,20 +113,20 @@ def advance(record: HasStatus, effect: str, status: str | None, at: Micros, key:
     _set(record, status, effect, at, walk)
 
 
-def restart(record: HasStatus) -> None:
+def restart_status(record: HasStatus) -> None:
     """Reset the folded status, before a fold of the whole history."""
     record.status = record.previous_status = record.status_cause = record.status_entry_key = None
     record.status_changed_us = record.status_entry_us = None
 
 
-def _set(record: HasStatus, status: str | None, effect: str, at: Micros, walk: Walk | None) -> None:
+def _set(record: HasStatus, status: str | None, effect: str, at: Micros, walk: StatusWalk | None) -> None:
     record.previous_status, record.status, record.status_changed_us = record.status, status, at
     if walk is not None:
         walk.previous_cause = walk.cause
     _set_cause(record, effect, walk)
 
 
-def _set_cause(record: HasStatus, effect: str, walk: Walk | None) -> None:
+def _set_cause(record: HasStatus, effect: str, walk: StatusWalk | None) -> None:
     record.status_cause = STATUS if effect == CRM_STATUS else effect
     if walk is not None:
         walk.cause = effect

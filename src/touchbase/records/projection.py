@@ -10,9 +10,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from touchbase.history import status as st
 from touchbase.history.events import CONTACT, CRM_STATUS_EVENTS, VIA_API, StoredEvent
 from touchbase.history.last_writer_wins import CARRIED, DELIBERATE, Stamp, beats, stamp_of
+from touchbase.history.status import (
+    CRM_STATUS,
+    INITIAL,
+    REPLY,
+    RESUBSCRIBE,
+    SENT,
+    STATUS,
+    STATUS_EFFECTS,
+    StatusWalk,
+    advance_status,
+    may_change_status,
+    restart_status,
+)
 from touchbase.records.models import Contact, Record
 from touchbase.records.record_type import RESOLVED_FIELDS
 
@@ -39,25 +51,25 @@ def fold_event(record: Record, event: StoredEvent, folded: Folded) -> None:
 
 def refold_status(record: Record, history: Iterable[StoredEvent]) -> None:
     """Fold the whole history, given in any order, and replace the status."""
-    st.restart(record)
-    walk = st.Walk()
+    restart_status(record)
+    walk = StatusWalk()
     entries = [(*e.effective_time, walked_effect(e), e.status) for e in history if sets_status(e)]
     if record.initial_status is not None:
-        entries.append((record.created_us, "", st.INITIAL, record.initial_status))
+        entries.append((record.created_us, "", INITIAL, record.initial_status))
     for at, key, effect, status in sorted(entries, key=lambda entry: entry[:2]):
-        st.advance(record, effect, status, at, key, walk)
+        advance_status(record, effect, status, at, key, walk)
 
 
 def sets_status(event: StoredEvent) -> bool:
     """Return whether an event is an entry of the status history."""
-    if event.effect not in st.STATUS_EFFECTS:
+    if event.effect not in STATUS_EFFECTS:
         return False
-    return event.status is not None or event.effect == st.RESUBSCRIBE or event.via == VIA_API
+    return event.status is not None or event.effect == RESUBSCRIBE or event.via == VIA_API
 
 
 def walked_effect(event: StoredEvent) -> str:
     """Return an event's effect in a fold of the whole history, which distinguishes a CRM's status from a label and an API write."""
-    return st.CRM_STATUS if event.effect == st.STATUS and event.event in CRM_STATUS_EVENTS else event.effect
+    return CRM_STATUS if event.effect == STATUS and event.event in CRM_STATUS_EVENTS else event.effect
 
 
 def field_writes(event: StoredEvent) -> Iterator[tuple[str, str | None, Stamp]]:
@@ -108,12 +120,12 @@ def write_field(record: Record, name: str, value: str | int | None, stamp: Stamp
 def fold_dates(contact: Contact, event: StoredEvent) -> bool:
     """Fold the dates of mails and replies; return whether they changed."""
     at = event.occurred_us
-    if event.effect == st.SENT:
+    if event.effect == SENT:
         before = (contact.first_sent_us, contact.last_sent_us)
         contact.first_sent_us = at if before[0] is None else min(before[0], at)
         contact.last_sent_us = at if before[1] is None else max(before[1], at)
         return (contact.first_sent_us, contact.last_sent_us) != before
-    if event.effect == st.REPLY and (contact.last_reply_us is None or contact.last_reply_us < at):
+    if event.effect == REPLY and (contact.last_reply_us is None or contact.last_reply_us < at):
         contact.last_reply_us = at
         return True
     return False
@@ -121,8 +133,8 @@ def fold_dates(contact: Contact, event: StoredEvent) -> bool:
 
 def _fold_status(record: Record, event: StoredEvent, folded: Folded) -> None:
     at, key = event.effective_time
-    if st.may_add(record, event.effect, at, key):
-        st.advance(record, event.effect, event.status, at, key)
+    if may_change_status(record, event.effect, at, key):
+        advance_status(record, event.effect, event.status, at, key)
         folded.changed = True
     else:
         folded.late = True

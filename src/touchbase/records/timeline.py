@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from touchbase.common.timestamps import to_text
-from touchbase.history import status as st
 from touchbase.history.events import VIA_API, StoredEvent
 from touchbase.history.identity_links import Ref
 from touchbase.history.last_writer_wins import DELIBERATE, NEVER, EffectiveTime, Stamp, beats
+from touchbase.history.status import INITIAL, StatusWalk, advance_status, restart_status
 from touchbase.records.commands import GetHistory
 from touchbase.records.field_projection import API, Objects, Written, has_several_objects, winner
 from touchbase.records.models import Company, Contact, Record
@@ -86,7 +86,7 @@ class _Walker:
         self.record = record
         self.names = stamped_fields(record)
         self.folded = _blank(record)
-        self.walk = st.Walk()
+        self.walk = StatusWalk()
         self.initial = record.initial_status
         self.objects = Objects.of_history(history) if has_several_objects(history) else None
         self.fields, self.custom = _Values(self.objects), _Values(self.objects)
@@ -135,13 +135,13 @@ class _Walker:
     def _derived(self, event: StoredEvent) -> list[FieldChange]:
         """Fold the status and the dates; return their changes."""
         if self.initial is not None and event.effective_time[0] >= self.record.created_us:
-            st.advance(self.folded, st.INITIAL, self.initial, self.record.created_us, "", self.walk)
+            advance_status(self.folded, INITIAL, self.initial, self.record.created_us, "", self.walk)
             self.initial = None
         before = _shown(self.folded)
         if isinstance(self.folded, Contact):
             fold_dates(self.folded, event)
         if sets_status(event):
-            st.advance(self.folded, walked_effect(event), event.status, *event.effective_time, self.walk)
+            advance_status(self.folded, walked_effect(event), event.status, *event.effective_time, self.walk)
         after = _shown(self.folded)
         return [FieldChange(name, after[name], before[name]) for name in after if after[name] != before[name]]
 
@@ -193,7 +193,7 @@ def _text(value: str | int | None) -> str | None:
 
 def _blank(record: Record) -> Record:
     blank = replace(record, stamps={}, custom_fields=[])
-    st.restart(blank)
+    restart_status(blank)
     if isinstance(blank, Contact):
         blank.first_sent_us = blank.last_sent_us = blank.last_reply_us = None
     return blank

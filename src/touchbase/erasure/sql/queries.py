@@ -24,7 +24,7 @@ from touchbase.erasure.commands import (
     ReadLinks,
 )
 from touchbase.erasure.sql.pii_tables import count_all
-from touchbase.events import claim
+from touchbase.events.claim import DELIVERIES_WITH_BODIES
 from touchbase.history import sql as history_sql
 from touchbase.history.events import CONTACT
 from touchbase.history.identity_links import Ref
@@ -152,7 +152,7 @@ def read_bodies(query: ReadBodies) -> Plan[BodyPage]:
             (query.client, CONTACT, query.contact, *bounds, query.limit),
         )
     ids = _within(rows)
-    found = (yield Execute(claim.DELIVERIES_WITH_BODIES, [(query.client, number) for number in ids])) if ids else []
+    found = (yield Execute(DELIVERIES_WITH_BODIES, [(query.client, number) for number in ids])) if ids else []
     whole = len(ids) == len(rows) < query.limit
     return BodyPage(sorted(map(delivery_of, found), key=lambda each: each.id), None if whole else ids[-1])
 

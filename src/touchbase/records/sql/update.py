@@ -10,9 +10,9 @@ from typing import Generic, TypeVar
 from touchbase.common.field_limits import CUSTOM_FIELDS
 from touchbase.errors import Conflict, Fault, Invalid, NotFound, PreconditionFailed, TouchbaseError
 from touchbase.history import sql as history_sql
-from touchbase.history import status as st
 from touchbase.history.events import CONTACT, StoredEvent
 from touchbase.history.sql import event_of, event_row
+from touchbase.history.status import advance_status, may_change_status
 from touchbase.records.commands import UpdateCompany, UpdateContact
 from touchbase.records.field_projection import has_several_objects
 from touchbase.records.models import Company, Contact, Record
@@ -159,10 +159,10 @@ def _copy(record: Record) -> Record:
 def _fold(kind: int, record: Record, write: Write, unwritten: Sequence[StoredEvent], *, is_late: bool) -> Plan[None]:
     """Fold the entry's status; if the entry may not be the newest, with the stored history and the batch's unwritten entries."""
     entry = write.entry
-    is_newest = not entry.effect or st.may_add(record, entry.effect, *entry.effective_time)
+    is_newest = not entry.effect or may_change_status(record, entry.effect, *entry.effective_time)
     before = (record.status, record.previous_status, record.status_changed_us)
     if entry.effect and is_newest:
-        st.advance(record, entry.effect, entry.status, *entry.effective_time)
+        advance_status(record, entry.effect, entry.status, *entry.effective_time)
     if is_late or not is_newest:
         rows = yield Execute(history_sql.EVENTS_OF, [(record.client, kind, record.id)])
         history = [*(event_of(row) for row in rows), *unwritten]

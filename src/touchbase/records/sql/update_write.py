@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from touchbase.common.field_limits import MAX_CUSTOM_FIELDS
-from touchbase.history import status as st
 from touchbase.history.events import VIA_API, Detail, StoredEvent
 from touchbase.history.last_writer_wins import CLEARED, DELIBERATE, LAST_WRITE, NEVER, EffectiveTime, Stamp, beats
+from touchbase.history.status import INITIAL, STATUS
 from touchbase.records.commands import UpdateCompany, UpdateContact
 from touchbase.records.field_projection import projected_custom_fields, projected_fields
 from touchbase.records.models import CustomField, Record
@@ -103,7 +103,7 @@ def _entry(kind: int, command: Update) -> StoredEvent:
         detail["cleared"] = True
     effect, status = "", None
     if "status" in command.changes:
-        effect, status = st.INITIAL if command.creates else st.STATUS, command.changes["status"]
+        effect, status = INITIAL if command.creates else STATUS, command.changes["status"]
     return StoredEvent(
         record_kind=kind, record_id=command.id, occurred_us=command.at, key=command.key,
         event=f"{name}.created" if command.creates else f"{name}.updated", effect=effect, status=None if status is None else str(status),
