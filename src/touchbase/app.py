@@ -18,30 +18,23 @@ from functools import partial
 from typing import Any
 
 import touchbase
-from touchbase.adapters.registry import load_adapters
-from touchbase.auth.auth_throttle import KeyThrottle, WebhookThrottle
-from touchbase.auth.commands import AnyKey
-from touchbase.auth.last_used import KeyUsage
-from touchbase.auth.service import add_first_key
+from touchbase.adapters import load_adapters
+from touchbase.auth import AnyKey, KeyThrottle, KeyUsage, WebhookThrottle, add_first_key
 from touchbase.common.timestamps import Clock
 from touchbase.config import Settings
-from touchbase.connections.service import Connections
-from touchbase.encryption.keys import EncryptionKeys
-from touchbase.enrichment.http_client import HttpClient
-from touchbase.enrichment.worker import FetchWorker
-from touchbase.erasure.service import Eraser
-from touchbase.events.translator_pool import TranslatorPool
-from touchbase.events.work import ProcessingStore, WorkReport
-from touchbase.events.worker import InboxWorker, PeriodicTask, add_report
+from touchbase.connections import Connections
+from touchbase.encryption import EncryptionKeys
+from touchbase.enrichment import FetchWorker, HttpClient
+from touchbase.erasure import Eraser
+from touchbase.events import InboxWorker, PeriodicTask, ProcessingStore, TranslatorPool, WorkReport, add_report
 from touchbase.http.app import build_app
 from touchbase.http.dependencies import Dependencies, Limits
-from touchbase.idempotency.service import ResponseCleanup
+from touchbase.idempotency import ResponseCleanup
+from touchbase.inbox import FOREIGN_ORIGIN, DedupeCleanup, RefusedWebhooks
 from touchbase.inbox.api.webhooks import RECEIVERS
-from touchbase.inbox.cleanup import DedupeCleanup
-from touchbase.inbox.refused import FOREIGN_ORIGIN, RefusedWebhooks
 from touchbase.maintenance import Maintenance
-from touchbase.rate_limit.rate_limiter import RateLimiter, Rates
-from touchbase.retention.service import Retention, UnrecognisedLimits
+from touchbase.rate_limit import RateLimiter, Rates
+from touchbase.retention import Retention, UnrecognisedLimits
 from touchbase.server.access_log import AccessLog
 from touchbase.server.exposition import SharedMetrics
 from touchbase.server.health import Operations

@@ -5,19 +5,14 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 
-from touchbase.auth.api_key import ACTIVE as ACTIVE_KEY
-from touchbase.auth.api_key import ApiKey
-from touchbase.auth.service import list_keys
-from touchbase.clients.commands import ListClients
-from touchbase.clients.models import ACTIVE, Client
+from touchbase.auth import ACTIVE as ACTIVE_KEY
+from touchbase.auth import ApiKey, list_keys
+from touchbase.clients import ACTIVE, Client, ListClients
 from touchbase.common.timestamps import DAY, SECOND, Micros, to_text
-from touchbase.connections.commands import ListConnections, ListFetching
-from touchbase.connections.fetch_state import fetching_state
-from touchbase.connections.models import Connection
-from touchbase.encryption.commands import CheckEncryption
+from touchbase.connections import Connection, ListConnections, ListFetching, fetching_state
+from touchbase.encryption import CheckEncryption
 from touchbase.errors import Overloaded
-from touchbase.inbox.delivery import FAILED, PARKED, RECEIVED, UNRECOGNISED, Delivery
-from touchbase.inbox.queries import BusyClients, CountInbox, ListDeliveries
+from touchbase.inbox import FAILED, PARKED, RECEIVED, UNRECOGNISED, BusyClients, CountInbox, Delivery, ListDeliveries
 from touchbase.sql.store import Store
 
 OK, NOTE, PROBLEM = "ok", "note", "problem"

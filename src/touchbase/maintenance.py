@@ -6,13 +6,11 @@ import asyncio
 import contextlib
 import logging
 
-from touchbase.auth.last_used import KeyUsage
-from touchbase.clients.commands import DeletingClients
-from touchbase.clients.models import Client
-from touchbase.clients.removal import removal_of
+from touchbase.auth import KeyUsage
+from touchbase.clients import Client, DeletingClients, removal_of
 from touchbase.common.timestamps import SECOND, Clock
 from touchbase.errors import Overloaded
-from touchbase.inbox.refused import RefusedWebhooks
+from touchbase.inbox import RefusedWebhooks
 from touchbase.sql.store import Store
 
 LOG = logging.getLogger("touchbase.housekeeping")

@@ -15,18 +15,14 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from touchbase.adapters.interface import WebhookRequest
-from touchbase.adapters.registry import load_adapters
+from touchbase.adapters import WebhookRequest, load_adapters
 from touchbase.common.content_encoding import decoded
 from touchbase.common.frames import READY, pack, receive, send, unpack
-from touchbase.connections.models import Connection
+from touchbase.connections import Connection
 from touchbase.errors import TouchbaseError, UnrecognisedPayload
-from touchbase.events.inbox_batch import pack_result, read_delivery
-from touchbase.events.work import ReadResult
-from touchbase.events.worker import Read, translator
-from touchbase.history.events import Translation
-from touchbase.inbox.delivery import Delivery
-from touchbase.inbox.limits import MEMORY, seconds_for
+from touchbase.events import Read, ReadResult, pack_result, read_delivery, translator
+from touchbase.history import Translation
+from touchbase.inbox import MEMORY, Delivery, seconds_for
 
 _OUT_OF_MEMORY = 3
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as some
 from touchbase.common.content_encoding import MOST_PIECES, decoded
 from touchbase.common.timestamps import DAY, EARLIEST, LATEST, from_text, has_passed, to_text
 from touchbase.errors import UnrecognisedPayload
-from touchbase.history.dedupe_keys import body_key, event_key
+from touchbase.history.dedupe_keys import body_key, event_key, event_time
 from touchbase.history.events import Change, Event
 
 

@@ -10,8 +10,8 @@ import pytest
 from touchbase.adapters.registry import load_adapters
 from touchbase.clients.commands import EnsureClient, RotateClientId
 from touchbase.common.normalize import email_key
-from touchbase.erasure import reapply_erasures as module
-from touchbase.erasure.reapply_erasures import finish_erasures, reapply_erasures
+from touchbase.erasure import reapply as module
+from touchbase.erasure.reapply import finish_erasures, reapply_erasures
 from touchbase.erasure.service import Eraser
 from touchbase.records.commands import CreateContact, ListContacts
 from touchbase.records.models import Contact

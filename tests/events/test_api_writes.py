@@ -34,7 +34,7 @@ from touchbase.records.commands import (
 )
 from touchbase.records.create import company_command, contact_command, create_record
 from touchbase.records.models import Company, Contact
-from touchbase.records.timeline import explain
+from touchbase.records.timelines import explain
 from touchbase.sql.store import Store
 
 NOON = 1_790_000_000 * SECOND

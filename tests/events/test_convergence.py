@@ -37,7 +37,7 @@ from touchbase.inbox.commands import ReplayDeliveries, StoreDelivery
 from touchbase.inbox.queries import BusyClients, ListDeliveries
 from touchbase.records.commands import CreateContact, GetCompany, GetContact, GetHistory, ListCompanies, ListContacts
 from touchbase.records.models import Contact
-from touchbase.records.timeline import explain
+from touchbase.records.timelines import explain
 from touchbase.sql.store import Store
 from touchbase.storage.postgres import inbox_batch as postgres
 from touchbase.storage.sqlite import inbox_batch as sqlite

@@ -12,7 +12,7 @@ from tests.events.test_merged_records import NOON, client_of, merge, no_differen
 from touchbase.history.events import CONTACT
 from touchbase.records.commands import GetContact, GetHistory, ListCompanies, ListContacts, UpdateContact
 from touchbase.records.models import Contact
-from touchbase.records.timeline import timeline
+from touchbase.records.timelines import timeline
 from touchbase.sql.store import Store
 
 

@@ -10,7 +10,7 @@ from touchbase.history.last_writer_wins import CARRIED, DELIBERATE, beats
 from touchbase.history.status import REPLY, SENT, STATUS
 from touchbase.records.models import Contact
 from touchbase.records.projection import Folded, fold_event, refold_status
-from touchbase.records.timeline import FieldChange, explain
+from touchbase.records.timelines import FieldChange, explain
 
 NOON = 1_790_000_000_000_000
 

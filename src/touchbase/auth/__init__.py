@@ -1,1 +1,55 @@
 """API keys: authentication, scopes, and their life cycle."""
+
+from __future__ import annotations
+
+from touchbase.auth.api_key import ACTIVE, KEY_STATES, ApiKey
+from touchbase.auth.auth_throttle import KeyThrottle, WebhookThrottle
+from touchbase.auth.authentication import (
+    ADMIN,
+    CLIENT_HEADER,
+    DEFAULT_CLIENT,
+    FRESH,
+    NO_SUCH_ADDRESS,
+    READ,
+    WRITE,
+    Authenticator,
+    Principal,
+    key_id_of,
+)
+from touchbase.auth.commands import AnyKey, FindKey, ListKeys, RevokeKey, RotateKey, StoreFirstKey, StoreKey, StoreKeyUses
+from touchbase.auth.last_used import KeyUsage
+from touchbase.auth.service import ENV, KEY_ID, add_first_key, add_key, get_key, list_keys, rotate_key
+
+__all__ = [
+    "ACTIVE",
+    "ADMIN",
+    "CLIENT_HEADER",
+    "DEFAULT_CLIENT",
+    "ENV",
+    "FRESH",
+    "KEY_ID",
+    "KEY_STATES",
+    "NO_SUCH_ADDRESS",
+    "READ",
+    "WRITE",
+    "AnyKey",
+    "ApiKey",
+    "Authenticator",
+    "FindKey",
+    "KeyThrottle",
+    "KeyUsage",
+    "ListKeys",
+    "Principal",
+    "RevokeKey",
+    "RotateKey",
+    "StoreFirstKey",
+    "StoreKey",
+    "StoreKeyUses",
+    "WebhookThrottle",
+    "add_first_key",
+    "add_key",
+    "get_key",
+    "key_id_of",
+    "list_keys",
+    "rotate_key",
+]

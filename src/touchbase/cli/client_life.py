@@ -12,12 +12,11 @@ import click
 from touchbase.cli.options import json_option, keep_old_option, setting_options
 from touchbase.cli.output import print_json
 from touchbase.cli.store import STOPPED, find_client, now_us, opened, run
-from touchbase.clients.models import ACTIVE, SUSPENDED
+from touchbase.clients import ACTIVE, SUSPENDED
 from touchbase.common.timestamps import SECOND, Micros, to_text
 
 if TYPE_CHECKING:
-    from touchbase.clients.commands import Removal
-    from touchbase.clients.models import Client
+    from touchbase.clients import Client, Removal
     from touchbase.sql.store import Store
 
 
@@ -94,7 +93,7 @@ def _print_client(changed: Client, message: str, as_json: bool) -> None:
 
 
 async def _rename(database: str | None, client_id: str, name: str) -> Client:
-    from touchbase.clients.commands import RenameClient
+    from touchbase.clients import RenameClient
 
     check_name(name)
     async with opened(database) as store:
@@ -102,15 +101,14 @@ async def _rename(database: str | None, client_id: str, name: str) -> Client:
 
 
 async def _set_state(database: str | None, client_id: str, state: str) -> Client:
-    from touchbase.clients.commands import SetClientState
+    from touchbase.clients import SetClientState
 
     async with opened(database) as store:
         return await store.write(SetClientState((await find_client(store, client_id)).number, state, now_us()))
 
 
 async def _rotate_id(database: str | None, client_id: str, new_id: str | None, keep_old: Micros) -> tuple[Client, Micros]:
-    from touchbase.clients.commands import RotateClientId
-    from touchbase.clients.service import new_client_id
+    from touchbase.clients import RotateClientId, new_client_id
 
     check_client_id(new_id)
     async with opened(database) as store:
@@ -120,7 +118,7 @@ async def _rotate_id(database: str | None, client_id: str, new_id: str | None, k
 
 
 async def _delete(database: str | None, client_id: str, yes: bool) -> int:
-    from touchbase.clients.commands import BeginDeletion, CountClientRows
+    from touchbase.clients import BeginDeletion, CountClientRows
 
     async with opened(database) as store:
         client = await find_client(store, client_id)
@@ -136,7 +134,7 @@ async def _delete(database: str | None, client_id: str, yes: bool) -> int:
 async def _remove(store: Store, client: Client) -> int:
     import asyncio
 
-    from touchbase.clients.removal import removal_of
+    from touchbase.clients import removal_of
 
     removed, progress = 0, Progress()
     async for removal in removal_of(store, now_us, client):
@@ -169,7 +167,7 @@ class Progress:
 
 def check_client_id(client_id: str | None) -> None:
     """Fail for a text that cannot be a client's id."""
-    from touchbase.clients.service import is_client_id
+    from touchbase.clients import is_client_id
 
     if client_id is not None and not is_client_id(client_id):
         raise click.UsageError(f"a client id is 1 to 100 letters, digits and . _ ~ -, not {client_id!r}")

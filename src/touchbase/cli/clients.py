@@ -14,11 +14,11 @@ from touchbase.cli.connections_add import add as connect
 from touchbase.cli.options import Group, json_option, setting_options, with_client_argument
 from touchbase.cli.output import SHORT, SPARE, Column, print_json, print_record, print_table
 from touchbase.cli.store import find_client, now_us, opened, read_file, run
-from touchbase.clients.models import CLIENT_STATES, DELETING
+from touchbase.clients import CLIENT_STATES, DELETING
 from touchbase.errors import Invalid, MalformedBody
 
 if TYPE_CHECKING:
-    from touchbase.clients.models import Client, ClientSettings
+    from touchbase.clients import Client, ClientSettings
 
 COLUMNS = ("client", Column("name", SHORT), "state", "created", Column("log name", SPARE), Column("made by", SPARE))
 
@@ -103,7 +103,7 @@ clients.former = {name: with_client_argument(name, command) for name, command in
 async def _list(
     database: str | None, state: str | None, name: str | None, limit: int, after: str | None
 ) -> tuple[list[Client], str | None]:
-    from touchbase.clients.service import Clients
+    from touchbase.clients import Clients
 
     async with opened(database) as store:
         return await Clients(store, now_us).page(limit, after, state=state, text=name)
@@ -111,8 +111,7 @@ async def _list(
 
 async def _add(database: str | None, client_id: str | None, name: str) -> tuple[Client, bool]:
     """Return the client, and whether it is new."""
-    from touchbase.clients.commands import CreateClient, FindClient
-    from touchbase.clients.service import new_client_id
+    from touchbase.clients import CreateClient, FindClient, new_client_id
 
     check_client_id(client_id)
     check_name(name)
@@ -128,8 +127,8 @@ async def _add(database: str | None, client_id: str | None, name: str) -> tuple[
 async def _show(database: str | None, client_id: str) -> dict[str, object]:
     import msgspec
 
+    from touchbase.clients import FormerIds
     from touchbase.clients.api.settings import detail_of
-    from touchbase.clients.commands import FormerIds
 
     async with opened(database) as store:
         client = await find_client(store, client_id)
@@ -139,7 +138,7 @@ async def _show(database: str | None, client_id: str) -> dict[str, object]:
 
 
 async def _configure(database: str | None, client_id: str, settings: ClientSettings) -> Client:
-    from touchbase.clients.service import Clients
+    from touchbase.clients import Clients
 
     async with opened(database) as store:
         await find_client(store, client_id)

@@ -12,7 +12,7 @@ from touchbase.cli.output import SPARE, Column, print_json, print_record, print_
 from touchbase.cli.store import explain_not_found, find_client, opened, run
 
 if TYPE_CHECKING:
-    from touchbase.clients.models import Client
+    from touchbase.clients import Client
     from touchbase.sql.store import Store
 
 Values = dict[str, object]
@@ -85,7 +85,7 @@ def remove(database: str | None, client_id: str, channel: str | None, tool: str,
 
 
 async def _list(database: str | None, client_id: str | None) -> list[Values]:
-    from touchbase.clients.commands import ListClients
+    from touchbase.clients import ListClients
 
     async with opened(database) as store:
         owners = [await find_client(store, client_id)] if client_id is not None else await store.read(ListClients())
@@ -96,8 +96,8 @@ async def _of(store: Store, owner: Client) -> list[Values]:
     """Return a client's connections with the member names of the admin API."""
     import msgspec
 
+    from touchbase.connections import ListConnections, ListFetching
     from touchbase.connections.api import connection_out
-    from touchbase.connections.commands import ListConnections, ListFetching
 
     found = await store.read(ListConnections(owner.number))
     fetching = {one.tool: one for one in await store.read(ListFetching(owner.number))} if found else {}
@@ -105,7 +105,7 @@ async def _of(store: Store, owner: Client) -> list[Values]:
 
 
 async def _remove(database: str | None, client_id: str, channel: str, tool: str) -> str:
-    from touchbase.connections.commands import RemoveConnection
+    from touchbase.connections import RemoveConnection
 
     async with opened(database) as store:
         client = await find_client(store, client_id)

@@ -16,9 +16,9 @@ from touchbase.common.timestamps import to_text
 from touchbase.errors import Invalid
 
 if TYPE_CHECKING:
-    from touchbase.connections.models import Connection, ConnectionSettings
+    from touchbase.connections import Connection, ConnectionSettings
     from touchbase.errors import Fault
-    from touchbase.inbox.refused import AffectedSender
+    from touchbase.inbox import AffectedSender
 
 _PATHS = {"email_campaign": "emailcampaign-webhook", "crm": "crm-webhook"}
 
@@ -56,7 +56,7 @@ def add(
     Given secrets replace the present ones; given settings are set, others stay. An empty VALUE sets a setting to
     its default, or removes an entry of a table; the word null means none.
     """
-    from touchbase.connections.service import new_secret
+    from touchbase.connections import new_secret
 
     channel = find_channel(channel, tool)
     given = [*secrets, *([read_text(secret_file)] if secret_file else [])]
@@ -119,11 +119,20 @@ async def _add(
     database: str | None, client_id: str, channel: str, tool: str, changes: _Changes
 ) -> tuple[str, Connection, list[AffectedSender]]:
     """Return the client's present id (the given one may be a former one), the connection, and senders that will be refused from now on."""
-    from touchbase.adapters.registry import load_adapters
-    from touchbase.connections.commands import AddConnection, ChangeConnection, ListConnections
-    from touchbase.connections.models import NO_SETTINGS, Connection
-    from touchbase.connections.validation import connection_faults, fetch_faults, secret_faults, token_fault, trim_secrets
-    from touchbase.inbox.refused import LOOKBACK, find_affected_senders
+    from touchbase.adapters import load_adapters
+    from touchbase.connections import (
+        NO_SETTINGS,
+        AddConnection,
+        ChangeConnection,
+        Connection,
+        ListConnections,
+        connection_faults,
+        fetch_faults,
+        secret_faults,
+        token_fault,
+        trim_secrets,
+    )
+    from touchbase.inbox import LOOKBACK, find_affected_senders
 
     async with opened(database) as store:
         client, now = await find_client(store, client_id, lasting=True), now_us()
@@ -161,7 +170,7 @@ def _option_of(pointer: str) -> str:
 
 
 def _check_secrets(secrets: list[str]) -> None:
-    from touchbase.connections.models import LONGEST_SECRET, SHORTEST_SECRET
+    from touchbase.connections import LONGEST_SECRET, SHORTEST_SECRET
 
     if any(not SHORTEST_SECRET <= len(secret) <= LONGEST_SECRET for secret in secrets):
         raise click.UsageError(f"--secret has {SHORTEST_SECRET} to {LONGEST_SECRET} characters")
@@ -207,8 +216,7 @@ def _value(text: str) -> object:
 
 def _proofs(channel: str, tool: str, secrets: Sequence[str]) -> list[str]:
     """Return the ways in which a webhook may prove to know the secret; presenting a public key proves nothing."""
-    from touchbase.adapters.kit.signatures import BEARER
-    from touchbase.adapters.registry import load_adapters
+    from touchbase.adapters import BEARER, load_adapters
 
     adapters = load_adapters()
     proofs = [scheme.about for scheme in adapters.schemes(channel, tool)]
@@ -217,7 +225,7 @@ def _proofs(channel: str, tool: str, secrets: Sequence[str]) -> list[str]:
 
 def _token(given: str | None, file: Path | None, remove: bool) -> str | None:
     """Return the access token to set; empty: remove it; None: leave it as it is."""
-    from touchbase.connections.models import LONGEST_TOKEN
+    from touchbase.connections import LONGEST_TOKEN
 
     if sum(each is not None for each in (given, file, remove or None)) > 1:
         raise click.UsageError("give one of --access-token, --access-token-file and --no-access-token")

@@ -13,10 +13,10 @@ import touchbase
 from touchbase.cli.options import ALWAYS_JSON, find_channel, json_option, read_settings, setting_options
 from touchbase.cli.output import NOTE, Column, print_json, print_table
 from touchbase.cli.store import find_client, opened, read_file, run
-from touchbase.connections.models import CHANNELS
+from touchbase.connections import CHANNELS
 
 if TYPE_CHECKING:
-    from touchbase.connections.models import Connection
+    from touchbase.connections import Connection
 
 SHELLS = ("bash", "zsh", "fish")
 
@@ -26,7 +26,7 @@ SHELLS = ("bash", "zsh", "fish")
 @click.option("--markdown", is_flag=True, help="Print the page docs/reference/tools.md.")
 def tools(as_json: bool, markdown: bool) -> None:
     """List the tools whose webhooks are understood."""
-    from touchbase.adapters.catalogue import catalogue, page
+    from touchbase.adapters import catalogue, page
 
     known = catalogue()
     if markdown:
@@ -58,9 +58,8 @@ def preview(
 
     FILE is its body (- for standard input). Ends with status 1 if no adapter understands the body.
     """
-    from touchbase.adapters.kit.describe import describe
-    from touchbase.adapters.registry import load_adapters
-    from touchbase.inbox.webhook_request import request_of
+    from touchbase.adapters import describe, load_adapters
+    from touchbase.inbox import request_of
 
     channel = find_channel(channel, tool)
     adapters = load_adapters()
@@ -72,7 +71,7 @@ def preview(
 
 
 async def _connections(database: str | None, client_id: str) -> Sequence[Connection]:
-    from touchbase.connections.commands import ListConnections
+    from touchbase.connections import ListConnections
 
     async with opened(database) as store:
         return await store.read(ListConnections((await find_client(store, client_id)).number))

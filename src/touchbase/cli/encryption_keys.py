@@ -15,7 +15,7 @@ from touchbase.cli.output import print_json
 from touchbase.cli.store import opened, run
 
 if TYPE_CHECKING:
-    from touchbase.encryption.commands import EncryptionState, SecretLocation
+    from touchbase.encryption import EncryptionState, SecretLocation
     from touchbase.sql.store import Store
 
 PAGE = 200
@@ -31,7 +31,7 @@ def encryption_keys() -> None:
 @json_option()
 def generate(as_json: bool) -> None:
     """Print a new encryption key, for TOUCHBASE_ENCRYPTION_KEY or the file that TOUCHBASE_ENCRYPTION_KEY_FILE names."""
-    from touchbase.encryption.keys import encode_key, new_key
+    from touchbase.encryption import encode_key, new_key
 
     text = encode_key(new_key())
     if as_json:
@@ -124,7 +124,7 @@ def _secrets(count: int) -> str:
 
 async def _check(database: str | None) -> tuple[EncryptionState, list[str]]:
     """Return the state, and a text for each secret that cannot be decrypted."""
-    from touchbase.encryption.commands import CheckEncryption
+    from touchbase.encryption import CheckEncryption
 
     async with _opened_without_key(database) as store:
         found = await store.read(CheckEncryption())
@@ -133,7 +133,7 @@ async def _check(database: str | None) -> tuple[EncryptionState, list[str]]:
 
 async def _describe(store: Store, place: SecretLocation) -> str:
     """Return a text that names a secret by the options of `touchbase connections add`."""
-    from touchbase.clients.commands import FindClientByNumber
+    from touchbase.clients import FindClientByNumber
 
     table, column, *key = place
     if table != "connection":
@@ -145,15 +145,14 @@ async def _describe(store: Store, place: SecretLocation) -> str:
 
 
 async def _replace_lost(database: str | None) -> list[str]:
-    from touchbase.encryption.commands import ReplaceLost
+    from touchbase.encryption import ReplaceLost
 
     async with _opened_without_key(database) as store:
         return [await _describe(store, place) for place in await store.write(ReplaceLost())]
 
 
 async def _rotate(database: str | None) -> tuple[int, list[str], Path | None]:
-    from touchbase.encryption.commands import CheckEncryption, Reencrypt, RetireKeys
-    from touchbase.encryption.key_file import KeyFile
+    from touchbase.encryption import CheckEncryption, KeyFile, Reencrypt, RetireKeys
 
     keys = _keys(database)
     async with opened(database) as store:
@@ -177,7 +176,7 @@ async def _rotate(database: str | None) -> tuple[int, list[str], Path | None]:
 
 
 def _keys(database: str | None) -> object:
-    from touchbase.encryption.keys import EncryptionKeys
+    from touchbase.encryption import EncryptionKeys
     from touchbase.storage import keys_of
 
     settings = read_settings(database=database)
@@ -187,7 +186,7 @@ def _keys(database: str | None) -> object:
 @asynccontextmanager
 async def _opened_without_key(database: str | None) -> AsyncIterator[Store]:
     """Open the store, also if its encryption key is missing."""
-    from touchbase.encryption.commands import CheckEncryption
+    from touchbase.encryption import CheckEncryption
     from touchbase.errors import UnusableStore
 
     try:

@@ -12,17 +12,12 @@ from touchbase.cli.options import ID, Group, json_option, setting_options
 from touchbase.cli.output import NOTE, SHORT, SPARE, Column, echo, escape_controls, print_json, print_record, print_table
 from touchbase.cli.store import explain_not_found, find_client, opened, run
 from touchbase.common.timestamps import to_text
-from touchbase.connections.models import CHANNELS
-from touchbase.history.events import COMPANY, CONTACT, StoredEvent
-from touchbase.history.problems import described
-from touchbase.inbox.delivery import Delivery
-from touchbase.inbox.payload_fingerprint import fingerprint_parts
-from touchbase.inbox.refused import CAUSES
+from touchbase.connections import CHANNELS
+from touchbase.history import COMPANY, CONTACT, StoredEvent, described
+from touchbase.inbox import CAUSES, Delivery, fingerprint_parts
 
 if TYPE_CHECKING:
-    from touchbase.inbox.queries import DeliveryGroup
-    from touchbase.inbox.refused import RefusedWebhook
-    from touchbase.inbox.service import DeliveryFilter
+    from touchbase.inbox import DeliveryFilter, DeliveryGroup, RefusedWebhook
     from touchbase.sql.store import Store
 
 PAGE = 500
@@ -120,7 +115,7 @@ def show(database: str | None, delivery_id: int, as_json: bool) -> None:
 
 
 def _show_content(delivery: Delivery) -> None:
-    from touchbase.inbox.service import body_removal_reason
+    from touchbase.inbox import body_removal_reason
 
     if (reason := body_removal_reason(delivery)) is not None:
         click.echo(f"\n{reason}\n\nevents")
@@ -141,7 +136,7 @@ def _show_groups(groups: list[DeliveryGroup], as_json: bool) -> None:
 
 
 async def _groups(database: str | None, filters: dict[str, Any], limit: int) -> list[DeliveryGroup]:
-    from touchbase.inbox.service import GROUPED, group_deliveries
+    from touchbase.inbox import GROUPED, group_deliveries
 
     if filters["state"] not in (None, *GROUPED):
         raise click.UsageError(f"--group counts deliveries that changed nothing: use --state {', '.join(GROUPED)}")
@@ -160,7 +155,7 @@ async def _list(database: str | None, filters: dict[str, Any], limit: int, befor
 
 
 async def _matching(store: Store, chosen: DeliveryFilter, before: int | None, page: int) -> AsyncIterator[Delivery]:
-    from touchbase.inbox.service import list_deliveries
+    from touchbase.inbox import list_deliveries
 
     while True:
         found, before = await list_deliveries(store, chosen, page, before)
@@ -171,7 +166,7 @@ async def _matching(store: Store, chosen: DeliveryFilter, before: int | None, pa
 
 
 async def _show(database: str | None, delivery_id: int) -> tuple[Delivery, list[StoredEvent]]:
-    from touchbase.inbox.service import get_delivery
+    from touchbase.inbox import get_delivery
 
     async with opened(database) as store:
         with explain_not_found("`touchbase inbox list` shows all"):
@@ -239,7 +234,7 @@ inbox.former = {"refused": list_refusals}
 async def _refused(
     database: str | None, client_id: str | None, channel: str | None, tool: str | None, cause: str | None, limit: int
 ) -> list[RefusedWebhook]:
-    from touchbase.inbox.refused import ListRefusals
+    from touchbase.inbox import ListRefusals
 
     async with opened(database) as store:
         client = None if client_id is None else (await find_client(store, client_id)).number

@@ -15,13 +15,12 @@ from touchbase.cli.output import escape_controls, print_json
 from touchbase.cli.store import STOPPED, explain_not_found, find_client, opened, run
 from touchbase.common.field_limits import LARGEST_ID
 from touchbase.common.timestamps import Micros
-from touchbase.connections.models import CHANNELS
-from touchbase.inbox.delivery import STATES
+from touchbase.connections import CHANNELS
+from touchbase.inbox import STATES
 
 if TYPE_CHECKING:
-    from touchbase.events.replay import Cursor, Page
-    from touchbase.events.work import DryRunResult, ProcessingStore
-    from touchbase.inbox.service import DeliveryFilter
+    from touchbase.events import Cursor, DryRunResult, Page, ProcessingStore
+    from touchbase.inbox import DeliveryFilter
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -40,7 +39,7 @@ def filter_options(function: F) -> F:
 
 def _known_tool(context: click.Context, parameter: click.Parameter, name: str | None) -> str | None:
     """Refuse an unknown tool: it would choose no delivery, as if none had been received."""
-    from touchbase.adapters.registry import load_adapters
+    from touchbase.adapters import load_adapters
 
     if name is not None and not any(name in load_adapters([channel]).tools(channel) for channel in CHANNELS):
         raise click.BadParameter(f"no tool is called {name!r}: `touchbase tools` lists them")
@@ -140,7 +139,7 @@ def replay(
 
 async def delivery_filter(store: ProcessingStore, filters: dict[str, Any]) -> DeliveryFilter:
     """Return the values of `filter_options` and `since_option` as the service takes them."""
-    from touchbase.inbox.service import DeliveryFilter
+    from touchbase.inbox import DeliveryFilter
 
     name = filters["client_id"]
     client = (await find_client(store, name)).number if name is not None else None
@@ -151,9 +150,7 @@ async def delivery_filter(store: ProcessingStore, filters: dict[str, Any]) -> De
 
 async def _replay(database: str | None, ids: tuple[int, ...], filters: dict[str, Any], dry_run: bool, progress: _Progress) -> None:
     from touchbase.app import clock
-    from touchbase.events.replay import DryRunner, add_result, count, pages, replay_page
-    from touchbase.events.translator_pool import TranslatorPool
-    from touchbase.events.work import DryRunResult
+    from touchbase.events import DryRunner, DryRunResult, TranslatorPool, add_result, count, pages, replay_page
 
     async with opened(database) as store:
         chosen = await delivery_filter(store, filters)
@@ -178,9 +175,9 @@ async def _replay(database: str | None, ids: tuple[int, ...], filters: dict[str,
 
 
 async def _by_id(store: ProcessingStore, ids: tuple[int, ...]) -> AsyncIterator[Page]:
-    from touchbase.clients.commands import ListClients
-    from touchbase.events.replay import Page
-    from touchbase.inbox.service import get_delivery, require_body
+    from touchbase.clients import ListClients
+    from touchbase.events import Page
+    from touchbase.inbox import get_delivery, require_body
 
     clients = {client.number: client for client in await store.read(ListClients())}
     with explain_not_found("`touchbase inbox list` shows all"):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from touchbase.auth.api_key import KEY_STATES, ApiKey
+from touchbase.auth import KEY_STATES, ApiKey
 from touchbase.cli.options import Group, duration, json_option, keep_old_option, setting_options
 from touchbase.cli.output import SHORT, SPARE, Column, print_json, print_record, print_table
 from touchbase.cli.store import explain_not_found, find_client, now_us, opened, run
@@ -124,7 +124,7 @@ async def _create(
     database: str | None, client_id: str | None, scopes: list[str], name: str, env: str, expires_in: Micros | None
 ) -> tuple[str, Values]:
     """Return the key's text, and its values."""
-    from touchbase.auth.service import ENV, KEY_ID, add_key, get_key
+    from touchbase.auth import ENV, KEY_ID, add_key, get_key
     from touchbase.common.field_limits import NAME, why_not_storable
 
     if not name or len(name) > NAME or why_not_storable(name):
@@ -144,7 +144,7 @@ async def _create(
 async def _list(
     database: str | None, client_id: str | None, state: str | None, limit: int, before: str | None
 ) -> tuple[list[Values], bool]:
-    from touchbase.auth.service import get_key, list_keys
+    from touchbase.auth import get_key, list_keys
 
     async with opened(database) as store:
         client = (await find_client(store, client_id)).number if client_id is not None else None
@@ -158,7 +158,7 @@ async def _list(
 
 
 async def _show(database: str | None, key_id: str) -> Values:
-    from touchbase.auth.service import get_key
+    from touchbase.auth import get_key
 
     async with opened(database) as store:
         with explain_not_found(LIST_ALL):
@@ -166,7 +166,7 @@ async def _show(database: str | None, key_id: str) -> Values:
 
 
 async def _rotate(database: str | None, key_id: str, keep_old: Micros) -> tuple[str, Values, str]:
-    from touchbase.auth.service import get_key, rotate_key
+    from touchbase.auth import get_key, rotate_key
 
     async with opened(database) as store:
         with explain_not_found(LIST_ALL):
@@ -175,7 +175,7 @@ async def _rotate(database: str | None, key_id: str, keep_old: Micros) -> tuple[
 
 
 async def _revoke(database: str | None, key_id: str) -> Values:
-    from touchbase.auth.commands import RevokeKey
+    from touchbase.auth import RevokeKey
 
     async with opened(database) as store:
         with explain_not_found(LIST_ALL):
@@ -187,7 +187,7 @@ async def _as_values(store: Store, key: ApiKey) -> Values:
     import msgspec
 
     from touchbase.auth.api import described
-    from touchbase.clients.commands import FindClientByNumber
+    from touchbase.clients import FindClientByNumber
 
     client = None if key.client is None else await store.read(FindClientByNumber(key.client))
     values: Values = msgspec.to_builtins(described(key, client.client_id if client else None, now_us()))

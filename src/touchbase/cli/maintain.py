@@ -12,13 +12,12 @@ import click
 from touchbase.cli.options import json_option, read_settings, setting_options
 from touchbase.cli.output import escape_controls, print_json
 from touchbase.cli.store import find_client, opened, run, without_password
-from touchbase.clients.models import DELETING
+from touchbase.clients import DELETING
 
 if TYPE_CHECKING:
-    from touchbase.clients.models import Client
-    from touchbase.consistency.records import Difference
-    from touchbase.consistency.service import Verified
-    from touchbase.events.work import ProcessingStore
+    from touchbase.clients import Client
+    from touchbase.consistency import Difference, Verified
+    from touchbase.events import ProcessingStore
 
 
 @click.command()
@@ -98,7 +97,7 @@ class _JsonOutput(_TextOutput):
 
 
 async def _verify(database: str | None, client_id: str | None, output: _TextOutput, *, bodies: bool) -> Verified:
-    from touchbase.consistency.service import Verified, verify
+    from touchbase.consistency import Verified, verify
 
     so_far = Verified()
     async with opened(database) as store:
@@ -141,7 +140,7 @@ def prune(database: str | None, client_id: str | None, dry_run: bool, as_json: b
 async def _prune(database: str | None, client_id: str | None, dry_run: bool) -> list[tuple[str, int, int | None]]:
     """Return each client's id, the number of bodies that were or would be removed, and for how many days it stores them."""
     from touchbase.app import clock
-    from touchbase.retention.service import count_due, prune
+    from touchbase.retention import count_due, prune
 
     found = []
     async with opened(database) as store:
@@ -157,7 +156,7 @@ async def _prune(database: str | None, client_id: str | None, dry_run: bool) -> 
 
 async def _clients(store: ProcessingStore, client_id: str | None) -> list[Client]:
     """Return one client, or all."""
-    from touchbase.clients.commands import ListClients
+    from touchbase.clients import ListClients
 
     return [await find_client(store, client_id)] if client_id is not None else await store.read(ListClients())
 

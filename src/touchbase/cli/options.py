@@ -14,11 +14,11 @@ import click
 from touchbase.common.field_limits import LARGEST_ID
 from touchbase.common.timestamps import DAY, SECOND, Micros, from_text
 from touchbase.config import RENAMED_AUTH, Settings, environment_name
-from touchbase.connections.models import CHANNELS
+from touchbase.connections import CHANNELS
 from touchbase.errors import Invalid
 
 if TYPE_CHECKING:
-    from touchbase.history.identity_links import Ref
+    from touchbase.history import Ref
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -111,7 +111,7 @@ def connection_options(function: F) -> F:
 
 def find_channel(channel: str | None, tool: str | None) -> str:
     """Return the given channel, or else the only one that this tool is on."""
-    from touchbase.adapters.registry import load_adapters
+    from touchbase.adapters import load_adapters
 
     if channel is not None:
         return channel
@@ -139,7 +139,7 @@ def person_options(function: F) -> F:
 
 def read_identities(email: str | None, linkedin_url: str | None, contact_id: int | None) -> list[Ref]:
     """Return the addresses given with `person_options`, normalised; fail if no option names the person."""
-    from touchbase.erasure.service import identities
+    from touchbase.erasure import identities
 
     if email is None and linkedin_url is None and contact_id is None:
         raise click.UsageError("name the person with --email, --linkedin or --id")

@@ -18,12 +18,11 @@ from touchbase.cli.reapply_erasures import reapply_erasures
 from touchbase.cli.store import STOPPED, find_client, opened, run
 
 if TYPE_CHECKING:
-    from touchbase.clients.models import Client
+    from touchbase.clients import Client
+    from touchbase.erasure import Eraser, Erasure, FindPerson, Person
     from touchbase.erasure.api import PersonExport
-    from touchbase.erasure.commands import Erasure, FindPerson, Person
-    from touchbase.erasure.service import Eraser
-    from touchbase.events.work import ProcessingStore
-    from touchbase.history.identity_links import Ref
+    from touchbase.events import ProcessingStore
+    from touchbase.history import Ref
     from touchbase.sql.store import Store
 
 PAGE = 100
@@ -148,7 +147,7 @@ async def _erase(database: str | None, client_id: str, contact_id: int | None, r
 
 
 async def _lift(database: str | None, client_id: str, refs: list[Ref]) -> int:
-    from touchbase.erasure.commands import LiftErasure
+    from touchbase.erasure import LiftErasure
 
     async with opened(database) as store:
         client = (await find_client(store, client_id)).number
@@ -157,15 +156,15 @@ async def _lift(database: str | None, client_id: str, refs: list[Ref]) -> int:
 
 def _eraser(store: ProcessingStore) -> Eraser:
     from touchbase.app import clock
-    from touchbase.connections.service import Connections
-    from touchbase.erasure.service import Eraser
-    from touchbase.events.translator_pool import TranslatorPool
+    from touchbase.connections import Connections
+    from touchbase.erasure import Eraser
+    from touchbase.events import TranslatorPool
 
     return Eraser(store, TranslatorPool(), clock, Connections(store, clock).of)
 
 
 def _find_person(client: int, contact_id: int | None, refs: list[Ref]) -> FindPerson:
-    from touchbase.erasure.commands import FindPerson
+    from touchbase.erasure import FindPerson
 
     return FindPerson(client, contact_id, refs)
 
@@ -245,11 +244,10 @@ async def _find_contact(store: Store, client: Client, refs: list[Ref], contact_i
 
 
 async def _pages(store: Store, client: Client, number: int) -> AsyncIterator[PersonExport]:
-    from touchbase.connections.commands import ListConnections
+    from touchbase.connections import ListConnections
+    from touchbase.erasure import export_deliveries, export_person
     from touchbase.erasure.api import deliveries_out, with_person
-    from touchbase.erasure.export_person import export_deliveries, export_person
-    from touchbase.events.translator_pool import TranslatorPool
-    from touchbase.events.worker import translator
+    from touchbase.events import TranslatorPool, translator
 
     translate = translator(TranslatorPool(), await store.read(ListConnections(client.number)))
     exported = await export_person(store, client.number, number)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from touchbase.consistency.inbox import AuditedBody, AuditedDelivery
-from touchbase.history.events import StoredEvent
-from touchbase.history.identity_links import Ref
-from touchbase.records.models import Company, Contact
+from touchbase.history import Ref, StoredEvent
+from touchbase.records import Company, Contact
 from touchbase.sql.command import Query
 
 

@@ -13,15 +13,23 @@ from types import MappingProxyType
 from touchbase.common.field_limits import MAX_CUSTOM_FIELDS
 from touchbase.common.normalize import find_company_domain, find_email_key, linkedin_key
 from touchbase.common.timestamps import Micros, to_text
-from touchbase.events.object_claims import plan_separation
-from touchbase.history.events import COMPANY, CONTACT, VIA_API, StoredEvent
-from touchbase.history.identity_links import Ref
-from touchbase.history.last_writer_wins import DELIBERATE, NEVER, Stamp, beats
-from touchbase.history.status import REPLY, SENT
-from touchbase.records.field_projection import has_several_objects, projected_custom_fields, projected_fields
-from touchbase.records.models import Company, Contact, Record
-from touchbase.records.projection import current_stamp, field_writes, is_history_complete, origin_write, refold_status
-from touchbase.records.value_sources import wrong_links, wrong_values
+from touchbase.events import plan_separation
+from touchbase.history import COMPANY, CONTACT, DELIBERATE, NEVER, REPLY, SENT, VIA_API, Ref, Stamp, StoredEvent, beats
+from touchbase.records import (
+    Company,
+    Contact,
+    Record,
+    current_stamp,
+    field_writes,
+    has_several_objects,
+    is_history_complete,
+    origin_write,
+    projected_custom_fields,
+    projected_fields,
+    refold_status,
+    wrong_links,
+    wrong_values,
+)
 
 STATUS_FIELDS = ("status", "previous_status", "status_changed_us", "status_entry_us", "status_entry_key", "status_cause")
 SHOWN = {

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from touchbase.consistency.inbox import wrong_body, wrong_state
 from touchbase.consistency.queries import AuditBodies, AuditDeliveries, AuditRecords, AuditWaiting, RecordPage, WaitingPage
 from touchbase.consistency.records import Difference, differences
-from touchbase.history.events import COMPANY, CONTACT, StoredEvent
-from touchbase.records.models import Company, Contact
+from touchbase.history import COMPANY, CONTACT, StoredEvent
+from touchbase.records import Company, Contact
 from touchbase.sql.store import Store
 
 PAGE = 200

@@ -18,14 +18,12 @@ from touchbase.consistency.queries import (
     RecordPage,
     WaitingPage,
 )
+from touchbase.history import COMPANY, CONTACT, EXTERNAL, Ref, StoredEvent
 from touchbase.history import sql as history_sql
-from touchbase.history.events import COMPANY, CONTACT, EXTERNAL, StoredEvent
-from touchbase.history.identity_links import Ref
 from touchbase.history.sql import LINK_BY_REF
 from touchbase.inbox.sql import rows as inbox_rows
-from touchbase.records.models import Company, Contact
+from touchbase.records import Company, Contact, companies_of
 from touchbase.records.sql import rows as records_rows
-from touchbase.records.value_sources import companies_of
 from touchbase.sql import rows as sql_rows
 from touchbase.sql.statement import Execute, Plan, Row, Select
 

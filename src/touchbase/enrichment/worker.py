@@ -13,20 +13,30 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from touchbase.clients.commands import FindClientByNumber
-from touchbase.clients.models import DELETING
+from touchbase.clients import DELETING, FindClientByNumber
 from touchbase.common.backoff import Backoff
 from touchbase.common.timestamps import SECOND, Clock, Micros
-from touchbase.connections.commands import ClaimFetch, DueFetches, FinishFetch, ListConnections
-from touchbase.connections.fetch_state import FETCHED, FetchOutcome, FetchRequest
-from touchbase.connections.models import CRM, Connection
-from touchbase.connections.tools import ApiResponse, Fetcher, FetchFailed, SendRequest, Tools
+from touchbase.connections import (
+    CRM,
+    FETCHED,
+    ApiResponse,
+    ClaimFetch,
+    Connection,
+    DueFetches,
+    Fetcher,
+    FetchFailed,
+    FetchOutcome,
+    FetchRequest,
+    FinishFetch,
+    ListConnections,
+    SendRequest,
+    Tools,
+)
 from touchbase.enrichment.oauth_tokens import AccessTokens
 from touchbase.enrichment.retry_policy import GONE, LIMITED, RECORDS, RETRY, SPLIT, STOPPED, classify_response
 from touchbase.errors import Overloaded
-from touchbase.history.dedupe_keys import body_key
-from touchbase.inbox.commands import StoredDelivery, StoreDelivery
-from touchbase.inbox.redaction import redact_secrets
+from touchbase.history import body_key
+from touchbase.inbox import StoredDelivery, StoreDelivery, redact_secrets
 from touchbase.sql.store import Store
 
 LOG = logging.getLogger("touchbase.fetch")

@@ -1,1 +1,46 @@
 """Erasure and export of a person's data."""
+
+from __future__ import annotations
+
+from touchbase.erasure.commands import (
+    AddErasures,
+    ErasePending,
+    ErasePerson,
+    Erasure,
+    FindErased,
+    FindPerson,
+    GetErasure,
+    LiftErasure,
+    ListErasures,
+    OpenErasures,
+    Person,
+    ReadBodies,
+    ReadLinks,
+    SweepErasure,
+)
+from touchbase.erasure.person_export import export_deliveries, export_person
+from touchbase.erasure.reapply import finish_erasures, reapply_erasures
+from touchbase.erasure.service import Eraser, identities
+
+__all__ = [
+    "AddErasures",
+    "ErasePending",
+    "ErasePerson",
+    "Eraser",
+    "Erasure",
+    "FindErased",
+    "FindPerson",
+    "GetErasure",
+    "LiftErasure",
+    "ListErasures",
+    "OpenErasures",
+    "Person",
+    "ReadBodies",
+    "ReadLinks",
+    "SweepErasure",
+    "export_deliveries",
+    "export_person",
+    "finish_erasures",
+    "identities",
+    "reapply_erasures",
+]

@@ -7,23 +7,23 @@ from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from touchbase.auth.authentication import ADMIN
-from touchbase.clients.models import Client
+from touchbase.auth import ADMIN
+from touchbase.clients import Client
 from touchbase.common.timestamps import SECOND, Micros, to_text
-from touchbase.erasure.export_person import ContactDelivery, Exported, export_deliveries, export_person
+from touchbase.erasure.person_export import ContactDelivery, Exported, export_deliveries, export_person
 from touchbase.erasure.service import Eraser
 from touchbase.errors import Fault
-from touchbase.events.worker import translator
+from touchbase.events import translator
 from touchbase.http.endpoint import Call
 from touchbase.http.query_parameters import LIMIT, PAGE, Parameter, Parameters, cursor_text
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success
 from touchbase.http.schemas import ChannelOut, DeliveryStateOut, Time, encode
 from touchbase.inbox.api.deliveries import RawBody, raw_body
+from touchbase.records import TimelineEntry
 from touchbase.records.api.resource import CONTACT_TAG
 from touchbase.records.api.schemas import ContactResponse, FieldChangeOut
 from touchbase.records.api.serializers import contact_out
-from touchbase.records.timeline import TimelineEntry
 
 SEARCH_SECONDS: Micros = 5 * SECOND
 """How long a request searches the inbox; the rest is searched in the background."""

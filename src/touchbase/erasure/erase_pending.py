@@ -10,15 +10,13 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from touchbase.clients.commands import FindClientByNumber
-from touchbase.clients.models import SUSPENDED
+from touchbase.clients import SUSPENDED, FindClientByNumber
 from touchbase.common.timestamps import Clock
 from touchbase.erasure.commands import FindErased, ReadBodies
-from touchbase.events.work import ProcessingStore, Translate
-from touchbase.history.identity_links import Ref
-from touchbase.inbox.delivery import Delivery
-from touchbase.suppression.pii_scan import find_identities
-from touchbase.suppression.suppression_keys import identities_of
+from touchbase.events import ProcessingStore, Translate
+from touchbase.history import Ref
+from touchbase.inbox import Delivery
+from touchbase.suppression import find_identities, identities_of
 
 PAGE = 200
 

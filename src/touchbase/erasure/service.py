@@ -24,12 +24,10 @@ from touchbase.erasure.commands import (
 )
 from touchbase.erasure.erase_pending import PendingDeliveries, named_identities
 from touchbase.errors import Fault, Invalid, NotFound
-from touchbase.events.fair_scheduler import BATCH_SIZE
-from touchbase.events.work import ProcessingStore, Translate
-from touchbase.events.worker import ConnectionsOf, Read, no_connections, translator
-from touchbase.history.identity_links import Ref
-from touchbase.records.commands import ListContacts
-from touchbase.suppression.suppression_keys import EMAIL, LINKEDIN, email_ref, linkedin_ref
+from touchbase.events import BATCH_SIZE, ConnectionsOf, ProcessingStore, Read, Translate, no_connections, translator
+from touchbase.history import Ref
+from touchbase.records import ListContacts
+from touchbase.suppression import EMAIL, LINKEDIN, email_ref, linkedin_ref
 
 PAGE = 200
 LATE_DELIVERIES = 0

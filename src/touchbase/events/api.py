@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from touchbase.auth.authentication import ADMIN
+from touchbase.auth import ADMIN
 from touchbase.common import field_limits as limits
 from touchbase.common.timestamps import Micros, to_text
 from touchbase.errors import Fault
@@ -19,11 +19,9 @@ from touchbase.http.query_parameters import LIMIT, cursor_text, cursor_value, pa
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success
 from touchbase.http.schemas import ChannelOut, DeliveryStateOut, Time, encode, example, named_enum
+from touchbase.inbox import GROUPED, DeliveryFilter, DeliveryGroup, fingerprint_parts, group_deliveries
 from touchbase.inbox.api.deliveries import CHANNEL, CLIENT, INBOX, TOOL, checked_client, client_number, no_such_tool
-from touchbase.inbox.payload_fingerprint import fingerprint_parts
-from touchbase.inbox.queries import DeliveryGroup
-from touchbase.inbox.service import GROUPED, DeliveryFilter, group_deliveries
-from touchbase.records.validation import raise_if_any
+from touchbase.records import raise_if_any
 
 MAX_AT_ONCE = 1_000
 PAGE = 250

@@ -11,13 +11,12 @@ import msgspec
 from touchbase.common.content_encoding import decoded
 from touchbase.common.timestamps import SECOND, Micros
 from touchbase.errors import UnrecognisedPayload
-from touchbase.events.claim import per_row
+from touchbase.events.claiming import per_row
 from touchbase.events.event_normalization import Outcome
 from touchbase.events.projection_batch import Batch
 from touchbase.events.suppression_guard import names_erased
 from touchbase.events.work import WorkReport
-from touchbase.inbox.delivery import APPLIED, FAILED, IGNORED, MAX_ATTEMPTS, PARKED, RECEIVED, UNRECOGNISED, Delivery, waiting_since
-from touchbase.inbox.payload_fingerprint import fingerprint_of
+from touchbase.inbox import APPLIED, FAILED, IGNORED, MAX_ATTEMPTS, PARKED, RECEIVED, UNRECOGNISED, Delivery, fingerprint_of, waiting_since
 from touchbase.inbox.sql import statements as inbox_sql
 from touchbase.inbox.sql.body_retention import clear_deliveries
 from touchbase.inbox.sql.commands import LONGEST_WAIT
@@ -25,7 +24,7 @@ from touchbase.inbox.sql.rows import problems_text
 from touchbase.sql.builders import ONE, ONE_MATCH
 from touchbase.sql.rows import Columns
 from touchbase.sql.statement import Execute, Plan, Row, Statement
-from touchbase.suppression.suppression_keys import WHY_IGNORED
+from touchbase.suppression import WHY_IGNORED
 
 KNOWN_ALREADY = "all events in it were already known"
 NO_IDENTITY = "waits until a webhook names the e-mail address or domain of this object"

@@ -4,33 +4,38 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from touchbase.clients.models import ClientSettings
+from touchbase.clients import ClientSettings
 from touchbase.common.field_limits import CUSTOM_FIELDS, NAME, STATUS, URL, VALUE, storable
 from touchbase.common.frames import packs_by_position
 from touchbase.common.normalize import find_company_domain, find_email_key, linkedin_key
 from touchbase.common.timestamps import DAY, SECOND, Micros
-from touchbase.connections.models import CRM
+from touchbase.connections import CRM
 from touchbase.errors import TouchbaseError, UnrecognisedPayload
 from touchbase.events.event_subject import EventSubject
-from touchbase.history.dedupe_keys import event_key, event_time, key_of_person
-from touchbase.history.events import (
+from touchbase.history import (
     COMPANY,
     CONTACT,
     EXTERNAL,
+    STATUS_REFUSED,
+    TIME_AHEAD,
     VIA_DOMAIN,
     VIA_EMAIL,
     VIA_LINK,
     VIA_LINKEDIN,
     Detail,
     Event,
+    Problems,
+    Ref,
     StoredEvent,
     Translation,
+    add_problem,
     effect_of,
+    event_key,
+    event_time,
+    key_of_person,
     status_word,
 )
-from touchbase.history.identity_links import Ref
-from touchbase.history.problems import STATUS_REFUSED, TIME_AHEAD, Problems, add_problem
-from touchbase.inbox.delivery import Delivery
+from touchbase.inbox import Delivery
 
 _MAX_UNZONED_AHEAD: Micros = 120 * SECOND
 """How far a time without a zone may lie after the receipt; a longer time is in a zone other than UTC, and not a wrong clock."""

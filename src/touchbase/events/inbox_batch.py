@@ -14,10 +14,9 @@ from touchbase.errors import TouchbaseError
 from touchbase.events.event_normalization import NormalizedDelivery, normalize
 from touchbase.events.event_subject import EventSubject
 from touchbase.events.work import IsolatedReader, ReadResult, Translate, WorkReport
-from touchbase.history.events import Translation
-from touchbase.inbox.delivery import Delivery
-from touchbase.inbox.limits import MAX_EVENTS, is_large
-from touchbase.suppression.pii_scan import find_identities
+from touchbase.history import Translation
+from touchbase.inbox import MAX_EVENTS, Delivery, is_large
+from touchbase.suppression import find_identities
 
 MAX_REASON_LENGTH = 500
 _NO_DELIVERY = Delivery(0, "", 0, "", "", 0)

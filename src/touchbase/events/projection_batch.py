@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from touchbase.clients.models import ClientSettings
+from touchbase.clients import ClientSettings
 from touchbase.common.timestamps import Micros
 from touchbase.events.event_normalization import Outcome
 from touchbase.events.identity_resolution import Resolver
-from touchbase.history.events import EXTERNAL, StoredEvent
-from touchbase.history.identity_links import Link
-from touchbase.history.last_writer_wins import EffectiveTime
-from touchbase.records.projection import Folded
+from touchbase.history import EXTERNAL, EffectiveTime, Link, StoredEvent
+from touchbase.records import Folded
 
 EventKey = tuple[int, int, Micros, str]
 Target = tuple[int, int]

@@ -8,9 +8,8 @@ from collections.abc import Mapping, Sequence
 from touchbase.common.field_limits import MAX_CUSTOM_FIELDS
 from touchbase.common.timestamps import Micros
 from touchbase.events.identity_resolution import Resolver
-from touchbase.history.events import StoredEvent
-from touchbase.history.last_writer_wins import CLEARED, DELIBERATE, NEVER, Stamp, beats
-from touchbase.records.models import CustomField
+from touchbase.history import CLEARED, DELIBERATE, NEVER, Stamp, StoredEvent, beats
+from touchbase.records import CustomField
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.rows import custom_field_of, custom_field_row
 from touchbase.sql.ids import Ids

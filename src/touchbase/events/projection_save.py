@@ -5,13 +5,11 @@ from __future__ import annotations
 from touchbase.events.identity_resolution import Resolver
 from touchbase.events.projection_batch import Batch
 from touchbase.events.projection_companies import DELETE_CLAIMS_OF
+from touchbase.history import CLEARED, COMPANY, CONTACT, NEVER, beats
 from touchbase.history import sql as history_sql
-from touchbase.history.events import COMPANY, CONTACT
-from touchbase.history.last_writer_wins import CLEARED, NEVER, beats
 from touchbase.history.sql import event_of
 from touchbase.idempotency.sql import MOVE_RESPONSES
-from touchbase.records.models import Company, Contact, CustomField, Record
-from touchbase.records.primary_keys import keys_of, shown_values
+from touchbase.records import Company, Contact, CustomField, Record, keys_of, shown_values
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.rows import company_row, contact_row, custom_field_of, custom_field_row
 from touchbase.records.sql.update import fold_of, fold_status_of

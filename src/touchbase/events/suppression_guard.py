@@ -14,17 +14,14 @@ from dataclasses import dataclass, field
 from touchbase.common.timestamps import Micros
 from touchbase.events.event_normalization import Outcome
 from touchbase.events.event_subject import EventSubject
+from touchbase.history import COMPANY, EXTERNAL, Ref
 from touchbase.history import sql as history_sql
-from touchbase.history.events import COMPANY, EXTERNAL
-from touchbase.history.identity_links import Ref
-from touchbase.inbox.delivery import Delivery
+from touchbase.inbox import Delivery
 from touchbase.inbox.sql.body_retention import clear_deliveries
 from touchbase.sql.builders import RECORD
 from touchbase.sql.statement import Execute, Plan, Row, Statement, delete
-from touchbase.suppression.pii_scan import find_identities
-from touchbase.suppression.server_secret import erasure_key_of
+from touchbase.suppression import EMAIL, LINKEDIN, erasure_key_of, find_identities
 from touchbase.suppression.sql import Mark, delete_marks, find_marks, save_marks
-from touchbase.suppression.suppression_keys import EMAIL, LINKEDIN
 
 
 @dataclass(slots=True)

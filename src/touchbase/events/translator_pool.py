@@ -20,15 +20,13 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
-from touchbase.adapters.interface import WebhookRequest
+from touchbase.adapters import WebhookRequest
 from touchbase.common.frames import pack, receive, send, unpack
-from touchbase.connections.models import Connection
+from touchbase.connections import Connection
 from touchbase.errors import Overloaded
 from touchbase.events.work import ReadResult
-from touchbase.history.events import Translation
-from touchbase.inbox.delivery import Delivery
-from touchbase.inbox.limits import MAX_SECONDS, MEMORY, WALL_SECONDS
-from touchbase.inbox.webhook_request import request_of_delivery
+from touchbase.history import Translation
+from touchbase.inbox import MAX_SECONDS, MEMORY, WALL_SECONDS, Delivery, request_of_delivery
 
 MAX_PROCESSES = 4
 """Concurrent processes: one for the usual work, and some for large webhooks."""

@@ -7,20 +7,16 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 from urllib.parse import urlsplit
 
-from touchbase.adapters.interface import ProtocolResponse, WebhookRequest
-from touchbase.auth.auth_throttle import KeyThrottle, WebhookThrottle
-from touchbase.auth.last_used import KeyUsage
+from touchbase.adapters import ProtocolResponse, WebhookRequest
+from touchbase.auth import KeyThrottle, KeyUsage, WebhookThrottle
 from touchbase.common.timestamps import Clock, Micros
 from touchbase.config import Settings
-from touchbase.connections.models import SECRETS, Arrival, Connection, ConnectionSettings
-from touchbase.connections.service import Connections
-from touchbase.connections.tools import Fetcher, Tools
+from touchbase.connections import SECRETS, Arrival, Connection, Connections, ConnectionSettings, Fetcher, Tools
 from touchbase.errors import UnrecognisedPayload
-from touchbase.events.work import ProcessingStore
-from touchbase.events.worker import Read
-from touchbase.history.events import Translation
-from touchbase.inbox.refused import RefusedWebhooks
-from touchbase.rate_limit.rate_limiter import RateLimiter
+from touchbase.events import ProcessingStore, Read
+from touchbase.history import Translation
+from touchbase.inbox import RefusedWebhooks
+from touchbase.rate_limit import RateLimiter
 
 MIB = 1_048_576
 _DEFAULTS = Settings()

@@ -11,15 +11,14 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from touchbase.auth.authentication import CLIENT_HEADER, DEFAULT_CLIENT, Authenticator, Principal, key_id_of
-from touchbase.clients.models import ACTIVE, Client
-from touchbase.clients.service import Clients
+from touchbase.auth import CLIENT_HEADER, DEFAULT_CLIENT, Authenticator, Principal, key_id_of
+from touchbase.clients import ACTIVE, Client, Clients
 from touchbase.common.asgi import peer_of
 from touchbase.common.field_limits import why_not_storable
 from touchbase.common.timestamps import Micros
-from touchbase.connections.service import Connections
+from touchbase.connections import Connections
 from touchbase.errors import Fault, Invalid, NotFound, TouchbaseError
-from touchbase.history.events import Author
+from touchbase.history import Author
 from touchbase.http.asgi_types import Headers, Receive, Scope, Send
 from touchbase.http.dependencies import Dependencies
 from touchbase.http.json_body import read_json, read_struct
@@ -29,9 +28,8 @@ from touchbase.http.rate_limit_headers import RATE_LIMIT_HEADERS, rate_limit_hea
 from touchbase.http.request_body import ClientDisconnected
 from touchbase.http.response_recorder import ResponseRecorder
 from touchbase.http.responses import Response, request_id_of, send_problem, send_response
-from touchbase.idempotency.service import InFlightKeys
-from touchbase.inbox.refused import RefusedWebhooks
-from touchbase.inbox.signature_check import SenderChecks
+from touchbase.idempotency import InFlightKeys
+from touchbase.inbox import RefusedWebhooks, SenderChecks
 from touchbase.sql.store import Writes
 
 log = logging.getLogger("touchbase.api")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from touchbase.common.timestamps import Micros
-from touchbase.history.events import StoredEvent
+from touchbase.history import StoredEvent
 from touchbase.inbox.delivery import Delivery
 from touchbase.sql.command import Query
 

@@ -8,12 +8,11 @@ from contextlib import suppress
 from functools import partial
 from json.encoder import encode_basestring as quoted
 
-from touchbase.clients.models import Client
+from touchbase.clients import Client
 from touchbase.common.timestamps import Micros
-from touchbase.connections.fetch_state import FETCHED
-from touchbase.connections.models import UNPROVEN, Sender
+from touchbase.connections import FETCHED, UNPROVEN, Sender
 from touchbase.errors import Overloaded
-from touchbase.history.dedupe_keys import EVENT_ENDINGS, body_key
+from touchbase.history import EVENT_ENDINGS, body_key
 from touchbase.inbox.commands import CountRepeat, StoredDelivery, StoreDelivery
 from touchbase.inbox.redaction import redact_logins, redact_secrets
 from touchbase.sql.store import Store

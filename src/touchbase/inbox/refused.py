@@ -11,11 +11,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from touchbase.clients.commands import FindClient
-from touchbase.clients.models import Client
+from touchbase.clients import Client, FindClient
 from touchbase.common.field_limits import CLIENT_ID
 from touchbase.common.timestamps import SECOND, Clock, Micros
-from touchbase.connections.models import Connection
+from touchbase.connections import Connection
 from touchbase.errors import Overloaded
 from touchbase.inbox.queries import ListDeliveries
 from touchbase.sql.command import Command, Query

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from touchbase.common.timestamps import Micros, to_text
 from touchbase.errors import NotFound, PayloadDeleted
-from touchbase.history.events import StoredEvent
+from touchbase.history import StoredEvent
 from touchbase.inbox.commands import ReplayDeliveries
 from touchbase.inbox.delivery import FAILED, IGNORED, PARKED, RECEIVED, REMOVED_BY_RETENTION, UNRECOGNISED, Delivery
 from touchbase.inbox.queries import DeliveryEvents, DeliveryGroup, GetDelivery, GroupDeliveries, ListDeliveries

@@ -1,1 +1,113 @@
 """Contacts and companies: models, rules, SQL and API."""
+
+from __future__ import annotations
+
+from touchbase.records.commands import (
+    CreateCompany,
+    CreateContact,
+    FindUnited,
+    GetCompany,
+    GetContact,
+    GetHistory,
+    ListCompanies,
+    ListContacts,
+    UpdateCompany,
+    UpdateContact,
+)
+from touchbase.records.field_projection import (
+    Objects,
+    Written,
+    has_several_objects,
+    last_address,
+    named_address,
+    named_addresses,
+    object_of,
+    projected_custom_fields,
+    projected_fields,
+)
+from touchbase.records.models import Company, Contact, CustomField, Record
+from touchbase.records.primary_keys import (
+    api_since,
+    former_key,
+    former_key_of,
+    is_before,
+    keys_of,
+    linkedin_stamp,
+    merge_fields,
+    owned_since,
+    primary_key,
+    primary_stamp,
+    shown_values,
+    swap_primary_keys,
+)
+from touchbase.records.projection import (
+    Folded,
+    current_stamp,
+    field_writes,
+    fold_event,
+    is_history_complete,
+    origin_write,
+    refold_status,
+    write_field,
+)
+from touchbase.records.read_records import get_record
+from touchbase.records.record_type import CONTACT_TYPE, RESOLVED_FIELDS, stamped_fields
+from touchbase.records.timelines import TimelineEntry, timeline
+from touchbase.records.validation import raise_if_any
+from touchbase.records.value_sources import companies_of, wrong_links, wrong_values
+
+__all__ = [
+    "CONTACT_TYPE",
+    "RESOLVED_FIELDS",
+    "Company",
+    "Contact",
+    "CreateCompany",
+    "CreateContact",
+    "CustomField",
+    "FindUnited",
+    "Folded",
+    "GetCompany",
+    "GetContact",
+    "GetHistory",
+    "ListCompanies",
+    "ListContacts",
+    "Objects",
+    "Record",
+    "TimelineEntry",
+    "UpdateCompany",
+    "UpdateContact",
+    "Written",
+    "api_since",
+    "companies_of",
+    "current_stamp",
+    "field_writes",
+    "fold_event",
+    "former_key",
+    "former_key_of",
+    "get_record",
+    "has_several_objects",
+    "is_before",
+    "is_history_complete",
+    "keys_of",
+    "last_address",
+    "linkedin_stamp",
+    "merge_fields",
+    "named_address",
+    "named_addresses",
+    "object_of",
+    "origin_write",
+    "owned_since",
+    "primary_key",
+    "primary_stamp",
+    "projected_custom_fields",
+    "projected_fields",
+    "raise_if_any",
+    "refold_status",
+    "shown_values",
+    "stamped_fields",
+    "swap_primary_keys",
+    "timeline",
+    "write_field",
+    "wrong_links",
+    "wrong_values",
+]

@@ -8,8 +8,7 @@ from typing import Generic, TypeVar
 
 from touchbase.common.timestamps import Micros
 from touchbase.common.unique_ids import UniqueIds
-from touchbase.history.events import NO_AUTHOR, Author, StoredEvent
-from touchbase.history.last_writer_wins import API_KEY
+from touchbase.history import API_KEY, NO_AUTHOR, Author, StoredEvent
 from touchbase.records.models import Company, Contact
 from touchbase.sql.command import Command, Query, T_co
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar
 
-from touchbase.clients.models import Client
+from touchbase.clients import Client
 from touchbase.common import normalize
 from touchbase.common.timestamps import Micros
 from touchbase.errors import Conflict, Fault, NotFound, Overloaded
-from touchbase.history.events import NO_AUTHOR, Author
+from touchbase.history import NO_AUTHOR, Author
 from touchbase.records import validation
 from touchbase.records.commands import CreateCompany, CreateContact, Created, CreateRecord, UpdateContact, UpdateRecord
 from touchbase.records.models import Company, Contact

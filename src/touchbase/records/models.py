@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from touchbase.common.timestamps import Micros
-from touchbase.history.last_writer_wins import Stamps
+from touchbase.history import Stamps
 
 
 @dataclass(slots=True)

@@ -10,20 +10,27 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from touchbase.history.events import CONTACT, CRM_STATUS_EVENTS, VIA_API, StoredEvent
-from touchbase.history.last_writer_wins import CARRIED, DELIBERATE, Stamp, beats, stamp_of
-from touchbase.history.status import (
+from touchbase.history import (
+    CARRIED,
+    CONTACT,
     CRM_STATUS,
+    CRM_STATUS_EVENTS,
+    DELIBERATE,
     INITIAL,
     REPLY,
     RESUBSCRIBE,
     SENT,
     STATUS,
     STATUS_EFFECTS,
+    VIA_API,
+    Stamp,
     StatusWalk,
+    StoredEvent,
     advance_status,
+    beats,
     may_change_status,
     restart_status,
+    stamp_of,
 )
 from touchbase.records.models import Contact, Record
 from touchbase.records.record_type import RESOLVED_FIELDS

@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
-from touchbase.clients.models import Client, FieldType
+from touchbase.clients import Client, FieldType
 from touchbase.common.timestamps import Micros
 from touchbase.errors import Fault
-from touchbase.history.events import NO_AUTHOR, Author
+from touchbase.history import NO_AUTHOR, Author
 from touchbase.records import validation
 from touchbase.records.commands import UpdateContact, UpdateRecord, new_write_key
 from touchbase.records.models import Company, Contact

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Protocol
 
-from touchbase.clients.models import FieldType, StatusSet
+from touchbase.clients import FieldType, StatusSet
 from touchbase.common import normalize
 from touchbase.common.field_limits import InvalidText
 from touchbase.errors import Fault, Invalid

@@ -10,9 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from touchbase.common.normalize import ADDRESS_KEYS
-from touchbase.history.events import VIA_API, StoredEvent
-from touchbase.history.identity_links import Ref
-from touchbase.history.last_writer_wins import API_KEY, DELIBERATE, NEVER, Stamp, beats
+from touchbase.history import API_KEY, DELIBERATE, NEVER, VIA_API, Ref, Stamp, StoredEvent, beats
 from touchbase.records.field_projection import object_of
 from touchbase.records.models import Record
 from touchbase.records.projection import current_stamp, field_writes, is_history_complete, origin_write

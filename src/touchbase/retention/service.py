@@ -12,13 +12,11 @@ import logging
 from collections.abc import Coroutine
 from dataclasses import dataclass
 
-from touchbase.clients.commands import ListClients
-from touchbase.clients.models import SUSPENDED, Client
+from touchbase.clients import SUSPENDED, Client, ListClients
 from touchbase.common.timestamps import DAY, SECOND, Clock, Micros, has_passed
-from touchbase.erasure.commands import Erasure, OpenErasures
-from touchbase.erasure.service import Eraser
+from touchbase.erasure import Eraser, Erasure, OpenErasures
 from touchbase.errors import Overloaded
-from touchbase.inbox.commands import CountPrunable, DropUnrecognised, PruneBodies, SizeUnrecognised
+from touchbase.inbox import CountPrunable, DropUnrecognised, PruneBodies, SizeUnrecognised
 from touchbase.sql.store import Store
 
 LOG = logging.getLogger("touchbase.retention")

@@ -20,7 +20,7 @@ from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 
 from touchbase.common.timestamps import SECOND, Micros
-from touchbase.inbox.queries import InboxCounts
+from touchbase.inbox import InboxCounts
 from touchbase.server.metrics import Metrics, count_in_files
 
 MEMORY = Path("/dev/shm")  # noqa: S108 (a folder of its own is made in it)

@@ -12,7 +12,7 @@ import msgspec
 
 from touchbase.common.timestamps import Clock
 from touchbase.errors import TouchbaseError
-from touchbase.inbox.queries import CountInbox
+from touchbase.inbox import CountInbox
 from touchbase.server.error_responses import ErrorResponse, request_id_in, send_error_response
 from touchbase.server.exposition import Exposition, SharedMetrics, store_metrics
 from touchbase.server.logs import LineWriter

@@ -13,9 +13,8 @@ from pathlib import Path
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics, values
 
 from touchbase.common.timestamps import SECOND, Clock
-from touchbase.connections.fetch_state import FetchOutcome
-from touchbase.connections.models import CHANNELS
-from touchbase.events.work import WorkReport
+from touchbase.connections import CHANNELS, FetchOutcome
+from touchbase.events import WorkReport
 
 REQUEST_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
 APPLY_BUCKETS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 3600.0)

@@ -6,11 +6,9 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from touchbase.encryption.cipher import AesGcmCipher
-from touchbase.encryption.key_file import KeyFile
-from touchbase.encryption.keys import NO_KEYS, EncryptionKeys, KeySource, StaticKeys, new_key
+from touchbase.encryption import NO_KEYS, AesGcmCipher, EncryptionKeys, KeyFile, KeySource, StaticKeys, new_key
 from touchbase.errors import BadAddress
-from touchbase.events.work import ProcessingStore
+from touchbase.events import ProcessingStore
 from touchbase.storage.postgres.engine import PostgresStore
 from touchbase.storage.sqlite.connection import path_of
 from touchbase.storage.sqlite.engine import SqliteStore

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from touchbase.auth import RevokeKey, RotateKey, StoreFirstKey, StoreKey, StoreKeyUses
 from touchbase.auth import sql as auth_sql
-from touchbase.auth.commands import RevokeKey, RotateKey, StoreFirstKey, StoreKey, StoreKeyUses
-from touchbase.clients.commands import (
+from touchbase.clients import (
     BeginDeletion,
     CreateClient,
     EnsureClient,
@@ -22,20 +22,17 @@ from touchbase.clients.commands import (
 from touchbase.clients.sql import commands as clients_sql_commands
 from touchbase.clients.sql import removal as clients_sql_removal
 from touchbase.clients.sql import statements as clients_sql
-from touchbase.connections.commands import AddConnection, ChangeConnection, ClaimFetch, FinishFetch, RemoveConnection
+from touchbase.connections import AddConnection, ChangeConnection, ClaimFetch, FinishFetch, RemoveConnection
 from touchbase.connections.sql import commands as connections_sql
 from touchbase.connections.sql import encrypted_columns
 from touchbase.connections.sql import fetching as fetch_sql
-from touchbase.encryption.cipher import Cipher
-from touchbase.encryption.commands import Reencrypt, ReplaceLost, RetireKeys
-from touchbase.erasure.commands import AddErasures, ErasePending, ErasePerson, LiftErasure, SweepErasure
+from touchbase.encryption import Cipher, Reencrypt, ReplaceLost, RetireKeys
+from touchbase.erasure import AddErasures, ErasePending, ErasePerson, LiftErasure, SweepErasure
 from touchbase.erasure.sql import commands as erasure_sql
-from touchbase.events.claim import claim, claim_if_unchanged, claim_named, peek
-from touchbase.events.delivery_outcomes import record_failure
-from touchbase.events.projection import IN_USE, NOT_DELETED, apply_batch, apply_needs
+from touchbase.events import IN_USE, NOT_DELETED, apply_batch, apply_needs, claim, claim_if_unchanged, claim_named, peek, record_failure
+from touchbase.idempotency import DeleteResponses
 from touchbase.idempotency import sql as idempotency_sql
-from touchbase.idempotency.commands import DeleteResponses
-from touchbase.inbox.commands import (
+from touchbase.inbox import (
     CountRepeat,
     DropUnrecognised,
     ForgetDedupeKeys,
@@ -43,12 +40,12 @@ from touchbase.inbox.commands import (
     ReplayDeliveries,
     ReplayMany,
     StoreDelivery,
+    StoreRefusals,
 )
-from touchbase.inbox.refused import StoreRefusals
 from touchbase.inbox.sql import body_retention
 from touchbase.inbox.sql import refused as refused_sql
 from touchbase.inbox.sql.commands import count_repeats, forget_dedupe_keys, replay_deliveries, replay_many, store_deliveries
-from touchbase.records.commands import CreateCompany, CreateContact, UpdateCompany, UpdateContact
+from touchbase.records import CreateCompany, CreateContact, UpdateCompany, UpdateContact
 from touchbase.records.sql import create as sql_create
 from touchbase.records.sql import update as sql_update
 from touchbase.records.sql.suppression_guard import guarded

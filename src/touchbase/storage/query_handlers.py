@@ -7,43 +7,42 @@ from functools import partial
 from itertools import chain
 from typing import Any, TypeVar
 
+from touchbase.auth import AnyKey, FindKey
 from touchbase.auth import sql as auth_sql
-from touchbase.auth.commands import AnyKey, FindKey
-from touchbase.clients.commands import FindClient, ListClients
+from touchbase.clients import FindClient, ListClients
 from touchbase.clients.sql import queries as clients_sql_queries
-from touchbase.connections.commands import DueFetches, ListConnections, ListFetching
+from touchbase.connections import DueFetches, ListConnections, ListFetching
 from touchbase.connections.sql import commands as connections_sql
 from touchbase.connections.sql import encrypted_columns
 from touchbase.connections.sql import fetching as fetch_sql
+from touchbase.consistency import AuditBodies, AuditDeliveries, AuditRecords, AuditWaiting
 from touchbase.consistency import sql as consistency_sql
-from touchbase.consistency.queries import AuditBodies, AuditDeliveries, AuditRecords, AuditWaiting
-from touchbase.encryption.cipher import Cipher
-from touchbase.encryption.commands import CheckEncryption
-from touchbase.erasure.commands import FindErased, FindPerson, GetErasure, ListErasures, OpenErasures, ReadBodies, ReadLinks
+from touchbase.encryption import CheckEncryption, Cipher
+from touchbase.erasure import FindErased, FindPerson, GetErasure, ListErasures, OpenErasures, ReadBodies, ReadLinks
 from touchbase.erasure.sql import queries as erasure_sql_queries
+from touchbase.history import COMPANY, CONTACT, StoredEvent
 from touchbase.history import sql as history_sql
-from touchbase.history.events import COMPANY, CONTACT, StoredEvent
+from touchbase.idempotency import ExpiredResponses, FindResponse
 from touchbase.idempotency import sql as idempotency_sql
-from touchbase.idempotency.commands import ExpiredResponses, FindResponse
-from touchbase.inbox.commands import CountPrunable, SizeUnrecognised
-from touchbase.inbox.delivery import Delivery
-from touchbase.inbox.queries import (
+from touchbase.inbox import (
     BusyClients,
     CountDeliveries,
     CountInbox,
+    CountPrunable,
+    Delivery,
     DeliveryEvents,
     GetDelivery,
     GroupDeliveries,
     ListDeliveries,
+    ListRefusals,
     OldDedupeKeys,
+    SizeUnrecognised,
 )
-from touchbase.inbox.refused import ListRefusals
 from touchbase.inbox.sql import body_retention
 from touchbase.inbox.sql import queries as inbox_sql_queries
 from touchbase.inbox.sql import refused as refused_sql
 from touchbase.inbox.sql import rows as inbox_rows
-from touchbase.records.commands import FindUnited, GetCompany, GetContact, GetHistory, ListCompanies, ListContacts
-from touchbase.records.models import Company, Contact
+from touchbase.records import Company, Contact, FindUnited, GetCompany, GetContact, GetHistory, ListCompanies, ListContacts
 from touchbase.records.sql import rows as records_rows
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.statements import with_custom_fields

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NewType
 
-from touchbase.auth.commands import AnyKey, FindKey, ListKeys, RevokeKey, RotateKey, StoreFirstKey, StoreKey, StoreKeyUses
-from touchbase.clients.commands import (
+from touchbase.auth import AnyKey, FindKey, ListKeys, RevokeKey, RotateKey, StoreFirstKey, StoreKey, StoreKeyUses
+from touchbase.clients import (
     CreateClient,
     DeletingClients,
     EnsureClient,
@@ -21,14 +21,12 @@ from touchbase.clients.commands import (
     RotateClientId,
     SetClientSettings,
 )
-from touchbase.connections.commands import AddConnection, DueFetches
-from touchbase.encryption.commands import CheckEncryption, Reencrypt, ReplaceLost, RetireKeys
-from touchbase.erasure.commands import AddErasures, OpenErasures
-from touchbase.idempotency.commands import ExpiredResponses, FindResponse, Idempotent
-from touchbase.inbox.commands import ReplayMany
-from touchbase.inbox.queries import BusyClients, CountInbox, GetDelivery, GroupDeliveries, ListDeliveries, OldDedupeKeys
-from touchbase.inbox.refused import ListRefusals
-from touchbase.records.commands import CreateCompany, CreateContact
+from touchbase.connections import AddConnection, DueFetches
+from touchbase.encryption import CheckEncryption, Reencrypt, ReplaceLost, RetireKeys
+from touchbase.erasure import AddErasures, OpenErasures
+from touchbase.idempotency import ExpiredResponses, FindResponse, Idempotent
+from touchbase.inbox import BusyClients, CountInbox, GetDelivery, GroupDeliveries, ListDeliveries, ListRefusals, OldDedupeKeys, ReplayMany
+from touchbase.records import CreateCompany, CreateContact
 
 Scope = NewType("Scope", str)
 """The clients' numbers in the format of the policies, such as `,1,5,9,`."""

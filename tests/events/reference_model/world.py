@@ -26,7 +26,7 @@ from touchbase.records.commands import FindUnited, GetCompany, GetContact, ListC
 from touchbase.records.create import company_command, contact_command, create_record
 from touchbase.records.models import Company, Contact
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
-from touchbase.records.timeline import FieldChange, timeline
+from touchbase.records.timelines import FieldChange, timeline
 from touchbase.records.update import Change, update_record
 from touchbase.sql.store import Store
 

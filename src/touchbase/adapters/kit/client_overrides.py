@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from touchbase.connections.models import IGNORE, ConnectionSettings
-from touchbase.history.events import Event, effect_of, status_word
-from touchbase.history.status import STATUS
+from touchbase.connections import IGNORE, ConnectionSettings
+from touchbase.history import STATUS, Event, effect_of, status_word
 
 _LABELLED = "lead_status_changed"
 _STATUS_CHANGED = ".status_changed"

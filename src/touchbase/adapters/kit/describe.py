@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from touchbase.common.timestamps import to_text
-from touchbase.history.events import Event, Translation
+from touchbase.history import Event, Translation
 
 
 def describe(translation: Translation) -> dict[str, object]:

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta, Struct
 
-from touchbase.auth.authentication import ADMIN
+from touchbase.auth import ADMIN
 from touchbase.clients.commands import FormerIds
 from touchbase.clients.models import (
     CLIENT_STATES,

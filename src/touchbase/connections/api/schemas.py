@@ -15,7 +15,7 @@ from touchbase.connections.fetch_state import FetchState, fetching_state
 from touchbase.connections.models import Connection, ConnectionSettings
 from touchbase.connections.oauth import FORMAT
 from touchbase.http.schemas import ChannelOut, Time, example, named_enum
-from touchbase.inbox.refused import AffectedSender, Reason
+from touchbase.inbox import AffectedSender, Reason
 
 Channel = Literal["email_campaign", "crm"]
 named_enum("UnverifiedReason", "Why unverified webhooks would be refused from now on.", get_args(Reason))

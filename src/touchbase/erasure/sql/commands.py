@@ -17,10 +17,9 @@ from touchbase.erasure.commands import RECORDS_FIRST, AddErasures, ErasedKey, Er
 from touchbase.erasure.sql.pii_tables import remove_all
 from touchbase.erasure.sql.queries import erasure_of, find_contacts, find_erasure, identities, identities_of_others
 from touchbase.errors import Conflict, NotFound
-from touchbase.events.suppression_guard import DELIVERIES_OF_EVENTS, erase_parked_events
+from touchbase.events import DELIVERIES_OF_EVENTS, erase_parked_events
+from touchbase.history import CONTACT, Ref
 from touchbase.history import sql as history_sql
-from touchbase.history.events import CONTACT
-from touchbase.history.identity_links import Ref
 from touchbase.inbox.sql.body_retention import clear_deliveries
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.rows import contact_of
@@ -28,7 +27,7 @@ from touchbase.sql.builders import ONE
 from touchbase.sql.ids import Ids
 from touchbase.sql.rows import Columns
 from touchbase.sql.statement import Execute, Plan, Select, Statement
-from touchbase.suppression.server_secret import erasure_key_of, find_erasure_key, make_erasure_key, replace_erasure_key
+from touchbase.suppression import erasure_key_of, find_erasure_key, make_erasure_key, replace_erasure_key
 from touchbase.suppression.sql import DELETE_ERASURE, FIND_ERASED, SAVE_ERASED, Mark, find_marks, save_marks
 
 ERASURE: Columns = (

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from touchbase.history.events import CONTACT
+from touchbase.history import CONTACT
 from touchbase.records.sql.statements import DELETE_CONTACT
 from touchbase.sql.builders import ONE, RECORD
 from touchbase.sql.statement import Execute, Plan, Statement, delete

@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from touchbase.adapters.interface import ProtocolResponse
-from touchbase.auth.authentication import FRESH, NO_SUCH_ADDRESS
-from touchbase.clients.models import Client
-from touchbase.clients.service import is_client_id
+from touchbase.adapters import ProtocolResponse
+from touchbase.auth import FRESH, NO_SUCH_ADDRESS
+from touchbase.clients import Client, is_client_id
 from touchbase.common.asgi import peer_of
 from touchbase.common.timestamps import Micros
-from touchbase.connections.models import ACCEPTED, CRM, DROPPED, EMAIL_CAMPAIGN, REFUSED, UNPROVEN, Arrival, Connection, Sender
+from touchbase.connections import ACCEPTED, CRM, DROPPED, EMAIL_CAMPAIGN, REFUSED, UNPROVEN, Arrival, Connection, Sender
 from touchbase.errors import NotFound, Overloaded, TouchbaseError, Unauthorized
 from touchbase.http.asgi_types import Headers, Receive, Scope, Send
 from touchbase.http.endpoint import Api, log

@@ -8,8 +8,8 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from touchbase.auth.authentication import FRESH, READ, WRITE
-from touchbase.clients.models import Client
+from touchbase.auth import FRESH, READ, WRITE
+from touchbase.clients import Client
 from touchbase.common.timestamps import Micros
 from touchbase.errors import NotFound, PreconditionFailed
 from touchbase.http.endpoint import Call, author_of
@@ -27,7 +27,7 @@ from touchbase.records.commands import Created
 from touchbase.records.create import create_record
 from touchbase.records.models import Company, Contact
 from touchbase.records.read_records import get_record, list_records
-from touchbase.records.timeline import timeline
+from touchbase.records.timelines import timeline
 from touchbase.records.update import Change, update_command, update_record
 
 A = TypeVar("A", ContactRequest, CompanyRequest)

@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from touchbase.clients.models import Client, ClientSettings
+from touchbase.clients import Client, ClientSettings
 from touchbase.common.timestamps import Micros
 from touchbase.http.query_parameters import Parameter
 from touchbase.records.api.parameters import COMPANY_FILTERS, CONTACT_FILTERS

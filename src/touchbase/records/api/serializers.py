@@ -10,14 +10,14 @@ from operator import attrgetter
 
 from msgspec import UNSET
 
-from touchbase.clients.models import ClientSettings, FieldType
+from touchbase.clients import ClientSettings, FieldType
 from touchbase.common.timestamps import Micros
 from touchbase.common.timestamps import to_text as written_out
-from touchbase.history.events import NO_AUTHOR
+from touchbase.history import NO_AUTHOR
 from touchbase.http.schemas import problems_out
 from touchbase.records.api.schemas import CompanyResponse, ContactResponse, CustomFieldOut, FieldChangeOut, FlatCustomFields, TimelineEvent
 from touchbase.records.models import Company, Contact, CustomField
-from touchbase.records.timeline import TimelineEntry
+from touchbase.records.timelines import TimelineEntry
 from touchbase.records.validation import json_value
 
 # One response contains the same time several times, and so do the responses before and after it.

@@ -7,10 +7,8 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from touchbase.errors import Conflict, Fault, Invalid, Overloaded, TouchbaseError
-from touchbase.history.events import Detail
-from touchbase.history.last_writer_wins import DELIBERATE
+from touchbase.history import DELIBERATE, INITIAL, Detail
 from touchbase.history.sql import detail_text
-from touchbase.history.status import INITIAL
 from touchbase.records.commands import CreateCompany, CreateContact, Created, CreateRecord
 from touchbase.records.models import Company, Contact, CustomField
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, RecordType, stamped_fields
@@ -20,7 +18,7 @@ from touchbase.records.sql.statements import with_custom_fields
 from touchbase.records.sql.suppression_guard import GUARD_NEEDED
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Execute, Plan, Row, Statement
-from touchbase.suppression.server_secret import erasure_key_of
+from touchbase.suppression import erasure_key_of
 
 R = TypeVar("R", Contact, Company)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeVar
 
-from touchbase.history.events import COMPANY as COMPANY_KIND
-from touchbase.history.events import CONTACT as CONTACT_KIND
-from touchbase.history.events import VIA_API
+from touchbase.history import COMPANY as COMPANY_KIND
+from touchbase.history import CONTACT as CONTACT_KIND
+from touchbase.history import VIA_API
 from touchbase.history.sql import EVENT
 from touchbase.records.models import Company, Contact
 from touchbase.records.sql.rows import COMPANY, CONTACT, CUSTOM_FIELD, custom_field_of

@@ -9,10 +9,9 @@ from typing import Generic, TypeVar
 
 from touchbase.common.field_limits import CUSTOM_FIELDS
 from touchbase.errors import Conflict, Fault, Invalid, NotFound, PreconditionFailed, TouchbaseError
+from touchbase.history import CONTACT, StoredEvent, advance_status, may_change_status
 from touchbase.history import sql as history_sql
-from touchbase.history.events import CONTACT, StoredEvent
 from touchbase.history.sql import event_of, event_row
-from touchbase.history.status import advance_status, may_change_status
 from touchbase.records.commands import UpdateCompany, UpdateContact
 from touchbase.records.field_projection import has_several_objects
 from touchbase.records.models import Company, Contact, Record

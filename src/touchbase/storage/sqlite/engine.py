@@ -13,14 +13,18 @@ from typing import Any, TypeVar
 
 import apsw
 
-from touchbase.auth.commands import AnyKey, FindKey
-from touchbase.clients.commands import FindClient, FindClientByNumber
-from touchbase.connections.commands import ListConnections
-from touchbase.encryption.cipher import NO_CIPHER, Cipher
+from touchbase.auth import AnyKey, FindKey
+from touchbase.clients import FindClient, FindClientByNumber
+from touchbase.connections import ListConnections
+from touchbase.encryption import NO_CIPHER, Cipher
 from touchbase.errors import UnusableStore
-from touchbase.events.dry_run import load_deliveries
-from touchbase.events.inbox_batch import (
+from touchbase.events import (
+    DryRunResult,
     InboxBatch,
+    LargeWork,
+    Translate,
+    WorkReport,
+    load_deliveries,
     merge_reports,
     min_events,
     read_batch,
@@ -29,11 +33,9 @@ from touchbase.events.inbox_batch import (
     transaction_groups,
     translate_batch,
 )
-from touchbase.events.large_delivery import LargeWork
-from touchbase.events.work import DryRunResult, Translate, WorkReport
-from touchbase.idempotency.commands import FindResponse
-from touchbase.inbox.delivery import Delivery
-from touchbase.records.commands import GetCompany, GetContact, ListCompanies, ListContacts
+from touchbase.idempotency import FindResponse
+from touchbase.inbox import Delivery
+from touchbase.records import GetCompany, GetContact, ListCompanies, ListContacts
 from touchbase.sql.command import Command, Query
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Plan

@@ -6,10 +6,18 @@ from collections.abc import Container, Sequence
 from itertools import count
 
 from touchbase.errors import Overloaded
-from touchbase.events.dry_run import compare, dry_run, snapshot
-from touchbase.events.event_normalization import NormalizedDelivery
-from touchbase.events.inbox_batch import FailedDelivery, InboxBatch, failure_reason, merge_reports
-from touchbase.events.work import DryRunResult, WorkReport
+from touchbase.events import (
+    DryRunResult,
+    FailedDelivery,
+    InboxBatch,
+    NormalizedDelivery,
+    WorkReport,
+    compare,
+    dry_run,
+    failure_reason,
+    merge_reports,
+    snapshot,
+)
 from touchbase.storage.command_handlers import IN_USE, apply_batch, apply_needs, record_failure
 from touchbase.storage.sqlite.connection import UNWRITABLE, run
 from touchbase.storage.sqlite.writer import Writer

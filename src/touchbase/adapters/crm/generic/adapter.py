@@ -38,7 +38,7 @@ from touchbase.adapters.kit.crm_values import email_address, first_of, host, que
 from touchbase.adapters.kit.extract import first, text
 from touchbase.adapters.kit.linkedin import with_linkedin
 from touchbase.adapters.kit.times import first_time
-from touchbase.history.events import Event
+from touchbase.history import Event
 
 
 class Subject(NamedTuple):

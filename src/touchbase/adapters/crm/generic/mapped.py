@@ -11,8 +11,8 @@ from touchbase.adapters.kit.crm_adapter import Body, chosen_kind
 from touchbase.adapters.kit.crm_values import query_parameter
 from touchbase.adapters.kit.extract import dig, text
 from touchbase.adapters.kit.times import parse_time
-from touchbase.connections.models import IGNORE
-from touchbase.history.events import Event
+from touchbase.connections import IGNORE
+from touchbase.history import Event
 
 SHAPES = {
     CONTACT: Shape(

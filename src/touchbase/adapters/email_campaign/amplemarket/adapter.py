@@ -16,7 +16,7 @@ from touchbase.adapters.kit import event_types as m
 from touchbase.adapters.kit.declarative import Item, Shape, Table, at, batch, events_of, paths, pick
 from touchbase.adapters.kit.extract import address, flag, personal_address, text
 from touchbase.adapters.kit.status_labels import status_of, words
-from touchbase.history.events import Event
+from touchbase.history import Event
 
 _STAGE = paths("sequence_stage.type sequence_step.type")
 _WRITER = paths("from email_message.from")

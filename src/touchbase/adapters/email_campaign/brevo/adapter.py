@@ -13,7 +13,7 @@ from touchbase.adapters.kit import event_types as m
 from touchbase.adapters.kit.declarative import Item, Shape, Table, at, normalize_event_name
 from touchbase.adapters.kit.event_types import Meaning
 from touchbase.adapters.kit.extract import flag, text
-from touchbase.history.events import Event
+from touchbase.history import Event
 
 _CONTACTS = frozenset({"contact_updated", "contact_deleted", "list_addition"})
 _BLACKLISTED = ("content", 0, "emailBlacklist")

@@ -12,7 +12,7 @@ from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit import event_types as m
 from touchbase.adapters.kit.declarative import Item, Shape, Table, paths, pick
 from touchbase.adapters.kit.extract import personal_address, text
-from touchbase.history.events import Event
+from touchbase.history import Event
 
 _WORKSPACE = paths("event.workspace_id workspace_id")
 _MAIL = paths("data.scheduled_email.id scheduled_email_id")

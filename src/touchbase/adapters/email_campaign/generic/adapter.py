@@ -24,8 +24,8 @@ from touchbase.adapters.kit.extract import address, flag, linkedin, personal_add
 from touchbase.adapters.kit.status_labels import bounce_kind, label_of, status_of
 from touchbase.adapters.kit.times import parse_time
 from touchbase.common.timestamps import Micros
-from touchbase.connections.models import EMAIL_CAMPAIGN
-from touchbase.history.events import Event
+from touchbase.connections import EMAIL_CAMPAIGN
+from touchbase.history import Event
 
 T = TypeVar("T")
 _NO_NAMES = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "EVENT", "WEBHOOK", "NOTIFICATION"})

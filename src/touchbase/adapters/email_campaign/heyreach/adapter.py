@@ -14,7 +14,7 @@ from touchbase.adapters.kit.declarative import Item, Shape, Table, at, batch
 from touchbase.adapters.kit.event_types import Meaning
 from touchbase.adapters.kit.extract import flag
 from touchbase.adapters.kit.times import parse_time
-from touchbase.history.events import Event
+from touchbase.history import Event
 
 
 class HeyReach(Table):

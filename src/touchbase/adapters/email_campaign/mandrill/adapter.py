@@ -12,7 +12,7 @@ from touchbase.adapters.kit import event_types as m
 from touchbase.adapters.kit.declarative import Shape, Table, events_of
 from touchbase.adapters.kit.extract import objects
 from touchbase.adapters.kit.parse import unquoted
-from touchbase.history.events import Event
+from touchbase.history import Event
 
 
 class Mandrill(Table):

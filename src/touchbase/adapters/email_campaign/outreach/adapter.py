@@ -15,7 +15,7 @@ from touchbase.adapters.kit.event_types import Meaning
 from touchbase.adapters.kit.extract import flag, text
 from touchbase.adapters.kit.signatures import hmac_body
 from touchbase.adapters.kit.status_labels import label_of
-from touchbase.history.events import Event
+from touchbase.history import Event
 
 
 class Outreach(Table):

@@ -12,7 +12,7 @@ from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit import event_types as m
 from touchbase.adapters.kit.declarative import Item, Shape, Table, normalize_event_name
 from touchbase.adapters.kit.times import parse_time
-from touchbase.history.events import Event
+from touchbase.history import Event
 
 _ABOUT_NOBODY = {
     "email_account_disconnected": m.ACCOUNT,

@@ -19,7 +19,7 @@ from touchbase.adapters.kit.extract import address, flag, text
 from touchbase.adapters.kit.signatures import hmac_body
 from touchbase.adapters.kit.signatures_body import body_field
 from touchbase.adapters.kit.status_labels import status_of
-from touchbase.history.events import Event
+from touchbase.history import Event
 
 _BY_TIME = {
     "time_replied": "EMAIL_REPLY",

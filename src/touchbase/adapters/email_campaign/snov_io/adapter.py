@@ -11,7 +11,7 @@ from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit import event_types as m
 from touchbase.adapters.kit.declarative import Item, Shape, Table, paths, pick
 from touchbase.adapters.kit.extract import personal_address, text
-from touchbase.history.events import Event
+from touchbase.history import Event
 
 _LEAD = (
     "email email.email prospect.email recipient.email data.email recipient_email prospect_email prospectEmail data.prospect.email"

@@ -11,7 +11,7 @@ from touchbase.adapters.kit import event_types as m
 from touchbase.adapters.kit.declarative import Item, Shape, Table, batch, events_of, normalize_event_name
 from touchbase.adapters.kit.event_types import Meaning
 from touchbase.adapters.kit.extract import objects, text
-from touchbase.history.events import Event
+from touchbase.history import Event
 
 _CLASSES = {
     **dict.fromkeys(("10", "30"), m.HARD_BOUNCED),

@@ -9,10 +9,20 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from touchbase.common.timestamps import to_text
-from touchbase.history.events import VIA_API, StoredEvent
-from touchbase.history.identity_links import Ref
-from touchbase.history.last_writer_wins import DELIBERATE, NEVER, EffectiveTime, Stamp, beats
-from touchbase.history.status import INITIAL, StatusWalk, advance_status, restart_status
+from touchbase.history import (
+    DELIBERATE,
+    INITIAL,
+    NEVER,
+    VIA_API,
+    EffectiveTime,
+    Ref,
+    Stamp,
+    StatusWalk,
+    StoredEvent,
+    advance_status,
+    beats,
+    restart_status,
+)
 from touchbase.records.commands import GetHistory
 from touchbase.records.field_projection import API, Objects, Written, has_several_objects, winner
 from touchbase.records.models import Company, Contact, Record

@@ -7,16 +7,15 @@ from dataclasses import dataclass
 
 from touchbase.common.field_limits import LARGEST_ID
 from touchbase.common.timestamps import Micros
-from touchbase.events import claim
+from touchbase.events import claiming
 from touchbase.events.inbox_batch import InboxBatch, min_events
 from touchbase.events.projection import ANY_STATE, apply_batch, apply_needs
 from touchbase.events.work import DryRunDelivery, DryRunResult, TooManyEvents
-from touchbase.history.events import COMPANY, CONTACT, EXTERNAL
-from touchbase.inbox.delivery import FAILED, Delivery
-from touchbase.inbox.limits import MAX_EVENTS
+from touchbase.history import COMPANY, CONTACT, EXTERNAL
+from touchbase.inbox import FAILED, MAX_EVENTS, Delivery
 from touchbase.inbox.sql import statements as inbox_sql
 from touchbase.inbox.sql.rows import delivery_of
-from touchbase.records.models import Company, Contact, Record
+from touchbase.records import Company, Contact, Record
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.rows import company_of, contact_of
 from touchbase.records.sql.statements import with_custom_fields
@@ -57,7 +56,7 @@ class DryRun:
 
 def load_deliveries(client: int, ids: Sequence[int]) -> Plan[list[Delivery]]:
     """Load deliveries with their bodies; skip a delivery whose body was deleted."""
-    rows = yield Execute(claim.DELIVERIES_WITH_BODIES, [(client, number) for number in sorted(set(ids))])
+    rows = yield Execute(claiming.DELIVERIES_WITH_BODIES, [(client, number) for number in sorted(set(ids))])
     return sorted((delivery_of(row) for row in rows), key=lambda delivery: delivery.id)
 
 

@@ -7,18 +7,12 @@ from dataclasses import dataclass
 
 from touchbase.common.timestamps import Micros
 from touchbase.erasure.commands import FindPerson, ReadBodies, ReadLinks
-from touchbase.events.work import Translate
-from touchbase.history.events import CONTACT, StoredEvent
-from touchbase.history.identity_links import Ref
-from touchbase.inbox.delivery import Delivery
-from touchbase.inbox.queries import DeliveryEvents
-from touchbase.records.commands import GetHistory
-from touchbase.records.models import Contact
-from touchbase.records.read_records import get_record
-from touchbase.records.record_type import CONTACT_TYPE
-from touchbase.records.timeline import TimelineEntry, timeline
+from touchbase.events import Translate
+from touchbase.history import CONTACT, Ref, StoredEvent
+from touchbase.inbox import Delivery, DeliveryEvents
+from touchbase.records import CONTACT_TYPE, Contact, GetHistory, TimelineEntry, get_record, timeline
 from touchbase.sql.store import Store
-from touchbase.suppression.suppression_keys import identities_of
+from touchbase.suppression import identities_of
 
 LINKS = 10_000
 """Most identities of one person in an export, more than any person has."""
