@@ -18,7 +18,7 @@ from functools import partial
 from typing import Any
 
 import touchbase
-from touchbase.adapters import load_adapters
+from touchbase.adapters.registry import load_adapters
 from touchbase.auth import AnyKey, KeyThrottle, KeyUsage, WebhookThrottle, add_first_key
 from touchbase.common.timestamps import Clock
 from touchbase.config import Settings

@@ -15,7 +15,8 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from touchbase.adapters import WebhookRequest, load_adapters
+from touchbase.adapters.interface import WebhookRequest
+from touchbase.adapters.registry import load_adapters
 from touchbase.common.content_encoding import decoded
 from touchbase.common.frames import READY, pack, receive, send, unpack
 from touchbase.connections import Connection

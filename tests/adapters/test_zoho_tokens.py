@@ -27,7 +27,7 @@ GRANT = Grant("client", "secret & more", "1000.token")
     ],
 )
 def test_a_token_is_asked_for_in_the_data_centre_of_the_api(api: str, accounts: str) -> None:
-    address, call = ZohoTokens().call(api, GRANT)
+    address, call = ZohoTokens().request(api, GRANT)
 
     assert (address, call.method, call.path) == (accounts, "POST", "/oauth/v2/token")
     assert call.body == b"grant_type=refresh_token&client_id=client&client_secret=secret+%26+more&refresh_token=1000.token"

@@ -172,12 +172,12 @@ def test_a_deletion_says_how_far_it_is(capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_a_deletion_that_is_stopped_goes_on_when_it_is_asked_for_again(store: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    from touchbase.clients import removal as clients_removal
+    from touchbase import clients
 
     monkeypatch.setattr("touchbase.clients.sql.removal.DELETION_DELAY", 0)
     store("clients", "add", "acme")
     fill("acme", 1_200)
-    real = clients_removal.removal_of
+    real = clients.removal_of
 
     async def stopped(*arguments, **more):
         async for removal in real(*arguments, **more):
@@ -185,7 +185,7 @@ def test_a_deletion_that_is_stopped_goes_on_when_it_is_asked_for_again(store: Ru
             raise KeyboardInterrupt
 
     with monkeypatch.context() as meanwhile:
-        meanwhile.setattr(clients_removal, "removal_of", stopped)
+        meanwhile.setattr(clients, "removal_of", stopped)
         first = store("clients", "delete", "acme", "--yes")
     between = shown(store, "acme")
     refused = store("clients", "configure", "acme", "-", given="{}")

@@ -194,7 +194,7 @@ def test_a_replay_that_is_stopped_says_how_to_go_on(store: Run, monkeypatch: pyt
         return await replay_page(*arguments)  # type: ignore[arg-type]
 
     with monkeypatch.context() as patched:
-        patched.setattr(service, "replay_page", stopped)
+        patched.setattr("touchbase.events.replay_page", stopped)
         patched.setattr(service.pages, "__defaults__", (None, 2))
         result = store("inbox", "replay", "--state", "unrecognised")
     rest = store("inbox", "replay", "--state", "unrecognised", "--from", "acme:4")

@@ -437,7 +437,7 @@ def test_commands_that_serve_nothing_load_no_server() -> None:
     code = (
         "import sys; from touchbase.cli import cli\n"
         "cli(['preview', '--channel', 'email_campaign', '-'], standalone_mode=False)\n"
-        "print([name for name in ('starlette', 'uvicorn', 'asyncpg', 'apsw', 'asyncio') if name in sys.modules])"
+        "print([name for name in ('touchbase.server', 'uvicorn', 'asyncpg', 'apsw', 'touchbase.storage') if name in sys.modules])"
     )
 
     result = subprocess.run(

@@ -95,7 +95,7 @@ def inserts(name: str) -> bool:
 
 def forgets(name: str) -> bool:
     """Whether a statement makes a call of B's new that was none."""
-    return name.startswith("inbox.sql.FORGET_")
+    return name.startswith("inbox.sql.commands.FORGET_")
 
 
 def _fits(columns: Columns, of_a: dict[str, Any]) -> bool:

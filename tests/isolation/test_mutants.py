@@ -18,30 +18,30 @@ from touchbase.sql.store import Store
 pytestmark = pytest.mark.slow
 
 OF_ALL: dict[str, str] = {
-    "clients.sql_queries._deleting": "clients themselves",
-    "clients.sql_queries.every": "as above",
-    "clients.sql.ensure_clients": "whether anybody has made a client by hand",
-    "erasure.sql_queries.open_erasures": "erasures of all clients that go on",
-    "erasure.sql.add_erasures": "whether this store has erased anybody; an operator's",
-    "connections.fetch_sql.due_fetches": "whom of all one may ask for something now",
-    "inbox.sql_queries._oldest_waiting": "how long anybody waits",
-    "inbox.sql_queries.busy_clients": "who of all has work",
-    "inbox.sql_queries.count_inbox": "counts over all",
-    "inbox.sql_queries.list_deliveries": "the clients, for a list that then goes client by client",
+    "clients.sql.queries._deleting": "clients themselves",
+    "clients.sql.queries.every": "as above",
+    "clients.sql.statements.ensure_clients": "whether anybody has made a client by hand",
+    "erasure.sql.queries.open_erasures": "erasures of all clients that go on",
+    "erasure.sql.commands.add_erasures": "whether this store has erased anybody; an operator's",
+    "connections.sql.fetching.due_fetches": "whom of all one may ask for something now",
+    "inbox.sql.queries._oldest_waiting": "how long anybody waits",
+    "inbox.sql.queries.busy_clients": "who of all has work",
+    "inbox.sql.queries.count_inbox": "counts over all",
+    "inbox.sql.queries.list_deliveries": "the clients, for a list that then goes client by client",
     "idempotency.sql.expired": "what of all is out of date",
     "auth.sql.find": "a key by its id, which says whose it is",
     "auth.sql.store_first_key": "whether there is any key",
     "storage.query_handlers._any_key": "as above",
-    "inbox.sql_queries.old_dedupe_keys": "what of all may be forgotten",
-    "connections.encrypted_columns._unencrypted": "secrets of all, sealed again; an operator's, and the start of a server",
-    "connections.encrypted_columns.check_keys": "encryption keys, of no client",
-    "connections.encrypted_columns.check_encryption": "as the secrets of all",
-    "connections.encrypted_columns.replace_lost": "as above",
-    "connections.encrypted_columns.reencrypt": "as above",
+    "inbox.sql.queries.old_dedupe_keys": "what of all may be forgotten",
+    "connections.sql.encrypted_columns._unencrypted": "secrets of all, sealed again; an operator's, and the start of a server",
+    "connections.sql.encrypted_columns.check_keys": "encryption keys, of no client",
+    "connections.sql.encrypted_columns.check_encryption": "as the secrets of all",
+    "connections.sql.encrypted_columns.replace_lost": "as above",
+    "connections.sql.encrypted_columns.reencrypt": "as above",
 }
 """Questions about clients themselves, or about all of them by right; they have no condition to forget (tests/storage/test_scoping.py)."""
 BESIDE_THE_WALL: dict[str, str] = {
-    "clients.sql_queries.find": "a client is found by its id in a scope that shows all clients, and whether any has erased "
+    "clients.sql.queries.find": "a client is found by its id in a scope that shows all clients, and whether any has erased "
     "somebody: one that "
     "forgets would look for an erased person in vain, and tells nothing of it",
 }
@@ -49,20 +49,20 @@ BESIDE_THE_WALL: dict[str, str] = {
 UNNOTICED: dict[str, str] = {
     "consistency.sql._astray": "asks about records of a page by their ids, which are no other client's; what is at any "
     "other record is dropped",
-    "erasure.pii_tables.PII_TABLES.fetch_queue.remove": "what it would take of B's own went with the probe of "
+    "erasure.sql.pii_tables.PII_TABLES.fetch_queue.remove": "what it would take of B's own went with the probe of "
     "events.parked_events.DELETE_WANTED, "
     "and no record of A's is wanted",
-    "erasure.sql_queries.find_person": "asks about contacts that were found as this client's just before; their ids are no other client's",
+    "erasure.sql.queries.find_person": "asks about contacts that were found as this client's just before; their ids are no other client's",
     "storage.query_handlers._united": "asks what became of an id that B gives, and no record of A's was united with another; an "
     "id is no other client's",
-    "inbox.refused_sql.TRIM_REFUSALS": "removes what is beyond the newest of a client, and A has one refused call; that it leaves "
+    "inbox.sql.refused.TRIM_REFUSALS": "removes what is beyond the newest of a client, and A has one refused call; that it leaves "
     "others' alone is "
     "tried in tests/storage/test_contract_refused.py",
-    "clients.sql.CLIENT_BY_CLIENT_ID": "finds a client by an id that B may not choose; what it forgets is whose erasures to look "
+    "clients.sql.statements.CLIENT_BY_CLIENT_ID": "finds a client by an id that B may not choose; what it forgets is whose erasures to look "
     "for, "
     "so that creates look for an erased person in vain",
-    "inbox.statements.IGNORE_EMPTIED": "changes only a delivery that is applied although no event of it is left, and A has none such",
-    "inbox.statements.UNPARK_DELIVERY": "changes only a delivery that is parked although no event of it waits, and A has none "
+    "inbox.sql.statements.IGNORE_EMPTIED": "changes only a delivery that is applied although no event of it is left, and A has none such",
+    "inbox.sql.statements.UNPARK_DELIVERY": "changes only a delivery that is parked although no event of it waits, and A has none "
     "such; its id is no "
     "other client's in any case",
 }

@@ -18,35 +18,35 @@ from touchbase.sql.statement import Statement
 
 FOLDER = Path(touchbase.__file__ or "").parent
 FILES = {
-    f"{path.parent.name}.{path.stem}": path
-    for path in sorted(FOLDER.glob("*/*.py"))
-    if path.parent.name == "sql" or "touchbase.sql." in path.read_text(encoding="utf-8")
+    ".".join(path.relative_to(FOLDER).with_suffix("").parts): path
+    for path in sorted([*FOLDER.glob("*/*.py"), *FOLDER.glob("*/sql/*.py")])
+    if path.parent == FOLDER / "sql" or "touchbase.sql." in path.read_text(encoding="utf-8")
 }
 """The modules that may define statements: those that import `touchbase.sql`."""
 
 
 def module_at(path: str) -> str:
     """The name under which `FILES` has the module at this path."""
-    return f"{Path(path).parent.name}.{Path(path).stem}"
+    return ".".join(Path(path).relative_to(FOLDER).with_suffix("").parts)
 
 
 BUILT_AT_RUN_TIME = {
     **{
-        f"clients.sql_removal._delete_child.{name}": clients_sql_removal._delete_child(name)
+        f"clients.sql.removal._delete_child.{name}": clients_sql_removal._delete_child(name)
         for table in CLIENT_TABLES
         for name in table.children
     },
     **{
-        f"connections.encrypted_columns._replace_secret.{column}": encrypted_columns._replace_secret(table, column)
+        f"connections.sql.encrypted_columns._replace_secret.{column}": encrypted_columns._replace_secret(table, column)
         for table in encrypted_columns.TABLES
         for column in table.columns
     },
 }
 """Statements built at run time, for every possible argument."""
 MAKERS = {
-    "clients.sql_removal._delete_child", "erasure.pii_tables._by_record", "sql.statement.delete",
-    "connections.encrypted_columns._replace_secret",
-    "records.statements._create", "sql.builders.find", "sql.builders.insert", "sql.builders.update",
+    "clients.sql.removal._delete_child", "erasure.sql.pii_tables._by_record", "sql.statement.delete",
+    "connections.sql.encrypted_columns._replace_secret",
+    "records.sql.statements._create", "sql.builders.find", "sql.builders.insert", "sql.builders.update",
 }  # fmt: skip
 """Functions that build statements, for module constants or at run time."""
 

@@ -77,18 +77,18 @@ def texts(op: Statement) -> list[tuple[str, int]]:
 
 
 # When a company goes in, SQLite would look for contacts that waited for it; it never does, as none may.
-NEVER_RUN = {f"records.statements.{name}" for name in ("CREATE_COMPANY", "INSERT_COMPANY", "UPDATE_COMPANY", "DELETE_COMPANY")}
+NEVER_RUN = {f"records.sql.statements.{name}" for name in ("CREATE_COMPANY", "INSERT_COMPANY", "UPDATE_COMPANY", "DELETE_COMPANY")}
 # Whether a client has erased anybody: the first entry answers it.
 FIRST_IS_ENOUGH = {
-    "events.claim.CLAIM",
-    "clients.sql.CLIENT_BY_CLIENT_ID",
+    "events.claiming.CLAIM",
+    "clients.sql.statements.CLIENT_BY_CLIENT_ID",
     "suppression.server_secret.SECRET_IF_ERASED",
 }
 # A rotation of the encryption key ends with it; there are a handful of keys.
 # The second walks the thousand newest of one client.
 MAY_WALK = {
-    "connections.encrypted_columns.FORGET_KEYS",
-    "inbox.refused_sql.TRIM_REFUSALS",
+    "connections.sql.encrypted_columns.FORGET_KEYS",
+    "inbox.sql.refused.TRIM_REFUSALS",
 }
 
 
@@ -131,7 +131,7 @@ def test_what_is_stuck_is_counted_in_its_own_index(store: apsw.Cursor) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["records.statements.CREATE_CONTACT", "records.statements.CREATE_COMPANY", "inbox.statements.STORE_DELIVERY"]
+    "name", ["records.sql.statements.CREATE_CONTACT", "records.sql.statements.CREATE_COMPANY", "inbox.sql.statements.STORE_DELIVERY"]
 )
 def test_a_new_row_needs_no_table_of_its_own(store: apsw.Cursor, name: str) -> None:
     """SQLite makes one for each index that holds a row only where a value is in a list of three or more, and fills it each time."""

@@ -324,7 +324,7 @@ async def test_a_wall_that_somebody_took_down_is_told(empty_postgres_url: str) -
 
 WALKING: dict[str, str] = {
     "auth.sql.INSERT_KEY": "looks whether the new key's client is there, in all clients at once: a key is made once in a while",
-    "connections.encrypted_columns.FORGET_KEYS": "all encryption keys but one go: there are two or three",
+    "connections.sql.encrypted_columns.FORGET_KEYS": "all encryption keys but one go: there are two or three",
 }
 """Statements that may walk a small table: reviewed."""
 

@@ -99,7 +99,7 @@ BY_RIGHT: dict[str, str] = {
     "auth.sql.LOCK_KEY": "a key is found by its id, which is one of a kind in the whole store",
     "auth.sql.END_KEY": "the same key, locked before",
     "auth.sql.STORE_KEY_USE": "as above, for many at once",
-    "clients.sql.INSERT_CLIENT": "nobody gets an id that was another client's: looks whether it is there, and tells no more",
+    "clients.sql.statements.INSERT_CLIENT": "nobody gets an id that was another client's: looks whether it is there, and tells no more",
 }
 """Statements of the write path that name no client: reviewed."""
 NEEDS_NO_EXCEPTION = {ListDeliveries, GetDelivery, DueFetches, ListRefusals}

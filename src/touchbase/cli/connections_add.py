@@ -119,7 +119,7 @@ async def _add(
     database: str | None, client_id: str, channel: str, tool: str, changes: _Changes
 ) -> tuple[str, Connection, list[AffectedSender]]:
     """Return the client's present id (the given one may be a former one), the connection, and senders that will be refused from now on."""
-    from touchbase.adapters import load_adapters
+    from touchbase.adapters.registry import load_adapters
     from touchbase.connections import (
         NO_SETTINGS,
         AddConnection,
@@ -216,7 +216,8 @@ def _value(text: str) -> object:
 
 def _proofs(channel: str, tool: str, secrets: Sequence[str]) -> list[str]:
     """Return the ways in which a webhook may prove to know the secret; presenting a public key proves nothing."""
-    from touchbase.adapters import BEARER, load_adapters
+    from touchbase.adapters.kit.signatures import BEARER
+    from touchbase.adapters.registry import load_adapters
 
     adapters = load_adapters()
     proofs = [scheme.about for scheme in adapters.schemes(channel, tool)]

@@ -26,7 +26,7 @@ SHELLS = ("bash", "zsh", "fish")
 @click.option("--markdown", is_flag=True, help="Print the page docs/reference/tools.md.")
 def tools(as_json: bool, markdown: bool) -> None:
     """List the tools whose webhooks are understood."""
-    from touchbase.adapters import catalogue, page
+    from touchbase.adapters.catalogue import catalogue, page
 
     known = catalogue()
     if markdown:
@@ -58,7 +58,8 @@ def preview(
 
     FILE is its body (- for standard input). Ends with status 1 if no adapter understands the body.
     """
-    from touchbase.adapters import describe, load_adapters
+    from touchbase.adapters.kit.describe import describe
+    from touchbase.adapters.registry import load_adapters
     from touchbase.inbox import request_of
 
     channel = find_channel(channel, tool)

@@ -39,7 +39,7 @@ def filter_options(function: F) -> F:
 
 def _known_tool(context: click.Context, parameter: click.Parameter, name: str | None) -> str | None:
     """Refuse an unknown tool: it would choose no delivery, as if none had been received."""
-    from touchbase.adapters import load_adapters
+    from touchbase.adapters.registry import load_adapters
 
     if name is not None and not any(name in load_adapters([channel]).tools(channel) for channel in CHANNELS):
         raise click.BadParameter(f"no tool is called {name!r}: `touchbase tools` lists them")

@@ -32,9 +32,9 @@ WORDS = {
     "events": "events of the timeline",
     "links": "former addresses and tool objects",
     "deliveries": "bodies of deliveries",
-    "queued_fetches": "records still to be fetched",
-    "pending_company_links": "companies still to be known",
-    "idempotency_keys": "responses stored for idempotency keys",
+    "wanted_records": "records still to be fetched",
+    "company_claims": "companies still to be known",
+    "kept_answers": "responses stored for idempotency keys",
 }
 
 

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
-from touchbase.adapters import WebhookRequest
+from touchbase.adapters.interface import WebhookRequest
 from touchbase.common.frames import pack, receive, send, unpack
 from touchbase.connections import Connection
 from touchbase.errors import Overloaded

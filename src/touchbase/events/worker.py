@@ -14,7 +14,7 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
-from touchbase.adapters import WebhookRequest
+from touchbase.adapters.interface import WebhookRequest
 from touchbase.common.backoff import Backoff
 from touchbase.common.timestamps import SECOND, Clock, Micros, has_passed
 from touchbase.connections import Connection

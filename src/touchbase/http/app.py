@@ -7,7 +7,7 @@ from functools import cache
 
 import msgspec
 
-from touchbase.adapters import ProtocolResponse
+from touchbase.adapters.interface import ProtocolResponse
 from touchbase.errors import NotFound
 from touchbase.http.asgi_types import App, Receive, Scope, Send
 from touchbase.http.dependencies import AuthMode, Dependencies, Limits, Metrics, NoMetrics

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 from urllib.parse import urlsplit
 
-from touchbase.adapters import ProtocolResponse, WebhookRequest
+from touchbase.adapters.interface import ProtocolResponse, WebhookRequest
 from touchbase.auth import KeyThrottle, KeyUsage, WebhookThrottle
 from touchbase.common.timestamps import Clock, Micros
 from touchbase.config import Settings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from touchbase.adapters import WebhookRequest
+from touchbase.adapters.interface import WebhookRequest
 from touchbase.common.content_encoding import decoded
 from touchbase.connections import CACHE_TTL, Connection
 from touchbase.inbox.delivery import Delivery

@@ -38,7 +38,7 @@ _ITS_LINKS = "l.client = p.client AND l.record_kind = p.record_kind AND l.record
 _SAME_OBJECT = "t.client = l.client AND t.tool = l.tool AND t.object_type = l.object_type AND t.object_id = l.object_id"
 _WANTED = PiiTable(
     "fetch_queue",
-    "queued_fetches",
+    "wanted_records",
     Statement(
         "count_wanted", RECORD, body=f"SELECT count(*) FROM p CROSS JOIN link l JOIN fetch_queue t ON {_SAME_OBJECT} WHERE {_ITS_LINKS}"
     ),
@@ -50,13 +50,14 @@ _WANTED = PiiTable(
         body=f"DELETE FROM fetch_queue t USING p CROSS JOIN link l WHERE {_ITS_LINKS} AND {_SAME_OBJECT}",
     ),
 )
+# The second word is a member of `removed` in responses.
 PII_TABLES = (
     _by_record("custom_field", "custom_fields"),
     _by_record("event", "events"),
     _WANTED,  # before the links, by which its rows are found
     _by_record("link", "links"),
-    _by_record("pending_company_link", "pending_company_links"),
-    _by_record("idempotency_key", "idempotency_keys"),
+    _by_record("pending_company_link", "company_claims"),
+    _by_record("idempotency_key", "kept_answers"),
 )
 COUNT_CONTACT = Statement(
     "count_contact", ONE, body="SELECT count(*) FROM p CROSS JOIN contact t WHERE t.client = p.client AND t.id = p.id"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from touchbase.adapters import ProtocolResponse
+from touchbase.adapters.interface import ProtocolResponse
 from touchbase.auth import FRESH, NO_SUCH_ADDRESS
 from touchbase.clients import Client, is_client_id
 from touchbase.common.asgi import peer_of

@@ -41,6 +41,3 @@ BEGIN
   END LOOP;
 END
 $$;
-
-UPDATE erasure SET removed = replace(replace(replace(removed, '"wanted_records"', '"queued_fetches"'),
-  '"company_claims"', '"pending_company_links"'), '"kept_answers"', '"idempotency_keys"');
