@@ -56,11 +56,9 @@ UNNOTICED: dict[str, str] = {
     "storage.query_handlers._united": "asks what became of an id that B gives, and no record of A's was united with another; an "
     "id is no other client's",
     "inbox.sql.refused.TRIM_REFUSALS": "removes what is beyond the newest of a client, and A has one refused call; that it leaves "
-    "others' alone is "
-    "tried in tests/storage/test_contract_refused.py",
-    "clients.sql.statements.CLIENT_BY_CLIENT_ID": "finds a client by an id that B may not choose; what it forgets is whose erasures to look "
-    "for, "
-    "so that creates look for an erased person in vain",
+    "others' alone is tried in tests/storage/test_contract_refused.py",
+    "clients.sql.statements.CLIENT_BY_CLIENT_ID": "finds a client by an id that B may not choose; what it forgets is whose erasures to "
+    "look for, so that creates look for an erased person in vain",
     "inbox.sql.statements.IGNORE_EMPTIED": "changes only a delivery that is applied although no event of it is left, and A has none such",
     "inbox.sql.statements.UNPARK_DELIVERY": "changes only a delivery that is parked although no event of it waits, and A has none "
     "such; its id is no "
