@@ -90,7 +90,7 @@ def tries(client: int, rows: dict[str, list[dict[str, Any]]]) -> list[Try]:
 
 def inserts(name: str) -> bool:
     """Whether a statement makes rows."""
-    return name.split(".")[2].startswith(("CREATE", "INSERT", "KEEP", "STORE_DELIVERY"))
+    return any(part.startswith(("CREATE", "INSERT", "KEEP", "STORE_DELIVERY")) for part in name.split("."))
 
 
 def forgets(name: str) -> bool:

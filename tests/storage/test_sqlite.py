@@ -153,15 +153,19 @@ async def test_a_disk_that_cannot_be_read_is_unavailable_until_it_can(sqlite_url
 
 async def test_the_log_is_folded_while_writing_and_every_write_is_read_at_once(sqlite_url, open_with, monkeypatch) -> None:
     monkeypatch.setattr(writer, "MAX_LOG_PAGES", 4_000)
+    pages: list[int] = []
+    commit = wal.WriteAheadLog._committed
+    monkeypatch.setattr(wal.WriteAheadLog, "_committed", lambda log, *of: pages.append(of[2]) or commit(log, *of))
     store = await open_with(sqlite_url, SMALL_DISK)
 
-    for n in range(60):
+    for n in range(600):  # how soon the thread that copies gets its turn is up to the machine
         await store.write(Fill(f"client{n}"))
         assert await store.read(FindClient(f"client{n}")) is not None
+        if n > 20 and any(later < earlier for earlier, later in pairwise(pages)):
+            break
 
-    path = str(path_of(sqlite_url))
-    assert os.stat(path + "-wal").st_size < 30_000_000
-    assert os.stat(path).st_size > 10_000_000
+    assert any(later < earlier for earlier, later in pairwise(pages)), "the log never began again"
+    assert os.stat(str(path_of(sqlite_url))).st_size > 5_000_000
 
 
 async def test_a_store_whose_log_cannot_be_copied_goes_on_and_closes(sqlite_url, open_with, monkeypatch, caplog) -> None:
