@@ -82,10 +82,10 @@ async def test_a_single_delivery_is_applied_while_another_client_has_a_large_bac
     assert applied is not None
     assert applied.state == "ignored"  # understood, and nothing in it
     # The turn at hand and the next one of the loud client; nobody told of it, it is found at the next look around.
-    assert len(turns) - came_after <= (3 if told else 13)
+    assert turns.index(1) + 1 - came_after <= (3 if told else 13)
     assert turns[:2] == [SMALL_BATCH_SIZE, BATCH_SIZE]
     left = await store.read(CountDeliveries(loud, state="received"))
-    assert left == BACKLOG - sum(turns[:-1]) > BACKLOG // 2
+    assert left == BACKLOG - (sum(turns) - 1) > BACKLOG // 2  # a turn may follow that of the quiet client before the worker stops
 
 
 async def test_everything_is_applied_in_the_end(store: Store) -> None:
