@@ -14,7 +14,7 @@ from tests.cli.test_commands import keep
 from tests.storage.database_search import find_in_database
 from tests.storage.old_store import KEY, make_old_sqlite
 
-from touchbase.sql.migrations import INITIAL
+from touchbase.sql.migrations import packaged
 
 SECRET = "a-secret-of-ours"
 
@@ -403,5 +403,5 @@ def test_restore__converts_an_old_backup_and_erases_again_whom_the_store_has_era
     assert "1 identities were erased after" in restored.output
     connection = apsw.Connection("touchbase.db")
     assert connection.execute("SELECT email FROM contact ORDER BY id").fetchall() == [("ann@example.com",), ("cid@example.org",)]
-    assert connection.execute("SELECT name FROM migration").fetchall() == [(INITIAL,)]
+    assert connection.execute("SELECT name FROM migration").fetchall() == [(each.name,) for each in packaged("sqlite")]
     connection.close()

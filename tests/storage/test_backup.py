@@ -22,7 +22,7 @@ from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.queries import ListDeliveries
 from touchbase.records.commands import CreateContact, ListContacts
 from touchbase.records.models import Contact
-from touchbase.sql.migrations import INITIAL
+from touchbase.sql.migrations import packaged
 from touchbase.sql.store import Store
 from touchbase.storage import open_store
 from touchbase.storage.sqlite import backup
@@ -220,7 +220,10 @@ async def test_a_backup_of_an_earlier_version_is_brought_up_to_date_when_it_is_o
         was_there = replace_store(part, tmp_path / "new.db", tmp_path / "aside.db")
 
     assert not was_there
-    assert (read_backup(tmp_path / "b.db").schema, read_backup(tmp_path / "new.db").schema) == ("0021_order_of_creation", INITIAL)
+    assert (read_backup(tmp_path / "b.db").schema, read_backup(tmp_path / "new.db").schema) == (
+        "0021_order_of_creation",
+        packaged("sqlite")[-1].name,
+    )
     assert _schema(tmp_path / "new.db") == _schema(tmp_path / "touchbase.db")
 
 
