@@ -21,11 +21,12 @@ import pytest
 from touchbase.clients.commands import EnsureClient, FindClient, ListClients
 from touchbase.erasure.commands import ErasePerson
 from touchbase.errors import BadAddress, StoreUnavailable, UnusableStore
+from touchbase.events.known_events import FACT_BY_TIME
 from touchbase.records.commands import CreateContact, ListContacts
 from touchbase.records.models import Contact
 from touchbase.sql.command import Command
 from touchbase.sql.ids import Ids
-from touchbase.sql.statement import Plan, Select
+from touchbase.sql.statement import Plan, Select, for_sqlite
 from touchbase.sql.store import Store
 from touchbase.storage import open_store
 from touchbase.storage.command_handlers import COMMANDS, Handler
@@ -403,3 +404,17 @@ async def test_others_have_their_turn_between_two_pages(sqlite_url: str, open_wi
 
     assert max(after - before for before, after in pairwise(done)) == 1
     assert [page.result() for page in pages] == [people] * len(pages)
+
+
+async def test_new_store__finds_events_by_index_before_it_is_opened_again(tmp_path, monkeypatch) -> None:
+    connections: list[apsw.Connection] = []
+    opened = engine.open_upgraded
+    monkeypatch.setattr(engine, "open_upgraded", lambda *of, **more: (found := opened(*of, **more), connections.append(found[0]))[0])
+    store = await open_store(f"sqlite:///{tmp_path}/new.db")
+
+    [writing] = connections
+    question = for_sqlite(FACT_BY_TIME.columns, FACT_BY_TIME.body, 1)
+    plan = [row[3] for row in writing.execute("EXPLAIN QUERY PLAN " + question, (1, "key", 1))]
+    await store.close()
+
+    assert plan[-1] == "SEARCH t USING INDEX event_key (client=? AND key=? AND occurred_us=?)"

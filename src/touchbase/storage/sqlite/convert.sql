@@ -37,3 +37,5 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
   ('pending_company_link', 'pending_company_link_record', '100000 10000 10000 2 1 1 1'),
   ('dedupe_key', 'dedupe_key', '1000000 100000 1'),
   ('dedupe_key', 'dedupe_key_received', '1000000 100000 2');
+
+ANALYZE sqlite_schema;

@@ -413,3 +413,6 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
 INSERT INTO id_block (name, next) VALUES
   ('client', 1), ('contact', 1), ('company', 1), ('custom_field', 1), ('delivery', 1), ('link', 1), ('erasure', 1), ('refusal', 1),
   ('first_key', 1);
+
+-- Reads the figures into this connection; else a new store is slow until it is opened again.
+ANALYZE sqlite_schema;
