@@ -26,6 +26,7 @@ COMMANDS = {
     "verify": "maintain",
     "backup": "backup",
     "restore": "backup",
+    "copy": "copy",
     "persons": "persons",
     "prune": "maintain",
     "vacuum": "maintain",

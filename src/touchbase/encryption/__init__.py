@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from touchbase.encryption.cipher import NO_CIPHER, PREFIX, AesGcmCipher, Cipher, DecryptionFailed, is_encrypted, key_id_of
+from touchbase.encryption.cipher import (
+    NO_CIPHER,
+    NO_ENCRYPTION_KEY,
+    PREFIX,
+    AesGcmCipher,
+    Cipher,
+    DecryptionFailed,
+    is_encrypted,
+    key_id_of,
+)
 from touchbase.encryption.commands import CheckEncryption, EncryptionState, LostSecret, Reencrypt, ReplaceLost, RetireKeys, SecretLocation
 from touchbase.encryption.key_file import KeyFile
 from touchbase.encryption.keys import NO_KEYS, EncryptionKeys, KeySource, StaticKeys, encode_key, new_key
 
 __all__ = [
     "NO_CIPHER",
+    "NO_ENCRYPTION_KEY",
     "NO_KEYS",
     "PREFIX",
     "AesGcmCipher",

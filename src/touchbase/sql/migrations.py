@@ -19,6 +19,8 @@ APPLIED = "SELECT name, digest FROM migration"
 RECORD = "INSERT INTO migration (name, digest) VALUES ({}, {})"
 INITIAL = "0001_initial"
 """Creates the whole schema; it has replaced the migrations of `squash.NAMES`."""
+UNFINISHED_COPY = "unfinished_copy"
+"""Recorded as a migration while `touchbase copy` fills a store: until it is removed every program refuses the store."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +55,11 @@ def pending(migrations: Sequence[Migration], applied: Mapping[str, str]) -> list
     """Return the migrations that have not run yet, in order.
 
     The first one is a conversion if the store has the migrations that it replaced.
-    Raises `UnusableStore` when an applied file has changed, or when the store has migrations that this program does not know.
+    Raises `UnusableStore` when an applied file has changed, when the store has migrations that this program does not know,
+    and for an unfinished copy.
     """
+    if UNFINISHED_COPY in applied:
+        raise UnusableStore("the store is an unfinished copy of another one: run the same `touchbase copy` again to finish it")
     for migration in migrations:
         if migration.squash is not None and migration.squash.applies_to(applied):
             return [migration.conversion(migration.squash), *(each for each in migrations if each.name != migration.name)]

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import AsyncExitStack
 from pathlib import Path
+from urllib.parse import urlsplit
 
-from touchbase.encryption import NO_KEYS, AesGcmCipher, EncryptionKeys, KeyFile, KeySource, StaticKeys, new_key
+from touchbase.encryption import NO_KEYS, AesGcmCipher, Cipher, EncryptionKeys, KeyFile, KeySource, StaticKeys, new_key
 from touchbase.errors import BadAddress
 from touchbase.events import ProcessingStore
 from touchbase.storage.postgres.engine import PostgresStore
+from touchbase.storage.postgres.store_copy import PostgresReader, PostgresWriter
 from touchbase.storage.sqlite.connection import path_of
 from touchbase.storage.sqlite.engine import SqliteStore
 from touchbase.storage.sqlite.process_lock import Role
+from touchbase.storage.sqlite.store_copy import SqliteReader, SqliteWriter
+from touchbase.storage.store_copy import CopiedTable, Report, StoreCopy
 
 ENGINES = ("postgresql", "sqlite")
 QUEUE_LIMIT = 4_096
@@ -46,6 +51,48 @@ async def open_store(
     if _scheme(url) == "sqlite":
         return await SqliteStore.open(url, queue_limit=queue_limit, as_is=as_is, cipher=cipher, roles=roles, upgrade=upgrade, copies=copies)
     return await PostgresStore.open(url, queue_limit=queue_limit, as_is=as_is, cipher=cipher, upgrade=upgrade)
+
+
+async def copy_store(source_url: str, target_url: str, encryption_keys: EncryptionKeys, report: Report) -> list[CopiedTable]:
+    """Copy the store at one address into an empty one, or finish such a copy; return the tables, compared.
+
+    No server may use either. Raises `UnusableStore`, which says what to change, and `BadAddress`.
+    """
+    for url in (source_url, target_url):
+        check_address(url)
+        if _scheme(url) == "sqlite" and path_of(url) is None:
+            raise BadAddress("a store in memory ends with its process: name a file")
+    if source_url == target_url:
+        raise BadAddress("the source and the target are the same store: name another target")
+    await (await open_store(source_url, encryption_keys=encryption_keys, upgrade=False)).close()
+    target_cipher = AesGcmCipher(keys_of(target_url, encryption_keys))
+    async with AsyncExitStack() as opened:
+        source = await _reader(source_url)
+        opened.push_async_callback(source.close)
+        target = await _writer(target_url, target_cipher)
+        if await target.progress() is None:
+            await target.close()
+            await (await open_store(target_url, encryption_keys=encryption_keys)).close()
+            target = await _writer(target_url, target_cipher)
+        opened.push_async_callback(target.close)
+        source_cipher = AesGcmCipher(keys_of(source_url, encryption_keys))
+        return await StoreCopy(source, source_cipher, target, target_cipher, _name(source_url), report).run()
+
+
+async def _reader(url: str) -> SqliteReader | PostgresReader:
+    return SqliteReader(path_of(url) or "") if _scheme(url) == "sqlite" else await PostgresReader.open(url)
+
+
+async def _writer(url: str, cipher: Cipher) -> SqliteWriter | PostgresWriter:
+    return SqliteWriter(path_of(url) or "", cipher) if _scheme(url) == "sqlite" else await PostgresWriter.open_with(url, cipher)
+
+
+def _name(url: str) -> str:
+    """Return an address without user, password and options; a SQLite file's with its whole path."""
+    if _scheme(url) == "sqlite":
+        return f"sqlite:///{Path(path_of(url) or '').resolve()}"
+    parts = urlsplit(url)
+    return f"postgresql://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
 def check_address(url: str) -> None:

@@ -77,13 +77,18 @@ FORGET_KEYS = Statement(
 
 def encrypt_row(cipher: Cipher, table: EncryptedTable, columns: Columns, row: Row) -> Plan[Row]:
     """Encrypt the secrets of a row, and record the key in the same transaction."""
-    found = list(row)
-    for index, (column, _) in enumerate(columns):
-        if column in table.columns and row[index] not in EMPTY:
-            found[index] = cipher.encrypt(row[index], table.location(column, row))
-    if found != list(row):
+    found = encrypt_values(cipher, table, columns, row)
+    if found != tuple(row):
         yield from record_key(cipher)
-    return tuple(found)
+    return found
+
+
+def encrypt_values(cipher: Cipher, table: EncryptedTable, columns: Columns, row: Row) -> Row:
+    """Return a row with its secrets encrypted; the caller records the key. Raises `Invalid` without an encryption key."""
+    return tuple(
+        cipher.encrypt(value, table.location(column, row)) if column in table.columns and value not in EMPTY else value
+        for (column, _), value in zip(columns, row, strict=True)
+    )
 
 
 def decrypt_row(cipher: Cipher, table: EncryptedTable, columns: Columns, row: Row) -> Row:

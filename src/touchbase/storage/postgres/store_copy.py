@@ -1,0 +1,150 @@
+"""The PostgreSQL side of copying a store: read it table by table, or fill it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+from touchbase.connections.sql.encrypted_columns import record_key
+from touchbase.encryption import Cipher
+from touchbase.errors import UnusableStore
+from touchbase.sql.migrations import RECORD, UNFINISHED_COPY
+from touchbase.sql.statement import Row
+from touchbase.storage.postgres.connection import connect, run
+from touchbase.storage.postgres.row_level_security import Connection, set_scope
+from touchbase.storage.rls_scope import ALL_CLIENTS
+from touchbase.storage.store_copy import (
+    MADE_BY_MIGRATION,
+    PROGRESS_TABLE,
+    Table,
+    TableProgress,
+    in_progress_elsewhere,
+    key_from_text,
+    key_to_text,
+)
+
+_COLUMNS = """SELECT c.relname, a.attname, format_type(a.atttypid, NULL) AS kind, array_position(i.indkey::int2[], a.attnum) AS position
+FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid LEFT JOIN pg_index i ON i.indrelid = c.oid AND i.indisprimary
+WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND a.attnum > 0 AND NOT a.attisdropped
+ORDER BY c.relname, a.attnum"""
+_KINDS = {"bigint": "integer", "bytea": "blob"}
+_TYPES = {"integer": "bigint", "text": "text", "blob": "bytea"}
+_OTHERS = """SELECT count(*) FROM pg_stat_activity
+WHERE datname = current_database() AND application_name = 'touchbase' AND pid <> pg_backend_pid()"""
+_LOOKS = 20
+_SECONDS_BETWEEN_LOOKS = 0.1
+_ROWS_PER_FETCH = 200
+"""Few, as each may have the body of a delivery."""
+
+
+class PostgresReader:
+    """Reads the tables of a PostgreSQL store."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    @classmethod
+    async def open(cls, url: str) -> PostgresReader:
+        """Connect. Raises `UnusableStore` when a server uses the database."""
+        return cls(await _connect(url))
+
+    async def tables(self) -> dict[str, Table]:
+        """Return the tables by name."""
+        columns: dict[str, dict[str, str]] = {}
+        keys: dict[str, dict[int, str]] = {}
+        for name, column, kind, position in await self._connection.fetch(_COLUMNS):
+            columns.setdefault(name, {})[column] = _KINDS.get(kind, "text")
+            if position is not None:
+                keys.setdefault(name, {})[position] = column
+        return {
+            name: Table(name, each, tuple(column for _, column in sorted(keys.get(name, {}).items()))) for name, each in columns.items()
+        }
+
+    async def rows(self, table: Table, after: tuple[Any, ...] | None) -> AsyncIterator[Row]:
+        """Yield the rows of a table behind a primary key, in the order of the key."""
+        key = ", ".join(table.key)
+        numbers = ", ".join(f"${number}" for number in range(1, len(table.key) + 1))
+        behind = f"WHERE ({key}) > ({numbers})" if after is not None else ""
+        sql = f"SELECT {', '.join(table.columns)} FROM {table.name} {behind} ORDER BY {key}"
+        async with self._connection.transaction(readonly=True):
+            async for record in self._connection.cursor(sql, *(after or ()), prefetch=_ROWS_PER_FETCH):
+                yield tuple(record)
+
+    async def count(self, table: Table) -> int:
+        """Return the number of rows."""
+        return int(await self._connection.fetchval(f"SELECT count(*) FROM {table.name}"))
+
+    async def close(self) -> None:
+        """Close the connection."""
+        await self._connection.close()
+
+
+class PostgresWriter(PostgresReader):
+    """Fills a PostgreSQL store, and reads it again."""
+
+    def __init__(self, connection: Connection, cipher: Cipher) -> None:
+        super().__init__(connection)
+        self._cipher = cipher
+
+    @classmethod
+    async def open_with(cls, url: str, cipher: Cipher) -> PostgresWriter:
+        """Connect. Raises `UnusableStore` when a server uses the database."""
+        return cls(await _connect(url), cipher)
+
+    async def progress(self) -> tuple[str, dict[str, TableProgress]] | None:
+        """Return the source and the progress of an unfinished copy; None if there is none."""
+        if await self._connection.fetchval("SELECT to_regclass('store_copy')") is None:
+            return None
+        rows = await self._connection.fetch("SELECT source, table_name, copied, last_key, done FROM store_copy")
+        return rows[0]["source"], {name: TableProgress(copied, key_from_text(key), bool(done)) for _, name, copied, key, done in rows}
+
+    async def begin(self, source: str, tables: Sequence[Table]) -> None:
+        """Mark the store as an unfinished copy, and empty the tables that its migrations filled."""
+        async with self._connection.transaction():
+            await self._connection.execute(PROGRESS_TABLE)
+            await self._connection.execute(RECORD.format("$1", "$2"), UNFINISHED_COPY, "")
+            for table in sorted(MADE_BY_MIGRATION):
+                await self._connection.execute(f"DELETE FROM {table}")
+            rows = [(table.name, source, key_to_text(None)) for table in tables]
+            await self._connection.executemany(
+                "INSERT INTO store_copy (table_name, source, last_key, copied, done) VALUES ($1, $2, $3, 0, 0)", rows
+            )
+
+    async def write(self, table: Table, rows: Sequence[Row], before: TableProgress, after: TableProgress) -> None:
+        """Insert rows and replace the progress `before`. Raises `UnusableStore` when another copy has changed that."""
+        params = ", ".join(f"${number}::{_TYPES[kind]}[]" for number, kind in enumerate(table.columns.values(), 1))
+        async with self._connection.transaction():
+            changed = await self._connection.execute(
+                "UPDATE store_copy SET last_key = $1, copied = $2, done = $3 WHERE table_name = $4 AND last_key = $5 AND done = 0",
+                key_to_text(after.last_key), after.copied, int(after.done), table.name, key_to_text(before.last_key),
+            )  # fmt: skip
+            if changed != "UPDATE 1":
+                raise in_progress_elsewhere()
+            if rows:
+                columns = [list(column) for column in zip(*rows, strict=True)]
+                await self._connection.execute(
+                    f"INSERT INTO {table.name} ({', '.join(table.columns)}) SELECT * FROM unnest({params})", *columns
+                )
+
+    async def finish(self) -> None:
+        """Record the encryption key, remove the mark and the progress, and compute the planner's figures."""
+        async with self._connection.transaction():
+            if self._cipher.can_encrypt:
+                await run(self._connection, record_key(self._cipher))
+            await self._connection.execute("DROP TABLE store_copy")
+            await self._connection.execute("DELETE FROM migration WHERE name = $1", UNFINISHED_COPY)
+        await self._connection.execute("ANALYZE")
+
+
+async def _connect(url: str) -> Connection:
+    connection = await connect(url)
+    for _ in range(_LOOKS):
+        if not await connection.fetchval(_OTHERS):
+            break
+        await asyncio.sleep(_SECONDS_BETWEEN_LOOKS)  # a session that was just closed is listed for a moment
+    else:
+        await connection.close()
+        raise UnusableStore("a server, worker or command uses the PostgreSQL database: stop it, and start it again after the copy")
+    await connection.execute(f"SET statement_timeout = 0; {set_scope(ALL_CLIENTS)}")
+    return connection

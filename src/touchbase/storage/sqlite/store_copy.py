@@ -1,0 +1,119 @@
+"""The SQLite side of copying a store: read it table by table, or fill it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+import apsw
+
+from touchbase.connections.sql.encrypted_columns import record_key
+from touchbase.encryption import Cipher
+from touchbase.errors import UnusableStore
+from touchbase.sql.migrations import RECORD, UNFINISHED_COPY
+from touchbase.sql.statement import Row
+from touchbase.storage.sqlite.connection import open_reader, open_writer, run
+from touchbase.storage.sqlite.process_lock import ProcessLock, Role
+from touchbase.storage.store_copy import (
+    MADE_BY_MIGRATION,
+    PROGRESS_TABLE,
+    Table,
+    TableProgress,
+    in_progress_elsewhere,
+    key_from_text,
+    key_to_text,
+)
+
+_TABLES = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite!_%' ESCAPE '!' ORDER BY name"
+_PAGES_PER_CHECKPOINT = 4_000
+
+
+class SqliteReader:
+    """Reads the tables of a SQLite store."""
+
+    def __init__(self, path: str, connection: apsw.Connection | None = None) -> None:
+        self._lock = ProcessLock(path, (Role.SERVER, Role.WORKER))
+        if self._lock.warnings:
+            self._lock.close()
+            raise UnusableStore(f"a server or worker uses {path}: stop it, and start it again after the copy")
+        self._connection = connection or open_reader(path)
+
+    async def tables(self) -> dict[str, Table]:
+        """Return the tables by name."""
+        return {str(name): self._table(str(name)) for (name,) in self._connection.execute(_TABLES).fetchall()}
+
+    def _table(self, name: str) -> Table:
+        columns: dict[str, str] = {}
+        key: dict[int, str] = {}
+        for _, column, kind, _, _, position in self._connection.execute(f"PRAGMA table_info({name})").fetchall():
+            columns[str(column)] = {"INTEGER": "integer", "BIGINT": "integer", "TEXT": "text"}.get(str(kind), "blob")
+            if position:
+                key[int(position)] = str(column)
+        return Table(name, columns, tuple(key[position] for position in sorted(key)))
+
+    async def rows(self, table: Table, after: tuple[Any, ...] | None) -> AsyncIterator[Row]:
+        """Yield the rows of a table behind a primary key, in the order of the key."""
+        key = ", ".join(table.key)
+        behind = f"WHERE ({key}) > ({', '.join('?' * len(table.key))})" if after is not None else ""
+        for row in self._connection.cursor().execute(
+            f"SELECT {', '.join(table.columns)} FROM {table.name} {behind} ORDER BY {key}", after or ()
+        ):
+            yield row
+
+    async def count(self, table: Table) -> int:
+        """Return the number of rows."""
+        counted: Any = self._connection.execute(f"SELECT count(*) FROM {table.name}").fetchall()[0][0]
+        return int(counted)
+
+    async def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+        self._lock.close()
+
+
+class SqliteWriter(SqliteReader):
+    """Fills a SQLite store, and reads it again."""
+
+    def __init__(self, path: str, cipher: Cipher) -> None:
+        connection = open_writer(path, durable=True)
+        connection.pragma("wal_autocheckpoint", _PAGES_PER_CHECKPOINT)  # in a store that is open, the writer checkpoints by itself
+        super().__init__(path, connection)
+        self._cipher = cipher
+
+    async def progress(self) -> tuple[str, dict[str, TableProgress]] | None:
+        """Return the source and the progress of an unfinished copy; None if there is none."""
+        if not self._connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'store_copy'").fetchall():
+            return None
+        rows: list[Any] = self._connection.execute("SELECT source, table_name, copied, last_key, done FROM store_copy").fetchall()
+        return rows[0][0], {name: TableProgress(copied, key_from_text(key), bool(done)) for _, name, copied, key, done in rows}
+
+    async def begin(self, source: str, tables: Sequence[Table]) -> None:
+        """Mark the store as an unfinished copy, and empty the tables that its migrations filled."""
+        with self._connection:
+            self._connection.execute(PROGRESS_TABLE)
+            self._connection.execute(RECORD.format("?1", "?2"), (UNFINISHED_COPY, ""))
+            for table in sorted(MADE_BY_MIGRATION):
+                self._connection.execute(f"DELETE FROM {table}")
+            rows = [(table.name, source, key_to_text(None), 0, 0) for table in tables]
+            self._connection.executemany("INSERT INTO store_copy (table_name, source, last_key, copied, done) VALUES (?, ?, ?, ?, ?)", rows)
+
+    async def write(self, table: Table, rows: Sequence[Row], before: TableProgress, after: TableProgress) -> None:
+        """Insert rows and replace the progress `before`. Raises `UnusableStore` when another copy has changed that."""
+        columns, values = ", ".join(table.columns), ", ".join("?" * len(table.columns))
+        with self._connection:
+            self._connection.execute(
+                "UPDATE store_copy SET last_key = ?, copied = ?, done = ? WHERE table_name = ? AND last_key = ? AND done = 0",
+                (key_to_text(after.last_key), after.copied, int(after.done), table.name, key_to_text(before.last_key)),
+            )
+            if self._connection.changes() != 1:
+                raise in_progress_elsewhere()
+            self._connection.executemany(f"INSERT INTO {table.name} ({columns}) VALUES ({values})", rows)
+
+    async def finish(self) -> None:
+        """Record the encryption key, remove the mark and the progress, and compute the planner's figures."""
+        with self._connection:
+            if self._cipher.can_encrypt:
+                run(self._connection.cursor(), record_key(self._cipher))
+            self._connection.execute("DROP TABLE store_copy")
+            self._connection.execute("DELETE FROM migration WHERE name = ?", (UNFINISHED_COPY,))
+        self._connection.execute("ANALYZE")

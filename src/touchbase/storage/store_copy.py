@@ -1,0 +1,227 @@
+"""Copy a whole store into an empty one, also of the other engine; a stopped copy continues where it was.
+
+Each batch of rows is written with the place where it ends, in one transaction: a copy that is stopped or killed loses nothing and
+writes no row twice. Secrets are decrypted with the source's key and encrypted with the target's. At the end both stores
+are read once more, and every table's count and checksum are compared. Until then no program opens the target.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any, Protocol
+
+from touchbase.connections.sql.encrypted_columns import TABLES as ENCRYPTED_TABLES
+from touchbase.connections.sql.encrypted_columns import decrypt_row, encrypt_values
+from touchbase.encryption import NO_ENCRYPTION_KEY, Cipher
+from touchbase.errors import Invalid, UnusableStore
+from touchbase.sql.statement import Row
+
+ROWS_PER_BATCH = 5_000
+BYTES_PER_BATCH = 8 * 1024 * 1024
+NOT_COPIED = frozenset({"migration", "encryption_key", "store_copy"})
+"""Tables of the store itself: its schema's history, the keys of its secrets, and how far the copy is."""
+MADE_BY_MIGRATION = frozenset({"id_block", "server_secret"})
+"""Tables in which a new store may have rows; the copy replaces them."""
+FIRST = ("company",)
+"""Tables that others refer to."""
+PROGRESS_TABLE = (
+    "CREATE TABLE IF NOT EXISTS store_copy "
+    "(table_name TEXT NOT NULL PRIMARY KEY, source TEXT NOT NULL, last_key TEXT NOT NULL, copied BIGINT NOT NULL, done BIGINT NOT NULL)"
+)
+"""How far a copy is, one row a table; both engines take this text."""
+_CHECKSUM_BITS = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table: its columns in order, their types (`integer`, `text` or `blob`) by name, and the columns of its primary key."""
+
+    name: str
+    columns: Mapping[str, str]
+    key: tuple[str, ...]
+
+    def key_of(self, row: Row) -> tuple[Any, ...]:
+        """Return the primary key of a row."""
+        names = list(self.columns)
+        return tuple(row[names.index(column)] for column in self.key)
+
+
+@dataclass(frozen=True, slots=True)
+class TableProgress:
+    """How far one table is copied."""
+
+    copied: int = 0
+    last_key: tuple[Any, ...] | None = None
+    done: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CopiedTable:
+    """A copied and compared table."""
+
+    name: str
+    rows: int
+
+
+class Reader(Protocol):
+    """Reads the tables of a store."""
+
+    async def tables(self) -> dict[str, Table]:
+        """Return the tables by name."""
+        ...
+
+    def rows(self, table: Table, after: tuple[Any, ...] | None) -> AsyncIterator[Row]:
+        """Yield the rows of a table behind a primary key, in the order of the key."""
+        ...
+
+    async def count(self, table: Table) -> int:
+        """Return the number of rows."""
+        ...
+
+
+class Writer(Reader, Protocol):
+    """Fills a store, and reads it again. Its methods that write are transactions of their own."""
+
+    async def progress(self) -> tuple[str, dict[str, TableProgress]] | None:
+        """Return the source and the progress of an unfinished copy; None if there is none."""
+        ...
+
+    async def begin(self, source: str, tables: Sequence[Table]) -> None:
+        """Mark the store as an unfinished copy, and empty the tables that its migrations filled."""
+        ...
+
+    async def write(self, table: Table, rows: Sequence[Row], before: TableProgress, after: TableProgress) -> None:
+        """Insert rows and replace the progress `before`. Raises `UnusableStore` when another copy has changed that."""
+        ...
+
+    async def finish(self) -> None:
+        """Record the encryption key, remove the mark and the progress, and compute the planner's figures."""
+        ...
+
+
+Report = Callable[[str, str, int, int], None]
+"""Receives what is done (`copy` or `compare`), the table, and the number of its rows so far and in all."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoreCopy:
+    """The copy of one store into another. `name` identifies the source, so that no other source continues the copy."""
+
+    source: Reader
+    source_cipher: Cipher
+    target: Writer
+    target_cipher: Cipher
+    name: str
+    report: Report
+
+    async def run(self) -> list[CopiedTable]:
+        """Copy what is not copied yet, compare all of it, and return the tables.
+
+        Raises `UnusableStore` when the target has other data, or when the stores differ at the end because the source has changed.
+        """
+        tables = await self._tables()
+        progress = await self._begin(tables)
+        for table in tables:
+            await self._copy(table, progress.get(table.name, TableProgress()))
+        copied = [await self._compare(table) for table in tables]
+        await self.target.finish()
+        return copied
+
+    async def _tables(self) -> list[Table]:
+        """Return the target's tables to copy, in an order that foreign keys allow. Both stores must have the same ones."""
+        found, wanted = await _copied_tables(self.target), await _copied_tables(self.source)
+        if {name: set(one.columns) for name, one in found.items()} != {name: set(one.columns) for name, one in wanted.items()}:
+            raise UnusableStore("the two stores have different tables: run `touchbase migrate` on both with this version, then copy")
+        return sorted(found.values(), key=lambda table: (table.name not in FIRST, table.name))
+
+    async def _begin(self, tables: Sequence[Table]) -> dict[str, TableProgress]:
+        unfinished = await self.target.progress()
+        if unfinished is not None:
+            source, progress = unfinished
+            if source != self.name:
+                raise UnusableStore(f"the target is an unfinished copy of another store ({source}): finish that, or name an empty target")
+            return progress
+        for table in tables:
+            if table.name not in MADE_BY_MIGRATION and await self.target.count(table):
+                raise UnusableStore(f"the target is not empty, its table {table.name} has rows: name a new file or an empty database")
+        await self.target.begin(self.name, tables)
+        return {}
+
+    async def _copy(self, table: Table, done: TableProgress) -> None:
+        if done.done:
+            return
+        total = await self.source.count(table)
+        batch: list[Row] = []
+        size = 0
+        async for row in self.source.rows(table, done.last_key):
+            batch.append(self._encrypted_again(table, row))
+            size += sum(len(value) for value in row if isinstance(value, (str, bytes)))
+            if len(batch) >= ROWS_PER_BATCH or size >= BYTES_PER_BATCH:
+                done = await self._write(table, batch, done)
+                self.report("copy", table.name, done.copied, total)
+                batch, size = [], 0
+        await self._write(table, batch, done, last=True)
+
+    async def _write(self, table: Table, rows: Sequence[Row], before: TableProgress, *, last: bool = False) -> TableProgress:
+        last_key = table.key_of(rows[-1]) if rows else before.last_key
+        after = TableProgress(before.copied + len(rows), last_key, last)
+        await self.target.write(table, rows, before, after)
+        return after
+
+    def _encrypted_again(self, table: Table, row: Row) -> Row:
+        for encrypted in ENCRYPTED_TABLES:
+            if encrypted.name == table.name:
+                columns = tuple(table.columns.items())
+                try:
+                    return encrypt_values(self.target_cipher, encrypted, columns, decrypt_row(self.source_cipher, encrypted, columns, row))
+                except Invalid as error:
+                    raise UnusableStore(f"the source has secrets, and they {NO_ENCRYPTION_KEY}") from error
+        return row
+
+    async def _compare(self, table: Table) -> CopiedTable:
+        """Return the number of rows. Raises `UnusableStore` when the two stores do not have the same rows."""
+        total = await self.source.count(table)
+        found = await self._checksum("compare", self.target, self.target_cipher, table, total)
+        wanted = await self._checksum("compare", self.source, self.source_cipher, table, total)
+        if found != wanted:
+            raise UnusableStore(
+                f"the copy differs from its source in the table {table.name}: {found[0]} rows, and {wanted[0]} in the source. "
+                "A server has changed the source: stop it, remove the target, and copy again"
+            )
+        return CopiedTable(table.name, wanted[0])
+
+    async def _checksum(self, step: str, store: Reader, cipher: Cipher, table: Table, total: int) -> tuple[int, int]:
+        """Return the number of rows and a checksum that does not depend on their order, of the decrypted values."""
+        encrypted = next((each for each in ENCRYPTED_TABLES if each.name == table.name), None)
+        columns = tuple(table.columns.items())
+        count = checksum = 0
+        async for row in store.rows(table, None):
+            values = row if encrypted is None else decrypt_row(cipher, encrypted, columns, row)
+            checksum += int.from_bytes(blake2b(repr(values).encode("utf-8", "surrogatepass"), digest_size=_CHECKSUM_BITS // 8).digest())
+            count += 1
+            if count % ROWS_PER_BATCH == 0:
+                self.report(step, table.name, count, total)
+        return count, checksum % (1 << _CHECKSUM_BITS)
+
+
+async def _copied_tables(store: Reader) -> dict[str, Table]:
+    return {name: table for name, table in (await store.tables()).items() if name not in NOT_COPIED}
+
+
+def key_to_text(key: tuple[Any, ...] | None) -> str:
+    """Return a primary key as JSON, with bytes as `{"hex": ...}`; `null` for None."""
+    return json.dumps(key if key is None else [{"hex": each.hex()} if isinstance(each, bytes) else each for each in key])
+
+
+def key_from_text(text: str) -> tuple[Any, ...] | None:
+    """Return the primary key that `key_to_text` has written."""
+    found = json.loads(text)
+    return found if found is None else tuple(bytes.fromhex(each["hex"]) if isinstance(each, dict) else each for each in found)
+
+
+def in_progress_elsewhere() -> UnusableStore:
+    """Return the error for a target that another process fills at the same time."""
+    return UnusableStore("another `touchbase copy` fills this target: wait for it, or stop it and run this one again")

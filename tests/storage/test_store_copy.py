@@ -1,0 +1,204 @@
+"""Copies of whole stores: from each engine to the other, stopped and continued, and compared at the end."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import apsw
+import asyncpg
+import pytest
+from tests.storage.old_store import KEYS, make_old_postgres, make_old_sqlite
+
+from touchbase.clients import ListClients
+from touchbase.connections import ListConnections
+from touchbase.consistency import Verified, verify
+from touchbase.encryption import CheckEncryption, EncryptionKeys, encode_key, new_key
+from touchbase.errors import BadAddress, UnusableStore
+from touchbase.storage import copy_store, open_store
+from touchbase.storage import store_copy as copying
+from touchbase.storage.sqlite.connection import open_reader
+from touchbase.storage.sqlite.store_copy import SqliteReader
+
+
+class Stopped(Exception):
+    """The copy was stopped by a test."""
+
+
+def silent(step: str, table: str, done: int, total: int) -> None:
+    """Report nothing."""
+
+
+async def made(engine: str, empty: str, folder: Path) -> str:
+    """Make a store with data in every table, with the present schema; return its address."""
+    url = make_old_sqlite(folder / "old.db") if engine == "sqlite" else await make_old_postgres(empty)
+    store = await open_store(url, encryption_keys=KEYS, as_is=True, copies=False)
+    await store.migrate()
+    await store.close()
+    return url
+
+
+async def content(url: str) -> dict[str, set[tuple[Any, ...]]]:
+    """Return the rows of every table that has no secrets."""
+    if url.startswith("sqlite"):
+        with closing(open_reader(url.removeprefix("sqlite:///"))) as connection:
+            names = [str(name) for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
+            columns = {name: [str(row[1]) for row in connection.execute(f"PRAGMA table_info({name})")] for name in names}
+            return {
+                name: set(connection.execute(f"SELECT {', '.join(sorted(columns[name]))} FROM {name}").fetchall())
+                for name in names
+                if name not in ("migration", "encryption_key", "connection") and not name.startswith("sqlite_")
+            }
+    connection = await asyncpg.connect(url)
+    await connection.execute("SET touchbase.clients = 'all'")
+    found: dict[str, list[str]] = {}
+    for name, column in await connection.fetch(
+        "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = current_schema() ORDER BY 1, 2"
+    ):
+        found.setdefault(name, []).append(column)
+    rows = {
+        name: {tuple(row) for row in await connection.fetch(f"SELECT {', '.join(sorted(columns))} FROM {name}")}
+        for name, columns in found.items()
+        if name not in ("migration", "encryption_key", "connection")
+    }
+    await connection.close()
+    return rows
+
+
+BOTH_WAYS = [("sqlite", "postgresql"), ("postgresql", "sqlite"), ("sqlite", "sqlite")]
+
+
+@pytest.mark.parametrize(("source", "target"), BOTH_WAYS)
+async def test_a_copy_has_every_row_and_its_secrets_under_its_own_key(
+    source: str, target: str, empty_postgres_url: str, tmp_path: Path
+) -> None:
+    from_url = await made(source, empty_postgres_url, tmp_path)
+    to_url = empty_postgres_url if target == "postgresql" else f"sqlite:///{tmp_path / 'new.db'}"
+    copied = await copy_store(from_url, to_url, KEYS, silent)
+    wanted = await content(from_url)
+    assert await content(to_url) == wanted
+    assert {each.name: each.rows for each in copied if each.name != "connection"} == {name: len(rows) for name, rows in wanted.items()}
+    assert all(wanted[name] for name in ("contact", "company", "event", "delivery_body", "custom_field", "api_key"))
+    old, new = await open_store(from_url, encryption_keys=KEYS), await open_store(to_url, encryption_keys=KEYS)
+    try:
+        for client in await old.read(ListClients()):
+            connections = await old.read(ListConnections(client.number))
+            assert await new.read(ListConnections(client.number)) == connections
+            assert [one async for one in verify(new, client.number, Verified(), lambda: None)] == []
+        state = await new.read(CheckEncryption())
+        assert sum(state.by_key.values()) > 0
+        assert (state.lost, state.clear) == ([], 0)
+    finally:
+        await old.close()
+        await new.close()
+
+
+async def test_a_copy_back_has_what_the_first_store_had(empty_postgres_url: str, tmp_path: Path) -> None:
+    first = await made("sqlite", empty_postgres_url, tmp_path)
+    await copy_store(first, empty_postgres_url, KEYS, silent)
+    again = f"sqlite:///{tmp_path / 'again.db'}"
+    await copy_store(empty_postgres_url, again, KEYS, silent)
+    assert await content(again) == await content(first)
+
+
+@pytest.mark.parametrize("target", ["sqlite", "postgresql"])
+@pytest.mark.parametrize("stop_after", [1, 7, 30])
+async def test_a_copy_stopped_anywhere_continues(
+    target: str, stop_after: int, empty_postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(copying, "ROWS_PER_BATCH", 2)
+    source = await made("sqlite", empty_postgres_url, tmp_path)
+    to_url = empty_postgres_url if target == "postgresql" else f"sqlite:///{tmp_path / 'new.db'}"
+    batches = 0
+
+    def stop(step: str, table: str, done: int, total: int) -> None:
+        nonlocal batches
+        batches += 1
+        if batches == stop_after:
+            raise Stopped
+
+    with pytest.raises(Stopped):
+        await copy_store(source, to_url, KEYS, stop)
+    with pytest.raises(UnusableStore, match="unfinished copy"):
+        await open_store(to_url, encryption_keys=KEYS)
+    await copy_store(source, to_url, KEYS, silent)
+    assert await content(to_url) == await content(source)
+
+
+async def test_an_unfinished_copy_is_not_continued_from_another_store(
+    empty_postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(copying, "ROWS_PER_BATCH", 1)
+    source = await made("sqlite", empty_postgres_url, tmp_path)
+    other = f"sqlite:///{tmp_path / 'other.db'}"
+    await (await open_store(other, encryption_keys=KEYS)).close()
+
+    def stop(step: str, table: str, done: int, total: int) -> None:
+        raise Stopped
+
+    with pytest.raises(Stopped):
+        await copy_store(source, f"sqlite:///{tmp_path / 'new.db'}", KEYS, stop)
+    with pytest.raises(UnusableStore, match="unfinished copy of another store"):
+        await copy_store(other, f"sqlite:///{tmp_path / 'new.db'}", KEYS, silent)
+
+
+async def test_a_source_that_changes_during_the_copy_is_noticed(empty_postgres_url: str, tmp_path: Path) -> None:
+    source = await made("sqlite", empty_postgres_url, tmp_path)
+    target = f"sqlite:///{tmp_path / 'new.db'}"
+    changed: list[str] = []
+
+    async def change_after_copying(self: SqliteReader, table: copying.Table) -> int:
+        """Change the source once its clients are copied."""
+        if table.name == "delivery" and type(self) is SqliteReader and not changed:
+            with closing(apsw.Connection(str(tmp_path / "old.db"))) as connection:
+                connection.execute("UPDATE client SET name = 'changed'")
+            changed.append(table.name)
+        return await count(self, table)
+
+    count = SqliteReader.count
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(SqliteReader, "count", change_after_copying)
+        with pytest.raises(UnusableStore, match="differs from its source in the table client"):
+            await copy_store(source, target, KEYS, silent)
+    with pytest.raises(UnusableStore, match="unfinished copy"):
+        await open_store(target, encryption_keys=KEYS)
+
+
+@pytest.mark.parametrize("target", ["sqlite", "postgresql"])
+async def test_a_target_with_data_is_refused(target: str, empty_postgres_url: str, tmp_path: Path) -> None:
+    source = f"sqlite:///{tmp_path / 'source.db'}"
+    await (await open_store(source, encryption_keys=KEYS)).close()
+    full = await made(target, empty_postgres_url, tmp_path)
+    before = await content(full)
+    with pytest.raises(UnusableStore, match="not empty"):
+        await copy_store(source, full, KEYS, silent)
+    assert await content(full) == before
+    await (await open_store(full, encryption_keys=KEYS)).close()
+
+
+async def test_secrets_need_a_key_of_the_target(empty_postgres_url: str, tmp_path: Path) -> None:
+    source = await made("sqlite", empty_postgres_url, tmp_path)
+    await asyncio.to_thread((tmp_path / "old.db.key").write_text, KEYS.current)
+    with pytest.raises(UnusableStore, match="secrets"):
+        await copy_store(source, empty_postgres_url, replace(KEYS, current=""), silent)
+
+
+async def test_a_store_in_use_is_not_copied(empty_postgres_url: str, tmp_path: Path) -> None:
+    source = await made("postgresql", empty_postgres_url, tmp_path)
+    store = await open_store(source, encryption_keys=KEYS)
+    try:
+        with pytest.raises(UnusableStore, match="stop it"):
+            await copy_store(source, f"sqlite:///{tmp_path / 'new.db'}", KEYS, silent)
+    finally:
+        await store.close()
+
+
+@pytest.mark.parametrize(
+    ("source", "target"), [("sqlite://", "sqlite:///x.db"), ("sqlite:///x.db", "sqlite:///x.db"), ("mysql://h/x", "sqlite:///x.db")]
+)
+async def test_addresses_that_cannot_be_copied_are_refused(source: str, target: str) -> None:
+    with pytest.raises(BadAddress):
+        await copy_store(source, target, EncryptionKeys(encode_key(new_key())), silent)
