@@ -53,6 +53,7 @@ from touchbase.history.status import (
     advance_status,
     may_change_status,
     restart_status,
+    why_ignored,
 )
 
 __all__ = [
@@ -112,4 +113,5 @@ __all__ = [
     "restart_status",
     "stamp_of",
     "status_word",
+    "why_ignored",
 ]

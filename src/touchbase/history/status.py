@@ -113,6 +113,26 @@ def advance_status(record: HasStatus, effect: str, status: str | None, at: Micro
     _set(record, status, effect, at, walk)
 
 
+def why_ignored(record: HasStatus, effect: str, status: str | None, walk: StatusWalk) -> str | None:
+    """Return why `advance_status` would leave the status as it is after this entry, in a sentence; None if it would set it."""
+    present = record.status or ""
+    if effect == RESUBSCRIBE:
+        return (
+            None if record.status_cause == UNSUBSCRIBE else f"a re-subscription reverts an unsubscribe only; {present!r} was set otherwise"
+        )
+    if not _may_replace(record, effect, walk.cause):
+        return _KEPT[effect].format(present)
+    return f"the status was {present!r} already" if status == record.status else None
+
+
+_KEPT = {
+    SENT: "a sent mail sets a status only on somebody who was not contacted yet; {!r} is further along",
+    REPLY: "a reply does not replace {!r}: a person, a CRM or an opt-out has set it, or it is further along",
+    BOUNCE: "a bounce does not replace {!r}",
+}
+"""By effect: why it does not replace the present status."""
+
+
 def restart_status(record: HasStatus) -> None:
     """Reset the folded status, before a fold of the whole history."""
     record.status = record.previous_status = record.status_cause = record.status_entry_key = None

@@ -52,7 +52,7 @@ class FieldChange:
 def explain(record: Record, history: Iterable[StoredEvent]) -> list[tuple[StoredEvent, list[FieldChange]]]:
     """Return each event with its changes, newest first."""
     ordered = sorted(history, key=lambda event: event.effective_time)
-    walker = _Walker(record, ordered)
+    walker = HistoryWalk(record, ordered)
     explained = [(event, walker.step(event)) for event in ordered]
     explained.reverse()
     return explained
@@ -89,8 +89,8 @@ class _Values:
             yield FieldChange(name, value, previous)
 
 
-class _Walker:
-    """Replays a history in time order, entry by entry."""
+class HistoryWalk:
+    """Replays a history in time order, event by event. `folded` has the status and the dates so far, `fields` and `custom` the others."""
 
     def __init__(self, record: Record, history: Sequence[StoredEvent]) -> None:
         self.record = record
@@ -123,12 +123,12 @@ class _Walker:
     def step(self, event: StoredEvent) -> list[FieldChange]:
         """Fold one more event, later than all before; return its changes."""
         changes = self._derived(event)
-        written_names = {*_shown(self.folded)}
+        written_names = {*derived_values(self.folded)}
         if event.via == VIA_API:  # an entry of an earlier version
             for name, _, previous in event.detail.get("changed", []):
                 self.fields.shown.setdefault(name, previous)
         source = API if self.objects is None else self.objects.source(event)
-        for name, (value, stamp) in self._writes(event).items():
+        for name, (value, stamp) in self.writes(event).items():
             written_names.add(name)
             write = Written(_text(value), stamp, source)
             if name not in RESOLVED_FIELDS:
@@ -137,7 +137,7 @@ class _Walker:
                 changes += self.fields.show(name, _text(getattr(self.record, name)))
             else:
                 changes += self.fields.show(name, write.value)
-        for name, value in self._custom_writes(event).items():
+        for name, value in self.custom_writes(event).items():
             written_names.add(name)
             changes += self.custom.write(name, Written(value, (DELIBERATE, *event.effective_time), source))
         return [*changes, *self._as_named(event, written_names)]
@@ -147,15 +147,15 @@ class _Walker:
         if self.initial is not None and event.effective_time[0] >= self.record.created_us:
             advance_status(self.folded, INITIAL, self.initial, self.record.created_us, "", self.walk)
             self.initial = None
-        before = _shown(self.folded)
+        before = derived_values(self.folded)
         if isinstance(self.folded, Contact):
             fold_dates(self.folded, event)
         if sets_status(event):
             advance_status(self.folded, walked_effect(event), event.status, *event.effective_time, self.walk)
-        after = _shown(self.folded)
+        after = derived_values(self.folded)
         return [FieldChange(name, after[name], before[name]) for name in after if after[name] != before[name]]
 
-    def _writes(self, event: StoredEvent) -> dict[str, tuple[str | int | None, Stamp]]:
+    def writes(self, event: StoredEvent) -> dict[str, tuple[str | int | None, Stamp]]:
         """Return the fields that the event writes."""
         written: dict[str, tuple[str | int | None, Stamp]] = {name: (value, stamp) for name, value, stamp in field_writes(event)}
         if event.via == VIA_API:
@@ -170,7 +170,8 @@ class _Walker:
                 written[name] = (None, stamp)
         return {name: written[name] for name in self.names if name in written}
 
-    def _custom_writes(self, event: StoredEvent) -> dict[str, str | None]:
+    def custom_writes(self, event: StoredEvent) -> dict[str, str | None]:
+        """Return the custom fields that the event writes; None removes one."""
         custom: dict[str, str | None] = event.detail.get("custom", {})
         return {**dict.fromkeys(self.custom.shown), **custom} if event.detail.get("cleared") else custom
 
@@ -209,7 +210,8 @@ def _blank(record: Record) -> Record:
     return blank
 
 
-def _shown(record: Record) -> dict[str, str | None]:
+def derived_values(record: Record) -> dict[str, str | None]:
+    """Return the status and the dates by the names that responses give them."""
     shown = {type_of(record).status: record.status}
     if isinstance(record, Contact):
         for name, at in (

@@ -13,6 +13,7 @@ from typing import Any
 from touchbase.clients import ON_DUPLICATE
 from touchbase.common import normalize
 from touchbase.common.field_limits import LARGEST_ID
+from touchbase.common.timestamps import Micros
 from touchbase.http import query_parameters as query
 from touchbase.http.query_parameters import Parameter, Parameters
 from touchbase.http.schemas import named_enum
@@ -62,6 +63,10 @@ def _domain(given: Parameters, name: str) -> str | None:
     return None if value is None else validation.domain(value, f"?{name}", given.faults)
 
 
+AS_OF = query.time("as_of", "The values that the record had at this time, as known now. Without it: the present ones.")
+FIELD = query.text(
+    "field", "Only this field: a member of the response such as `contact_status`, or a custom field as `cf.NAME`. Default: all."
+)
 _TEXT = {"type": "string", "minLength": 1}
 _NORMAL_FORM = "Compared in its normal form."
 UPDATED_SINCE = query.time(
@@ -98,6 +103,14 @@ def create_options(raw: bytes) -> RecordOptions:
     given = Parameters(raw, (RESTORE_ERASED, FLAT, ON_DUPLICATE_PARAMETER))
     given.done(strict=False)
     return RecordOptions(given[FLAT], given[ON_DUPLICATE_PARAMETER], given[RESTORE_ERASED])
+
+
+@lru_cache(maxsize=256)
+def get_options(raw: bytes) -> tuple[bool, Micros | None]:
+    """Return whether the response has custom fields in the format FLAT, and the time of `as_of`; other parameters are ignored."""
+    given = Parameters(raw, (FLAT, AS_OF))
+    given.done(strict=False)
+    return given[FLAT], given[AS_OF]
 
 
 @lru_cache(maxsize=256)

@@ -1,4 +1,4 @@
-"""HTTP resources of contacts and companies: create, get, list, change, timeline."""
+"""HTTP resources of contacts and companies: create, get, list, change, timeline, values over time."""
 
 from __future__ import annotations
 
@@ -19,16 +19,18 @@ from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import encode
 from touchbase.records.api import parameters
-from touchbase.records.api.parameters import FLAT, IF_MATCH, UPDATED_SINCE, create_options, is_flat
+from touchbase.records.api.parameters import AS_OF, FIELD, FLAT, IF_MATCH, UPDATED_SINCE, create_options, get_options, is_flat
 from touchbase.records.api.resource_type import COMPANIES, CONTACTS, ResourceType
 from touchbase.records.api.schemas import CompanyRequest, ContactChange, ContactRequest, TimelinePage, given
 from touchbase.records.api.serializers import etag, states_named, timeline_event
+from touchbase.records.api.value_history import Explanation, ValueHistoryPage, explained_value, value_change
 from touchbase.records.commands import Created
 from touchbase.records.create import create_record
 from touchbase.records.models import Company, Contact
 from touchbase.records.read_records import get_record, list_records
 from touchbase.records.timelines import timeline
 from touchbase.records.update import Change, update_command, update_record
+from touchbase.records.value_history import explain_values, record_as_of, value_history
 
 A = TypeVar("A", ContactRequest, CompanyRequest)
 C = TypeVar("C", bound=msgspec.Struct)
@@ -72,8 +74,12 @@ class RecordResource(Generic[A, C, R]):
     async def get(self, call: Call) -> Response:
         """`GET` of one record."""
         client = await call.client()
-        flat = is_flat(call.query)
-        return self._response(await self._get(call, client, call.id(self._kind.type.name)), flat, client)
+        flat, as_of = get_options(call.query)
+        record = await self._get(call, client, call.id(self._kind.type.name))
+        if as_of is None:
+            return self._response(record, flat, client)
+        past = await record_as_of(call.api.dependencies.store, record, as_of)
+        return Response(body=encode(self._kind.out(past, flat, client.settings)))  # without an ETag: `If-Match` is about the present
 
     async def list(self, call: Call) -> Response:
         """`GET` of a page of records."""
@@ -116,6 +122,28 @@ class RecordResource(Generic[A, C, R]):
         page, place = await timeline(call.api.dependencies.store, record, asked[LIMIT], before)
         body = TimelinePage([timeline_event(each) for each in page], cursor_text(listing, place) if place else None)
         return Response(body=encode(body))
+
+    async def history(self, call: Call) -> Response:
+        """`GET` of a page of the values that a record had."""
+        client = await call.client()
+        asked, number = call.parameters(), call.id(self._kind.type.name)
+        listing = f"{self._kind.type.name} {number} values {asked[FIELD] or ''}"
+        before = asked.cursor(listing, tuple[int, str, str])
+        asked.done()
+        record = await self._get(call, client, number)
+        page, place = await value_history(call.api.dependencies.store, record, asked[FIELD], asked[LIMIT], before)
+        now = call.api.dependencies.clock()
+        body = ValueHistoryPage([value_change(each, now) for each in page], cursor_text(listing, place) if place else None)
+        return Response(body=encode(body))
+
+    async def explain(self, call: Call) -> Response:
+        """`GET` of the sources of a record's values."""
+        client = await call.client()
+        asked, number = call.parameters(), call.id(self._kind.type.name)
+        asked.done()
+        record = await self._get(call, client, number)
+        explained = await explain_values(call.api.dependencies.store, record, asked[FIELD])
+        return Response(body=encode(Explanation([explained_value(each) for each in explained])))
 
     async def _get(self, call: Call, client: Client, number: int) -> R:
         return await get_record(call.api.dependencies.store, self._kind.type, client.number, number)
@@ -174,19 +202,39 @@ def record_routes(kind: ResourceType[Any, Any, Any], tag: Tag, *, identity: str,
         Route(
             "GET", by_id, handlers.get, scope=READ, operation_id=f"get_{one}", tag=tag, summary=f"Get one {one}",
             description=f"Returns the {one} and its ETag. The id of a {one} that was merged into another is a 404 with `existing_id`.",
-            query=(FLAT,), success=(record(f"The {one}.", headers=("ETag",)),),
+            query=(FLAT, AS_OF), success=(record(f"The {one}.", headers=("ETag",)),),
         ),
         Route(
             "PATCH", by_id, handlers.change, scope=WRITE, operation_id=f"update_{one}", tag=tag, summary=f"Update one {one}",
             description=_CHANGE + change, query=(FLAT,), headers=(IF_MATCH,), body=kind.change,
             success=(record(f"The {one} as it is now.", headers=("ETag",)),), problems=(409, 412),
         ),
+        *_history_routes(handlers, one, by_id, tag),
+    ]  # fmt: skip
+
+
+def _history_routes(handlers: RecordResource[Any, Any, Any], one: str, by_id: str, tag: Tag) -> list[Route]:
+    """Return the routes of a record's events and of its values over time."""
+    return [
         Route(
             "GET", f"{by_id}/timeline", handlers.timeline, scope=READ, operation_id=f"get_{one}_timeline", tag=tag,
             summary=f"Get the timeline of one {one}, newest first",
             description="Events of webhooks and API writes in the order of time, each with the values that it changed and their previous "
             "values. An API write names its `key_id` and `request_id`.",
             query=PAGE, success=(Success(200, "A page.", TimelinePage),),
+        ),
+        Route(
+            "GET", f"{by_id}/history", handlers.history, scope=READ, operation_id=f"get_{one}_history", tag=tag,
+            summary=f"Get the values that one {one} had, newest first",
+            description="Each value with its time, how long the record had it, and the event that set it: with "
+            f"`field={one}_status` the time in each status.",
+            query=(FIELD, *PAGE), success=(Success(200, "A page.", ValueHistoryPage),),
+        ),
+        Route(
+            "GET", f"{by_id}/explain", handlers.explain, scope=READ, operation_id=f"explain_{one}", tag=tag,
+            summary=f"Explain the values of one {one}",
+            description="For each value the event that set it, and the events that came and did not set it, with the reason.",
+            query=(FIELD,), success=(Success(200, "The values.", Explanation),),
         ),
     ]  # fmt: skip
 

@@ -15,7 +15,14 @@ from touchbase.common.timestamps import Micros
 from touchbase.common.timestamps import to_text as written_out
 from touchbase.history import NO_AUTHOR
 from touchbase.http.schemas import problems_out
-from touchbase.records.api.schemas import CompanyResponse, ContactResponse, CustomFieldOut, FieldChangeOut, FlatCustomFields, TimelineEvent
+from touchbase.records.api.schemas import (
+    CompanyResponse,
+    ContactResponse,
+    CustomFieldOut,
+    FieldChangeOut,
+    FlatCustomFields,
+    TimelineEvent,
+)
 from touchbase.records.models import Company, Contact, CustomField
 from touchbase.records.timelines import TimelineEntry
 from touchbase.records.validation import json_value

@@ -1,0 +1,149 @@
+"""Bodies of responses about a record's values over time: their history, and their sources."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from touchbase.common.timestamps import SECOND, Micros, to_text
+from touchbase.history import NO_AUTHOR, StoredEvent
+from touchbase.http.schemas import MaybeTime, Time, example
+from touchbase.records.value_history import ExplainedValue, ValueChange
+
+
+class EventSource(Struct):
+    """The event that set a value, or named one: a webhook's (`delivery_id`) or an API write's (`key_id`, `request_id`)."""
+
+    event: str
+    occurred_at: Time
+    received_at: Time
+    tool: str
+    campaign: str | None
+    delivery_id: int | None
+    key_id: str | None
+    request_id: str | None
+
+
+class ValueChangeOut(Struct):
+    """One value of one field, and how long the record had it."""
+
+    field: Annotated[str, Meta(description="A member of the record, or a custom field as `cf.NAME`.")]
+    value: str | None
+    previous: str | None
+    since: Time
+    until: Annotated[MaybeTime, Meta(description="Null for the present value.")]
+    seconds: Annotated[float, Meta(description="How long the record had the value; for the present one until now.")]
+    set_by: EventSource
+
+
+class ValueHistoryPage(Struct):
+    """A page of the values of a record, newest first; `next_cursor` is null on the last one."""
+
+    data: list[ValueChangeOut]
+    next_cursor: str | None
+
+
+class OtherEventOut(Struct):
+    """An event that named a value for the field and is not its source."""
+
+    value: str | None
+    reason: Annotated[str, Meta(description="Why it is not the present value, in a sentence.")]
+    event: EventSource
+
+
+class ExplainedValueOut(Struct):
+    """A present value, and why it is so."""
+
+    field: Annotated[str, Meta(description="A member of the record, or a custom field as `cf.NAME`.")]
+    value: str | None
+    set_by: Annotated[EventSource | None, Meta(description="Null if no event has set it.")]
+    others: Annotated[list[OtherEventOut], Meta(description="The newest events that named another value, or came without effect.")]
+    others_total: Annotated[int, Meta(description="How many such events there are; `history` and `timeline` list all.")]
+
+
+class Explanation(Struct):
+    """The values of a record, each with its source."""
+
+    data: list[ExplainedValueOut]
+
+
+_SOURCE = {
+    "event": "email_replied",
+    "occurred_at": "2026-11-21T08:00:00Z",
+    "received_at": "2026-11-21T08:00:02.130000Z",
+    "tool": "smartlead",
+    "campaign": "Autumn",
+    "delivery_id": 311,
+    "key_id": None,
+    "request_id": None,
+}
+example(
+    ValueHistoryPage,
+    {
+        "data": [
+            {
+                "field": "contact_status",
+                "value": "replied",
+                "previous": "contacted",
+                "since": "2026-11-21T08:00:00Z",
+                "until": None,
+                "seconds": 3600.0,
+                "set_by": _SOURCE,
+            }
+        ],
+        "next_cursor": None,
+    },
+)
+example(
+    Explanation,
+    {
+        "data": [
+            {
+                "field": "contact_status",
+                "value": "replied",
+                "set_by": _SOURCE,
+                "others": [
+                    {
+                        "value": "contacted",
+                        "reason": "a sent mail sets a status only on somebody who was not contacted yet; 'replied' is further along",
+                        "event": {**_SOURCE, "event": "email_sent", "occurred_at": "2026-11-22T07:00:00Z", "delivery_id": 320},
+                    }
+                ],
+                "others_total": 1,
+            }
+        ]
+    },
+)
+
+
+def event_source(event: StoredEvent) -> EventSource:
+    """Return an event as the source of a value."""
+    key_id, request_id = event.detail.get("by", NO_AUTHOR)
+    return EventSource(
+        event.event,
+        to_text(event.occurred_us),
+        to_text(event.received_us),
+        event.tool,
+        event.campaign,
+        event.delivery_id,
+        key_id,
+        request_id,
+    )
+
+
+def value_change(change: ValueChange, now: Micros) -> ValueChangeOut:
+    """Return one value of a record's history; a present one lasts until now."""
+    until = change.until_us
+    seconds = max(0, (now if until is None else until) - change.since_us) / SECOND
+    return ValueChangeOut(
+        change.field, change.value, change.previous, to_text(change.since_us), None if until is None else to_text(until), seconds,
+        event_source(change.event),
+    )  # fmt: skip
+
+
+def explained_value(explained: ExplainedValue) -> ExplainedValueOut:
+    """Return a value with its source and the other events."""
+    others = [OtherEventOut(each.value, each.reason, event_source(each.event)) for each in explained.others]
+    set_by = None if explained.set_by is None else event_source(explained.set_by)
+    return ExplainedValueOut(explained.name, explained.value, set_by, others, explained.others_total)

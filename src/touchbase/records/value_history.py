@@ -1,0 +1,246 @@
+"""The values of a record over time: each value's history, the record as of a time, and why each value is what it is.
+
+All three replay the record's events in the order of their effective times, as the timeline does, so they add up to the record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from typing import TypeVar
+
+from touchbase.common.timestamps import Micros, to_text
+from touchbase.errors import Fault, Invalid, NotFound
+from touchbase.history import (
+    INITIAL,
+    STATUS_REFUSED,
+    StatusWalk,
+    StoredEvent,
+    advance_status,
+    described,
+    restart_status,
+    why_ignored,
+)
+from touchbase.records.commands import GetHistory
+from touchbase.records.models import Company, Contact, Record
+from touchbase.records.projection import sets_status, walked_effect
+from touchbase.records.record_type import stamped_fields, type_of
+from touchbase.records.timelines import HistoryWalk, derived_values
+from touchbase.sql.store import Store
+
+CUSTOM = "cf."
+"""Prefix of the names of custom fields."""
+MOST_OTHERS = 20
+"""Events that `explain` lists for each value, besides the one that set it."""
+FILLS_ONLY = "a value that a campaign tool carries along only fills an empty field"
+OTHER_OBJECT = "another object of the CRM, or a later request, has precedence"
+
+R = TypeVar("R", Contact, Company)
+
+
+@dataclass(frozen=True, slots=True)
+class ValueChange:
+    """One value of one field: since when, until when (None: it is the present one), and the event that set it."""
+
+    field: str
+    value: str | None
+    previous: str | None
+    since_us: Micros
+    until_us: Micros | None
+    event: StoredEvent
+
+
+@dataclass(frozen=True, slots=True)
+class OtherEvent:
+    """An event that named a value for a field and is not its present source; `reason` is a sentence."""
+
+    event: StoredEvent
+    value: str | None
+    reason: str
+
+
+@dataclass(slots=True)
+class ExplainedValue:
+    """A field's present value, the event that set it (None: no event has), and other events, newest first, with their number."""
+
+    name: str
+    value: str | None
+    set_by: StoredEvent | None = None
+    others: list[OtherEvent] = field(default_factory=list)
+    others_total: int = 0
+
+
+def value_names(record: Record) -> list[str]:
+    """Return the names of the record's fields as histories have them: custom fields as `cf.NAME`."""
+    return [*derived_values(record), *stamped_fields(record), *(f"{CUSTOM}{one.name}" for one in record.custom_fields)]
+
+
+async def value_history(
+    store: Store, record: Contact | Company, name: str | None, limit: int, before: tuple[Micros, str, str] | None
+) -> tuple[list[ValueChange], tuple[Micros, str, str] | None]:
+    """Return a page of the values of one field, or of all, newest first, and the place of the next page.
+
+    A place is the effective time of an event and a field. Raises `Invalid` for a field that the record does not have.
+    """
+    if name is not None:
+        _check_name(record, name)
+    changes = [each for each in _changes(record, await _ordered(store, record)) if name in (None, each.field)]
+    changes.sort(key=_place, reverse=True)
+    if before is not None:
+        changes = [each for each in changes if _place(each) < before]
+    page = changes[:limit]
+    return page, _place(page[-1]) if len(changes) > limit else None
+
+
+async def record_as_of(store: Store, record: R, at: Micros) -> R:
+    """Return the record with the values that it had at a time, as known now. Raises `NotFound` for a time before its first event."""
+    history = await _ordered(store, record)
+    walk = HistoryWalk(record, history)
+    past = [event for event in history if event.effective_time[0] <= at]
+    if not past:
+        name = type_of(record).name
+        first = f"its first event was at {to_text(history[0].effective_time[0])}" if history else "it has no events"
+        raise NotFound(f"{name} {record.id} has no values as of {to_text(at)}: {first}")
+    for event in past:
+        walk.step(event)
+    return _snapshot(record, walk, past[-1].effective_time[0])
+
+
+def _snapshot(record: R, walk: HistoryWalk, updated_us: Micros) -> R:
+    """Return the record with the values of a walk."""
+    folded = walk.folded
+    derived = {"status": folded.status, "previous_status": folded.previous_status, "status_changed_us": folded.status_changed_us}
+    if isinstance(folded, Contact):
+        derived |= {"first_sent_us": folded.first_sent_us, "last_sent_us": folded.last_sent_us, "last_reply_us": folded.last_reply_us}
+    fields: dict[str, str | int | None] = {name: walk.fields.shown.get(name) for name in stamped_fields(record)}
+    if (company := fields.get("company_id")) is not None:
+        fields["company_id"] = int(company)
+    if isinstance(record, Company):
+        fields["domain"] = fields["domain"] or record.domain
+    custom = [replace(one, value=walk.custom.shown.get(one.name)) for one in record.custom_fields]
+    return replace(record, **derived, **fields, custom_fields=custom, updated_us=updated_us)  # type: ignore[arg-type]
+
+
+async def explain_values(store: Store, record: Contact | Company, name: str | None) -> list[ExplainedValue]:
+    """Return for each value, or for one, the event that set it, and the events that did not, with the reason.
+
+    Raises `Invalid` for a field that the record does not have.
+    """
+    if name is not None:
+        _check_name(record, name)
+    history = await _ordered(store, record)
+    walk = HistoryWalk(record, history)
+    found = {each: ExplainedValue(each, None) for each in value_names(record) if name in (None, each)}
+    for event, before, after in _steps(walk, history):
+        for each in found.values():
+            _explain(each, walk, event, before.get(each.name), after.get(each.name))
+    status = type_of(record).status
+    if status in found:
+        found[status].others = list(_status_others(record, history, found[status].set_by))
+    for each in found.values():
+        each.others.sort(key=lambda other: other.event.effective_time, reverse=True)
+        each.others_total = len(each.others)
+        del each.others[MOST_OTHERS:]
+    return list(found.values())
+
+
+def _explain(found: ExplainedValue, walk: HistoryWalk, event: StoredEvent, before: str | None, after: str | None) -> None:
+    """Add one event to what is known of a value."""
+    if after != before:
+        if found.set_by is not None:
+            found.others.append(OtherEvent(found.set_by, found.value, _replaced(event)))
+        found.value, found.set_by = after, event
+        return
+    named = _named(walk, event, found.name)
+    if named is not None:
+        value, is_deliberate = named
+        reason = f"it was {value!r} already" if value == after else OTHER_OBJECT if is_deliberate else FILLS_ONLY
+        found.others.append(OtherEvent(event, value, reason))
+
+
+def _named(walk: HistoryWalk, event: StoredEvent, name: str) -> tuple[str | None, bool] | None:
+    """Return the value that an event names for a field, and whether the write is deliberate; None if it names none."""
+    if name.startswith(CUSTOM):
+        custom = walk.custom_writes(event)
+        return (custom[name[len(CUSTOM) :]], True) if name[len(CUSTOM) :] in custom else None
+    written = walk.writes(event)
+    if name not in written or (name == "origin" and written[name][0] is None):
+        return None
+    value, stamp = written[name]
+    return None if value is None else str(value), bool(stamp[0])
+
+
+def _status_others(record: Record, history: Sequence[StoredEvent], set_by: StoredEvent | None) -> Iterator[OtherEvent]:
+    """Yield the events that named a status and are not the source of the present one."""
+    folded, walk = replace(record, stamps={}, custom_fields=[]), StatusWalk()
+    restart_status(folded)
+    initial = record.initial_status
+    last: StoredEvent | None = None
+    for event in history:
+        if initial is not None and event.effective_time[0] >= record.created_us:
+            advance_status(folded, INITIAL, initial, record.created_us, "", walk)
+            initial = None
+        refused = event.detail.get("problems", {}).get(STATUS_REFUSED)
+        if refused is not None:
+            yield OtherEvent(event, refused, next(text for code, text in described(event.detail["problems"]) if code == STATUS_REFUSED))
+        if not sets_status(event):
+            continue
+        effect, before = walked_effect(event), folded.status
+        ignored = why_ignored(folded, effect, event.status, walk)
+        advance_status(folded, effect, event.status, *event.effective_time, walk)
+        if ignored is not None:
+            if event is not set_by:
+                yield OtherEvent(event, event.status, ignored)
+            continue
+        if last is not None and last is not set_by:
+            yield OtherEvent(last, before, _replaced(event))
+        last = event
+
+
+def _replaced(by: StoredEvent) -> str:
+    return f"{by.event} of {by.tool} replaced it at {to_text(by.occurred_us)}"
+
+
+def _changes(record: Record, history: Sequence[StoredEvent]) -> list[ValueChange]:
+    """Return every change of every value, in the order of time."""
+    found: list[ValueChange] = []
+    present: dict[str, int] = {}
+    for event, before, after in _steps(HistoryWalk(record, history), history):
+        for name, value in after.items():
+            if value == before.get(name):
+                continue
+            since = event.effective_time[0]
+            if name in present:
+                found[present[name]] = replace(found[present[name]], until_us=since)
+            present[name] = len(found)
+            found.append(ValueChange(name, value, before.get(name), since, None, event))
+    return found
+
+
+def _steps(walk: HistoryWalk, history: Iterable[StoredEvent]) -> Iterator[tuple[StoredEvent, dict[str, str | None], dict[str, str | None]]]:
+    """Yield each event with all values before it and after it."""
+    before: dict[str, str | None] = {}
+    for event in history:
+        walk.step(event)
+        custom = {f"{CUSTOM}{name}": value for name, value in walk.custom.shown.items()}
+        after = {**derived_values(walk.folded), **walk.fields.shown, **custom}
+        yield event, before, after
+        before = after
+
+
+def _place(change: ValueChange) -> tuple[Micros, str, str]:
+    return (*change.event.effective_time, change.field)
+
+
+async def _ordered(store: Store, record: Contact | Company) -> list[StoredEvent]:
+    history = await store.read(GetHistory(record.client, type_of(record).kind, record.id))
+    return sorted(history, key=lambda event: event.effective_time)
+
+
+def _check_name(record: Record, name: str) -> None:
+    known = value_names(record)
+    if name not in known:
+        nearest = get_close_matches(name, known, 1)
+        advice = f"did you mean {nearest[0]}?" if nearest else f"there are {', '.join(known)}"
+        raise Invalid([Fault("?field", "unknown", f"is no field of this record; {advice}")])

@@ -1,0 +1,206 @@
+"""The values of a record over time: their history, the record as of a time, and why each value is what it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.asgi_client import ApiClient
+
+from touchbase.common.timestamps import SECOND, from_text, to_text
+from touchbase.history import Event, Translation
+from touchbase.inbox import Delivery
+
+CREATED, SENT, REPLIED, LATE_SENT = "2026-11-17T08:00:00Z", "2026-11-18T08:00:00Z", "2026-11-19T08:00:00Z", "2026-11-19T20:00:00Z"
+NOW = "2026-11-20T09:30:00Z"
+DAY = 86_400.0
+
+
+async def receive(call: ApiClient, body: str, *events: Event) -> None:
+    """Receive one webhook and apply it as these events."""
+
+    def translate(delivery: Delivery) -> Translation:
+        return Translation("instantly", list(events))
+
+    await call("POST", "/public/emailcampaign-webhook/default", raw=body.encode())
+    await call.parts.store.work(call.kept[-1], 10, translate, call.clock.now)
+
+
+def fact(name: str, at: str, **values: Any) -> Event:
+    return Event(name, from_text(at), email="jane@example.com", campaign="Autumn", **values)
+
+
+async def jane(call: ApiClient) -> None:
+    """Jane was created, mailed, replied and was mailed again; the webhooks arrive newest first."""
+    call.clock.now = from_text(CREATED)
+    fields = [{"field_name": "Seats", "field_value": "10"}]
+    await call.post("/public/v2/contacts", {"email": "jane@example.com", "contact_custom_fields_input": fields}, x_request_id="post-1")
+    call.clock.now = from_text(NOW)
+    await receive(call, "3", fact("email_sent", LATE_SENT))
+    await receive(call, "2", fact("email_replied", REPLIED, first_name="Jane"))
+    await receive(call, "1", fact("email_sent", SENT))
+
+
+async def test_the_history_of_a_field_has_each_value_with_its_time_and_source(call: ApiClient) -> None:
+    await jane(call)
+
+    page = (await call.get("/public/v2/contacts/1/history?field=contact_status")).json()
+
+    assert [(one["value"], one["since"], one["until"], one["seconds"]) for one in page["data"]] == [
+        ("replied", REPLIED, None, DAY + 1.5 * 3600),
+        ("contacted", SENT, REPLIED, DAY),
+    ]
+    assert page["data"][0]["set_by"] == {
+        "event": "email_replied", "occurred_at": REPLIED, "received_at": NOW, "tool": "instantly", "campaign": "Autumn",
+        "delivery_id": 2, "key_id": None, "request_id": None,
+    }  # fmt: skip
+    assert page["next_cursor"] is None
+
+
+async def test_the_history_of_all_fields_comes_in_pages(call: ApiClient) -> None:
+    await jane(call)
+    whole = (await call.get("/public/v2/contacts/1/history")).json()["data"]
+
+    found: list[Any] = []
+    cursor = ""
+    while cursor is not None:
+        page = (await call.get(f"/public/v2/contacts/1/history?limit=2&cursor={cursor}")).json()
+        found += page["data"]
+        cursor = page["next_cursor"]
+
+    assert found == whole
+    assert {one["field"] for one in whole} >= {"email", "contact_status", "first_name", "cf.Seats", "last_reply_received"}
+
+
+async def test_a_record_as_of_a_time_has_the_values_of_that_time(call: ApiClient) -> None:
+    await jane(call)
+    await call.patch("/public/v2/contacts/1", {"contact_custom_fields": [{"field_name": "Seats", "field_value": "20"}], "first_name": "J."})
+
+    past = await call.get(f"/public/v2/contacts/1?as_of={SENT}&structure=FLAT")
+    present = await call.get("/public/v2/contacts/1?structure=FLAT")
+
+    assert past.status == 200
+    assert "etag" not in past.headers
+    assert past.json() == {
+        "id": 1, "updated_time": SENT, "first_name": "", "last_name": "", "origin": "", "email": "jane@example.com",
+        "contact_status": "contacted", "previous_status": None, "status_changed_at": SENT, "first_campaign_email_sent": SENT,
+        "last_campaign_email_sent": SENT, "last_reply_received": None, "contact_custom_fields": {"Seats": "10"},
+    }  # fmt: skip
+    assert (present.json()["first_name"], present.json()["contact_custom_fields"]) == ("J.", {"Seats": "20"})
+
+
+async def test_a_record_as_of_now_is_the_record(call: ApiClient) -> None:
+    await jane(call)
+    now = to_text(call.clock.now)
+
+    past = (await call.get(f"/public/v2/contacts/1?as_of={now}")).json()
+    present = (await call.get("/public/v2/contacts/1")).json()
+
+    assert {**past, "updated_time": None} == {**present, "updated_time": None}
+
+
+async def test_a_time_before_the_first_event_has_no_values(call: ApiClient) -> None:
+    await jane(call)
+
+    refused = await call.get("/public/v2/contacts/1?as_of=2026-11-01")
+
+    assert refused.status == 404
+    assert CREATED in refused.problem["detail"]
+
+
+async def test_explain_names_the_source_of_each_value_and_what_came_without_effect(call: ApiClient) -> None:
+    await jane(call)
+    await receive(call, "4", fact("email_opened", NOW, first_name="Janet"))
+
+    explained = {one["field"]: one for one in (await call.get("/public/v2/contacts/1/explain")).json()["data"]}
+
+    status = explained["contact_status"]
+    assert (status["value"], status["set_by"]["delivery_id"]) == ("replied", 2)
+    assert [(one["value"], one["event"]["delivery_id"], one["reason"]) for one in status["others"]] == [
+        ("contacted", 1, "a sent mail sets a status only on somebody who was not contacted yet; 'replied' is further along"),
+        ("contacted", 3, f"email_replied of instantly replaced it at {REPLIED}"),
+    ]
+    first_name = explained["first_name"]
+    assert (first_name["value"], first_name["set_by"]["delivery_id"]) == ("Jane", 2)
+    assert [(one["value"], one["reason"]) for one in first_name["others"]] == [
+        ("Janet", "a value that a campaign tool carries along only fills an empty field")
+    ]
+    assert explained["email"]["set_by"]["request_id"] == "post-1"
+    assert explained["last_name"] == {"field": "last_name", "value": None, "set_by": None, "others": [], "others_total": 0}
+
+
+async def test_explain_names_a_status_that_the_clients_set_refused(call: ApiClient) -> None:
+    call.clock.now = from_text(CREATED)
+    await call.settings("default", contact_statuses={"statuses": ["contacted", "customer"], "transitions": {}})
+    await call.post("/public/v2/contacts", {"email": "jane@example.com"})
+    await receive(call, "1", fact("email_sent", SENT), fact("lead_status_changed", REPLIED, status="hot"))
+
+    (status,) = (await call.get("/public/v2/contacts/1/explain?field=contact_status")).json()["data"]
+
+    assert status["value"] == "contacted"
+    assert [(one["value"], "'hot'" in one["reason"]) for one in status["others"]] == [("hot", True)]
+
+
+@pytest.mark.parametrize("route", ["history", "explain"])
+async def test_an_unknown_field_is_refused_with_the_nearest(call: ApiClient, route: str) -> None:
+    await jane(call)
+
+    refused = await call.get(f"/public/v2/contacts/1/{route}?field=contact_statu")
+
+    assert refused.status == 422
+    assert refused.problem["errors"][0]["pointer"] == "?field"
+    assert "did you mean contact_status?" in refused.problem["errors"][0]["detail"]
+
+
+async def test_companies_have_a_history_too(call: ApiClient) -> None:
+    call.clock.now = from_text(CREATED)
+    await call.post("/public/v2/companies", {"domain": "example.com", "name": "Example", "company_status": "new"})
+    call.clock.now = from_text(NOW)
+    await call.patch("/public/v2/companies/1", {"name": "Example Ltd", "company_status": "customer"})
+
+    names = (await call.get("/public/v2/companies/1/history?field=name")).json()["data"]
+    past = (await call.get(f"/public/v2/companies/1?as_of={SENT}")).json()
+    (explained,) = (await call.get("/public/v2/companies/1/explain?field=company_status")).json()["data"]
+
+    assert [(one["value"], one["previous"]) for one in names] == [("Example Ltd", "Example"), ("Example", None)]
+    assert (past["name"], past["company_status"], past["domain"]) == ("Example", "new", "example.com")
+    assert (explained["value"], explained["set_by"]["event"]) == ("customer", "company.updated")
+
+
+NAMES = ["email_sent", "email_replied", "email_bounced", "email_unsubscribed", "email_resubscribed", "lead_status_changed", "email_opened"]
+FACTS = st.lists(st.tuples(st.sampled_from(NAMES), st.integers(0, 20), st.sampled_from(["", "Ann", "Bo"])), min_size=1, max_size=8)
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(facts=FACTS, seats=st.lists(st.sampled_from(["1", "2", None]), max_size=3))
+async def test_any_history_adds_up_to_its_record(call: ApiClient, facts: list[tuple[str, int, str]], seats: list[str | None]) -> None:
+    call.clock.now = from_text(NOW)
+    address = f"p{len(call.kept)}@example.com"
+    for number, (name, hour, first_name) in enumerate(facts):
+        event = Event(name, from_text(CREATED) + hour * 3600 * SECOND, email=address, first_name=first_name or None)
+        event.kind, event.status = "hard", "hot"
+        await receive(call, f"{address} {number}", event)
+    found = (await call.get(f"/public/v2/contacts?email={address}")).json()["data"]
+    if not found:
+        return  # only events that create nobody
+    path = f"/public/v2/contacts/{found[0]['id']}"
+    for value in seats:
+        call.clock.move(60)
+        await call.patch(path, {"contact_custom_fields": [{"field_name": "Seats", "field_value": value}]})
+    call.clock.move(60)
+
+    present = (await call.get(path)).json()
+    past = (await call.get(f"{path}?as_of={to_text(call.clock.now)}")).json()
+    explained = {one["field"]: one["value"] for one in (await call.get(f"{path}/explain")).json()["data"]}
+    changes = (await call.get(f"{path}/history?limit=200")).json()["data"]
+
+    assert {**past, "updated_time": None} == {**present, "updated_time": None}
+    for name in ("contact_status", "last_reply_received", "first_campaign_email_sent", "first_name"):
+        assert (explained[name] or None) == (present.get(name) or None)
+    newest: dict[str, Any] = {}
+    for one in reversed(changes):
+        assert one["previous"] == newest.get(one["field"])
+        newest[one["field"]] = one["value"]
+    assert {name: newest.get(name) for name in explained} == explained
