@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 from touchbase.common.timestamps import Micros
 from touchbase.history import API_KEY, CLEARED, COMPANY, LAST_WRITE, NEVER, SEVERAL, SINCE, Ref, Stamp, beats, stamp_of
 from touchbase.records.models import Company, Contact, Record
 from touchbase.records.projection import current_stamp, write_field
+from touchbase.records.record_type import RECORD_TYPES, type_of
+
+_STATUS = ("status", "previous_status", "status_changed_us")
+_MERGED = {kind: tuple(field.name for field in each.fields if not field.key) for kind, each in RECORD_TYPES.items()}
+_SHOWN = {kind: attrgetter(*each.names, *_STATUS, *each.times) for kind, each in RECORD_TYPES.items()}
 
 
 def api_since(record: Record, field_name: str) -> Micros | None:
@@ -76,8 +83,8 @@ def swap_primary_keys(target: Record, absorbed: Record) -> None:
 
 
 def merge_fields(target: Record, absorbed: Record) -> None:
-    """Copy the fields with later writes from the record `gone` to the record that it is merged into."""
-    for name in ("first_name", "last_name", "company_id") if isinstance(target, Contact) else ("name",):
+    """Copy the fields with later writes from the record `absorbed` to the record that it is merged into, except its primary keys."""
+    for name in _MERGED[type_of(target).kind]:
         write_field(target, name, getattr(absorbed, name), current_stamp(absorbed, name))
     for name in (LAST_WRITE, CLEARED):
         if beats(absorbed.stamps.get(name, NEVER), target.stamps.get(name, NEVER)):
@@ -88,8 +95,5 @@ def merge_fields(target: Record, absorbed: Record) -> None:
 
 def shown_values(record: Record) -> tuple[object, ...]:
     """Return the values that responses show, without custom fields: only a change of these is a change of the record."""
-    status = (record.status, record.previous_status, record.status_changed_us)
-    if isinstance(record, Company):
-        return (record.domain, record.name, *status)
-    names = (record.email, record.linkedin_url, record.first_name, record.last_name, record.company_id, record.origin)
-    return (*names, *status, record.first_sent_us, record.last_sent_us, record.last_reply_us)
+    values: tuple[object, ...] = _SHOWN[type_of(record).kind](record)
+    return values

@@ -13,7 +13,17 @@ from touchbase.clients import ClientSettings, FieldType, StatusSet
 from touchbase.errors import Fault
 from touchbase.history import COMPANY, CONTACT
 from touchbase.records import validation
-from touchbase.records.commands import GetCompany, GetContact, GetRecord, UpdateCompany, UpdateContact, UpdateRecord
+from touchbase.records.commands import (
+    CreateCompany,
+    CreateContact,
+    CreateRecord,
+    GetCompany,
+    GetContact,
+    GetRecord,
+    UpdateCompany,
+    UpdateContact,
+    UpdateRecord,
+)
 from touchbase.records.models import Company, Contact
 
 R_co = TypeVar("R_co", Contact, Company, covariant=True)
@@ -41,11 +51,16 @@ class RecordType(Generic[R_co]):
     name: str
     """Table, prefix of event names, and word in messages."""
     plural: str
+    model: Callable[..., R_co]
+    """The dataclass; its fields are the columns of the table."""
     fields: tuple[Field, ...]
+    times: tuple[str, ...]
+    """Columns of times that are projected from the history and that responses show."""
     custom_fields: str
     """The JSON member of requests that has custom fields."""
     get: Callable[[int, int], GetRecord[R_co]]
     """Query from client and id."""
+    create: Callable[..., CreateRecord[R_co]]
     update: Callable[..., UpdateRecord[R_co]]
     statuses: Callable[[ClientSettings], StatusSet | None]
     field_types: Callable[[ClientSettings], Mapping[str, FieldType]]
@@ -55,6 +70,25 @@ class RecordType(Generic[R_co]):
     def status(self) -> str:
         """The JSON member of the status."""
         return f"{self.name}_status"
+
+    def columns(self, given: Mapping[str, str | int | None], faults: list[Fault]) -> dict[str, str | int | None]:
+        """Return the columns of the given fields, with their normal forms; texts are trimmed, and None where blank."""
+        columns: dict[str, str | int | None] = {}
+        for each in self.fields:
+            name = each.name
+            if name in given:
+                value = given[name]
+                if each.normalize is not None:
+                    columns[name] = text = validation.text_or_none(value)
+                    columns[each.key] = each.normalize(text, f"/{name}", faults)
+                else:
+                    columns[name] = value.strip() or None if isinstance(value, str) else value
+        return columns
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the fields."""
+        return tuple(field.name for field in self.fields)
 
     def transitions(self, settings: ClientSettings) -> dict[str, list[str]] | None:
         """Allowed status transitions; None where the client has declared no statuses."""
@@ -66,6 +100,7 @@ CONTACT_TYPE: RecordType[Contact] = RecordType(
     kind=CONTACT,
     name="contact",
     plural="contacts",
+    model=Contact,
     fields=(
         Field("email", "email_key", "email", validation.email),
         Field("linkedin_url", "linkedin_key", "linkedin", validation.linkedin),
@@ -74,8 +109,10 @@ CONTACT_TYPE: RecordType[Contact] = RecordType(
         Field("company_id"),
         Field("origin"),
     ),
+    times=("first_sent_us", "last_sent_us", "last_reply_us"),
     custom_fields="contact_custom_fields_input",
     get=GetContact,
+    create=CreateContact,
     update=UpdateContact,
     statuses=lambda settings: settings.contact_statuses,
     field_types=lambda settings: settings.contact_fields,
@@ -84,9 +121,12 @@ COMPANY_TYPE: RecordType[Company] = RecordType(
     kind=COMPANY,
     name="company",
     plural="companies",
+    model=Company,
     fields=(Field("domain", "domain", "domain", validation.domain), Field("name")),
+    times=(),
     custom_fields="company_custom_fields",
     get=GetCompany,
+    create=CreateCompany,
     update=UpdateCompany,
     statuses=lambda settings: settings.company_statuses,
     field_types=lambda settings: settings.company_fields,
@@ -97,7 +137,7 @@ IDENTITY_FIELDS = {field.name: field for each in RECORD_TYPES.values() for field
 """Fields that identify a record; identity resolution sets them with their normal forms."""
 RESOLVED_FIELDS = frozenset({*IDENTITY_FIELDS, "company_id"})
 """Fields that the projection leaves to identity resolution, which joins their values where records are merged."""
-_CONTACT_FIELDS, _COMPANY_FIELDS = (tuple(field.name for field in each.fields) for each in RECORD_TYPES.values())
+_CONTACT_FIELDS, _COMPANY_FIELDS = CONTACT_TYPE.names, COMPANY_TYPE.names
 
 
 def stamped_fields(record: Contact | Company) -> tuple[str, ...]:

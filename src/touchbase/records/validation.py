@@ -44,6 +44,11 @@ def raise_if_any(faults: Sequence[Fault]) -> None:
         raise Invalid(faults)
 
 
+def text_or_none(value: object) -> str | None:
+    """Return a trimmed text; None for null and blank."""
+    return value.strip() or None if isinstance(value, str) else None
+
+
 def email(text: str | None, pointer: str, faults: list[Fault]) -> str | None:
     """Return the normal form of an e-mail address; None for None and for a fault."""
     if text is None:
