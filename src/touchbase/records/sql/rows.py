@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import Field, fields
+from typing import Any, TypeVar
 
+from touchbase.common.compiled import compiled
 from touchbase.history.sql import stamps_of, stamps_text
 from touchbase.records.models import Company, Contact, CustomField
 from touchbase.sql.rows import Columns
 from touchbase.sql.statement import Row
 
+R = TypeVar("R", Contact, Company)
+
 _SQL_TYPES = {"int": "bigint", "Micros": "bigint", "bool": "bigint", "str": "text", "Stamps": "text"}
 
 
+def _stored(model: type[Contact] | type[Company]) -> list[Field[Any]]:
+    return [each for each in fields(model) if each.name != "custom_fields"]
+
+
 def _columns(model: type[Contact] | type[Company]) -> Columns:
-    columns = [each for each in fields(model) if each.name != "custom_fields"]
-    return tuple((each.name, _SQL_TYPES[str(each.type).removesuffix(" | None")]) for each in columns)
+    return tuple((each.name, _SQL_TYPES[str(each.type).removesuffix(" | None")]) for each in _stored(model))
 
 
 CONTACT, COMPANY = _columns(Contact), _columns(Company)
@@ -26,38 +33,31 @@ CUSTOM_FIELD: Columns = (
 )  # fmt: skip
 
 
-# mypy cannot know the length of a starred row; columns and fields are the same list.
-_contact: Callable[..., Contact] = Contact
-_company: Callable[..., Company] = Company
+_WRITTEN = {"bool": "int({})", "Stamps": "stamps_text({})"}
+_READ = {"bool": "bool({})", "Stamps": "stamps_of({})"}
 
 
-def contact_of(row: Row) -> Contact:
-    """Return the contact of a `CONTACT` row, without its custom fields."""
-    return _contact(*row[:12], bool(row[12]), *row[13:-1], stamps_of(row[-1]))
+# Compiled, because a generic mapping takes three times as long and every write needs it.
+def _row_of(model: type[Contact] | type[Company]) -> Callable[[R], Row]:
+    values = [_WRITTEN.get(str(each.type), "{}").format(f"record.{each.name}") for each in _stored(model)]
+    made: Callable[[R], Row] = compiled("record", f"({', '.join(values)})", stamps_text=stamps_text)
+    return made
 
 
-# Written out, because a generic mapping takes three times as long and every write needs it.
-def contact_row(c: Contact) -> Row:
-    """Return the contact's row, in the order of `CONTACT`."""
-    return (
-        c.client, c.id, c.created_us, c.updated_us, c.email, c.email_key, c.linkedin_url, c.linkedin_key, c.first_name,
-        c.last_name, c.company_id, c.origin, int(c.from_api), c.initial_status, c.status, c.previous_status,
-        c.status_changed_us, c.status_entry_us, c.status_entry_key, c.status_cause, c.first_sent_us, c.last_sent_us,
-        c.last_reply_us, stamps_text(c.stamps),
-    )  # fmt: skip
+def _record_of(model: type[R]) -> Callable[[Row], R]:
+    values = [_READ.get(str(each.type), "{}").format(f"row[{index}]") for index, each in enumerate(_stored(model))]
+    made: Callable[[Row], R] = compiled("row", f"model({', '.join(values)})", model=model, stamps_of=stamps_of)
+    return made
 
 
-def company_of(row: Row) -> Company:
-    """Return the company of a `COMPANY` row, without its custom fields."""
-    return _company(*row[:6], bool(row[6]), *row[7:-1], stamps_of(row[-1]))
-
-
-def company_row(c: Company) -> Row:
-    """Return the company's row, in the order of `COMPANY`."""
-    return (
-        c.client, c.id, c.created_us, c.updated_us, c.domain, c.name, int(c.from_api), c.initial_status, c.status,
-        c.previous_status, c.status_changed_us, c.status_entry_us, c.status_entry_key, c.status_cause, stamps_text(c.stamps),
-    )  # fmt: skip
+contact_row: Callable[[Contact], Row] = _row_of(Contact)
+"""Return the contact's row, in the order of `CONTACT`."""
+company_row: Callable[[Company], Row] = _row_of(Company)
+"""Return the company's row, in the order of `COMPANY`."""
+contact_of: Callable[[Row], Contact] = _record_of(Contact)
+"""Return the contact of a `CONTACT` row, without its custom fields."""
+company_of: Callable[[Row], Company] = _record_of(Company)
+"""Return the company of a `COMPANY` row, without its custom fields."""
 
 
 def custom_field_of(row: Row) -> CustomField:
