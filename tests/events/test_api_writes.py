@@ -32,8 +32,9 @@ from touchbase.records.commands import (
     UpdateContact,
     new_write_key,
 )
-from touchbase.records.create import company_command, contact_command, create_record
+from touchbase.records.create import create_command, create_record
 from touchbase.records.models import Company, Contact
+from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
 from touchbase.records.timelines import explain
 from touchbase.sql.store import Store
 
@@ -90,7 +91,7 @@ class World:
     async def begin(cls, store: Store) -> World:
         made = cls(store, await store.write(EnsureClient(f"client-{next(COUNT)}", NOON)))
         for domain in ("one.example", "two.example"):
-            await create_record(store, company_command(CompanyRequest(domain), made.client, at(-9)), made.client)
+            await create_record(store, create_command(COMPANY_TYPE, CompanyRequest(domain), made.client, at(-9)), made.client)
         return made
 
     async def run(self, *steps: Call | Post | Patch) -> World:
@@ -99,7 +100,9 @@ class World:
                 await self.receive(step)
             elif isinstance(step, Post):
                 asked = msgspec.convert(step.given, ContactRequest)
-                created = await create_record(self.store, contact_command(asked, self.client, at(step.step), "update"), self.client)
+                created = await create_record(
+                    self.store, create_command(CONTACT_TYPE, asked, self.client, at(step.step), "update"), self.client
+                )
                 self.ids.setdefault(str(asked.email), created.record.id)
             else:
                 await self.patch(step)

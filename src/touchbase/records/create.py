@@ -6,14 +6,13 @@ from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar
 
 from touchbase.clients import Client
-from touchbase.common import normalize
 from touchbase.common.timestamps import Micros
 from touchbase.errors import Conflict, Fault, NotFound, Overloaded
 from touchbase.history import NO_AUTHOR, Author
 from touchbase.records import validation
-from touchbase.records.commands import CreateCompany, CreateContact, Created, CreateRecord, UpdateContact, UpdateRecord
+from touchbase.records.commands import CreateContact, Created, CreateRecord, UpdateContact, UpdateRecord
 from touchbase.records.models import Company, Contact
-from touchbase.records.record_type import COMPANY_TYPE, type_of
+from touchbase.records.record_type import RecordType, type_of
 from touchbase.records.validation import NamedValue
 from touchbase.sql.command import Command
 from touchbase.sql.store import Writes
@@ -24,33 +23,8 @@ T = TypeVar("T")
 TRIES = 3
 
 
-class NewContact(Protocol):
-    """A request for a contact: the fields of the interface's section 2.1, unset where blank."""
-
-    @property
-    def email(self) -> str | None:
-        """E-mail address."""
-        ...
-
-    @property
-    def linkedin_url(self) -> str | None:
-        """Any text; LinkedIn addresses match in their normal form."""
-        ...
-
-    @property
-    def first_name(self) -> str:
-        """First name."""
-        ...
-
-    @property
-    def last_name(self) -> str:
-        """Last name."""
-        ...
-
-    @property
-    def company_id(self) -> int | None:
-        """A company of the same client."""
-        ...
+class NewRecord(Protocol):
+    """A request for a record: the members of its type, unset where blank, and its custom fields."""
 
     @property
     def custom_fields(self) -> Sequence[NamedValue]:
@@ -67,92 +41,27 @@ class NewContact(Protocol):
         """Faults of the custom fields as a whole."""
         ...
 
-    @property
-    def origin(self) -> str:
-        """Source of the contact."""
-        ...
 
-    @property
-    def contact_status(self) -> str:
-        """Status, from the client's set where there is one."""
-        ...
+def create_command(kind: RecordType[R], request: NewRecord, client: Client, at: Micros, on_duplicate: str | None = None) -> CreateRecord[R]:
+    """Return the command that stores this record at this time; raise `Invalid` with every fault.
 
-
-class NewCompany(Protocol):
-    """A request for a company: the fields of the interface's section 2.3, unset where blank."""
-
-    @property
-    def domain(self) -> str:
-        """A domain, or an address that contains one; required."""
-        ...
-
-    @property
-    def name(self) -> str:
-        """The company's name."""
-        ...
-
-    @property
-    def company_status(self) -> str:
-        """Status, from the client's set where there is one."""
-        ...
-
-    @property
-    def company_custom_fields(self) -> Sequence[NamedValue]:
-        """Custom fields, each name once."""
-        ...
-
-
-def contact_command(request: NewContact, client: Client, at: Micros, on_duplicate: str | None = None) -> CreateContact:
-    """Return the command that stores this contact at this time; raise `Invalid` with every fault.
-
-    Without `on_duplicate` the client's setting decides about a contact that exists.
+    Without `on_duplicate` the client's setting decides about a record that exists.
     """
     faults: list[Fault] = []
     settings = client.settings
-    email = request.email.strip() or None if request.email else None
-    linkedin = request.linkedin_url.strip() or None if request.linkedin_url else None
     custom: list[tuple[str, str]] = []
     if request.custom_fields:
-        custom = validation.custom_fields(request.custom_fields, settings.contact_fields, request.custom_pointer, faults)
+        custom = validation.custom_fields(request.custom_fields, kind.field_types(settings), request.custom_pointer, faults)
     faults += request.custom_faults
-    contact = Contact(
-        client=client.number,
-        id=0,
-        created_us=at,
-        updated_us=at,
-        email=email,
-        email_key=validation.email(email, "/email", faults),
-        linkedin_url=linkedin,
-        linkedin_key=normalize.linkedin_key(linkedin) if linkedin else None,
-        first_name=request.first_name.strip() or None,
-        last_name=request.last_name.strip() or None,
-        company_id=request.company_id,
-        origin=request.origin.strip() or None,
-        status=validation.status(request.contact_status.strip() or None, settings.contact_statuses, "/contact_status", faults),
-    )
+    columns = kind.columns({each.name: getattr(request, each.name) for each in kind.fields}, faults)
+    if status := validation.text_or_none(getattr(request, kind.status)):
+        columns["status"] = validation.status(status, kind.statuses(settings), f"/{kind.status}", faults)
     validation.raise_if_any(faults)
-    return CreateContact(contact, custom, on_duplicate or settings.on_duplicate, guarded=client.has_erased)
-
-
-def company_command(request: NewCompany, client: Client, at: Micros, on_duplicate: str | None = None) -> CreateCompany:
-    """Return the command that stores this company, as `contact_command`."""
-    faults: list[Fault] = []
-    settings = client.settings
-    custom: list[tuple[str, str]] = []
-    if request.company_custom_fields:
-        pointer = f"/{COMPANY_TYPE.custom_fields}"
-        custom = validation.custom_fields(request.company_custom_fields, settings.company_fields, pointer, faults)
-    company = Company(
-        client=client.number,
-        id=0,
-        created_us=at,
-        updated_us=at,
-        domain=validation.domain(request.domain, "/domain", faults),
-        name=request.name.strip() or None,
-        status=validation.status(request.company_status.strip() or None, settings.company_statuses, "/company_status", faults),
-    )
-    validation.raise_if_any(faults)
-    return CreateCompany(company, custom, on_duplicate or settings.on_duplicate)
+    record = kind.model(client.number, 0, at, at, **columns)
+    command = kind.create(record, custom, on_duplicate or settings.on_duplicate)
+    if isinstance(command, CreateContact):
+        command.guarded = client.has_erased
+    return command
 
 
 async def create_record(

@@ -62,11 +62,6 @@ class Change:
     """Faults of the custom fields as a whole."""
 
 
-def text_or_none(value: object) -> str | None:
-    """Return a trimmed text; None for null and blank."""
-    return value.strip() or None if isinstance(value, str) else None
-
-
 def custom_changes(given: Sequence[NewValue] | None, declared: Mapping[str, FieldType], pointer: str, faults: list[Fault]) -> CustomChanges:
     """Validate changes of custom fields, by the same rules as at creation."""
     if given is None:
@@ -90,17 +85,9 @@ def update_command(kind: RecordType[R], client: Client, record_id: int, change: 
     """
     faults: list[Fault] = []
     settings = client.settings
-    columns: dict[str, str | int | None] = {}
-    for each in kind.fields:
-        if each.name in change.fields:
-            value = change.fields[each.name]
-            columns[each.name] = text = text_or_none(value)
-            if each.normalize is not None:
-                columns[each.key] = each.normalize(text, f"/{each.name}", faults)
-            elif isinstance(value, int):
-                columns[each.name] = value
+    columns = kind.columns(change.fields, faults)
     if kind.status in change.fields:
-        status = text_or_none(change.fields[kind.status])
+        status = validation.text_or_none(change.fields[kind.status])
         columns["status"] = validation.status(status, kind.statuses(settings), f"/{kind.status}", faults)
     pointer = change.custom_pointer or f"/{kind.custom_fields}"
     custom = custom_changes(change.custom, kind.field_types(settings), pointer, faults)

@@ -23,7 +23,7 @@ from touchbase.inbox.commands import ReplayDeliveries, StoreDelivery
 from touchbase.inbox.queries import ListDeliveries
 from touchbase.records.api.schemas import CompanyRequest, ContactRequest
 from touchbase.records.commands import FindUnited, GetCompany, GetContact, ListCompanies, ListContacts
-from touchbase.records.create import company_command, contact_command, create_record
+from touchbase.records.create import create_command, create_record
 from touchbase.records.models import Company, Contact
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
 from touchbase.records.timelines import FieldChange, timeline
@@ -131,9 +131,9 @@ class World:
         named = [{"field_name": name, "field_value": value} for name, value in (custom or {}).items()]
         if "domain" in fields:
             company = msgspec.convert(fields | {"company_custom_fields": named}, CompanyRequest)
-            return (await create_record(self.store, company_command(company, client, us(at), on_duplicate), client)).record.id
+            return (await create_record(self.store, create_command(COMPANY_TYPE, company, client, us(at), on_duplicate), client)).record.id
         contact = msgspec.convert(fields | {"contact_custom_fields_input": named}, ContactRequest)
-        return (await create_record(self.store, contact_command(contact, client, us(at), on_duplicate), client)).record.id
+        return (await create_record(self.store, create_command(CONTACT_TYPE, contact, client, us(at), on_duplicate), client)).record.id
 
     async def patch(
         self, at: int, number: int, custom: Mapping[str, str | None] | None = MappingProxyType({}), *, company: bool = False, **fields: Any

@@ -25,7 +25,7 @@ from touchbase.records.api.schemas import CompanyRequest, ContactChange, Contact
 from touchbase.records.api.serializers import etag, states_named, timeline_event
 from touchbase.records.api.value_history import Explanation, ValueHistoryPage, explained_value, value_change
 from touchbase.records.commands import Created
-from touchbase.records.create import create_record
+from touchbase.records.create import create_command, create_record
 from touchbase.records.models import Company, Contact
 from touchbase.records.read_records import get_record, list_records
 from touchbase.records.timelines import timeline
@@ -55,7 +55,7 @@ class RecordResource(Generic[A, C, R]):
         at = parts.clock()
         if at - began > FRESH:  # while a slow body arrived, the client or the key may have ended
             client = await call.client()
-        asked = read_struct(body, self._create_decoder, kind.request, lambda partly: kind.command(partly, client, at, None))
+        asked = read_struct(body, self._create_decoder, kind.request, lambda partly: create_command(kind.type, partly, client, at))
         call.api.limiter.storing(client, 1 + len(asked.custom_fields), len(body), at)
 
         def response(result: Created[R] | R) -> Response:
@@ -66,7 +66,7 @@ class RecordResource(Generic[A, C, R]):
             made.headers.append((b"location", call.api.dependencies.reached_at(f"{kind.path}/{created.record.id}")))
             return made
 
-        command, by = kind.command(asked, client, at, options.on_duplicate), author_of(call.scope)
+        command, by = create_command(kind.type, asked, client, at, options.on_duplicate), author_of(call.scope)
         return await call.write_and_respond(
             lambda writes: create_record(writes, command, client, by, restore=options.restore_erased), response
         )

@@ -9,8 +9,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from touchbase.clients import Client, ClientSettings
-from touchbase.common.timestamps import Micros
+from touchbase.clients import ClientSettings
 from touchbase.http.query_parameters import Parameter
 from touchbase.records.api.parameters import COMPANY_FILTERS, CONTACT_FILTERS
 from touchbase.records.api.schemas import (
@@ -24,8 +23,7 @@ from touchbase.records.api.schemas import (
     ContactResponse,
 )
 from touchbase.records.api.serializers import company_out, contact_out
-from touchbase.records.commands import CreateRecord, ListCompanies, ListContacts, ListRecords
-from touchbase.records.create import company_command, contact_command
+from touchbase.records.commands import ListCompanies, ListContacts, ListRecords
 from touchbase.records.models import Company, Contact
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, RecordType
 
@@ -45,7 +43,6 @@ class ResourceType(Generic[A, C, R]):
     """Body of a change."""
     response: builtins.type[msgspec.Struct]
     page: builtins.type[msgspec.Struct]
-    command: Callable[[A, Client, Micros, str | None], CreateRecord[R]]
     listing: Callable[..., ListRecords[R]]
     filters: tuple[Parameter[Any], ...]
     """Filters of the list."""
@@ -63,7 +60,6 @@ CONTACTS: ResourceType[ContactRequest, ContactChange, Contact] = ResourceType(
     change=ContactChange,
     response=ContactResponse,
     page=ContactPage,
-    command=contact_command,
     listing=ListContacts,
     filters=CONTACT_FILTERS,
     out=contact_out,
@@ -74,7 +70,6 @@ COMPANIES: ResourceType[CompanyRequest, CompanyChange, Company] = ResourceType(
     change=CompanyChange,
     response=CompanyResponse,
     page=CompanyPage,
-    command=company_command,
     listing=ListCompanies,
     filters=COMPANY_FILTERS,
     out=company_out,

@@ -105,6 +105,16 @@ class CompanyRequest(Struct):
         """The custom fields."""
         return self.company_custom_fields
 
+    @property
+    def custom_pointer(self) -> str:
+        """Where the custom fields stand in the body."""
+        return "/company_custom_fields"
+
+    @property
+    def custom_faults(self) -> list[Fault]:
+        """No faults, because a company's custom fields have one name."""
+        return []
+
 
 class CustomFieldChange(Struct):
     """One custom field in a change; a null value removes the field."""
