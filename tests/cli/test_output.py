@@ -17,6 +17,7 @@ from tests.cli.test_commands import NONSENSE, SENT, keep
 from touchbase.cli import cli, output
 from touchbase.cli.output import NOTE, SHORT, SPARE, Column, cut, print_record, print_table, shorten
 from touchbase.clients.commands import FindClient
+from touchbase.clients.models import KEEP_BODIES_DAYS
 from touchbase.inbox.refused import CAUSES, RefusedWebhook, StoreRefusals
 from touchbase.storage import open_store
 
@@ -226,7 +227,7 @@ def test_every_command_prints_one_json_document(store: Run, tmp_path: Path) -> N
     assert answer("inbox", "replay", "1") == {"count": 1, "bodies_removed": 0}
     assert answer("worker", "--once")["records_created"] == 0
     assert answer("verify") == {"differences": [], "contacts": 1, "companies": 0, "events": 1}
-    assert answer("prune", "--dry-run") == {"data": [{"client_id": "acme", "bodies": 0, "keep_bodies_days": 90}]}
+    assert answer("prune", "--dry-run") == {"data": [{"client_id": "acme", "bodies": 0, "keep_bodies_days": KEEP_BODIES_DAYS}]}
     assert answer("vacuum") == {"vacuumed": True}
     assert answer("backup", "copy.db")["bytes"] == Path("copy.db").stat().st_size
     assert answer("preview", "--tool", "instantly", "call.json")["tool"] == "instantly"

@@ -17,6 +17,7 @@ from tests.cli.test_serve import Serve, serve
 from tests.storage.database_search import find_in_database
 
 from touchbase.cli.persons import output_file
+from touchbase.clients.models import KEEP_BODIES_DAYS
 
 __all__ = ["serve"]
 CANARY = b" " + SENT.replace(b"contact@", b"goldfinch@")  # the first bytes tell calls apart here
@@ -176,7 +177,7 @@ def test_bodies_are_removed_when_they_were_kept_long_enough(filled: Run) -> None
     done = filled("prune").output
     again = filled("prune").output
 
-    assert early == "acme: 0 bodies would be removed (stored 90 days)\n"
+    assert early == f"acme: 0 bodies would be removed (stored {KEEP_BODIES_DAYS} days)\n"
     assert due == "acme: 2 bodies would be removed (stored 0 days)\n"
     assert done == "acme: 2 bodies removed (stored 0 days)\n"
     assert again.startswith("acme: 0 ")

@@ -12,6 +12,7 @@ import pytest
 from tests.asgi_client import ApiClient
 
 from touchbase.clients.api.settings import SettingsBody
+from touchbase.clients.models import KEEP_BODIES_DAYS
 
 NOW = "2026-11-20T09:30:00Z"
 NEW = {"name": "", "state": "active", "created_time": NOW, "deletion": None, "made_by": "administrator"}
@@ -24,7 +25,7 @@ OPEN = {
     "create_unknown": True,
     "linkedin_reply_counts": True,
     "limits": None,
-    "keep_bodies_days": 90,
+    "keep_bodies_days": KEEP_BODIES_DAYS,
     "require_verification": {"email_campaign": False, "crm": False},
 }
 DECIDED = {

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from touchbase.clients.models import KEEP_BODIES_DAYS
 from touchbase.http.openapi import DESCRIBED, ENUMS, TAGS, TYPES, description, operations
 
 Json = dict[str, Any]
@@ -41,7 +42,7 @@ def test_a_member_that_may_be_left_out_has_no_default(name: str) -> None:
 
 
 def test_a_default_is_said_in_words() -> None:
-    assert SCHEMAS["SettingsBody"]["properties"]["keep_bodies_days"]["description"].endswith("Default: `90`.")
+    assert SCHEMAS["SettingsBody"]["properties"]["keep_bodies_days"]["description"].endswith(f"Default: `{KEEP_BODIES_DAYS}`.")
     assert SCHEMAS["ReplayRequest"]["properties"]["dry_run"]["description"].endswith("Default: `false`.")
 
 

@@ -11,7 +11,7 @@ from tests.storage.database_search import find_in_database
 from tests.storage.test_contract_erasure import EMAIL, NAMES, NOON, REF, House, crm, full_life, read, sent
 
 from touchbase.clients.commands import EnsureClient, ListClients, SetClientSettings
-from touchbase.clients.models import ClientSettings
+from touchbase.clients.models import KEEP_BODIES_DAYS, ClientSettings
 from touchbase.common.timestamps import DAY, SECOND
 from touchbase.connections.models import CRM, Connection
 from touchbase.erasure.commands import AddErasures, ListErasures, OpenErasures
@@ -46,7 +46,7 @@ async def test_only_bodies_of_calls_that_are_done_go_and_events_stay(house: Hous
     await house.work()
     waiting = await house.keep(b"[]  ")
     contact = (await house.contacts())[REF[2]]
-    house.now += 90 * DAY
+    house.now += KEEP_BODIES_DAYS * DAY
     before = [await body(house, number) for number in (applied, ignored)]
     await keeper(house).run_once()
     at_the_limit = [await body(house, number) for number in (applied, ignored)]

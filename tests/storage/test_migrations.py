@@ -100,7 +100,9 @@ async def test_what_only_reads_does_not_bring_a_store_up_to_date(tmp_path, empty
     before = sqlite_schema_of(f"{tmp_path}/old.db")
 
     for url in (f"sqlite:///{tmp_path}/old.db", empty_postgres_url):
-        with pytest.raises(UnusableStore, match=f"has pending migrations: {packaged('sqlite')[-1].name}; run touchbase migrate"):
+        with pytest.raises(
+            UnusableStore, match=f"has pending migrations: {', '.join(each.name for each in packaged('sqlite'))}; run touchbase migrate"
+        ):
             await open_store(url, encryption_keys=KEYS, upgrade=False)
 
     assert sqlite_schema_of(f"{tmp_path}/old.db") == before
