@@ -1,17 +1,21 @@
 """`python -m tests.architecture.reference_pages`: write the tables of docs/reference/ that are made from the code.
 
-They are routes, errors, settings, and the numbers of limits. A table stands between `<!-- made: NAME ... -->` and
-`<!-- end -->`; the rest of a page is written by hand.
+They are routes, errors, settings, the numbers of limits, and the defaults of a client's settings. A table stands
+between `<!-- made: NAME ... -->` and `<!-- end -->`; the rest of a page is written by hand.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
+from touchbase.clients.api.settings import SettingsBody
 from touchbase.config import Settings, environment_name
 from touchbase.errors import meaning, response_errors
 from touchbase.http.openapi import DESCRIBED
@@ -23,7 +27,9 @@ from touchbase.server.error_responses import ErrorResponse
 Row = Sequence[str]
 PAGES = Path(__file__).parents[2] / "docs" / "reference"
 BEGIN, END = "<!-- made: ", "<!-- end -->"
+DEFAULTS = "<!-- defaults of a client's settings -->"
 LIMIT_CELLS = 4
+CLIENT_SETTINGS: dict[str, Any] = msgspec.to_builtins(SettingsBody())
 
 
 def routes(*tags: str) -> Iterator[Row]:
@@ -89,11 +95,12 @@ TABLES: dict[str, Callable[..., Iterator[Row]]] = {
 def made(page: str) -> str:
     """Return a page with its tables, and the numbers of its limits, as the code has them."""
     lines: list[str] = []
-    in_table = False
+    in_table = in_defaults = False
     for line in page.splitlines(keepends=True):
         in_table = in_table and not line.startswith(END)
+        in_defaults = line.startswith(DEFAULTS) or (in_defaults and not line.startswith(END))
         if not in_table:
-            lines.append(_with_number(line))
+            lines.append(_with_default(line) if in_defaults else _with_number(line))
         if line.startswith(BEGIN):
             lines += _table(*line.removeprefix(BEGIN).removesuffix(" -->\n").split())
             in_table = True
@@ -116,6 +123,15 @@ def _with_number(line: str) -> str:
     _, _, unit = cells[1].partition(" ")
     number = f"{value:,}" if isinstance(value, int) else f"{value:g}"
     return " | ".join([cells[0], f"{number} {unit}".rstrip(), *cells[2:]])
+
+
+def _with_default(line: str) -> str:
+    """Return the row of a client's setting (names, default, meaning) with its default; another line as it is."""
+    cells = line.split(" | ")
+    name = cells[0].removeprefix("| `").partition("`")[0]
+    if name not in CLIENT_SETTINGS:
+        return line
+    return " | ".join([cells[0], f"`{json.dumps(CLIENT_SETTINGS[name])}`", *cells[2:]])
 
 
 def value_at(place: str) -> Any:
