@@ -11,10 +11,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from fault_tests import mutants
+from touchbase import app
 from touchbase.events import worker as events_worker
-from touchbase.events.work import WorkReport
 from touchbase.inbox.api import webhooks
-from touchbase.server.metrics import Metrics
 from touchbase.storage.postgres import inbox_batch as postgres
 from touchbase.storage.sqlite import inbox_batch as sqlite
 
@@ -66,13 +65,7 @@ def applied() -> None:
 
 def committed() -> None:
     """Die after the commit, before the worker knows of it."""
-    worked = Metrics.worked
-
-    def then_die(self: Metrics, report: WorkReport) -> None:
-        kill_self()
-        worked(self, report)
-
-    mutants.replace(Metrics, "worked", then_die)
+    mutants.replace(app, "count_report", lambda *_: kill_self())
 
 
 def _die_in_transaction(most: int | None) -> None:

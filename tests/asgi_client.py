@@ -11,6 +11,7 @@ import pytest
 
 from touchbase.common.timestamps import SECOND, from_text, to_text
 from touchbase.http.app import Dependencies, build_app
+from touchbase.metrics import Counter, Labels, NoMetrics
 from touchbase.server.request_head import path_of
 from touchbase.sql.store import Store
 
@@ -50,6 +51,17 @@ class Response:
         found = self.json()
         assert found.pop("request_id") == self.headers["x-request-id"]
         return found
+
+
+class CountedMetrics(NoMetrics):
+    """Metrics that list what was counted."""
+
+    def __init__(self) -> None:
+        self.counted: list[tuple[object, ...]] = []
+
+    def count(self, metric: Counter[*Labels], *labels: *Labels, amount: int = 1) -> None:
+        """List the metric and its labels."""
+        self.counted.append((metric, *labels))
 
 
 @dataclass

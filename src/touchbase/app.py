@@ -24,9 +24,9 @@ from touchbase.common.timestamps import Clock
 from touchbase.config import Settings
 from touchbase.connections import Connections
 from touchbase.encryption import EncryptionKeys
-from touchbase.enrichment import FetchWorker, HttpClient
+from touchbase.enrichment import FetchWorker, HttpClient, count_fetch
 from touchbase.erasure import Eraser
-from touchbase.events import InboxWorker, PeriodicTask, ProcessingStore, TranslatorPool, WorkReport, add_report
+from touchbase.events import InboxWorker, PeriodicTask, ProcessingStore, TranslatorPool, WorkReport, add_report, count_report
 from touchbase.http.app import build_app
 from touchbase.http.dependencies import Dependencies, Limits
 from touchbase.idempotency import ResponseCleanup
@@ -40,7 +40,7 @@ from touchbase.server.exposition import SharedMetrics
 from touchbase.server.health import Operations
 from touchbase.server.limits import BodyMemory, ServerLimits
 from touchbase.server.logs import LineWriter, is_text
-from touchbase.server.metrics import Metrics
+from touchbase.server.metrics import ProcessMetrics
 from touchbase.server.origin_guard import Cors, CorsHeaders, OriginGuard
 from touchbase.server.proxy_headers import TrustedProxies
 from touchbase.server.server import TICKS_PER_SECOND, Server, Tick, freeze_gc, make_server
@@ -67,7 +67,7 @@ class Application:
     settings: Settings
     store: ProcessingStore
     worker: InboxWorker
-    metrics: Metrics
+    metrics: ProcessMetrics
     operations: Operations
     """The ASGI application: metrics and health, and the web application for other paths."""
     refused: RefusedWebhooks
@@ -86,16 +86,16 @@ async def assembled(settings: Settings, clock: Clock = clock, *, shared: SharedM
     async with contextlib.AsyncExitStack() as ending:
         ending.push_async_callback(store.close)
         _warn(store)
-        metrics = Metrics(clock)
+        metrics, tasks = ProcessMetrics(), periodic_tasks(store)
         adapters, connections, reader = load_adapters(), Connections(store, clock), TranslatorPool()
         ending.callback(reader.close)
-        worker = InboxWorker(store, reader, clock, connections=connections.of, on_report=metrics.worked, tasks=periodic_tasks(store))
-        uses, refused = KeyUsage(), RefusedWebhooks(clock, metrics.delivery_refused)
+        worker = InboxWorker(store, reader, clock, connections=connections.of, on_report=partial(count_report, metrics, clock), tasks=tasks)
+        uses, refused = KeyUsage(), RefusedWebhooks(clock, metrics)
         keeper = Maintenance(store, clock, uses=uses, refused=refused, removes=settings.inbox_worker)
         await ending.enter_async_context(_running(keeper, "housekeeping"))
         http_client = _http_client(settings)
         ending.push_async_callback(http_client.close)
-        fetcher = FetchWorker(store, adapters, http_client.send, clock, on_stored=worker.wake, on_fetched=metrics.fetched)
+        fetcher = FetchWorker(store, adapters, http_client.send, clock, on_stored=worker.wake, on_fetched=partial(count_fetch, metrics))
         if settings.inbox_worker:
             await ending.enter_async_context(_running(worker, "inbox"))
             await ending.enter_async_context(_running(fetcher, "fetch"))
@@ -135,7 +135,7 @@ def body_limits(settings: Settings) -> Limits:
     )
 
 
-def _operations(parts: Dependencies, metrics: Metrics, settings: Settings, shared: SharedMetrics | None) -> Operations:
+def _operations(parts: Dependencies, metrics: ProcessMetrics, settings: Settings, shared: SharedMetrics | None) -> Operations:
     # Requests from other machines or through a proxy may come from anyone.
     public = not settings.needs_origin_guard
     app = build_app(parts)

@@ -1,6 +1,6 @@
 """`python -m tests.architecture.reference_pages`: write the tables of docs/reference/ that are made from the code.
 
-They are routes, errors, settings, the numbers of limits, and the defaults of a client's settings. A table stands
+They are routes, errors, settings, metrics, the numbers of limits, and the defaults of a client's settings. A table stands
 between `<!-- made: NAME ... -->` and `<!-- end -->`; the rest of a page is written by hand.
 """
 
@@ -21,6 +21,7 @@ from touchbase.errors import meaning, response_errors
 from touchbase.http.openapi import DESCRIBED
 from touchbase.http.query_parameters import Parameter
 from touchbase.http.routing import Route
+from touchbase.metrics import METRICS, Counter, Histogram
 from touchbase.server import error_responses
 from touchbase.server.error_responses import ErrorResponse
 
@@ -84,11 +85,20 @@ def _default(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
+def metrics() -> Iterator[Row]:
+    """Yield the rows of the metrics."""
+    yield "Metric", "Type", "Labels", "What"
+    for each in METRICS:
+        kind = {Counter: "counter", Histogram: "histogram"}.get(type(each), "gauge")
+        yield f"`{each.name}`", kind, ", ".join(f"`{label}`" for label in each.labels), each.text
+
+
 TABLES: dict[str, Callable[..., Iterator[Row]]] = {
     "routes": routes,
     "errors": errors,
     "server-errors": server_errors,
     "settings": settings,
+    "metrics": metrics,
 }
 
 

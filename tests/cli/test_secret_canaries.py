@@ -28,7 +28,7 @@ from touchbase.http.openapi import description
 from touchbase.server.health import Operations
 from touchbase.server.limits import ServerLimits
 from touchbase.server.logs import JsonFormatter
-from touchbase.server.metrics import Metrics
+from touchbase.server.metrics import ProcessMetrics
 from touchbase.server.server import listen, make_server
 
 __all__ = ["serve"]
@@ -216,7 +216,7 @@ async def test_a_store_that_crashes_with_secrets_in_its_mouth_tells_them_to_nobo
 ) -> None:
     lines, key, statuses = Lines(), make_key().text, set[int]()
     store: Any = Crashing(kind)
-    metrics = Metrics()
+    metrics = ProcessMetrics()
     app = Operations(build_app(Dependencies(store, lambda: 1, auth=cast(AuthMode, auth), metrics=metrics)), store, lambda: 1, metrics)
     limits = ServerLimits(5, 5, 5, 100, 50_000, 50, 50, lambda cycle: statuses.add(cycle.status))
     listener = listen("127.0.0.1", 0)

@@ -11,9 +11,10 @@ from tests.asgi_client import ApiClient, MakeClient
 from touchbase.adapters.registry import load_adapters
 from touchbase.connections.service import Connections
 from touchbase.consistency.service import Verified, verify
+from touchbase.events import count_report
 from touchbase.events.work import WorkReport
 from touchbase.events.worker import InboxWorker
-from touchbase.server.metrics import Metrics
+from touchbase.server.metrics import ProcessMetrics
 from touchbase.sql.store import Store
 
 ADAPTERS = load_adapters()
@@ -75,8 +76,8 @@ async def test_a_status_that_the_clients_set_refuses_is_a_problem(call: ApiClien
         ("email_sent", []),
     ]
     assert report.problems == {"status_refused": 1}
-    metrics = Metrics()
-    metrics.worked(report)
+    metrics = ProcessMetrics()
+    count_report(metrics, lambda: 0, report)
     assert metrics.registry.get_sample_value("touchbase_delivery_problems_total", {"code": "status_refused"}) == 1
     assert len(await listed(call, "")) == len(await listed(call, "?problems=false")) == 2
     assert [each async for each in verify(call.parts.store, 1, Verified())] == []

@@ -6,9 +6,10 @@ import logging
 from typing import Any
 
 import pytest
-from tests.asgi_client import ApiClient, MakeClient, scope_of
+from tests.asgi_client import ApiClient, CountedMetrics, MakeClient, scope_of
 
 from touchbase.errors import Overloaded, StoreUnavailable
+from touchbase.metrics import DELIVERIES_RECEIVED, HTTP_PROBLEMS
 from touchbase.sql.store import Store
 
 PATHS = {
@@ -141,20 +142,7 @@ async def test_a_fault_of_ours_is_500_says_nothing_of_it_and_is_logged(
 
 
 async def test_problems_and_deliveries_are_counted(memory: Store, make_client: MakeClient) -> None:
-    class Counting:
-        def __init__(self) -> None:
-            self.seen: list[object] = []
-
-        def delivery_received(self, channel: str, repeated: bool) -> None:
-            self.seen.append((channel, repeated))
-
-        def request_refused(self, code: str) -> None:
-            self.seen.append(code)
-
-        def delivery_refused(self, channel: str, tool: str | None, cause: str) -> None:
-            self.seen.append((channel, tool, cause))
-
-    counting = Counting()
+    counting = CountedMetrics()
     call = make_client(memory, metrics=counting)
 
     await call("POST", "/public/crm-webhook/abc", raw=b"{}")
@@ -162,7 +150,12 @@ async def test_problems_and_deliveries_are_counted(memory: Store, make_client: M
     await call("POST", "/public/v2/contacts", raw=b"{")
     await call("GET", "/nowhere")
 
-    assert counting.seen == [("crm", False), ("crm", True), "malformed_body", "not_found"]
+    assert counting.counted == [
+        (DELIVERIES_RECEIVED, "crm", "stored"),
+        (DELIVERIES_RECEIVED, "crm", "repeated"),
+        (HTTP_PROBLEMS, "malformed_body"),
+        (HTTP_PROBLEMS, "not_found"),
+    ]
 
 
 async def test_start_and_stop_messages_are_answered(sqlite_call: ApiClient) -> None:

@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
+from tests.asgi_client import CountedMetrics
 
 from touchbase.clients.commands import EnsureClient
 from touchbase.errors import Overloaded
@@ -23,6 +24,7 @@ from touchbase.inbox.refused import (
     list_refusals,
     shown_headers,
 )
+from touchbase.metrics import DELIVERIES_REFUSED
 from touchbase.sql.store import Store
 
 
@@ -48,14 +50,14 @@ async def listed(store: Store) -> list[RefusedWebhook]:
 
 
 async def test_note_refusal__counts_and_stores_what_came(memory: Store) -> None:
-    client, counted = await memory.write(EnsureClient("acme", 1)), []
-    noted = RefusedWebhooks(clock, lambda *what: counted.append(what))
+    client, metrics = await memory.write(EnsureClient("acme", 1)), CountedMetrics()
+    noted = RefusedWebhooks(clock, metrics)
 
     noted.record_refusal(client, "crm", NOT_VERIFIED, headers=[(b"User-Agent", b"x")], size=5, tool="hubspot")
     await noted.flush(memory)
 
     (found,) = await listed(memory)
-    assert counted == [("crm", "hubspot", "not_verified")]
+    assert metrics.counted == [(DELIVERIES_REFUSED, "crm", "hubspot", "not_verified")]
     assert (found.client, found.client_id, found.received_us, found.size, found.headers) == (
         client.number,
         "acme",

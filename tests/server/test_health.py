@@ -17,7 +17,8 @@ from touchbase.history.events import Event, Translation
 from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.delivery import Delivery
 from touchbase.server.health import Operations
-from touchbase.server.metrics import Metrics
+from touchbase.server.logs import LineWriter
+from touchbase.server.metrics import ProcessMetrics
 from touchbase.sql.store import Store
 
 NOW = 1_800_000_000_000_000
@@ -25,7 +26,7 @@ NOW = 1_800_000_000_000_000
 
 @pytest.fixture
 def operations(memory: Store) -> Operations:
-    return Operations(echo, memory, lambda: NOW, Metrics(), version="0.0.7")
+    return Operations(echo, memory, lambda: NOW, ProcessMetrics(), version="0.0.7")
 
 
 async def get(caller: RawConnection, path: str, method: str = "GET") -> tuple[int, dict[str, str], str]:
@@ -77,6 +78,16 @@ async def test_metrics__have_the_format_that_is_asked_for(
 
     assert (status, headers["content-type"].partition("; escaping")[0]) == (200, content_type)
     assert body.decode().endswith(end)
+
+
+async def test_publish__counts_only_new_dropped_lines(operations: Operations, tmp_path: Path) -> None:
+    with (tmp_path / "log").open("wb") as file:
+        operations.writer = LineWriter(file.fileno())
+        for operations.writer.dropped in (5, 6):
+            operations.publish()
+        operations.writer.close()
+
+    assert operations.metrics.registry.get_sample_value("touchbase_log_lines_dropped_total") == 6
 
 
 async def test_metrics__are_there_without_those_of_the_inbox_where_it_cannot_be_read(
@@ -206,7 +217,7 @@ async def test_strangers_learn_of_readiness_only_yes_or_no_and_the_log_says_why(
     async def full() -> None:
         raise Overloaded("the disk is full")
 
-    caller = await (await start(Operations(echo, memory, lambda: NOW, Metrics(), hide_details=True))).call()
+    caller = await (await start(Operations(echo, memory, lambda: NOW, ProcessMetrics(), hide_details=True))).call()
     memory.warnings = ["the role is a superuser"]
     status, _, ready = await get(caller, "/health/ready")
     with monkeypatch.context() as broken:

@@ -15,7 +15,7 @@ from tests.server.conftest import Start
 
 from touchbase.server.access_log import AccessLog, client_log_name
 from touchbase.server.logs import MAX_PENDING_BYTES, JsonFormatter, LineWriter, TextFormatter, set_up_logging, text_line
-from touchbase.server.metrics import Metrics
+from touchbase.server.metrics import ProcessMetrics
 
 
 class Pipe:
@@ -43,7 +43,7 @@ async def labelled(scope: Any, receive: Any, send: Any) -> None:
 
 
 async def test_a_request_is_one_line_without_anything_secret(start: Start) -> None:
-    pipe, metrics = Pipe(), Metrics()
+    pipe, metrics = Pipe(), ProcessMetrics()
     writer = LineWriter(pipe.writing)
     caller = await (await start(labelled, observe=AccessLog(metrics, writer))).call()
 
@@ -76,7 +76,7 @@ async def test_a_request_is_one_line_without_anything_secret(start: Start) -> No
 
 
 async def test_a_level_above_info_writes_no_request_lines_and_counts_all_the_same(start: Start) -> None:
-    pipe, metrics = Pipe(), Metrics()
+    pipe, metrics = Pipe(), ProcessMetrics()
     writer = LineWriter(pipe.writing)
     caller = await (await start(labelled, observe=AccessLog(metrics, writer, lowest="warning"))).call()
 
@@ -88,6 +88,18 @@ async def test_a_level_above_info_writes_no_request_lines_and_counts_all_the_sam
     assert pipe.read_all() == b""
     labels = {"route": "/public/crm-webhook/{client_id}", "method": "GET", "status": "200"}
     assert metrics.registry.get_sample_value("touchbase_http_request_duration_seconds_count", labels) == 1
+
+
+async def test_the_metrics_have_no_series_for_methods_that_a_client_invents(start: Start) -> None:
+    metrics = ProcessMetrics()
+    caller = await (await start(labelled, observe=AccessLog(metrics, None))).call()
+
+    for method in (b"PROPFIND", b"MKCOL"):
+        await caller.send(method + b" / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        await caller.response()
+
+    (found,) = {sample.labels["method"] for family in metrics.registry.collect() for sample in family.samples if "method" in sample.labels}
+    assert found == "other"
 
 
 def test_lines_that_nobody_reads_are_dropped_and_counted() -> None:
@@ -141,7 +153,7 @@ def test_an_exception_is_logged_with_its_place_and_without_its_text() -> None:
 async def test_a_request_is_a_line_of_text_where_people_read_it(start: Start) -> None:
     pipe = Pipe()
     writer = LineWriter(pipe.writing)
-    caller = await (await start(labelled, observe=AccessLog(Metrics(), writer, as_text=True))).call()
+    caller = await (await start(labelled, observe=AccessLog(ProcessMetrics(), writer, as_text=True))).call()
 
     await caller.send(b"GET /public/crm-webhook/client-nobody-may-guess HTTP/1.1\r\nHost: localhost\r\n\r\n")
     await caller.response()

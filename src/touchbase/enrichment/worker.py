@@ -37,6 +37,7 @@ from touchbase.enrichment.retry_policy import GONE, LIMITED, RECORDS, RETRY, SPL
 from touchbase.errors import Overloaded
 from touchbase.history import body_key
 from touchbase.inbox import StoredDelivery, StoreDelivery, redact_secrets
+from touchbase.metrics import FETCH_CALLS, RECORDS_FETCHED, Metrics
 from touchbase.sql.store import Store
 
 LOG = logging.getLogger("touchbase.fetch")
@@ -72,6 +73,13 @@ class _Batch:
 
     def __post_init__(self) -> None:
         self.finish = FinishFetch(self.connection.client, self.connection.tool, self.until_us, 0)
+
+
+def count_fetch(metrics: Metrics, fetch: FetchOutcome) -> None:
+    """Count a request to a tool's API in the metrics."""
+    metrics.count(FETCH_CALLS, fetch.tool, fetch.outcome)
+    if fetch.records:
+        metrics.count(RECORDS_FETCHED, fetch.tool, amount=fetch.records)
 
 
 class FetchWorker:

@@ -27,7 +27,7 @@ from touchbase.events.projection import IN_USE, NOT_DELETED, apply_batch, apply_
 from touchbase.events.replay import Cursor, DryRunner, Page, add_result, count, pages, replay_page
 from touchbase.events.suppression_guard import DELIVERIES_OF_EVENTS, erase_parked_events
 from touchbase.events.translator_pool import TranslatorPool
-from touchbase.events.work import DryRunResult, ProcessingStore, ReadResult, Translate, WorkReport
+from touchbase.events.work import DryRunResult, ProcessingStore, ReadResult, Translate, WorkReport, count_report
 from touchbase.events.worker import ConnectionsOf, InboxWorker, PeriodicTask, Read, add_report, no_connections, translator
 
 __all__ = [
@@ -62,6 +62,7 @@ __all__ = [
     "claim_named",
     "compare",
     "count",
+    "count_report",
     "dry_run",
     "erase_parked_events",
     "failure_reason",

@@ -10,14 +10,14 @@ import msgspec
 from touchbase.adapters.interface import ProtocolResponse
 from touchbase.errors import NotFound
 from touchbase.http.asgi_types import App, Receive, Scope, Send
-from touchbase.http.dependencies import AuthMode, Dependencies, Limits, Metrics, NoMetrics
+from touchbase.http.dependencies import AuthMode, Dependencies, Limits
 from touchbase.http.endpoint import Api, Call
 from touchbase.http.openapi import description
 from touchbase.http.responses import Response
 from touchbase.http.routes import ROUTES
 from touchbase.http.routing import Route, Router
 
-__all__ = ["AuthMode", "Dependencies", "Limits", "Metrics", "NoMetrics", "ProtocolResponse", "build_app"]
+__all__ = ["AuthMode", "Dependencies", "Limits", "ProtocolResponse", "build_app"]
 
 
 def build_app(parts: Dependencies) -> App:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Literal
 from urllib.parse import urlsplit
 
 from touchbase.adapters.interface import ProtocolResponse, WebhookRequest
@@ -16,6 +16,7 @@ from touchbase.errors import UnrecognisedPayload
 from touchbase.events import ProcessingStore, Read
 from touchbase.history import Translation
 from touchbase.inbox import RefusedWebhooks
+from touchbase.metrics import Metrics, NoMetrics
 from touchbase.rate_limit import RateLimiter
 
 MIB = 1_048_576
@@ -38,35 +39,6 @@ class Limits:
     nesting: int = 64
     drained_bytes: int = 32 * MIB
     """Bytes of a too long body that are still read and discarded, so that the sender sees the response."""
-
-
-class Metrics(Protocol):
-    """Counters of the application; the server counts requests and latencies, by `scope["touchbase.template"]`."""
-
-    def delivery_received(self, channel: str, repeated: bool) -> None:
-        """Count a stored webhook; `repeated` if an equal one was stored before."""
-        ...
-
-    def delivery_refused(self, channel: str, tool: str | None, cause: str) -> None:
-        """Count a refused webhook, with a cause of `inbox.refused`; `tool` is the tool that its content suggests."""
-        ...
-
-    def request_refused(self, code: str) -> None:
-        """Count a problem response with this code."""
-        ...
-
-
-class NoMetrics:
-    """Metrics that count nothing."""
-
-    def delivery_received(self, channel: str, repeated: bool) -> None:
-        """Do nothing."""
-
-    def delivery_refused(self, channel: str, tool: str | None, cause: str) -> None:
-        """Do nothing."""
-
-    def request_refused(self, code: str) -> None:
-        """Do nothing."""
 
 
 class NoTools:

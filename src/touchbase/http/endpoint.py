@@ -64,7 +64,7 @@ class Api:
             failed_keys=dependencies.failed_keys,
         )
         self.limiter = dependencies.limiter
-        self.refused = dependencies.refused or RefusedWebhooks(dependencies.clock, dependencies.metrics.delivery_refused)
+        self.refused = dependencies.refused or RefusedWebhooks(dependencies.clock, dependencies.metrics)
         self.checks = SenderChecks(dependencies.senders)
         self._open = dependencies.auth == "none"
 

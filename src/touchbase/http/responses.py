@@ -8,9 +8,9 @@ from touchbase.common.asgi import HEADER, is_valid_request_id
 from touchbase.common.unique_ids import UniqueIds
 from touchbase.errors import TouchbaseError
 from touchbase.http.asgi_types import Headers, Scope, Send
-from touchbase.http.dependencies import Metrics
 from touchbase.http.problems import PROBLEM_JSON, problem
 from touchbase.http.rate_limit_headers import RATE_LIMIT_HEADERS
+from touchbase.metrics import HTTP_PROBLEMS, Metrics
 
 JSON = b"application/json"
 _serials = UniqueIds()
@@ -61,6 +61,6 @@ async def send_complete(scope: Scope, send: Send, status: int, headers: list[tup
 
 async def send_problem(scope: Scope, send: Send, error: TouchbaseError, request_id: bytes, metrics: Metrics) -> None:
     """Send a problem response, and count it."""
-    metrics.request_refused(error.code)
+    metrics.count(HTTP_PROBLEMS, error.code)
     status, body, headers = problem(error, request_id.decode("ascii"))
     await send_response(scope, send, Response(status, body, PROBLEM_JSON, headers), request_id)

@@ -17,6 +17,7 @@ from touchbase.common.timestamps import SECOND, Clock, Micros
 from touchbase.connections import Connection
 from touchbase.errors import Overloaded
 from touchbase.inbox.queries import ListDeliveries
+from touchbase.metrics import DELIVERIES_REFUSED, Metrics, NoMetrics
 from touchbase.sql.command import Command, Query
 from touchbase.sql.store import Store
 
@@ -97,13 +98,7 @@ LOOKBACK_DELIVERIES = 1_000
 """How far back, and in how many deliveries, to search for senders that a new secret would refuse."""
 Reason = Literal["must_prove", "not_recognised", "verification_required"]
 
-Counter = Callable[[str, str | None, str], None]
-"""Counts a refused webhook by channel, likely tool and cause."""
 _Group = tuple[int, str, str, str | None, str]
-
-
-def no_counter(channel: str, tool: str | None, cause: str) -> None:
-    """Count nothing."""
 
 
 def shown_headers(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
@@ -123,9 +118,9 @@ def shown_headers(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
 class RefusedWebhooks:
     """Refused webhooks of this process that are not stored yet. Not thread-safe: one event loop owns it."""
 
-    def __init__(self, clock: Clock, count: Counter = no_counter) -> None:
+    def __init__(self, clock: Clock, metrics: Metrics | None = None) -> None:
         self._clock = clock
-        self._count = count
+        self._metrics = metrics or NoMetrics()
         self._waiting: dict[_Group, list[RefusedWebhook]] = {}
         self._left_out = 0
 
@@ -146,7 +141,7 @@ class RefusedWebhooks:
         that were received. `tool`: the one that the webhook resembles.
         """
         assert cause in CAUSES
-        self._count(channel, tool, cause)
+        self._metrics.count(DELIVERIES_REFUSED, channel, tool or "", cause)
         number, client_id = (NO_CLIENT, client[:CLIENT_ID]) if isinstance(client, str) else (client.number, client.client_id)
         group = (number, "" if cause == UNKNOWN_CLIENT else client_id, channel, tool, cause)
         alike = self._waiting.get(group)

@@ -13,14 +13,18 @@ from typing import Any
 
 import msgspec
 
+from touchbase.metrics import HTTP_REQUEST_DURATION, Metrics
 from touchbase.server.logs import FLUSH_BYTES, LineWriter, Stamp, text_into
-from touchbase.server.metrics import Metrics
 from touchbase.server.proxy_headers import address_of
 from touchbase.server.request_cycle import Cycle
 
 UNKNOWN_ROUTE = "none"
 NO_TEMPLATE = "unmatched"
 """The route in the metrics of a request whose path matches no template, or whose response was sent before routing."""
+
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+OTHER = "other"
+"""The metric's label of any other method, so that an HTTP client cannot create series."""
 
 
 class RequestLine(msgspec.Struct, omit_defaults=True):
@@ -60,7 +64,9 @@ class AccessLog:
         scope: Any = cycle.scope
         get = scope.get
         route = get("touchbase.route", UNKNOWN_ROUTE)
-        self.metrics.request_ended(get("touchbase.template", NO_TEMPLATE), scope["method"], cycle.status, seconds)
+        method = scope["method"]
+        metric_labels = get("touchbase.template", NO_TEMPLATE), method if method in METHODS else OTHER, str(cycle.status)
+        self.metrics.observe(HTTP_REQUEST_DURATION, seconds, *metric_labels)
         writer = self.writer
         if writer is None:
             return
@@ -69,7 +75,7 @@ class AccessLog:
             self._stamp.now(),
             "info",
             "request",
-            scope["method"],
+            method,
             route,
             cycle.status,
             round(seconds * 1000, 2),

@@ -21,7 +21,8 @@ from prometheus_client.multiprocess import MultiProcessCollector, mark_process_d
 
 from touchbase.common.timestamps import SECOND, Micros
 from touchbase.inbox import InboxCounts
-from touchbase.server.metrics import Metrics, count_in_files
+from touchbase.metrics import BUILD_INFO, INBOX_DELIVERIES, INBOX_OLDEST_DELIVERY_AGE, STORE_WARNINGS, Reading
+from touchbase.server.metrics import ProcessMetrics, count_in_files
 
 MEMORY = Path("/dev/shm")  # noqa: S108 (a folder of its own is made in it)
 NEWEST = "process_start_time_seconds"
@@ -62,14 +63,14 @@ class SharedMetrics:
 class Exposition:
     """Encodes the metrics of all processes."""
 
-    def __init__(self, metrics: Metrics, version: str, shared: SharedMetrics | None = None) -> None:
+    def __init__(self, metrics: ProcessMetrics, version: str, shared: SharedMetrics | None = None) -> None:
         self._metrics = metrics
         self._version = version
         self._shared = shared
 
     def text(self, accept: str, store: Iterable[Metric]) -> tuple[str, bytes]:
         """Return content type and body for this `Accept` header; `store`: the metrics read from the store."""
-        build = GaugeMetricFamily("touchbase_build_info", "1, with the version that runs.", labels=("version",))
+        build = _family(BUILD_INFO)
         build.add_metric((self._version,), 1)
         page = _Page([build, *self._counted(), *store, *self._processes()])
         try:
@@ -123,12 +124,13 @@ class _Page(CollectorRegistry):
 
 def store_metrics(warnings: int, inbox: InboxCounts | None, now: Micros) -> list[Metric]:
     """Build the metrics of the store; `inbox` None (it could not be read) leaves the inbox metrics without values."""
-    warned = GaugeMetricFamily("touchbase_store_warnings", "Warnings about the store.", value=warnings)
-    waiting = GaugeMetricFamily("touchbase_inbox_deliveries", "Deliveries in the states that may still change.", labels=("state",))
-    oldest = GaugeMetricFamily(
-        "touchbase_inbox_oldest_delivery_age_seconds", "Age of the oldest delivery in this state; 0 where there is none.", labels=("state",)
-    )
+    warned, waiting, oldest = _family(STORE_WARNINGS), _family(INBOX_DELIVERIES), _family(INBOX_OLDEST_DELIVERY_AGE)
+    warned.add_metric((), warnings)
     for state, count in inbox.by_state.items() if inbox else ():
         waiting.add_metric((state,), count)
         oldest.add_metric((state,), max(0, now - inbox.oldest_us.get(state, now)) / SECOND if inbox else 0)
     return [warned, waiting, oldest]
+
+
+def _family(metric: Reading[*tuple[str, ...]]) -> GaugeMetricFamily:
+    return GaugeMetricFamily(metric.name, metric.text, labels=metric.labels)

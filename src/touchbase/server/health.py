@@ -13,10 +13,11 @@ import msgspec
 from touchbase.common.timestamps import Clock
 from touchbase.errors import TouchbaseError
 from touchbase.inbox import CountInbox
+from touchbase.metrics import HTTP_CONNECTIONS, HTTP_REQUESTS_IN_PROGRESS, LOG_LINES_DROPPED, STORE_QUEUE_DEPTH
 from touchbase.server.error_responses import ErrorResponse, request_id_in, send_error_response
 from touchbase.server.exposition import Exposition, SharedMetrics, store_metrics
 from touchbase.server.logs import LineWriter
-from touchbase.server.metrics import Metrics
+from touchbase.server.metrics import ProcessMetrics
 from touchbase.sql.store import Store, check_in_time
 
 LOG = logging.getLogger("touchbase")
@@ -42,7 +43,7 @@ class Operations:
         app: Any,
         store: Store,
         clock: Clock,
-        metrics: Metrics,
+        metrics: ProcessMetrics,
         *,
         version: str = "",
         hide_details: bool = False,
@@ -55,6 +56,8 @@ class Operations:
         self._hide_details = hide_details
         self._last_reason: str | None = None
         self.writer: LineWriter | None = None
+        self._dropped = 0
+        """Dropped log lines that are counted already."""
         self.load: Load = lambda: (0, 0)
         self.stopping: Callable[[], bool] = lambda: False
         self._one_scrape = asyncio.Lock()
@@ -72,7 +75,12 @@ class Operations:
     def publish(self) -> None:
         """Set this process's gauges, so that every process can expose them; call it about once a second."""
         connections, requests = self.load()
-        self.metrics.set_load(connections, requests, self.store.queue_depth, self.writer.dropped if self.writer else 0)
+        self.metrics.set(HTTP_CONNECTIONS, connections)
+        self.metrics.set(HTTP_REQUESTS_IN_PROGRESS, requests)
+        self.metrics.set(STORE_QUEUE_DEPTH, self.store.queue_depth)
+        dropped = self.writer.dropped if self.writer else 0
+        self.metrics.count(LOG_LINES_DROPPED, amount=dropped - self._dropped)
+        self._dropped = dropped
 
     async def _metrics(self, scope: Any) -> Result:
         self.publish()

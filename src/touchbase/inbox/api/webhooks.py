@@ -24,6 +24,7 @@ from touchbase.http.responses import Response, request_id_of, send_empty, send_p
 from touchbase.http.routing import Json, Route, Success, Tag
 from touchbase.inbox.receive import receive_webhook
 from touchbase.inbox.refused import NOT_VERIFIED, RATE, TEST_CALL, TOO_LARGE, UNKNOWN_CLIENT
+from touchbase.metrics import DELIVERIES_RECEIVED
 
 RECEIVERS = {"emailcampaign-webhook": EMAIL_CAMPAIGN, "crm-webhook": CRM}
 """Second segment of a receiver's path -> its channel; the third segment is the client_id."""
@@ -101,7 +102,7 @@ class Receiver:
         if required is not None and required.stored_body is not None:
             body = required.stored_body
         stored = await receive_webhook(parts.store, client, channel, scope["headers"], query=query, body=body, at=at, sender=sender)
-        parts.metrics.delivery_received(channel, stored.is_repeat)
+        parts.metrics.count(DELIVERIES_RECEIVED, channel, "repeated" if stored.is_repeat else "stored")
         if not stored.is_repeat:
             parts.on_stored(client.number)
         return required
