@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from touchbase.clients.api.settings import ClientRequest
 from touchbase.errors import Invalid, MalformedBody
 from touchbase.http.body_errors import decode_leniently, parse_json
-from touchbase.http.json_body import check_nesting, read_struct
+from touchbase.http.request_body import check_nesting, read_struct
 from touchbase.records.api.schemas import CompanyChange, CompanyRequest, ContactChange, ContactRequest
 
 WANTED: list[type[msgspec.Struct]] = [ContactRequest, ContactChange, CompanyRequest, CompanyChange, ClientRequest]

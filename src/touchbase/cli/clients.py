@@ -150,7 +150,7 @@ def _settings_in(file: Path) -> ClientSettings:
 
     from touchbase.clients.api.settings import ClientRequest, checked
     from touchbase.http.body_errors import parse_json
-    from touchbase.http.json_body import read_struct
+    from touchbase.http.request_body import read_struct
 
     data = read_file(file)
     try:

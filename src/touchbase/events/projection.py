@@ -13,7 +13,6 @@ from touchbase.clients.sql import statements as clients_sql
 from touchbase.clients.sql.statements import client_of
 from touchbase.common.field_limits import CUSTOM_FIELDS
 from touchbase.common.timestamps import Micros
-from touchbase.events import projection_custom_fields
 from touchbase.events.delivery_outcomes import KNOWN_ALREADY, mark
 from touchbase.events.delivery_parts import DeliveryInParts, end_part
 from touchbase.events.event_normalization import NormalizedDelivery, Outcome, outcome_of, stored_event
@@ -25,7 +24,7 @@ from touchbase.events.inbox_batch import merge_reports
 from touchbase.events.known_events import by_receipt, drop_known_facts
 from touchbase.events.projection_batch import Batch, EventKey, Target, target_of
 from touchbase.events.projection_companies import link_companies, relink_companies
-from touchbase.events.projection_save import save_records, unite_records
+from touchbase.events.projection_save import fold_custom_fields, save_records, unite_records
 from touchbase.events.projection_separate import separate_records
 from touchbase.events.repeats import drop_repeats, split_at_repeats
 from touchbase.events.reprojection import reproject
@@ -101,7 +100,7 @@ def _apply_part(
         yield from separate_records(batch)
         new = yield from _insert_events(batch)
         yield from _fold(batch, new)
-        yield from projection_custom_fields.fold_custom_fields(client, batch.resolvers, new, ids, now_us)
+        yield from fold_custom_fields(client, batch.resolvers, new, ids, now_us)
         company_events = yield from reproject(batch, new)
         company_events += yield from relink_companies(batch)
         yield from link_companies(batch, [*new, *company_events])

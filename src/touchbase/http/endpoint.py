@@ -21,11 +21,10 @@ from touchbase.errors import Fault, Invalid, NotFound, TouchbaseError
 from touchbase.history import Author
 from touchbase.http.asgi_types import Headers, Receive, Scope, Send
 from touchbase.http.dependencies import Dependencies
-from touchbase.http.json_body import read_json, read_struct
 from touchbase.http.problems import InternalError, MethodNotAllowed
 from touchbase.http.query_parameters import Parameter, Parameters, record_id
 from touchbase.http.rate_limit_headers import RATE_LIMIT_HEADERS, rate_limit_headers
-from touchbase.http.request_body import ClientDisconnected
+from touchbase.http.request_body import ClientDisconnected, read_json, read_struct
 from touchbase.http.response_recorder import ResponseRecorder
 from touchbase.http.responses import Response, request_id_of, send_problem, send_response
 from touchbase.idempotency import InFlightKeys

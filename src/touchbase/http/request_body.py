@@ -1,17 +1,30 @@
-"""Request bodies: read within limits of size and time, and decompressed within the same limit of size."""
+"""Request bodies: read within limits of size and time, decompressed within the same limit of size, and decoded from JSON.
+
+Decoding is fast for valid bodies, and finds all faults of invalid ones.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import re
 import types
 import zlib
-from collections.abc import Awaitable, Coroutine, Generator
-from typing import Any
+from collections.abc import Awaitable, Callable, Coroutine, Generator
+from typing import Any, TypeVar
 
-from touchbase.errors import MalformedBody
+import msgspec
+
+from touchbase.errors import Invalid, MalformedBody
 from touchbase.http.asgi_types import Headers, Message, Receive
+from touchbase.http.body_errors import decode_leniently, parse_json, with_rules
 from touchbase.http.dependencies import Limits
 from touchbase.http.problems import BodyTooSlow, TooLarge, UnsupportedMediaType
+
+S = TypeVar("S", bound=msgspec.Struct)
+
+_BUT_BRACKETS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?|[^\[\]{}"]+', re.DOTALL)
+
+_ALIKE = bytes.maketrans(b"{}", b"[]")
 
 MOST_PIECES = 16
 """Concatenated gzip members of one body."""
@@ -134,3 +147,65 @@ def _too_large(limit: int) -> TooLarge:
 
 def _slow(limits: Limits) -> str:
     return f"the body must arrive within {limits.body_seconds:g} seconds, and no pause in it may last {limits.body_idle_seconds:g}"
+
+
+async def read_json(receive: Receive, headers: Headers, limits: Limits) -> bytes:
+    """Read a JSON body: decompressed, valid UTF-8 and not nested beyond the limit."""
+    kind = headers.get(b"content-type")
+    if kind is not None and kind != b"application/json":
+        check_json_type(kind)
+    body = await read_body(receive, headers, limits.api_body_bytes, limits)
+    encoding = headers.get(b"content-encoding")
+    if encoding is not None:
+        body = unpack(body, encoding, limits.api_body_bytes)
+    if not body.isascii():
+        try:
+            body.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise MalformedBody(f"the body is not UTF-8: byte {error.start} cannot be read") from None
+    if body.count(b"[") + body.count(b"{") > limits.nesting:
+        check_nesting(body, limits.nesting)
+    return body
+
+
+def check_json_type(content_type: bytes) -> None:
+    """Raise `UnsupportedMediaType` unless this is JSON, whatever its parameters."""
+    name = content_type.partition(b";")[0].strip().lower()
+    if name and name != b"application/json" and not (name.startswith(b"application/") and name.endswith(b"+json")):
+        raise UnsupportedMediaType(f"Content-Type {name.decode('latin-1')!r} is not supported; send application/json")
+
+
+def check_nesting(body: bytes, deepest: int) -> None:
+    """Raise `MalformedBody` when brackets are nested deeper than `deepest`, or do not match."""
+    brackets = _BUT_BRACKETS.sub(b"", body).translate(_ALIKE)
+    for _ in range(deepest):
+        # Each iteration removes the innermost level. The parser checks whether the kinds of brackets match.
+        brackets = brackets.replace(b"[]", b"")
+    if brackets:
+        raise MalformedBody(f"the body is nested deeper than {deepest} levels, or its brackets do not match")
+
+
+def read_struct(body: bytes, decoder: msgspec.json.Decoder[S], wanted: type[S], rules: Callable[[S], object]) -> S:
+    """Decode the body as `wanted`.
+
+    Raises `MalformedBody`, or `Invalid` with all faults, including the ones of `rules`, if types or texts are
+    invalid. If they are valid, the caller checks the rules.
+    """
+    refusal: Exception | None = None
+    try:
+        decoded = decoder.decode(body)
+        # Only this escape can put a NUL into a JSON text that msgspec accepts.
+        if b"\\u0000" not in body:
+            return decoded
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        refusal = error
+    data = parse_json(body)
+    made: Any
+    made, faults = decode_leniently(data, wanted)
+    if faults:
+        raise Invalid(with_rules(faults, lambda: rules(made)))
+    if refusal is not None:
+        # Of a duplicate name `parse_json` takes the last value, while msgspec refuses the first invalid one.
+        _, at, position = str(refusal).rpartition(" - at ")
+        raise MalformedBody(f"the body cannot be decoded{' at ' + position if at else ': ' + position}; perhaps it has one name twice")
+    return decoded

@@ -13,8 +13,8 @@ from touchbase.clients import Client
 from touchbase.common.timestamps import Micros
 from touchbase.errors import NotFound, PreconditionFailed
 from touchbase.http.endpoint import Call, author_of
-from touchbase.http.json_body import read_json, read_struct
 from touchbase.http.query_parameters import LIMIT, PAGE, cursor_text
+from touchbase.http.request_body import read_json, read_struct
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import encode
