@@ -28,6 +28,7 @@ from touchbase.enrichment import FetchWorker, HttpClient, count_fetch
 from touchbase.erasure import Eraser
 from touchbase.events import InboxWorker, PeriodicTask, ProcessingStore, TranslatorPool, WorkReport, add_report, count_report
 from touchbase.http.app import build_app
+from touchbase.http.asgi_types import App
 from touchbase.http.dependencies import Dependencies, Limits
 from touchbase.idempotency import ResponseCleanup
 from touchbase.inbox import FOREIGN_ORIGIN, DedupeCleanup, RefusedWebhooks
@@ -69,7 +70,8 @@ class Application:
     worker: InboxWorker
     metrics: ProcessMetrics
     operations: Operations
-    """The ASGI application: metrics and health, and the web application for other paths."""
+    app: App
+    """The ASGI application: metrics, health and the API."""
     refused: RefusedWebhooks
 
 
@@ -122,7 +124,7 @@ async def assembled(settings: Settings, clock: Clock = clock, *, shared: SharedM
             failed_calls=WebhookThrottle(settings.rate_limit_failed_calls),
         )
         operations = _operations(parts, metrics, settings, shared)
-        yield Application(settings, store, worker, metrics, operations, refused)
+        yield Application(settings, store, worker, metrics, operations, build_app(parts, operations.by_path), refused)
 
 
 def body_limits(settings: Settings) -> Limits:
@@ -138,8 +140,7 @@ def body_limits(settings: Settings) -> Limits:
 def _operations(parts: Dependencies, metrics: ProcessMetrics, settings: Settings, shared: SharedMetrics | None) -> Operations:
     # Requests from other machines or through a proxy may come from anyone.
     public = not settings.needs_origin_guard
-    app = build_app(parts)
-    return Operations(app, parts.store, parts.clock, metrics, version=parts.version, hide_details=public, shared=shared)
+    return Operations(parts.store, parts.clock, metrics, version=parts.version, hide_details=public, shared=shared)
 
 
 def limiter(settings: Settings) -> RateLimiter:
@@ -288,7 +289,7 @@ def make_application_server(application: Application, writer: LineWriter | None,
     if settings.origins:
         limits.wrap_app, limits.cors_headers = partial(Cors, origins=settings.origins), CorsHeaders(settings.origins)
     https = settings.public_url.startswith("https://")
-    server = make_server(limits.wrap_app(operations), limits, shutdown_timeout=settings.shutdown_timeout, ticks=ticks, https=https)
+    server = make_server(limits.wrap_app(application.app), limits, shutdown_timeout=settings.shutdown_timeout, ticks=ticks, https=https)
     if parent is not None:
         server.ticks = (*server.ticks, Tick(TICKS_PER_SECOND, _stop_without(parent, server)))
     operations.writer, operations.load = writer, server.load

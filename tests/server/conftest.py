@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import uvloop
 
+from touchbase.server.health import Operations
 from touchbase.server.limits import ServerLimits
 from touchbase.server.request_cycle import Cycle
 from touchbase.server.server import Server, listen, make_server
@@ -67,6 +68,15 @@ class Running:
         """Stop the server as a signal does, and wait until it has ended."""
         self.server.stop()
         await self.task
+
+
+def dispatched(operations: Operations, app: Any = None) -> Any:
+    """An application that serves the paths of operations, and other paths with `app`, as `touchbase.http.app` does."""
+
+    async def dispatch(scope: Any, receive: Any, send: Any) -> None:
+        await operations.by_path.get(scope.get("path"), app or echo)(scope, receive, send)
+
+    return dispatch
 
 
 async def echo(scope: Any, receive: Any, send: Any) -> None:

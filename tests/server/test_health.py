@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.server.conftest import RawConnection, Start, echo
+from tests.server.conftest import RawConnection, Start, dispatched
 
 from touchbase.clients.commands import EnsureClient
 from touchbase.common.timestamps import SECOND
@@ -26,7 +26,7 @@ NOW = 1_800_000_000_000_000
 
 @pytest.fixture
 def operations(memory: Store) -> Operations:
-    return Operations(echo, memory, lambda: NOW, ProcessMetrics(), version="0.0.7")
+    return Operations(memory, lambda: NOW, ProcessMetrics(), version="0.0.7")
 
 
 async def get(caller: RawConnection, path: str, method: str = "GET") -> tuple[int, dict[str, str], str]:
@@ -36,7 +36,7 @@ async def get(caller: RawConnection, path: str, method: str = "GET") -> tuple[in
 
 
 async def test_every_metric_can_be_read(start: Start, operations: Operations) -> None:
-    caller = await (await start(operations)).call()
+    caller = await (await start(dispatched(operations))).call()
 
     status, headers, text = await get(caller, "/metrics")
 
@@ -47,7 +47,7 @@ async def test_every_metric_can_be_read(start: Start, operations: Operations) ->
 
 
 async def test_metrics__are_those_that_the_page_lists(start: Start, operations: Operations) -> None:
-    caller = await (await start(operations)).call()
+    caller = await (await start(dispatched(operations))).call()
 
     _, _, text = await get(caller, "/metrics")
 
@@ -71,7 +71,7 @@ async def test_metrics__are_those_that_the_page_lists(start: Start, operations: 
 async def test_metrics__have_the_format_that_is_asked_for(
     start: Start, operations: Operations, accept: str, content_type: str, end: str
 ) -> None:
-    caller = await (await start(operations)).call()
+    caller = await (await start(dispatched(operations))).call()
 
     await caller.send(f"GET /metrics HTTP/1.1\r\nHost: localhost\r\nAccept: {accept}\r\n\r\n".encode())
     status, headers, body = await caller.response()
@@ -97,7 +97,7 @@ async def test_metrics__are_there_without_those_of_the_inbox_where_it_cannot_be_
         raise Overloaded("the disk is full")
 
     monkeypatch.setattr(operations.store, "read", full)
-    caller = await (await start(operations)).call()
+    caller = await (await start(dispatched(operations))).call()
 
     status, _, text = await get(caller, "/metrics")
 
@@ -122,7 +122,7 @@ async def test_metrics_tell_how_many_deliveries_are_stuck_and_how_old_the_oldest
 
         if outcome is not None:
             await memory.work(client, 10, translate, NOW)
-    caller = await (await start(operations)).call()
+    caller = await (await start(dispatched(operations))).call()
 
     _, _, text = await get(caller, "/metrics")
 
@@ -140,7 +140,7 @@ async def test_metrics_tell_how_many_deliveries_are_stuck_and_how_old_the_oldest
 
 
 async def test_a_live_server_says_so(start: Start, operations: Operations) -> None:
-    caller = await (await start(operations)).call()
+    caller = await (await start(dispatched(operations))).call()
 
     status, _, body = await get(caller, "/health/live")
 
@@ -148,7 +148,7 @@ async def test_a_live_server_says_so(start: Start, operations: Operations) -> No
 
 
 async def test_a_store_that_can_write_makes_the_server_ready(start: Start, operations: Operations) -> None:
-    caller = await (await start(operations)).call()
+    caller = await (await start(dispatched(operations))).call()
 
     status, _, body = await get(caller, "/health/ready")
 
@@ -162,7 +162,7 @@ async def test_a_store_that_cannot_write_makes_the_server_not_ready_and_keeps_it
         raise Overloaded("the disk is full")
 
     monkeypatch.setattr(operations.store, "check", full)
-    caller = await (await start(operations)).call()
+    caller = await (await start(dispatched(operations))).call()
 
     ready, headers, body = await get(caller, "/health/ready")
     live, _, _ = await get(caller, "/health/live")
@@ -173,7 +173,7 @@ async def test_a_store_that_cannot_write_makes_the_server_not_ready_and_keeps_it
 
 async def test_a_server_that_is_being_stopped_is_not_ready(start: Start, operations: Operations) -> None:
     operations.stopping = lambda: True
-    caller = await (await start(operations)).call()
+    caller = await (await start(dispatched(operations))).call()
 
     status, _, body = await get(caller, "/health/ready")
 
@@ -182,7 +182,7 @@ async def test_a_server_that_is_being_stopped_is_not_ready(start: Start, operati
 
 @pytest.mark.parametrize("path", ["/metrics", "/health/live", "/health/ready"])
 async def test_operators_only_read(start: Start, operations: Operations, path: str) -> None:
-    caller = await (await start(operations)).call()
+    caller = await (await start(dispatched(operations))).call()
 
     status, headers, _ = await get(caller, path, "DELETE")
 
@@ -190,7 +190,7 @@ async def test_operators_only_read(start: Start, operations: Operations, path: s
 
 
 async def test_everything_else_is_the_applications(start: Start, operations: Operations) -> None:
-    caller = await (await start(operations)).call()
+    caller = await (await start(dispatched(operations))).call()
 
     await caller.send(b"POST /metrics/more HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\nhello")
     response: Any = await caller.response()
@@ -199,7 +199,7 @@ async def test_everything_else_is_the_applications(start: Start, operations: Ope
 
 
 async def test_what_should_be_changed_about_the_store_is_told(start: Start, operations: Operations, memory: Any) -> None:
-    caller = await (await start(operations)).call()
+    caller = await (await start(dispatched(operations))).call()
     _, _, before = await get(caller, "/health/ready")
     memory.warnings = ["the role is a superuser"]
 
@@ -217,7 +217,7 @@ async def test_strangers_learn_of_readiness_only_yes_or_no_and_the_log_says_why(
     async def full() -> None:
         raise Overloaded("the disk is full")
 
-    caller = await (await start(Operations(echo, memory, lambda: NOW, ProcessMetrics(), hide_details=True))).call()
+    caller = await (await start(dispatched(Operations(memory, lambda: NOW, ProcessMetrics(), hide_details=True)))).call()
     memory.warnings = ["the role is a superuser"]
     status, _, ready = await get(caller, "/health/ready")
     with monkeypatch.context() as broken:
@@ -235,11 +235,11 @@ async def test_why_the_server_is_not_ready_stands_in_the_log_once(
     async def full() -> None:
         raise Overloaded("the disk is full")
 
-    caller = await (await start(operations)).call()
+    caller = await (await start(dispatched(operations))).call()
     with monkeypatch.context() as broken, caplog.at_level("INFO", "touchbase"):
         broken.setattr(operations.store, "check", full)
         for _ in range(2):
-            status, _, _ = await get(await (await start(operations)).call(), "/health/ready")
+            status, _, _ = await get(await (await start(dispatched(operations))).call(), "/health/ready")
             assert status == 503
         broken.undo()
         await get(caller, "/health/ready")

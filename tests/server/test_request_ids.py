@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from tests.server.conftest import Start, echo
+from tests.server.conftest import Start, dispatched, echo
 
 from touchbase.server.health import Operations
 from touchbase.server.metrics import ProcessMetrics
@@ -42,7 +42,7 @@ async def test_what_the_server_answers_itself_is_found_in_the_log(
     start: Start, memory: Store, caplog: pytest.LogCaptureFixture, request_line: bytes, status: int
 ) -> None:
     noted = Noted()
-    operations = Operations(broken, memory, lambda: 0, ProcessMetrics())
+    operations = dispatched(Operations(memory, lambda: 0, ProcessMetrics()), broken)
     caller = await (await start(operations, observe=noted, origin_guard=OriginGuard(()))).call()
     host = b"evil.example" if status == 421 else b"localhost"
 
@@ -94,7 +94,7 @@ async def test_what_the_server_answers_itself_has_the_callers_id_and_can_be_read
     start: Start, memory: Store, said: bytes, status: int
 ) -> None:
     origins = [SITE.decode()]
-    served = Operations(broken if status == 500 else echo, memory, lambda: 0, ProcessMetrics())
+    served = dispatched(Operations(memory, lambda: 0, ProcessMetrics()), broken if status == 500 else echo)
     running = await start(Cors(served, origins), wrap_app=partial(Cors, origins=origins), cors_headers=CorsHeaders(origins))
     caller = await running.call()
 

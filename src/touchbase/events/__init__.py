@@ -27,8 +27,8 @@ from touchbase.events.projection import IN_USE, NOT_DELETED, apply_batch, apply_
 from touchbase.events.replay import Cursor, DryRunner, Page, add_result, count, pages, replay_page
 from touchbase.events.suppression_guard import DELIVERIES_OF_EVENTS, erase_parked_events
 from touchbase.events.translator_pool import TranslatorPool
-from touchbase.events.work import DryRunResult, ProcessingStore, ReadResult, Translate, WorkReport, count_report
-from touchbase.events.worker import ConnectionsOf, InboxWorker, PeriodicTask, Read, add_report, no_connections, translator
+from touchbase.events.work import DryRunResult, ProcessingStore, ReadResult, Translate, WorkReport
+from touchbase.events.worker import ConnectionsOf, InboxWorker, PeriodicTask, Read, add_report, count_report, no_connections, translator
 
 __all__ = [
     "BATCH_SIZE",

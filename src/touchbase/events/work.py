@@ -1,4 +1,4 @@
-"""Types of inbox processing: the report of a batch and its metrics, the result of a dry run, translators and the store's protocol."""
+"""Types of inbox processing: the report of a batch, the result of a dry run, translators and the store's protocol."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 from touchbase.common.frames import packs_by_position
-from touchbase.common.timestamps import SECOND, Clock, Micros
+from touchbase.common.timestamps import Micros
 from touchbase.history import Ref, Translation
 from touchbase.inbox import Delivery
-from touchbase.metrics import DELIVERIES_PROCESSED, DELIVERY_APPLY_DELAY, DELIVERY_PROBLEMS, RECORDS_CREATED, Metrics
 from touchbase.sql.store import Store
 
 
@@ -33,18 +32,6 @@ class WorkReport:
     """`ended` by channel, tool (empty where none was recognised) and state."""
     applied_since_us: list[Micros] = field(default_factory=list, compare=False)
     """For each applied delivery, the time of its receipt or replay."""
-
-
-def count_report(metrics: Metrics, clock: Clock, report: WorkReport) -> None:
-    """Count the results of one batch in the metrics."""
-    for labels, amount in report.outcomes.items():
-        metrics.count(DELIVERIES_PROCESSED, *labels, amount=amount)
-    for code, amount in report.problems.items():
-        metrics.count(DELIVERY_PROBLEMS, code, amount=amount)
-    metrics.count(RECORDS_CREATED, amount=report.created)
-    now = clock()
-    for since in report.applied_since_us:
-        metrics.observe(DELIVERY_APPLY_DELAY, max(0, now - since) / SECOND)
 
 
 @dataclass(slots=True)

@@ -24,6 +24,7 @@ from touchbase.events.translator_pool import TranslatorPool
 from touchbase.events.work import ProcessingStore, WorkReport
 from touchbase.history import Translation
 from touchbase.inbox import BusyClients, Delivery, request_of_delivery
+from touchbase.metrics import DELIVERIES_PROCESSED, DELIVERY_APPLY_DELAY, DELIVERY_PROBLEMS, RECORDS_CREATED, Metrics
 
 LOG = logging.getLogger("touchbase.inbox")
 
@@ -245,6 +246,18 @@ def _log_failure(error: Exception) -> None:
         LOG.warning("the inbox of a client waits: %s", error.detail)
     else:
         LOG.error("a client's batch failed; its deliveries stay in the inbox and are retried", exc_info=error)
+
+
+def count_report(metrics: Metrics, clock: Clock, report: WorkReport) -> None:
+    """Count the results of one batch in the metrics."""
+    for labels, amount in report.outcomes.items():
+        metrics.count(DELIVERIES_PROCESSED, *labels, amount=amount)
+    for code, amount in report.problems.items():
+        metrics.count(DELIVERY_PROBLEMS, code, amount=amount)
+    metrics.count(RECORDS_CREATED, amount=report.created)
+    now = clock()
+    for since in report.applied_since_us:
+        metrics.observe(DELIVERY_APPLY_DELAY, max(0, now - since) / SECOND)
 
 
 def add_report(total: WorkReport, report: WorkReport) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Mapping
 from functools import cache
 
 import msgspec
@@ -20,8 +20,13 @@ from touchbase.http.routing import Route, Router
 __all__ = ["AuthMode", "Dependencies", "Limits", "ProtocolResponse", "build_app"]
 
 
-def build_app(parts: Dependencies) -> App:
+NO_APPS: Mapping[str, App] = {}
+
+
+def build_app(parts: Dependencies, by_path: Mapping[str, App] = NO_APPS) -> App:
     """Build the ASGI 3 application. It needs no lifespan messages but accepts them; it never closes the store.
+
+    `by_path`: applications that serve single paths, without the API's authentication and limits.
 
     It sets in the scope, for the access log and the metrics: `touchbase.route` (the operation, such as `get_contact`,
     absent if no route matched), `touchbase.template` (the path's template, absent if no path matched), `touchbase.client`
@@ -36,9 +41,10 @@ def build_app(parts: Dependencies) -> App:
         # A plain function: dispatching costs no step of a coroutine.
         if scope["type"] != "http":
             return routed(scope, receive, send)
-        segments = scope["path"].split("/", 3)
+        path = scope["path"]
+        segments = path.split("/", 3)
         receiver = receivers.get(segments[2]) if len(segments) > 3 and segments[1] == "public" else None
-        return (receiver or routed)(scope, receive, send)
+        return (receiver or by_path.get(path) or routed)(scope, receive, send)
 
     return app
 

@@ -32,7 +32,7 @@ WRONG_METHOD = ErrorResponse(405, "method_not_allowed", "Use GET.", (("allow", "
 
 
 class Operations:
-    """An ASGI application that serves `/metrics`, `/health/live` and `/health/ready` and passes other requests to `app`.
+    """Serves `/metrics`, `/health/live` and `/health/ready`, each with an ASGI application.
 
     With `shared`, `/metrics` covers all processes that share it. With `hide_details`, the readiness response has no
     reasons and warnings; they are in the log and at `/admin/v1/status`.
@@ -40,7 +40,6 @@ class Operations:
 
     def __init__(
         self,
-        app: Any,
         store: Store,
         clock: Clock,
         metrics: ProcessMetrics,
@@ -49,7 +48,6 @@ class Operations:
         hide_details: bool = False,
         shared: SharedMetrics | None = None,
     ) -> None:
-        self.app = app
         self.store = store
         self.clock = clock
         self.metrics = metrics
@@ -62,15 +60,11 @@ class Operations:
         self.stopping: Callable[[], bool] = lambda: False
         self._one_scrape = asyncio.Lock()
         self._exposition = Exposition(metrics, version, shared)
-        self._own = {
+        self.by_path = {
             "/metrics": self._route("/metrics", "metrics", self._metrics),
             "/health/live": self._route("/health/live", "health.live", self._live),
             "/health/ready": self._route("/health/ready", "health.ready", self._ready),
         }
-
-    def __call__(self, scope: Any, receive: Any, send: Any) -> Awaitable[None]:
-        """Serve or pass on a request. A plain function, so that passing a request on costs one dictionary access."""
-        return (self._own.get(scope.get("path")) or self.app)(scope, receive, send)
 
     def publish(self) -> None:
         """Set this process's gauges, so that every process can expose them; call it about once a second."""
