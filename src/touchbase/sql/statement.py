@@ -66,6 +66,8 @@ class Select:
 
     sql: str
     params: Row
+    postgres: str = ""
+    """The text for PostgreSQL where it differs, with the same parameters in the same order."""
 
 
 Plan = Generator[Execute | Select, list[Row], T]
