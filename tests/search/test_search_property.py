@@ -7,6 +7,7 @@ import itertools
 from dataclasses import dataclass
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 from tests.search.evaluate import holds, in_order
@@ -17,7 +18,9 @@ from touchbase.errors import Fault
 from touchbase.records.commands import CreateCompany, CreateContact, UpdateContact
 from touchbase.records.models import Company, Contact, Record
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
+from touchbase.search import candidates
 from touchbase.search.fields import OWN_FIELDS, FieldKind, SearchFields
+from touchbase.search.index import IndexRecords
 from touchbase.search.parse import Parser
 from touchbase.search.queries import EXACT, SearchCompanies, SearchContacts
 from touchbase.search.sorting import SortKey
@@ -164,13 +167,22 @@ def sorts(kind: int) -> Any:
     )
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@pytest.fixture(autouse=True)
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put the limit of candidates back after a test."""
+    monkeypatch.setattr(candidates, "FEW", candidates.FEW)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(data=some.data(), given_companies=companies, given_contacts=contacts, limit=some.integers(1, 5), kind=some.sampled_from([1, 2]))
 async def test_search__finds_what_the_tree_says(
     store: Store, data: Any, given_companies: list[Any], given_contacts: list[Any], limit: int, kind: int
 ) -> None:
     world = await made(store, given_companies, given_contacts)
     by_id = {one.id: one for one in world.companies}
+    if data.draw(some.booleans(), "indexed"):
+        assert await store.write(IndexRecords(world.client, 99)) == len(world.companies) + len(world.contacts)
+    candidates.FEW = data.draw(some.sampled_from([2_000, 1]), "few")
     for tree in data.draw(some.lists(trees(kind), min_size=1, max_size=6)):
         sort = data.draw(sorts(kind))
         faults: list[Fault] = []

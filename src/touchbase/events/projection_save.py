@@ -13,6 +13,7 @@ from touchbase.records import Company, Contact, CustomField, Record, keys_of, sh
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.rows import company_row, contact_row, custom_field_of, custom_field_row
 from touchbase.records.sql.update import fold_of, fold_status_of
+from touchbase.records.search_pending import NOTE_FOR_SEARCH, searched
 from touchbase.sql.statement import Execute, Plan, Row, SerializationConflict, Statement
 
 
@@ -27,6 +28,10 @@ def save_records(batch: Batch) -> Plan[None]:
             if record.id in resolver.touched or shown_values(record) != resolver.shown[record.id]:
                 record.updated_us = max(batch.now_us, record.updated_us + 1)
         new = [record for number, record in resolver.created.items() if number in resolver.by_id]
+        noted = [record.id for record in old if record.id in resolver.touched or searched(record) != resolver.searched[record.id]]
+        noted += [record.id for record in new]
+        if noted:
+            yield Execute(NOTE_FOR_SEARCH, [(batch.client, kind, number) for number in sorted(noted)])
         if kind == CONTACT:
             yield from _save_contacts(resolver, old, new)
         else:
@@ -102,6 +107,7 @@ def unite_record(batch: Batch, kind: int, absorbed: Record, survivor: Record) ->
     yield from _unite_custom_fields(batch.client, kind, absorbed, survivor)
     yield Execute(history_sql.MOVE_LINKS, [(*one, survivor.id)])
     yield Execute(MOVE_RESPONSES, [(*one, survivor.id)])
+    yield Execute(NOTE_FOR_SEARCH, [one])
     yield Execute(DELETE_CLAIMS_OF, [one])  # the moved events claim them again
     if kind == COMPANY:
         yield from _move_contacts(batch, absorbed.id, survivor.id)

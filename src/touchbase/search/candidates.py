@@ -3,15 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
+import msgspec
+
+from touchbase.history.events import COMPANY, CONTACT
+from touchbase.records.rows import COMPANY as COMPANY_COLUMNS
+from touchbase.records.rows import CONTACT as CONTACT_COLUMNS
+from touchbase.records.rows import company_of, contact_of
+from touchbase.records.statements import with_custom_fields
+from touchbase.search.fields import FieldKind, SearchField, spellings
 from touchbase.search.sorting import SortKey
-from touchbase.search.sql import Dialect
-from touchbase.search.tree import Node
-from touchbase.sql.statement import Plan, Row
+from touchbase.search.sql import LISTED, SQLITE, Dialect
+from touchbase.search.tree import ORDERED, All, Any, Condition, Node, Op, conjuncts
+from touchbase.search.words import has_words, match_text, prefix, rowid, words_of
+from touchbase.sql.rows import names
+from touchbase.sql.statement import Plan, Row, Select
 
 FEW = 2_000
 """Candidates that are read and sorted. With more, records are read in the order of the page."""
+ENOUGH = 200
+"""Candidates for which no better index is looked for."""
+MOST_PENDING = 500
+"""Records not indexed yet whose words a search reads itself."""
+MOST_STATUSES = 200
+"""Different statuses of a client that are looked through for other spellings of one."""
+INDEXED_TIMES = {
+    CONTACT: frozenset({"created_us", "updated_us", "last_sent_us", "last_reply_us"}),
+    COMPANY: frozenset({"created_us", "updated_us"}),
+}
+IN_INDEX = {CONTACT: frozenset({"first_name", "last_name"}), COMPANY: frozenset({"name"})}
+"""Text columns whose words are in the full-text index."""
+TABLES = {CONTACT: "contact", COMPANY: "company"}
+
+Ids = frozenset[int] | None
+"""None: no index finds few of them."""
 
 
 @dataclass(slots=True)
@@ -20,16 +46,207 @@ class Candidates:
 
     client: int
     kind: int
+    is_complete: bool = True
+    """False: a full-text search found indexed records only, as too many are not indexed yet."""
+    _pending: Ids = frozenset()
+    _pending_read: bool = False
+    _pending_hits: frozenset[int] = frozenset()
+    _statuses: dict[Condition, list[str]] = field(default_factory=dict)
 
-    def of_search(self, where: Node, words: Collection[str]) -> Plan[Collection[int] | None]:
+    def of_search(self, where: Node, words: Sequence[str]) -> Plan[Ids]:
         """Return the ids of all records that may match; None if no index finds few of them."""
-        return None
-        yield
+        best: Ids = None
+        if words:
+            best = yield from self._of_words(words)
+        found = yield from self._of_all([*conjuncts(where)], best)
+        return found
 
     def exact(self, sort: Sequence[SortKey]) -> Iterator[tuple[str, Row]]:
         """Yield conditions that let an index with the order of the page read matching records only."""
-        yield from ()
+        if sort[0].field.column not in ("created_us", "updated_us"):
+            return
+        for statuses in self._statuses.values():
+            if len(statuses) == 1:
+                yield "t.status = ?", (statuses[0],)
+                return
 
-    def words_hold(self, words: Collection[str], d: Dialect, params: list[object]) -> str:
+    def words_hold(self, words: Sequence[str], d: Dialect, params: list[object]) -> str:
         """Return the condition that a record has these words, and append its parameters."""
-        return "TRUE"
+        first = prefix(self.client, self.kind)
+        number = f"s.{'rowid' if d is SQLITE else 'record'} = t.id * 2 + {rowid(self.kind, 0)}"
+        each = "instr(' ' || s.words, ?) > 0" if d is SQLITE else "s.words @@ CAST(ltrim(?) || ':*' AS tsquery)"
+        params += [f" {first}{word}" for word in words]
+        indexed = f"EXISTS (SELECT 1 FROM search_index s WHERE {number} AND {' AND '.join(each for _ in words)})"
+        if not self._pending:
+            return indexed
+        params += [_json(self._pending), _json(self._pending_hits)]
+        return f"(({indexed} AND t.id NOT IN ({LISTED[d]})) OR t.id IN ({LISTED[d]}))"
+
+    def _of_words(self, words: Sequence[str]) -> Plan[Ids]:
+        """Return the records with all of these words, of any number not indexed yet."""
+        yield from self._read_pending()
+        if self._pending is None:
+            self.is_complete, self._pending = False, frozenset()
+        hits = yield from self._matches(match_text(self.client, self.kind, words, begin=len(words)))
+        if self._pending:
+            table, columns = TABLES[self.kind], CONTACT_COLUMNS if self.kind == CONTACT else COMPANY_COLUMNS
+            sql = f"SELECT {names(columns)} FROM {table} WHERE client = ? AND id IN ({{}})"
+            rows = yield _both(sql, (self.client, _json(self._pending)))
+            if self.kind == CONTACT:
+                contacts = yield from with_custom_fields(CONTACT, [contact_of(row) for row in rows])
+                self._pending_hits = frozenset(one.id for one in contacts if has_words(one, words))
+            else:
+                companies = yield from with_custom_fields(COMPANY, [company_of(row) for row in rows])
+                self._pending_hits = frozenset(one.id for one in companies if has_words(one, words))
+        return None if hits is None else (hits - self._pending) | self._pending_hits
+
+    def _of_all(self, nodes: Sequence[Node], best: Ids) -> Plan[Ids]:
+        """Return the smallest set of candidates of nodes that must all hold; the sets of several are not intersected."""
+        times: dict[SearchField, list[Condition]] = {}
+        for node in sorted(nodes, key=_cost):
+            if best is not None and len(best) <= ENOUGH:
+                return best
+            if isinstance(node, Condition) and node.field.kind is FieldKind.TIME and not node.field.through_company:
+                times.setdefault(node.field, []).append(node)
+                continue
+            found = yield from self._of(node)
+            best = found if best is None or (found is not None and len(found) < len(best)) else best
+        for conditions in times.values():
+            if best is not None and len(best) <= ENOUGH:
+                return best
+            found = yield from self._of_times(conditions)
+            best = found if best is None or (found is not None and len(found) < len(best)) else best
+        return best
+
+    def _of(self, node: Node) -> Plan[Ids]:
+        if isinstance(node, All):
+            return (yield from self._of_all(node.nodes, None))
+        if isinstance(node, Any):
+            union: frozenset[int] = frozenset()
+            for each in node.nodes:
+                found = yield from self._of_all([*conjuncts(each)], None)
+                if found is None or len(union | found) > FEW:
+                    return None
+                union |= found
+            return union
+        return (yield from self._of_condition(node)) if isinstance(node, Condition) else None
+
+    def _of_condition(self, condition: Condition) -> Plan[Ids]:
+        each, values = condition.field, condition.values
+        if each.through_company:
+            return (yield from self._of_company(condition))
+        if condition.op in (Op.EQ, Op.IN) and each.kind in (FieldKind.KEY, FieldKind.NUMBER):
+            marks = ", ".join("?" for _ in values)
+            return (yield from self._ids(f"{each.column} IN ({marks})", values))
+        if each.column == "status" and condition.op in (Op.EQ, Op.IN):
+            return (yield from self._of_status(condition))
+        if (each.is_custom or each.column in IN_INDEX[self.kind]) and not condition.numeric:
+            return (yield from self._of_text(condition))
+        return None
+
+    def _of_times(self, conditions: Sequence[Condition]) -> Plan[Ids]:
+        column = conditions[0].field.column
+        parts: list[str] = []
+        params: list[object] = []
+        for condition in conditions:
+            if condition.op in ORDERED:
+                parts.append(f"{column} {ORDERED[condition.op]} ?")
+            elif condition.op is Op.IS_SET:
+                if not condition.values[0]:
+                    return None
+                parts.append(f"{column} IS NOT NULL")
+                continue
+            else:
+                parts.append(f"{column} IN ({', '.join('?' for _ in condition.values)})")
+            params += condition.values
+        if column not in INDEXED_TIMES[self.kind]:
+            return None
+        return (yield from self._ids(" AND ".join(parts), params, f" ORDER BY client, {column}"))
+
+    def _of_status(self, condition: Condition) -> Plan[Ids]:
+        """Look through the client's different statuses, by leaps in their index, for all spellings of these."""
+        table = TABLES[self.kind]
+        sql = (
+            f"WITH RECURSIVE s(v) AS (SELECT min(status) FROM {table} WHERE client = ? AND status IS NOT NULL UNION ALL "
+            f"SELECT (SELECT min(status) FROM {table} WHERE client = ? AND status > s.v) FROM s WHERE s.v IS NOT NULL) "
+            "SELECT v FROM s WHERE v IS NOT NULL LIMIT ?"
+        )
+        rows = yield Select(sql, (self.client, self.client, MOST_STATUSES))
+        if len(rows) == MOST_STATUSES:
+            return None
+        wanted = {each for value in condition.values for each in spellings(str(value))}
+        statuses = [row[0] for row in rows if wanted & set(spellings(row[0])[:1])]
+        self._statuses[condition] = statuses
+        return (yield from self._ids(f"status IN ({', '.join('?' for _ in statuses)})", statuses)) if statuses else frozenset()
+
+    def _of_text(self, condition: Condition) -> Plan[Ids]:
+        """Find records with the words of the value. Their fields are compared later, as the index does not know of fields."""
+        if condition.op not in (Op.EQ, Op.IN, Op.STARTS_WITH):
+            return None
+        begin = int(condition.op is Op.STARTS_WITH)
+        texts = []
+        for value in condition.values:
+            words = [*words_of(str(value))]
+            if not words:
+                return None
+            texts.append(f"({match_text(self.client, self.kind, words, begin=begin)})")
+        yield from self._read_pending()
+        if self._pending is None:
+            return None
+        hits = yield from self._matches(" OR ".join([*texts, prefix(self.client, self.kind)]))
+        return None if hits is None else hits | self._pending
+
+    def _of_company(self, condition: Condition) -> Plan[Ids]:
+        """Find the companies that meet a condition, and then their contacts."""
+        finder = Candidates(self.client, COMPANY)
+        inner = replace(condition, field=replace(condition.field, through_company=False))
+        companies = yield from finder._of_all([inner], None)
+        if not companies:
+            return companies
+        rows = yield _both(
+            "SELECT id FROM contact WHERE client = ? AND company_id IN ({}) LIMIT ?", (self.client, _json(companies), FEW + 1)
+        )
+        return _few(rows)
+
+    def _ids(self, condition: str, params: Sequence[object], order: str = "") -> Plan[Ids]:
+        sql = f"SELECT id FROM {TABLES[self.kind]} WHERE client = ? AND {condition}{order} LIMIT ?"
+        return _few((yield Select(sql, (self.client, *params, FEW + 1))))
+
+    def _matches(self, text: str) -> Plan[Ids]:
+        rows = yield Select(
+            "SELECT rowid FROM search_index WHERE search_index MATCH ? LIMIT ?",
+            (text, FEW + 1),
+            "SELECT record FROM search_index WHERE words @@ "
+            "CAST(replace(replace(replace(?, ' OR ', '|'), ' ', '&'), '*', ':*') AS tsquery) LIMIT ?",
+        )
+        return _few([(row[0] // 2,) for row in rows])
+
+    def _read_pending(self) -> Plan[None]:
+        if not self._pending_read:
+            self._pending_read = True
+            sql = "SELECT record_id FROM search_pending WHERE client = ? AND record_kind = ? LIMIT ?"
+            rows = yield Select(sql, (self.client, self.kind, MOST_PENDING + 1))
+            self._pending = frozenset(row[0] for row in rows) if len(rows) <= MOST_PENDING else None
+
+
+def _cost(node: Node) -> int:
+    """Order nodes so that those with the fewest candidates, as a rule, come first."""
+    if not isinstance(node, Condition):
+        return 5
+    if node.field.through_company:
+        return 4
+    return {FieldKind.KEY: 0, FieldKind.NUMBER: 1, FieldKind.TEXT: 3, FieldKind.CUSTOM: 2, FieldKind.TIME: 6}[node.field.kind]
+
+
+def _few(rows: Sequence[Row]) -> Ids:
+    return frozenset(row[0] for row in rows) if len(rows) <= FEW else None
+
+
+def _both(sql: str, params: Row) -> Select:
+    """A read that takes ids as JSON."""
+    postgres = next(each for each in LISTED if each is not SQLITE)
+    return Select(sql.format(LISTED[SQLITE]), params, sql.format(LISTED[postgres]))
+
+
+def _json(ids: Collection[int]) -> str:
+    return msgspec.json.encode(sorted(ids)).decode()

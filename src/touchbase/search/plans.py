@@ -21,7 +21,7 @@ from touchbase.records.statements import with_custom_fields
 from touchbase.search.candidates import Candidates
 from touchbase.search.queries import EXACT, Count, Found, SearchCompanies, SearchContacts, SearchRecords
 from touchbase.search.sorting import position_of
-from touchbase.search.sql import POSTGRES, SQLITE, Dialect, Sql, after, order_by
+from touchbase.search.sql import LISTED, POSTGRES, SQLITE, Dialect, Sql, after, order_by
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.statement import Plan, Row, Select
 
@@ -65,7 +65,7 @@ def _search(table: _Table[R], query: SearchRecords[R]) -> Plan[Found[R]]:
     if query.custom_fields:
         yield from with_custom_fields(table.kind, page)
     count = (yield from _count(table, query, ids, finder)) if query.count else None
-    return Found(page, position_of(page[-1], query.sort) if len(rows) > query.limit else None, count)
+    return Found(page, position_of(page[-1], query.sort) if len(rows) > query.limit else None, count, finder.is_complete)
 
 
 def _parts(query: SearchRecords[Any]) -> tuple[bool, ...]:
@@ -99,19 +99,13 @@ def _where(
     where = "t.client = ?"
     if ids is not None:
         sql.params.append(msgspec.json.encode(sorted(ids)).decode())
-        where += f" AND t.id IN ({_LISTED[d]})"
+        where += f" AND t.id IN ({LISTED[d]})"
     elif query.words:
         where += f" AND {finder.words_hold(query.words, d, sql.params)}"
     for text, values in finder.exact(query.sort) if first else ():
         sql.params += values
         where += f" AND {text}"
     return f"{where} AND {sql.condition(query.where, d)}", sql.params
-
-
-_LISTED = {
-    SQLITE: "SELECT value FROM json_each(?)",
-    POSTGRES: "SELECT CAST(value AS bigint) FROM json_array_elements_text(CAST(? AS json))",
-}
 
 
 def _count(table: _Table[Any], query: SearchRecords[Any], ids: Collection[int] | None, finder: Candidates) -> Plan[Count]:

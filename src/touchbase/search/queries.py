@@ -31,6 +31,8 @@ class Found(Generic[R]):
     records: list[R]
     next: Position | None = None
     count: Count | None = None
+    is_complete: bool = True
+    """False: a full-text search looked at indexed records only, as too many are not indexed yet."""
 
 
 @dataclass(slots=True)

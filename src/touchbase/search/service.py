@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import asyncio
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
+from time import perf_counter
 from typing import TypeVar
 
 from touchbase.clients.models import Client
@@ -14,13 +16,21 @@ from touchbase.records.models import Company, Contact
 from touchbase.records.record_type import RecordType
 from touchbase.records.validation import raise_if_any
 from touchbase.search.fields import OWN_FIELDS, SearchFields
+from touchbase.search.index import IndexRecords, NextToIndex
 from touchbase.search.parse import Parser
 from touchbase.search.queries import ESTIMATED, EXACT, Found, SearchCompanies, SearchContacts, SearchRecords
 from touchbase.search.sorting import cursor_of, parse_cursor, parse_sort
 from touchbase.search.tree import All
+from touchbase.search.words import MOST_SEARCHED, words_of
 from touchbase.sql.store import Store
 
 R = TypeVar("R", Contact, Company)
+
+STEP = 100
+"""Records indexed in one transaction."""
+CATCH_UP = 3
+"""Transactions that a full-text search waits for when many records are not indexed yet."""
+MAX_YIELD_SECONDS = 0.1
 
 CUSTOM_FIELDS = {"contact": "contact_custom_fields", "company": "company_custom_fields"}
 """By record type, the member of responses that has the custom fields."""
@@ -76,6 +86,11 @@ def prepare(kind: RecordType[R], client: Client, request: SearchRequest, now: Mi
 async def search_records(store: Store, query: SearchRecords[R]) -> tuple[Found[R], str | None]:
     """Return a page of records, and the cursor of the next."""
     found = await store.read(query)
+    for _ in range(CATCH_UP):
+        if found.is_complete:
+            break
+        await store.write(IndexRecords(query.client, STEP))
+        found = await store.read(query)
     return found, None if found.next is None else cursor_of(found.next, query.sort)
 
 
@@ -94,4 +109,22 @@ def _shown(kind: RecordType[R], text: str | None, fields: SearchFields, faults: 
 
 def search_words(q: str | None, faults: list[Fault]) -> tuple[str, ...]:
     """Return the words of a full-text search."""
-    return ()
+    if q is None:
+        return ()
+    words = tuple(dict.fromkeys(words_of(q)))
+    if not words:
+        faults.append(Fault("?q", "blank", "must have a letter or digit; leave it out to get all records"))
+    if len(words) > MOST_SEARCHED:
+        faults.append(Fault("?q", "too_many", f"must have at most {MOST_SEARCHED} words"))
+    return words
+
+
+async def index_waiting(store: Store, is_stopping: Callable[[], bool]) -> None:
+    """Bring the records that wait for it into the full-text index; pause after each step as long as it took."""
+    client = await store.read(NextToIndex())
+    while client is not None and not is_stopping():
+        began = perf_counter()
+        done = await store.write(IndexRecords(client, STEP))
+        await asyncio.sleep(min(MAX_YIELD_SECONDS, perf_counter() - began))
+        if done < STEP:
+            client = await store.read(NextToIndex(client))

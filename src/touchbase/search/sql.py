@@ -40,6 +40,13 @@ POSTGRES = Dialect(
 )
 
 
+LISTED = {
+    SQLITE: "SELECT value FROM json_each(?)",
+    POSTGRES: "SELECT CAST(value AS bigint) FROM json_array_elements_text(CAST(? AS json))",
+}
+"""Ids that are given as a JSON array."""
+
+
 @dataclass(slots=True)
 class Sql:
     """Conditions of one statement with their parameters."""

@@ -47,6 +47,7 @@ from touchbase.records.sql import rows as records_rows
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.statements import with_custom_fields
 from touchbase.search import plans as search_plans
+from touchbase.search.index import NextToIndex, next_to_index
 from touchbase.search.queries import SearchCompanies, SearchContacts
 from touchbase.sql import rows as sql_rows
 from touchbase.sql.command import Query
@@ -179,6 +180,7 @@ HANDLERS: dict[type, Callable[[Any], Plan[Any]]] = {
     ListCompanies: _companies,
     SearchContacts: search_plans.search_contacts,
     SearchCompanies: search_plans.search_companies,
+    NextToIndex: next_to_index,
     GetHistory: _history,
     FindUnited: _united,
     ListDeliveries: inbox_sql_queries.list_deliveries,

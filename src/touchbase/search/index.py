@@ -1,0 +1,88 @@
+"""Plans that keep the full-text index: they read the records that writes have noted, and store their words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from touchbase.clients.sql_removal import DELETE_WORDS
+from touchbase.history.events import COMPANY, CONTACT
+from touchbase.records import statements as records_sql
+from touchbase.records.models import Record
+from touchbase.records.rows import company_of, contact_of
+from touchbase.records.statements import with_custom_fields
+from touchbase.search.words import indexed_words, rowid
+from touchbase.sql.command import Command, Query
+from touchbase.sql.statement import Execute, Plan, Select, Statement
+
+LOCK = Statement(
+    "lock_search_index",
+    (("client", "bigint"),),
+    sqlite="SELECT ?1",
+    # Two transactions that index one record could store its words in the wrong order.
+    body="SELECT pg_advisory_xact_lock(1400138083, CAST(p.client % 2147483647 AS integer)) FROM p",
+)
+TAKE_PENDING = Statement(
+    "take_search_pending",
+    (("client", "bigint"), ("most", "bigint")),
+    sqlite="DELETE FROM search_pending WHERE client = ?1 AND (record_kind, record_id) IN (SELECT record_kind, record_id "
+    "FROM search_pending WHERE client = ?1 ORDER BY record_kind, record_id LIMIT ?2) RETURNING record_kind, record_id",
+    body="DELETE FROM search_pending t USING p WHERE t.client = p.client AND t.ctid = ANY(ARRAY(SELECT s.ctid FROM search_pending s "
+    "WHERE s.client = (SELECT client FROM p) ORDER BY s.record_kind, s.record_id LIMIT (SELECT most FROM p))) "
+    "RETURNING t.record_kind, t.record_id",
+)
+STORE_WORDS = Statement(
+    "store_search_words",
+    (("record", "bigint"), ("words", "text")),
+    sqlite="INSERT OR REPLACE INTO search_index (rowid, words) VALUES (?1, ?2)",
+    body="INSERT INTO search_index (record, words) SELECT p.record, CAST(p.words AS tsvector) FROM p WHERE true "
+    "ON CONFLICT (record) DO UPDATE SET words = excluded.words",
+)
+
+
+@dataclass(slots=True)
+class IndexRecords(Command[int]):
+    """Bring up to `most` noted records of a client into the index; the result is how many notes were worked off."""
+
+    client: int
+    most: int = 100
+
+
+@dataclass(slots=True)
+class NextToIndex(Query[int | None]):
+    """The number of the next client after `after` with records to index."""
+
+    after: int = 0
+
+
+def index_records(command: IndexRecords) -> Plan[int]:
+    """Carry out the command."""
+    yield Execute(LOCK, [(command.client,)])
+    taken = yield Execute(TAKE_PENDING, [(command.client, command.most)])
+    noted = {(kind, number) for kind, number in taken}
+    found: list[Record] = []
+    contacts = yield Execute(records_sql.CONTACT_TO_SHOW, sorted((command.client, number) for kind, number in noted if kind == CONTACT))
+    found += yield from with_custom_fields(CONTACT, [contact_of(row) for row in contacts])
+    companies = yield Execute(records_sql.COMPANY_TO_SHOW, sorted((command.client, number) for kind, number in noted if kind == COMPANY))
+    found += yield from with_custom_fields(COMPANY, [company_of(row) for row in companies])
+    rows = {rowid(_kind(record), record.id): indexed_words(record) for record in found}
+    if rows:
+        yield Execute(STORE_WORDS, sorted(rows.items()))
+    yield from forget_words(noted - {(_kind(record), record.id) for record in found})
+    return len(taken)
+
+
+def forget_words(records: Iterable[tuple[int, int]]) -> Plan[None]:
+    """Remove records, by kind and id, from the index."""
+    if gone := sorted((rowid(kind, number),) for kind, number in records):
+        yield Execute(DELETE_WORDS, gone)
+
+
+def next_to_index(query: NextToIndex) -> Plan[int | None]:
+    """Answer the query."""
+    rows = yield Select("SELECT client FROM search_pending WHERE client > ? ORDER BY client LIMIT 1", (query.after,))
+    return rows[0][0] if rows else None
+
+
+def _kind(record: Record) -> int:
+    return CONTACT if hasattr(record, "email_key") else COMPANY
