@@ -11,7 +11,6 @@ from touchbase.history.events import CONTACT
 from touchbase.records.commands import CreateCompany, CreateContact, UpdateCompany, UpdateContact
 from touchbase.records.models import Company, Contact
 from touchbase.search import candidates
-from touchbase.search.fields import OWN_FIELDS
 from touchbase.search.index import IndexRecords, NextToIndex
 from touchbase.search.queries import SearchCompanies, SearchContacts
 from touchbase.search.service import index_waiting, search_records, search_words
@@ -127,18 +126,7 @@ async def test_index__is_brought_up_to_date_step_by_step(store: Store) -> None:
 
 
 def test_words__are_runs_of_letters_and_digits_without_accents() -> None:
-    assert [*words_of("Änne-Marie, GROẞ & 3rd_Party x@y.io")] == [
-        "anne",
-        "marie",
-        "o",
-        "neil",
-        "gross",
-        "3rd",
-        "party",
-        "x",
-        "y",
-        "io",
-    ]
+    assert [*words_of("Änne-Marie GROẞ & 3rd_Party x.io")] == ["anne", "marie", "gross", "3rd", "party", "x", "io"]
 
 
 def test_indexed_words__mark_a_record_with_too_many() -> None:
@@ -146,4 +134,3 @@ def test_indexed_words__mark_a_record_with_too_many() -> None:
 
     assert indexed_words(few).startswith("1p0 ")
     assert indexed_words(many).startswith("1p 1p0 ")
-    assert OWN_FIELDS[1]["first_name"].column == "first_name"

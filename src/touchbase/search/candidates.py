@@ -16,11 +16,11 @@ from touchbase.search.fields import FieldKind, SearchField, spellings
 from touchbase.search.sorting import SortKey
 from touchbase.search.sql import LISTED, SQLITE, Dialect
 from touchbase.search.tree import ORDERED, All, Any, Condition, Node, Op, conjuncts
-from touchbase.search.words import has_words, match_text, prefix, rowid, words_of
+from touchbase.search.words import field_mark, has_words, match_text, prefix, rowid, words_of
 from touchbase.sql.rows import names
 from touchbase.sql.statement import Plan, Row, Select
 
-FEW = 2_000
+FEW = 6_000
 """Candidates that are read and sorted. With more, records are read in the order of the page."""
 ENOUGH = 200
 """Candidates for which no better index is looked for."""
@@ -32,6 +32,8 @@ INDEXED_TIMES = {
     CONTACT: frozenset({"created_us", "updated_us", "last_sent_us", "last_reply_us"}),
     COMPANY: frozenset({"created_us", "updated_us"}),
 }
+SORTED_KEYS = frozenset({"email_key", "domain"})
+"""Normal forms whose index is in the order of their characters."""
 IN_INDEX = {CONTACT: frozenset({"first_name", "last_name"}), COMPANY: frozenset({"name"})}
 """Text columns whose words are in the full-text index."""
 TABLES = {CONTACT: "contact", COMPANY: "company"}
@@ -56,9 +58,10 @@ class Candidates:
     def of_search(self, where: Node, words: Sequence[str]) -> Plan[Ids]:
         """Return the ids of all records that may match; None if no index finds few of them."""
         best: Ids = None
+        nodes = [*conjuncts(where)]
         if words:
-            best = yield from self._of_words(words)
-        found = yield from self._of_all([*conjuncts(where)], best)
+            best = yield from self._of_words(words, [text for node in nodes if (text := self._text(node))])
+        found = yield from self._of_all(nodes, best)
         return found
 
     def exact(self, sort: Sequence[SortKey]) -> Iterator[tuple[str, Row]]:
@@ -82,12 +85,12 @@ class Candidates:
         params += [_json(self._pending), _json(self._pending_hits)]
         return f"(({indexed} AND t.id NOT IN ({LISTED[d]})) OR t.id IN ({LISTED[d]}))"
 
-    def _of_words(self, words: Sequence[str]) -> Plan[Ids]:
-        """Return the records with all of these words, of any number not indexed yet."""
+    def _of_words(self, words: Sequence[str], also: Sequence[str]) -> Plan[Ids]:
+        """Return the records with all of these words, of any number not indexed yet; `also` are searches that must match too."""
         yield from self._read_pending()
         if self._pending is None:
             self.is_complete, self._pending = False, frozenset()
-        hits = yield from self._matches(match_text(self.client, self.kind, words, begin=len(words)))
+        hits = yield from self._matches([f"({match_text(self.client, self.kind, words, begin=len(words))})", *also])
         if self._pending:
             table, columns = TABLES[self.kind], CONTACT_COLUMNS if self.kind == CONTACT else COMPANY_COLUMNS
             sql = f"SELECT {names(columns)} FROM {table} WHERE client = ? AND id IN ({{}})"
@@ -103,19 +106,19 @@ class Candidates:
     def _of_all(self, nodes: Sequence[Node], best: Ids) -> Plan[Ids]:
         """Return the smallest set of candidates of nodes that must all hold; the sets of several are not intersected."""
         times: dict[SearchField, list[Condition]] = {}
+        texts: list[str] = []
         for node in sorted(nodes, key=_cost):
-            if best is not None and len(best) <= ENOUGH:
-                return best
-            if isinstance(node, Condition) and node.field.kind is FieldKind.TIME and not node.field.through_company:
+            if (text := self._text(node)) is not None:
+                texts.append(text)
+            elif isinstance(node, Condition) and node.field.kind is FieldKind.TIME and not node.field.through_company:
                 times.setdefault(node.field, []).append(node)
-                continue
-            found = yield from self._of(node)
-            best = found if best is None or (found is not None and len(found) < len(best)) else best
+            elif best is None or len(best) > ENOUGH:
+                best = _smaller(best, (yield from self._of(node)))
+        if texts and (best is None or len(best) > ENOUGH):
+            best = _smaller(best, (yield from self._of_texts(texts)))
         for conditions in times.values():
-            if best is not None and len(best) <= ENOUGH:
-                return best
-            found = yield from self._of_times(conditions)
-            best = found if best is None or (found is not None and len(found) < len(best)) else best
+            if best is None or len(best) > ENOUGH:
+                best = _smaller(best, (yield from self._of_times(conditions)))
         return best
 
     def _of(self, node: Node) -> Plan[Ids]:
@@ -140,8 +143,8 @@ class Candidates:
             return (yield from self._ids(f"{each.column} IN ({marks})", values))
         if each.column == "status" and condition.op in (Op.EQ, Op.IN):
             return (yield from self._of_status(condition))
-        if (each.is_custom or each.column in IN_INDEX[self.kind]) and not condition.numeric:
-            return (yield from self._of_text(condition))
+        if each.kind is FieldKind.KEY and each.column in SORTED_KEYS and condition.op is Op.STARTS_WITH:
+            return (yield from self._ids(f"{each.column} >= ? AND {each.column} < ?", (values[0], f"{values[0]}\U0010ffff")))
         return None
 
     def _of_times(self, conditions: Sequence[Condition]) -> Plan[Ids]:
@@ -179,21 +182,31 @@ class Candidates:
         self._statuses[condition] = statuses
         return (yield from self._ids(f"status IN ({', '.join('?' for _ in statuses)})", statuses)) if statuses else frozenset()
 
-    def _of_text(self, condition: Condition) -> Plan[Ids]:
-        """Find records with the words of the value. Their fields are compared later, as the index does not know of fields."""
-        if condition.op not in (Op.EQ, Op.IN, Op.STARTS_WITH):
+    def _text(self, node: Node) -> str | None:
+        """Return the full-text search for records that may meet a condition; None if the index does not help.
+
+        The index knows words, and which custom fields a record has, not which words are of which field.
+        """
+        if not isinstance(node, Condition) or node.field.through_company:
             return None
-        begin = int(condition.op is Op.STARTS_WITH)
+        each, op = node.field, node.op
+        if (op is Op.IS_SET and not node.values[0]) or not (each.is_custom or each.column in IN_INDEX[self.kind]):
+            return None
+        has = [field_mark(self.client, self.kind, each.column)] if each.is_custom else []
         texts = []
-        for value in condition.values:
-            words = [*words_of(str(value))]
-            if not words:
-                return None
-            texts.append(f"({match_text(self.client, self.kind, words, begin=begin)})")
+        for value in node.values if op in (Op.EQ, Op.IN, Op.STARTS_WITH) and not node.numeric else ():
+            words = match_text(self.client, self.kind, [*words_of(str(value))], begin=int(op is Op.STARTS_WITH))
+            texts.append(" ".join([*has, words]).strip())
+        if not texts or not all(texts):
+            texts = has
+        return f"({' OR '.join([*(f'({text})' for text in texts), prefix(self.client, self.kind)])})" if texts else None
+
+    def _of_texts(self, texts: Sequence[str]) -> Plan[Ids]:
+        """Find the records that may meet conditions on texts; they are compared later."""
         yield from self._read_pending()
-        if self._pending is None:
+        if self._pending is None or not self.is_complete:
             return None
-        hits = yield from self._matches(" OR ".join([*texts, prefix(self.client, self.kind)]))
+        hits = yield from self._matches(texts)
         return None if hits is None else hits | self._pending
 
     def _of_company(self, condition: Condition) -> Plan[Ids]:
@@ -212,12 +225,13 @@ class Candidates:
         sql = f"SELECT id FROM {TABLES[self.kind]} WHERE client = ? AND {condition}{order} LIMIT ?"
         return _few((yield Select(sql, (self.client, *params, FEW + 1))))
 
-    def _matches(self, text: str) -> Plan[Ids]:
+    def _matches(self, texts: Sequence[str]) -> Plan[Ids]:
+        """Return the records in the index that match all of these searches."""
         rows = yield Select(
             "SELECT rowid FROM search_index WHERE search_index MATCH ? LIMIT ?",
-            (text, FEW + 1),
+            (" AND ".join(texts), FEW + 1),
             "SELECT record FROM search_index WHERE words @@ "
-            "CAST(replace(replace(replace(?, ' OR ', '|'), ' ', '&'), '*', ':*') AS tsquery) LIMIT ?",
+            "CAST(replace(replace(replace(replace(?, ' AND ', '&'), ' OR ', '|'), ' ', '&'), '*', ':*') AS tsquery) LIMIT ?",
         )
         return _few([(row[0] // 2,) for row in rows])
 
@@ -236,6 +250,10 @@ def _cost(node: Node) -> int:
     if node.field.through_company:
         return 4
     return {FieldKind.KEY: 0, FieldKind.NUMBER: 1, FieldKind.TEXT: 3, FieldKind.CUSTOM: 2, FieldKind.TIME: 6}[node.field.kind]
+
+
+def _smaller(one: Ids, other: Ids) -> Ids:
+    return other if one is None or (other is not None and len(other) < len(one)) else one
 
 
 def _few(rows: Sequence[Row]) -> Ids:

@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
+from itertools import islice
+from zlib import crc32
 
-from touchbase.history.events import CONTACT
+from touchbase.history.events import COMPANY, CONTACT
 from touchbase.records.models import Contact, Record
 
 LONGEST = 40
@@ -35,6 +37,11 @@ def prefix(client: int, kind: int) -> str:
     return f"{client}{'p' if kind == CONTACT else 'c'}"
 
 
+def field_mark(client: int, kind: int, name: str) -> str:
+    """Return the word by which the index knows that a record has a custom field; no search of words finds it."""
+    return f"{client}{'f' if kind == CONTACT else 'g'}{crc32(name.encode()):x}"
+
+
 def texts_of(record: Record) -> Iterator[str]:
     """Yield the texts of a record that are searched: names, e-mail address, domain, values of custom fields."""
     own = (record.first_name, record.last_name, record.email_key) if isinstance(record, Contact) else (record.name, record.domain)
@@ -44,20 +51,19 @@ def texts_of(record: Record) -> Iterator[str]:
 
 def indexed_words(record: Record) -> str:
     """Return the words of a record as the index has them; the bare prefix marks a record with more than `MOST` words."""
-    first = prefix(record.client, CONTACT if isinstance(record, Contact) else 2)
-    words: dict[str, None] = {}
-    for text in texts_of(record):
-        for word in words_of(text):
-            if len(words) == MOST and word not in words:
-                return " ".join([first, *(first + each for each in words)])
-            words[word] = None
-    return " ".join(first + each for each in words)
+    kind = CONTACT if isinstance(record, Contact) else COMPANY
+    first = prefix(record.client, kind)
+    words = dict.fromkeys(word for text in texts_of(record) for word in words_of(text))
+    marks = dict.fromkeys(field_mark(record.client, kind, one.name) for one in record.custom_fields if one.value is not None)
+    if len(words) > MOST:
+        marks[first] = None
+    return " ".join([*marks, *(first + word for word in islice(words, MOST))])
 
 
 def has_words(record: Record, words: Iterable[str]) -> bool:
     """Return whether each of these words begins a word of the record."""
     have = f" {indexed_words(record)}"
-    first = prefix(record.client, CONTACT if isinstance(record, Contact) else 2)
+    first = prefix(record.client, CONTACT if isinstance(record, Contact) else COMPANY)
     return all(f" {first}{word}" in have for word in words)
 
 
