@@ -20,8 +20,9 @@ NOTE_FOR_SEARCH = Statement(
     "note_for_search",
     RECORD,
     sqlite_set="INSERT INTO search_pending (client, record_kind, record_id) SELECT * FROM p WHERE true ON CONFLICT DO NOTHING",
-    # Without a unique key, as the deletion of a note by another transaction must not swallow this one.
-    body="INSERT INTO search_pending (client, record_kind, record_id) SELECT * FROM p",
+    # An update, because it waits for a transaction that works the same note off: it may not have seen this write.
+    body="INSERT INTO search_pending (client, record_kind, record_id) SELECT * FROM p "
+    "ON CONFLICT (client, record_kind, record_id) DO UPDATE SET record_id = excluded.record_id",
 )
 
 _CONTACT = ("email_key", "first_name", "last_name")

@@ -14,13 +14,13 @@ from touchbase.records.rows import company_of, contact_of
 from touchbase.records.statements import with_custom_fields
 from touchbase.search.fields import FieldKind, SearchField, spellings
 from touchbase.search.sorting import SortKey
-from touchbase.search.sql import LISTED, SQLITE, Dialect
+from touchbase.search.sql import LISTED, POSTGRES, SQLITE, Dialect
 from touchbase.search.tree import ORDERED, All, Any, Condition, Node, Op, conjuncts
 from touchbase.search.words import field_mark, has_words, match_text, prefix, rowid, words_of
 from touchbase.sql.rows import names
 from touchbase.sql.statement import Plan, Row, Select
 
-FEW = 6_000
+FEW = 3_000
 """Candidates that are read and sorted. With more, records are read in the order of the page."""
 ENOUGH = 200
 """Candidates for which no better index is looked for."""
@@ -28,6 +28,10 @@ MOST_PENDING = 500
 """Records not indexed yet whose words a search reads itself."""
 MOST_STATUSES = 200
 """Different statuses of a client that are looked through for other spellings of one."""
+NEWEST = 200
+COMMON = 5
+"""Matches among the `NEWEST` records that make a search of words a common one."""
+_MATCHES = "s.words @@ CAST(replace(replace(replace(replace(?, ' AND ', '&'), ' OR ', '|'), ' ', '&'), '*', ':*') AS tsquery)"
 INDEXED_TIMES = {
     CONTACT: frozenset({"created_us", "updated_us", "last_sent_us", "last_reply_us"}),
     COMPANY: frozenset({"created_us", "updated_us"}),
@@ -83,7 +87,8 @@ class Candidates:
         if not self._pending:
             return indexed
         params += [_json(self._pending), _json(self._pending_hits)]
-        return f"(({indexed} AND t.id NOT IN ({LISTED[d]})) OR t.id IN ({LISTED[d]}))"
+        listed = LISTED[d].format("t.id")
+        return f"(({indexed} AND NOT {listed}) OR {listed})"
 
     def _of_words(self, words: Sequence[str], also: Sequence[str]) -> Plan[Ids]:
         """Return the records with all of these words, of any number not indexed yet; `also` are searches that must match too."""
@@ -93,8 +98,8 @@ class Candidates:
         hits = yield from self._matches([f"({match_text(self.client, self.kind, words, begin=len(words))})", *also])
         if self._pending:
             table, columns = TABLES[self.kind], CONTACT_COLUMNS if self.kind == CONTACT else COMPANY_COLUMNS
-            sql = f"SELECT {names(columns)} FROM {table} WHERE client = ? AND id IN ({{}})"
-            rows = yield _both(sql, (self.client, _json(self._pending)))
+            sql = f"SELECT {names(columns)} FROM {table} WHERE client = ? AND {{}}"
+            rows = yield _both(sql, "id", (self.client, _json(self._pending)))
             if self.kind == CONTACT:
                 contacts = yield from with_custom_fields(CONTACT, [contact_of(row) for row in rows])
                 self._pending_hits = frozenset(one.id for one in contacts if has_words(one, words))
@@ -216,9 +221,7 @@ class Candidates:
         companies = yield from finder._of_all([inner], None)
         if not companies:
             return companies
-        rows = yield _both(
-            "SELECT id FROM contact WHERE client = ? AND company_id IN ({}) LIMIT ?", (self.client, _json(companies), FEW + 1)
-        )
+        rows = yield _both("SELECT id FROM contact WHERE client = ? AND {} LIMIT ?", "company_id", (self.client, _json(companies), FEW + 1))
         return _few(rows)
 
     def _ids(self, condition: str, params: Sequence[object], order: str = "") -> Plan[Ids]:
@@ -227,13 +230,25 @@ class Candidates:
 
     def _matches(self, texts: Sequence[str]) -> Plan[Ids]:
         """Return the records in the index that match all of these searches."""
+        text = " AND ".join(texts)
+        if (yield from self._is_common(text)):
+            return None
         rows = yield Select(
             "SELECT rowid FROM search_index WHERE search_index MATCH ? LIMIT ?",
-            (" AND ".join(texts), FEW + 1),
-            "SELECT record FROM search_index WHERE words @@ "
-            "CAST(replace(replace(replace(replace(?, ' AND ', '&'), ' OR ', '|'), ' ', '&'), '*', ':*') AS tsquery) LIMIT ?",
+            (text, FEW + 1),
+            f"SELECT record FROM search_index s WHERE {_MATCHES} LIMIT ?",
         )
         return _few([(row[0] // 2,) for row in rows])
+
+    def _is_common(self, text: str) -> Plan[bool]:
+        """Return whether many of the newest records match, so that PostgreSQL, which collects all matches, is not asked for them."""
+        newest = f"(SELECT id FROM {TABLES[self.kind]} WHERE client = ? ORDER BY created_us DESC, id DESC LIMIT {NEWEST})"
+        rows = yield Select(
+            "SELECT 0 FROM (SELECT ?, ?)",
+            (self.client, text),
+            f"SELECT count(*) FROM {newest} t JOIN search_index s ON s.record = t.id * 2 + {rowid(self.kind, 0)} WHERE {_MATCHES}",
+        )
+        return bool(rows[0][0] >= COMMON)
 
     def _read_pending(self) -> Plan[None]:
         if not self._pending_read:
@@ -260,10 +275,9 @@ def _few(rows: Sequence[Row]) -> Ids:
     return frozenset(row[0] for row in rows) if len(rows) <= FEW else None
 
 
-def _both(sql: str, params: Row) -> Select:
-    """A read that takes ids as JSON."""
-    postgres = next(each for each in LISTED if each is not SQLITE)
-    return Select(sql.format(LISTED[SQLITE]), params, sql.format(LISTED[postgres]))
+def _both(sql: str, column: str, params: Row) -> Select:
+    """A read of rows whose column is one of the ids in a JSON array."""
+    return Select(sql.format(LISTED[SQLITE].format(column)), params, sql.format(LISTED[POSTGRES].format(column)))
 
 
 def _json(ids: Collection[int]) -> str:

@@ -28,7 +28,7 @@ TAKE_PENDING = Statement(
     sqlite="DELETE FROM search_pending WHERE client = ?1 AND (record_kind, record_id) IN (SELECT record_kind, record_id "
     "FROM search_pending WHERE client = ?1 ORDER BY record_kind, record_id LIMIT ?2) RETURNING record_kind, record_id",
     body="DELETE FROM search_pending t USING p WHERE t.client = p.client AND t.ctid = ANY(ARRAY(SELECT s.ctid FROM search_pending s "
-    "WHERE s.client = (SELECT client FROM p) ORDER BY s.record_kind, s.record_id LIMIT (SELECT most FROM p))) "
+    "WHERE s.client = (SELECT client FROM p) ORDER BY s.record_kind, s.record_id LIMIT (SELECT most FROM p) FOR UPDATE SKIP LOCKED)) "
     "RETURNING t.record_kind, t.record_id",
 )
 STORE_WORDS = Statement(

@@ -94,7 +94,7 @@ class Parser:
         return nodes[0] if len(nodes) == 1 else All(tuple(nodes))
 
     def _named(self, name: str, pointer: str) -> tuple[SearchField | None, Op | None]:
-        """Return field and operator of `name[op]`; None for those that do not exist."""
+        """Return field and operator of `name[op]`; None for one that does not exist."""
         found = _NAME.fullmatch(name)
         field_name, op_name = (found["field"], found["op"]) if found else (name, None)
         field = self.fields.find(field_name)

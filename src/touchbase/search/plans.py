@@ -99,7 +99,7 @@ def _where(
     where = "t.client = ?"
     if ids is not None:
         sql.params.append(msgspec.json.encode(sorted(ids)).decode())
-        where += f" AND t.id IN ({LISTED[d]})"
+        where += f" AND {LISTED[d].format('t.id')}"
     elif query.words:
         where += f" AND {finder.words_hold(query.words, d, sql.params)}"
     for text, values in finder.exact(query.sort) if first else ():

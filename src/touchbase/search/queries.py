@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from touchbase.records.models import Company, Contact
@@ -14,6 +14,8 @@ R = TypeVar("R", Contact, Company)
 
 EXACT = "exact"
 ESTIMATED = "estimated"
+EVERY = All()
+"""The tree that is true of every record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,7 @@ class SearchRecords(Query[Found[R]], Generic[R]):
     client: int
     sort: tuple[SortKey, ...]
     limit: int
-    where: Node = field(default_factory=All)
+    where: Node = EVERY
     words: tuple[str, ...] = ()
     """Words of a full-text search, as `words.words_of` returns them: each must begin a word of the record."""
     after: Position | None = None

@@ -41,10 +41,11 @@ POSTGRES = Dialect(
 
 
 LISTED = {
-    SQLITE: "SELECT value FROM json_each(?)",
-    POSTGRES: "SELECT CAST(value AS bigint) FROM json_array_elements_text(CAST(? AS json))",
+    SQLITE: "{0} IN (SELECT value FROM json_each(?))",
+    # As an array, not as rows: a join with them would wait behind row-level security, whatever index there is.
+    POSTGRES: "{0} = ANY(CAST(translate(?, '[]', '{{}}') AS bigint[]))",
 }
-"""Ids that are given as a JSON array."""
+"""The condition that a column is one of the ids in a JSON array."""
 
 
 @dataclass(slots=True)

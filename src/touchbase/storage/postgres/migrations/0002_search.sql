@@ -9,13 +9,13 @@ CREATE TABLE search_index (
 );
 CREATE INDEX search_index_words ON search_index USING gin (words);
 
--- Records that changed since they were indexed. Every write of a record's words notes it here; a record may be noted more than once.
+-- Records that changed since they were indexed. Every write of a record's words notes it here.
 CREATE TABLE search_pending (
   client bigint NOT NULL,
   record_kind bigint NOT NULL,
-  record_id bigint NOT NULL
+  record_id bigint NOT NULL,
+  PRIMARY KEY (client, record_kind, record_id)
 );
-CREATE INDEX search_pending_client ON search_pending (client, record_kind, record_id);
 ALTER TABLE search_pending ENABLE ROW LEVEL SECURITY;
 ALTER TABLE search_pending FORCE ROW LEVEL SECURITY;
 CREATE POLICY of_client ON search_pending USING (strpos(current_setting('touchbase.clients', true), ',' || client || ',') > 0
