@@ -209,7 +209,9 @@ OF_CONTACTS: dict[str, Any] = {
 }  # fmt: skip
 SEARCHED: dict[type, dict[str, Any]] = {
     SearchContacts: searched(CONTACT_TYPE, OF_BOTH | OF_CONTACTS, "last_reply_received", "email"),
-    SearchCompanies: searched(COMPANY_TYPE, OF_BOTH | {"company_status": "new", "domain[starts_with]": "a"}, "status_changed_at", "name"),
+    SearchCompanies: searched(
+        COMPANY_TYPE, {"any": [{"company_status": "new"}, {"domain[starts_with]": "a"}, OF_BOTH]}, "status_changed_at", "name"
+    ),
 }
 
 
