@@ -5,14 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.storage.database_search import find_in_database
 
 from touchbase.clients.commands import EnsureClient
+from touchbase.clients.models import ClientSettings
+from touchbase.erasure.commands import ErasePerson
 from touchbase.history.events import CONTACT
+from touchbase.maintenance import Maintenance
 from touchbase.records.commands import CreateCompany, CreateContact, UpdateCompany, UpdateContact
 from touchbase.records.models import Company, Contact
-from touchbase.search import candidates
+from touchbase.records.record_type import CONTACT_TYPE
+from touchbase.search import candidates, plans
+from touchbase.search.fields import SearchFields
 from touchbase.search.index import IndexRecords, NextToIndex
-from touchbase.search.queries import SearchCompanies, SearchContacts
+from touchbase.search.parse import Parser
+from touchbase.search.queries import ESTIMATED, Count, SearchCompanies, SearchContacts
 from touchbase.search.service import index_waiting, search_records, search_words
 from touchbase.search.sorting import default_sort
 from touchbase.search.words import MOST, indexed_words, words_of
@@ -134,3 +141,39 @@ def test_indexed_words__mark_a_record_with_too_many() -> None:
 
     assert indexed_words(few).startswith("1p0 ")
     assert indexed_words(many).startswith("1p 1p0 ")
+
+
+async def test_index__keeps_nothing_of_an_erased_person(store: Store, engine_url: str) -> None:
+    person = Contact(1, 0, 1, 1, first_name="Xanthippe", last_name="Quetzal")
+    gone = (await store.write(CreateContact(person, [("Note", "Zugzwang")]))).record.id
+    others = [await anna_number(store, n) for n in range(50)]
+    await index(store)
+
+    await store.write(ErasePerson(1, 10, gone))
+    await store.vacuum(whole=True)
+
+    assert await find_in_database(engine_url, "xanthippe", "quetzal", "zugzwang") == []
+    assert await found(store, 1, "anna") == others
+
+
+async def test_index__is_brought_up_to_date_by_maintenance(store: Store) -> None:
+    number = await anna(store)
+
+    await Maintenance(store, lambda: 1).round()
+
+    assert await store.read(NextToIndex()) is None
+    assert await found(store, 1, "anna") == [number]
+
+
+async def test_count__is_estimated_from_a_sample(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    for n in range(10):
+        await store.write(CreateContact(Contact(1, 0, n + 1, n + 1, origin="fair" if n % 2 else "web")))
+    where = Parser(SearchFields(CONTACT_TYPE, ClientSettings()), 1, []).json({"origin": "Fair"})
+    query = SearchContacts(1, default_sort(CONTACT), 3, where, count=ESTIMATED)
+
+    small = await store.read(query)
+    monkeypatch.setattr(plans, "SAMPLE", 4)
+    large = await store.read(query)
+
+    assert (small.count, large.count) == (Count(5, is_exact=True), Count(5, is_exact=False))
+    assert (len(small.records), small.records[0].origin) == (3, "fair")
