@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as some
 from tests.events.test_merged_records import NOON, about, client_of, merge, receive
 
@@ -49,6 +49,12 @@ async def change(store: Store, client: int, first: bool, name: str | None, custo
         await store.write(update(client, record.id, {column: name}, {**custom}, NOON, new_write_key()))
 
 
+TWO = [about("contact", n, email=f"{n}@example.com", fields={"last_name": n}, custom={"plan": n}, occurred_us=NOON - 9) for n in "12"]
+ONE_CHANGED = about("contact", "1", custom={"plan": "Changed"}, occurred_us=NOON - 1)
+
+
+@example(steps=[*TWO, "index", ONE_CHANGED])
+@example(steps=[*TWO, "index", merge("contact", "1", "2")])
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(steps=some.lists(some.one_of(calls, requests, some.just("index")), min_size=1, max_size=8))
 async def test_index__is_what_a_rebuild_would_give(store: Store, execute_sql: Any, steps: list[Any]) -> None:
