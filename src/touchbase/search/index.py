@@ -7,12 +7,15 @@ from dataclasses import dataclass
 
 from touchbase.clients.sql_removal import DELETE_WORDS
 from touchbase.history.events import COMPANY, CONTACT
-from touchbase.records import statements as records_sql
 from touchbase.records.models import Record
+from touchbase.records.rows import COMPANY as COMPANY_COLUMNS
+from touchbase.records.rows import CONTACT as CONTACT_COLUMNS
 from touchbase.records.rows import company_of, contact_of
 from touchbase.records.statements import with_custom_fields
 from touchbase.search.words import indexed_words, rowid
+from touchbase.sql.builders import ONE, ONE_MATCH
 from touchbase.sql.command import Command, Query
+from touchbase.sql.rows import names
 from touchbase.sql.statement import Execute, Plan, Select, Statement
 
 LOCK = Statement(
@@ -31,6 +34,12 @@ TAKE_PENDING = Statement(
     "WHERE s.client = (SELECT client FROM p) ORDER BY s.record_kind, s.record_id LIMIT (SELECT most FROM p) FOR UPDATE SKIP LOCKED)) "
     "RETURNING t.record_kind, t.record_id",
 )
+# A removal of the record waits for the lock, and then finds the words; other writes do not wait.
+_CONTACT = f"SELECT {names(CONTACT_COLUMNS, 't.')} FROM p CROSS JOIN contact t WHERE {ONE_MATCH}"
+_COMPANY = f"SELECT {names(COMPANY_COLUMNS, 't.')} FROM p CROSS JOIN company t WHERE {ONE_MATCH}"
+_LOCK = " ORDER BY t.client, t.id FOR KEY SHARE OF t"
+CONTACT_TO_INDEX = Statement("contact_to_index", ONE, body=_CONTACT + _LOCK, sqlite_set=_CONTACT)
+COMPANY_TO_INDEX = Statement("company_to_index", ONE, body=_COMPANY + _LOCK, sqlite_set=_COMPANY)
 STORE_WORDS = Statement(
     "store_search_words",
     (("record", "bigint"), ("words", "text")),
@@ -61,9 +70,9 @@ def index_records(command: IndexRecords) -> Plan[int]:
     taken = yield Execute(TAKE_PENDING, [(command.client, command.most)])
     noted = {(kind, number) for kind, number in taken}
     found: list[Record] = []
-    contacts = yield Execute(records_sql.CONTACT_TO_SHOW, sorted((command.client, number) for kind, number in noted if kind == CONTACT))
+    contacts = yield Execute(CONTACT_TO_INDEX, sorted((command.client, number) for kind, number in noted if kind == CONTACT))
     found += yield from with_custom_fields(CONTACT, [contact_of(row) for row in contacts])
-    companies = yield Execute(records_sql.COMPANY_TO_SHOW, sorted((command.client, number) for kind, number in noted if kind == COMPANY))
+    companies = yield Execute(COMPANY_TO_INDEX, sorted((command.client, number) for kind, number in noted if kind == COMPANY))
     found += yield from with_custom_fields(COMPANY, [company_of(row) for row in companies])
     rows = {rowid(_kind(record), record.id): indexed_words(record) for record in found}
     if rows:
