@@ -28,6 +28,8 @@ MOST_PENDING = 500
 """Records not indexed yet whose words a search reads itself."""
 MOST_STATUSES = 200
 """Different statuses of a client that are looked through for other spellings of one."""
+MOST_ASKED = 8
+"""Searches of the full-text index for one search of records."""
 NEWEST = 200
 COMMON = 5
 """Matches among the `NEWEST` records that make a search of words a common one."""
@@ -54,6 +56,7 @@ class Candidates:
     kind: int
     is_complete: bool = True
     """False: a full-text search found indexed records only, as too many are not indexed yet."""
+    _asked: int = 0
     _pending: Ids = frozenset()
     _pending_read: bool = False
     _pending_hits: frozenset[int] = frozenset()
@@ -216,7 +219,8 @@ class Candidates:
 
     def _of_company(self, condition: Condition) -> Plan[Ids]:
         """Find the companies that meet a condition, and then their contacts."""
-        finder = Candidates(self.client, COMPANY)
+        self._asked += 1
+        finder = Candidates(self.client, COMPANY, _asked=self._asked)
         inner = replace(condition, field=replace(condition.field, through_company=False))
         companies = yield from finder._of_all([inner], None)
         if not companies:
@@ -231,7 +235,8 @@ class Candidates:
     def _matches(self, texts: Sequence[str]) -> Plan[Ids]:
         """Return the records in the index that match all of these searches."""
         text = " AND ".join(texts)
-        if (yield from self._is_common(text)):
+        self._asked += 1
+        if self._asked > MOST_ASKED or (yield from self._is_common(text)):
             return None
         rows = yield Select(
             "SELECT rowid FROM search_index WHERE search_index MATCH ? LIMIT ?",
