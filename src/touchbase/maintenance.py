@@ -11,7 +11,7 @@ from touchbase.clients import Client, DeletingClients, removal_of
 from touchbase.common.timestamps import SECOND, Clock
 from touchbase.errors import Overloaded
 from touchbase.inbox import RefusedWebhooks
-from touchbase.search.service import index_waiting
+from touchbase.search import index_waiting
 from touchbase.sql.store import Store
 
 LOG = logging.getLogger("touchbase.housekeeping")

@@ -18,12 +18,12 @@ from touchbase.errors import Fault
 from touchbase.records.commands import CreateCompany, CreateContact, UpdateContact
 from touchbase.records.models import Company, Contact, Record
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
-from touchbase.search import candidates
+from touchbase.search import IndexRecords
 from touchbase.search.fields import OWN_FIELDS, FieldKind, SearchFields
-from touchbase.search.index import IndexRecords
 from touchbase.search.parse import Parser
 from touchbase.search.queries import EXACT, SearchCompanies, SearchContacts
 from touchbase.search.sorting import SortKey
+from touchbase.search.sql import candidates
 from touchbase.sql.store import Store
 
 CLIENTS = itertools.count(1)

@@ -15,13 +15,13 @@ from touchbase.maintenance import Maintenance
 from touchbase.records.commands import CreateCompany, CreateContact, UpdateCompany, UpdateContact
 from touchbase.records.models import Company, Contact
 from touchbase.records.record_type import CONTACT_TYPE
-from touchbase.search import candidates, plans
+from touchbase.search import IndexRecords, NextToIndex
 from touchbase.search.fields import SearchFields
-from touchbase.search.index import IndexRecords, NextToIndex
 from touchbase.search.parse import Parser
 from touchbase.search.queries import ESTIMATED, Count, SearchCompanies, SearchContacts
 from touchbase.search.service import index_waiting, search_records, search_words
 from touchbase.search.sorting import default_sort
+from touchbase.search.sql import candidates, plans
 from touchbase.search.words import MOST, indexed_words, words_of
 from touchbase.sql.store import Store
 

@@ -49,10 +49,9 @@ from touchbase.inbox.refused import ListRefusals
 from touchbase.records.commands import CreateCompany, CreateContact, GetContact
 from touchbase.records.models import Company, Contact
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, RecordType
+from touchbase.search import NextToIndex, SearchCompanies, SearchContacts
 from touchbase.search.fields import OWN_FIELDS, SearchFields
-from touchbase.search.index import NextToIndex
 from touchbase.search.parse import Parser
-from touchbase.search.queries import SearchCompanies, SearchContacts
 from touchbase.search.sorting import SortKey
 from touchbase.sql.command import Command
 from touchbase.sql.ids import Ids

@@ -14,7 +14,7 @@ from touchbase.history.sql import event_of
 from touchbase.records import Company, Contact, Record, former_key, keys_of, owned_since, primary_key, shown_values
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.rows import company_of, contact_of
-from touchbase.records.search_pending import searched
+from touchbase.records.sql.search_pending import searched
 from touchbase.sql.statement import Execute, Plan, Row
 
 

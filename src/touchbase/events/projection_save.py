@@ -12,8 +12,8 @@ from touchbase.idempotency.sql import MOVE_RESPONSES
 from touchbase.records import Company, Contact, CustomField, Record, keys_of, shown_values
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.rows import company_row, contact_row, custom_field_of, custom_field_row
+from touchbase.records.sql.search_pending import NOTE_FOR_SEARCH, searched
 from touchbase.records.sql.update import fold_of, fold_status_of
-from touchbase.records.search_pending import NOTE_FOR_SEARCH, searched
 from touchbase.sql.statement import Execute, Plan, Row, SerializationConflict, Statement
 
 

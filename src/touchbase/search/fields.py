@@ -12,12 +12,11 @@ from difflib import get_close_matches
 from enum import Enum
 from typing import Any
 
-from touchbase.clients.models import ClientSettings
+from touchbase.clients import ClientSettings
 from touchbase.common import normalize
 from touchbase.common.field_limits import NAME
-from touchbase.history.events import COMPANY, CONTACT
-from touchbase.records.models import Company, Contact
-from touchbase.records.record_type import COMPANY_TYPE, RECORD_TYPES, RecordType
+from touchbase.history import COMPANY, CONTACT
+from touchbase.records import COMPANY_TYPE, RECORD_TYPES, Company, Contact, RecordType
 
 CUSTOM = "cf."
 OF_COMPANY = "company."

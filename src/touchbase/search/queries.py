@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from touchbase.records.models import Company, Contact
+from touchbase.records import Company, Contact
 from touchbase.search.sorting import Position, SortKey
 from touchbase.search.tree import All, Node
 from touchbase.sql.command import Query

@@ -8,15 +8,13 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import TypeVar
 
-from touchbase.clients.models import Client
+from touchbase.clients import Client
 from touchbase.common.timestamps import Micros
 from touchbase.errors import Fault
-from touchbase.history.events import CONTACT
-from touchbase.records.models import Company, Contact
-from touchbase.records.record_type import RecordType
-from touchbase.records.validation import raise_if_any
+from touchbase.history import CONTACT
+from touchbase.records import Company, Contact, RecordType, raise_if_any
+from touchbase.search.commands import IndexRecords, NextToIndex
 from touchbase.search.fields import OWN_FIELDS, SearchFields
-from touchbase.search.index import IndexRecords, NextToIndex
 from touchbase.search.parse import Parser
 from touchbase.search.queries import ESTIMATED, EXACT, Found, SearchCompanies, SearchContacts, SearchRecords
 from touchbase.search.sorting import cursor_of, parse_cursor, parse_sort

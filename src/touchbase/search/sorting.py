@@ -14,7 +14,7 @@ import msgspec
 
 from touchbase.common.field_limits import why_not_storable
 from touchbase.errors import Fault
-from touchbase.records.models import Record
+from touchbase.records import Record
 from touchbase.search.fields import OWN_FIELDS, FieldKind, SearchField, SearchFields, folded
 
 MOST_KEYS = 4

@@ -49,7 +49,8 @@ from touchbase.records import CreateCompany, CreateContact, UpdateCompany, Updat
 from touchbase.records.sql import create as sql_create
 from touchbase.records.sql import update as sql_update
 from touchbase.records.sql.suppression_guard import guarded
-from touchbase.search.index import IndexRecords, index_records
+from touchbase.search import IndexRecords
+from touchbase.search.sql.index import index_records
 from touchbase.sql.builders import RESERVE_IDS
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Plan

@@ -46,9 +46,9 @@ from touchbase.records import Company, Contact, FindUnited, GetCompany, GetConta
 from touchbase.records.sql import rows as records_rows
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.statements import with_custom_fields
-from touchbase.search import plans as search_plans
-from touchbase.search.index import NextToIndex, next_to_index
-from touchbase.search.queries import SearchCompanies, SearchContacts
+from touchbase.search import NextToIndex, SearchCompanies, SearchContacts
+from touchbase.search.sql import plans as search_plans
+from touchbase.search.sql.index import next_to_index
 from touchbase.sql import rows as sql_rows
 from touchbase.sql.command import Query
 from touchbase.sql.filters import Where

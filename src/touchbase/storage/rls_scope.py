@@ -27,7 +27,7 @@ from touchbase.erasure import AddErasures, OpenErasures
 from touchbase.idempotency import ExpiredResponses, FindResponse, Idempotent
 from touchbase.inbox import BusyClients, CountInbox, GetDelivery, GroupDeliveries, ListDeliveries, ListRefusals, OldDedupeKeys, ReplayMany
 from touchbase.records import CreateCompany, CreateContact
-from touchbase.search.index import NextToIndex
+from touchbase.search import NextToIndex
 
 Scope = NewType("Scope", str)
 """The clients' numbers in the format of the policies, such as `,1,5,9,`."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from touchbase.history import CONTACT
 from touchbase.records.sql.statements import DELETE_CONTACT
-from touchbase.search.index import forget_words
+from touchbase.search.sql.index import forget_words
 from touchbase.sql.builders import ONE, RECORD
 from touchbase.sql.statement import Execute, Plan, Statement, delete
 

@@ -21,9 +21,9 @@ from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.create import no_such_company
 from touchbase.records.sql.rows import CONTACT as CONTACT_COLUMNS
 from touchbase.records.sql.rows import company_of, company_row, contact_of, contact_row, custom_field_row
+from touchbase.records.sql.search_pending import NOTE_FOR_SEARCH, searched, searched_of
 from touchbase.records.sql.statements import with_custom_fields
 from touchbase.records.sql.update_write import Update, Write, is_write, project_record, write_record
-from touchbase.records.search_pending import NOTE_FOR_SEARCH, searched, searched_of
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Execute, Plan, Row, Statement
 

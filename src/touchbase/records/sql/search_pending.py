@@ -1,6 +1,6 @@
 """Records that the full-text index does not have yet, or not as they are: each write notes its record here, in its own transaction.
 
-`search/index.py` brings the index up to date. A note costs a write much less than the index would.
+`search/sql/index.py` brings the index up to date. A note costs a write much less than the index would.
 """
 
 from __future__ import annotations
@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from operator import attrgetter, itemgetter
 
-from touchbase.history.events import CONTACT
+from touchbase.history import CONTACT
 from touchbase.records.models import Contact, Record
-from touchbase.records.rows import COMPANY as COMPANY_COLUMNS
-from touchbase.records.rows import CONTACT as CONTACT_COLUMNS
+from touchbase.records.sql.rows import COMPANY as COMPANY_COLUMNS
+from touchbase.records.sql.rows import CONTACT as CONTACT_COLUMNS
 from touchbase.sql.builders import RECORD
 from touchbase.sql.rows import Columns
 from touchbase.sql.statement import Row, Statement

@@ -12,16 +12,16 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from touchbase.history.events import COMPANY, CONTACT
-from touchbase.records.models import Company, Contact
-from touchbase.records.rows import COMPANY as COMPANY_COLUMNS
-from touchbase.records.rows import CONTACT as CONTACT_COLUMNS
-from touchbase.records.rows import company_of, contact_of
-from touchbase.records.statements import with_custom_fields
-from touchbase.search.candidates import Candidates
+from touchbase.history import COMPANY, CONTACT
+from touchbase.records import Company, Contact
+from touchbase.records.sql.rows import COMPANY as COMPANY_COLUMNS
+from touchbase.records.sql.rows import CONTACT as CONTACT_COLUMNS
+from touchbase.records.sql.rows import company_of, contact_of
+from touchbase.records.sql.statements import with_custom_fields
 from touchbase.search.queries import EXACT, Count, Found, SearchCompanies, SearchContacts, SearchRecords
 from touchbase.search.sorting import position_of
-from touchbase.search.sql import LISTED, POSTGRES, SQLITE, Dialect, Sql, after, order_by
+from touchbase.search.sql.candidates import Candidates
+from touchbase.search.sql.conditions import LISTED, POSTGRES, SQLITE, Dialect, Sql, after, order_by
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.statement import Plan, Row, Select
 

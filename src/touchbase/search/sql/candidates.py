@@ -7,14 +7,14 @@ from dataclasses import dataclass, field, replace
 
 import msgspec
 
-from touchbase.history.events import COMPANY, CONTACT
-from touchbase.records.rows import COMPANY as COMPANY_COLUMNS
-from touchbase.records.rows import CONTACT as CONTACT_COLUMNS
-from touchbase.records.rows import company_of, contact_of
-from touchbase.records.statements import with_custom_fields
+from touchbase.history import COMPANY, CONTACT
+from touchbase.records.sql.rows import COMPANY as COMPANY_COLUMNS
+from touchbase.records.sql.rows import CONTACT as CONTACT_COLUMNS
+from touchbase.records.sql.rows import company_of, contact_of
+from touchbase.records.sql.statements import with_custom_fields
 from touchbase.search.fields import FieldKind, SearchField, spellings
 from touchbase.search.sorting import SortKey
-from touchbase.search.sql import LISTED, POSTGRES, SQLITE, Dialect
+from touchbase.search.sql.conditions import LISTED, POSTGRES, SQLITE, Dialect
 from touchbase.search.tree import ORDERED, All, Any, Condition, Node, Op, conjuncts
 from touchbase.search.words import field_mark, has_words, match_text, prefix, rowid, words_of
 from touchbase.sql.rows import names

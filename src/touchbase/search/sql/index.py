@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
-from touchbase.clients.sql_removal import DELETE_WORDS
-from touchbase.history.events import COMPANY, CONTACT
-from touchbase.records.models import Record
-from touchbase.records.rows import COMPANY as COMPANY_COLUMNS
-from touchbase.records.rows import CONTACT as CONTACT_COLUMNS
-from touchbase.records.rows import company_of, contact_of
-from touchbase.records.statements import with_custom_fields
+from touchbase.clients.sql.removal import DELETE_WORDS
+from touchbase.history import COMPANY, CONTACT
+from touchbase.records import Record
+from touchbase.records.sql.rows import COMPANY as COMPANY_COLUMNS
+from touchbase.records.sql.rows import CONTACT as CONTACT_COLUMNS
+from touchbase.records.sql.rows import company_of, contact_of
+from touchbase.records.sql.statements import with_custom_fields
+from touchbase.search.commands import IndexRecords, NextToIndex
 from touchbase.search.words import indexed_words, rowid
 from touchbase.sql.builders import ONE, ONE_MATCH
-from touchbase.sql.command import Command, Query
 from touchbase.sql.rows import names
 from touchbase.sql.statement import Execute, Plan, Select, Statement
 
@@ -47,21 +46,6 @@ STORE_WORDS = Statement(
     body="INSERT INTO search_index (record, words) SELECT p.record, CAST(p.words AS tsvector) FROM p WHERE true "
     "ON CONFLICT (record) DO UPDATE SET words = excluded.words",
 )
-
-
-@dataclass(slots=True)
-class IndexRecords(Command[int]):
-    """Bring up to `most` noted records of a client into the index; the result is how many notes were worked off."""
-
-    client: int
-    most: int = 100
-
-
-@dataclass(slots=True)
-class NextToIndex(Query[int | None]):
-    """The number of the next client after `after` with records to index."""
-
-    after: int = 0
 
 
 def index_records(command: IndexRecords) -> Plan[int]:
