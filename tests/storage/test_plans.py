@@ -90,7 +90,7 @@ FIRST_IS_ENOUGH = {
 MAY_WALK = {
     "connections.sql.encrypted_columns.FORGET_KEYS",
     "inbox.sql.refused.TRIM_REFUSALS",
-    "search.index.TAKE_PENDING",
+    "search.sql.index.TAKE_PENDING",
 }
 
 

@@ -65,9 +65,9 @@ COUNT_REMOVED = Statement(
 )
 DELETE_WORDS = Statement(
     "remove_search_words",
-    (("record", "bigint"),),
-    sqlite="DELETE FROM search_index WHERE rowid = ?1",
-    body="DELETE FROM search_index t USING p WHERE t.record = p.record",
+    (("client", "bigint"), ("record", "bigint")),
+    sqlite="DELETE FROM search_index WHERE rowid = ?2",
+    body="DELETE FROM search_index t USING p WHERE t.client = p.client AND t.record = p.record",
 )
 DELETE_CLIENT = delete("delete_client", "client", (("id", "bigint"),))
 
@@ -126,7 +126,7 @@ def _remove_keys(table: ClientTable, client: int, after: Row, keys: Sequence[Row
     for name in table.children:
         yield Execute(_delete_child(name), [(client, *key) for key in sorted(gone)])
     if table.words is not None and gone:
-        yield Execute(DELETE_WORDS, sorted((2 * key[0] + table.words,) for key in gone))
+        yield Execute(DELETE_WORDS, sorted((client, 2 * key[0] + table.words) for key in gone))
     return len(gone)
 
 

@@ -82,5 +82,5 @@ def remove_all(client: int, contact: int) -> Plan[dict[str, int]]:
     for each in PII_TABLES:
         yield Execute(each.remove, [(client, CONTACT, contact)])
     yield Execute(DELETE_CONTACT, [(client, contact)])
-    yield from forget_words([(CONTACT, contact)])
+    yield from forget_words(client, [(CONTACT, contact)])
     return counts

@@ -83,10 +83,11 @@ class Candidates:
     def words_hold(self, words: Sequence[str], d: Dialect, params: list[object]) -> str:
         """Return the condition that a record has these words, and append its parameters."""
         first = prefix(self.client, self.kind)
-        number = f"s.{'rowid' if d is SQLITE else 'record'} = t.id * 2 + {rowid(self.kind, 0)}"
+        column = "s.rowid" if d is SQLITE else "s.client = t.client AND s.record"
+        number = f"t.id * 2 + {rowid(self.kind, 0)}"
         each = "instr(' ' || s.words, ?) > 0" if d is SQLITE else "s.words @@ CAST(ltrim(?) || ':*' AS tsquery)"
         params += [f" {first}{word}" for word in words]
-        indexed = f"EXISTS (SELECT 1 FROM search_index s WHERE {number} AND {' AND '.join(each for _ in words)})"
+        indexed = f"EXISTS (SELECT 1 FROM search_index s WHERE {column} = {number} AND {' AND '.join(each for _ in words)})"
         if not self._pending:
             return indexed
         params += [_json(self._pending), _json(self._pending_hits)]
@@ -239,19 +240,20 @@ class Candidates:
         if self._asked > MOST_ASKED or (yield from self._is_common(text)):
             return None
         rows = yield Select(
-            "SELECT rowid FROM search_index WHERE search_index MATCH ? LIMIT ?",
-            (text, FEW + 1),
-            f"SELECT record FROM search_index s WHERE {_MATCHES} LIMIT ?",
+            "SELECT rowid FROM search_index WHERE search_index MATCH ? AND ? > 0 LIMIT ?",
+            (text, self.client, FEW + 1),
+            # The plus sign: not by the index of the client's records, of which there may be a million.
+            f"SELECT record FROM search_index s WHERE {_MATCHES} AND +s.client = ? LIMIT ?",
         )
         return _few([(row[0] // 2,) for row in rows])
 
     def _is_common(self, text: str) -> Plan[bool]:
         """Return whether many of the newest records match, so that PostgreSQL, which collects all matches, is not asked for them."""
-        newest = f"(SELECT id FROM {TABLES[self.kind]} WHERE client = ? ORDER BY created_us DESC, id DESC LIMIT {NEWEST})"
+        newest = f"(SELECT client, id FROM {TABLES[self.kind]} WHERE client = ? ORDER BY created_us DESC, id DESC LIMIT {NEWEST})"
         rows = yield Select(
             "SELECT 0 FROM (SELECT ?, ?)",
             (self.client, text),
-            f"SELECT count(*) FROM {newest} t JOIN search_index s ON s.record = t.id * 2 + {rowid(self.kind, 0)} WHERE {_MATCHES}",
+            f"SELECT count(*) FROM {newest} t JOIN search_index s ON s.client = t.client AND s.record = t.id * 2 + {rowid(self.kind, 0)} WHERE {_MATCHES}",
         )
         return bool(rows[0][0] >= COMMON)
 

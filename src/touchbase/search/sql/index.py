@@ -41,10 +41,10 @@ CONTACT_TO_INDEX = Statement("contact_to_index", ONE, body=_CONTACT + _LOCK, sql
 COMPANY_TO_INDEX = Statement("company_to_index", ONE, body=_COMPANY + _LOCK, sqlite_set=_COMPANY)
 STORE_WORDS = Statement(
     "store_search_words",
-    (("record", "bigint"), ("words", "text")),
-    sqlite="INSERT OR REPLACE INTO search_index (rowid, words) VALUES (?1, ?2)",
-    body="INSERT INTO search_index (record, words) SELECT p.record, CAST(p.words AS tsvector) FROM p WHERE true "
-    "ON CONFLICT (record) DO UPDATE SET words = excluded.words",
+    (("client", "bigint"), ("record", "bigint"), ("words", "text")),
+    sqlite="INSERT OR REPLACE INTO search_index (rowid, words) VALUES (?2, ?3)",
+    body="INSERT INTO search_index (client, record, words) SELECT p.client, p.record, CAST(p.words AS tsvector) FROM p WHERE true "
+    "ON CONFLICT (client, record) DO UPDATE SET words = excluded.words",
 )
 
 
@@ -60,14 +60,14 @@ def index_records(command: IndexRecords) -> Plan[int]:
     found += yield from with_custom_fields(COMPANY, [company_of(row) for row in companies])
     rows = {rowid(_kind(record), record.id): indexed_words(record) for record in found}
     if rows:
-        yield Execute(STORE_WORDS, sorted(rows.items()))
-    yield from forget_words(noted - {(_kind(record), record.id) for record in found})
+        yield Execute(STORE_WORDS, [(command.client, *row) for row in sorted(rows.items())])
+    yield from forget_words(command.client, noted - {(_kind(record), record.id) for record in found})
     return len(taken)
 
 
-def forget_words(records: Iterable[tuple[int, int]]) -> Plan[None]:
-    """Remove records, by kind and id, from the index."""
-    if gone := sorted((rowid(kind, number),) for kind, number in records):
+def forget_words(client: int, records: Iterable[tuple[int, int]]) -> Plan[None]:
+    """Remove records of a client, by kind and id, from the index."""
+    if gone := sorted((client, rowid(kind, number)) for kind, number in records):
         yield Execute(DELETE_WORDS, gone)
 
 

@@ -1,12 +1,20 @@
 -- Search: the full-text index of records, the notes of records that it lacks, and indexes by which lists are filtered and sorted.
 
 -- The words of each record, each with the client's number and a letter for the kind before it. `record` is twice the record's id, plus
--- one for a company. No row-level security: behind it the server would not use the index, as its search is no leakproof function. A
--- search without a client's number matches nothing, and records are read through their own tables, which have it.
+-- one for a company. Row-level security guards the writes. It lets every session read: behind a condition the server would not use the
+-- GIN index, as its search is no leakproof function. A search without a client's number matches nothing, and what it finds is numbers
+-- of records, which are read through their own tables.
 CREATE TABLE search_index (
-  record bigint NOT NULL PRIMARY KEY,
-  words tsvector NOT NULL
+  client bigint NOT NULL,
+  record bigint NOT NULL,
+  words tsvector NOT NULL,
+  PRIMARY KEY (client, record)
 );
+ALTER TABLE search_index ENABLE ROW LEVEL SECURITY;
+ALTER TABLE search_index FORCE ROW LEVEL SECURITY;
+CREATE POLICY of_client ON search_index USING (strpos(current_setting('touchbase.clients', true), ',' || client || ',') > 0
+  OR current_setting('touchbase.clients', true) IN ('all'));
+CREATE POLICY read_numbers ON search_index FOR SELECT USING (true);
 CREATE INDEX search_index_words ON search_index USING gin (words);
 
 -- Records that changed since they were indexed. Every write of a record's words notes it here.
