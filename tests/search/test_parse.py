@@ -136,7 +136,7 @@ def test_prepare__gives_the_query() -> None:
         CLIENT,
         SearchRequest(
             (("id[gt]", "5"),), {"email": "a@b.example"}, "Anna  anna BERG", "-last_reply_received,email", "email,contact_status",
-            limit=9, prefer=["count=estimated"],
+            limit=9, count=ESTIMATED,
         ),
         NOW,
     )  # fmt: skip

@@ -204,7 +204,9 @@ async def test_words_of_another_client_lead_to_no_record_and_are_not_written(sto
     with pytest.raises(asyncpg.InsufficientPrivilegeError):
         await hand.execute(f"INSERT INTO search_index VALUES ({THEIRS}, 98, '')")
     with pytest.raises(asyncpg.InsufficientPrivilegeError):
-        await hand.execute(f"INSERT INTO search_index VALUES ({THEIRS}, {numbers[0]}, '') ON CONFLICT (client, record) DO UPDATE SET words=''")
+        await hand.execute(
+            f"INSERT INTO search_index VALUES ({THEIRS}, {numbers[0]}, '') ON CONFLICT (client, record) DO UPDATE SET words=''"
+        )
 
 
 async def test_the_full_text_index_is_used_behind_the_wall(store: Store, hand: Made) -> None:

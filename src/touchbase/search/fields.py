@@ -34,6 +34,19 @@ class FieldKind(Enum):
     """Microseconds."""
     CUSTOM = "custom"
     """Text of a custom field, in a row of its own."""
+    FLAG = "flag"
+    """True or false, by a condition of its own (`Flag`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """The condition on the record `t` by which a flag is true, for each engine; every `?` in it stands for the time of the search.
+
+    It names the client: `EXISTS (SELECT 1 FROM x WHERE x.client = t.client AND ...)`.
+    """
+
+    sqlite: str
+    postgres: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +62,7 @@ class SearchField:
     """The kind of the record that has the value."""
     through_company: bool = False
     """Whether the value is of the company of the contact that is searched."""
+    flag: Flag | None = None
     declared: str = ""
     """The type that the client declared for a custom field; empty for none."""
 
@@ -87,12 +101,25 @@ def _own_fields(kind: RecordType[Any]) -> dict[str, SearchField]:
 OWN_FIELDS: Mapping[int, Mapping[str, SearchField]] = {number: _own_fields(kind) for number, kind in RECORD_TYPES.items()}
 """By kind of record, the fields of the record itself."""
 
+FLAGS: dict[int, dict[str, SearchField]] = {CONTACT: {}, COMPANY: {}}
+"""By kind of record, fields that other capabilities add: whether a contact is suppressed, say."""
+INDEXED_TIMES = {
+    CONTACT: frozenset({"created_us", "updated_us", "last_sent_us", "last_reply_us"}),
+    COMPANY: frozenset({"created_us", "updated_us"}),
+}
+"""By kind of record, the columns of times with an index."""
+
 SEARCH_KEYS: Mapping[str, Callable[[str], str]] = {
     "email": normalize.email_key,
     "linkedin_url": normalize.linkedin_search_key,
     "domain": normalize.company_domain,
 }
 """By field, the function that returns the normal form to look for; it raises `InvalidText` for text that has none."""
+
+
+def add_flag(kind: int, name: str, flag: Flag) -> None:
+    """Add a field that is true or false to the searches of one kind of record."""
+    FLAGS[kind][name] = SearchField(name, FieldKind.FLAG, name, nullable=False, record_kind=kind, flag=flag)
 
 
 class SearchFields:
@@ -109,11 +136,11 @@ class SearchFields:
             return found and replace(found, name=name, through_company=True, nullable=True)
         if name.startswith(CUSTOM):
             return self._custom(name)
-        return OWN_FIELDS[self.kind].get(name)
+        return OWN_FIELDS[self.kind].get(name) or FLAGS[self.kind].get(name)
 
     def nearest(self, name: str, also: Collection[str] = ()) -> str | None:
         """Return the known name that is most like this one."""
-        known = [*OWN_FIELDS[self.kind], *also]
+        known = [*OWN_FIELDS[self.kind], *FLAGS[self.kind], *also]
         known += [f"{CUSTOM}{each}" for each in RECORD_TYPES[self.kind].field_types(self._settings)]
         if self.kind == CONTACT:
             known += [f"{OF_COMPANY}{each}" for each in OWN_FIELDS[COMPANY]]

@@ -119,7 +119,7 @@ class Parser:
                 self._fault(pointer, "too_many", f"a search has at most {MOST_CONDITIONS} conditions")
             return []
         try:
-            made = _flag(field, given) if op is Op.IS_SET else self._comparison(field, op, given)
+            made = _flag(field, given) if op is Op.IS_SET and field.kind is not FieldKind.FLAG else self._comparison(field, op, given)
         except InvalidText as refused:
             self._fault(pointer, refused.code, refused.detail)
             return []
@@ -127,6 +127,10 @@ class Parser:
 
     def _comparison(self, field: SearchField, op: Op, given: object) -> Condition:
         """Return the condition, not negated; `InvalidText` for a fault."""
+        if field.kind is FieldKind.FLAG:
+            if op not in (Op.EQ, Op.NE):
+                raise InvalidText("operator", f"{field.name} is true or false; leave out the operator")
+            return Condition(field, Op.EQ, (*_flag(field, given).values, self.now))
         if op in _TEXT_OPS and field.kind in (FieldKind.NUMBER, FieldKind.TIME):
             raise InvalidText("operator", f"{op} is for text, and {field.name} is a {field.kind.value}; use gte and lte")
         if op in _LISTS and not isinstance(given, list):

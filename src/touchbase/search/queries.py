@@ -7,15 +7,13 @@ from typing import Generic, TypeVar
 
 from touchbase.records import Company, Contact
 from touchbase.search.sorting import Position, SortKey
-from touchbase.search.tree import All, Node
+from touchbase.search.tree import EVERY, Node
 from touchbase.sql.command import Query
 
 R = TypeVar("R", Contact, Company)
 
 EXACT = "exact"
 ESTIMATED = "estimated"
-EVERY = All()
-"""The tree that is true of every record."""
 
 
 @dataclass(frozen=True, slots=True)

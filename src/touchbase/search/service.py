@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from touchbase.clients import Client
 from touchbase.common.timestamps import Micros
@@ -16,7 +16,7 @@ from touchbase.records import Company, Contact, RecordType, raise_if_any
 from touchbase.search.commands import IndexRecords, NextToIndex
 from touchbase.search.fields import OWN_FIELDS, SearchFields
 from touchbase.search.parse import Parser
-from touchbase.search.queries import ESTIMATED, EXACT, Found, SearchCompanies, SearchContacts, SearchRecords
+from touchbase.search.queries import Found, SearchCompanies, SearchContacts, SearchRecords
 from touchbase.search.sorting import cursor_of, parse_cursor, parse_sort
 from touchbase.search.tree import All
 from touchbase.search.words import MOST_SEARCHED, words_of
@@ -47,8 +47,10 @@ class SearchRequest:
     fields: str | None = None
     cursor: str | None = None
     limit: int = 50
-    prefer: Collection[str] = ()
-    """The preferences of the header Prefer, such as `count=exact`."""
+    count: str = ""
+    """`exact` or `estimated`; empty for none."""
+    place: str = "?"
+    """What stands before a parameter's name in the pointer of a fault: `?`, or `/` for a member of a body."""
     also: Collection[str] = ()
     """Other parameters that the address may have, for the hint at a misspelt one."""
 
@@ -57,28 +59,28 @@ class SearchRequest:
 class Prepared:
     """A search that has been checked: the query, and the members that its answer shows."""
 
-    query: SearchContacts | SearchCompanies
+    query: SearchRecords[Any]
     shown: frozenset[str] | None = field(default=None)
     """None for all. The id is always shown."""
 
 
-def prepare(kind: RecordType[R], client: Client, request: SearchRequest, now: Micros) -> Prepared:
-    """Check a search; raise `Invalid` with all faults."""
-    faults: list[Fault] = []
+def prepare(kind: RecordType[R], client: Client, request: SearchRequest, now: Micros, known_faults: Sequence[Fault] = ()) -> Prepared:
+    """Check a search; raise `Invalid` with all faults, the known ones first."""
+    faults = [*known_faults]
     fields = SearchFields(kind, client.settings)
     parser = Parser(fields, now, faults, request.also)
     nodes = [parser.query(request.parameters)]
     if request.tree is not None:
         nodes.append(parser.json(request.tree, "/where"))
-    sort = parse_sort(request.sort, fields, "?sort", faults)
-    cursor = parse_cursor(request.cursor, sort, "?cursor", faults)
-    shown = _shown(kind, request.fields, fields, faults)
-    words = search_words(request.q, faults)
+    where, place = All(tuple(nodes)), request.place
+    sort = parse_sort(request.sort, fields, f"{place}sort", faults, where)
+    cursor = parse_cursor(request.cursor, sort, f"{place}cursor", faults)
+    shown = _shown(kind, request.fields, fields, f"{place}fields", faults)
+    words = search_words(request.q, faults, f"{place}q")
     raise_if_any(faults)
     custom = shown is None or CUSTOM_FIELDS[kind.name] in shown
-    count = next((each for each in (EXACT, ESTIMATED) if f"count={each}" in request.prefer), "")
-    query = SearchContacts if kind.kind == CONTACT else SearchCompanies
-    return Prepared(query(client.number, sort, request.limit, All(tuple(nodes)), words, cursor, count, custom), shown)
+    query: type[SearchRecords[Any]] = SearchContacts if kind.kind == CONTACT else SearchCompanies
+    return Prepared(query(client.number, sort, request.limit, where, words, cursor, request.count, custom), shown)
 
 
 async def search_records(store: Store, query: SearchRecords[R]) -> tuple[Found[R], str | None]:
@@ -92,7 +94,7 @@ async def search_records(store: Store, query: SearchRecords[R]) -> tuple[Found[R
     return found, None if found.next is None else cursor_of(found.next, query.sort)
 
 
-def _shown(kind: RecordType[R], text: str | None, fields: SearchFields, faults: list[Fault]) -> frozenset[str] | None:
+def _shown(kind: RecordType[R], text: str | None, fields: SearchFields, place: str, faults: list[Fault]) -> frozenset[str] | None:
     if text is None:
         return None
     known = {*OWN_FIELDS[kind.kind], CUSTOM_FIELDS[kind.name]} - {"created_time"}
@@ -101,19 +103,19 @@ def _shown(kind: RecordType[R], text: str | None, fields: SearchFields, faults: 
         if name not in known:
             near = fields.nearest(name, [CUSTOM_FIELDS[kind.name]])
             hint = f"did you mean {near!r}?" if near in known else f"there are {', '.join(sorted(known))}"
-            faults.append(Fault("?fields", "unknown", f"there is no field {name[:100]!r}; {hint}"))
+            faults.append(Fault(place, "unknown", f"there is no field {name[:100]!r}; {hint}"))
     return frozenset({"id", *names})
 
 
-def search_words(q: str | None, faults: list[Fault]) -> tuple[str, ...]:
+def search_words(q: str | None, faults: list[Fault], place: str = "?q") -> tuple[str, ...]:
     """Return the words of a full-text search."""
     if q is None:
         return ()
     words = tuple(dict.fromkeys(words_of(q)))
     if not words:
-        faults.append(Fault("?q", "blank", "must have a letter or digit; leave it out to get all records"))
+        faults.append(Fault(place, "blank", "must have a letter or digit; leave it out to get all records"))
     if len(words) > MOST_SEARCHED:
-        faults.append(Fault("?q", "too_many", f"must have at most {MOST_SEARCHED} words"))
+        faults.append(Fault(place, "too_many", f"must have at most {MOST_SEARCHED} words"))
     return words
 
 

@@ -14,10 +14,13 @@ import msgspec
 
 from touchbase.common.field_limits import why_not_storable
 from touchbase.errors import Fault
+from touchbase.history import CONTACT
 from touchbase.records import Record
-from touchbase.search.fields import OWN_FIELDS, FieldKind, SearchField, SearchFields, folded
+from touchbase.search.fields import INDEXED_TIMES, OWN_FIELDS, FieldKind, SearchField, SearchFields, folded
+from touchbase.search.tree import EVERY, Node, conjuncts, is_limit
 
 MOST_KEYS = 4
+_OF_LISTS = {"created_us": "creation", "updated_us": "time"}
 Position = tuple[int | str | None, ...]
 """The values of the sort keys of a page's last record, then its id."""
 
@@ -30,15 +33,21 @@ class SortKey:
     descending: bool = False
 
 
-def default_sort(kind: int) -> tuple[SortKey, ...]:
-    """Return the order of lists: by creation, newest last."""
+def default_sort(kind: int, where: Node = EVERY) -> tuple[SortKey, ...]:
+    """Return the order of a search that names none: by the first time that all records must have within limits, else by creation.
+
+    Only times with an index count; the latest comes last. So a page reads no record outside of the limits.
+    """
+    for node in conjuncts(where):
+        if is_limit(node) and not node.field.through_company and node.field.column in INDEXED_TIMES[kind]:
+            return (SortKey(node.field),)
     return (SortKey(OWN_FIELDS[kind]["created_time"]),)
 
 
-def parse_sort(text: str | None, fields: SearchFields, pointer: str, faults: list[Fault]) -> tuple[SortKey, ...]:
-    """Parse the parameter; None is the default order."""
+def parse_sort(text: str | None, fields: SearchFields, pointer: str, faults: list[Fault], where: Node = EVERY) -> tuple[SortKey, ...]:
+    """Parse the parameter; None is the default order of this search."""
     if text is None:
-        return default_sort(fields.kind)
+        return default_sort(fields.kind, where)
     names = [each.strip() for each in text.split(",")]
     if not 0 < len(names) <= MOST_KEYS:
         faults.append(Fault(pointer, "range", f"must name 1 to {MOST_KEYS} fields, separated by commas"))
@@ -70,8 +79,10 @@ def position_of(record: Record, sort: Sequence[SortKey]) -> Position:
 
 
 def listing_of(sort: Sequence[SortKey]) -> str:
-    """Return the name of an order: a cursor belongs to one."""
-    kind = "contacts" if sort[0].field.record_kind == 1 else "companies"
+    """Return the name of an order: a cursor belongs to one. Two orders are those of lists without a search, and named as there."""
+    kind = "contacts" if sort[0].field.record_kind == CONTACT else "companies"
+    if len(sort) == 1 and not sort[0].descending and sort[0].field.column in _OF_LISTS:
+        return f"{kind} by {_OF_LISTS[sort[0].field.column]}"
     return f"{kind} by {','.join(('-' if key.descending else '') + key.field.name for key in sort)}"
 
 

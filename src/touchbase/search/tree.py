@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TypeAlias
+from typing import TypeAlias, TypeGuard
 
-from touchbase.search.fields import SearchField
+from touchbase.search.fields import FieldKind, SearchField
 
 Value: TypeAlias = str | int | float | bool
 
@@ -70,6 +70,13 @@ class Not:
 
 
 Node: TypeAlias = Condition | All | Any | Not
+EVERY = All()
+"""The tree that is true of every record."""
+
+
+def is_limit(node: Node) -> TypeGuard[Condition]:
+    """Return whether a node is a limit of a time: a record without a value does not match."""
+    return isinstance(node, Condition) and node.op in ORDERED and node.field.kind is FieldKind.TIME
 
 
 def conjuncts(node: Node) -> Iterator[Node]:

@@ -12,7 +12,7 @@ from touchbase.records.sql.rows import COMPANY as COMPANY_COLUMNS
 from touchbase.records.sql.rows import CONTACT as CONTACT_COLUMNS
 from touchbase.records.sql.rows import company_of, contact_of
 from touchbase.records.sql.statements import with_custom_fields
-from touchbase.search.fields import FieldKind, SearchField, spellings
+from touchbase.search.fields import INDEXED_TIMES, FieldKind, SearchField, spellings
 from touchbase.search.sorting import SortKey
 from touchbase.search.sql.conditions import LISTED, POSTGRES, SQLITE, Dialect
 from touchbase.search.tree import ORDERED, All, Any, Condition, Node, Op, conjuncts
@@ -34,16 +34,17 @@ NEWEST = 200
 COMMON = 5
 """Matches among the `NEWEST` records that make a search of words a common one."""
 _MATCHES = "s.words @@ CAST(replace(replace(replace(replace(?, ' AND ', '&'), ' OR ', '|'), ' ', '&'), '*', ':*') AS tsquery)"
-INDEXED_TIMES = {
-    CONTACT: frozenset({"created_us", "updated_us", "last_sent_us", "last_reply_us"}),
-    COMPANY: frozenset({"created_us", "updated_us"}),
-}
 SORTED_KEYS = frozenset({"email_key", "domain"})
 """Normal forms whose index is in the order of their characters."""
 IN_INDEX = {CONTACT: frozenset({"first_name", "last_name"}), COMPANY: frozenset({"name"})}
 """Text columns whose words are in the full-text index."""
 TABLES = {CONTACT: "contact", COMPANY: "company"}
 
+_COSTS = {
+    kind: cost
+    for cost, kind in enumerate((FieldKind.KEY, FieldKind.NUMBER, FieldKind.CUSTOM, FieldKind.TEXT, FieldKind.FLAG, FieldKind.TIME))
+}
+"""By kind of field: the lower, the fewer candidates, as a rule."""
 Ids = frozenset[int] | None
 """None: no index finds few of them."""
 
@@ -249,11 +250,12 @@ class Candidates:
 
     def _is_common(self, text: str) -> Plan[bool]:
         """Return whether many of the newest records match, so that PostgreSQL, which collects all matches, is not asked for them."""
+        number = f"t.id * 2 + {rowid(self.kind, 0)}"
         newest = f"(SELECT client, id FROM {TABLES[self.kind]} WHERE client = ? ORDER BY created_us DESC, id DESC LIMIT {NEWEST})"
         rows = yield Select(
             "SELECT 0 FROM (SELECT ?, ?)",
             (self.client, text),
-            f"SELECT count(*) FROM {newest} t JOIN search_index s ON s.client = t.client AND s.record = t.id * 2 + {rowid(self.kind, 0)} WHERE {_MATCHES}",
+            f"SELECT count(*) FROM {newest} t JOIN search_index s ON s.client = t.client AND s.record = {number} WHERE {_MATCHES}",
         )
         return bool(rows[0][0] >= COMMON)
 
@@ -265,13 +267,13 @@ class Candidates:
             self._pending = frozenset(row[0] for row in rows) if len(rows) <= MOST_PENDING else None
 
 
-def _cost(node: Node) -> int:
+def _cost(node: Node) -> float:
     """Order nodes so that those with the fewest candidates, as a rule, come first."""
     if not isinstance(node, Condition):
-        return 5
+        return len(_COSTS)
     if node.field.through_company:
-        return 4
-    return {FieldKind.KEY: 0, FieldKind.NUMBER: 1, FieldKind.TEXT: 3, FieldKind.CUSTOM: 2, FieldKind.TIME: 6}[node.field.kind]
+        return _COSTS[FieldKind.TEXT] + 0.5
+    return _COSTS[node.field.kind]
 
 
 def _smaller(one: Ids, other: Ids) -> Ids:

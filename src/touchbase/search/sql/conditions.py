@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from touchbase.history import COMPANY
-from touchbase.search.fields import FieldKind, SearchField, spellings
+from touchbase.search.fields import FieldKind, Flag, SearchField, spellings
 from touchbase.search.sorting import Position, SortKey
 from touchbase.search.tree import ORDERED, All, Condition, Node, Not, Op
 
@@ -71,12 +71,23 @@ class Sql:
         each = condition.field
         if each.is_custom:
             return self._custom(condition, d)
+        if each.flag is not None:
+            return self._flag(condition, each.flag, d)
         if not each.through_company:
             return self._compare(condition, f"t.{each.column}", d)
         if condition.op is Op.IS_SET and not condition.values[0]:
             return f"NOT {self._one(Condition(each, Op.IS_SET, (True,)), d)}"
         inner = self._compare(condition, f"c.{each.column}", d)
         return f"EXISTS (SELECT 1 FROM company c WHERE c.client = t.client AND c.id = t.company_id AND {inner})"
+
+    def _flag(self, condition: Condition, flag: Flag, d: Dialect) -> str:
+        text = flag.sqlite if d is SQLITE else flag.postgres
+        wanted, now = condition.values
+        found = f"COALESCE({text}, FALSE)"
+        if condition.field.through_company:
+            found = f"EXISTS (SELECT 1 FROM company c WHERE c.client = t.client AND c.id = t.company_id AND {text.replace('t.', 'c.')})"
+        self.params += [now] * text.count("?")
+        return found if wanted else f"NOT {found}"
 
     def _custom(self, condition: Condition, d: Dialect) -> str:
         each = condition.field

@@ -22,6 +22,7 @@ from touchbase.search.queries import EXACT, Count, Found, SearchCompanies, Searc
 from touchbase.search.sorting import position_of
 from touchbase.search.sql.candidates import Candidates
 from touchbase.search.sql.conditions import LISTED, POSTGRES, SQLITE, Dialect, Sql, after, order_by
+from touchbase.search.tree import conjuncts, is_limit
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.statement import Plan, Row, Select
 
@@ -70,7 +71,8 @@ def _search(table: _Table[R], query: SearchRecords[R]) -> Plan[Found[R]]:
 
 def _parts(query: SearchRecords[Any]) -> tuple[bool, ...]:
     """Return the parts of the order that are left: the records with a value of the first key, and those without."""
-    if not query.sort[0].field.nullable:
+    first = query.sort[0].field
+    if not first.nullable or any(is_limit(node) and node.field == first for node in conjuncts(query.where)):
         return (True,)
     return (False,) if query.after is not None and query.after[0] is None else (True, False)
 

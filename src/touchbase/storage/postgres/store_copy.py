@@ -129,7 +129,7 @@ class PostgresWriter(PostgresReader):
                 )
 
     async def finish(self) -> None:
-        """Record the encryption key, note all records for the full-text index, remove the mark and the progress, and compute the planner's figures."""
+        """Record the encryption key, note all records for search, remove mark and progress, and compute the planner's figures."""
         async with self._connection.transaction():
             if self._cipher.can_encrypt:
                 await run(self._connection, record_key(self._cipher))

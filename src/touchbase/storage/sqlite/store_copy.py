@@ -111,7 +111,7 @@ class SqliteWriter(SqliteReader):
             self._connection.executemany(f"INSERT INTO {table.name} ({columns}) VALUES ({values})", rows)
 
     async def finish(self) -> None:
-        """Record the encryption key, note all records for the full-text index, remove the mark and the progress, and compute the planner's figures."""
+        """Record the encryption key, note all records for search, remove mark and progress, and compute the planner's figures."""
         with self._connection:
             if self._cipher.can_encrypt:
                 run(self._connection.cursor(), record_key(self._cipher))
