@@ -243,8 +243,8 @@ class Candidates:
         rows = yield Select(
             "SELECT rowid FROM search_index WHERE search_index MATCH ? AND ? > 0 LIMIT ?",
             (text, self.client, FEW + 1),
-            # The plus sign: not by the index of the client's records, of which there may be a million.
-            f"SELECT record FROM search_index s WHERE {_MATCHES} AND +s.client = ? LIMIT ?",
+            # The sum: not by the index of the client's records, of which there may be a million.
+            f"SELECT record FROM search_index s WHERE {_MATCHES} AND s.client + 0 = ? LIMIT ?",
         )
         return _few([(row[0] // 2,) for row in rows])
 
