@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from touchbase.search.commands import IndexRecords, NextToIndex
+from touchbase.search.fields import Flag, add_flag
 from touchbase.search.queries import SearchCompanies, SearchContacts
 from touchbase.search.service import index_waiting
 
 __all__ = [
+    "Flag",
     "IndexRecords",
     "NextToIndex",
     "SearchCompanies",
     "SearchContacts",
+    "add_flag",
     "index_waiting",
 ]

@@ -87,7 +87,11 @@ class SearchResource:
 def _unknown_members(raw: bytes, fields: SearchFields) -> list[Fault]:
     """Return a fault for each member that a search does not have: a search that ignored a filter would find too much."""
     faults: list[Fault] = []
-    for name in msgspec.json.decode(raw, type=dict[str, msgspec.Raw]):
+    try:
+        names = msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
+    except msgspec.DecodeError:
+        return []  # no object, which is a fault of its own
+    for name in names:
         if name not in _MEMBERS:
             place = f"/{name.replace('~', '~0').replace('/', '~1')}"
             faults.append(Fault(place, "unknown", f"there is no member {name[:100]!r}; {_hint(name, fields)}"))
