@@ -31,7 +31,8 @@ _UNITS: dict[str, Micros] = {"m": 60 * SECOND, "h": 3_600 * SECOND, "d": DAY, "w
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
 LONGEST_NUMBER = 15
 """Characters of a number in a custom field; more digits would not be exact."""
-_TEXT_OPS = frozenset({Op.CONTAINS, Op.STARTS_WITH})
+TEXT_OPS = frozenset({Op.CONTAINS, Op.STARTS_WITH})
+"""Operators for text only."""
 _LISTS = frozenset({Op.IN, Op.NIN})
 _OPS = {each.value: each for each in Op}
 _NEGATED = {Op.NE: Op.EQ, Op.NIN: Op.IN}
@@ -131,7 +132,7 @@ class Parser:
             if op not in (Op.EQ, Op.NE):
                 raise InvalidText("operator", f"{field.name} is true or false; leave out the operator")
             return Condition(field, Op.EQ, (*_flag(field, given).values, self.now))
-        if op in _TEXT_OPS and field.kind in (FieldKind.NUMBER, FieldKind.TIME):
+        if op in TEXT_OPS and field.kind in (FieldKind.NUMBER, FieldKind.TIME):
             raise InvalidText("operator", f"{op} is for text, and {field.name} is a {field.kind.value}; use gte and lte")
         if op in _LISTS and not isinstance(given, list):
             raise InvalidText("type", f"must be an array of values: {op} takes several")
@@ -140,7 +141,7 @@ class Parser:
             raise InvalidText("range", f"must have 1 to {MOST_VALUES} values")
         # A custom field that is not declared is compared as a number where that is meant.
         numeric = field.declared == "number" or (not field.declared and op in ORDERED and number_of(texts[0]) is not None)
-        numeric = numeric and field.is_custom and op not in _TEXT_OPS
+        numeric = numeric and field.is_custom and op not in TEXT_OPS
         values = tuple(_as_number(text) if numeric else self._value(field, op, text) for text in texts)
         return Condition(field, _NEGATED.get(op, op), values, numeric)
 
@@ -153,7 +154,7 @@ class Parser:
                 return int(text)
             raise InvalidText("range", f"must be an integer from 0 to {LARGEST_ID}")
         if field.kind is FieldKind.KEY:
-            is_whole = op not in _TEXT_OPS and op not in ORDERED
+            is_whole = op not in TEXT_OPS and op not in ORDERED
             return SEARCH_KEYS[field.name.rpartition(".")[2]](text) if is_whole else text.lower()
         if field.declared == "date" and _RELATIVE.fullmatch(text.lower()):
             return to_text(self._time(text))[:10]
