@@ -93,7 +93,7 @@ def tries(client: int, rows: dict[str, list[dict[str, Any]]]) -> list[Try]:
 
 def inserts(name: str) -> bool:
     """Whether a statement makes rows."""
-    return any(part.startswith(("CREATE", "INSERT", "KEEP", "STORE_DELIVERY")) for part in name.split("."))
+    return any(part.startswith(("CREATE", "INSERT", "KEEP", "NOTE_FOR", "STORE_DELIVERY", "STORE_WORDS")) for part in name.split("."))
 
 
 def forgets(name: str) -> bool:
