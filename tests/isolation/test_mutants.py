@@ -40,7 +40,7 @@ OF_ALL: dict[str, str] = {
     "connections.sql.encrypted_columns.reencrypt": "as above",
     "search.sql.index.next_to_index": "who of all has records to index",
     "search.sql.candidates._is_common": "asked on PostgreSQL only; decides by which index a search finds, not what",
-    "search.sql.candidates._matches": "words that begin with the client's number; the condition is no equality (test_row_level_security.py)",
+    "search.sql.candidates._matches": "words begin with the client's number; the condition is no equality (test_row_level_security.py)",
 }
 """Questions about clients themselves, or about all of them by right; they have no condition to forget (tests/storage/test_scoping.py)."""
 BESIDE_THE_WALL: dict[str, str] = {
@@ -51,7 +51,7 @@ BESIDE_THE_WALL: dict[str, str] = {
 """Where the wall on PostgreSQL has a gate: reviewed. The statement alone holds."""
 _READ = "ids of records, which are then read as this client's"
 UNNOTICED: dict[str, str] = {
-    "clients.sql.removal.DELETE_WORDS": "words of records that were taken from this client's own rows just before; their ids are no other's",
+    "clients.sql.removal.DELETE_WORDS": "words of records that were this client's rows just before; their ids are no other's",
     "search.sql.candidates._both": _READ,
     "search.sql.candidates._ids": _READ,
     "search.sql.candidates._of_status": "spellings of a status that B gives; records are then compared with them as this client's",
