@@ -205,8 +205,10 @@ class Candidates:
         has = [field_mark(self.client, self.kind, each.column)] if each.is_custom else []
         texts = []
         for value in node.values if op in (Op.EQ, Op.IN, Op.STARTS_WITH) and not node.numeric else ():
-            words = match_text(self.client, self.kind, [*words_of(str(value))], begin=int(op is Op.STARTS_WITH))
-            texts.append(" ".join([*has, words]).strip())
+            words = [*words_of(str(value))]
+            text = match_text(self.client, self.kind, words, begin=int(op is Op.STARTS_WITH))
+            # Several words are rare enough: the mark of a field that all records have would cost as much as they.
+            texts.append(" ".join([*(has if len(words) < 2 else ()), text]).strip())
         if not texts or not all(texts):
             texts = has
         return f"({' OR '.join([*(f'({text})' for text in texts), prefix(self.client, self.kind)])})" if texts else None

@@ -35,8 +35,6 @@ INSERT INTO search_pending (client, record_kind, record_id) SELECT client, 2, id
 
 CREATE INDEX contact_last_sent ON contact (client, last_sent_us, id) WHERE last_sent_us IS NOT NULL;
 CREATE INDEX contact_last_reply ON contact (client, last_reply_us, id) WHERE last_reply_us IS NOT NULL;
-CREATE INDEX contact_last_name ON contact (client, lower(last_name COLLATE "C"), id) WHERE last_name IS NOT NULL;
-CREATE INDEX company_name ON company (client, lower(name COLLATE "C"), id) WHERE name IS NOT NULL;
 
 -- Normal forms are sorted, and searched by their beginning, in the order of their characters.
 ALTER TABLE contact ALTER COLUMN email_key TYPE text COLLATE "C";

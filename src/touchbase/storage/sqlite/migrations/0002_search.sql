@@ -19,14 +19,10 @@ INSERT INTO search_pending (client, record_kind, record_id) SELECT client, 2, id
 
 CREATE INDEX contact_last_sent ON contact (client, last_sent_us, id) WHERE last_sent_us IS NOT NULL;
 CREATE INDEX contact_last_reply ON contact (client, last_reply_us, id) WHERE last_reply_us IS NOT NULL;
-CREATE INDEX contact_last_name ON contact (client, lower(last_name), id) WHERE last_name IS NOT NULL;
-CREATE INDEX company_name ON company (client, lower(name), id) WHERE name IS NOT NULL;
 
 INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
   ('contact', 'contact_last_sent', '500000 50000 2 1'),
   ('contact', 'contact_last_reply', '100000 10000 2 1'),
-  ('contact', 'contact_last_name', '800000 80000 8 1'),
-  ('company', 'company_name', '100000 10000 2 1'),
   ('search_pending', 'search_pending', '10000 1000 500 1');
 
 -- Reads the figures into this connection; else a new store is slow until it is opened again.
