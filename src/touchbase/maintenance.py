@@ -11,6 +11,7 @@ from touchbase.clients import Client, DeletingClients, removal_of
 from touchbase.common.timestamps import SECOND, Clock
 from touchbase.errors import Overloaded
 from touchbase.inbox import RefusedWebhooks
+from touchbase.search import index_waiting
 from touchbase.sql.store import Store
 
 LOG = logging.getLogger("touchbase.housekeeping")
@@ -65,6 +66,7 @@ class Maintenance:
         """Run one round."""
         await self._uses.flush(self._store)
         await self._refused.flush(self._store)
+        await index_waiting(self._store, lambda: self._stopping)
         if self._removes:
             for client in await self._store.read(DeletingClients()):
                 await self._remove(client)

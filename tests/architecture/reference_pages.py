@@ -22,6 +22,11 @@ from touchbase.http.openapi import DESCRIBED
 from touchbase.http.query_parameters import Parameter
 from touchbase.http.routing import Route
 from touchbase.metrics import METRICS, Counter, Histogram
+from touchbase.records.record_type import RECORD_TYPES
+from touchbase.search.fields import INDEXED_TIMES, OWN_FIELDS, FieldKind, SearchField
+from touchbase.search.parse import TEXT_OPS
+from touchbase.search.sql.candidates import SORTED_KEYS
+from touchbase.search.tree import Op
 from touchbase.server import error_responses
 from touchbase.server.error_responses import ErrorResponse
 
@@ -79,6 +84,28 @@ def settings() -> Iterator[Row]:
         yield f"`{environment_name(each.name)}`", f"`{default}`" if default else "", each.metadata["about"]
 
 
+def search_fields(kind: str) -> Iterator[Row]:
+    """Yield the rows of the fields that searches of one kind of record know."""
+    yield "Field", "Compared as", "Operators", "Sorts"
+    number = next(number for number, each in RECORD_TYPES.items() if each.name == kind)
+    for each in OWN_FIELDS[number].values():
+        operators = [op.value for op in Op if op not in TEXT_OPS or each.kind in (FieldKind.TEXT, FieldKind.KEY)]
+        yield f"`{each.name}`", COMPARED[each.kind], ", ".join(f"`{op}`" for op in operators), _sorts(number, each)
+
+
+COMPARED = {
+    FieldKind.TEXT: "text, without regard to the case of letters",
+    FieldKind.KEY: "text in its normal form",
+    FieldKind.NUMBER: "number",
+    FieldKind.TIME: "time, or a span until now",
+}
+
+
+def _sorts(number: int, each: SearchField) -> str:
+    is_fast = each.column in INDEXED_TIMES[number] or (each.kind is FieldKind.KEY and each.column in SORTED_KEYS)
+    return "by an index" if is_fast or each.name == "id" else "slowly, if many records match"
+
+
 def _default(value: object) -> str:
     if isinstance(value, bool):
         return "on" if value else "off"
@@ -99,6 +126,7 @@ TABLES: dict[str, Callable[..., Iterator[Row]]] = {
     "server-errors": server_errors,
     "settings": settings,
     "metrics": metrics,
+    "search-fields": search_fields,
 }
 
 

@@ -138,7 +138,7 @@ def test_deleting_says_what_would_go_and_wants_to_be_told(store: Run) -> None:
     result = store("clients", "delete", "acme")
 
     assert result.exit_code == 2
-    assert "client acme (Acme) and 6 rows" in result.output
+    assert "client acme (Acme) and 9 rows" in result.output
     assert "--yes" in result.output
     assert shown(store, "acme")["state"] == "active"
 
@@ -152,7 +152,7 @@ def test_a_deleted_client_is_gone_with_all_that_it_had(store: Run, monkeypatch: 
 
     result = store("clients", "delete", "acme", "--yes")
 
-    assert result.output == "client acme is gone, 2401 rows with it\n"
+    assert result.output == "client acme is gone, 3601 rows with it\n"
     assert listed(store) == ["other"]
     assert json.loads(store("keys", "list", "--json").output) == []
 
@@ -197,10 +197,10 @@ def test_a_deletion_that_is_stopped_goes_on_when_it_is_asked_for_again(store: Ru
     assert first.exit_code == 130
     assert "continues it, or the same command" in first.output
     assert between["state"] == "deleting"
-    assert between["deletion"] == {"started_time": between["deletion"]["started_time"], "removed_rows": 500, "total_rows": 2400}
+    assert between["deletion"] == {"started_time": between["deletion"]["started_time"], "removed_rows": 500, "total_rows": 3600}
     assert all("being deleted" in each.output and each.exit_code == 1 for each in (refused, added, connected, keyed))
     assert verified.exit_code == 0
-    assert second.output == "client acme is gone, 2400 rows with it\n"
+    assert second.output == "client acme is gone, 3600 rows with it\n"
 
 
 def test_a_key_lives_from_its_making_to_its_end(store: Run) -> None:

@@ -17,7 +17,7 @@ from touchbase.sql.statement import Select, Statement
 _CONDITION = re.compile(
     r"\b(?:\w+\.)?client = (?:\?\d*|\w+\.\w+|\(\$1::bigint\[\]\)\[1\])|\bc\.id = \?|(?<=FROM client WHERE )id = \?(?!\d)"
 )
-_PARTS = ("body", "sqlite", "first_set", "sqlite_set", "more_set", "last_set", "made", "postgres")
+_PARTS = ("body", "sqlite", "first_set", "sqlite_set", "more_set", "last_set", "end_set", "made", "postgres")
 
 
 def forgetful(text: str) -> str:
@@ -57,9 +57,10 @@ def _mutated_op(op: Statement) -> Iterator[None]:
 def _mutated_questions(names: set[str]) -> Iterator[None]:
     init = Select.__init__
 
-    def forgetting(self: Select, sql: str, params: Any) -> None:
+    def forgetting(self: Select, sql: str, params: Any, postgres: str = "") -> None:
         code = sys._getframe(1).f_code
-        init(self, forgetful(sql) if f"{module_at(code.co_filename)}.{code.co_name}" in names else sql, params)
+        forgets = f"{module_at(code.co_filename)}.{code.co_name}" in names
+        init(self, forgetful(sql) if forgets else sql, params, forgetful(postgres) if forgets else postgres)
 
     try:
         Select.__init__ = forgetting  # type: ignore[method-assign]

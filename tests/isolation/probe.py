@@ -20,9 +20,12 @@ from tests.storage.statements import texts
 
 from touchbase.clients.commands import BeginDeletion, FindClient, FindClientByNumber, ListClientPage, Removal, RemoveClientRows
 from touchbase.erasure.commands import GetErasure
+from touchbase.history.events import CONTACT
 from touchbase.idempotency.commands import FindResponse
 from touchbase.idempotency.models import RequestKey
 from touchbase.inbox.commands import DropUnrecognised, PruneBodies
+from touchbase.search.queries import SearchContacts
+from touchbase.search.sorting import default_sort
 from touchbase.sql.command import Command
 from touchbase.sql.ids import Ids
 from touchbase.sql.rows import Columns
@@ -90,7 +93,7 @@ def tries(client: int, rows: dict[str, list[dict[str, Any]]]) -> list[Try]:
 
 def inserts(name: str) -> bool:
     """Whether a statement makes rows."""
-    return any(part.startswith(("CREATE", "INSERT", "KEEP", "STORE_DELIVERY")) for part in name.split("."))
+    return any(part.startswith(("CREATE", "INSERT", "KEEP", "NOTE_FOR", "STORE_DELIVERY", "STORE_WORDS")) for part in name.split("."))
 
 
 def forgets(name: str) -> bool:
@@ -118,7 +121,7 @@ def asked(client: int, known: Known) -> Iterator[Any]:
     usual: dict[str, list[Any]] = {
         "state": ["parked", "applied"], "kind": [1, 2], "record_kind": [1, 2, 3], "limit": [1, 100], "after": [0], "id": known.ids,
         "record_id": known.ids, "delivery_id": known.ids, "company_id": known.companies[:1], "client": [client], "before_us": [NEVER],
-        "contact": known.contacts, "contact_id": known.contacts, "refs": [REFS],
+        "contact": known.contacts, "contact_id": known.contacts, "refs": [REFS], "sort": [default_sort(CONTACT)],
     }  # fmt: skip
     for kind in (*HANDLERS, *CIPHER_HANDLERS):
         hints = typing.get_type_hints(kind)
@@ -133,6 +136,7 @@ def asked(client: int, known: Known) -> Iterator[Any]:
                 choices.append([field.default, *given] if field.name in ("contact", "contact_id") else [field.default])
         for chosen in itertools.product(*choices):
             yield kind(*chosen)
+    yield SearchContacts(client, default_sort(CONTACT), 100, words=("a",))
     yield from (FindClientByNumber(client), ListClientPage(9, only=client))
     yield from (FindClient(client_id, at) for client_id in (CLIENT_B, OTHER_B) for at in (None, TIME_OF_B))
     yield GetErasure(client, LATER_IDS["erasure"])  # B's own, that it begins with

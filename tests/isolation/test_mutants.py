@@ -38,6 +38,9 @@ OF_ALL: dict[str, str] = {
     "connections.sql.encrypted_columns.check_encryption": "as the secrets of all",
     "connections.sql.encrypted_columns.replace_lost": "as above",
     "connections.sql.encrypted_columns.reencrypt": "as above",
+    "search.sql.index.next_to_index": "who of all has records to index",
+    "search.sql.candidates._is_common": "asked on PostgreSQL only; decides by which index a search finds, not what",
+    "search.sql.candidates._matches": "words begin with the client's number; the condition is no equality (test_row_level_security.py)",
 }
 """Questions about clients themselves, or about all of them by right; they have no condition to forget (tests/storage/test_scoping.py)."""
 BESIDE_THE_WALL: dict[str, str] = {
@@ -46,7 +49,13 @@ BESIDE_THE_WALL: dict[str, str] = {
     "forgets would look for an erased person in vain, and tells nothing of it",
 }
 """Where the wall on PostgreSQL has a gate: reviewed. The statement alone holds."""
+_READ = "ids of records, which are then read as this client's"
 UNNOTICED: dict[str, str] = {
+    "clients.sql.removal.DELETE_WORDS": "words of records that were this client's rows just before; their ids are no other's",
+    "search.sql.candidates._both": _READ,
+    "search.sql.candidates._ids": _READ,
+    "search.sql.candidates._of_status": "spellings of a status that B gives; records are then compared with them as this client's",
+    "search.sql.candidates._read_pending": _READ,
     "consistency.sql._astray": "asks about records of a page by their ids, which are no other client's; what is at any "
     "other record is dropped",
     "erasure.sql.pii_tables.PII_TABLES.fetch_queue.remove": "what it would take of B's own went with the probe of "

@@ -17,6 +17,7 @@ from tests.isolation.world import Request, Side, World
 from touchbase.clients.commands import RotateClientId
 from touchbase.common.timestamps import DAY
 from touchbase.consistency.service import Verified, verify
+from touchbase.search import IndexRecords
 from touchbase.sql.store import Store
 
 Opened = Callable[[], Awaitable[Store]]
@@ -109,6 +110,7 @@ async def settle_b(world: World, store: Store) -> tuple[int, str]:
     company = await b.sure("POST", "/public/v2/companies", {"domain": "b.example", "name": "B"})
     for email in ("b1@b.example", "b2@b.example"):
         await b.sure("POST", "/public/v2/contacts", {"email": email, "company_id": company["id"]})
+    await store.write(IndexRecords(number))  # else a probe would take its notes
     return number, key
 
 
@@ -145,6 +147,7 @@ async def plan_of(world: World, a: Side, known: Known, b: int) -> Plan:
         rows[table] = [dict(zip(columns, row, strict=True)) for row in found]
     rows["sealed"] = [{**row, "old": row[column], "new": "x"} for row in rows["connection"] for column in ("secrets", "access_token")]
     rows["claimed"] = [{**row, "until_us": row["next_us"]} for row in rows["fetch_state"]]
+    rows["words"] = [{"client": a.number, "record": 2 * row["id"], "words": "x"} for row in rows["contact"]]
     return Plan(requests_of(known), tries(b, rows), list(asked(b, known)))
 
 

@@ -67,7 +67,17 @@ def filters(known: Known) -> dict[str, list[str]]:
         "updated_since": ["2000-01-01T00:00:00Z"], "received_since": ["2000-01-01T00:00:00Z"], "client": [w.CLIENT_A, w.FORMER_A],
         "tool": ["hubspot", "instantly"], "cursor": known.cursors, "limit": ["1", "200"], "name": [w.NAME], "confirm": [w.CLIENT_A],
         "as_of": ["2026-11-20T09:30:00Z"], "field": ["contact_status", f"cf.{w.FIELD}"],
+        "sort": ["-updated_time"], "q": ["zq021firstqz", "zq", w.DOMAIN], "fields": ["id"],
     }  # fmt: skip
+
+
+def searches(known: Known) -> list[dict[str, Any]]:
+    """What of A's may stand in the filters of a search."""
+    return [
+        {"id[in]": ",".join(map(str, known.ids))}, {"email[contains]": "zq"}, {"last_name": "zq024lastqz"}, {f"cf.{w.FIELD}": w.OPTION},
+        {"company.domain": w.DOMAIN}, {"company.cf.zq019nameqz[contains]": "zq"}, {"company_id[gte]": "1"}, {"created_time[lt]": "1m"},
+        {"contact_status[in]": f"{w.STATUS},{w.NEXT_STATUS}"}, {"domain[starts_with]": "zq"}, {"name[contains]": "zq"},
+    ]  # fmt: skip
 
 
 def headers(known: Known) -> dict[str, list[str]]:
@@ -75,6 +85,7 @@ def headers(known: Known) -> dict[str, list[str]]:
     return {
         "X-Client-Id": [w.CLIENT_A, w.FORMER_A, "nobody"],
         "If-Match": known.etags,
+        "Prefer": ["count=exact", "count=estimated"],
         "Idempotency-Key": [w.IDEMPOTENCY_KEY, w.ADMINISTRATORS],
     }
 
@@ -91,6 +102,10 @@ def bodies(known: Known) -> dict[str, list[Any]]:
         "ContactChange": changes,
         "CompanyRequest": [{"domain": w.DOMAIN}, {"domain": w.DOMAIN, "company_custom_fields": custom}],
         "CompanyChange": [{"domain": w.DOMAIN, "company_status": w.COMPANY_STATUS}, {"company_custom_fields": None}],
+        "SearchBody": [
+            *({"where": each} for each in searches(known)), *({"where": {"not": each}, "q": "zq"} for each in searches(known)[:2]),
+            {"where": {"any": searches(known)[:4]}, "sort": "email"}, *({"cursor": each} for each in known.cursors),
+        ],
         "ReplayRequest": [
             {"client": w.CLIENT_A}, {"tool": "hubspot"}, {"state": "parked", "dry_run": True}, {"state": "unrecognised"},
             {"received_since": "2000-01-01T00:00:00Z", "dry_run": True}, *({"state": "applied", "cursor": each} for each in known.cursors),
@@ -163,6 +178,9 @@ def _queries(parameters: list[Any], known: Known) -> list[dict[str, str]]:
     together: dict[str, str] = {}
     for each in parameters:
         if each["in"] != "query":
+            continue
+        if each.get("explode"):
+            made += searches(known)
             continue
         found = filters(known).get(each["name"], _values(each["schema"]))
         assert found, f"the walk does not know the filter {each['name']}: say in tests/isolation/walk.py what of A's belongs there"

@@ -22,6 +22,7 @@ from touchbase.events.worker import translator
 from touchbase.http.dependencies import Dependencies
 from touchbase.inbox.refused import RefusedWebhook, StoreRefusals
 from touchbase.rate_limit.rate_limiter import RateLimiter, Rates
+from touchbase.search import IndexRecords
 from touchbase.sql.store import Store
 
 ADAPTERS = load_adapters()
@@ -244,6 +245,7 @@ async def furnish(a: Side) -> None:
     for number in range(2):
         await a.sure("POST", "/public/v2/contacts", {"first_name": f"zq03{number}firstqz"})
         await a.sure("POST", "/public/v2/companies", {"domain": f"zq04{number}hostqz.example"})
+    await store.write(IndexRecords(a.number))
     await a.sure("POST", "/public/v2/contacts", {"company_id": company["id"]}, idempotency_key=IDEMPOTENCY_KEY)
     for connection in (
         {

@@ -73,7 +73,11 @@ def _module_statements() -> Iterator[tuple[str, Statement]]:
 
 def texts(op: Statement) -> list[str]:
     """All SQL texts of a statement."""
-    return [text for text in (op.body, op.sqlite, op.first_set, op.sqlite_set, op.more_set, op.last_set, op.made, op.postgres) if text]
+    return [
+        text
+        for text in (op.body, op.sqlite, op.first_set, op.sqlite_set, op.more_set, op.last_set, op.end_set, op.made, op.postgres)
+        if text
+    ]
 
 
 def calls_of(name: str) -> Iterator[tuple[str, str, ast.Call]]:

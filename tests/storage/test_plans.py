@@ -61,7 +61,8 @@ def steps(store: apsw.Cursor, sql: str, parameters: int) -> list[str]:
 
 def walks(plan: list[str]) -> list[str]:
     """Steps that read a whole table, or everything of one client."""
-    whole = [step for step in plan if step.startswith("SCAN") and not re.match(r"SCAN (p|q|r|g|\d+ CONSTANT ROWS?|CONSTANT ROW)$", step)]
+    table = r"SCAN (p|q|r|g|\d+ CONSTANT ROWS?|CONSTANT ROW|search_index VIRTUAL TABLE INDEX 0:=)$"  # the last one is a rowid
+    whole = [step for step in plan if step.startswith("SCAN") and not re.match(table, step)]
     # Whether a client has erased anybody is one look into the index: EXISTS reads one row.
     return whole + [step for step in plan if step.endswith("(client=?)") and "erased_together" not in step]
 
@@ -85,10 +86,11 @@ FIRST_IS_ENOUGH = {
     "suppression.server_secret.SECRET_IF_ERASED",
 }
 # A rotation of the encryption key ends with it; there are a handful of keys.
-# The second walks the thousand newest of one client.
+# The second walks the thousand newest of one client, the third the first that wait for the full-text index.
 MAY_WALK = {
     "connections.sql.encrypted_columns.FORGET_KEYS",
     "inbox.sql.refused.TRIM_REFUSALS",
+    "search.sql.index.TAKE_PENDING",
 }
 
 

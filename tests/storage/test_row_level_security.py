@@ -20,7 +20,7 @@ from touchbase.connections.commands import AddConnection, ClaimFetch
 from touchbase.connections.models import Connection
 from touchbase.erasure.commands import ErasePerson
 from touchbase.errors import Overloaded
-from touchbase.history.events import Event, Translation
+from touchbase.history.events import COMPANY, Event, Translation
 from touchbase.idempotency.commands import Idempotent
 from touchbase.idempotency.models import RequestKey, StoredResponse
 from touchbase.inbox.commands import StoreDelivery
@@ -28,6 +28,8 @@ from touchbase.inbox.queries import CountInbox, ListDeliveries
 from touchbase.inbox.refused import RefusedWebhook, StoreRefusals
 from touchbase.records.commands import CreateCompany, CreateContact, GetContact, GetHistory
 from touchbase.records.models import Company, Contact
+from touchbase.search import IndexRecords, SearchCompanies
+from touchbase.search.sorting import default_sort
 from touchbase.sql.command import Command
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Execute, Plan, Select, Statement, for_postgres
@@ -42,6 +44,8 @@ OURS, THEIRS = 1, 11
 OF_NOBODY = {"id_block", "migration", "server_secret", "encryption_key"}
 """Tables with nothing of a client: blocks of ids, the schema's own, the secret that erased identities are hashed with, and the ids of
 encryption keys with a text that only they open. Another one must be looked at first."""
+READ_BY_ALL = "search_index"
+"""Every session reads it, as PostgreSQL uses no GIN index behind a condition: its words name their client, and it has numbers only."""
 WHO_THERE_IS = {"client", "client_alias", "erased"}
 """What is seen where clients are sought: themselves, their former ids, and keyed hashes, which tell whether a client has erased anybody."""
 WITH_CLIENT = (
@@ -71,6 +75,7 @@ async def fill(store: Store, *clients: int) -> None:
     """A row of each client in every table."""
     for n in clients:
         await store.write(CreateCompany(Company(n, 0, 5, 5, "example.com"), [("seat", "12")]))
+        await store.write(IndexRecords(n))
         await store.write(CreateContact(Contact(n, 0, 5, 5, email="ann@example.com", email_key="ann@example.com"), [("seat", "12")]))
         await store.write(AddConnection(Connection(n, "crm", "hubspot", 5, 5)))
         await store.write(StoreRefusals(n, [RefusedWebhook(n, 5, "crm", "not_verified")]))
@@ -104,18 +109,26 @@ async def walled(hand: Made) -> list[str]:
     return [row["relname"] for row in await hand.fetch(WITH_CLIENT)]
 
 
+async def hidden(hand: Made) -> list[str]:
+    return [table for table in await walled(hand) if table != READ_BY_ALL]
+
+
 async def rows_of(hand: Made, table: str) -> list[int | None]:
     return sorted({row["client"] for row in await hand.fetch(f"SELECT client FROM {table}")}, key=str)
 
 
 async def test_every_table_with_a_client_is_behind_the_wall(hand: Made) -> None:
     tables = await hand.fetch(WITH_CLIENT)
-    policies = await hand.fetch("SELECT tablename, policyname, permissive, roles, cmd, qual, with_check FROM pg_policies")
+    policies = await hand.fetch(
+        "SELECT tablename, policyname, permissive, roles, cmd, qual, with_check FROM pg_policies WHERE policyname <> 'read_numbers'"
+    )
+    wider = await hand.fetch("SELECT tablename, cmd FROM pg_policies WHERE policyname = 'read_numbers'")
 
     by_table = {row["tablename"]: [*row.values()][1:] for row in policies}
     open_ones = [row["relname"] for row in tables if not (row["relrowsecurity"] and row["relforcerowsecurity"])]
     assert open_ones == [], "the migration that makes a table with a client gives it the policy, as 0001_initial does"
     assert len(policies) == len(by_table)
+    assert [tuple(row) for row in wider] == [(READ_BY_ALL, "SELECT")]
     assert by_table.keys() == {row["relname"] for row in tables} | {"client"}
     assert by_table["contact"][:4] == ["of_client", "PERMISSIVE", ["public"], "ALL"]
     assert {name for name, policy in by_table.items() if "'clients'" in policy[4]} == WHO_THERE_IS
@@ -137,9 +150,9 @@ async def test_a_client_is_seen_in_its_own_scope_and_where_clients_are_sought(st
     for scope in (NO_CLIENT, scope_for(THEIRS), CLIENT_LIST, ALL_CLIENTS):
         await hand.execute(f"SET touchbase.clients = '{scope}'")
         seen[scope] = sorted(row["id"] for row in await hand.fetch("SELECT id FROM client"))
-        with_rows[scope] = {table for table in await walled(hand) if await rows_of(hand, table)}
+        with_rows[scope] = {table for table in await hidden(hand) if await rows_of(hand, table)}
 
-    everything = set(await walled(hand))
+    everything = set(await hidden(hand))
     assert list(seen.values()) == [[], [THEIRS], [*range(1, THEIRS + 1)], [*range(1, THEIRS + 1)]]
     assert list(with_rows.values()) == [set(), everything, WHO_THERE_IS - {"client"}, everything]
 
@@ -150,9 +163,9 @@ async def test_a_scope_shows_its_clients_rows_and_no_others(store: Store, hand: 
     for scope in (None, NO_CLIENT, scope_for(OURS), scope_for(THEIRS), scope_for(5), scope_for(OURS, 5, THEIRS), ALL_CLIENTS):
         if scope is not None:
             await hand.execute(f"SET touchbase.clients = '{scope}'")
-        seen[str(scope)] = {table: await rows_of(hand, table) for table in await walled(hand)}
+        seen[str(scope)] = {table: await rows_of(hand, table) for table in await hidden(hand)}
 
-    for table in await walled(hand):
+    for table in await hidden(hand):
         found = [clients[table] for clients in seen.values()]
         assert found == [[], [], [OURS], [THEIRS], [], [OURS, THEIRS], [OURS, THEIRS]], table
 
@@ -176,6 +189,32 @@ async def test_a_row_of_another_client_can_be_neither_written_nor_changed_nor_ta
         await hand.execute("INSERT INTO api_key (key_id, digest, scopes, client, name, created_us) VALUES ('a', '', '[]', NULL, '', 1)")
     await hand.execute("SET touchbase.clients = 'all'")
     assert [await rows_of(hand, table) for table in ("contact", "event", "api_key")] == [[OURS, THEIRS]] * 3
+
+
+async def test_words_of_another_client_lead_to_no_record_and_are_not_written(store: Store, hand: Made) -> None:
+    await with_events(store)
+    theirs = await store.read(SearchCompanies(THEIRS, default_sort(COMPANY), 50, words=("example",)))
+    await hand.execute(f"SET touchbase.clients = '{scope_for(OURS)}'")
+
+    numbers = [row["record"] for row in await hand.fetch("SELECT record FROM search_index WHERE words @@ '11cexample:*'::tsquery")]
+    assert numbers == [2 * one.id + 1 for one in theirs.records] != []
+    assert await hand.fetch("SELECT 1 FROM company WHERE id = ANY($1)", [number // 2 for number in numbers]) == []
+    assert await hand.execute("UPDATE search_index SET words = ''") == "UPDATE 1"
+    assert await hand.execute("DELETE FROM search_index") == "DELETE 1"
+    with pytest.raises(asyncpg.InsufficientPrivilegeError):
+        await hand.execute(f"INSERT INTO search_index VALUES ({THEIRS}, 98, '')")
+    with pytest.raises(asyncpg.InsufficientPrivilegeError):
+        await hand.execute(
+            f"INSERT INTO search_index VALUES ({THEIRS}, {numbers[0]}, '') ON CONFLICT (client, record) DO UPDATE SET words=''"
+        )
+
+
+async def test_the_full_text_index_is_used_behind_the_wall(store: Store, hand: Made) -> None:
+    await hand.execute(f"SET touchbase.clients = '{scope_for(OURS)}'; SET enable_seqscan = off")
+
+    plan = await hand.fetch("EXPLAIN SELECT record FROM search_index s WHERE words @@ '1pann:*'::tsquery AND s.client + 0 = 1")
+
+    assert "Index Cond: (words @@" in "".join(row[0] for row in plan)
 
 
 @dataclass

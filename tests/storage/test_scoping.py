@@ -31,7 +31,7 @@ from touchbase.clients.commands import (
     SetClientSettings,
     SetClientState,
 )
-from touchbase.clients.models import ACTIVE
+from touchbase.clients.models import ACTIVE, ClientSettings
 from touchbase.connections.commands import AddConnection, DueFetches
 from touchbase.connections.models import Connection
 from touchbase.connections.sql.encrypted_columns import check_keys
@@ -48,6 +48,11 @@ from touchbase.inbox.queries import BusyClients, CountInbox, GetDelivery, GroupD
 from touchbase.inbox.refused import ListRefusals
 from touchbase.records.commands import CreateCompany, CreateContact, GetContact
 from touchbase.records.models import Company, Contact
+from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, RecordType
+from touchbase.search import NextToIndex, SearchCompanies, SearchContacts
+from touchbase.search.fields import OWN_FIELDS, SearchFields
+from touchbase.search.parse import Parser
+from touchbase.search.sorting import SortKey
 from touchbase.sql.command import Command
 from touchbase.sql.ids import Ids
 from touchbase.sql.migrations import packaged
@@ -77,6 +82,7 @@ SPANNING: dict[type, str] = {
     Reencrypt: "an operator changes the encryption key of everything",
     RetireKeys: "as above",
     ReplaceLost: "as above",
+    NextToIndex: "the number of a client with records to index, for the housekeeper, who then names the client",
 }
 """What looks at all clients, and why it may: reviewed. Queries among it answer no client's records."""
 SPANNING_UNLESS_NAMED = {StoreKey, ListKeys, ListDeliveries, GroupDeliveries, GetDelivery, ListRefusals}
@@ -92,9 +98,15 @@ LOOKING_FURTHER: dict[type, str] = {
     AddErasures: "as above: the secret that it brings is the store's, and there is one only",
 }
 """What names its client and is held to a wider scope all the same: reviewed."""
-FILES_WITH_ALL_CLIENTS = {"storage/rls_scope.py", "postgres/engine.py", "postgres/schema.py", "postgres/writer.py"}
-"""Where the scope of all clients is named: its definition, migrations, the writer, who gives it a transaction of its own, and the
-start of a store, which seals what lies there in clear."""
+FILES_WITH_ALL_CLIENTS = {
+    "storage/rls_scope.py",
+    "postgres/engine.py",
+    "postgres/schema.py",
+    "postgres/store_copy.py",
+    "postgres/writer.py",
+}
+"""Where the scope of all clients is named: its definition, migrations, copies of a store, the writer, who gives it a transaction of its
+own, and the start of a store, which seals what lies there in clear."""
 BY_RIGHT: dict[str, str] = {
     "auth.sql.LOCK_KEY": "a key is found by its id, which is one of a kind in the whole store",
     "auth.sql.END_KEY": "the same key, locked before",
@@ -185,6 +197,29 @@ USUAL: dict[str, Any] = {
 }  # fmt: skip
 
 
+def searched(kind: RecordType[Any], tree: dict[str, Any], *sort: str) -> dict[str, Any]:
+    """The fields of a search that uses every index, and two keys of its order."""
+    return {
+        "sort": tuple(SortKey(OWN_FIELDS[kind.kind][name]) for name in sort),
+        "where": Parser(SearchFields(kind, ClientSettings()), 5, []).json(tree),
+        "words": ("anna",),
+        "after": (1, "a", 1),
+    }
+
+
+OF_BOTH: dict[str, Any] = {"cf.Industry[starts_with]": "bank", "not": {"cf.Size[gt]": "5"}}
+OF_CONTACTS: dict[str, Any] = {
+    "contact_status": "new", "company.cf.Industry": "bank", "company_id": 1, "email[starts_with]": "a", "last_reply_received[gt]": "1d",
+    "any": [{"company.name": "a"}, {"company.domain": "a.example"}],
+}  # fmt: skip
+SEARCHED: dict[type, dict[str, Any]] = {
+    SearchContacts: searched(CONTACT_TYPE, OF_BOTH | OF_CONTACTS, "last_reply_received", "email"),
+    SearchCompanies: searched(
+        COMPANY_TYPE, {"any": [{"company_status": "new"}, {"domain[starts_with]": "a"}, OF_BOTH]}, "status_changed_at", "name"
+    ),
+}
+
+
 def value(name: str, hint: object) -> Any:
     """Something that a field of this name and type may hold."""
     kinds = [each for each in typing.get_args(hint) if each is not type(None)] if type(None) in typing.get_args(hint) else [hint]
@@ -203,7 +238,7 @@ def variants(kind: type[Any]) -> Iterator[Any]:
     hints = typing.get_type_hints(kind)
     choices: list[list[Any]] = []
     for field in fields(kind):
-        given = value(field.name, hints[field.name])
+        given = SEARCHED.get(kind, {}).get(field.name) or value(field.name, hints[field.name])
         choices.append([given] if field.default is MISSING else [field.default, given])
     for chosen in itertools.product(*choices):
         yield kind(*chosen)
@@ -274,7 +309,7 @@ async def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Reader:
     made = Reader(f"{tmp_path}/store.db")
     init = Select.__init__
 
-    def spy(self: Select, sql: str, params: Any) -> None:
+    def spy(self: Select, sql: str, params: Any, postgres: str = "") -> None:
         frame = sys._getframe(1)
         made.asked.append(sql)
         made.places.add((module_at(frame.f_code.co_filename), frame.f_lineno))

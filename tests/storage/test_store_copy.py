@@ -18,6 +18,9 @@ from touchbase.connections import ListConnections
 from touchbase.consistency import Verified, verify
 from touchbase.encryption import CheckEncryption, EncryptionKeys, encode_key, new_key
 from touchbase.errors import BadAddress, UnusableStore
+from touchbase.history import CONTACT
+from touchbase.search import NextToIndex, SearchContacts, index_waiting
+from touchbase.search.sorting import default_sort
 from touchbase.storage import copy_store, open_store
 from touchbase.storage import store_copy as copying
 from touchbase.storage.sqlite.connection import open_reader
@@ -42,7 +45,7 @@ async def made(engine: str, empty: str, folder: Path) -> str:
 
 
 async def content(url: str) -> dict[str, set[tuple[Any, ...]]]:
-    """Return the rows of every table that has no secrets."""
+    """Return the rows of every table that has no secrets, without the full-text index, which the target makes of its records."""
     if url.startswith("sqlite"):
         with closing(open_reader(url.removeprefix("sqlite:///"))) as connection:
             names = [str(name) for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
@@ -50,7 +53,7 @@ async def content(url: str) -> dict[str, set[tuple[Any, ...]]]:
             return {
                 name: set(connection.execute(f"SELECT {', '.join(sorted(columns[name]))} FROM {name}").fetchall())
                 for name in names
-                if name not in ("migration", "encryption_key", "connection") and not name.startswith("sqlite_")
+                if name not in ("migration", "encryption_key", "connection") and not name.startswith(("sqlite_", "search_"))
             }
     connection = await asyncpg.connect(url)
     await connection.execute("SET touchbase.clients = 'all'")
@@ -62,7 +65,7 @@ async def content(url: str) -> dict[str, set[tuple[Any, ...]]]:
     rows = {
         name: {tuple(row) for row in await connection.fetch(f"SELECT {', '.join(sorted(columns))} FROM {name}")}
         for name, columns in found.items()
-        if name not in ("migration", "encryption_key", "connection")
+        if name not in ("migration", "encryption_key", "connection") and not name.startswith("search_")
     }
     await connection.close()
     return rows
@@ -88,6 +91,12 @@ async def test_a_copy_has_every_row_and_its_secrets_under_its_own_key(
             connections = await old.read(ListConnections(client.number))
             assert await new.read(ListConnections(client.number)) == connections
             assert [one async for one in verify(new, client.number, Verified(), lambda: None)] == []
+        await index_waiting(new, lambda: False)
+        assert await new.read(NextToIndex()) is None
+        searches = [SearchContacts(each.number, default_sort(CONTACT), 50, words=("ann",)) for each in await old.read(ListClients())]
+        found = [(await new.read(each)).records for each in searches]
+        assert found == [(await old.read(each)).records for each in searches]
+        assert any(found)
         state = await new.read(CheckEncryption())
         assert sum(state.by_key.values()) > 0
         assert (state.lost, state.clear) == ([], 0)

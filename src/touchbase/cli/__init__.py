@@ -27,6 +27,8 @@ COMMANDS = {
     "backup": "backup",
     "restore": "backup",
     "copy": "copy",
+    "contacts": "records",
+    "companies": "records",
     "persons": "persons",
     "prune": "maintain",
     "vacuum": "maintain",

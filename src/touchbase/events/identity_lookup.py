@@ -14,6 +14,7 @@ from touchbase.history.sql import event_of
 from touchbase.records import Company, Contact, Record, former_key, keys_of, owned_since, primary_key, shown_values
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.rows import company_of, contact_of
+from touchbase.records.sql.search_pending import searched
 from touchbase.sql.statement import Execute, Plan, Row
 
 
@@ -150,6 +151,7 @@ def add_records(kind: int, resolver: Resolver, rows: Sequence[Row]) -> None:
         record: Record = contact_of(row) if kind == CONTACT else company_of(row)
         resolver.by_id[record.id] = record
         resolver.statuses[record.id], resolver.shown[record.id] = record.status, shown_values(record)
+        resolver.searched[record.id] = searched(record)
         resolver.loaded_keys[record.id] = keys_of(record)
         if isinstance(record, Contact):
             if record.email_key is not None:

@@ -51,6 +51,7 @@ class Resolver:
     statuses: dict[int, str | None] = field(default_factory=dict)
     """The status of each record when it was loaded."""
     shown: dict[int, tuple[object, ...]] = field(default_factory=dict)
+    searched: dict[int, tuple[object, ...]] = field(default_factory=dict)
     """The visible values of each record when it was loaded."""
     loaded_keys: dict[int, tuple[str | None, ...]] = field(default_factory=dict)
     """The addresses of each record when it was loaded."""

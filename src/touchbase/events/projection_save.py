@@ -17,6 +17,7 @@ from touchbase.idempotency.sql import MOVE_RESPONSES
 from touchbase.records import Company, Contact, CustomField, Record, keys_of, shown_values
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.rows import company_row, contact_row, custom_field_of, custom_field_row
+from touchbase.records.sql.search_pending import NOTE_FOR_SEARCH, searched
 from touchbase.records.sql.update import fold_of, fold_status_of
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Execute, Plan, Row, SerializationConflict, Statement
@@ -36,6 +37,10 @@ def save_records(batch: Batch) -> Plan[None]:
             if record.id in resolver.touched or shown_values(record) != resolver.shown[record.id]:
                 record.updated_us = max(batch.now_us, record.updated_us + 1)
         new = [record for number, record in resolver.created.items() if number in resolver.by_id]
+        noted = [record.id for record in old if record.id in resolver.touched or searched(record) != resolver.searched[record.id]]
+        noted += [record.id for record in new]
+        if noted:
+            yield Execute(NOTE_FOR_SEARCH, [(batch.client, kind, number) for number in sorted(noted)])
         if kind == CONTACT:
             yield from _save_contacts(resolver, old, new)
         else:
@@ -111,6 +116,7 @@ def unite_record(batch: Batch, kind: int, absorbed: Record, survivor: Record) ->
     yield from _unite_custom_fields(batch.client, kind, absorbed, survivor)
     yield Execute(history_sql.MOVE_LINKS, [(*one, survivor.id)])
     yield Execute(MOVE_RESPONSES, [(*one, survivor.id)])
+    yield Execute(NOTE_FOR_SEARCH, [one])
     yield Execute(DELETE_CLAIMS_OF, [one])  # the moved events claim them again
     if kind == COMPANY:
         yield from _move_contacts(batch, absorbed.id, survivor.id)

@@ -101,11 +101,16 @@ def _metadata(data: Any, kind: types.Metadata, pointer: str, faults: list[Fault]
 
 
 def _union(data: Any, kind: types.UnionType, pointer: str, faults: list[Fault]) -> Any:
-    # All unions are "a type or null", so an invalid value is a fault of that type.
+    # All unions are "a type, a list or null", so an invalid value is a fault of the type, and an invalid list one of the list.
     if data is None and any(isinstance(one, types.NoneType) for one in kind.types):
         return None
-    something = next(one for one in kind.types if not isinstance(one, types.NoneType))
-    return _value(data, something, pointer, faults)
+    wanted = [one for one in kind.types if not isinstance(one, types.NoneType)]
+    is_list = isinstance(data, list)
+    return _value(data, next((one for one in wanted if is_list and isinstance(one, types.ListType)), wanted[0]), pointer, faults)
+
+
+def _any(data: Any, kind: types.AnyType, pointer: str, faults: list[Fault]) -> Any:
+    return data
 
 
 def _struct(data: Any, kind: types.StructType, pointer: str, faults: list[Fault]) -> Any:
@@ -158,6 +163,7 @@ def _dict(data: Any, kind: types.DictType, pointer: str, faults: list[Fault]) ->
 
 
 _READERS: dict[type[types.Type], Callable[[Any, Any, str, list[Fault]], Any]] = {
+    types.AnyType: _any,
     types.UnionType: _union,
     types.Metadata: _metadata,
     types.StructType: _struct,

@@ -95,7 +95,7 @@ def _parameters(route: Route) -> list[Json]:
 
 def _query_parameter(each: Parameter[Any]) -> Json:
     made: Json = {"name": each.name, "in": "query", "required": each.required, "schema": each.schema}
-    return {**made, "description": each.description} if each.description else made
+    return {**made, "description": each.description, **each.more} if each.description else {**made, **each.more}
 
 
 def _responses(route: Route) -> Json:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 from urllib.parse import parse_qsl
 
@@ -34,7 +34,9 @@ class Parameters:
         self._given: dict[str, str] = {}
         self._known = {each.name for each in declared}
         self._repeated: set[str] = set()
-        for name, value in self._pairs(query):
+        self.pairs = self._pairs(query)
+        """All parameters as they were sent."""
+        for name, value in self.pairs:
             if name in self._given:
                 self._repeated.add(name)
             self._given[name] = value
@@ -97,10 +99,7 @@ class Parameters:
 
     def cursor(self, listing: str, kind: type[Any]) -> Any:
         """Return the position that `cursor_text` encoded for the same listing; None, the first page, if it is blank."""
-        if "cursor" not in self._repeated and not self._given.get("cursor", "").strip():
-            self._known.add("cursor")
-            return None
-        value = self.text("cursor")
+        value = self.given_cursor()
         if value is None:
             return None
         found = cursor_value(value, listing, kind)
@@ -109,10 +108,22 @@ class Parameters:
         self._fault("cursor", "cursor", "is not a cursor of this listing; begin again without it")
         return None
 
+    @property
+    def unknown(self) -> set[str]:
+        """The names of parameters that are not declared and were not read."""
+        return self._given.keys() - self._known
+
+    def given_cursor(self) -> str | None:
+        """Return the cursor as it was sent; None, the first page, if it is blank."""
+        if "cursor" not in self._repeated and not self._given.get("cursor", "").strip():
+            self._known.add("cursor")
+            return None
+        return self.text("cursor")
+
     def done(self, *, strict: bool = True) -> None:
         """Raise `Invalid` if there are faults; with `strict` an unknown parameter is a fault."""
         if strict:
-            for name in sorted(self._given.keys() - self._known):
+            for name in sorted(self.unknown):
                 self.faults.append(
                     Fault(f"?{name}", "unknown", f"is no parameter here; there are {', '.join(sorted(self._known)) or 'none'}")
                 )
@@ -134,6 +145,8 @@ class Parameter(Generic[T]):
     member: str = ""
     """The member of the list's query that it sets, if it is a filter."""
     required: bool = False
+    more: Json = field(default_factory=dict)
+    """Other members of its description in the OpenAPI document."""
 
 
 def text(name: str, description: str = "", *, member: str = "", required: bool = False) -> Parameter[str | None]:

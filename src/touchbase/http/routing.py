@@ -69,6 +69,8 @@ class Route:
     success: tuple[Success, ...] = ()
     problems: tuple[int, ...] = ()
     """Statuses of problems that `problem_statuses` does not derive."""
+    reads: bool = False
+    """Whether a `POST` only reads: it takes no idempotency key."""
     buffered: bool = True
     """Whether the body arrives before the handler runs; if not, the handler authenticates again after a slow body."""
     endpoint: Callable[[Api], App] | None = None
@@ -82,7 +84,7 @@ class Route:
     @property
     def takes_key(self) -> bool:
         """Whether the request may have an idempotency key."""
-        return self.method == "POST" and bool(self.scope)
+        return self.method == "POST" and bool(self.scope) and not self.reads
 
     @property
     def problem_statuses(self) -> list[int]:

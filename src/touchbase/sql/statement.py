@@ -27,7 +27,7 @@ class Statement:
     A statement with `more_columns` has a second parameter table `q`. SQLite runs `sqlite_set` for the rows of p,
     then `more_set` for those of q; `postgres` takes the columns of both (those of q numbered after those of p).
 
-    A statement with `last_columns` has a third table `r` in the same way, with `last_set`.
+    A statement with `last_columns` has a third table `r` in the same way, with `last_set`, and then `end_set` for the same rows.
 
     `made` is for inserts of rows with new ids: it selects, over the same p, the ids of the rows that were inserted.
     SQLite runs it only if some rows were not; else the result is each row's id (its second column).
@@ -46,6 +46,7 @@ class Statement:
     more_set: str = ""
     last_columns: tuple[tuple[str, str], ...] = ()
     last_set: str = ""
+    end_set: str = ""
     made: str = ""
     first_set: str = ""
 
@@ -66,6 +67,8 @@ class Select:
 
     sql: str
     params: Row
+    postgres: str = ""
+    """The text for PostgreSQL where it differs, with the same parameters in the same order."""
 
 
 Plan = Generator[Execute | Select, list[Row], T]

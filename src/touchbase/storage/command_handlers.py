@@ -49,6 +49,8 @@ from touchbase.records import CreateCompany, CreateContact, UpdateCompany, Updat
 from touchbase.records.sql import create as sql_create
 from touchbase.records.sql import update as sql_update
 from touchbase.records.sql.suppression_guard import guarded
+from touchbase.search import IndexRecords
+from touchbase.search.sql.index import index_records
 from touchbase.sql.builders import RESERVE_IDS
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Plan
@@ -158,6 +160,7 @@ COMMANDS: dict[type, Handler] = {
     AddErasures: Handler(_each(erasure_sql.add_erasures, takes_ids=True), erasure_sql.add_needs),
     ErasePending: Handler(_each(erasure_sql.erase_pending_events)),
     PruneBodies: Handler(_each(body_retention.prune_bodies)),
+    IndexRecords: Handler(_each(index_records)),
     DropUnrecognised: Handler(_each(body_retention.drop_unrecognised)),
 }
 

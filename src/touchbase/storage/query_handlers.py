@@ -46,6 +46,9 @@ from touchbase.records import Company, Contact, FindUnited, GetCompany, GetConta
 from touchbase.records.sql import rows as records_rows
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.statements import with_custom_fields
+from touchbase.search import NextToIndex, SearchCompanies, SearchContacts
+from touchbase.search.sql import plans as search_plans
+from touchbase.search.sql.index import next_to_index
 from touchbase.sql import rows as sql_rows
 from touchbase.sql.command import Query
 from touchbase.sql.filters import Where
@@ -175,6 +178,9 @@ HANDLERS: dict[type, Callable[[Any], Plan[Any]]] = {
     GetCompany: _company,
     ListContacts: _contacts,
     ListCompanies: _companies,
+    SearchContacts: search_plans.search_contacts,
+    SearchCompanies: search_plans.search_companies,
+    NextToIndex: next_to_index,
     GetHistory: _history,
     FindUnited: _united,
     ListDeliveries: inbox_sql_queries.list_deliveries,

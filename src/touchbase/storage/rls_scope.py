@@ -27,6 +27,7 @@ from touchbase.erasure import AddErasures, OpenErasures
 from touchbase.idempotency import ExpiredResponses, FindResponse, Idempotent
 from touchbase.inbox import BusyClients, CountInbox, GetDelivery, GroupDeliveries, ListDeliveries, ListRefusals, OldDedupeKeys, ReplayMany
 from touchbase.records import CreateCompany, CreateContact
+from touchbase.search import NextToIndex
 
 Scope = NewType("Scope", str)
 """The clients' numbers in the format of the policies, such as `,1,5,9,`."""
@@ -50,6 +51,7 @@ CROSS_CLIENT = frozenset(
     {
         FindKey, AnyKey, BusyClients, CountInbox, StoreFirstKey, RotateKey, RevokeKey, StoreKeyUses, DueFetches,
         ExpiredResponses, OldDedupeKeys, OpenErasures, AddErasures, Reencrypt, RetireKeys, ReplaceLost, CheckEncryption,
+        NextToIndex,
     }
 )  # fmt: skip
 """Types that always access all clients: a key's client is not known before the key is found; workers, metrics and

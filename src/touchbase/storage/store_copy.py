@@ -23,6 +23,12 @@ ROWS_PER_BATCH = 5_000
 BYTES_PER_BATCH = 8 * 1024 * 1024
 NOT_COPIED = frozenset({"migration", "encryption_key", "store_copy"})
 """Tables of the store itself: its schema's history, the keys of its secrets, and how far the copy is."""
+SEARCH = "search_"
+"""The beginning of the names of the full-text index's tables. They are not copied: the target indexes all of its records."""
+NOTE_ALL_FOR_SEARCH = (
+    "INSERT INTO search_pending (client, record_kind, record_id) SELECT client, 1, id FROM contact",
+    "INSERT INTO search_pending (client, record_kind, record_id) SELECT client, 2, id FROM company",
+)
 MADE_BY_MIGRATION = frozenset({"id_block", "server_secret"})
 """Tables in which a new store may have rows; the copy replaces them."""
 FIRST = ("company",)
@@ -208,7 +214,7 @@ class StoreCopy:
 
 
 async def _copied_tables(store: Reader) -> dict[str, Table]:
-    return {name: table for name, table in (await store.tables()).items() if name not in NOT_COPIED}
+    return {name: table for name, table in (await store.tables()).items() if name not in NOT_COPIED and not name.startswith(SEARCH)}
 
 
 def key_to_text(key: tuple[Any, ...] | None) -> str:

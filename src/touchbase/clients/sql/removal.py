@@ -26,13 +26,16 @@ class ClientTable:
     """The columns that identify a row within the client; an index begins with the client and these."""
     children: tuple[str, ...] = ()
     """Tables with a row of the same (client, id) for each row here, removed with it; they need no index of their own."""
+    words: int | None = None
+    """For a table of records: its rows' numbers in the full-text index are twice their ids plus this."""
     weight: str = ""
     """The column with the bytes of a row's children."""
 
 
 CLIENT_TABLES = (
-    ClientTable("contact", ("id",)),  # before companies, because of its foreign key
-    ClientTable("company", ("id",)),
+    ClientTable("contact", ("id",), words=0),  # before companies, because of its foreign key
+    ClientTable("company", ("id",), words=1),
+    ClientTable("search_pending", ("record_kind", "record_id")),
     ClientTable("custom_field", ("record_kind", "record_id", "name")),
     ClientTable("event", ("record_kind", "record_id", "occurred_us", "key")),
     ClientTable("link", ("tool", "object_type", "object_id")),
@@ -59,6 +62,12 @@ COUNT_REMOVED = Statement(
     (("id", "bigint"), ("count", "bigint"), ("total", "bigint")),
     sqlite="UPDATE client SET removed = removed + ?2, rows_total = COALESCE(?3, rows_total) WHERE id = ?1",
     body="UPDATE client AS t SET removed = t.removed + p.count, rows_total = COALESCE(p.total, t.rows_total) FROM p WHERE t.id = p.id",
+)
+DELETE_WORDS = Statement(
+    "remove_search_words",
+    (("client", "bigint"), ("record", "bigint")),
+    sqlite="DELETE FROM search_index WHERE rowid = ?2",
+    body="DELETE FROM search_index t USING p WHERE t.client = p.client AND t.record = p.record",
 )
 DELETE_CLIENT = delete("delete_client", "client", (("id", "bigint"),))
 
@@ -116,6 +125,8 @@ def _remove_keys(table: ClientTable, client: int, after: Row, keys: Sequence[Row
     gone = yield Select(_delete_sql(table, bool(after)), (client, *after, *keys[-1]))
     for name in table.children:
         yield Execute(_delete_child(name), [(client, *key) for key in sorted(gone)])
+    if table.words is not None and gone:
+        yield Execute(DELETE_WORDS, sorted((client, 2 * key[0] + table.words) for key in gone))
     return len(gone)
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from touchbase.history import CONTACT
 from touchbase.records.sql.statements import DELETE_CONTACT
+from touchbase.search.sql.index import forget_words
 from touchbase.sql.builders import ONE, RECORD
 from touchbase.sql.statement import Execute, Plan, Statement, delete
 
@@ -58,6 +59,7 @@ PII_TABLES = (
     _by_record("link", "links"),
     _by_record("pending_company_link", "company_claims"),
     _by_record("idempotency_key", "kept_answers"),
+    _by_record("search_pending", ""),
 )
 COUNT_CONTACT = Statement(
     "count_contact", ONE, body="SELECT count(*) FROM p CROSS JOIN contact t WHERE t.client = p.client AND t.id = p.id"
@@ -80,4 +82,5 @@ def remove_all(client: int, contact: int) -> Plan[dict[str, int]]:
     for each in PII_TABLES:
         yield Execute(each.remove, [(client, CONTACT, contact)])
     yield Execute(DELETE_CONTACT, [(client, contact)])
+    yield from forget_words(client, [(CONTACT, contact)])
     return counts

@@ -13,7 +13,7 @@ from touchbase.clients import Client
 from touchbase.common.timestamps import Micros
 from touchbase.errors import NotFound, PreconditionFailed
 from touchbase.http.endpoint import Call, author_of
-from touchbase.http.query_parameters import LIMIT, PAGE, cursor_text
+from touchbase.http.query_parameters import LIMIT, PAGE, Parameters, cursor_text
 from touchbase.http.request_body import read_json, read_struct
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
@@ -31,6 +31,8 @@ from touchbase.records.read_records import get_record, list_records
 from touchbase.records.timelines import timeline
 from touchbase.records.update import Change, update_command, update_record
 from touchbase.records.value_history import explain_values, record_as_of, value_history
+from touchbase.search.api.parameters import FILTERS, PREFER, SEARCH, SEARCH_HEADERS, count_of
+from touchbase.search.api.resource import filtered_list, search_route
 
 A = TypeVar("A", ContactRequest, CompanyRequest)
 C = TypeVar("C", bound=msgspec.Struct)
@@ -84,7 +86,9 @@ class RecordResource(Generic[A, C, R]):
     async def list(self, call: Call) -> Response:
         """`GET` of a page of records."""
         client = await call.client()
-        asked = call.parameters()
+        asked = Parameters(call.query, (FLAT, *PAGE, *self._kind.filters))
+        if asked.unknown or count_of(call.scope["headers"]):
+            return await filtered_list(call, self._kind, client)
         listing = f"{self._kind.type.plural} by {'creation' if asked[UPDATED_SINCE] is None else 'time'}"
         after = asked.cursor(listing, tuple[int, int])
         asked.done()
@@ -196,9 +200,13 @@ def record_routes(kind: ResourceType[Any, Any, Any], tag: Tag, *, identity: str,
         Route(
             "GET", path, handlers.list, scope=READ, operation_id=f"list_{many}", tag=tag, summary=f"List {many}, newest last",
             description="A page has `limit` records; send `next_cursor` back as `cursor` until it is null. A record must match all "
-            "filters. The order is that of creation; with `updated_since` it is that of the last change.",
-            query=(FLAT, *PAGE, *kind.filters), success=(Success(200, "A page.", kind.page),),
+            "filters. The order is that of creation; with `updated_since` it is that of the last change. Any other filter, `sort`, `q`, "
+            "`fields` or `Prefer` makes the request a search, which ignores the case of letters. A field that does not exist is a 422 "
+            "with the nearest name.",
+            query=(FLAT, *PAGE, *kind.filters, *SEARCH, FILTERS), headers=(PREFER,),
+            success=(Success(200, "A page.", kind.page, headers=SEARCH_HEADERS),),
         ),
+        search_route(kind, tag),
         Route(
             "GET", by_id, handlers.get, scope=READ, operation_id=f"get_{one}", tag=tag, summary=f"Get one {one}",
             description=f"Returns the {one} and its ETag. The id of a {one} that was merged into another is a 404 with `existing_id`.",

@@ -22,7 +22,8 @@ CREATION: Columns = (*ONE, ("at", "bigint"), ("effect", "text"), ("status", "tex
 
 
 def _create(table: str, kind: int, columns: Columns, condition: str, name: str = "") -> Statement:
-    """Insert records, and for the inserted ones their custom fields and the first event of their history; return their ids."""
+    """Insert records, and for the inserted ones their custom fields, the first event of their history, and a note for the
+    full-text index; return their ids."""
     inserted = f"INSERT INTO {table} ({names(columns)}) SELECT * FROM p WHERE {condition} ON CONFLICT DO NOTHING"
     customs = f"INSERT INTO custom_field ({names(CUSTOM_FIELD)})"
     # Values common to all creations are literals, so that they are not sent with each row.
@@ -30,6 +31,7 @@ def _create(table: str, kind: int, columns: Columns, condition: str, name: str =
         f"INSERT INTO event ({names(EVENT)}) SELECT r.client, {kind}, r.id, r.at, '', '{table}.created', r.effect, r.status, 'api', 'api', "
         f"NULL, NULL, r.at, {VIA_API}, r.detail FROM r"
     )
+    noted = "INSERT INTO search_pending (client, record_kind, record_id) SELECT"
     there = f"EXISTS (SELECT 1 FROM {table} t WHERE t.client = {{0}}.client AND t.id = {{0}}.{{1}})"
     return Statement(
         name=name or f"create_{table}",
@@ -39,13 +41,15 @@ def _create(table: str, kind: int, columns: Columns, condition: str, name: str =
         more_set=f"{customs} SELECT * FROM q WHERE {there.format('q', 'record_id')}",
         last_columns=CREATION,
         last_set=f"{entries} WHERE {there.format('r', 'id')}",
+        end_set=f"{noted} r.client, {kind}, r.id FROM r WHERE true",
         made=f"SELECT t.id FROM p CROSS JOIN {table} t WHERE t.client = p.client AND t.id = p.id",
         postgres=(
             f"WITH {parameter_table('p', columns)}, {parameter_table('q', CUSTOM_FIELD, len(columns) + 1)}, "
             f"{parameter_table('r', CREATION, len(columns) + len(CUSTOM_FIELD) + 1)}, "
             f"made AS ({inserted} RETURNING client, id), "
             f"more AS ({customs} SELECT q.* FROM q JOIN made ON made.client = q.client AND made.id = q.record_id), "
-            f"entries AS ({entries} JOIN made ON made.client = r.client AND made.id = r.id) "
+            f"entries AS ({entries} JOIN made ON made.client = r.client AND made.id = r.id), "
+            f"noted AS ({noted} made.client, {kind}, made.id FROM made) "
             "SELECT id FROM made"
         ),
     )

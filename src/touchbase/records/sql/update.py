@@ -21,6 +21,7 @@ from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.create import no_such_company
 from touchbase.records.sql.rows import CONTACT as CONTACT_COLUMNS
 from touchbase.records.sql.rows import company_of, company_row, contact_of, contact_row, custom_field_row
+from touchbase.records.sql.search_pending import NOTE_FOR_SEARCH, searched, searched_of
 from touchbase.records.sql.statements import with_custom_fields
 from touchbase.records.sql.update_write import Update, Write, is_write, project_record, write_record
 from touchbase.sql.ids import Ids
@@ -229,6 +230,10 @@ def _save(kind: int, changed: Collection[Record], before: Mapping[Key, Row], eve
     if customs:
         latest = {(row[0], row[2], row[3]): row for row in customs}
         yield Execute(records_sql.SAVE_CUSTOM_FIELD, list(latest.values()))
+    noted = {(row[0], row[2]) for row in customs}
+    noted |= {(record.client, record.id) for record in changed if searched(record) != searched_of(kind, before[record.client, record.id])}
+    if noted:
+        yield Execute(NOTE_FOR_SEARCH, [(client, kind, number) for client, number in sorted(noted)])
 
 
 def _save_contacts(rows: Sequence[Row], before: Mapping[Key, Row]) -> Plan[None]:

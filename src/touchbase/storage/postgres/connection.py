@@ -204,7 +204,7 @@ async def run(connection: Connection, plan: Plan[T]) -> T:
 
 async def _rows(connection: Connection, step: Execute | Select) -> list[Row]:
     if isinstance(step, Select):
-        return [*map(tuple, await connection.fetch(_numbered(step.sql), *step.params))]
+        return [*map(tuple, await connection.fetch(_numbered(step.postgres or step.sql), *step.params))]
     if not (step.rows or step.more):
         return []
     return [*map(tuple, await connection.fetch(_text(step.statement), *column_params(step)))]

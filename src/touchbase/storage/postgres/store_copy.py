@@ -16,6 +16,7 @@ from touchbase.storage.postgres.row_level_security import Connection, set_scope
 from touchbase.storage.rls_scope import ALL_CLIENTS
 from touchbase.storage.store_copy import (
     MADE_BY_MIGRATION,
+    NOTE_ALL_FOR_SEARCH,
     PROGRESS_TABLE,
     Table,
     TableProgress,
@@ -128,10 +129,12 @@ class PostgresWriter(PostgresReader):
                 )
 
     async def finish(self) -> None:
-        """Record the encryption key, remove the mark and the progress, and compute the planner's figures."""
+        """Record the encryption key, note all records for search, remove mark and progress, and compute the planner's figures."""
         async with self._connection.transaction():
             if self._cipher.can_encrypt:
                 await run(self._connection, record_key(self._cipher))
+            for sql in NOTE_ALL_FOR_SEARCH:
+                await self._connection.execute(sql)
             await self._connection.execute("DROP TABLE store_copy")
             await self._connection.execute("DELETE FROM migration WHERE name = $1", UNFINISHED_COPY)
         await self._connection.execute("ANALYZE")

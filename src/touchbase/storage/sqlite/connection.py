@@ -178,6 +178,8 @@ def _rows(cursor: apsw.Cursor, step: Execute | Select) -> list[Row]:
         _in_sets(cursor, op.more_columns, op.more_set, step.more, "q")
     if step.last:
         _in_sets(cursor, op.last_columns, op.last_set, step.last, "r")
+    if step.last and op.end_set:
+        _in_sets(cursor, op.last_columns, op.end_set, step.last, "r")
     return rows
 
 

@@ -16,6 +16,7 @@ from touchbase.storage.sqlite.connection import open_reader, open_writer, run
 from touchbase.storage.sqlite.process_lock import ProcessLock, Role
 from touchbase.storage.store_copy import (
     MADE_BY_MIGRATION,
+    NOTE_ALL_FOR_SEARCH,
     PROGRESS_TABLE,
     Table,
     TableProgress,
@@ -110,10 +111,12 @@ class SqliteWriter(SqliteReader):
             self._connection.executemany(f"INSERT INTO {table.name} ({columns}) VALUES ({values})", rows)
 
     async def finish(self) -> None:
-        """Record the encryption key, remove the mark and the progress, and compute the planner's figures."""
+        """Record the encryption key, note all records for search, remove mark and progress, and compute the planner's figures."""
         with self._connection:
             if self._cipher.can_encrypt:
                 run(self._connection.cursor(), record_key(self._cipher))
+            for sql in NOTE_ALL_FOR_SEARCH:
+                self._connection.execute(sql)
             self._connection.execute("DROP TABLE store_copy")
             self._connection.execute("DELETE FROM migration WHERE name = ?", (UNFINISHED_COPY,))
         self._connection.execute("ANALYZE")

@@ -1,0 +1,1 @@
+"""HTTP resources of searches: filtered lists, and `POST .../search`."""

@@ -1,0 +1,90 @@
+"""Query parameters, headers and bodies of searches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from touchbase.http.query_parameters import DEFAULT_PAGE, LARGEST_PAGE, Parameter, Parameters, text
+from touchbase.http.schemas import example
+from touchbase.search.parse import LONGEST_VALUE
+from touchbase.search.queries import ESTIMATED, EXACT
+
+SORT = text("sort", "Fields to sort by, separated by commas; a minus sign reverses one. Records without a value come last.")
+Q = text("q", "Words that must begin words of names, e-mail address, domain or custom fields.")
+FIELDS = text("fields", "Members that the records of the response have, separated by commas; the id is always there.")
+FILTERS: Parameter[None] = Parameter(
+    "filters",
+    lambda given, name: None,
+    {"type": "object", "additionalProperties": {"type": "string"}},
+    "Any number of filters, each a parameter: `name=value`, or `name[operator]=value` with one of the operators eq, ne, in, nin, contains, "
+    "starts_with, gt, gte, lt, lte, is_set. Names are the members of a record, `cf.NAME` for a custom field, and for contacts "
+    "`company.FIELD`. A time may be a span until now such as `30d`. All must hold.",
+    more={
+        "style": "form",
+        "explode": True,
+        "examples": {
+            "replied": {
+                "summary": "Replied in the last week, and not interested",
+                "value": {"last_reply_received[gte]": "7d", "contact_status[ne]": "interested"},
+            },
+        },
+    },
+)
+SEARCH: tuple[Parameter[Any], ...] = (SORT, Q, FIELDS)
+COUNTS = {f"count={each}": each for each in (EXACT, ESTIMATED)}
+PREFER = {
+    "name": "Prefer",
+    "in": "header",
+    "required": False,
+    "schema": {"type": "string"},
+    "description": "`count=exact` or `count=estimated` asks for the header `Total-Count`, the number of records that match. An exact count "
+    "reads all of them.",
+    "example": "count=estimated",
+}
+SEARCH_HEADERS = ("Total-Count", "Preference-Applied", "Search-Index")
+"""Headers of responses to searches: see docs/reference/search.md."""
+_LIST = "Separated by commas, or as an array."
+_WHERE = (
+    "The filters: an object of `name` or `name[operator]` and value, which must all hold, with `all` and `any` (arrays of such objects) "
+    "and `not` (one object). Arrays are values of `in` and `nin`."
+)
+_WHERE_EXAMPLE = {"any": [{"contact_status[in]": ["new", "won"]}, {"company.cf.Industry[contains]": "bank"}], "not": {"origin": "import"}}
+
+
+class SearchBody(Struct):
+    """A search: filters as a tree, with the parameters of lists."""
+
+    where: Annotated[dict[str, Any], Meta(description=_WHERE)] = {}
+    q: Annotated[str, Meta(max_length=LONGEST_VALUE, description=Q.description)] | None = None
+    sort: Annotated[str | list[str], Meta(description=f"{SORT.description} {_LIST}")] | None = None
+    fields: Annotated[str | list[str], Meta(description=f"{FIELDS.description} {_LIST}")] | None = None
+    limit: Annotated[int, Meta(ge=1, le=LARGEST_PAGE, description="Maximum number of records.")] = DEFAULT_PAGE
+    cursor: Annotated[str, Meta(description="`next_cursor` of the previous page.")] | UnsetType | None = UNSET
+
+
+example(SearchBody, {"where": _WHERE_EXAMPLE, "sort": "-last_reply_received", "limit": 50})
+
+
+def joined(given: str | list[str] | None) -> str | None:
+    """Return names that may be an array as the text of a parameter."""
+    return ",".join(given) if isinstance(given, list) else given
+
+
+def count_of(headers: Sequence[tuple[bytes, bytes]]) -> str:
+    """Return the count that the header `Prefer` asks for; empty for none."""
+    for name, value in headers:
+        if name == b"prefer":
+            for each in value.decode("latin-1").split(","):
+                found = COUNTS.get(each.partition(";")[0].replace(" ", "").replace('"', "").lower())
+                if found is not None:
+                    return found
+    return ""
+
+
+def filters_of(given: Parameters, declared: Sequence[Parameter[Any]]) -> list[tuple[str, str]]:
+    """Return the parameters that are filters."""
+    others = {each.name for each in declared}
+    return [(name, value) for name, value in given.pairs if name not in others]

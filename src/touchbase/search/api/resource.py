@@ -1,0 +1,119 @@
+"""HTTP resources of searches: the filtered list of contacts or companies, and `POST .../search`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from touchbase.auth import READ
+from touchbase.clients import Client
+from touchbase.common.timestamps import to_text
+from touchbase.errors import Fault
+from touchbase.http.endpoint import Call
+from touchbase.http.query_parameters import CURSOR, LIMIT, Parameter, Parameters
+from touchbase.http.request_body import read_json, read_struct
+from touchbase.http.responses import Response
+from touchbase.http.routing import Route, Success, Tag
+from touchbase.http.schemas import encode
+from touchbase.records import raise_if_any
+from touchbase.records.api.parameters import FLAT, UPDATED_SINCE, is_flat
+from touchbase.records.api.resource_type import ResourceType
+from touchbase.search.api.parameters import FIELDS, PREFER, SEARCH, SEARCH_HEADERS, SORT, Q, SearchBody, count_of, filters_of, joined
+from touchbase.search.fields import SearchFields
+from touchbase.search.queries import ESTIMATED, EXACT, Count
+from touchbase.search.service import Prepared, SearchRequest, prepare, search_records
+
+DECLARED: tuple[Parameter[Any], ...] = (FLAT, LIMIT, CURSOR, UPDATED_SINCE, *SEARCH)
+"""The parameters of a filtered list that are not filters."""
+_KNOWN = frozenset(each.name for each in DECLARED)
+_MEMBERS = SearchBody.__struct_fields__
+_decoder = msgspec.json.Decoder(SearchBody)
+
+
+async def filtered_list(call: Call, kind: ResourceType[Any, Any, Any], client: Client) -> Response:
+    """Respond to the `GET` of a list with a parameter that only searches have, or with a wanted count."""
+    given = Parameters(call.query, DECLARED)
+    filters = filters_of(given, DECLARED)
+    if (since := given[UPDATED_SINCE]) is not None:
+        filters.insert(0, ("updated_time[gte]", to_text(since)))
+    cursor, count = given.given_cursor(), count_of(call.scope["headers"])
+    request = SearchRequest(filters, None, given[Q], given[SORT], given[FIELDS], cursor, given[LIMIT], count, also=_KNOWN)
+    prepared = prepare(kind.type, client, request, call.api.dependencies.clock(), given.faults)
+    return await _page(call, kind, client, prepared, given[FLAT])
+
+
+async def _page(call: Call, kind: ResourceType[Any, Any, Any], client: Client, prepared: Prepared, flat: bool) -> Response:
+    found, cursor = await search_records(call.api.dependencies.store, prepared.query)
+    data: Sequence[object] = [kind.out(record, flat, client.settings) for record in found.records]
+    if prepared.shown is not None:
+        data = [{name: value for name, value in msgspec.to_builtins(one).items() if name in prepared.shown} for one in data]
+    response = Response(body=encode({"data": data, "next_cursor": cursor}))
+    if found.count is not None:
+        response.headers += _count_headers(found.count)
+    if not found.is_complete:
+        response.headers.append((b"search-index", b"incomplete"))
+    return response
+
+
+def _count_headers(count: Count) -> list[tuple[bytes, bytes]]:
+    applied = EXACT if count.is_exact else ESTIMATED
+    return [(b"total-count", b"%d" % count.value), (b"preference-applied", f"count={applied}".encode())]
+
+
+class SearchResource:
+    """The handler of `POST .../search` for one type of record."""
+
+    def __init__(self, kind: ResourceType[Any, Any, Any]) -> None:
+        self._kind = kind
+
+    async def search(self, call: Call) -> Response:
+        """Respond with a page of the records that match."""
+        client = await call.client()
+        flat, kind = is_flat(call.query), self._kind
+        now, count = call.api.dependencies.clock(), count_of(call.scope["headers"])
+        raw = await read_json(call.receive, call.headers, call.api.dependencies.limits)
+
+        fields = SearchFields(kind.type, client.settings)
+        asked = read_struct(raw, _decoder, SearchBody, lambda partly: raise_if_any(_unknown_members(raw, fields)))
+        request = SearchRequest(
+            (), asked.where, asked.q, joined(asked.sort), joined(asked.fields), asked.cursor or None, asked.limit, count, "/", _MEMBERS
+        )
+        prepared = prepare(kind.type, client, request, now, _unknown_members(raw, fields))
+        return await _page(call, kind, client, prepared, flat)
+
+
+def _unknown_members(raw: bytes, fields: SearchFields) -> list[Fault]:
+    """Return a fault for each member that a search does not have: a search that ignored a filter would find too much."""
+    faults: list[Fault] = []
+    try:
+        names = msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
+    except msgspec.DecodeError:
+        return []  # no object, which is a fault of its own
+    for name in names:
+        if name not in _MEMBERS:
+            place = f"/{name.replace('~', '~0').replace('/', '~1')}"
+            faults.append(Fault(place, "unknown", f"there is no member {name[:100]!r}; {_hint(name, fields)}"))
+    return faults
+
+
+def _hint(name: str, fields: SearchFields) -> str:
+    bare = name.partition("[")[0]
+    if bare in ("all", "any", "not") or fields.find(bare) is not None:
+        return f'filters are members of `where`: {{"where": {{"{name[:100]}": ...}}}}'
+    near = fields.nearest(bare, _MEMBERS)
+    return f"did you mean {near!r}?" if near in _MEMBERS else f"there are {', '.join(_MEMBERS)}; filters are members of `where`"
+
+
+def search_route(kind: ResourceType[Any, Any, Any], tag: Tag) -> Route:
+    """Return the route of searches for one type of record."""
+    many = kind.type.plural
+    return Route(
+        "POST", f"{kind.path}/search", SearchResource(kind).search, scope=READ, operation_id=f"search_{many}", tag=tag,
+        summary=f"Search {many} with filters as a tree",
+        description="The names and operators of the list's filters as JSON, joined by `all`, `any` and `not`; sorting, full text and "
+        "paging as in lists. It only reads. A member or field that does not exist is a 422 with the nearest name.",
+        query=(FLAT,), headers=(PREFER,), body=SearchBody, reads=True,
+        success=(Success(200, "A page.", kind.page, headers=SEARCH_HEADERS),),
+    )  # fmt: skip

@@ -1,0 +1,175 @@
+"""Fields that a search can filter and sort by, made from the record types.
+
+Names are those of the JSON members. `cf.<name>` is a custom field, `company.<field>` a field of a contact's company.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
+from dataclasses import fields as dataclass_fields
+from difflib import get_close_matches
+from enum import Enum
+from typing import Any
+
+from touchbase.clients import ClientSettings
+from touchbase.common import normalize
+from touchbase.common.field_limits import NAME
+from touchbase.history import COMPANY, CONTACT
+from touchbase.records import COMPANY_TYPE, RECORD_TYPES, Company, Contact, RecordType
+
+CUSTOM = "cf."
+OF_COMPANY = "company."
+
+
+class FieldKind(Enum):
+    """How values of a field are compared."""
+
+    TEXT = "text"
+    """Without regard to the case of letters (`folded`)."""
+    KEY = "key"
+    """By the normal form, which the column has already."""
+    NUMBER = "number"
+    TIME = "time"
+    """Microseconds."""
+    CUSTOM = "custom"
+    """Text of a custom field, in a row of its own."""
+    FLAG = "flag"
+    """True or false, by a condition of its own (`Flag`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """The condition on the record `t` by which a flag is true, for each engine; every `?` in it stands for the time of the search.
+
+    It names the client: `EXISTS (SELECT 1 FROM x WHERE x.client = t.client AND ...)`.
+    """
+
+    sqlite: str
+    postgres: str
+
+
+@dataclass(frozen=True, slots=True)
+class SearchField:
+    """One field: how it is named, and where its value is."""
+
+    name: str
+    kind: FieldKind
+    column: str
+    """The column of the record's table; the custom field's name if it is one."""
+    nullable: bool = True
+    record_kind: int = CONTACT
+    """The kind of the record that has the value."""
+    through_company: bool = False
+    """Whether the value is of the company of the contact that is searched."""
+    flag: Flag | None = None
+    declared: str = ""
+    """The type that the client declared for a custom field; empty for none."""
+
+    @property
+    def is_custom(self) -> bool:
+        """Return whether it is a custom field."""
+        return self.kind is FieldKind.CUSTOM
+
+
+_TIMES = {
+    "status_changed_at": "status_changed_us",
+    "first_campaign_email_sent": "first_sent_us",
+    "last_campaign_email_sent": "last_sent_us",
+    "last_reply_received": "last_reply_us",
+}
+"""Member -> column of the dates that are projected from events."""
+
+
+def _own_fields(kind: RecordType[Any]) -> dict[str, SearchField]:
+    columns = {each.name for each in dataclass_fields(Contact if kind.kind == CONTACT else Company)}
+    made = [
+        SearchField("id", FieldKind.NUMBER, "id", nullable=False),
+        SearchField("created_time", FieldKind.TIME, "created_us", nullable=False),
+        SearchField("updated_time", FieldKind.TIME, "updated_us", nullable=False),
+    ]
+    for each in kind.fields:
+        if each.key:
+            made.append(SearchField(each.name, FieldKind.KEY, each.key, nullable=each.name != "domain"))
+        else:
+            made.append(SearchField(each.name, FieldKind.NUMBER if each.name == "company_id" else FieldKind.TEXT, each.name))
+    made += [SearchField(kind.status, FieldKind.TEXT, "status"), SearchField("previous_status", FieldKind.TEXT, "previous_status")]
+    made += [SearchField(name, FieldKind.TIME, column) for name, column in _TIMES.items() if column in columns]
+    return {each.name: replace(each, record_kind=kind.kind) for each in made}
+
+
+OWN_FIELDS: Mapping[int, Mapping[str, SearchField]] = {number: _own_fields(kind) for number, kind in RECORD_TYPES.items()}
+"""By kind of record, the fields of the record itself."""
+
+FLAGS: dict[int, dict[str, SearchField]] = {CONTACT: {}, COMPANY: {}}
+"""By kind of record, fields that other capabilities add: whether a contact is suppressed, say."""
+INDEXED_TIMES = {
+    CONTACT: frozenset({"created_us", "updated_us", "last_sent_us", "last_reply_us"}),
+    COMPANY: frozenset({"created_us", "updated_us"}),
+}
+"""By kind of record, the columns of times with an index."""
+
+SEARCH_KEYS: Mapping[str, Callable[[str], str]] = {
+    "email": normalize.email_key,
+    "linkedin_url": normalize.linkedin_search_key,
+    "domain": normalize.company_domain,
+}
+"""By field, the function that returns the normal form to look for; it raises `InvalidText` for text that has none."""
+
+
+def add_flag(kind: int, name: str, flag: Flag) -> None:
+    """Add a field that is true or false to the searches of one kind of record."""
+    FLAGS[kind][name] = SearchField(name, FieldKind.FLAG, name, nullable=False, record_kind=kind, flag=flag)
+
+
+class SearchFields:
+    """The fields of one kind of record, for one client."""
+
+    def __init__(self, kind: RecordType[Any], settings: ClientSettings) -> None:
+        self.kind = kind.kind
+        self._settings = settings
+
+    def find(self, name: str) -> SearchField | None:
+        """Return the field of this name; None if there is none."""
+        if self.kind == CONTACT and name.startswith(OF_COMPANY):
+            found = SearchFields(COMPANY_TYPE, self._settings).find(name.removeprefix(OF_COMPANY))
+            return found and replace(found, name=name, through_company=True, nullable=True)
+        if name.startswith(CUSTOM):
+            return self._custom(name)
+        return OWN_FIELDS[self.kind].get(name) or FLAGS[self.kind].get(name)
+
+    def nearest(self, name: str, also: Collection[str] = ()) -> str | None:
+        """Return the known name that is most like this one."""
+        known = [*OWN_FIELDS[self.kind], *FLAGS[self.kind], *also]
+        known += [f"{CUSTOM}{each}" for each in RECORD_TYPES[self.kind].field_types(self._settings)]
+        if self.kind == CONTACT:
+            known += [f"{OF_COMPANY}{each}" for each in OWN_FIELDS[COMPANY]]
+        by_folded = {_letters(each): each for each in reversed(known)}
+        found = get_close_matches(_letters(name), by_folded, n=1, cutoff=0.5)
+        return by_folded[found[0]] if found else None
+
+    def _custom(self, name: str) -> SearchField | None:
+        custom = name.removeprefix(CUSTOM)
+        if not custom.strip() or len(custom) > NAME:
+            return None
+        declared = RECORD_TYPES[self.kind].field_types(self._settings).get(custom)
+        return SearchField(name, FieldKind.CUSTOM, custom, record_kind=self.kind, declared=declared.type if declared else "")
+
+
+def folded(text: str) -> str:
+    """Return the text with the ASCII letters in lower case: what both engines can do alike, in a statement."""
+    return text.lower() if text.isascii() else "".join(char.lower() if char.isascii() else char for char in text)
+
+
+def spellings(text: str) -> tuple[str, ...]:
+    """Return the folded forms under which a text is looked for: as given, in lower and upper case, and capitalised.
+
+    The engines fold ASCII letters only, so other letters match in these usual spellings.
+    """
+    if text.isascii():
+        return (text.lower(),)
+    return tuple(dict.fromkeys(folded(each) for each in (text, text.lower(), text.upper(), text.title(), text.capitalize())))
+
+
+def _letters(name: str) -> str:
+    return "".join(char for char in name.lower() if char.isalnum() or char == ".")

@@ -1,0 +1,130 @@
+"""Search as a use case: checks what is given, asks the store, and names faults all at once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any, TypeVar
+
+from touchbase.clients import Client
+from touchbase.common.timestamps import Micros
+from touchbase.errors import Fault
+from touchbase.history import CONTACT
+from touchbase.records import Company, Contact, RecordType, raise_if_any
+from touchbase.search.commands import IndexRecords, NextToIndex
+from touchbase.search.fields import OWN_FIELDS, SearchFields
+from touchbase.search.parse import Parser
+from touchbase.search.queries import Found, SearchCompanies, SearchContacts, SearchRecords
+from touchbase.search.sorting import cursor_of, parse_cursor, parse_sort
+from touchbase.search.tree import All
+from touchbase.search.words import MOST_SEARCHED, words_of
+from touchbase.sql.store import Store
+
+R = TypeVar("R", Contact, Company)
+
+STEP = 100
+"""Records indexed in one transaction."""
+CATCH_UP = 3
+"""Transactions that a full-text search waits for when many records are not indexed yet."""
+MAX_YIELD_SECONDS = 0.1
+
+CUSTOM_FIELDS = {"contact": "contact_custom_fields", "company": "company_custom_fields"}
+"""By record type, the member of responses that has the custom fields."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRequest:
+    """What an HTTP client asks for, not checked yet. Both filters, of the address and of the body, must hold."""
+
+    parameters: Sequence[tuple[str, str]] = ()
+    """Query parameters that are not members of this class, decoded."""
+    tree: object = None
+    """The member `where` of a body, as decoded from JSON; None for none."""
+    q: str | None = None
+    sort: str | None = None
+    fields: str | None = None
+    cursor: str | None = None
+    limit: int = 50
+    count: str = ""
+    """`exact` or `estimated`; empty for none."""
+    place: str = "?"
+    """What stands before a parameter's name in the pointer of a fault: `?`, or `/` for a member of a body."""
+    also: Collection[str] = ()
+    """Other parameters that the address may have, for the hint at a misspelt one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A search that has been checked: the query, and the members that its answer shows."""
+
+    query: SearchRecords[Any]
+    shown: frozenset[str] | None = field(default=None)
+    """None for all. The id is always shown."""
+
+
+def prepare(kind: RecordType[R], client: Client, request: SearchRequest, now: Micros, known_faults: Sequence[Fault] = ()) -> Prepared:
+    """Check a search; raise `Invalid` with all faults, the known ones first."""
+    faults = [*known_faults]
+    fields = SearchFields(kind, client.settings)
+    parser = Parser(fields, now, faults, request.also)
+    nodes = [parser.query(request.parameters)]
+    if request.tree is not None:
+        nodes.append(parser.json(request.tree, "/where"))
+    where, place = All(tuple(nodes)), request.place
+    sort = parse_sort(request.sort, fields, f"{place}sort", faults, where)
+    cursor = parse_cursor(request.cursor, sort, f"{place}cursor", faults)
+    shown = _shown(kind, request.fields, fields, f"{place}fields", faults)
+    words = search_words(request.q, faults, f"{place}q")
+    raise_if_any(faults)
+    custom = shown is None or CUSTOM_FIELDS[kind.name] in shown
+    query: type[SearchRecords[Any]] = SearchContacts if kind.kind == CONTACT else SearchCompanies
+    return Prepared(query(client.number, sort, request.limit, where, words, cursor, request.count, custom), shown)
+
+
+async def search_records(store: Store, query: SearchRecords[R]) -> tuple[Found[R], str | None]:
+    """Return a page of records, and the cursor of the next."""
+    found = await store.read(query)
+    for _ in range(CATCH_UP):
+        if found.is_complete:
+            break
+        await store.write(IndexRecords(query.client, STEP))
+        found = await store.read(query)
+    return found, None if found.next is None else cursor_of(found.next, query.sort)
+
+
+def _shown(kind: RecordType[R], text: str | None, fields: SearchFields, place: str, faults: list[Fault]) -> frozenset[str] | None:
+    if text is None:
+        return None
+    known = {*OWN_FIELDS[kind.kind], CUSTOM_FIELDS[kind.name]} - {"created_time"}
+    names: list[str] = [each.strip() for each in text.split(",")]
+    for name in names:
+        if name not in known:
+            near = fields.nearest(name, [CUSTOM_FIELDS[kind.name]])
+            hint = f"did you mean {near!r}?" if near in known else f"there are {', '.join(sorted(known))}"
+            faults.append(Fault(place, "unknown", f"there is no field {name[:100]!r}; {hint}"))
+    return frozenset({"id", *names})
+
+
+def search_words(q: str | None, faults: list[Fault], place: str = "?q") -> tuple[str, ...]:
+    """Return the words of a full-text search."""
+    if q is None:
+        return ()
+    words = tuple(dict.fromkeys(words_of(q)))
+    if not words:
+        faults.append(Fault(place, "blank", "must have a letter or digit; leave it out to get all records"))
+    if len(words) > MOST_SEARCHED:
+        faults.append(Fault(place, "too_many", f"must have at most {MOST_SEARCHED} words"))
+    return words
+
+
+async def index_waiting(store: Store, is_stopping: Callable[[], bool]) -> None:
+    """Bring the records that wait for it into the full-text index; pause after each step as long as it took."""
+    client = await store.read(NextToIndex())
+    while client is not None and not is_stopping():
+        began = perf_counter()
+        done = await store.write(IndexRecords(client, STEP))
+        await asyncio.sleep(min(MAX_YIELD_SECONDS, perf_counter() - began))
+        if done < STEP:
+            client = await store.read(NextToIndex(client))

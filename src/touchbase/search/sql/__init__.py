@@ -1,0 +1,1 @@
+"""SQL of searches, and of the full-text index."""

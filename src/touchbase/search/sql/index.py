@@ -1,0 +1,81 @@
+"""Plans that keep the full-text index: they read the records that writes have noted, and store their words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from touchbase.clients.sql.removal import DELETE_WORDS
+from touchbase.history import COMPANY, CONTACT
+from touchbase.records import Record
+from touchbase.records.sql.rows import COMPANY as COMPANY_COLUMNS
+from touchbase.records.sql.rows import CONTACT as CONTACT_COLUMNS
+from touchbase.records.sql.rows import company_of, contact_of
+from touchbase.records.sql.statements import with_custom_fields
+from touchbase.search.commands import IndexRecords, NextToIndex
+from touchbase.search.words import indexed_words, rowid
+from touchbase.sql.builders import ONE, ONE_MATCH
+from touchbase.sql.rows import names
+from touchbase.sql.statement import Execute, Plan, Select, Statement
+
+LOCK = Statement(
+    "lock_search_index",
+    (("client", "bigint"),),
+    sqlite="SELECT ?1",
+    # Two transactions that index one record could store its words in the wrong order.
+    body="SELECT pg_advisory_xact_lock(1400138083, CAST(p.client % 2147483647 AS integer)) FROM p",
+)
+TAKE_PENDING = Statement(
+    "take_search_pending",
+    (("client", "bigint"), ("most", "bigint")),
+    sqlite="DELETE FROM search_pending WHERE client = ?1 AND (record_kind, record_id) IN (SELECT record_kind, record_id "
+    "FROM search_pending WHERE client = ?1 ORDER BY record_kind, record_id LIMIT ?2) RETURNING record_kind, record_id",
+    body="DELETE FROM search_pending t USING p WHERE t.client = p.client AND t.ctid = ANY(ARRAY(SELECT s.ctid FROM search_pending s "
+    "WHERE s.client = (SELECT client FROM p) ORDER BY s.record_kind, s.record_id LIMIT (SELECT most FROM p) FOR UPDATE SKIP LOCKED)) "
+    "RETURNING t.record_kind, t.record_id",
+)
+# A removal of the record waits for the lock, and then finds the words; other writes do not wait.
+_CONTACT = f"SELECT {names(CONTACT_COLUMNS, 't.')} FROM p CROSS JOIN contact t WHERE {ONE_MATCH}"
+_COMPANY = f"SELECT {names(COMPANY_COLUMNS, 't.')} FROM p CROSS JOIN company t WHERE {ONE_MATCH}"
+_LOCK = " ORDER BY t.client, t.id FOR KEY SHARE OF t"
+CONTACT_TO_INDEX = Statement("contact_to_index", ONE, body=_CONTACT + _LOCK, sqlite_set=_CONTACT)
+COMPANY_TO_INDEX = Statement("company_to_index", ONE, body=_COMPANY + _LOCK, sqlite_set=_COMPANY)
+STORE_WORDS = Statement(
+    "store_search_words",
+    (("client", "bigint"), ("record", "bigint"), ("words", "text")),
+    sqlite="INSERT OR REPLACE INTO search_index (rowid, words) VALUES (?2, ?3)",
+    body="INSERT INTO search_index (client, record, words) SELECT p.client, p.record, CAST(p.words AS tsvector) FROM p WHERE true "
+    "ON CONFLICT (client, record) DO UPDATE SET words = excluded.words",
+)
+
+
+def index_records(command: IndexRecords) -> Plan[int]:
+    """Carry out the command."""
+    yield Execute(LOCK, [(command.client,)])
+    taken = yield Execute(TAKE_PENDING, [(command.client, command.most)])
+    noted = {(kind, number) for kind, number in taken}
+    found: list[Record] = []
+    contacts = yield Execute(CONTACT_TO_INDEX, sorted((command.client, number) for kind, number in noted if kind == CONTACT))
+    found += yield from with_custom_fields(CONTACT, [contact_of(row) for row in contacts])
+    companies = yield Execute(COMPANY_TO_INDEX, sorted((command.client, number) for kind, number in noted if kind == COMPANY))
+    found += yield from with_custom_fields(COMPANY, [company_of(row) for row in companies])
+    rows = {rowid(_kind(record), record.id): indexed_words(record) for record in found}
+    if rows:
+        yield Execute(STORE_WORDS, [(command.client, *row) for row in sorted(rows.items())])
+    yield from forget_words(command.client, noted - {(_kind(record), record.id) for record in found})
+    return len(taken)
+
+
+def forget_words(client: int, records: Iterable[tuple[int, int]]) -> Plan[None]:
+    """Remove records of a client, by kind and id, from the index."""
+    if gone := sorted((client, rowid(kind, number)) for kind, number in records):
+        yield Execute(DELETE_WORDS, gone)
+
+
+def next_to_index(query: NextToIndex) -> Plan[int | None]:
+    """Answer the query."""
+    rows = yield Select("SELECT client FROM search_pending WHERE client > ? ORDER BY client LIMIT 1", (query.after,))
+    return rows[0][0] if rows else None
+
+
+def _kind(record: Record) -> int:
+    return CONTACT if hasattr(record, "email_key") else COMPANY

@@ -1,0 +1,78 @@
+"""Words of the full-text index: how texts are divided, alike for records and searches.
+
+A word is a run of letters and digits, in lower case and without accents. In the index each word has the client's number and a letter
+for the kind of record before it, so that a search reads the client's own part of the index only, on either engine.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from zlib import crc32
+
+from touchbase.history import COMPANY, CONTACT
+from touchbase.records import Contact, Record
+
+LONGEST = 40
+"""Characters of a word; longer ones are cut, in searches too."""
+MOST = 5_000
+"""Different words of one record in the index."""
+MOST_SEARCHED = 10
+"""Words of one search."""
+_WORD = re.compile(r"[^\W_]+")
+
+
+def words_of(text: str) -> Iterator[str]:
+    """Yield the words of a text."""
+    if not text.isascii():
+        text = "".join(char for char in unicodedata.normalize("NFKD", text.casefold()) if not unicodedata.combining(char))
+    for word in _WORD.findall(text.lower()):
+        yield word[:LONGEST]
+
+
+def prefix(client: int, kind: int) -> str:
+    """Return what stands before each word of a client's records of one kind."""
+    return f"{client}{'p' if kind == CONTACT else 'c'}"
+
+
+def field_mark(client: int, kind: int, name: str) -> str:
+    """Return the word by which the index knows that a record has a custom field; no search of words finds it."""
+    return f"{client}{'f' if kind == CONTACT else 'g'}{crc32(name.encode()):x}"
+
+
+def texts_of(record: Record) -> Iterator[str]:
+    """Yield the texts of a record that are searched: names, e-mail address, domain, values of custom fields."""
+    own = (record.first_name, record.last_name, record.email_key) if isinstance(record, Contact) else (record.name, record.domain)
+    yield from (text for text in own if text)
+    yield from (one.value for one in record.custom_fields if one.value)
+
+
+def indexed_words(record: Record) -> str:
+    """Return the words of a record as the index has them; the bare prefix marks a record with more than `MOST` words."""
+    kind = CONTACT if isinstance(record, Contact) else COMPANY
+    first = prefix(record.client, kind)
+    words = dict.fromkeys(word for text in texts_of(record) for word in words_of(text))
+    marks = dict.fromkeys(field_mark(record.client, kind, one.name) for one in record.custom_fields if one.value is not None)
+    if len(words) > MOST:
+        marks[first] = None
+    return " ".join([*marks, *(first + word for word in islice(words, MOST))])
+
+
+def has_words(record: Record, words: Iterable[str]) -> bool:
+    """Return whether each of these words begins a word of the record."""
+    have = f" {indexed_words(record)}"
+    first = prefix(record.client, CONTACT if isinstance(record, Contact) else COMPANY)
+    return all(f" {first}{word}" in have for word in words)
+
+
+def match_text(client: int, kind: int, words: Iterable[str], *, begin: int) -> str:
+    """Return the search for records that have all words, of which the last `begin` need only begin a word of the record."""
+    first, some = prefix(client, kind), list(words)
+    return " ".join(f"{first}{word}{'*' if len(some) - number <= begin else ''}" for number, word in enumerate(some))
+
+
+def rowid(kind: int, record_id: int) -> int:
+    """Return the number of a record in the index, unique over both kinds."""
+    return 2 * record_id + (0 if kind == CONTACT else 1)

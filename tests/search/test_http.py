@@ -1,0 +1,234 @@
+"""Finding records over HTTP: filters in the address and as a tree, sorting, full text, counts, on both engines."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from tests.asgi_client import ApiClient, Response
+
+from touchbase.common.timestamps import DAY
+from touchbase.history import CONTACT
+from touchbase.history.events import Event, Translation
+from touchbase.search import Flag, add_flag
+from touchbase.search.fields import FLAGS
+
+CONTACTS, COMPANIES = "/public/v2/contacts", "/public/v2/companies"
+
+
+async def create(call: ApiClient, name: str, **fields: Any) -> int:
+    """Create a contact with this first name; return its id."""
+    call.clock.move(1)
+    reply = await call.post(CONTACTS, {"first_name": name, "email": f"{name.lower()}@example.com", **fields})
+    assert reply.status == 201, reply
+    return int(reply.json()["id"])
+
+
+async def event(call: ApiClient, event: str, name: str, days_ago: float) -> None:
+    """Receive a webhook of a campaign tool about a contact."""
+    found = Event(event, call.clock() - int(days_ago * DAY), email=f"{name.lower()}@example.com")
+    await call("POST", "/public/emailcampaign-webhook/default", raw=f"{event} {name} {days_ago}".encode())
+    await call.parts.store.work(call.kept[-1], 10, lambda _: Translation("instantly", [found]), call.clock())
+
+
+def names(reply: Response) -> list[str]:
+    assert reply.status == 200, reply
+    return [one["first_name"] for one in reply.json()["data"]]
+
+
+def faults(reply: Response) -> dict[str, str]:
+    assert reply.status == 422, reply
+    return {each["pointer"]: each["detail"] for each in reply.problem["errors"]}
+
+
+async def found(call: ApiClient, query: str) -> list[str]:
+    return names(await call.get(f"{CONTACTS}?{query}"))
+
+
+async def searched(call: ApiClient, **body: Any) -> list[str]:
+    return names(await call.post(f"{CONTACTS}/search", body))
+
+
+@pytest.fixture
+async def people(call: ApiClient) -> ApiClient:
+    """Four contacts, two at a bank, with replies 2 and 9 days ago, and mails 40 and 3 days ago."""
+    bank = (await call.post(COMPANIES, {
+        "domain": "bank.example", "name": "First Bank", "company_status": "Active",
+        "company_custom_fields": [{"field_name": "Industry", "field_value": "Investment Banking"}],
+    })).json()["id"]  # fmt: skip
+    await create(call, "Anna", last_name="Berg", contact_status="Interested", company_id=bank)
+    await create(call, "Bert", last_name="Zorn", contact_status="Contacted", company_id=bank)
+    await create(call, "Cleo", last_name="Adler", contact_status="Not Interested", contact_custom_fields_input=[
+        {"field_name": "Seats", "field_value": "40"}, {"field_name": "Plan", "field_value": "Große Firma"},
+    ])  # fmt: skip
+    await create(call, "Dora", contact_status="contacted")
+    for name, days_ago in (("Anna", 40), ("Bert", 40), ("Cleo", 45), ("Dora", 3)):
+        await event(call, "email_sent", name, days_ago)
+    for name, days_ago in (("Anna", 2), ("Bert", 9), ("Cleo", 1)):
+        await event(call, "email_replied", name, days_ago)
+    for number, status in ((1, "Interested"), (3, "Not Interested")):
+        await call.patch(f"{CONTACTS}/{number}", {"contact_status": status})
+    return call
+
+
+async def test_replied_last_week_and_not_interested__is_one_request(people: ApiClient) -> None:
+    assert await found(people, "last_reply_received[gte]=7d&contact_status[ne]=interested") == ["Cleo"]
+    assert await found(people, "last_reply_received[gte]=7d&contact_status=NOT%20interested") == ["Cleo"]
+    assert await searched(people, where={"last_reply_received[gte]": "1w", "not": {"contact_status": "Interested"}}) == ["Cleo"]
+    assert await found(people, "last_reply_received[gte]=7d") == ["Anna", "Cleo"], "in the order of replies, the latest last"
+
+
+async def test_mailed_more_than_30_days_ago_and_not_suppressed__is_one_request(people: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(FLAGS, CONTACT, {})
+    listed = "t.client > 0 AND t.email_key = 'bert@example.com' AND CAST(? AS bigint) > 0"
+    add_flag(CONTACT, "suppressed", Flag(listed, listed))
+
+    for query in ("suppressed=false", "suppressed[ne]=true"):
+        assert await found(people, f"last_campaign_email_sent[lt]=30d&{query}") == ["Cleo", "Anna"]
+    assert await found(people, "last_campaign_email_sent[lt]=30d&suppressed=true") == ["Bert"]
+    assert await searched(people, where={"any": [{"suppressed": True}, {"first_name": "dora"}]}) == ["Bert", "Dora"]
+    assert "true or false" in faults(await people.get(f"{CONTACTS}?suppressed[gt]=1"))["?suppressed[gt]"]
+
+
+async def test_all_at_companies_whose_industry_contains_bank__is_one_request(people: ApiClient) -> None:
+    assert await found(people, "company.cf.Industry[contains]=bank") == ["Anna", "Bert"]
+    assert await searched(people, where={"company.cf.Industry[contains]": "BANK"}) == ["Anna", "Bert"]
+    assert await found(people, "company.domain=https://www.bank.example/&company.company_status=active") == ["Anna", "Bert"]
+    reply = await people.get(f"{COMPANIES}?cf.Industry[contains]=bank&name[starts_with]=first")
+    assert [one["domain"] for one in reply.json()["data"]] == ["bank.example"]
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("contact_status[in]=contacted,interested", "Anna Bert Dora"),
+        ("contact_status[nin]=contacted,interested", "Cleo"),
+        ("first_name=anna", "Anna"),
+        ("first_name[contains]=E", "Bert Cleo"),
+        ("last_name[is_set]=false", "Dora"),
+        ("cf.Seats[gte]=9", "Cleo"),
+        ("cf.Plan=GROSSE%20firma", ""),
+        ("cf.Plan=GROßE%20firma", "Cleo"),
+        ("email[starts_with]=DORA", "Dora"),
+        ("id[gt]=2&id[lt]=4", "Cleo"),
+        ("last_reply_received[lt]=7d", "Bert"),
+        ("last_reply_received[is_set]=false", "Dora"),
+        ("q=ber", "Anna Bert"),
+        ("q=grosse+cl", "Cleo"),
+        ("sort=last_name", "Cleo Anna Bert Dora"),
+        ("sort=-last_name,email", "Bert Anna Cleo Dora"),
+        ("sort=-last_reply_received&limit=2", "Cleo Anna"),
+        ("updated_since=2020-01-01&first_name[contains]=e&sort=-id", "Cleo Bert"),
+    ],
+)  # fmt: skip
+async def test_list__finds(people: ApiClient, query: str, expected: str) -> None:
+    assert await found(people, query) == expected.split()
+
+
+async def test_pages__stay_stable_while_records_are_written(people: ApiClient) -> None:
+    seen: list[str] = []
+    cursor = ""
+    for n in range(9):
+        reply = await people.get(f"{CONTACTS}?sort=-last_name&limit=1{cursor}")
+        seen += names(reply)
+        if reply.json()["next_cursor"] is None:
+            break
+        cursor = f"&cursor={reply.json()['next_cursor']}"
+        await create(people, f"X{n}", last_name="ZZZ")
+    body: dict[str, Any] = {"sort": ["last_name", "-email"], "limit": 2, "fields": ["first_name"]}
+    first = await people.post(f"{CONTACTS}/search", body)
+    second = await people.post(f"{CONTACTS}/search", {**body, "cursor": first.json()["next_cursor"]})
+
+    assert seen == ["Bert", "Anna", "Cleo", "Dora"]
+    assert [*names(first), *names(second)] == ["Cleo", "Anna", "Bert", "X2"]
+
+
+async def test_cursors__of_plain_lists_and_searches_are_the_same(people: ApiClient) -> None:
+    plain = (await people.get(f"{CONTACTS}?limit=2")).json()["next_cursor"]
+    search = (await people.get(f"{CONTACTS}?limit=2&id[gt]=0")).json()["next_cursor"]
+
+    assert plain == search
+    assert await found(people, f"id[gt]=0&cursor={plain}") == await found(people, f"cursor={search}") == ["Cleo", "Dora"]
+    since = (await people.get(f"{CONTACTS}?limit=2&updated_since=2020-01-01")).json()["next_cursor"]
+    assert await found(people, f"updated_since=2020-01-01&id[gt]=0&cursor={since}") == await found(
+        people, f"updated_since=2020-01-01&cursor={since}"
+    )
+    assert "begin again" in faults(await people.get(f"{CONTACTS}?sort=email&cursor={plain}"))["?cursor"]
+
+
+async def test_plain_list__is_no_search(people: ApiClient) -> None:
+    assert await found(people, "contact_status=interested") == []
+    assert await found(people, "contact_status=Interested") == ["Anna"]
+    reply = await people.get(f"{CONTACTS}?limit=1")
+    assert reply.headers.keys() & {"total-count", "preference-applied", "search-index"} == set()
+
+
+async def test_fields__are_those_that_were_asked_for(people: ApiClient) -> None:
+    reply = await people.get(f"{CONTACTS}?fields=email,contact_custom_fields&structure=FLAT&first_name=Cleo")
+
+    assert reply.json()["data"] == [{"id": 3, "contact_custom_fields": {"Seats": "40", "Plan": "Große Firma"}, "email": "cleo@example.com"}]
+
+
+@pytest.mark.parametrize("prefer", ["count=exact", "count=estimated", 'respond-async, Count="exact";x=1'])
+async def test_count__is_a_header_on_request(people: ApiClient, prefer: str) -> None:
+    replies = [
+        await people.get(f"{CONTACTS}?limit=1", prefer=prefer),
+        await people.get(f"{CONTACTS}?limit=1&id[gt]=1", prefer=prefer),
+        await people.post(f"{CONTACTS}/search", {"where": {"id[gt]": 2}, "limit": 1}, prefer=prefer),
+        await people.get(COMPANIES, prefer=prefer),
+    ]
+
+    assert [reply.headers["total-count"] for reply in replies] == ["4", "3", "2", "1"]
+    assert {reply.headers["preference-applied"] for reply in replies} == {"count=exact"}, "a small store is counted"
+
+
+async def test_unknown_names__are_all_named_with_the_nearest(people: ApiClient) -> None:
+    found = faults(
+        await people.get(f"{CONTACTS}?Email=a&status=b&lmit=1&company.domian=c&email[like]=d&sort=emial&fields=nmae&q=.&limit=0")
+    )
+
+    assert found == {
+        "?limit": "must be an integer from 1 to 200",
+        "?Email": "there is no field 'Email'; did you mean 'email'?",
+        "?status": "there is no field 'status'; did you mean 'contact_status'?",
+        "?lmit": "there is no field 'lmit'; did you mean 'limit'?",
+        "?company.domian": "there is no field 'company.domian'; did you mean 'company.domain'?",
+        "?email[like]": found["?email[like]"],
+        "?sort": "cannot sort by 'emial'; did you mean 'email'?",
+        "?fields": found["?fields"],
+        "?q": "must have a letter or digit; leave it out to get all records",
+    }
+    assert faults(await people.get(f"{COMPANIES}?contact_status=new"))["?contact_status"].endswith("did you mean 'company_status'?")
+
+
+async def test_search__refuses_members_that_it_does_not_have(people: ApiClient) -> None:
+    found = faults(await people.post(f"{CONTACTS}/search", {
+        "all": [], "contact_status[in]": ["new"], "srot": "email", "limit": 500, "sort": "emial", "where": {"all": [{"Email": "x"}]},
+    }))  # fmt: skip
+
+    assert found.keys() == {"/all", "/contact_status[in]", "/srot", "/limit"}
+    assert found["/contact_status[in]"].endswith('filters are members of `where`: {"where": {"contact_status[in]": ...}}')
+    assert found["/srot"].endswith("did you mean 'sort'?")
+    again = faults(await people.post(f"{CONTACTS}/search", {"srot": "email", "sort": "emial", "where": {"all": [{"Email": "x"}]}}))
+    assert again.keys() == {"/srot", "/sort", "/where/all/0/Email"}
+
+
+@pytest.mark.parametrize("body", [[], None, "x", {"where": []}, {"where": {"any": {"id": 1}}}, {"cursor": "x"}, {"fields": 5}, {"q": None}])
+async def test_search__never_fails(people: ApiClient, body: object) -> None:
+    reply = await people("POST", f"{CONTACTS}/search", raw=b"null" if body is None else json.dumps(body).encode())
+
+    assert reply.status == (200 if body == {"q": None} else 422)
+
+
+async def test_search__finds_records_of_its_client_only(people: ApiClient) -> None:
+    made = await people.post(CONTACTS, {"first_name": "Anna", "email": "anna@example.com"}, x_client_id="other")
+
+    for query in ("q=anna", "first_name=anna", "email[contains]=anna", "sort=email&limit=1", "id[gt]=0&limit=1"):
+        ours = await people.get(f"{CONTACTS}?{query}")
+        theirs = await people.get(f"{CONTACTS}?{query}", x_client_id="other")
+        assert [one["id"] for one in ours.json()["data"]] == [1], query
+        assert [one["id"] for one in theirs.json()["data"]] == [made.json()["id"]], query
+    assert await found(people, "company_id[in]=1") == ["Anna", "Bert"]
+    reply = await people.post(f"{CONTACTS}/search", {"where": {"company_id": 1}}, x_client_id="other")
+    assert reply.json() == {"data": [], "next_cursor": None}

@@ -1,0 +1,179 @@
+"""Full text: what is found by `q`, and that the index follows every write, on both engines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.storage.database_search import find_in_database
+
+from touchbase.clients.commands import EnsureClient
+from touchbase.clients.models import ClientSettings
+from touchbase.erasure.commands import ErasePerson
+from touchbase.history.events import CONTACT
+from touchbase.maintenance import Maintenance
+from touchbase.records.commands import CreateCompany, CreateContact, UpdateCompany, UpdateContact
+from touchbase.records.models import Company, Contact
+from touchbase.records.record_type import CONTACT_TYPE
+from touchbase.search import IndexRecords, NextToIndex
+from touchbase.search.fields import SearchFields
+from touchbase.search.parse import Parser
+from touchbase.search.queries import ESTIMATED, Count, SearchCompanies, SearchContacts
+from touchbase.search.service import index_waiting, search_records, search_words
+from touchbase.search.sorting import default_sort
+from touchbase.search.sql import candidates, plans
+from touchbase.search.words import MOST, indexed_words, words_of
+from touchbase.sql.store import Store
+
+
+def search(client: int, q: str, kind: int = CONTACT, **more: Any) -> Any:
+    """The query of a full-text search."""
+    query: Any = SearchContacts if kind == CONTACT else SearchCompanies
+    return query(client, default_sort(kind), 50, words=search_words(q, []), **more)
+
+
+async def found(store: Store, client: int, q: str, kind: int = CONTACT) -> list[int]:
+    """The ids that a search finds."""
+    return [one.id for one in (await store.read(search(client, q, kind))).records]
+
+
+async def index(store: Store) -> None:
+    """Index all that waits."""
+    await index_waiting(store, lambda: False)
+    assert await store.read(NextToIndex()) is None
+
+
+async def anna(store: Store, client: int = 1) -> int:
+    one = Contact(client, 0, 1, 1, "Anna.Berg@Acme.example", "anna.berg@acme.example", first_name="Änna", last_name="O'Neil-Berg")
+    return (await store.write(CreateContact(one, [("Industry", "First Bank & Söhne")]))).record.id
+
+
+@pytest.mark.parametrize("indexed", [True, False], ids=["indexed", "just written"])
+async def test_q__finds_the_beginnings_of_words(store: Store, indexed: bool) -> None:
+    number = await anna(store)
+    company = (await store.write(CreateCompany(Company(1, 0, 1, 1, "acme-bank.example", "Acme Bank")))).record.id
+    if indexed:
+        await index(store)
+
+    for q in ("anna", "ÄNNA", "änn", "berg", "o'neil", "ANNA.BERG@acme.example", "acme ann", "bank sohne", "söhne"):
+        assert await found(store, 1, q) == [number], q
+    for q in ("erg", "anna schmidt", "annab"):
+        assert await found(store, 1, q) == [], q
+    assert await found(store, 1, "acme", kind=2) == [company]
+    assert await found(store, 1, "bank example", kind=2) == [company]
+
+
+@pytest.mark.parametrize("few", [candidates.FEW, 0], ids=["candidates", "in order"])
+async def test_q__follows_every_write(store: Store, few: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    number = await anna(store)
+    company = (await store.write(CreateCompany(Company(1, 0, 1, 1, "acme.example", "Acme")))).record.id
+    await index(store)
+    monkeypatch.setattr(candidates, "FEW", few)
+    seen = []
+    for indexed in (False, True):
+        at, key = 10 + indexed, f"k{indexed}"
+        await store.write(UpdateContact(1, number, {"first_name": f"Zoe{indexed}"}, {}, at, key))
+        await store.write(UpdateContact(1, number, {}, {"Industry": f"Mill{indexed}"}, at, f"{key}b"))
+        await store.write(UpdateCompany(1, company, {"name": f"Globex{indexed}"}, {}, at, key))
+        if indexed:
+            await index(store)
+        seen += [await found(store, 1, q) for q in (f"zoe{indexed}", f"mill{indexed}", "anna bank")]
+        seen += [await found(store, 1, q, kind=2) for q in (f"globex{indexed}", "acme globex")]
+
+    assert seen == [[number], [number], [], [company], [company]] * 2
+
+
+async def test_q__is_within_one_client(store: Store) -> None:
+    ours, theirs = await anna(store, 1), await anna(store, 12)
+    await index(store)
+
+    assert await found(store, 1, "anna") == [ours]
+    assert await found(store, 12, "anna") == [theirs]
+    assert await found(store, 2, "anna") == []
+    assert await found(store, 1, "2panna") == []
+
+
+async def test_q__says_when_many_records_wait_for_the_index(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    numbers = [await anna_number(store, n) for n in range(4)]
+    monkeypatch.setattr(candidates, "MOST_PENDING", 3)
+
+    behind = await store.read(search(1, "anna"))
+    caught_up, _ = await search_records(store, search(1, "anna"))
+
+    assert (behind.records, behind.is_complete) == ([], False)
+    assert [one.id for one in caught_up.records] == numbers
+    assert caught_up.is_complete
+
+
+async def anna_number(store: Store, n: int) -> int:
+    return (await store.write(CreateContact(Contact(1, 0, n + 1, n + 1, first_name="Anna")))).record.id
+
+
+async def test_index__is_rebuilt_for_a_store_with_rows(store: Store, execute_sql: Any) -> None:
+    number = await anna(store)
+    await index(store)
+    await execute_sql("DELETE FROM search_index")
+    assert await found(store, 1, "anna") == []
+
+    await execute_sql("INSERT INTO search_pending (client, record_kind, record_id) SELECT client, 1, id FROM contact")
+    await index(store)
+
+    assert await found(store, 1, "anna") == [number]
+
+
+async def test_index__is_brought_up_to_date_step_by_step(store: Store) -> None:
+    client = (await store.write(EnsureClient("acme", 1))).number
+    for n in range(5):
+        await store.write(CreateContact(Contact(client, 0, n + 1, n + 1, first_name="Anna")))
+
+    steps = [await store.write(IndexRecords(client, 2)) for _ in range(4)]
+
+    assert steps == [2, 2, 1, 0]
+    assert len(await found(store, client, "anna")) == 5
+
+
+def test_words__are_runs_of_letters_and_digits_without_accents() -> None:
+    assert [*words_of("Änne-Marie GROẞ & 3rd_Party x.io")] == ["anne", "marie", "gross", "3rd", "party", "x", "io"]
+
+
+def test_indexed_words__mark_a_record_with_too_many() -> None:
+    few, many = (Contact(1, 1, 1, 1, first_name=" ".join(str(n) for n in range(count))) for count in (MOST, MOST + 1))
+
+    assert indexed_words(few).startswith("1p0 ")
+    assert indexed_words(many).startswith("1p 1p0 ")
+
+
+async def test_index__keeps_nothing_of_an_erased_person(store: Store, engine_url: str) -> None:
+    person = Contact(1, 0, 1, 1, first_name="Xanthippe", last_name="Quetzal")
+    gone = (await store.write(CreateContact(person, [("Note", "Zugzwang")]))).record.id
+    others = [await anna_number(store, n) for n in range(50)]
+    await index(store)
+
+    await store.write(ErasePerson(1, 10, gone))
+    await store.vacuum(whole=True)
+
+    assert await find_in_database(engine_url, "xanthippe", "quetzal", "zugzwang") == []
+    assert await found(store, 1, "anna") == others
+
+
+async def test_index__is_brought_up_to_date_by_maintenance(store: Store) -> None:
+    number = await anna(store)
+
+    await Maintenance(store, lambda: 1).round()
+
+    assert await store.read(NextToIndex()) is None
+    assert await found(store, 1, "anna") == [number]
+
+
+async def test_count__is_estimated_from_a_sample(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    for n in range(10):
+        await store.write(CreateContact(Contact(1, 0, n + 1, n + 1, origin="fair" if n % 2 else "web")))
+    where = Parser(SearchFields(CONTACT_TYPE, ClientSettings()), 1, []).json({"origin": "Fair"})
+    query = SearchContacts(1, default_sort(CONTACT), 3, where, count=ESTIMATED)
+
+    small = await store.read(query)
+    monkeypatch.setattr(plans, "SAMPLE", 4)
+    large = await store.read(query)
+
+    assert (small.count, large.count) == (Count(5, is_exact=True), Count(5, is_exact=False))
+    assert (len(small.records), small.records[0].origin) == (3, "fair")
