@@ -16,7 +16,8 @@ from touchbase.sql.statement import Execute, Plan, Statement, delete
 
 @dataclass(frozen=True, slots=True)
 class PiiTable:
-    """One table: its name, the name of its rows in the summary, and the statements that count and delete them for one contact."""
+    """One table: its name, the name of its rows in the summary (empty: not in it), and the statements that count and delete them for
+    one contact."""
 
     table: str
     name: str
@@ -71,8 +72,9 @@ def count_all(client: int, contact: int) -> Plan[dict[str, int]]:
     rows = yield Execute(COUNT_CONTACT, [(client, contact)])
     counts: dict[str, int] = {"contacts": rows[0][0]}
     for each in PII_TABLES:
-        rows = yield Execute(each.count, [(client, CONTACT, contact)])
-        counts[each.name] = rows[0][0]
+        if each.name:
+            rows = yield Execute(each.count, [(client, CONTACT, contact)])
+            counts[each.name] = rows[0][0]
     return counts
 
 
