@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from touchbase.events.claiming import DELIVERIES_WITH_BODIES, claim, claim_if_unchanged, claim_named, peek
+from touchbase.events.deleted_records import DELETED_LINK, Deletion, deleted_having
 from touchbase.events.delivery_outcomes import record_failure
 from touchbase.events.dry_runs import compare, dry_run, load_deliveries, snapshot
 from touchbase.events.event_normalization import NormalizedDelivery
@@ -23,21 +24,32 @@ from touchbase.events.inbox_batch import (
 )
 from touchbase.events.large_delivery import LargeWork
 from touchbase.events.object_claims import plan_separation
-from touchbase.events.projection import IN_USE, NOT_DELETED, apply_batch, apply_needs
+from touchbase.events.projection import IN_USE, NOT_DELETED, apply_batch, apply_needs, insert_events, move_parked, new_batch, project_events
+from touchbase.events.projection_batch import Batch
+from touchbase.events.projection_companies import CONTACTS_OF_COMPANY, DELETE_CLAIMS_OF, SAVE_CLAIM, existing_company
+from touchbase.events.projection_save import unite_records
+from touchbase.events.projection_separate import set_addresses
 from touchbase.events.replay import Cursor, DryRunner, Page, add_result, count, pages, replay_page
-from touchbase.events.suppression_guard import DELIVERIES_OF_EVENTS, erase_parked_events
+from touchbase.events.suppression_guard import DELETE_WANTED, DELIVERIES_OF_EVENTS, erase_parked_events
 from touchbase.events.translator_pool import TranslatorPool
 from touchbase.events.work import DryRunResult, ProcessingStore, ReadResult, Translate, WorkReport
 from touchbase.events.worker import ConnectionsOf, InboxWorker, PeriodicTask, Read, add_report, no_connections, translator
 
 __all__ = [
     "BATCH_SIZE",
+    "CONTACTS_OF_COMPANY",
+    "DELETED_LINK",
+    "DELETE_CLAIMS_OF",
+    "DELETE_WANTED",
     "DELIVERIES_OF_EVENTS",
     "DELIVERIES_WITH_BODIES",
     "IN_USE",
     "NOT_DELETED",
+    "SAVE_CLAIM",
+    "Batch",
     "ConnectionsOf",
     "Cursor",
+    "Deletion",
     "DryRunResult",
     "DryRunner",
     "FailedDelivery",
@@ -62,25 +74,33 @@ __all__ = [
     "claim_named",
     "compare",
     "count",
+    "deleted_having",
     "dry_run",
     "erase_parked_events",
+    "existing_company",
     "failure_reason",
+    "insert_events",
     "load_deliveries",
     "merge_reports",
     "min_events",
+    "move_parked",
+    "new_batch",
     "no_connections",
     "pack_result",
     "pages",
     "peek",
     "plan_separation",
+    "project_events",
     "read_batch",
     "read_batches",
     "read_delivery",
     "record_failure",
     "replay_page",
+    "set_addresses",
     "snapshot",
     "split_large",
     "transaction_groups",
     "translate_batch",
     "translator",
+    "unite_records",
 ]

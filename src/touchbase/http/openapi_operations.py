@@ -112,7 +112,8 @@ def _success(route: Route, success: Success) -> Json:
         headers |= {name: header_ref(name) for name, *_ in RATE_LIMIT_HEADERS if name != "Retry-After"}
     made: Json = {"description": success.description}
     if success.body is not None:
-        made["content"] = {"application/json": {"schema": _ref(success.body)}}
+        schema = {"anyOf": [_ref(each) for each in (success.body, *success.also)]} if success.also else _ref(success.body)
+        made["content"] = {"application/json": {"schema": schema}}
     return {**made, "headers": headers} if headers else made
 
 

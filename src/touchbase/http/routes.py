@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from touchbase.auth import api as keys
+from touchbase.bin import api as deleted
 from touchbase.clients.api import life as clients_life
 from touchbase.clients.api import settings as clients
 from touchbase.connections.api import resource as connections
@@ -17,6 +18,7 @@ ROUTES: tuple[Route, ...] = (
     *records.CONTACT_ROUTES,
     *erasure.ROUTES,
     *records.COMPANY_ROUTES,
+    *deleted.ROUTES,
     *webhooks.ROUTES,
     *deliveries.ROUTES,
     *replays.ROUTES,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from touchbase.records.commands import (
     CreateCompany,
     CreateContact,
+    FindDeleted,
     FindUnited,
     GetCompany,
     GetContact,
@@ -13,6 +14,7 @@ from touchbase.records.commands import (
     ListContacts,
     UpdateCompany,
     UpdateContact,
+    new_write_key,
 )
 from touchbase.records.field_projection import (
     Objects,
@@ -51,19 +53,21 @@ from touchbase.records.projection import (
     write_field,
 )
 from touchbase.records.read_records import get_record
-from touchbase.records.record_type import CONTACT_TYPE, RESOLVED_FIELDS, stamped_fields
+from touchbase.records.record_type import CONTACT_TYPE, RECORD_TYPES, RESOLVED_FIELDS, RecordType, stamped_fields
 from touchbase.records.timelines import TimelineEntry, timeline
 from touchbase.records.validation import raise_if_any
-from touchbase.records.value_sources import companies_of, wrong_links, wrong_values
+from touchbase.records.value_sources import companies_of, company_ref, wrong_links, wrong_values
 
 __all__ = [
     "CONTACT_TYPE",
+    "RECORD_TYPES",
     "RESOLVED_FIELDS",
     "Company",
     "Contact",
     "CreateCompany",
     "CreateContact",
     "CustomField",
+    "FindDeleted",
     "FindUnited",
     "Folded",
     "GetCompany",
@@ -73,12 +77,14 @@ __all__ = [
     "ListContacts",
     "Objects",
     "Record",
+    "RecordType",
     "TimelineEntry",
     "UpdateCompany",
     "UpdateContact",
     "Written",
     "api_since",
     "companies_of",
+    "company_ref",
     "current_stamp",
     "field_writes",
     "fold_event",
@@ -94,6 +100,7 @@ __all__ = [
     "merge_fields",
     "named_address",
     "named_addresses",
+    "new_write_key",
     "object_of",
     "origin_write",
     "owned_since",

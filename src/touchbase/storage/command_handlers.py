@@ -9,6 +9,9 @@ from typing import Any
 
 from touchbase.auth import RevokeKey, RotateKey, StoreFirstKey, StoreKey, StoreKeyUses
 from touchbase.auth import sql as auth_sql
+from touchbase.bin import DeleteRecord, RemoveDeleted, RestoreRecord
+from touchbase.bin.sql import delete as bin_delete
+from touchbase.bin.sql import restore as bin_restore
 from touchbase.clients import (
     BeginDeletion,
     CreateClient,
@@ -158,6 +161,9 @@ COMMANDS: dict[type, Handler] = {
     AddErasures: Handler(_each(erasure_sql.add_erasures, takes_ids=True), erasure_sql.add_needs),
     ErasePending: Handler(_each(erasure_sql.erase_pending_events)),
     PruneBodies: Handler(_each(body_retention.prune_bodies)),
+    DeleteRecord: Handler(_each(bin_delete.delete_record)),
+    RestoreRecord: Handler(_each(bin_restore.restore_record, takes_ids=True), bin_restore.restore_needs),
+    RemoveDeleted: Handler(_each(bin_delete.remove_deleted)),
     DropUnrecognised: Handler(_each(body_retention.drop_unrecognised)),
 }
 
