@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from touchbase.bin.commands import RestoreRecord
-from touchbase.bin.models import DeletedRecord, deleted_of
+from touchbase.bin.models import DeletedRecord, content_text, deleted_of
 from touchbase.bin.sql.delete import entry
-from touchbase.bin.sql.statements import DELETED_LINKS_OF, FIND_DELETED, TAKE_DELETED, TAKE_DELETED_LINKS
+from touchbase.bin.sql.statements import DELETED_LINKS_OF, FIND_DELETED, REPLACE_DELETED, TAKE_DELETED, TAKE_DELETED_LINKS
 from touchbase.clients.sql.statements import CLIENT_BY_NUMBER, client_of
 from touchbase.common.field_limits import MAX_CUSTOM_FIELDS
 from touchbase.common.timestamps import Micros
 from touchbase.errors import Conflict, NotFound, TouchbaseError
-from touchbase.events import Batch, existing_company, insert_events, move_parked, new_batch, project_events, set_addresses
-from touchbase.history import NEVER, VIA_API, Link, StoredEvent
+from touchbase.events import Batch, deleted_having, existing_company, insert_events, move_parked, new_batch, project_events, set_addresses
+from touchbase.history import COMPANY, NEVER, VIA_API, Link, StoredEvent
 from touchbase.history import sql as history_sql
 from touchbase.history.sql import event_of, event_row
 from touchbase.records import RECORD_TYPES, Company, Contact, Folded, Record, current_stamp, former_key, primary_key
@@ -127,7 +127,7 @@ def _project(batch: Batch, kind: int, deleted: DeletedRecord[Any], ids: Ids) -> 
     rows = yield Execute(history_sql.EVENTS_OF, [(batch.client, kind, record.id)])
     history = [event_of(row) for row in rows]
     batch.folded[kind, record.id] = Folded(changed=True, late=True)
-    if any(event.via != VIA_API and event.received_us > deleted.deleted_us for event in history):
+    if any(event.via != VIA_API and event.received_us >= deleted.deleted_us for event in history):
         yield from _set_late_addresses(batch, kind, record, history)
     if isinstance(record, Contact):
         yield from _set_company(batch, record, history)
@@ -152,8 +152,22 @@ def _set_company(batch: Batch, contact: Contact, history: list[StoredEvent]) -> 
     contact.company_id = yield from existing_company(batch, contact.company_id if named is None else named)
     if named is not None:
         contact.stamps["company_id"] = stamp
+        if contact.company_id is None:
+            yield from _wait_for_company(batch.client, contact.id, int(named))
     elif contact.company_id is None:
         contact.stamps.pop("company_id", None)  # an event that names a company's object sets it, or waits for the company
+
+
+def _wait_for_company(client: int, contact: int, named: int) -> Plan[None]:
+    """Let a contact get its company when that is restored."""
+    ref = ("", "company", str(named))
+    merged = yield from deleted_having(client, COMPANY, [ref])  # the company that it was merged into
+    company = next((each.record_id for each in merged.get(ref, ())), named)
+    rows = yield Execute(FIND_DELETED, [(client, COMPANY, company)])
+    for row in rows:
+        deleted = deleted_of(COMPANY, row[3], row[4])
+        deleted.contacts.append(contact)
+        yield Execute(REPLACE_DELETED, [(*row[:4], content_text(deleted))])
 
 
 def _restore_contacts(batch: Batch, deleted: DeletedRecord[Any], numbers: Sequence[int]) -> Plan[None]:

@@ -13,6 +13,11 @@ DELETED: Columns = (*RECORD, ("deleted_us", "bigint"), ("content", "text"))
 INSERT_DELETED = Statement(
     "insert_deleted_record", DELETED, body=f"INSERT INTO deleted_record ({names(DELETED)}) SELECT * FROM p WHERE true"
 )
+REPLACE_DELETED = Statement(
+    "replace_deleted_record",
+    DELETED,
+    body=f"UPDATE deleted_record AS t SET deleted_us = p.deleted_us, content = p.content FROM p WHERE {RECORD_MATCH}",
+)
 INSERT_DELETED_LINK = Statement(
     "insert_deleted_link",
     DELETED_LINK,
