@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.bin.conftest import CLIENT, House, read
+from tests.house import CLIENT, House, read
 
 from touchbase.common.timestamps import DAY, SECOND, to_text
 from touchbase.erasure.service import Eraser

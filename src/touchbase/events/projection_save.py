@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from touchbase.events.identity_resolution import Resolver
 from touchbase.events.projection_batch import Batch
 from touchbase.events.projection_companies import DELETE_CLAIMS_OF
-from touchbase.history import CLEARED, COMPANY, CONTACT, NEVER, beats
+from touchbase.history import CLEARED, COMPANY, CONTACT, NEVER, StoredEvent, beats
 from touchbase.history import sql as history_sql
 from touchbase.history.sql import event_of
 from touchbase.idempotency.sql import MOVE_RESPONSES
@@ -13,7 +15,16 @@ from touchbase.records import Company, Contact, CustomField, Record, keys_of, sh
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.rows import company_row, contact_row, custom_field_of, custom_field_row
 from touchbase.records.sql.update import fold_of, fold_status_of
+from touchbase.sql.builders import RECORD, RECORD_MATCH
 from touchbase.sql.statement import Execute, Plan, Row, SerializationConflict, Statement
+
+# Merges by request into a record that was united with another one are merges into that one.
+MOVE_MERGES = Statement(
+    "move_merges",
+    (*RECORD, ("to_id", "bigint")),
+    sqlite="UPDATE record_merge SET record_id = ?4 WHERE client = ?1 AND record_kind = ?2 AND record_id = ?3",
+    body=f"UPDATE record_merge t SET record_id = p.to_id FROM p WHERE {RECORD_MATCH}",
+)
 
 
 def save_records(batch: Batch) -> Plan[None]:
@@ -80,14 +91,20 @@ def _insert(op: Statement, rows: list[Row]) -> Plan[None]:
         raise SerializationConflict("another process made one of these records at the same moment")
 
 
-def unite_records(batch: Batch) -> Plan[None]:
-    """Move the history, custom fields and links of united records to the survivor, and delete the others."""
+def _as_it_is(event: StoredEvent, absorbed: Record) -> None:
+    """Move an event without a change."""
+
+
+def unite_records(batch: Batch, change: Callable[[StoredEvent, Record], None] = _as_it_is) -> Plan[None]:
+    """Move the history, custom fields and links of united records to the survivor, and delete the others; `change` may change an event."""
     for kind, resolver in batch.resolvers.items():
         for absorbed, survivor in resolver.united:
-            yield from unite_record(batch, kind, absorbed, survivor)
+            yield from unite_record(batch, kind, absorbed, survivor, change)
 
 
-def unite_record(batch: Batch, kind: int, absorbed: Record, survivor: Record) -> Plan[None]:
+def unite_record(
+    batch: Batch, kind: int, absorbed: Record, survivor: Record, change: Callable[[StoredEvent, Record], None] = _as_it_is
+) -> Plan[None]:
     """Do this for one record."""
     resolver = batch.resolvers[kind]
     if absorbed.id in resolver.created:
@@ -98,10 +115,12 @@ def unite_record(batch: Batch, kind: int, absorbed: Record, survivor: Record) ->
     for row in rows:
         event = event_of(row)
         event.record_id = survivor.id
+        change(event, absorbed)
         batch.moved.append(event)
     yield from _unite_custom_fields(batch.client, kind, absorbed, survivor)
     yield Execute(history_sql.MOVE_LINKS, [(*one, survivor.id)])
     yield Execute(MOVE_RESPONSES, [(*one, survivor.id)])
+    yield Execute(MOVE_MERGES, [(*one, survivor.id)])
     yield Execute(DELETE_CLAIMS_OF, [one])  # the moved events claim them again
     if kind == COMPANY:
         yield from _move_contacts(batch, absorbed.id, survivor.id)

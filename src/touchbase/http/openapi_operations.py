@@ -20,6 +20,7 @@ RATE_LIMITED = 429
 _CLIENT_ID = {"type": "string", "pattern": f"^[A-Za-z0-9._~\\-]{{1,{limits.CLIENT_ID}}}$"}
 PATH_PARAMETERS: dict[str, Json] = {
     "id": {"type": "integer", "minimum": 1, "maximum": limits.LARGEST_ID},
+    "merge_id": {"type": "integer", "minimum": 1, "maximum": limits.LARGEST_ID},
     "client_id": _CLIENT_ID,
     "channel": {"enum": list(CHANNELS)},
     "key_id": {"type": "string", "pattern": "^[0-9a-f]{12}$"},

@@ -12,6 +12,7 @@ from touchbase.events import api as replays
 from touchbase.http import docs_page, health
 from touchbase.http.routing import Route
 from touchbase.inbox.api import deliveries, refused, webhooks
+from touchbase.merging import api as merging
 from touchbase.records.api import resource as records
 
 ROUTES: tuple[Route, ...] = (
@@ -19,6 +20,7 @@ ROUTES: tuple[Route, ...] = (
     *erasure.ROUTES,
     *records.COMPANY_ROUTES,
     *deleted.ROUTES,
+    *merging.ROUTES,
     *webhooks.ROUTES,
     *deliveries.ROUTES,
     *replays.ROUTES,

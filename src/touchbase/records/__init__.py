@@ -17,6 +17,7 @@ from touchbase.records.commands import (
     new_write_key,
 )
 from touchbase.records.field_projection import (
+    MERGE,
     Objects,
     Written,
     has_several_objects,
@@ -60,6 +61,7 @@ from touchbase.records.value_sources import companies_of, company_ref, wrong_lin
 
 __all__ = [
     "CONTACT_TYPE",
+    "MERGE",
     "RECORD_TYPES",
     "RESOLVED_FIELDS",
     "Company",

@@ -44,6 +44,8 @@ from touchbase.inbox.sql import body_retention
 from touchbase.inbox.sql import queries as inbox_sql_queries
 from touchbase.inbox.sql import refused as refused_sql
 from touchbase.inbox.sql import rows as inbox_rows
+from touchbase.merging import PreviewMerge
+from touchbase.merging.sql.merge import preview_merge
 from touchbase.records import Company, Contact, FindDeleted, FindUnited, GetCompany, GetContact, GetHistory, ListCompanies, ListContacts
 from touchbase.records.sql import rows as records_rows
 from touchbase.records.sql import statements as records_sql
@@ -220,6 +222,7 @@ HANDLERS: dict[type, Callable[[Any], Plan[Any]]] = {
     SizeUnrecognised: body_retention.size_unrecognised,
     ListDeleted: bin_queries.list_deleted,
     GetDeleted: bin_queries.get_deleted,
+    PreviewMerge: preview_merge,
 }
 
 BATCH_HANDLERS: dict[type, Callable[[Sequence[Any]], Plan[list[Any]]]] = {

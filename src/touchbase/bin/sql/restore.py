@@ -57,14 +57,8 @@ def restore_record(command: RestoreRecord, ids: Ids) -> Plan[Record | TouchbaseE
     yield from _project(batch, kind, deleted, ids)
     restored: Contact | Company = deleted.record
     restored.custom_fields = []
-    yield from load_custom_fields(kind, restored)
+    yield from records_sql.load_custom_fields(kind, [restored])
     return restored
-
-
-def load_custom_fields(kind: int, record: Record) -> Plan[None]:
-    """Load the custom fields of a record."""
-    loaded: list[Any] = [record]
-    yield from records_sql.with_custom_fields(kind, loaded)
 
 
 def _conflict(client: int, kind: int, record: Record) -> Plan[Conflict | None]:

@@ -82,6 +82,18 @@ class House:
         assert reply.status == 200, reply.body
         return reply.json()
 
+    async def merge(self, number: int, *others: int, kind: str = "contacts", **more: Any) -> Any:
+        """Merge records into one."""
+        reply = await self.call.post(f"/public/v2/{kind}/{number}/merge", {"with": others, **more})
+        assert reply.status == 200, reply.body
+        return reply.json()
+
+    async def undo(self, number: int, merge: int, kind: str = "contacts") -> Any:
+        """Undo a merge."""
+        reply = await self.call.post(f"/public/v2/{kind}/{number}/merge/{merge}/undo")
+        assert reply.status == 200, reply.body
+        return reply.json()["data"]
+
     async def timeline(self, number: int, kind: str = "contacts") -> list[str]:
         """The events of a record, oldest first."""
         reply = await self.call.get(f"/public/v2/{kind}/{number}/timeline?limit=200")
