@@ -18,6 +18,7 @@ from touchbase.common.timestamps import DAY, SECOND, Clock, Micros, has_passed
 from touchbase.erasure import Eraser, Erasure, OpenErasures
 from touchbase.errors import Overloaded
 from touchbase.inbox import CountPrunable, DropUnrecognised, PruneBodies, SizeUnrecognised
+from touchbase.merging import ForgetMerges
 from touchbase.sql.store import Store
 
 LOG = logging.getLogger("touchbase.retention")
@@ -178,9 +179,9 @@ class Retention:
         removed = BIN_PAGE
         while removed == BIN_PAGE and not self._stopping.is_set():
             now = self._clock()
-            removed = await self._store.write(
-                RemoveDeleted(client.number, gone_before(now, client.settings.keep_deleted_days), BIN_PAGE, now)
-            )
+            before = gone_before(now, client.settings.keep_deleted_days)
+            removed = await self._store.write(RemoveDeleted(client.number, before, BIN_PAGE, now))
+            removed = max(removed, await self._store.write(ForgetMerges(client.number, before, BIN_PAGE)))
             self._vacuumed = self._vacuumed and not removed
             await self._pause(self._pause_seconds)
 

@@ -16,6 +16,11 @@ END_MERGE = Statement(
     (*ONE, ("undone_us", "bigint")),
     body=f"UPDATE record_merge AS t SET undone_us = p.undone_us FROM p WHERE {ONE_MATCH}",
 )
+RETURN_MERGE = Statement(
+    "return_merge",
+    (*ONE, ("record_id", "bigint")),
+    body=f"UPDATE record_merge AS t SET record_id = p.record_id FROM p WHERE {ONE_MATCH}",
+)
 DELETE_MERGE = delete("delete_merge", "record_merge", ONE, "id")
 CONTACT_IDS_OF_COMPANY = Statement(
     "contact_ids_of_company",

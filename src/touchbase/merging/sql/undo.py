@@ -27,7 +27,7 @@ from touchbase.history.sql import event_of
 from touchbase.merging.commands import ForgetMerges, UndoMerge
 from touchbase.merging.models import Part, Undone, parts_of
 from touchbase.merging.sql.merge import BY_ID, LINKS, MERGED_FROM
-from touchbase.merging.sql.statements import DELETE_MERGE, END_MERGE, FIND_MERGE
+from touchbase.merging.sql.statements import DELETE_MERGE, END_MERGE, FIND_MERGE, RETURN_MERGE
 from touchbase.merging.survivorship import own_creation
 from touchbase.records import (
     MERGE,
@@ -167,7 +167,7 @@ def _present(kind: int, record: Record) -> list[Ref]:
 
 def _divide(batch: Batch, kind: int, parts: Sequence[Part], history: Sequence[StoredEvent], command: UndoMerge) -> Plan[None]:
     """Move events to the records that they are about; the merge itself stays in the survivor's history, without effect."""
-    target, removed = (kind, command.id), list[Row]()
+    target, removed, merges = (kind, command.id), list[Row](), list[Row]()
     identities = {ref: part.record.id for part in parts for ref in (*part.links, *_present(kind, part.record))}
     known = {part.record.id for part in parts}
     times = batch.removed_times.setdefault(target, set())
@@ -186,6 +186,8 @@ def _divide(batch: Batch, kind: int, parts: Sequence[Part], history: Sequence[St
         else:
             assert home is not None
             _give_back(event, home)
+            if (earlier := _merge_id(event)) is not None:
+                merges.append((batch.client, earlier, home))
             if (ref := object_of(event)) is not None and batch.resolvers[kind].links.record_id(ref) is None:
                 yield from _load_link(batch, kind, ref)
             if ref is not None:
@@ -193,6 +195,14 @@ def _divide(batch: Batch, kind: int, parts: Sequence[Part], history: Sequence[St
         batch.moved.append(event)
     if removed:
         yield Execute(REMOVE_EVENT, removed)
+    if merges:
+        yield Execute(RETURN_MERGE, merges)
+
+
+def _merge_id(event: StoredEvent) -> int | None:
+    """Return the id of the merge that an event is an entry of, also if that was undone."""
+    merge: dict[str, int] = event.detail.get(MERGE) or event.detail.get("undone") or {}
+    return merge.get("id")
 
 
 def _home(kind: int, event: StoredEvent, known: set[int], identities: Mapping[Ref, int]) -> int | None:
