@@ -8,9 +8,10 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.asgi_client import ApiClient, MakeClient
+from tests.asgi_client import ApiClient, MakeClient, Response
 
 from touchbase.adapters.interface import WebhookRequest
+from touchbase.clients.commands import FindClient
 from touchbase.common.timestamps import SECOND, from_text
 from touchbase.consistency.service import Verified, verify
 from touchbase.events.worker import InboxWorker
@@ -45,58 +46,73 @@ class House:
     """One client."""
 
     call: ApiClient
+    client_id: str = "default"
+    number: int = CLIENT
+
+    @classmethod
+    async def of(cls, call: ApiClient, client_id: str) -> House:
+        """A new client beside others, at the time at which the tests' clock began."""
+        call.clock.now = NOON
+        await call.settings(client_id)
+        found = await call.parts.store.read(FindClient(client_id))
+        assert found is not None
+        return cls(call, client_id, found.number)
+
+    async def request(self, method: str, target: str, body: object = None, **headers: str) -> Response:
+        """Send a request of this client."""
+        return await self.call(method, target, body, x_client_id=self.client_id, **headers)
 
     async def contact(self, **fields: Any) -> int:
         """Create a contact; return its id."""
-        reply = await self.call.post("/public/v2/contacts", fields)
+        reply = await self.request("POST", "/public/v2/contacts", fields)
         assert reply.status == 201, reply.body
         return reply.json()["id"]
 
     async def company(self, domain: str, **fields: Any) -> int:
         """Create a company; return its id."""
-        reply = await self.call.post("/public/v2/companies", {"domain": domain, **fields})
+        reply = await self.request("POST", "/public/v2/companies", {"domain": domain, **fields})
         assert reply.status == 201, reply.body
         return reply.json()["id"]
 
     async def get(self, number: int, kind: str = "contacts") -> Any:
         """Get a record."""
-        reply = await self.call.get(f"/public/v2/{kind}/{number}")
+        reply = await self.request("GET", f"/public/v2/{kind}/{number}")
         assert reply.status == 200, reply.body
         return reply.json()
 
     async def listed(self, kind: str = "contacts", query: str = "") -> list[Any]:
         """List records."""
-        reply = await self.call.get(f"/public/v2/{kind}?limit=200&{query}")
+        reply = await self.request("GET", f"/public/v2/{kind}?limit=200&{query}")
         assert reply.status == 200, reply.body
         return reply.json()["data"]
 
     async def delete(self, number: int, kind: str = "contacts") -> Any:
         """Delete a record."""
-        reply = await self.call("DELETE", f"/public/v2/{kind}/{number}")
+        reply = await self.request("DELETE", f"/public/v2/{kind}/{number}")
         assert reply.status == 200, reply.body
         return reply.json()
 
     async def restore(self, number: int, kind: str = "contacts") -> Any:
         """Restore a record."""
-        reply = await self.call.post(f"/public/v2/{kind}/{number}/restore")
+        reply = await self.request("POST", f"/public/v2/{kind}/{number}/restore")
         assert reply.status == 200, reply.body
         return reply.json()
 
     async def merge(self, number: int, *others: int, kind: str = "contacts", **more: Any) -> Any:
         """Merge records into one."""
-        reply = await self.call.post(f"/public/v2/{kind}/{number}/merge", {"with": others, **more})
+        reply = await self.request("POST", f"/public/v2/{kind}/{number}/merge", {"with": others, **more})
         assert reply.status == 200, reply.body
         return reply.json()
 
     async def undo(self, number: int, merge: int, kind: str = "contacts") -> Any:
         """Undo a merge."""
-        reply = await self.call.post(f"/public/v2/{kind}/{number}/merge/{merge}/undo")
+        reply = await self.request("POST", f"/public/v2/{kind}/{number}/merge/{merge}/undo")
         assert reply.status == 200, reply.body
         return reply.json()["data"]
 
     async def timeline(self, number: int, kind: str = "contacts") -> list[str]:
         """The events of a record, oldest first."""
-        reply = await self.call.get(f"/public/v2/{kind}/{number}/timeline?limit=200")
+        reply = await self.request("GET", f"/public/v2/{kind}/{number}/timeline?limit=200")
         assert reply.status == 200, reply.body
         return [each["event"] for each in reversed(reply.json()["data"])]
 
@@ -104,7 +120,7 @@ class House:
         """Receive a webhook; the tools `camp` and `plain` are campaign tools, others CRMs."""
         channel = CAMPAIGN if tool in ("camp", "plain") else CRM
         body = msgspec.json.encode({"tool": tool, "events": events})
-        reply = await self.call("POST", f"/public/{channel}-webhook/default", raw=body, idempotency_key=str(next(_COUNT)))
+        reply = await self.call("POST", f"/public/{channel}-webhook/{self.client_id}", raw=body, idempotency_key=str(next(_COUNT)))
         assert reply.status == 200, reply.body
         if apply:
             await self.work()
@@ -115,18 +131,18 @@ class House:
 
     async def replay(self) -> None:
         """Replay all webhooks."""
-        known = sorted(each.id for each in await self.call.parts.store.read(ListDeliveries(200, CLIENT)))
-        await self.call.parts.store.write(ReplayDeliveries(CLIENT, known, self.call.clock()))
+        known = sorted(each.id for each in await self.call.parts.store.read(ListDeliveries(200, self.number)))
+        await self.call.parts.store.write(ReplayDeliveries(self.number, known, self.call.clock()))
         await self.work()
 
     async def states(self) -> list[str]:
         """The states of all webhooks, the first received first."""
-        found = await self.call.parts.store.read(ListDeliveries(200, CLIENT))
+        found = await self.call.parts.store.read(ListDeliveries(200, self.number))
         return [each.state for each in sorted(found, key=lambda each: each.id)]
 
     async def differences(self) -> list[str]:
         """What `touchbase verify` finds."""
-        return [str(each) async for each in verify(self.call.parts.store, CLIENT, Verified(), bodies=True)]
+        return [str(each) async for each in verify(self.call.parts.store, self.number, Verified(), bodies=True)]
 
 
 @pytest.fixture
