@@ -7,6 +7,7 @@ from touchbase.bin import api as deleted
 from touchbase.clients.api import life as clients_life
 from touchbase.clients.api import settings as clients
 from touchbase.connections.api import resource as connections
+from touchbase.duplicates import api as duplicates
 from touchbase.erasure import api as erasure
 from touchbase.events import api as replays
 from touchbase.http import docs_page, health
@@ -21,6 +22,7 @@ ROUTES: tuple[Route, ...] = (
     *records.COMPANY_ROUTES,
     *deleted.ROUTES,
     *merging.ROUTES,
+    *duplicates.ROUTES,
     *webhooks.ROUTES,
     *deliveries.ROUTES,
     *replays.ROUTES,

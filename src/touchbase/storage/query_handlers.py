@@ -19,6 +19,8 @@ from touchbase.connections.sql import encrypted_columns
 from touchbase.connections.sql import fetching as fetch_sql
 from touchbase.consistency import AuditBodies, AuditDeliveries, AuditRecords, AuditWaiting
 from touchbase.consistency import sql as consistency_sql
+from touchbase.duplicates import ReadBlock
+from touchbase.duplicates.sql import read_block
 from touchbase.encryption import CheckEncryption, Cipher
 from touchbase.erasure import FindErased, FindPerson, GetErasure, ListErasures, OpenErasures, ReadBodies, ReadLinks
 from touchbase.erasure.sql import queries as erasure_sql_queries
@@ -223,6 +225,7 @@ HANDLERS: dict[type, Callable[[Any], Plan[Any]]] = {
     ListDeleted: bin_queries.list_deleted,
     GetDeleted: bin_queries.get_deleted,
     PreviewMerge: preview_merge,
+    ReadBlock: read_block,
 }
 
 BATCH_HANDLERS: dict[type, Callable[[Sequence[Any]], Plan[list[Any]]]] = {

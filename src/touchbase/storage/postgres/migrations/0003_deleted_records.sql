@@ -1,4 +1,5 @@
 -- The bin: records that were deleted and can be restored, their identities, and merges by request that can be undone.
+-- Also indexes by which duplicates are found.
 
 -- Deleted records. Their events stay in `event`; everything else of them is here.
 CREATE TABLE deleted_record (
@@ -38,6 +39,12 @@ CREATE TABLE record_merge (
 );
 CREATE INDEX record_merge_survivor ON record_merge (client, record_kind, record_id);
 CREATE INDEX record_merge_old ON record_merge (client, merged_us);
+
+-- Blocks of records that may be duplicates: equal surnames, equal domains of addresses, equal names.
+-- The domain is written so that both engines have it.
+CREATE INDEX contact_surname ON contact (client, lower(last_name), lower(COALESCE(first_name, '')), id) WHERE last_name IS NOT NULL;
+CREATE INDEX contact_address ON contact (client, replace(email_key, rtrim(email_key, replace(email_key, '@', '')), ''), email_key, id) WHERE email_key IS NOT NULL;
+CREATE INDEX company_name ON company (client, lower(name), id) WHERE name IS NOT NULL;
 
 -- As in 0001_initial: a row belongs to the transactions whose scope includes its client.
 ALTER TABLE deleted_record ENABLE ROW LEVEL SECURITY;
