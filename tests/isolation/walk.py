@@ -72,6 +72,7 @@ def filters(known: Known) -> dict[str, list[str]]:
         "updated_since": ["2000-01-01T00:00:00Z"], "received_since": ["2000-01-01T00:00:00Z"], "client": [w.CLIENT_A, w.FORMER_A],
         "tool": ["hubspot", "instantly"], "cursor": known.cursors, "limit": ["1", "200"], "name": [w.NAME], "confirm": [w.CLIENT_A],
         "as_of": ["2026-11-20T09:30:00Z"], "field": ["contact_status", f"cf.{w.FIELD}"],
+        "min_score": ["0"],
     }  # fmt: skip
 
 

@@ -183,7 +183,7 @@ def test_tables_are_never_listed_with_commas() -> None:
 
 USUAL: dict[str, Any] = {
     "state": "parked", "client_id": "acme", "kind": 1, "record_kind": 1, "limit": 5, "after": 0, "now_us": 10, "delivery_id": 2,
-    "record_id": 1, "contact": 1, "contact_id": 1, "survivorship": "newest", "id": 1,
+    "record_id": 1, "contact": 1, "contact_id": 1, "survivorship": "newest", "id": 1, "block": "surname",
 }  # fmt: skip
 
 

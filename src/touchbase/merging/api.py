@@ -17,9 +17,9 @@ from touchbase.http.endpoint import Call, author_of
 from touchbase.http.query_parameters import record_id
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
-from touchbase.http.schemas import EXAMPLES, MaybeTime, RecordId, encode, example
+from touchbase.http.schemas import EXAMPLES, MaybeTime, RecordId, encode, example, named_enum
 from touchbase.merging.commands import MergeRecords, PreviewMerge, UndoMerge
-from touchbase.merging.models import MOST_RECORDS, Merge, Undone
+from touchbase.merging.models import MOST_RECORDS, SURVIVORSHIPS, Merge, Undone
 from touchbase.records import get_record, new_write_key
 from touchbase.records.api.parameters import FLAT
 from touchbase.records.api.resource import COMPANY_TAG, CONTACT_TAG
@@ -30,6 +30,9 @@ SURVIVORSHIP_HELP = (
     "Which values the record has afterwards. newest: the last written ones. if_empty: its own, and where it has none, the first one of the "
     "others. keep: its own only. most_complete: those of the record with the most values, and where that has none, of another."
 )
+
+
+named_enum("Survivorship", SURVIVORSHIP_HELP, SURVIVORSHIPS)
 
 
 class MergeRequest(Struct, forbid_unknown_fields=True):
