@@ -128,7 +128,7 @@ async def test_a_page_is_read_in_the_order_of_an_index(tmp_path: Any, kind: int)
     store = apsw.Connection(f"{tmp_path}/store.db").cursor()
     for block in BLOCKS[kind]:
         for after in (None, ("a", "b", 3)):
-            asked = next(HANDLERS[ReadBlock](ReadBlock(1, kind, block, 50, after)))
+            asked = next(HANDLERS[ReadBlock](ReadBlock(1, block, 50, after)))
             assert isinstance(asked, Select)
             steps = [row[3] for row in store.execute(f"EXPLAIN QUERY PLAN {asked.sql}", asked.params).fetchall()]
             assert len(steps) == 1, steps

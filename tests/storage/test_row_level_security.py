@@ -369,5 +369,5 @@ async def test_a_statement_that_forgets_its_client_is_stopped_by_the_wall(store:
     careless = await open_with(postgres_url, {Look: Handler(forgetful)})
 
     assert await careless.write(Look(OURS)) == [OURS]
-    contacts = [await store.read(GetContact(n, number)) for n, number in ((OURS, await ann(store, OURS)), (THEIRS, await ann(store, THEIRS)))]
+    contacts = [await store.read(GetContact(n, await ann(store, n))) for n in (OURS, THEIRS)]
     assert [contact.first_name for contact in contacts] == ["gone", None]

@@ -23,7 +23,6 @@ class ReadBlock(Query[list[tuple[Place, Contact | Company]]]):
     """Records in the order of a block, each with its place, from a place on (without it)."""
 
     client: int
-    kind: int
     block: str
     limit: int
     after: Place | None = None

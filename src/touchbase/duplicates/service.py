@@ -41,7 +41,7 @@ async def find_duplicates(
     pairs: list[Pair] = []
     left = SCANNED
     while number < len(blocks) and left > 0 and len(pairs) < limit:
-        found = await store.read(ReadBlock(client, kind, blocks[number], left + NEIGHBOURS, place))
+        found = await store.read(ReadBlock(client, blocks[number], left + NEIGHBOURS, place))
         walk = _Walk(blocks[number], found, limit - len(pairs), least)
         # Comparing takes some hundredths of a second, in which other requests must not wait.
         pairs += await asyncio.to_thread(walk.pairs, left, done)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from touchbase.duplicates.commands import ADDRESS, DOMAIN, NAME, SURNAME, Place, ReadBlock
-from touchbase.history import CONTACT
+from touchbase.duplicates.commands import ADDRESS, BLOCKS, DOMAIN, NAME, SURNAME, Place, ReadBlock
+from touchbase.history import COMPANY, CONTACT
 from touchbase.records import Company, Contact
 from touchbase.records.sql import rows as records_rows
 from touchbase.records.sql.statements import load_custom_fields
@@ -34,7 +34,7 @@ _ORDERS = {
 
 def read_block(query: ReadBlock) -> Plan[list[tuple[Place, Contact | Company]]]:
     """Run `ReadBlock`."""
-    order, is_contact = _ORDERS[query.block], query.kind == CONTACT
+    order, is_contact = _ORDERS[query.block], query.block in BLOCKS[CONTACT]
     keys = order.keys
     where = Where("client = ?", query.client)
     if order.where:
@@ -49,5 +49,5 @@ def read_block(query: ReadBlock) -> Plan[list[tuple[Place, Contact | Company]]]:
     )
     rows = yield Select(sql, (*where.params, query.limit))
     found = [records_rows.contact_of(row[2:]) if is_contact else records_rows.company_of(row[2:]) for row in rows]
-    yield from load_custom_fields(query.kind, found)
+    yield from load_custom_fields(CONTACT if is_contact else COMPANY, found)
     return [((row[0], row[1], row[3]), record) for row, record in zip(rows, found, strict=True)]
