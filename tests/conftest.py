@@ -25,7 +25,7 @@ from touchbase.storage import open_store
 from touchbase.storage.sqlite.connection import open_writer
 from touchbase.storage.sqlite.schema import migrate
 
-pytest_plugins = ["tests.asgi_client"]
+pytest_plugins = ["tests.asgi_client", "tests.house"]
 
 ENGINES = ("sqlite", "postgresql")
 ENCRYPTION_KEYS = EncryptionKeys(encode_key(new_key()))

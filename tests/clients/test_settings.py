@@ -26,6 +26,7 @@ OPEN = {
     "linkedin_reply_counts": True,
     "limits": None,
     "keep_bodies_days": KEEP_BODIES_DAYS,
+    "keep_deleted_days": 30,
     "require_verification": {"email_campaign": False, "crm": False},
 }
 DECIDED = {
@@ -38,6 +39,7 @@ DECIDED = {
     "linkedin_reply_counts": False,
     "limits": {"requests": 100, "rows": None, "bytes": 0, "webhooks": None, "webhook_bytes": 1000},
     "keep_bodies_days": None,
+    "keep_deleted_days": 7,
     "require_verification": {"email_campaign": True, "crm": False},
 }
 

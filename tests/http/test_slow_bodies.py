@@ -37,6 +37,7 @@ BODIES: dict[str, Any] = {
     "ContactChange": {"first_name": "Jane"},
     "CompanyRequest": {"domain": "late.example"},
     "CompanyChange": {"name": "Late"},
+    "MergeRequest": {"with": [2]},
     "ReplayRequest": {"state": "failed"},
     "NewClient": {},
     "ClientRequest": {"settings": {}},

@@ -20,6 +20,7 @@ from touchbase.http.openapi import ENUMS, description
 METHODS = ("get", "head", "post", "put", "patch", "delete")
 LISTS = (
     "/public/v2/contacts", "/public/v2/companies", "/admin/v1/deliveries", "/admin/v1/refusals", "/admin/v1/clients", "/admin/v1/keys",
+    "/public/v2/contacts/deleted", "/public/v2/companies/deleted",
     "/public/v2/contacts?updated_since=2000-01-01T00:00:00Z", "/public/v2/companies?updated_since=2000-01-01T00:00:00Z",
 )  # fmt: skip
 RECEIVERS = ("/public/emailcampaign-webhook/{client_id}", "/public/crm-webhook/{client_id}")
@@ -35,6 +36,7 @@ class Known:
     cursors: list[str] = field(default_factory=list)
     etags: list[str] = field(default_factory=list)
     keys: list[str] = field(default_factory=list)
+    merges: list[int] = field(default_factory=list)
 
     @property
     def ids(self) -> list[int]:
@@ -44,9 +46,12 @@ class Known:
 async def known_of(world: World, a: Side) -> Known:
     """Look at A through its own eyes."""
     rows = {name: [row[0] for row in await world.execute_sql(f"SELECT id FROM {name} WHERE client = ? ORDER BY id", a.number)]
-            for name in ("contact", "company", "delivery", "erasure", "link", "custom_field")}  # fmt: skip
+            for name in ("contact", "company", "delivery", "erasure", "link", "custom_field", "record_merge")}  # fmt: skip
     others = rows["delivery"] + rows["erasure"] + rows["link"][:1] + rows["custom_field"][:1]
     made = Known(rows["contact"], rows["company"], others)
+    made.merges = rows["record_merge"]
+    gone = await world.execute_sql("SELECT record_id FROM deleted_record WHERE client = ? AND record_kind = 1", a.number)
+    made.others += [row[0] for row in gone]
     made.keys = [row[0] for row in await world.execute_sql("SELECT key_id FROM api_key WHERE client = ? ORDER BY key_id", a.number)]
     timelines = [f"/public/v2/contacts/{n}/timeline" for n in made.contacts] + [f"/public/v2/companies/{made.companies[0]}/timeline"]
     exports = [f"/public/v2/contacts/{n}/export" for n in made.contacts]
@@ -68,6 +73,7 @@ def filters(known: Known) -> dict[str, list[str]]:
         "tool": ["hubspot", "instantly"], "cursor": known.cursors, "limit": ["1", "200"], "name": [w.NAME], "confirm": [w.CLIENT_A],
         "as_of": ["2026-11-20T09:30:00Z"], "field": ["contact_status", f"cf.{w.FIELD}"],
         "sort": ["-updated_time"], "q": ["zq021firstqz", "zq", w.DOMAIN], "fields": ["id"],
+        "min_score": ["0"],
     }  # fmt: skip
 
 
@@ -106,6 +112,7 @@ def bodies(known: Known) -> dict[str, list[Any]]:
             *({"where": each} for each in searches(known)), *({"where": {"not": each}, "q": "zq"} for each in searches(known)[:2]),
             {"where": {"any": searches(known)[:4]}, "sort": "email"}, *({"cursor": each} for each in known.cursors),
         ],
+        "MergeRequest": [{"with": known.contacts[:1]}, {"with": known.contacts[1:3], "survivorship": "newest", "dry_run": True}],
         "ReplayRequest": [
             {"client": w.CLIENT_A}, {"tool": "hubspot"}, {"state": "parked", "dry_run": True}, {"state": "unrecognised"},
             {"received_since": "2000-01-01T00:00:00Z", "dry_run": True}, *({"state": "applied", "cursor": each} for each in known.cursors),
@@ -164,7 +171,7 @@ def _received(path: str, method: str) -> Iterator[Request]:
 def _targets(path: str, parameters: list[Any], known: Known) -> Iterator[str]:
     names = [each["name"] for each in parameters if each["in"] == "path"]
     values: dict[str, list[Any]] = {
-        "id": known.ids, "client_id": [w.CLIENT_A, w.FORMER_A], "key_id": known.keys,
+        "id": known.ids, "merge_id": known.merges, "client_id": [w.CLIENT_A, w.FORMER_A], "key_id": known.keys,
         "channel": ["crm", "email_campaign"], "tool": ["hubspot", "instantly"],
     }  # fmt: skip
     for name in names:

@@ -33,12 +33,12 @@ TIME_OF_A = from_text("2025-03-03T03:03:03.030303Z")
 TIME_OF_B = from_text("2026-11-20T09:30:00Z")
 FIRST_IDS = {
     "client": 1, "contact": 7_100_001, "company": 7_200_001, "delivery": 7_300_001, "custom_field": 7_400_001, "link": 7_500_001,
-    "erasure": 7_600_001, "refusal": 7_700_001,
+    "erasure": 7_600_001, "refusal": 7_700_001, "record_merge": 7_800_001,
 }  # fmt: skip
 LATER_IDS = {name: first + (100 if name == "client" else 50_000) for name, first in FIRST_IDS.items()}
 TOKENS_OF_A, TOKENS_OF_B, LATER_TOKENS_OF_B = "a11ce0", "b0b000", "b0b111"
 """How ids and texts of keys begin, which nobody could tell apart otherwise."""
-_WORD = re.compile(rf"zq\d{{3}}[a-z]+qz|2025-03-03|\b7[1-7]0\d{{4}}\b|{TOKENS_OF_A}[0-9a-f]+")
+_WORD = re.compile(rf"zq\d{{3}}[a-z]+qz|2025-03-03|\b7[1-8]0\d{{4}}\b|{TOKENS_OF_A}[0-9a-f]+")
 _CODED = re.compile(rb"[A-Za-z0-9_+/-]{12,}={0,2}")
 
 CLIENT_A, FORMER_A, CLIENT_B, OTHER_B = "zq001clientqz", "zq060formerqz", "client-b", "client-b-2"
@@ -53,6 +53,7 @@ ONLY_EMAIL = "zq051onlyqz@example.com"
 GONE_EMAIL = "zq061goneqz@example.com"
 GONE_OBJECT, ALSO_PARKED = 770_004, 770_005
 NAME = "zq062namedqz"
+BIN_EMAIL = "zq070binqz@example.com"
 TOKEN = "zq063tokenqz"
 IDEMPOTENCY_KEY, ADMINISTRATORS = "zq050idemqz", "zq069idemqz"
 """One for a request about records, one for an administrator's."""
@@ -268,6 +269,7 @@ async def furnish(a: Side) -> None:
     refused = RefusedWebhook(a.number, TIME_OF_A, "crm", "not_verified", "hubspot", 7, {"user-agent": "zq069agentqz"})
     await store.write(StoreRefusals(a.number, [refused]))
     await _keys(a)
+    await _delete_and_merge(a)
     await a.sure("PATCH", f"/admin/v1/clients/{a.client_id}", {"name": NAME})
 
 
@@ -278,6 +280,16 @@ async def _erase_somebody(a: Side) -> None:
     await a.drain()
     erasure = await a.sure("DELETE", f"/public/v2/contacts/{gone['id']}?erase=true")
     assert erasure["removed"]["links"] == 1
+
+
+async def _delete_and_merge(a: Side) -> None:
+    """A contact and a company in the bin, and a contact that is part of another one."""
+    number = (await a.sure("POST", "/public/v2/contacts", {"email": BIN_EMAIL, "first_name": "zq071firstqz"}))["id"]
+    company = (await a.sure("POST", "/public/v2/companies", {"domain": "zq072hostqz.example"}))["id"]
+    await a.sure("DELETE", f"/public/v2/contacts/{number}")
+    await a.sure("DELETE", f"/public/v2/companies/{company}")
+    merged = [(await a.sure("POST", "/public/v2/contacts", {"email": f"zq07{n}mergeqz@example.com"}))["id"] for n in (3, 4)]
+    await a.sure("POST", f"/public/v2/contacts/{merged[0]}/merge", {"with": merged[1:]})
 
 
 async def _ask_hubspot(store: Store, number: int) -> None:

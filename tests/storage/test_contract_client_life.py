@@ -10,6 +10,7 @@ import pytest
 from tests.conftest import ENCRYPTION_KEYS, ExecuteSql
 
 from touchbase.auth.commands import StoreKey
+from touchbase.bin.commands import DeleteRecord
 from touchbase.clients.commands import (
     BeginDeletion,
     CountClientRows,
@@ -35,13 +36,14 @@ from touchbase.encryption.keys import StaticKeys
 from touchbase.erasure.commands import ErasePerson
 from touchbase.errors import Conflict, NotFound, WrongState
 from touchbase.events.work import WorkReport
-from touchbase.history.events import Event, Translation
+from touchbase.history.events import CONTACT, Event, Translation
 from touchbase.idempotency.commands import Idempotent
 from touchbase.idempotency.models import RequestKey, StoredResponse
 from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.delivery import Delivery
 from touchbase.inbox.queries import BusyClients, CountInbox, ListDeliveries
 from touchbase.inbox.refused import RefusedWebhook, StoreRefusals
+from touchbase.merging.commands import MergeRecords
 from touchbase.records.commands import CreateCompany, CreateContact, ListContacts
 from touchbase.records.models import Company, Contact
 from touchbase.sql.store import Store
@@ -89,6 +91,12 @@ async def with_data(store: Store, client_id: str = "acme", many: int = 3) -> Cli
     await store.write(StoreRefusals(number, [RefusedWebhook(number, 5, "crm", "not_verified")]))
     await store.write(StoreKey(f"key-{client_id}", b"digest", ["admin"], number, "importer", 5))
     await store.write(RotateClientId(number, f"{client_id}-now", 10**15))
+    for n in range(3):
+        email = f"bin{n}@example.com"
+        await store.write(CreateContact(Contact(number, 0, 5, 5, email=email, email_key=email)))
+    made = [each.id for each in await store.read(ListContacts(number, 200)) if (each.email or "").startswith("bin")]
+    await store.write(DeleteRecord(number, CONTACT, made[0], 6, "deleted"))
+    await store.write(MergeRecords(number, CONTACT, made[1], made[2:], "newest", 6, "merged"))
     return client
 
 

@@ -14,19 +14,21 @@ from tests.storage.statements import STATEMENTS
 
 from touchbase.app import assembled, standalone_workers
 from touchbase.auth.commands import StoreKey
+from touchbase.bin.commands import DeleteRecord
 from touchbase.clients.commands import EnsureClient, FindClient, RotateClientId
 from touchbase.config import Settings
 from touchbase.connections.commands import AddConnection, ClaimFetch
 from touchbase.connections.models import Connection
 from touchbase.erasure.commands import ErasePerson
 from touchbase.errors import Overloaded
-from touchbase.history.events import COMPANY, Event, Translation
+from touchbase.history.events import COMPANY, CONTACT, Event, Translation
 from touchbase.idempotency.commands import Idempotent
 from touchbase.idempotency.models import RequestKey, StoredResponse
 from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.queries import CountInbox, ListDeliveries
 from touchbase.inbox.refused import RefusedWebhook, StoreRefusals
-from touchbase.records.commands import CreateCompany, CreateContact, GetContact, GetHistory
+from touchbase.merging.commands import MergeRecords
+from touchbase.records.commands import CreateCompany, CreateContact, GetContact, GetHistory, ListContacts
 from touchbase.records.models import Company, Contact
 from touchbase.search import IndexRecords, SearchCompanies
 from touchbase.search.sorting import default_sort
@@ -85,6 +87,17 @@ async def fill(store: Store, *clients: int) -> None:
         await store.write(ErasePerson(n, 5, refs=[("", "email", "gone@example.com")]))
         await store.write(RotateClientId(n, f"now{n}", 9))
         await store.write(ClaimFetch(n, "hubspot", 5, 6, 1))
+        for email in ("1@example.com", "2@example.com", "3@example.com"):
+            await store.write(CreateContact(Contact(n, 0, 5, 5, email=email, email_key=email)))
+        made = [each.id for each in await store.read(ListContacts(n, 200)) if each.email != "ann@example.com"]
+        await store.write(DeleteRecord(n, CONTACT, made[0], 6, "deleted"))
+        await store.write(MergeRecords(n, CONTACT, made[1], made[2:], "newest", 6, "merged"))
+
+
+async def ann(store: Store, client: int) -> int:
+    """The id of the contact that `fill` made first."""
+    [found] = await store.read(ListContacts(client, 1, email_key="ann@example.com"))
+    return found.id
 
 
 async def with_events(store: Store) -> None:
@@ -395,5 +408,5 @@ async def test_a_statement_that_forgets_its_client_is_stopped_by_the_wall(store:
     careless = await open_with(postgres_url, {Look: Handler(forgetful)})
 
     assert await careless.write(Look(OURS)) == [OURS]
-    contacts = [await store.read(GetContact(n, number)) for n, number in ((OURS, 1), (THEIRS, 2))]
+    contacts = [await store.read(GetContact(n, await ann(store, n))) for n in (OURS, THEIRS)]
     assert [contact.first_name for contact in contacts] == ["gone", None]

@@ -17,6 +17,7 @@ from tests.conftest import ENCRYPTION_KEYS
 from tests.storage.statements import FOLDER, MAKERS, STATEMENTS, calls_of, module_at, texts
 
 from touchbase.auth.commands import AnyKey, FindKey, ListKeys, RevokeKey, RotateKey, StoreFirstKey, StoreKey, StoreKeyUses
+from touchbase.bin.commands import DeleteRecord, RemoveDeleted
 from touchbase.clients.commands import (
     BeginDeletion,
     CreateClient,
@@ -46,6 +47,7 @@ from touchbase.inbox.commands import DropUnrecognised, PruneBodies, ReplayMany, 
 from touchbase.inbox.delivery import Delivery
 from touchbase.inbox.queries import BusyClients, CountInbox, GetDelivery, GroupDeliveries, ListDeliveries, OldDedupeKeys
 from touchbase.inbox.refused import ListRefusals
+from touchbase.merging.commands import ForgetMerges
 from touchbase.records.commands import CreateCompany, CreateContact, GetContact
 from touchbase.records.models import Company, Contact
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, RecordType
@@ -193,7 +195,7 @@ def test_tables_are_never_listed_with_commas() -> None:
 
 USUAL: dict[str, Any] = {
     "state": "parked", "client_id": "acme", "kind": 1, "record_kind": 1, "limit": 5, "after": 0, "now_us": 10, "delivery_id": 2,
-    "record_id": 1, "contact": 1, "contact_id": 1,
+    "record_id": 1, "contact": 1, "contact_id": 1, "survivorship": "newest", "id": 1, "block": "surname",
 }  # fmt: skip
 
 
@@ -226,6 +228,8 @@ def value(name: str, hint: object) -> Any:
     kind, parts = kinds[0], typing.get_args(kinds[0])
     if typing.get_origin(kind) is tuple:
         return tuple(value("", part) for part in parts)
+    if kind == list[int]:
+        return [2]
     if typing.get_origin(kind) is list:
         return [("", "email", "ann@example.com")]
     others: dict[Any, Any] = {int: 1, bool: True, str: "a", bytes: b"", RequestKey: RequestKey(1, "k", b"f", 5)}
@@ -246,6 +250,7 @@ def variants(kind: type[Any]) -> Iterator[Any]:
 
 KEY = StoreKey("k", b"", [], None, "", 5)
 ASKING: list[Any] = [
+    RemoveDeleted(1, 2**40, 5, 10), ForgetMerges(1, 2**40, 5),
     StoreFirstKey(KEY), ErasePerson(1, 10, 1), SweepErasure(1, 1, [], 5, False, 10),
     AddErasures(1, b"another", [], 10), PruneBodies(1, 2**40, 5, 10), DropUnrecognised(1, 10, 1, 5, 10),
     Reencrypt(5), RetireKeys(), ReplaceLost(), RemoveClientRows(2, 10, 100),
@@ -303,6 +308,10 @@ async def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Reader:
         return Translation("hubspot", [Event("contact.updated", 5, events[delivery.id % 2], **about)])
 
     await store.work(1, 2, translate, 9)
+    for n in (3, 4):
+        email = f"{n}@example.com"
+        await store.write(CreateContact(Contact(1, 0, 5, 5, email=email, email_key=email)))
+    await store.write(DeleteRecord(1, 1, 4, 9, "d"))
     await store.write(ErasePerson(1, 9, 2))
     await store.write(BeginDeletion(2, 9))
     await store.close()

@@ -24,6 +24,8 @@ DELETION_DELAY: Micros = 10 * SECOND
 ON_DUPLICATE = ("error", "return", "update")
 KEEP_BODIES_DAYS = 90
 """The default number of days for which the body of an applied delivery is stored."""
+KEEP_DELETED_DAYS = 30
+"""The default number of days for which a deleted record can be restored, and a merge undone."""
 MOST_DAYS = 36_500
 
 
@@ -85,6 +87,8 @@ class ClientSettings:
     limits: ClientLimits | None = None
     keep_bodies_days: int | None = KEEP_BODIES_DAYS
     """Days after which the body of an applied or ignored delivery is removed; None: never."""
+    keep_deleted_days: int = KEEP_DELETED_DAYS
+    """Days for which a deleted record can be restored and a merge undone; then it is removed for good."""
     require_verification: RequireVerification = RequireVerification()
     """Where all webhooks must be verified; elsewhere a secret applies to the webhooks of its tool only."""
 

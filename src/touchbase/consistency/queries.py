@@ -21,8 +21,8 @@ class RecordPage:
     """References to rows that contradict them: the record's id, field, value found, and value expected."""
     links: dict[int, list[Ref]]
     """The links to each of the records."""
-    companies: dict[Ref, int]
-    """The companies that the histories name, by ref."""
+    companies: dict[Ref, int | None]
+    """The companies that the histories name, by ref; None for a deleted one."""
     last: int | None
     """The last id of the page; None on the last page."""
 

@@ -63,7 +63,7 @@ class _Current:
 
 
 def differences(
-    record: Record, history: Sequence[StoredEvent], links: Sequence[Ref] = (), companies: Mapping[Ref, int] = MappingProxyType({})
+    record: Record, history: Sequence[StoredEvent], links: Sequence[Ref] = (), companies: Mapping[Ref, int | None] = MappingProxyType({})
 ) -> Iterator[Difference]:
     """Yield where a record, its custom fields and its links differ from what its whole history gives.
 

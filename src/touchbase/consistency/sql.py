@@ -24,12 +24,14 @@ from touchbase.history.sql import LINK_BY_REF
 from touchbase.inbox.sql import rows as inbox_rows
 from touchbase.records import Company, Contact, companies_of
 from touchbase.records.sql import rows as records_rows
+from touchbase.records.sql.statements import COMPANY_EXISTS
 from touchbase.sql import rows as sql_rows
 from touchbase.sql.statement import Execute, Plan, Row, Select
 
 _RANGE = "client = ? AND record_kind = ? AND record_id > ? AND record_id <= ?"
 _EVENTS = f"SELECT {sql_rows.names(history_sql.EVENT)} FROM event WHERE {_RANGE} ORDER BY record_id, occurred_us, key"
 _CUSTOM = f"SELECT {sql_rows.names(records_rows.CUSTOM_FIELD)} FROM custom_field WHERE {_RANGE} ORDER BY record_id, name"
+_DELETED = f"SELECT record_id FROM deleted_record WHERE {_RANGE}"
 _LINKS = f"SELECT tool, object_type, object_id, record_id FROM link WHERE {_RANGE}"
 _LED_TO = f"SELECT DISTINCT record_id FROM link WHERE {_RANGE}"
 # A record that was merged into another has a link to it; an existing record must have none.
@@ -67,11 +69,12 @@ def records(query: AuditRecords) -> Plan[RecordPage]:
     last = rows[-1][1] if len(rows) == query.limit else None
     bounds = (query.client, query.kind, query.after, LARGEST_ID if last is None else last)
     strays: set[tuple[str, int]] = set()
+    deleted = {row[0] for row in (yield Select(_DELETED, bounds))}
     for row in (yield Select(_EVENTS, bounds)):
         event = history_sql.event_of(row)
         if event.record_id in found:
             found[event.record_id][1].append(event)
-        else:
+        elif event.record_id not in deleted:  # the events of deleted records stay
             strays.add(("event", event.record_id))
     for row in (yield Select(_CUSTOM, bounds)):
         if row[2] in found:
@@ -90,12 +93,16 @@ def records(query: AuditRecords) -> Plan[RecordPage]:
     return RecordPage(list(found.values()), sorted(strays), [each for each in astray if each[0] in found], links, companies, last)
 
 
-def _companies(client: int, refs: Sequence[Ref]) -> Plan[dict[Ref, int]]:
-    """Return the companies of these refs, without the refs that lead to none yet."""
+def _companies(client: int, refs: Sequence[Ref]) -> Plan[dict[Ref, int | None]]:
+    """Return the companies of these refs, without objects that lead to none yet; None for a deleted company that a request named."""
     if not refs:
         return {}
     rows = yield Execute(LINK_BY_REF, [(client, *ref) for ref in refs])
-    return {(row[1], row[2], row[3]): row[6] for row in rows if row[5] == COMPANY and row[6] is not None}
+    found: dict[Ref, int | None] = {(row[1], row[2], row[3]): row[6] for row in rows if row[5] == COMPANY and row[6] is not None}
+    named = [ref for ref in refs if not ref[0] and ref not in found]
+    there = (yield Execute(COMPANY_EXISTS, [(client, int(ref[2])) for ref in named])) if named else []
+    known = {str(row[1]) for row in there}
+    return found | {ref: None for ref in named if ref[2] not in known}
 
 
 def _astray(query: AuditRecords, table: str, bounds: Row) -> Plan[list[tuple[int, str, str, str]]]:

@@ -12,10 +12,10 @@ from touchbase.clients import Client
 from touchbase.common.timestamps import SECOND, Micros, to_text
 from touchbase.erasure.person_export import ContactDelivery, Exported, export_deliveries, export_person
 from touchbase.erasure.service import Eraser
-from touchbase.errors import Fault
 from touchbase.events import translator
+from touchbase.http import query_parameters as query
 from touchbase.http.endpoint import Call
-from touchbase.http.query_parameters import LIMIT, PAGE, Parameter, Parameters, cursor_text
+from touchbase.http.query_parameters import LIMIT, PAGE, cursor_text
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success
 from touchbase.http.schemas import ChannelOut, DeliveryStateOut, Time, encode
@@ -99,13 +99,7 @@ class PersonExport(Struct):
     timeline: list[ExportedEvent] | UnsetType = UNSET
 
 
-def _must_be_true(given: Parameters, name: str) -> None:
-    if given.choice(name, ("true",)) is None and not given.faults:
-        detail = "must be true: a contact is deleted only by erasing the person, with timeline and deliveries, for good"
-        given.faults.append(Fault(f"?{name}", "required", detail))
-
-
-ERASE = Parameter("erase", _must_be_true, {"type": "boolean"}, "Must be true: deleting a contact erases its person.", required=True)
+ERASE = query.flag("erase", "Erase the person for good: the contact, its timeline, and the bodies of the webhooks that mention it.")
 
 
 async def erase_contact(call: Call) -> Response:
@@ -172,13 +166,6 @@ def _delivery(found: ContactDelivery) -> ExportedDelivery:
 
 
 ROUTES = [
-    Route(
-        "DELETE", "/public/v2/contacts/{id}", erase_contact, scope=ADMIN, operation_id="erase_contact", tag=CONTACT_TAG,
-        summary="Erase a person: the contact, its timeline, and the webhooks that mention the person",
-        description="Erases the person permanently: the contact, its custom fields, its timeline, and the bodies of the webhooks that "
-        "mention it. `erase=true` is required; without it the response is 422.",
-        query=(ERASE,), success=(Success(200, "What was erased.", ErasureOut),),
-    ),
     Route(
         "GET", "/public/v2/contacts/{id}/export", export_contact, scope=ADMIN, operation_id="export_contact", tag=CONTACT_TAG,
         summary="Export everything that is stored about one person",

@@ -196,9 +196,13 @@ class LinkPage:
 
 @dataclass(slots=True)
 class ReadLinks(Query[LinkPage]):
-    """Read the identity links of one client above `after`, without those of companies; or those of one contact."""
+    """Read the identity links of one client above `after`, without those of companies; or those of one contact.
+
+    With `deleted` the identities of contacts in the bin.
+    """
 
     client: int
     limit: int
     after: Ref = ("", "", "")
     contact: int | None = None
+    deleted: bool = False

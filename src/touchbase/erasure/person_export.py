@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 
+from touchbase.bin import GetDeleted
 from touchbase.common.timestamps import Micros
 from touchbase.erasure.commands import FindPerson, ReadBodies, ReadLinks
 from touchbase.events import Translate
@@ -48,11 +49,13 @@ class ContactDelivery:
 
 
 async def export_person(store: Store, client: int, contact_id: int) -> Exported:
-    """Return everything but the deliveries. `NotFound`."""
-    contact = await get_record(store, CONTACT_TYPE, client, contact_id)
+    """Return everything but the deliveries, also of a contact in the bin. `NotFound`."""
+    deleted = await store.read(GetDeleted(client, CONTACT, contact_id))
+    found = None if deleted is None else deleted.record
+    contact = found if isinstance(found, Contact) else await get_record(store, CONTACT_TYPE, client, contact_id)
     history = await store.read(GetHistory(client, CONTACT, contact_id))
     entries, _ = await timeline(store, contact, len(history) + 1, None)
-    links = await store.read(ReadLinks(client, LINKS, contact=contact_id))
+    links = await store.read(ReadLinks(client, LINKS, contact=contact_id, deleted=deleted is not None))
     return Exported(contact, entries, [ref for ref, _ in links.links], _sources(history))
 
 

@@ -125,9 +125,13 @@ class Eraser:
             for ref in sorted(await self._erased(client, keys)):
                 await self.erase(client, refs=[ref], search=False)
             cursor = (contacts[-1].created_us, contacts[-1].id)
+        await self._erase_linked(client, deleted=True)
+        await self._erase_linked(client, deleted=False)
+
+    async def _erase_linked(self, client: int, *, deleted: bool) -> None:
         after: Ref | None = ("", "", "")
         while after is not None:
-            page = await self._store.read(ReadLinks(client, PAGE, after))
+            page = await self._store.read(ReadLinks(client, PAGE, after, deleted=deleted))
             for ref in sorted(await self._erased(client, {ref for ref, _ in page.links})):
                 await self.erase(client, refs=[ref], search=False)
             await self._erase_parked(client, [ref for ref, contact in page.links if contact is None])

@@ -296,6 +296,11 @@ class Resolver:
     def unite(self, one: Record, other: Record) -> Record:
         """Unite two records; return the survivor."""
         survivor, absorbed = (one, other) if self._survives(one, other) else (other, one)
+        self.absorb(survivor, absorbed)
+        return survivor
+
+    def absorb(self, survivor: Record, absorbed: Record) -> None:
+        """Unite a record with the one that survives."""
         self._join_keys(survivor, absorbed)
         merge_fields(survivor, absorbed)
         self.by_id.pop(absorbed.id, None)
@@ -307,7 +312,6 @@ class Resolver:
         self.links.set_record(("", "company" if self.kind == COMPANY else "contact", str(absorbed.id)), survivor.id)
         self.united.append((absorbed, survivor))
         self.doubtful.append({survivor.id})  # earlier claims of their objects may not be loaded
-        return survivor
 
     def _survives(self, one: Record, other: Record) -> bool:
         if one.from_api != other.from_api:

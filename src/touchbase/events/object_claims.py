@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TypeVar
+from typing import TypeVar, overload
 
 from touchbase.common.normalize import find_company_domain, find_email_key, linkedin_key
 from touchbase.history import COMPANY, VIA_API, EffectiveTime, Ref, Stamp, StoredEvent, beats
-from touchbase.records import Objects, Written, named_address, object_of
+from touchbase.records import MERGE, Objects, Written, named_address, object_of
 
 Claim = tuple[EffectiveTime, str]
 """The effective time at which an object got an address, and the address in normal form."""
@@ -156,18 +156,46 @@ def objects_differ(kind: int, histories: Mapping[int, History]) -> bool:
     return bool(_Claimed(kind, [event for history in histories.values() for event in history]).shares)
 
 
+class _Merges:
+    """Merges by request: their addresses count as one, and so do all addresses of an object that had one of them before the merge."""
+
+    def __init__(self, kind: int, events: History, objects: Objects) -> None:
+        merges = [(event.effective_time, event.detail[MERGE]["addresses"]) for event in events if MERGE in event.detail]
+        self._first: dict[str, str] = {}
+        for _, addresses in sorted(merges):
+            group = {self._first.get(each, each) for each in addresses}
+            together = [*addresses, *(each for each, first in self._first.items() if first in group)]
+            self._first |= dict.fromkeys(together, min(group, default=""))
+        self._of_object: dict[Ref, str] = {}
+        for one, (at, address) in claims_in(kind, events) if merges else ():
+            if any(at < time and address in addresses for time, addresses in merges):
+                self._of_object[objects.of(one)] = self._first[address]
+
+    @overload
+    def address(self, address: str, of: Ref | None = None) -> str: ...
+    @overload
+    def address(self, address: str | None, of: Ref | None = None) -> str | None: ...
+    def address(self, address: str | None, of: Ref | None = None) -> str | None:
+        """Return the address in place of which this one counts, as an address of an object if that is given."""
+        if of is not None and of in self._of_object:
+            return self._of_object[of]
+        return None if address is None else self._first.get(address, address)
+
+
 class _Claimed:
     """The claims in some histories, and the shares that follow from them."""
 
     def __init__(self, kind: int, events: History) -> None:
         self._name = primary_name(kind)
         self._key = find_company_domain if kind == COMPANY else find_email_key
-        self._objects = Objects.of_history(events)
+        self._objects = Objects.of_history(events, merges=False)
+        self._merges = _Merges(kind, events, self._objects)
         self._by_object: dict[Ref, list[Claim]] = {}
         self.api_is_last = False
         self.shares: dict[str, Share] = {}
-        for one, claim in claims_in(kind, events):
-            self._by_object.setdefault(self._objects.of(one), []).append(claim)
+        for one, (at, address) in claims_in(kind, events):
+            leader = self._objects.of(one)
+            self._by_object.setdefault(leader, []).append((at, self._merges.address(address, leader)))
         now = {one: max(claims)[1] for one, claims in self._by_object.items()}
         kinds: dict[tuple[str, str], set[str]] = {}
         for one, address in now.items():
@@ -220,7 +248,7 @@ class _Claimed:
     def share_of_api(self, history: History) -> Share | None:
         """Return the share whose object was the first to claim an address that the API gave to the history's record."""
         given = {value for event in history if event.via == VIA_API and (value := event.detail.get("fields", {}).get(self._name))}
-        known = [self.by_address.get(self._key(each) or "", {}) for each in given]
+        known = [self.by_address.get(self._merges.address(self._key(each)) or "", {}) for each in given]
         claims = [(min(times), name) for claimed in known for name, times in claimed.items()]
         return self.shares[min(claims)[1]] if claims else None
 
@@ -229,7 +257,7 @@ class _Claimed:
         if object_of(event) is not None or event.via == VIA_API:
             return self._of_object(event)
         named = event.detail.get("named", {})
-        address = self._key(named[self._name]) if named.get(self._name) else None
+        address = self._merges.address(self._key(named[self._name])) if named.get(self._name) else None
         return self._share_at(address, event.effective_time) if address in self.by_address else None
 
     def _share_at(self, address: str, at: EffectiveTime) -> Share:
@@ -243,6 +271,7 @@ class _Claimed:
 
     def share_having(self, address: str | None) -> Share | None:
         """Return the share that has an address, or had it last; None if no share ever had it."""
+        address = self._merges.address(address)
         return self.shares[self._owner_of(address)] if address in self.by_address else None
 
     def _owner_of(self, address: str) -> str:

@@ -13,6 +13,7 @@ from touchbase.clients.sql import statements as clients_sql
 from touchbase.clients.sql.statements import client_of
 from touchbase.common.field_limits import CUSTOM_FIELDS
 from touchbase.common.timestamps import Micros
+from touchbase.events.deleted_records import set_aside_events_of_deleted
 from touchbase.events.delivery_outcomes import KNOWN_ALREADY, mark
 from touchbase.events.delivery_parts import DeliveryInParts, end_part
 from touchbase.events.event_normalization import NormalizedDelivery, Outcome, outcome_of, stored_event
@@ -89,27 +90,18 @@ def _apply_part(
     outcomes = [outcome_of(normalized) for normalized in claimed]
     withheld = yield from withhold(client, outcomes, now_us)
     yield from drop_repeats(client, outcomes, counted=in_parts is None or in_parts.at == 0)
-    batch = Batch(client, now_us, settings, _resolvers(client, ids, settings))
+    batch = new_batch(client, now_us, settings, ids)
     yield from drop_known_facts(batch, outcomes)
     subjects = [subject for outcome in outcomes for subject in outcome.subjects]
     if subjects or batch.retimed:
         yield from fill_resolvers(client, batch.resolvers, subjects, [target for target, *_ in batch.retimed])
+        yield from set_aside_events_of_deleted(batch, outcomes)
         _resolve_all(batch, outcomes)
         yield from unite_records(batch)
-        yield from _move_parked(batch)
+        yield from move_parked(batch)
         yield from separate_records(batch)
-        new = yield from _insert_events(batch)
-        yield from _fold(batch, new)
-        yield from fold_custom_fields(client, batch.resolvers, new, ids, now_us)
-        company_events = yield from reproject(batch, new)
-        company_events += yield from relink_companies(batch)
-        yield from link_companies(batch, [*new, *company_events])
-        yield from save_records(batch)
+        yield from project_events(batch, (yield from insert_events(batch)), ids)
         yield from update_fetch_queue(batch, outcomes)
-        if batch.unparked:
-            yield Execute(inbox_sql.UNPARK_DELIVERY, [(client, number, now_us) for number in sorted(batch.unparked)])
-        if batch.emptied:
-            yield Execute(inbox_sql.IGNORE_EMPTIED, [(client, number, KNOWN_ALREADY, now_us) for number in sorted(batch.emptied)])
     oldest = min(
         (waiting_since(normalized.delivery.received_us, normalized.delivery.next_attempt_us) for normalized in claimed), default=None
     )
@@ -122,14 +114,31 @@ def _apply_part(
     return report
 
 
-def _resolvers(client: int, ids: Ids, settings: ClientSettings) -> dict[int, Resolver]:
+def new_batch(client: int, now_us: Micros, settings: ClientSettings, ids: Ids) -> Batch:
+    """Return an empty batch."""
+
     def link_id() -> int:
         return ids.take("link")
 
-    return {
+    resolvers = {
         CONTACT: Resolver(client, CONTACT, lambda: ids.take("contact"), Links(CONTACT, link_id), settings.create_unknown),
         COMPANY: Resolver(client, COMPANY, lambda: ids.take("company"), Links(COMPANY, link_id), settings.create_unknown),
     }
+    return Batch(client, now_us, settings, resolvers)
+
+
+def project_events(batch: Batch, new: list[StoredEvent], ids: Ids) -> Plan[None]:
+    """Fold events that are new to their records, save the records, and mark deliveries whose stored events moved."""
+    yield from _fold(batch, new)
+    yield from fold_custom_fields(batch.client, batch.resolvers, new, ids, batch.now_us)
+    company_events = yield from reproject(batch, new)
+    company_events += yield from relink_companies(batch)
+    yield from link_companies(batch, [*new, *company_events])
+    yield from save_records(batch)
+    if batch.unparked:
+        yield Execute(inbox_sql.UNPARK_DELIVERY, [(batch.client, number, batch.now_us) for number in sorted(batch.unparked)])
+    if batch.emptied:
+        yield Execute(inbox_sql.IGNORE_EMPTIED, [(batch.client, number, KNOWN_ALREADY, batch.now_us) for number in sorted(batch.emptied)])
 
 
 def _resolve_all(batch: Batch, outcomes: list[Outcome]) -> None:
@@ -169,7 +178,7 @@ def _add_pending(batch: Batch, target: Target, outcome: Outcome, subject: EventS
     batch.causes.setdefault((*target, event.occurred_us, event.key), []).append(outcome)
 
 
-def _move_parked(batch: Batch) -> Plan[None]:
+def move_parked(batch: Batch) -> Plan[None]:
     """Move the events of links that were resolved into the history of the record, or to another link."""
     targets = {parking_id: target_of(link) for one in batch.resolvers.values() for parking_id, link in one.links.vacated.items()}
     if not targets:
@@ -184,7 +193,7 @@ def _move_parked(batch: Batch) -> Plan[None]:
         batch.moved.append(event)
 
 
-def _insert_events(batch: Batch) -> Plan[list[StoredEvent]]:
+def insert_events(batch: Batch) -> Plan[list[StoredEvent]]:
     """Insert all events; return the events that are new to their record."""
     by_key: dict[EventKey, StoredEvent] = {}
     rows: list[Row] = []

@@ -98,10 +98,20 @@ def clear_company(
         batch.resolvers[CONTACT].rekeyed[contact.id] = contact
         for event in history:
             if event.via == VIA_API and "company_id" in event.detail.get("fields", {}):
-                asked = event.detail["fields"]["company_id"]
-                known = yield from _companies(batch, [] if asked is None else [("", "company", str(asked))])
-                write_field(contact, "company_id", asked and next(iter(known.values()), int(asked)), (DELIBERATE, *event.effective_time))
+                company = yield from existing_company(batch, event.detail["fields"]["company_id"])
+                write_field(contact, "company_id", company, (DELIBERATE, *event.effective_time))
     return naming
+
+
+def existing_company(batch: Batch, asked: int | None) -> Plan[int | None]:
+    """Return a company that a request named, or the one that it was merged into; None if it was deleted since."""
+    if asked is None:
+        return None
+    known = yield from _companies(batch, [("", "company", str(asked))])
+    if known or int(asked) in batch.resolvers[COMPANY].by_id:
+        return next(iter(known.values()), int(asked))
+    rows = yield Execute(records_sql.COMPANY_EXISTS, [(batch.client, int(asked))])
+    return int(asked) if rows else None
 
 
 def _claim(event: StoredEvent) -> Claim | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from touchbase.common.field_limits import MAX_CUSTOM_FIELDS
 from touchbase.common.timestamps import Micros
@@ -19,11 +19,20 @@ from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.rows import company_row, contact_row, custom_field_of, custom_field_row
 from touchbase.records.sql.search_pending import NOTE_FOR_SEARCH, searched
 from touchbase.records.sql.update import fold_of, fold_status_of
+from touchbase.sql.builders import RECORD, RECORD_MATCH
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Execute, Plan, Row, SerializationConflict, Statement
 
 Slot = tuple[int, int, str]
 """Record kind, record id, field name."""
+
+# Merges by request into a record that was united with another one are merges into that one.
+MOVE_MERGES = Statement(
+    "move_merges",
+    (*RECORD, ("to_id", "bigint")),
+    sqlite="UPDATE record_merge SET record_id = ?4 WHERE client = ?1 AND record_kind = ?2 AND record_id = ?3",
+    body=f"UPDATE record_merge t SET record_id = p.to_id FROM p WHERE {RECORD_MATCH}",
+)
 
 
 def save_records(batch: Batch) -> Plan[None]:
@@ -94,14 +103,20 @@ def _insert(op: Statement, rows: list[Row]) -> Plan[None]:
         raise SerializationConflict("another process made one of these records at the same moment")
 
 
-def unite_records(batch: Batch) -> Plan[None]:
-    """Move the history, custom fields and links of united records to the survivor, and delete the others."""
+def _as_it_is(event: StoredEvent, absorbed: Record) -> None:
+    """Move an event without a change."""
+
+
+def unite_records(batch: Batch, change: Callable[[StoredEvent, Record], None] = _as_it_is) -> Plan[None]:
+    """Move the history, custom fields and links of united records to the survivor, and delete the others; `change` may change an event."""
     for kind, resolver in batch.resolvers.items():
         for absorbed, survivor in resolver.united:
-            yield from unite_record(batch, kind, absorbed, survivor)
+            yield from unite_record(batch, kind, absorbed, survivor, change)
 
 
-def unite_record(batch: Batch, kind: int, absorbed: Record, survivor: Record) -> Plan[None]:
+def unite_record(
+    batch: Batch, kind: int, absorbed: Record, survivor: Record, change: Callable[[StoredEvent, Record], None] = _as_it_is
+) -> Plan[None]:
     """Do this for one record."""
     resolver = batch.resolvers[kind]
     if absorbed.id in resolver.created:
@@ -112,11 +127,13 @@ def unite_record(batch: Batch, kind: int, absorbed: Record, survivor: Record) ->
     for row in rows:
         event = event_of(row)
         event.record_id = survivor.id
+        change(event, absorbed)
         batch.moved.append(event)
     yield from _unite_custom_fields(batch.client, kind, absorbed, survivor)
     yield Execute(history_sql.MOVE_LINKS, [(*one, survivor.id)])
     yield Execute(MOVE_RESPONSES, [(*one, survivor.id)])
     yield Execute(NOTE_FOR_SEARCH, [one])
+    yield Execute(MOVE_MERGES, [(*one, survivor.id)])
     yield Execute(DELETE_CLAIMS_OF, [one])  # the moved events claim them again
     if kind == COMPANY:
         yield from _move_contacts(batch, absorbed.id, survivor.id)

@@ -75,7 +75,7 @@ def _settle(batch: Batch, kind: int, numbers: set[int], histories: Histories) ->
     elif not any(SEVERAL in resolver.by_id[number].stamps for number in left):
         return
     old = {number: primary_key(resolver.by_id[number]) for number in left}
-    yield from _set_addresses(batch, kind, sorted(left), histories)
+    yield from set_addresses(batch, kind, sorted(left), histories)
     for number, address in old.items():
         if address is not None and address != primary_key(resolver.by_id[number]):
             resolver.links.set_record(former_key(kind, address), number)
@@ -164,12 +164,13 @@ def _move_addresses(batch: Batch, kind: int, separation: Separation, histories: 
     """Give each record the addresses that its own history names."""
     resolver = batch.resolvers[kind]
     records = {resolver.by_id[share.record_id or 0].id: share for share in separation.shares}
-    yield from _set_addresses(batch, kind, records, histories)
+    yield from set_addresses(batch, kind, records, histories)
     for number, share in records.items():
         _record_since(resolver, resolver.by_id[number], share)
 
 
-def _set_addresses(batch: Batch, kind: int, numbers: Iterable[int], histories: Histories) -> Plan[None]:
+def set_addresses(batch: Batch, kind: int, numbers: Iterable[int], histories: Histories) -> Plan[None]:
+    """Give these records the addresses that their own histories name."""
     resolver = batch.resolvers[kind]
     records = [resolver.by_id[number] for number in numbers]
     for name in ["domain"] if kind == COMPANY else ["email", "linkedin_url"]:

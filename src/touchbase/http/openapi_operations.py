@@ -20,6 +20,7 @@ RATE_LIMITED = 429
 _CLIENT_ID = {"type": "string", "pattern": f"^[A-Za-z0-9._~\\-]{{1,{limits.CLIENT_ID}}}$"}
 PATH_PARAMETERS: dict[str, Json] = {
     "id": {"type": "integer", "minimum": 1, "maximum": limits.LARGEST_ID},
+    "merge_id": {"type": "integer", "minimum": 1, "maximum": limits.LARGEST_ID},
     "client_id": _CLIENT_ID,
     "channel": {"enum": list(CHANNELS)},
     "key_id": {"type": "string", "pattern": "^[0-9a-f]{12}$"},
@@ -112,7 +113,8 @@ def _success(route: Route, success: Success) -> Json:
         headers |= {name: header_ref(name) for name, *_ in RATE_LIMIT_HEADERS if name != "Retry-After"}
     made: Json = {"description": success.description}
     if success.body is not None:
-        made["content"] = {"application/json": {"schema": _ref(success.body)}}
+        schema = {"anyOf": [_ref(each) for each in (success.body, *success.also)]} if success.also else _ref(success.body)
+        made["content"] = {"application/json": {"schema": schema}}
     return {**made, "headers": headers} if headers else made
 
 

@@ -93,6 +93,7 @@ class Problem(msgspec.Struct, omit_defaults=False):
     request_id: str
     errors: list[FaultOut] | msgspec.UnsetType = msgspec.UNSET
     existing_id: int | msgspec.UnsetType = msgspec.UNSET
+    deleted_at: str | msgspec.UnsetType = msgspec.UNSET
 
 
 STATUS = {each.code: each.status for each in response_errors()}
@@ -111,6 +112,8 @@ def problem(error: TouchbaseError, request_id: str) -> tuple[int, bytes, list[tu
     existing = error.data.get("existing_id")
     if isinstance(error, Conflict | NotFound) and isinstance(existing, int):
         body.existing_id = existing
+    if isinstance(deleted_at := error.data.get("deleted_at"), str):
+        body.deleted_at = deleted_at
     return status, _encode(body), _headers(error)
 
 

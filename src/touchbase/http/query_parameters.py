@@ -64,11 +64,11 @@ class Parameters:
         if value is None:
             return None
         if name in self._repeated:
-            self._fault(name, "repeated", "is given more than once")
+            self.fault(name, "repeated", "is given more than once")
         elif (why := why_not_storable(value)) is not None:
-            self._fault(name, "unusable_text", why)
+            self.fault(name, "unusable_text", why)
         elif not value.strip():
-            self._fault(name, "blank", "must not be blank; leave it out instead")
+            self.fault(name, "blank", "must not be blank; leave it out instead")
         else:
             return value.strip()
         return None
@@ -78,7 +78,7 @@ class Parameters:
         value = self.text(name)
         if value is None or value in choices:
             return value
-        self._fault(name, "choice", f"must be one of {', '.join(choices)}")
+        self.fault(name, "choice", f"must be one of {', '.join(choices)}")
         return None
 
     def integer(self, name: str, least: int, most: int) -> int | None:
@@ -88,7 +88,7 @@ class Parameters:
             return None
         if value.isascii() and value.isdigit() and len(value) < 20 and least <= int(value) <= most:
             return int(value)
-        self._fault(name, "range", f"must be an integer from {least} to {most}")
+        self.fault(name, "range", f"must be an integer from {least} to {most}")
         return None
 
     def time(self, name: str) -> Micros | None:
@@ -105,7 +105,7 @@ class Parameters:
         found = cursor_value(value, listing, kind)
         if found is not None:
             return found
-        self._fault("cursor", "cursor", "is not a cursor of this listing; begin again without it")
+        self.fault("cursor", "cursor", "is not a cursor of this listing; begin again without it")
         return None
 
     @property
@@ -130,7 +130,8 @@ class Parameters:
         if self.faults:
             raise Invalid(self.faults)
 
-    def _fault(self, name: str, code: str, detail: str) -> None:
+    def fault(self, name: str, code: str, detail: str) -> None:
+        """Add a fault of a parameter."""
         self.faults.append(Fault(f"?{name}", code, detail))
 
 

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from touchbase.auth import api as keys
+from touchbase.bin import api as deleted
 from touchbase.clients.api import life as clients_life
 from touchbase.clients.api import settings as clients
 from touchbase.connections.api import resource as connections
+from touchbase.duplicates import api as duplicates
 from touchbase.erasure import api as erasure
 from touchbase.events import api as replays
 from touchbase.http import docs_page, health
 from touchbase.http.routing import Route
 from touchbase.inbox.api import deliveries, refused, webhooks
+from touchbase.merging import api as merging
 from touchbase.records.api import resource as records
 
 ROUTES: tuple[Route, ...] = (
     *records.CONTACT_ROUTES,
     *erasure.ROUTES,
     *records.COMPANY_ROUTES,
+    *deleted.ROUTES,
+    *merging.ROUTES,
+    *duplicates.ROUTES,
     *webhooks.ROUTES,
     *deliveries.ROUTES,
     *replays.ROUTES,

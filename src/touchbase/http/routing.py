@@ -42,6 +42,8 @@ class Success:
     description: str
     body: Body | None = None
     headers: tuple[str, ...] = ()
+    also: tuple[Body, ...] = ()
+    """Other bodies that the response may have, by the parameters of the request."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from touchbase.records.commands import (
     CreateCompany,
     CreateContact,
+    FindDeleted,
     FindUnited,
     GetCompany,
     GetContact,
@@ -13,8 +14,10 @@ from touchbase.records.commands import (
     ListContacts,
     UpdateCompany,
     UpdateContact,
+    new_write_key,
 )
 from touchbase.records.field_projection import (
+    MERGE,
     Objects,
     Written,
     has_several_objects,
@@ -54,11 +57,12 @@ from touchbase.records.read_records import get_record
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, RECORD_TYPES, RESOLVED_FIELDS, RecordType, stamped_fields
 from touchbase.records.timelines import TimelineEntry, timeline
 from touchbase.records.validation import raise_if_any
-from touchbase.records.value_sources import companies_of, wrong_links, wrong_values
+from touchbase.records.value_sources import companies_of, company_ref, wrong_links, wrong_values
 
 __all__ = [
     "COMPANY_TYPE",
     "CONTACT_TYPE",
+    "MERGE",
     "RECORD_TYPES",
     "RESOLVED_FIELDS",
     "Company",
@@ -66,6 +70,7 @@ __all__ = [
     "CreateCompany",
     "CreateContact",
     "CustomField",
+    "FindDeleted",
     "FindUnited",
     "Folded",
     "GetCompany",
@@ -82,6 +87,7 @@ __all__ = [
     "Written",
     "api_since",
     "companies_of",
+    "company_ref",
     "current_stamp",
     "field_writes",
     "fold_event",
@@ -97,6 +103,7 @@ __all__ = [
     "merge_fields",
     "named_address",
     "named_addresses",
+    "new_write_key",
     "object_of",
     "origin_write",
     "owned_since",

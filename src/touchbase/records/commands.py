@@ -181,3 +181,12 @@ class FindUnited(Query[int | None]):
     client: int
     kind: int
     id: int
+
+
+@dataclass(slots=True)
+class FindDeleted(Query[Micros | None]):
+    """When the record with this id was moved into the bin; None if it is not there."""
+
+    client: int
+    kind: int
+    id: int

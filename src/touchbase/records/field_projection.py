@@ -20,6 +20,8 @@ from touchbase.records.projection import current_stamp, field_writes, is_history
 
 Object = tuple[str, str, str]
 """Tool, object type and object id."""
+MERGE = "merge"
+"""Member of the detail of a merge by request, while it stands."""
 API: Object = ("", "", "")
 """The source of values of the API and of campaign tools, which have no object."""
 
@@ -42,14 +44,18 @@ class Objects:
     last: dict[Object, tuple[Micros, str, bool]] = field(default_factory=dict)
 
     @classmethod
-    def of_history(cls, history: Iterable[StoredEvent]) -> Objects:
-        """Return the objects of a history's events."""
+    def of_history(cls, history: Sequence[StoredEvent], *, merges: bool = True) -> Objects:
+        """Return the objects of a record's events; with `merges` a merge by request makes all objects of a kind one."""
         objects = cls()
         named = [(one, event) for event in history if (one := object_of(event)) is not None]
+        if merges and any(MERGE in event.detail for event in history):
+            first: dict[tuple[str, str], Object] = {}
+            objects.leader = {one: leader for one in sorted({one for one, _ in named}) if (leader := first.setdefault(one[:2], one)) != one}
         for one, event in named:
             if (survivor := event.detail.get("merged_into")) is not None:
                 pair = sorted((objects.of(one), objects.of((one[0], one[1], survivor))))
-                objects.leader[pair[1]] = pair[0]
+                if pair[0] != pair[1]:
+                    objects.leader[pair[1]] = pair[0]
         for one, event in named:
             leader, at = objects.of(one), event.effective_time
             objects.first[leader] = min(objects.first.get(leader, at), at)

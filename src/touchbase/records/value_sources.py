@@ -40,7 +40,7 @@ class _Write:
     by_api: bool = False
 
 
-def wrong_values(record: Record, history: Sequence[StoredEvent], companies: Mapping[Ref, int]) -> Iterator[WrongValue]:
+def wrong_values(record: Record, history: Sequence[StoredEvent], companies: Mapping[Ref, int | None]) -> Iterator[WrongValue]:
     """Yield values that no event has set, or to which an event has set another value; `companies` are the companies by ref."""
     is_strict = record.from_api and is_history_complete(record, history)
     for name in stamped_fields(record):
@@ -57,7 +57,7 @@ def wrong_values(record: Record, history: Sequence[StoredEvent], companies: Mapp
             yield WrongValue(f"custom field {one.name}", one.value, UNSET)
 
 
-def _writes(name: str, event: StoredEvent, companies: Mapping[Ref, int]) -> Iterator[_Write]:
+def _writes(name: str, event: StoredEvent, companies: Mapping[Ref, int | None]) -> Iterator[_Write]:
     at = event.effective_time
     if name == "origin" and (origin := origin_write(event)) is not None:
         yield _Write(*origin)

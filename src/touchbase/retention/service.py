@@ -1,4 +1,4 @@
-"""Retention: continue interrupted erasures, prune old bodies, and drop unrecognised ones.
+"""Retention: continue interrupted erasures, prune old bodies, drop unrecognised ones, and empty the bin.
 
 It works in small pages with a pause after each, in parallel with the inbox worker. Several processes may run it at once:
 each finds only what the others have left.
@@ -12,11 +12,13 @@ import logging
 from collections.abc import Coroutine
 from dataclasses import dataclass
 
+from touchbase.bin import RemoveDeleted, gone_before
 from touchbase.clients import SUSPENDED, Client, ListClients
 from touchbase.common.timestamps import DAY, SECOND, Clock, Micros, has_passed
 from touchbase.erasure import Eraser, Erasure, OpenErasures
 from touchbase.errors import Overloaded
 from touchbase.inbox import CountPrunable, DropUnrecognised, PruneBodies, SizeUnrecognised
+from touchbase.merging import ForgetMerges
 from touchbase.sql.store import Store
 
 LOG = logging.getLogger("touchbase.retention")
@@ -27,6 +29,8 @@ PRUNE_INTERVAL: Micros = 3600 * SECOND
 MEASURE_INTERVAL: Micros = 60 * SECOND
 """Interval between checks of unrecognised bodies; in between, the rate limit in bytes bounds their growth."""
 PAGE = 200
+BIN_PAGE = 20
+"""Deleted records removed at once: each may have a long history."""
 PAUSE_SECONDS = 0.05
 """Pause after each page, so that other writes get through."""
 
@@ -155,6 +159,7 @@ class Retention:
 
     async def _maintain(self, client: Client) -> None:
         await self._prune(client)
+        await self._empty_bin(client)
         if client.state == SUSPENDED and client.has_erased:
             await self._search_again(client)
 
@@ -167,6 +172,16 @@ class Retention:
         removed = PAGE
         while removed == PAGE and not self._stopping.is_set():
             removed = await prune(self._store, client, self._clock())
+            self._vacuumed = self._vacuumed and not removed
+            await self._pause(self._pause_seconds)
+
+    async def _empty_bin(self, client: Client) -> None:
+        removed = BIN_PAGE
+        while removed == BIN_PAGE and not self._stopping.is_set():
+            now = self._clock()
+            before = gone_before(now, client.settings.keep_deleted_days)
+            removed = await self._store.write(RemoveDeleted(client.number, before, BIN_PAGE, now))
+            removed = max(removed, await self._store.write(ForgetMerges(client.number, before, BIN_PAGE)))
             self._vacuumed = self._vacuumed and not removed
             await self._pause(self._pause_seconds)
 

@@ -9,6 +9,9 @@ from typing import Any
 
 from touchbase.auth import RevokeKey, RotateKey, StoreFirstKey, StoreKey, StoreKeyUses
 from touchbase.auth import sql as auth_sql
+from touchbase.bin import DeleteRecord, RemoveDeleted, RestoreRecord
+from touchbase.bin.sql import delete as bin_delete
+from touchbase.bin.sql import restore as bin_restore
 from touchbase.clients import (
     BeginDeletion,
     CreateClient,
@@ -45,6 +48,9 @@ from touchbase.inbox import (
 from touchbase.inbox.sql import body_retention
 from touchbase.inbox.sql import refused as refused_sql
 from touchbase.inbox.sql.commands import count_repeats, forget_dedupe_keys, replay_deliveries, replay_many, store_deliveries
+from touchbase.merging import ForgetMerges, MergeRecords, UndoMerge
+from touchbase.merging.sql import merge as merging_merge
+from touchbase.merging.sql import undo as merging_undo
 from touchbase.records import CreateCompany, CreateContact, UpdateCompany, UpdateContact
 from touchbase.records.sql import create as sql_create
 from touchbase.records.sql import update as sql_update
@@ -161,6 +167,12 @@ COMMANDS: dict[type, Handler] = {
     ErasePending: Handler(_each(erasure_sql.erase_pending_events)),
     PruneBodies: Handler(_each(body_retention.prune_bodies)),
     IndexRecords: Handler(_each(index_records)),
+    DeleteRecord: Handler(_each(bin_delete.delete_record)),
+    RestoreRecord: Handler(_each(bin_restore.restore_record, takes_ids=True), bin_restore.restore_needs),
+    RemoveDeleted: Handler(_each(bin_delete.remove_deleted)),
+    MergeRecords: Handler(_each(merging_merge.merge_records, takes_ids=True), merging_merge.merge_needs),
+    UndoMerge: Handler(_each(merging_undo.undo_merge, takes_ids=True), merging_undo.undo_needs),
+    ForgetMerges: Handler(_each(merging_undo.forget_merges)),
     DropUnrecognised: Handler(_each(body_retention.drop_unrecognised)),
 }
 

@@ -9,6 +9,8 @@ from typing import Any, TypeVar
 
 from touchbase.auth import AnyKey, FindKey
 from touchbase.auth import sql as auth_sql
+from touchbase.bin import GetDeleted, ListDeleted
+from touchbase.bin.sql import queries as bin_queries
 from touchbase.clients import FindClient, ListClients
 from touchbase.clients.sql import queries as clients_sql_queries
 from touchbase.connections import DueFetches, ListConnections, ListFetching
@@ -17,6 +19,8 @@ from touchbase.connections.sql import encrypted_columns
 from touchbase.connections.sql import fetching as fetch_sql
 from touchbase.consistency import AuditBodies, AuditDeliveries, AuditRecords, AuditWaiting
 from touchbase.consistency import sql as consistency_sql
+from touchbase.duplicates import ReadBlock
+from touchbase.duplicates.sql import read_block
 from touchbase.encryption import CheckEncryption, Cipher
 from touchbase.erasure import FindErased, FindPerson, GetErasure, ListErasures, OpenErasures, ReadBodies, ReadLinks
 from touchbase.erasure.sql import queries as erasure_sql_queries
@@ -42,7 +46,9 @@ from touchbase.inbox.sql import body_retention
 from touchbase.inbox.sql import queries as inbox_sql_queries
 from touchbase.inbox.sql import refused as refused_sql
 from touchbase.inbox.sql import rows as inbox_rows
-from touchbase.records import Company, Contact, FindUnited, GetCompany, GetContact, GetHistory, ListCompanies, ListContacts
+from touchbase.merging import PreviewMerge
+from touchbase.merging.sql.merge import preview_merge
+from touchbase.records import Company, Contact, FindDeleted, FindUnited, GetCompany, GetContact, GetHistory, ListCompanies, ListContacts
 from touchbase.records.sql import rows as records_rows
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.statements import with_custom_fields
@@ -150,6 +156,12 @@ def _united(query: FindUnited) -> Plan[int | None]:
     return rows[0][0] if rows else None
 
 
+def _deleted(query: FindDeleted) -> Plan[int | None]:
+    sql = "SELECT deleted_us FROM deleted_record WHERE client = ? AND record_kind = ? AND record_id = ?"
+    rows = yield Select(sql, (query.client, query.kind, query.id))
+    return rows[0][0] if rows else None
+
+
 def _delivery(query: GetDelivery) -> Plan[Delivery | None]:
     where = Where("d.id = ?", query.id)
     where.equal("c.id", query.client)
@@ -183,6 +195,7 @@ HANDLERS: dict[type, Callable[[Any], Plan[Any]]] = {
     NextToIndex: next_to_index,
     GetHistory: _history,
     FindUnited: _united,
+    FindDeleted: _deleted,
     ListDeliveries: inbox_sql_queries.list_deliveries,
     CountDeliveries: inbox_sql_queries.count_deliveries,
     GroupDeliveries: inbox_sql_queries.group_deliveries,
@@ -215,6 +228,10 @@ HANDLERS: dict[type, Callable[[Any], Plan[Any]]] = {
     ReadLinks: erasure_sql_queries.read_links,
     CountPrunable: body_retention.count_prunable,
     SizeUnrecognised: body_retention.size_unrecognised,
+    ListDeleted: bin_queries.list_deleted,
+    GetDeleted: bin_queries.get_deleted,
+    PreviewMerge: preview_merge,
+    ReadBlock: read_block,
 }
 
 BATCH_HANDLERS: dict[type, Callable[[Sequence[Any]], Plan[list[Any]]]] = {

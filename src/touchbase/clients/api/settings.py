@@ -13,6 +13,7 @@ from touchbase.clients.commands import FormerIds
 from touchbase.clients.models import (
     CLIENT_STATES,
     KEEP_BODIES_DAYS,
+    KEEP_DELETED_DAYS,
     MOST_DAYS,
     Client,
     ClientLimits,
@@ -95,6 +96,9 @@ class SettingsBody(Struct, forbid_unknown_fields=True):
     keep_bodies_days: (
         Annotated[int, Meta(ge=0, le=MOST_DAYS, description="Days to store the body of an applied delivery; null: no limit.")] | None
     ) = KEEP_BODIES_DAYS
+    keep_deleted_days: Annotated[
+        int, Meta(ge=1, le=MOST_DAYS, description="Days for which a deleted record can be restored, and a merge undone.")
+    ] = KEEP_DELETED_DAYS
     require_verification: Annotated[
         RequireVerificationBody, Meta(description="By channel, whether webhooks of every tool must be verified.")
     ] = msgspec.field(default_factory=RequireVerificationBody)
@@ -216,6 +220,7 @@ def checked(body: SettingsBody) -> ClientSettings:
         linkedin_reply_counts=body.linkedin_reply_counts,
         limits=None if body.limits is None else ClientLimits(**msgspec.structs.asdict(body.limits)),
         keep_bodies_days=body.keep_bodies_days,
+        keep_deleted_days=body.keep_deleted_days,
         require_verification=RequireVerification(body.require_verification.email_campaign, body.require_verification.crm),
     )
     if faults:

@@ -15,7 +15,15 @@ from touchbase.clients.sql import statements as clients_sql
 from touchbase.common.timestamps import Micros
 from touchbase.erasure.commands import RECORDS_FIRST, AddErasures, ErasedKey, ErasePending, ErasePerson, Erasure, LiftErasure, SweepErasure
 from touchbase.erasure.sql.pii_tables import remove_all
-from touchbase.erasure.sql.queries import erasure_of, find_contacts, find_erasure, identities, identities_of_others
+from touchbase.erasure.sql.queries import (
+    deleted_refs,
+    erasure_of,
+    find_contacts,
+    find_erasure,
+    identities,
+    identities_of_others,
+    same_in_bin,
+)
 from touchbase.errors import Conflict, NotFound
 from touchbase.events import DELIVERIES_OF_EVENTS, erase_parked_events
 from touchbase.history import CONTACT, Ref
@@ -61,11 +69,12 @@ def erase_person(command: ErasePerson, ids: Ids) -> Plan[Erasure | NotFound]:
     if command.contact_id is not None and not contacts:
         return NotFound(f"there is no contact with id {command.contact_id}")
     refs, deliveries, removed = set(command.refs), set[int](), Counter[str]()
-    for contact in contacts:
+    for contact in contacts:  # grows
         refs |= yield from _identities(client, contact)
         rows = yield Execute(DELIVERIES_OF_EVENTS, [(client, CONTACT, contact)])
         deliveries |= {row[0] for row in rows if row[0] is not None}
         removed.update((yield from remove_all(client, contact)))
+        contacts += yield from same_in_bin(client, contacts, refs)
     refs -= yield from identities_of_others(client, refs)
     parked = yield from erase_parked_events(client, refs)
     removed["events"] += parked.events
@@ -81,7 +90,7 @@ def _identities(client: int, contact: int) -> Plan[set[Ref]]:
     rows = yield Execute(records_sql.CONTACT_BY_ID, [(client, contact)])
     links = yield Execute(history_sql.LINKS_OF, [(client, CONTACT, contact)])
     found = map(contact_of, rows)
-    return identities([(each.email_key, each.linkedin_key) for each in found], links)
+    return identities([(each.email_key, each.linkedin_key) for each in found], links) | (yield from deleted_refs(client, contact))
 
 
 def open_erasure(

@@ -61,6 +61,9 @@ PII_TABLES = (
     _by_record("pending_company_link", "company_claims"),
     _by_record("idempotency_key", "kept_answers"),
     _by_record("search_pending", ""),
+    _by_record("deleted_record", "deleted_records"),
+    _by_record("deleted_link", "deleted_links"),
+    _by_record("record_merge", "merges"),
 )
 COUNT_CONTACT = Statement(
     "count_contact", ONE, body="SELECT count(*) FROM p CROSS JOIN contact t WHERE t.client = p.client AND t.id = p.id"

@@ -24,7 +24,7 @@ from touchbase.erasure.commands import (
     ReadLinks,
 )
 from touchbase.erasure.sql.pii_tables import count_all
-from touchbase.events import DELIVERIES_WITH_BODIES
+from touchbase.events import DELIVERIES_WITH_BODIES, deleted_having
 from touchbase.history import CONTACT, Ref
 from touchbase.history import sql as history_sql
 from touchbase.inbox.sql.rows import delivery_of
@@ -34,21 +34,34 @@ from touchbase.suppression.sql import find_marks
 
 MOST_BYTES = 8 * 1024 * 1024
 """Bytes of bodies in one page."""
+_DELETED = "FROM deleted_record WHERE client = ? AND record_kind = 1 AND record_id = ?"
 _ERASURE = "SELECT client, id, requested_us, done_us, swept_to, sweep_until, removed FROM erasure"
 
 
 def find_contacts(client: int, contact_id: int | None, refs: Iterable[Ref]) -> Plan[list[int]]:
-    """Return the contacts with this id or one of these identities."""
+    """Return the contacts with this id or one of these identities, also those in the bin."""
     found: set[int] = set()
     if contact_id is not None:
         rows = yield Select("SELECT id FROM contact WHERE client = ? AND id = ?", (client, contact_id))
         found |= {row[0] for row in rows}
-    for ref in refs:
+        rows = yield Select(f"SELECT record_id {_DELETED}", (client, contact_id))
+        found |= {row[0] for row in rows}
+    wanted = set(refs)
+    for ref in wanted:
         rows = yield from _contacts_having(client, ref)
         found |= {row[0] for row in rows}
         rows = yield Execute(history_sql.LINK_BY_REF, [(client, *ref)])
         found |= {row[6] for row in rows if row[5] == CONTACT}
-    return sorted(found)
+    deleted = yield from deleted_having(client, CONTACT, wanted)
+    return sorted(found | {each.record_id for deletions in deleted.values() for each in deletions})
+
+
+def deleted_refs(client: int, contact: int) -> Plan[set[Ref]]:
+    """Return the identities of a deleted contact."""
+    rows = yield Select(
+        "SELECT tool, object_type, object_id FROM deleted_link WHERE client = ? AND record_kind = 1 AND record_id = ?", (client, contact)
+    )
+    return {ref for row in rows if is_personal(ref := (row[0], row[1], row[2]))}
 
 
 def identities_of_others(client: int, refs: Iterable[Ref], contacts: Container[int] = ()) -> Plan[set[Ref]]:
@@ -74,11 +87,12 @@ def find_person(query: FindPerson) -> Plan[Person]:
     client = query.client
     contacts = yield from find_contacts(client, query.contact_id, query.refs)
     refs, counts = set(query.refs), Counter[str]()
-    for contact in contacts:
+    for contact in contacts:  # grows
         rows = yield Select("SELECT email_key, linkedin_key FROM contact WHERE client = ? AND id = ?", (client, contact))
         links = yield Execute(history_sql.LINKS_OF, [(client, CONTACT, contact)])
-        refs |= identities(rows, links)
+        refs |= identities(rows, links) | (yield from deleted_refs(client, contact))
         counts.update((yield from count_all(client, contact)))
+        contacts += yield from same_in_bin(client, contacts, refs)
     refs -= yield from identities_of_others(client, refs, contacts)
     return Person(contacts, refs, dict(counts))
 
@@ -171,6 +185,8 @@ def read_links(query: ReadLinks) -> Plan[LinkPage]:
     """Return a page of identity links."""
     whose = "record_kind = 1 AND record_id = ?" if query.contact is not None else "(record_kind IS NULL OR record_kind <> 2)"
     known = () if query.contact is None else (query.contact,)
+    if query.deleted:
+        return (yield from _read_deleted_links(query))
     rows = yield Select(
         f"SELECT tool, object_type, object_id, record_kind, record_id FROM link WHERE client = ? AND {whose} "
         "AND (tool, object_type, object_id) > (?, ?, ?) ORDER BY tool, object_type, object_id LIMIT ?",
@@ -178,3 +194,24 @@ def read_links(query: ReadLinks) -> Plan[LinkPage]:
     )
     links = [((row[0], row[1], row[2]), row[4] if row[3] == CONTACT else None) for row in rows]
     return LinkPage(links, links[-1][0] if len(links) == query.limit else None)
+
+
+def _read_deleted_links(query: ReadLinks) -> Plan[LinkPage]:
+    whose = "" if query.contact is None else " AND record_id = ?"
+    known = () if query.contact is None else (query.contact,)
+    rows = yield Select(
+        f"SELECT tool, object_type, object_id, min(record_id) FROM deleted_link WHERE client = ? AND record_kind = 1{whose} "
+        "AND (tool, object_type, object_id) > (?, ?, ?) GROUP BY tool, object_type, object_id "
+        "ORDER BY tool, object_type, object_id LIMIT ?",
+        (query.client, *known, *query.after, query.limit),
+    )
+    links: list[tuple[Ref, int | None]] = [((row[0], row[1], row[2]), row[3]) for row in rows]
+    return LinkPage(links, links[-1][0] if len(links) == query.limit else None)
+
+
+def same_in_bin(client: int, contacts: Container[int], refs: Iterable[Ref]) -> Plan[list[int]]:
+    """Return further contacts in the bin that had one of these addresses when they were deleted: they are the same person."""
+    addresses = [ref for ref in refs if not ref[0]]
+    deleted = yield from deleted_having(client, CONTACT, addresses)
+    found = {each.record_id for deletions in deleted.values() for each in deletions if not each.is_former}
+    return sorted(number for number in found if number not in contacts)

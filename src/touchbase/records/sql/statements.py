@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from touchbase.history import COMPANY as COMPANY_KIND
 from touchbase.history import CONTACT as CONTACT_KIND
@@ -115,3 +115,9 @@ def with_custom_fields(kind: int, records: Sequence[R]) -> Plan[list[R]]:
         for row in sorted(rows, key=lambda row: (row[10], row[4])):
             by_record[row[0], row[2]].custom_fields.append(custom_field_of(row))
     return list(records)
+
+
+def load_custom_fields(kind: int, records: Sequence[Contact | Company]) -> Plan[None]:
+    """Load the custom fields of records of one kind that have none loaded."""
+    loaded: list[Any] = [*records]
+    yield from with_custom_fields(kind, loaded)

@@ -1,0 +1,174 @@
+"""HTTP resources of the bin: delete and restore contacts and companies, and list deleted ones."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from touchbase.auth import ADMIN, READ, WRITE
+from touchbase.bin.commands import DeleteRecord, ListDeleted, RestoreRecord
+from touchbase.bin.models import DeletedRecord, gone_us
+from touchbase.clients import Client
+from touchbase.common.timestamps import to_text
+from touchbase.erasure.api import ERASE, ErasureOut, erase_contact
+from touchbase.errors import NotFound
+from touchbase.http.endpoint import Call, author_of
+from touchbase.http.query_parameters import LIMIT, PAGE, cursor_text
+from touchbase.http.responses import Response
+from touchbase.http.routing import Route, Success, Tag
+from touchbase.http.schemas import EXAMPLES, Time, encode, example
+from touchbase.records import get_record, new_write_key
+from touchbase.records.api.parameters import FLAT
+from touchbase.records.api.resource import COMPANY_TAG, CONTACT_TAG
+from touchbase.records.api.resource_type import COMPANIES, CONTACTS, ResourceType
+from touchbase.records.api.schemas import CompanyResponse, ContactResponse
+from touchbase.records.api.serializers import etag
+
+
+class DeletedContact(ContactResponse, kw_only=True):
+    """A deleted contact, as it was."""
+
+    deleted_at: Time
+    gone_at: Time
+
+
+class DeletedCompany(CompanyResponse, kw_only=True):
+    """A deleted company, as it was."""
+
+    deleted_at: Time
+    gone_at: Time
+
+
+class DeletedContactPage(msgspec.Struct):
+    """A page of deleted contacts; `next_cursor` is null on the last one."""
+
+    data: list[DeletedContact]
+    next_cursor: str | None
+
+
+class DeletedCompanyPage(msgspec.Struct):
+    """A page of deleted companies; `next_cursor` is null on the last one."""
+
+    data: list[DeletedCompany]
+    next_cursor: str | None
+
+
+_TIMES = {"deleted_at": "2026-11-22T10:00:00Z", "gone_at": "2026-12-22T10:00:00Z"}
+example(DeletedContact, {**EXAMPLES["ContactResponse"], **_TIMES})
+example(DeletedCompany, {**EXAMPLES["CompanyResponse"], **_TIMES})
+
+
+class BinResource:
+    """The handlers of one type of record."""
+
+    def __init__(self, kind: ResourceType[Any, Any, Any], shown: type[DeletedContact] | type[DeletedCompany]) -> None:
+        self._kind = kind
+        self._shown: Any = shown
+
+    async def delete(self, call: Call) -> Response:
+        """`DELETE` of one record: move it into the bin."""
+        client, parts = await call.client(), call.api.dependencies
+        asked, number = call.parameters(), call.id(self._kind.type.name)
+        asked.done()
+        at = parts.clock()
+        call.api.limiter.storing(client, 1, 0, at)
+        command = DeleteRecord(client.number, self._kind.type.kind, number, at, new_write_key(), author_of(call.scope))
+        try:
+            deleted = await parts.store.write(command)
+        except NotFound:
+            await get_record(parts.store, self._kind.type, client.number, number)  # its error says whether it is deleted already
+            raise
+        return self._response(client, deleted, flat=asked[FLAT])
+
+    async def restore(self, call: Call) -> Response:
+        """`POST` that takes one record out of the bin."""
+        client, parts = await call.client(), call.api.dependencies
+        asked, number = call.parameters(), call.id(self._kind.type.name)
+        asked.done()
+        at = parts.clock()
+        call.api.limiter.storing(client, 1, 0, at)
+        command = RestoreRecord(client.number, self._kind.type.kind, number, at, new_write_key(), author_of(call.scope))
+
+        def response(restored: Any) -> Response:
+            made = self._response(client, restored, flat=asked[FLAT])
+            made.record = (self._kind.type.kind, number)
+            return made
+
+        return await call.write_and_respond(lambda writes: writes.write(command), response)
+
+    async def list(self, call: Call) -> Response:
+        """`GET` of a page of deleted records."""
+        client, kind = await call.client(), self._kind.type
+        asked, listing = call.parameters(), f"deleted {self._kind.type.plural}"
+        after = asked.cursor(listing, tuple[int, int])
+        asked.done()
+        found: list[DeletedRecord[Any]] = await call.api.dependencies.store.read(
+            ListDeleted(client.number, kind.kind, asked[LIMIT] + 1, after)
+        )
+        page = found[: asked[LIMIT]]
+        place = (page[-1].deleted_us, page[-1].record.id) if len(found) > len(page) else None
+        data = [self._out(client, each, flat=asked[FLAT]) for each in page]
+        return Response(body=encode({"data": data, "next_cursor": place and cursor_text(listing, place)}))
+
+    def _out(self, client: Client, deleted: DeletedRecord[Any], *, flat: bool) -> msgspec.Struct:
+        shown = self._kind.out(deleted.record, flat, client.settings)
+        values = {name: getattr(shown, name) for name in shown.__struct_fields__}
+        gone = to_text(gone_us(deleted.deleted_us, client.settings.keep_deleted_days))
+        made: msgspec.Struct = self._shown(**values, deleted_at=to_text(deleted.deleted_us), gone_at=gone)
+        return made
+
+    def _response(self, client: Client, record: Any, *, flat: bool) -> Response:
+        body = encode(self._kind.out(record, flat, client.settings))
+        return Response(body=body, headers=[(b"etag", etag(record, flat, client.settings))])
+
+
+CONTACT_BIN, COMPANY_BIN = BinResource(CONTACTS, DeletedContact), BinResource(COMPANIES, DeletedCompany)
+
+
+async def delete_contact(call: Call) -> Response:
+    """Handle `DELETE` of one contact: move it into the bin, or with `erase` erase the person."""
+    if call.parameters()[ERASE]:
+        call.needed = ADMIN
+        return await erase_contact(call)
+    return await CONTACT_BIN.delete(call)
+
+
+def bin_routes(handlers: BinResource, kind: ResourceType[Any, Any, Any], tag: Tag, page: type[msgspec.Struct]) -> list[Route]:
+    """Return the routes of one type of record."""
+    one, many, by_id = kind.type.name, kind.type.plural, f"{kind.path}/{{id}}"
+    is_contact = kind is CONTACTS
+    record = partial(Success, 200, body=kind.response, headers=("ETag",))
+    erasing = " With `erase=true` the person is erased for good instead; that needs the scope `admin`." if is_contact else ""
+    contacts = "" if is_contact else " Its contacts lose their `company_id`, and get it back when the company is restored."
+    return [
+        Route(
+            "DELETE", by_id, delete_contact if is_contact else handlers.delete, scope=WRITE, operation_id=f"delete_{one}", tag=tag,
+            summary=f"Delete one {one}: move it into the bin",
+            description=f"Responds with the {one} as it was. Its addresses are free at once, and it can be restored until `gone_at` in the "
+            f"list of deleted {many}.{contacts}{erasing}",
+            query=(FLAT, ERASE) if is_contact else (FLAT,),
+            success=(record(f"The {one} as it was.", also=(ErasureOut,) if is_contact else ()),),
+        ),
+        Route(
+            "GET", f"{kind.path}/deleted", handlers.list, scope=READ, operation_id=f"list_deleted_{many}", tag=tag,
+            summary=f"List deleted {many}, the last deleted first",
+            description=f"The {many} in the bin, as they were. `gone_at` is when each is removed for good: `keep_deleted_days` after its "
+            "deletion.",
+            query=(FLAT, *PAGE), success=(Success(200, "A page.", page),),
+        ),
+        Route(
+            "POST", f"{by_id}/restore", handlers.restore, scope=WRITE, operation_id=f"restore_{one}", tag=tag,
+            summary=f"Restore one deleted {one}",
+            description=f"Takes the {one} out of the bin, with its custom fields, timeline and links. If another {one} has its address, "
+            "the response is 409 with `existing_id`.",
+            query=(FLAT,), success=(record(f"The {one} as it is now."),),
+        ),
+    ]  # fmt: skip
+
+
+ROUTES = [
+    *bin_routes(CONTACT_BIN, CONTACTS, CONTACT_TAG, DeletedContactPage),
+    *bin_routes(COMPANY_BIN, COMPANIES, COMPANY_TAG, DeletedCompanyPage),
+]

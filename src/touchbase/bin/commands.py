@@ -1,0 +1,75 @@
+"""Commands and queries of the bin."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from touchbase.bin.models import DeletedRecord
+from touchbase.common.timestamps import Micros
+from touchbase.history import NO_AUTHOR, Author
+from touchbase.records import Company, Contact
+from touchbase.sql.command import Command, Query
+
+
+@dataclass(slots=True)
+class DeleteRecord(Command[Contact | Company]):
+    """Move one record into the bin; the result is the record as it was.
+
+    Its addresses and object ids are free at once. The contacts of a company lose their `company_id`. `NotFound`.
+    """
+
+    client: int
+    kind: int
+    id: int
+    at: Micros
+    key: str
+    """The key of its entry in the history, from `new_write_key`."""
+    by: Author = NO_AUTHOR
+
+
+@dataclass(slots=True)
+class RestoreRecord(Command[Contact | Company]):
+    """Take one record out of the bin, and project it again from its whole history.
+
+    `NotFound` when it is not in the bin. `Conflict` with `existing_id` when another record has one of its addresses now. An object id
+    or former address that belongs to another record now stays there.
+    """
+
+    client: int
+    kind: int
+    id: int
+    at: Micros
+    key: str
+    by: Author = NO_AUTHOR
+
+
+@dataclass(slots=True)
+class RemoveDeleted(Command[int]):
+    """Remove records for good that were deleted before a time, oldest first; the result is their number.
+
+    A delivery without an event left is marked as ignored.
+    """
+
+    client: int
+    before_us: Micros
+    limit: int
+    at: Micros
+
+
+@dataclass(slots=True)
+class ListDeleted(Query[list[DeletedRecord[Contact] | DeletedRecord[Company]]]):
+    """Deleted records of one kind, the last deleted first; `after` is time and id of the last one of the previous page."""
+
+    client: int
+    kind: int
+    limit: int
+    after: tuple[Micros, int] | None = None
+
+
+@dataclass(slots=True)
+class GetDeleted(Query[DeletedRecord[Contact] | DeletedRecord[Company] | None]):
+    """One deleted record; None if it is not in the bin."""
+
+    client: int
+    kind: int
+    id: int

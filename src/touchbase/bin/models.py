@@ -1,0 +1,62 @@
+"""Deleted records, as the bin stores them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from touchbase.common.timestamps import DAY, Micros
+from touchbase.history import CONTACT
+from touchbase.records import Company, Contact
+from touchbase.sql.rows import encode
+
+R = TypeVar("R", Contact, Company)
+
+
+@dataclass(slots=True)
+class DeletedRecord(Generic[R]):
+    """One deleted record with its custom fields, as it was."""
+
+    record: R
+    deleted_us: Micros
+    contacts: list[int] = field(default_factory=list)
+    """The contacts of a deleted company whose `company_id` the API had set."""
+
+
+def content_text(deleted: DeletedRecord[Any]) -> str:
+    """Return the column `content` of a deleted record."""
+    return encode({"record": deleted.record, "contacts": deleted.contacts})
+
+
+def deleted_of(kind: int, deleted_us: Micros, content: str) -> DeletedRecord[Any]:
+    """Return the deleted record of a row."""
+    found = _CONTACT(content) if kind == CONTACT else _COMPANY(content)
+    return DeletedRecord(found.record, deleted_us, found.contacts)
+
+
+def gone_us(deleted_us: Micros, days: int) -> Micros:
+    """Return when a deleted record is removed for good."""
+    return deleted_us + days * DAY
+
+
+def gone_before(now: Micros, days: int) -> Micros:
+    """Return the time before which records were deleted that are removed for good now."""
+    return now - days * DAY
+
+
+@dataclass(slots=True)
+class _Contact:
+    record: Contact
+    contacts: list[int]
+
+
+@dataclass(slots=True)
+class _Company:
+    record: Company
+    contacts: list[int]
+
+
+_CONTACT = msgspec.json.Decoder(_Contact).decode
+_COMPANY = msgspec.json.Decoder(_Company).decode

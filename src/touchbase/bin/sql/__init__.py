@@ -1,0 +1,1 @@
+"""SQL of the bin: statements and plans."""

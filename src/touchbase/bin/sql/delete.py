@@ -1,0 +1,151 @@
+"""Move records into the bin, and remove them for good.
+
+Like inbox batches, these plans lock the client's row, so that what a batch has read of identities stays true until it commits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from touchbase.bin.commands import DeleteRecord, RemoveDeleted
+from touchbase.bin.models import DeletedRecord, content_text
+from touchbase.bin.sql.statements import (
+    BY_ID,
+    DELETE_LINKS_OF,
+    INSERT_DELETED,
+    INSERT_DELETED_LINK,
+    REMOVE,
+    TAKE_DELETED,
+    TAKE_DELETED_LINKS,
+)
+from touchbase.clients.sql.statements import CLIENT_BY_NUMBER
+from touchbase.common.timestamps import Micros
+from touchbase.errors import NotFound
+from touchbase.events import CONTACTS_OF_COMPANY, DELETE_CLAIMS_OF, DELETE_WANTED, DELIVERIES_OF_EVENTS, SAVE_CLAIM
+from touchbase.history import API_KEY, COMPANY, CONTACT, VIA_API, Author, Detail, Ref, StoredEvent
+from touchbase.history import sql as history_sql
+from touchbase.history.sql import event_of, event_row
+from touchbase.inbox.sql import statements as inbox_sql
+from touchbase.records import RECORD_TYPES, Contact, Record, company_ref, current_stamp, former_key, former_key_of, primary_key
+from touchbase.records.sql import statements as records_sql
+from touchbase.records.sql.rows import company_of, contact_of, contact_row
+from touchbase.records.sql.search_pending import NOTE_FOR_SEARCH
+from touchbase.records.sql.statements import with_custom_fields
+from touchbase.sql.statement import Execute, Plan, Row, Select
+
+HISTORIES = 200
+"""Contacts of a deleted company whose histories are read at once."""
+GONE = "its record was deleted, and removed for good"
+
+
+def delete_record(command: DeleteRecord) -> Plan[Record | NotFound]:
+    """Run `DeleteRecord`."""
+    client, kind = command.client, command.kind
+    one = (client, kind, command.id)
+    yield Execute(CLIENT_BY_NUMBER, [(client,)])
+    rows = yield Execute(BY_ID[kind], [(client, command.id)])
+    if not rows:
+        return NotFound(f"there is no {RECORD_TYPES[kind].name} with id {command.id}")
+    record: Record
+    if kind == CONTACT:
+        (record,) = yield from with_custom_fields(kind, [contact_of(rows[0])])
+        contacts = []
+    else:
+        (record,) = yield from with_custom_fields(kind, [company_of(rows[0])])
+        contacts = yield from _unlink_contacts(client, command.id, command.at)
+    at = max(command.at, record.updated_us + 1)  # after the record's last change, also when our clock was put back
+    yield Execute(history_sql.INSERT_EVENT, [event_row(client, entry(kind, command.id, "deleted", at, command.key, command.by))])
+    links = yield Execute(history_sql.LINKS_OF, [one])
+    yield Execute(INSERT_DELETED, [(*one, at, content_text(DeletedRecord(record, at, contacts)))])
+    yield Execute(INSERT_DELETED_LINK, _identities(one, record, links, at))
+    yield Execute(DELETE_WANTED, [row[:4] for row in links] or [(client, "", "", "")])
+    yield Execute(DELETE_LINKS_OF, [one])
+    yield Execute(DELETE_CLAIMS_OF, [one])
+    yield Execute(records_sql.DELETE_CUSTOM_FIELDS_OF, [one])
+    yield Execute(REMOVE[kind], [(client, command.id)])
+    yield Execute(NOTE_FOR_SEARCH, [one])
+    return record
+
+
+def entry(kind: int, record_id: int, what: str, at: Micros, key: str, by: Author) -> StoredEvent:
+    """Return the entry of a deletion or a restoration in the record's history; it sets no value."""
+    detail: Detail = {"by": by} if any(by) else {}
+    return StoredEvent(
+        record_kind=kind, record_id=record_id, occurred_us=at, key=key, event=f"{RECORD_TYPES[kind].name}.{what}", effect="", status=None,
+        tool="api", channel="api", campaign=None, delivery_id=None, received_us=at, via=VIA_API, detail=detail,
+    )  # fmt: skip
+
+
+def _identities(one: tuple[int, int, int], record: Record, links: Iterable[Row], at: Micros) -> list[Row]:
+    """Return the rows of a record's identities: its present addresses, then its links."""
+    client, kind, number = one
+    refs: dict[Ref, int | None] = {}
+    if (primary := primary_key(record)) is not None:
+        refs[former_key(kind, primary)] = None
+    if isinstance(record, Contact) and record.linkedin_key is not None:
+        refs[former_key_of("linkedin_url", record.linkedin_key)] = None
+    for row in links:
+        refs.setdefault((row[1], row[2], row[3]), row[4])
+    return [(client, *ref, kind, number, link, at) for ref, link in sorted(refs.items())]
+
+
+def _unlink_contacts(client: int, company: int, at: Micros) -> Plan[list[int]]:
+    """Unset the company of its contacts; return those whose company the API had set.
+
+    The others name an object of the company in an event: they wait for the company of this object, as contacts do whose company is not
+    known yet.
+    """
+    rows = yield Execute(CONTACTS_OF_COMPANY, [(client, company)])
+    contacts = {contact.id: contact for contact in map(contact_of, rows)}
+    by_event = [number for number, each in contacts.items() if not _is_by_api(current_stamp(each, "company_id")[2])]
+    claims: list[Row] = []
+    for start in range(0, len(by_event), HISTORIES):
+        part = by_event[start : start + HISTORIES]
+        for row in (yield Execute(history_sql.EVENTS_OF, [(client, CONTACT, number) for number in part])):
+            event = event_of(row)
+            ref = company_ref(event)
+            if ref is not None and event.effective_time == current_stamp(contacts[event.record_id], "company_id")[1:]:
+                claims.append((client, *ref, CONTACT, event.record_id, *event.effective_time))
+    if claims:
+        yield Execute(SAVE_CLAIM, claims)
+    claimed = {row[5] for row in claims}
+    for number, contact in contacts.items():
+        stamp = current_stamp(contact, "company_id")
+        contact.company_id, contact.updated_us = None, max(at, contact.updated_us + 1)
+        if number in claimed:
+            del contact.stamps["company_id"]
+        else:
+            contact.stamps["company_id"] = stamp
+    if contacts:
+        yield Execute(records_sql.UPDATE_CONTACT, [contact_row(contact) for contact in contacts.values()])
+    return sorted(contacts.keys() - claimed)
+
+
+def _is_by_api(key: str) -> bool:
+    return not key or key.startswith(API_KEY)
+
+
+def remove_deleted(command: RemoveDeleted) -> Plan[int]:
+    """Run `RemoveDeleted`."""
+    client = command.client
+    yield Execute(CLIENT_BY_NUMBER, [(client,)])
+    removed = 0
+    for kind in (CONTACT, COMPANY):
+        rows = yield Select(
+            "SELECT record_id FROM deleted_record WHERE client = ? AND record_kind = ? AND deleted_us < ? "
+            "ORDER BY deleted_us, record_id LIMIT ?",
+            (client, kind, command.before_us, command.limit - removed),
+        )
+        if rows:
+            yield from _remove(client, [(client, kind, row[0]) for row in rows], command.at)
+            removed += len(rows)
+    return removed
+
+
+def _remove(client: int, records: Sequence[tuple[int, int, int]], at: Micros) -> Plan[None]:
+    rows = yield Execute(DELIVERIES_OF_EVENTS, records)
+    yield Execute(history_sql.DELETE_EVENTS_OF, records)
+    yield Execute(TAKE_DELETED, records)
+    yield Execute(TAKE_DELETED_LINKS, records)
+    if deliveries := sorted({row[0] for row in rows if row[0] is not None}):
+        yield Execute(inbox_sql.IGNORE_EMPTIED, [(client, number, GONE, at) for number in deliveries])

@@ -1,0 +1,53 @@
+"""SQL of duplicates: records in the order of an index."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from touchbase.duplicates.commands import ADDRESS, BLOCKS, DOMAIN, NAME, SURNAME, Place, ReadBlock
+from touchbase.history import COMPANY, CONTACT
+from touchbase.records import Company, Contact
+from touchbase.records.sql import rows as records_rows
+from touchbase.records.sql.statements import load_custom_fields
+from touchbase.sql.filters import Where
+from touchbase.sql.rows import names
+from touchbase.sql.statement import Plan, Select
+
+
+@dataclass(frozen=True, slots=True)
+class _Order:
+    """The order of a block: the expressions of its index, and the rows that the index has."""
+
+    keys: tuple[str, ...]
+    where: str = ""
+
+
+_DOMAIN = "replace(email_key, rtrim(email_key, replace(email_key, '@', '')), '')"
+# Literally as in the indexes of migration 0003.
+_ORDERS = {
+    SURNAME: _Order(("lower(last_name)", "lower(COALESCE(first_name, ''))"), "last_name IS NOT NULL"),
+    ADDRESS: _Order((_DOMAIN, "email_key"), "email_key IS NOT NULL"),
+    NAME: _Order(("lower(name)",), "name IS NOT NULL"),
+    DOMAIN: _Order(("domain",)),
+}
+
+
+def read_block(query: ReadBlock) -> Plan[list[tuple[Place, Contact | Company]]]:
+    """Run `ReadBlock`."""
+    order, is_contact = _ORDERS[query.block], query.block in BLOCKS[CONTACT]
+    keys = order.keys
+    where = Where("client = ?", query.client)
+    if order.where:
+        where.add(order.where)
+    if query.after is not None:
+        after = (*query.after[: len(keys)], query.after[2])
+        where.add(f"({', '.join((*keys, 'id'))}) > ({', '.join('?' for _ in after)})", *after)
+    columns = records_rows.CONTACT if is_contact else records_rows.COMPANY
+    shown = [*keys, *(["''"] if len(keys) == 1 else []), names(columns)]
+    sql = (
+        f"SELECT {', '.join(shown)} FROM {'contact' if is_contact else 'company'} WHERE {where} ORDER BY {', '.join((*keys, 'id'))} LIMIT ?"
+    )
+    rows = yield Select(sql, (*where.params, query.limit))
+    found = [records_rows.contact_of(row[2:]) if is_contact else records_rows.company_of(row[2:]) for row in rows]
+    yield from load_custom_fields(CONTACT if is_contact else COMPANY, found)
+    return [((row[0], row[1], row[3]), record) for row, record in zip(rows, found, strict=True)]

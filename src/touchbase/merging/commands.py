@@ -1,0 +1,70 @@
+"""Commands and queries of merges by request."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from touchbase.common.timestamps import Micros
+from touchbase.history import NO_AUTHOR, Author
+from touchbase.merging.models import Merge, Undone
+from touchbase.sql.command import Command, Query
+
+
+@dataclass(slots=True)
+class MergeRecords(Command[Merge]):
+    """Merge records of one kind into another: values, custom fields, histories, links, and a company's contacts.
+
+    It is an entry of the survivor's history, with the values that the policy chose in place of the last written ones, so that every
+    order of webhooks and merges gives the same record. `NotFound` for a record that does not exist; `data["id"]` is its id.
+    """
+
+    client: int
+    kind: int
+    id: int
+    absorbed: list[int]
+    survivorship: str
+    at: Micros
+    key: str
+    """The key of its entry in the history, from `new_write_key`."""
+    by: Author = NO_AUTHOR
+
+
+@dataclass(slots=True)
+class PreviewMerge(Query[Merge | None]):
+    """What `MergeRecords` would do; None if one of the records does not exist."""
+
+    client: int
+    kind: int
+    id: int
+    absorbed: list[int]
+    survivorship: str
+    at: Micros
+
+
+@dataclass(slots=True)
+class UndoMerge(Command[Undone]):
+    """Divide a merged record into the records that were merged.
+
+    Events from before go back to the record that they came from. Of those since, a webhook's event goes to the record whose address, or
+    else object, it names; API writes stay with the survivor. `NotFound` when there is no such merge into this record; `WrongState` when
+    it was undone or is too old; `Conflict` when another record has an address of one of them now.
+    """
+
+    client: int
+    kind: int
+    id: int
+    merge: int
+    since_us: Micros
+    """Merges before this time cannot be undone."""
+    at: Micros
+    key: str
+    by: Author = NO_AUTHOR
+
+
+@dataclass(slots=True)
+class ForgetMerges(Command[int]):
+    """Remove what is stored to undo merges before a time, oldest first; the result is their number."""
+
+    client: int
+    before_us: Micros
+    limit: int

@@ -1,0 +1,104 @@
+"""Merges by request: policies, and what the store remembers so that a merge can be undone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from touchbase.common.timestamps import Micros
+from touchbase.history import CONTACT, Ref
+from touchbase.records import Company, Contact, Record
+from touchbase.sql.rows import encode
+
+NEWEST = "newest"
+IF_EMPTY = "if_empty"
+KEEP = "keep"
+MOST_COMPLETE = "most_complete"
+SURVIVORSHIPS = (NEWEST, IF_EMPTY, KEEP, MOST_COMPLETE)
+"""Which value the survivor has: the last written one; its own, else another's; its own only; that of the record with the most values."""
+MOST_RECORDS = 20
+"""Records that one merge may merge into another."""
+
+
+@dataclass(slots=True)
+class Part:
+    """One record as it was before a merge."""
+
+    record: Record
+    links: list[Ref]
+    contacts: list[int] = field(default_factory=list)
+    """Of a company: its contacts."""
+
+
+@dataclass(slots=True)
+class MergedField:
+    """One value of the survivor: the record that it is from, and the survivor's own value before."""
+
+    name: str
+    value: str | int | None
+    source: int
+    before: str | int | None
+    is_custom: bool = False
+
+
+@dataclass(slots=True)
+class Merge:
+    """One merge: the survivor as it is now or would be, and where its values are from."""
+
+    id: int | None
+    """None for a preview."""
+    record: Record
+    absorbed: list[int]
+    fields: list[MergedField]
+    at: Micros
+
+
+@dataclass(slots=True)
+class Undone:
+    """A merge that was undone: all its records as they are now, the survivor first."""
+
+    records: list[Record]
+
+
+def content_text(survivor: Part, absorbed: list[Part]) -> str:
+    """Return the column `content` of a merge."""
+    return encode({"survivor": survivor, "absorbed": absorbed})
+
+
+def parts_of(kind: int, content: str) -> tuple[Part, list[Part]]:
+    """Return the survivor and the others, as they were."""
+    found: Any = (_CONTACTS if kind == CONTACT else _COMPANIES)(content)
+    survivor, *absorbed = (Part(each.record, each.links, each.contacts) for each in (found.survivor, *found.absorbed))
+    return survivor, absorbed
+
+
+@dataclass(slots=True)
+class _ContactPart:
+    record: Contact
+    links: list[tuple[str, str, str]]
+    contacts: list[int]
+
+
+@dataclass(slots=True)
+class _CompanyPart:
+    record: Company
+    links: list[tuple[str, str, str]]
+    contacts: list[int]
+
+
+@dataclass(slots=True)
+class _Contacts:
+    survivor: _ContactPart
+    absorbed: list[_ContactPart]
+
+
+@dataclass(slots=True)
+class _Companies:
+    survivor: _CompanyPart
+    absorbed: list[_CompanyPart]
+
+
+_CONTACTS = msgspec.json.Decoder(_Contacts).decode
+_COMPANIES = msgspec.json.Decoder(_Companies).decode

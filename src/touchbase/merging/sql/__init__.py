@@ -1,0 +1,1 @@
+"""SQL of merges by request: statements and plans."""

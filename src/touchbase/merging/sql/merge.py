@@ -1,0 +1,201 @@
+"""Plans that merge records by request, with the machinery that unites records when webhooks prove them to be one.
+
+Like inbox batches, a merge locks the client's row, so that what a batch has read of identities stays true until it commits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from touchbase.clients.sql.statements import CLIENT_BY_NUMBER, client_of
+from touchbase.common.field_limits import MAX_CUSTOM_FIELDS
+from touchbase.common.timestamps import Micros
+from touchbase.errors import Fault, Invalid, NotFound, TouchbaseError
+from touchbase.events import Batch, add_records, assign, insert_events, new_batch, project_events, release, unite_records
+from touchbase.history import COMPANY, CONTACT, DELIBERATE, STATUS, VIA_API, Author, Detail, Ref, Stamp, StoredEvent
+from touchbase.history import sql as history_sql
+from touchbase.history.sql import event_of
+from touchbase.merging.commands import MergeRecords, PreviewMerge
+from touchbase.merging.models import Merge, Part, content_text
+from touchbase.merging.sql.statements import CONTACT_IDS_OF_COMPANY, INSERT_MERGE
+from touchbase.merging.survivorship import IDENTITIES, Outcome, is_creation, merged, own_creation
+from touchbase.records import MERGE, RECORD_TYPES, Contact, Folded, Record, former_key, former_key_of, primary_key, stamped_fields
+from touchbase.records.sql import statements as records_sql
+from touchbase.records.sql.rows import company_of, contact_of, custom_field_row
+from touchbase.sql.ids import Ids
+from touchbase.sql.statement import Execute, Plan
+
+LINKS = 50
+"""Link ids that the merge of one record may take."""
+BY_ID = {CONTACT: records_sql.CONTACT_BY_ID, COMPANY: records_sql.COMPANY_BY_ID}
+"""Find and lock a record."""
+TO_SHOW = {CONTACT: records_sql.CONTACT_TO_SHOW, COMPANY: records_sql.COMPANY_TO_SHOW}
+MERGED_FROM = "merged_from"
+"""Member of the detail of an event that came from a merged record: the ids of the records that it was moved from, the first one first."""
+
+
+def merge_needs(commands: Sequence[MergeRecords]) -> dict[str, int]:
+    """Return how many ids these commands may take."""
+    records = sum(1 + len(command.absorbed) for command in commands)
+    return {"custom_field": MAX_CUSTOM_FIELDS * records, "link": LINKS * records, "record_merge": len(commands)}
+
+
+def merge_records(command: MergeRecords, ids: Ids) -> Plan[Merge | TouchbaseError]:
+    """Run `MergeRecords`."""
+    client, kind, numbers = command.client, command.kind, [command.id, *command.absorbed]
+    assert len({*numbers}) == len(numbers)  # a record that is part of itself would never be found
+    clients = yield Execute(CLIENT_BY_NUMBER, [(client,)])
+    rows = yield Execute(BY_ID[kind], [(client, number) for number in sorted(numbers)])
+    batch = new_batch(client, command.at, client_of(clients[0]).settings, ids)
+    resolver = batch.resolvers[kind]
+    add_records(kind, resolver, rows)
+    if missing := [number for number in numbers if number not in resolver.by_id]:
+        return NotFound(f"there is no {RECORD_TYPES[kind].name} with id {missing[0]}", data={"id": missing[0]})
+    records = [resolver.by_id[number] for number in numbers]
+    yield from records_sql.load_custom_fields(kind, records)
+    at = max([command.at, *(record.updated_us + 1 for record in records)])  # after their last changes, also when our clock was put back
+    batch.now_us = at
+    entry = _entry(command, at)
+    histories = yield from _histories(client, kind, numbers)
+    outcome = merged(records, histories, command.survivorship, entry)
+    if (count := sum(1 for one in outcome.record.custom_fields if one.value is not None)) > MAX_CUSTOM_FIELDS:
+        return _too_many(count)
+    parts: list[Part] = []
+    for record in records:
+        parts.append((yield from _part(client, kind, record)))
+    number = ids.take("record_merge")
+    entry.detail[MERGE] = {"id": number, "records": command.absorbed, "addresses": _addresses(kind, parts)}
+    _write(entry, outcome)
+    yield from _unite(batch, kind, records)
+    _take_addresses(batch, kind, records[0], outcome, (DELIBERATE, at, command.key))
+    batch.pending[kind, command.id] = [entry]
+    yield from project_events(batch, (yield from insert_events(batch)), ids)
+    yield Execute(INSERT_MERGE, [(client, number, kind, command.id, at, None, content_text(parts[0], parts[1:]))])
+    records[0].custom_fields = []
+    yield from records_sql.load_custom_fields(kind, [records[0]])
+    return Merge(number, records[0], command.absorbed, outcome.fields, at)
+
+
+def preview_merge(query: PreviewMerge) -> Plan[Merge | None]:
+    """Run `PreviewMerge`."""
+    client, kind, numbers = query.client, query.kind, [query.id, *query.absorbed]
+    rows = yield Execute(TO_SHOW[kind], [(client, number) for number in sorted(numbers)])
+    found: dict[int, Record] = {row[1]: contact_of(row) if kind == CONTACT else company_of(row) for row in rows}
+    if any(number not in found for number in numbers):
+        return None
+    records = [found[number] for number in numbers]
+    yield from records_sql.load_custom_fields(kind, records)
+    histories = yield from _histories(client, kind, numbers)
+    entry = _entry(MergeRecords(client, kind, query.id, query.absorbed, query.survivorship, query.at, "api:"), query.at)
+    outcome = merged(records, histories, query.survivorship, entry)
+    return Merge(None, outcome.record, query.absorbed, outcome.fields, query.at)
+
+
+def _too_many(count: int) -> Invalid:
+    detail = f"the merged record would have {count} custom fields, and at most {MAX_CUSTOM_FIELDS} are possible; remove some first"
+    return Invalid([Fault("/with", "too_many", detail)])
+
+
+def _entry(command: MergeRecords, at: Micros) -> StoredEvent:
+    return entry(command.kind, command.id, at, command.key, command.by)
+
+
+def entry(kind: int, record_id: int, at: Micros, key: str, by: Author) -> StoredEvent:
+    """Return the entry of a merge in the survivor's history, without values."""
+    detail: Detail = {"by": by} if any(by) else {}
+    return StoredEvent(
+        record_kind=kind, record_id=record_id, occurred_us=at, key=key, event=f"{RECORD_TYPES[kind].name}.merged", effect="", status=None,
+        tool="api", channel="api", campaign=None, delivery_id=None, received_us=at, via=VIA_API, detail=detail,
+    )  # fmt: skip
+
+
+def _write(written: StoredEvent, outcome: Outcome) -> None:
+    """Let the entry set the values that the policy chose in place of the last written ones."""
+    if outcome.writes:
+        written.detail["fields"] = outcome.writes
+    if outcome.custom:
+        written.detail["custom"] = outcome.custom
+    if outcome.writes_status:
+        written.effect, written.status = STATUS, outcome.status
+
+
+def _histories(client: int, kind: int, numbers: Sequence[int]) -> Plan[dict[int, list[StoredEvent]]]:
+    histories: dict[int, list[StoredEvent]] = {number: [] for number in numbers}
+    for row in (yield Execute(history_sql.EVENTS_OF, [(client, kind, number) for number in numbers])):
+        histories[row[2]].append(event_of(row))
+    return histories
+
+
+def _part(client: int, kind: int, record: Record) -> Plan[Part]:
+    links = yield Execute(history_sql.LINKS_OF, [(client, kind, record.id)])
+    contacts = (yield Execute(CONTACT_IDS_OF_COMPANY, [(client, record.id)])) if kind == COMPANY else []
+    # Copied, because the merge changes the record.
+    copy = replace(record, stamps=dict(record.stamps), custom_fields=[replace(one) for one in record.custom_fields])
+    return Part(copy, sorted((row[1], row[2], row[3]) for row in links), sorted(row[0] for row in contacts))
+
+
+def _addresses(kind: int, parts: Sequence[Part]) -> list[str]:
+    """Return all present and former e-mail addresses or domains of these records."""
+    refs: set[Ref] = {former_key(kind, primary) for part in parts if (primary := primary_key(part.record)) is not None}
+    word = former_key(kind, "")[1]
+    refs |= {ref for part in parts for ref in part.links if ref[0] == "" and ref[1] == word}
+    return sorted(ref[2] for ref in refs)
+
+
+def _unite(batch: Batch, kind: int, records: Sequence[Record]) -> Plan[None]:
+    """Unite the records with the first one; their events are in `batch.moved` afterwards, each with the record that it is from."""
+    survivor, *absorbed = records
+    for record in absorbed:
+        yield from _set_own_creation(batch.client, kind, record)
+        batch.resolvers[kind].absorb(survivor, record)
+    yield from unite_records(batch, _mark)
+    batch.folded[kind, survivor.id] = Folded(changed=True, late=True)
+
+
+def _mark(event: StoredEvent, absorbed: Record) -> None:
+    if is_creation(event):
+        event.key = own_creation(absorbed.id)
+    event.detail = {**event.detail, MERGED_FROM: [*event.detail.get(MERGED_FROM, ()), absorbed.id]}
+
+
+def _set_own_creation(client: int, kind: int, record: Record) -> Plan[None]:
+    """Let the stamps of a record's creation name it: in the survivor's history another creation may have the same time."""
+    at, key = record.created_us, own_creation(record.id)
+
+    def own(stamp: Stamp) -> Stamp:
+        return (stamp[0], at, key) if stamp[1:] == (at, "") else stamp
+
+    record.stamps = {name: own(stamp) for name, stamp in record.stamps.items()}
+    if record.from_api:
+        unwritten = [name for name in stamped_fields(record) if getattr(record, name) is not None and name not in record.stamps]
+        record.stamps |= dict.fromkeys(unwritten, (DELIBERATE, at, key))
+    changed = []
+    for one in record.custom_fields:
+        if (one.stamped_us, one.stamp_key) == (at, ""):
+            one.stamp_key = key
+            changed.append(custom_field_row(client, kind, record.id, one))
+    if changed:
+        yield Execute(records_sql.SAVE_CUSTOM_FIELD, changed)
+
+
+def _take_addresses(batch: Batch, kind: int, survivor: Record, outcome: Outcome, stamp: Stamp) -> None:
+    """Give the survivor the addresses and the company that the policy chose."""
+    resolver = batch.resolvers[kind]
+    for name in IDENTITIES:
+        if name not in outcome.writes:
+            continue
+        value, old = outcome.writes[name], _key_of(survivor, name)
+        release(resolver, survivor, name)
+        assign(resolver, survivor, name, None if value is None else str(value), stamp)
+        survivor.stamps[name] = stamp
+        if old is not None and old != _key_of(survivor, name):
+            resolver.links.set_record(former_key_of(name, old), survivor.id)
+    if isinstance(survivor, Contact) and "company_id" in outcome.writes:
+        survivor.company_id = None if (company := outcome.writes["company_id"]) is None else int(company)
+        survivor.stamps["company_id"] = stamp
+
+
+def _key_of(record: Record, name: str) -> str | None:
+    key: str | None = getattr(record, "linkedin_key" if name == "linkedin_url" else "email_key" if name == "email" else "domain")
+    return key

@@ -1,0 +1,304 @@
+"""Undo a merge: every event goes back to the record that it is about, and all records are projected again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from touchbase.clients.sql.statements import CLIENT_BY_NUMBER, client_of
+from touchbase.common.field_limits import MAX_CUSTOM_FIELDS
+from touchbase.common.normalize import ADDRESS_KEYS
+from touchbase.common.timestamps import Micros, to_text
+from touchbase.errors import Conflict, NotFound, TouchbaseError, WrongState
+from touchbase.events import (
+    DELETE_LINK,
+    REMOVE_EVENT,
+    Batch,
+    add_records,
+    existing_company,
+    insert_events,
+    new_batch,
+    project_events,
+    release,
+    set_addresses,
+)
+from touchbase.history import CLEARED, COMPANY, CONTACT, DELIBERATE, VIA_API, Link, Ref, StoredEvent
+from touchbase.history import sql as history_sql
+from touchbase.history.sql import event_of
+from touchbase.merging.commands import ForgetMerges, UndoMerge
+from touchbase.merging.models import Part, Undone, parts_of
+from touchbase.merging.sql.merge import BY_ID, LINKS, MERGED_FROM
+from touchbase.merging.sql.statements import DELETE_MERGE, END_MERGE, FIND_MERGE, RETURN_MERGE
+from touchbase.merging.survivorship import own_creation
+from touchbase.records import (
+    MERGE,
+    RECORD_TYPES,
+    Contact,
+    Folded,
+    Record,
+    current_stamp,
+    former_key,
+    former_key_of,
+    keys_of,
+    object_of,
+    primary_key,
+)
+from touchbase.records.sql import statements as records_sql
+from touchbase.records.sql.rows import contact_of, contact_row, custom_field_row
+from touchbase.sql.ids import Ids
+from touchbase.sql.statement import Execute, Plan, Row, Select
+
+_FIELDS = {CONTACT: ("email", "linkedin_url"), COMPANY: ("domain",)}
+"""The fields of the keys of a record (`keys_of`)."""
+RECORDS = 21
+"""Most records of one merge."""
+CONTACTS = 500
+"""Contacts of a company that are read at once."""
+
+
+def undo_needs(commands: Sequence[UndoMerge]) -> dict[str, int]:
+    """Return how many ids these commands may take."""
+    return {"custom_field": MAX_CUSTOM_FIELDS * len(commands), "link": LINKS * RECORDS * len(commands)}
+
+
+def undo_merge(command: UndoMerge, ids: Ids) -> Plan[Undone | TouchbaseError]:
+    """Run `UndoMerge`."""
+    client, kind = command.client, command.kind
+    clients = yield Execute(CLIENT_BY_NUMBER, [(client,)])
+    rows = yield Execute(FIND_MERGE, [(client, command.merge)])
+    if (refused := _refused(command, rows)) is not None:
+        return refused
+    before, parts = parts_of(kind, rows[0][6])
+    found = yield Execute(BY_ID[kind], [(client, command.id)])
+    if not found:
+        return WrongState(f"the {RECORD_TYPES[kind].name} with id {command.id} was deleted: restore it first")
+    for part in parts:
+        if (conflict := (yield from _conflict(client, kind, part, command.id))) is not None:
+            return conflict
+    batch = new_batch(client, max(command.at, rows[0][4] + 1), client_of(clients[0]).settings, ids)
+    add_records(kind, batch.resolvers[kind], found)
+    history = [event_of(row) for row in (yield Execute(history_sql.EVENTS_OF, [(client, kind, command.id)]))]
+    for part in parts:
+        yield from _put_back(batch, kind, part, command.id)
+    yield from _divide(batch, kind, parts, history, command)
+    yield from _project(batch, kind, before, parts, command.id, ids)
+    if kind == COMPANY:
+        yield from _return_all_contacts(batch, parts, command.id, rows[0][4])
+    yield Execute(END_MERGE, [(client, command.merge, batch.now_us)])
+    records = [batch.resolvers[kind].by_id[number] for number in (command.id, *(part.record.id for part in parts))]
+    for record in records:
+        record.custom_fields = []
+    yield from records_sql.load_custom_fields(kind, records)
+    return Undone(records)
+
+
+def _refused(command: UndoMerge, rows: Sequence[Row]) -> TouchbaseError | None:
+    name = RECORD_TYPES[command.kind].name
+    if not rows or rows[0][2:4] != (command.kind, command.id):
+        moved = (
+            f": it is one into the {name} with id {rows[0][3]}" if rows and rows[0][2] == command.kind else "; it may be too old to undo"
+        )
+        return NotFound(f"there is no merge with id {command.merge} into the {name} with id {command.id}{moved}")
+    if rows[0][5] is not None:
+        return WrongState(f"the merge with id {command.merge} was undone at {to_text(rows[0][5])}")
+    if rows[0][4] < command.since_us:
+        return WrongState(f"the merge with id {command.merge} is too old to be undone")
+    return None
+
+
+def _conflict(client: int, kind: int, part: Part, survivor: int) -> Plan[Conflict | None]:
+    """Return the error if a record other than the survivor has an address of a merged one."""
+    statements = (records_sql.CONTACT_BY_EMAIL, records_sql.CONTACT_BY_LINKEDIN) if kind == CONTACT else (records_sql.COMPANY_BY_DOMAIN,)
+    for statement, key in zip(statements, keys_of(part.record), strict=True):
+        rows = (yield Execute(statement, [(client, key)])) if key is not None else []
+        if any(row[1] != survivor for row in rows):
+            owner, name = rows[0][1], RECORD_TYPES[kind].name
+            detail = (
+                f"the {name} with id {owner} has an address of the merged {name} {part.record.id} now: change, delete or merge that one"
+            )
+            return Conflict(detail, data={"existing_id": owner})
+    return None
+
+
+def _put_back(batch: Batch, kind: int, part: Part, survivor: int) -> Plan[None]:
+    """Put a merged record into the batch as a new one, with its custom fields and links."""
+    client, record, resolver = batch.client, part.record, batch.resolvers[kind]
+    if record.custom_fields:
+        yield Execute(records_sql.SAVE_CUSTOM_FIELD, [custom_field_row(client, kind, record.id, one) for one in record.custom_fields])
+    record.updated_us = max(batch.now_us, record.updated_us + 1)
+    resolver.by_id[record.id] = resolver.created[record.id] = record
+    resolver.statuses[record.id] = record.status
+    if isinstance(record, Contact) and record.company_id is not None:
+        record.company_id = yield from existing_company(batch, record.company_id)
+    for name, key in zip(_FIELDS[kind], keys_of(record), strict=True):
+        known = resolver.by_linkedin if name == "linkedin_url" else resolver.by_primary
+        if key is not None and key in known:
+            release(resolver, known[key], name)
+            _take_away(resolver.by_id[survivor], name)
+        if key is not None:
+            known[key] = record
+    gone: list[Ref] = [("", RECORD_TYPES[kind].name, str(record.id)), *_present(kind, record)]
+    yield Execute(DELETE_LINK, [(client, *ref) for ref in gone])
+    if part.links:
+        rows = yield Execute(history_sql.LINK_BY_REF, [(client, *ref) for ref in part.links])
+        for row in rows:
+            ref: Ref = (row[1], row[2], row[3])
+            resolver.links.by_ref[ref] = Link(ref, row[4], row[5], row[6])
+            if (row[5], row[6]) == (kind, survivor):
+                resolver.links.set_record(ref, record.id)
+
+
+def _take_away(survivor: Record, name: str) -> None:
+    """Unset an address of the survivor that was a merged record's; its own history gives it another one afterwards."""
+    survivor.stamps.pop(name, None)
+    if isinstance(survivor, Contact):
+        if name == "email":
+            survivor.email = survivor.email_key = None
+        else:
+            survivor.linkedin_url = survivor.linkedin_key = None
+
+
+def _present(kind: int, record: Record) -> list[Ref]:
+    """Return the refs of a record's present addresses."""
+    refs: list[Ref] = [] if (primary := primary_key(record)) is None else [former_key(kind, primary)]
+    if isinstance(record, Contact) and record.linkedin_key is not None:
+        refs.append(former_key_of("linkedin_url", record.linkedin_key))
+    return refs
+
+
+def _divide(batch: Batch, kind: int, parts: Sequence[Part], history: Sequence[StoredEvent], command: UndoMerge) -> Plan[None]:
+    """Move events to the records that they are about; the merge itself stays in the survivor's history, without effect."""
+    target, removed, merges = (kind, command.id), list[Row](), list[Row]()
+    identities = {ref: part.record.id for part in parts for ref in (*part.links, *_present(kind, part.record))}
+    known = {part.record.id for part in parts}
+    times = batch.removed_times.setdefault(target, set())
+    for event in history:
+        key = (batch.client, *target, event.occurred_us, event.key)
+        is_merge = event.detail.get(MERGE, {}).get("id") == command.merge
+        home = None if is_merge else _home(kind, event, known, identities)
+        if home is None and not is_merge:
+            continue
+        removed.append(key)
+        times.add(event.effective_time)
+        if is_merge:
+            names = [name for name in event.detail if name not in (MERGE, "fields", "custom")]
+            event.detail = {name: event.detail[name] for name in names} | {"undone": {"id": command.merge, "at": batch.now_us}}
+            event.effect, event.status = "", None
+        else:
+            assert home is not None
+            _give_back(event, home)
+            if (earlier := _merge_id(event)) is not None:
+                merges.append((batch.client, earlier, home))
+            if (ref := object_of(event)) is not None and batch.resolvers[kind].links.record_id(ref) is None:
+                yield from _load_link(batch, kind, ref)
+            if ref is not None:
+                batch.resolvers[kind].links.set_record(ref, home)
+        batch.moved.append(event)
+    if removed:
+        yield Execute(REMOVE_EVENT, removed)
+    if merges:
+        yield Execute(RETURN_MERGE, merges)
+
+
+def _merge_id(event: StoredEvent) -> int | None:
+    """Return the id of the merge that an event is an entry of, also if that was undone."""
+    merge: dict[str, int] = event.detail.get(MERGE) or event.detail.get("undone") or {}
+    return merge.get("id")
+
+
+def _home(kind: int, event: StoredEvent, known: set[int], identities: Mapping[Ref, int]) -> int | None:
+    """Return the merged record that an event goes to; None for the survivor."""
+    came_from = [number for number in event.detail.get(MERGED_FROM, ()) if number in known]
+    if came_from or MERGED_FROM in event.detail:
+        return came_from[-1] if came_from else None
+    if event.via == VIA_API:
+        return None
+    named = event.detail.get("named", {})
+    refs = [former_key_of(name, key) for name in ("email", "domain") if (key := _key(name, named.get(name)))]
+    if (one := object_of(event)) is not None:
+        refs.append(one)
+    if key := _key("linkedin_url", named.get("linkedin_url")):
+        refs.append(former_key_of("linkedin_url", key))
+    return next((identities[ref] for ref in refs[:1] if ref in identities), None) if refs else None
+
+
+def _key(name: str, value: str | None) -> str | None:
+    return None if value is None else ADDRESS_KEYS[name](value)
+
+
+def _give_back(event: StoredEvent, home: int) -> None:
+    former: list[int] = event.detail.get(MERGED_FROM, [])
+    left = former[: former.index(home)] if home in former else []
+    event.detail = {name: value for name, value in event.detail.items() if name != MERGED_FROM} | ({MERGED_FROM: left} if left else {})
+    if event.key == own_creation(home):
+        event.key = ""
+    event.record_id = home
+
+
+def _load_link(batch: Batch, kind: int, ref: Ref) -> Plan[None]:
+    for row in (yield Execute(history_sql.LINK_BY_REF, [(batch.client, *ref)])):
+        batch.resolvers[kind].links.by_ref[ref] = Link(ref, row[4], row[5], row[6])
+
+
+def _project(batch: Batch, kind: int, before: Part, parts: Sequence[Part], survivor: int, ids: Ids) -> Plan[None]:
+    resolver = batch.resolvers[kind]
+    numbers = [survivor, *(part.record.id for part in parts)]
+    for number in numbers:
+        batch.folded[kind, number] = Folded(changed=True, late=True)
+    resolver.touched.add(survivor)
+    yield from insert_events(batch)
+    rows = yield Execute(history_sql.EVENTS_OF, [(batch.client, kind, number) for number in numbers])
+    history = [event_of(row) for row in rows]
+    own = [event for event in history if event.record_id == survivor]
+    _set_cleared(resolver.by_id[survivor], own)
+    yield from set_addresses(batch, kind, [survivor], {survivor: own})
+    if kind == COMPANY:
+        batch.separated_companies.add(survivor)
+    yield from _set_field_ids(batch, kind, survivor, before)
+    yield from project_events(batch, [event for event in history if event.record_id != survivor], ids)
+
+
+def _set_cleared(record: Record, history: Sequence[StoredEvent]) -> None:
+    """Set when a request removed all custom fields of the record: the merge may have taken that from another one."""
+    times = [event.effective_time for event in history if event.detail.get("cleared")]
+    record.stamps.pop(CLEARED, None)
+    if times:
+        record.stamps[CLEARED] = (DELIBERATE, *max(times))
+
+
+def _set_field_ids(batch: Batch, kind: int, survivor: int, before: Part) -> Plan[None]:
+    """Give the survivor's custom fields their former ids: the merge may have replaced a field by that of another record."""
+    known = {one.name: one.id for one in before.record.custom_fields}
+    rows = yield Execute(records_sql.CUSTOM_FIELDS_OF, [(batch.client, kind, survivor)])
+    if any(known.get(row[3], row[4]) != row[4] for row in rows):
+        yield Execute(records_sql.DELETE_CUSTOM_FIELDS_OF, [(batch.client, kind, survivor)])
+        yield Execute(records_sql.SAVE_CUSTOM_FIELD, [(*row[:4], known.get(row[3], row[4]), *row[5:]) for row in rows])
+
+
+def _return_all_contacts(batch: Batch, parts: Sequence[Part], survivor: int, merged_us: Micros) -> Plan[None]:
+    """Give companies back their contacts, unless a later write gave them another one."""
+    for part in parts:
+        for start in range(0, len(part.contacts), CONTACTS):
+            yield from _return_contacts(batch, part, survivor, merged_us, part.contacts[start : start + CONTACTS])
+
+
+def _return_contacts(batch: Batch, part: Part, survivor: int, merged_us: Micros, numbers: Sequence[int]) -> Plan[None]:
+    rows = yield Execute(records_sql.CONTACT_BY_ID, [(batch.client, number) for number in numbers])
+    contacts = [
+        contact
+        for contact in map(contact_of, rows)
+        if contact.company_id == survivor and current_stamp(contact, "company_id")[1] < merged_us
+    ]
+    for contact in contacts:
+        contact.company_id, contact.updated_us = part.record.id, max(batch.now_us, contact.updated_us + 1)
+    if contacts:
+        yield Execute(records_sql.UPDATE_CONTACT, [contact_row(contact) for contact in contacts])
+
+
+def forget_merges(command: ForgetMerges) -> Plan[int]:
+    """Run `ForgetMerges`."""
+    rows = yield Select(
+        "SELECT id FROM record_merge WHERE client = ? AND merged_us < ? ORDER BY merged_us LIMIT ?",
+        (command.client, command.before_us, command.limit),
+    )
+    gone = (yield Execute(DELETE_MERGE, [(command.client, row[0]) for row in rows])) if rows else []
+    return len(gone)

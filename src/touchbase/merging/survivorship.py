@@ -1,0 +1,144 @@
+"""Survivorship: which record each value of a merged record is from, and what the merge has to write for that.
+
+Without a write each field has its last written value, as when webhooks prove two records to be one. A policy that chooses another
+value writes it, at the time of the merge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from typing import Any
+
+from touchbase.history import CONTACT, INITIAL, NEVER, REPLY, SENT, STATUS, VIA_API, Stamp, StoredEvent, beats
+from touchbase.merging.models import IF_EMPTY, KEEP, MOST_COMPLETE, NEWEST, MergedField
+from touchbase.records import RECORD_TYPES, Contact, CustomField, Record, current_stamp, refold_status, stamped_fields
+
+IDENTITIES = ("email", "linkedin_url", "domain")
+Value = str | int | None
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What a merge gives: the survivor as it will be, the origin of its values, and the values that the merge writes."""
+
+    record: Record
+    fields: list[MergedField]
+    writes: dict[str, Value] = field(default_factory=dict)
+    custom: dict[str, str | None] = field(default_factory=dict)
+    status: str | None = None
+    writes_status: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """The value of one record, with its stamp."""
+
+    value: Any
+    stamp: Stamp
+    source: int
+
+
+def merged(records: Sequence[Record], histories: Mapping[int, Sequence[StoredEvent]], survivorship: str, entry: StoredEvent) -> Outcome:
+    """Compute a merge of records into the first of them; `entry` is the merge's own entry of the history, without values."""
+    survivor = records[0]
+    ranked = _ranked(records, survivorship)
+    outcome = Outcome(replace(survivor, custom_fields=[], stamps=dict(survivor.stamps)), [])
+    for name in stamped_fields(survivor):
+        values = [_Candidate(getattr(each, name), current_stamp(each, name), each.id) for each in ranked]
+        chosen, newest = _chosen(values, survivorship, survivor.id), _newest(values)
+        setattr(outcome.record, name, chosen.value)
+        outcome.fields.append(MergedField(name, chosen.value, chosen.source, getattr(survivor, name)))
+        is_identity = name in IDENTITIES and survivorship != NEWEST and (chosen.value is not None or newest.value is not None)
+        if chosen.value != newest.value or is_identity:
+            outcome.writes[name] = chosen.value
+    _set_keys(outcome.record, records)
+    _merge_custom(outcome, ranked, survivorship, survivor)
+    _merge_status(outcome, ranked, list(chain.from_iterable(histories.values())), survivorship, entry, survivor)
+    return outcome
+
+
+def _ranked(records: Sequence[Record], survivorship: str) -> list[Record]:
+    """Return the records, the preferred one first."""
+    if survivorship != MOST_COMPLETE:
+        return [*records]
+    return sorted(records, key=lambda each: -_filled(each))  # stable: of equal ones the survivor comes first
+
+
+def _filled(record: Record) -> int:
+    fields = sum(getattr(record, name) is not None for name in stamped_fields(record))
+    return fields + (record.status is not None) + sum(each.value is not None for each in record.custom_fields)
+
+
+def _newest(values: Sequence[_Candidate]) -> _Candidate:
+    best = values[0]
+    for each in values[1:]:
+        if beats(each.stamp, best.stamp):
+            best = each
+    return best
+
+
+def _chosen(values: Sequence[_Candidate], survivorship: str, survivor: int) -> _Candidate:
+    if survivorship == NEWEST:
+        return _newest(values)
+    if survivorship == KEEP:
+        return next(each for each in values if each.source == survivor)
+    assert survivorship in (IF_EMPTY, MOST_COMPLETE)
+    return next((each for each in values if each.value is not None), values[0])
+
+
+def _set_keys(record: Record, records: Sequence[Record]) -> None:
+    """Set the normal forms of the addresses that were chosen."""
+    if isinstance(record, Contact):
+        others = [each for each in records if isinstance(each, Contact)]
+        record.email_key = next((each.email_key for each in others if record.email and each.email == record.email), None)
+        record.linkedin_key = next((each.linkedin_key for each in others if record.linkedin_url == each.linkedin_url), None)
+
+
+def _merge_custom(outcome: Outcome, ranked: Sequence[Record], survivorship: str, survivor: Record) -> None:
+    of_record = {each.id: {one.name: one for one in each.custom_fields} for each in ranked}
+    own = of_record[survivor.id]
+    for name in dict.fromkeys(one.name for each in (survivor, *ranked) for one in each.custom_fields):
+        values = [_custom(of_record[each.id].get(name), each.id) for each in ranked]
+        chosen, newest = _chosen(values, survivorship, survivor.id), _newest(values)
+        before = own[name].value if name in own else None
+        if chosen.value != newest.value:
+            outcome.custom[name] = chosen.value
+        if chosen.value is not None or before is not None:
+            outcome.fields.append(MergedField(name, chosen.value, chosen.source, before, is_custom=True))
+        shown = of_record[chosen.source].get(name)
+        if shown is not None:
+            outcome.record.custom_fields.append(replace(shown))
+
+
+def _custom(one: CustomField | None, source: int) -> _Candidate:
+    return _Candidate(None, NEVER, source) if one is None else _Candidate(one.value, (one.priority, one.stamped_us, one.stamp_key), source)
+
+
+def _merge_status(
+    outcome: Outcome, ranked: Sequence[Record], history: list[StoredEvent], survivorship: str, entry: StoredEvent, survivor: Record
+) -> None:
+    record = outcome.record
+    refold_status(record, history)
+    newest = next((each.id for each in ranked if each.status == record.status), survivor.id)
+    values = [_Candidate(each.status, NEVER, each.id) for each in ranked]
+    chosen = _Candidate(record.status, NEVER, newest) if survivorship == NEWEST else _chosen(values, survivorship, survivor.id)
+    if chosen.value != record.status:
+        outcome.status, outcome.writes_status = chosen.value, True
+        refold_status(record, [*history, replace(entry, effect=STATUS, status=chosen.value)])
+    outcome.fields.append(MergedField(RECORD_TYPES[entry.record_kind].status, record.status, chosen.source, survivor.status))
+    if isinstance(record, Contact):
+        sent = [event.occurred_us for event in history if event.effect == SENT]
+        record.first_sent_us, record.last_sent_us = min(sent, default=None), max(sent, default=None)
+        record.last_reply_us = max((event.occurred_us for event in history if event.effect == REPLY), default=None)
+
+
+def own_creation(record_id: int) -> str:
+    """Return the key that a record's creation gets in another record's history, where two creations may have one time."""
+    return f"api:created:{record_id}"
+
+
+def is_creation(event: StoredEvent) -> bool:
+    """Return whether an event is a creation under its usual key."""
+    return event.via == VIA_API and event.key == "" and event.effect in ("", INITIAL) and event.record_kind >= CONTACT
