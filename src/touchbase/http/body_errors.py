@@ -101,11 +101,17 @@ def _metadata(data: Any, kind: types.Metadata, pointer: str, faults: list[Fault]
 
 
 def _union(data: Any, kind: types.UnionType, pointer: str, faults: list[Fault]) -> Any:
-    # All unions are "a type or null", so an invalid value is a fault of that type.
+    # All unions are "a type or null", or "an integer, a text or null", so an invalid value is a fault of the first type.
     if data is None and any(isinstance(one, types.NoneType) for one in kind.types):
         return None
-    something = next(one for one in kind.types if not isinstance(one, types.NoneType))
-    return _value(data, something, pointer, faults)
+    options = [one for one in kind.types if not isinstance(one, types.NoneType)]
+    return _value(data, next((one for one in options if isinstance(data, str) and _is_text(one)), options[0]), pointer, faults)
+
+
+def _is_text(kind: types.Type) -> bool:
+    while isinstance(kind, types.Metadata):
+        kind = kind.type
+    return isinstance(kind, types.StrType)
 
 
 def _struct(data: Any, kind: types.StructType, pointer: str, faults: list[Fault]) -> Any:
@@ -124,7 +130,7 @@ def _struct(data: Any, kind: types.StructType, pointer: str, faults: list[Fault]
         known = [field.encode_name for field in kind.fields]
         detail = f"is no field of this object; its fields are {', '.join(known)}"
         unknown = (name for name in data if name not in known)
-        faults += [Fault(f"{pointer}/{_escaped(name)}", "unknown", detail) for name in islice(unknown, max(0, MAX_FAULTS - len(faults)))]
+        faults += [Fault(f"{pointer}/{escaped(name)}", "unknown", detail) for name in islice(unknown, max(0, MAX_FAULTS - len(faults)))]
     return kind.cls(**values)
 
 
@@ -149,12 +155,16 @@ def _dict(data: Any, kind: types.DictType, pointer: str, faults: list[Fault]) ->
         return {}
     made: dict[str, Any] = {}
     for name, item in data.items():
-        below = f"{pointer}/{_escaped(name)}"
+        below = f"{pointer}/{escaped(name)}"
         fault = _scalar_fault(name, kind.key_type)
         if fault is not None:
             faults.append(Fault(below, fault[0], f"the name {fault[1]}"))
         made[name] = _value(item, kind.value_type, below, faults)
     return made
+
+
+def _anything(data: Any, kind: types.Type, pointer: str, faults: list[Fault]) -> Any:
+    return data
 
 
 _READERS: dict[type[types.Type], Callable[[Any, Any, str, list[Fault]], Any]] = {
@@ -163,6 +173,7 @@ _READERS: dict[type[types.Type], Callable[[Any, Any, str, list[Fault]], Any]] = 
     types.StructType: _struct,
     types.ListType: _list,
     types.DictType: _dict,
+    types.RawType: _anything,
 }
 
 
@@ -230,7 +241,7 @@ def _find_surrogates(data: Any, path: list[str], faults: list[Fault]) -> None:
             faults.append(Fault("".join(f"/{part}" for part in path), "unusable_text", why))
     elif isinstance(data, dict):
         for name, item in data.items():
-            path.append(_escaped(name))
+            path.append(escaped(name))
             _find_surrogates(item, path, faults)
             _find_surrogates(name, path, faults)
             path.pop()
@@ -241,7 +252,7 @@ def _find_surrogates(data: Any, path: list[str], faults: list[Fault]) -> None:
             path.pop()
 
 
-def _escaped(name: str) -> str:
+def escaped(name: str) -> str:
     """Escape a name for a JSON pointer, cut to the length of the longest known name; unpaired surrogates become U+FFFD."""
     shown = name[:NAME].encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return shown.replace("~", "~0").replace("/", "~1")

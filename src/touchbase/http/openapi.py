@@ -18,7 +18,12 @@ from touchbase.http.schemas import ENUMS, EXAMPLES
 DESCRIBED = tuple(route for route in ROUTES if route.operation_id)
 """The routes of the document."""
 TAGS = {route.tag.name: route.tag.description for route in DESCRIBED if route.tag is not None}
-_BODIES = [body for route in DESCRIBED for body in (route.body, *(each.body for each in route.success)) if isinstance(body, type)]
+_BODIES = [
+    body
+    for route in DESCRIBED
+    for body in (route.body, *(body for each in route.success for body in each.bodies))
+    if isinstance(body, type)
+]
 TYPES: tuple[type[msgspec.Struct], ...] = tuple(dict.fromkeys([*_BODIES, Problem]))
 """The request and response bodies."""
 STATUSES = sorted({RATE_LIMITED, *(status for route in DESCRIBED for status in route.problem_statuses)})
