@@ -93,6 +93,7 @@ class Problem(msgspec.Struct, omit_defaults=False):
     request_id: str
     errors: list[FaultOut] | msgspec.UnsetType = msgspec.UNSET
     existing_id: int | msgspec.UnsetType = msgspec.UNSET
+    affected: int | msgspec.UnsetType = msgspec.UNSET
 
 
 STATUS = {each.code: each.status for each in response_errors()}
@@ -111,6 +112,9 @@ def problem(error: TouchbaseError, request_id: str) -> tuple[int, bytes, list[tu
     existing = error.data.get("existing_id")
     if isinstance(error, Conflict | NotFound) and isinstance(existing, int):
         body.existing_id = existing
+    affected = error.data.get("affected")
+    if isinstance(affected, int):
+        body.affected = affected
     return status, _encode(body), _headers(error)
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from touchbase.records.bulk import ChangeMatching, CountMatching, Step
 from touchbase.records.commands import (
     CreateCompany,
     CreateContact,
+    Created,
+    FindCompanies,
     FindUnited,
     GetCompany,
     GetContact,
@@ -13,6 +16,9 @@ from touchbase.records.commands import (
     ListContacts,
     UpdateCompany,
     UpdateContact,
+    UpsertCompany,
+    UpsertContact,
+    new_write_key,
 )
 from touchbase.records.field_projection import (
     Objects,
@@ -25,6 +31,7 @@ from touchbase.records.field_projection import (
     projected_custom_fields,
     projected_fields,
 )
+from touchbase.records.match import MatchEverywhere, MatchRecords
 from touchbase.records.models import Company, Contact, CustomField, Record
 from touchbase.records.primary_keys import (
     api_since,
@@ -55,15 +62,20 @@ from touchbase.records.record_type import CONTACT_TYPE, RESOLVED_FIELDS, stamped
 from touchbase.records.timelines import TimelineEntry, timeline
 from touchbase.records.validation import raise_if_any
 from touchbase.records.value_sources import companies_of, wrong_links, wrong_values
+from touchbase.records.write_batch import Preview, WriteBatch, batch_failed, record_of
 
 __all__ = [
     "CONTACT_TYPE",
     "RESOLVED_FIELDS",
+    "ChangeMatching",
     "Company",
     "Contact",
+    "CountMatching",
     "CreateCompany",
     "CreateContact",
+    "Created",
     "CustomField",
+    "FindCompanies",
     "FindUnited",
     "Folded",
     "GetCompany",
@@ -71,13 +83,21 @@ __all__ = [
     "GetHistory",
     "ListCompanies",
     "ListContacts",
+    "MatchEverywhere",
+    "MatchRecords",
     "Objects",
+    "Preview",
     "Record",
+    "Step",
     "TimelineEntry",
     "UpdateCompany",
     "UpdateContact",
+    "UpsertCompany",
+    "UpsertContact",
+    "WriteBatch",
     "Written",
     "api_since",
+    "batch_failed",
     "companies_of",
     "current_stamp",
     "field_writes",
@@ -94,6 +114,7 @@ __all__ = [
     "merge_fields",
     "named_address",
     "named_addresses",
+    "new_write_key",
     "object_of",
     "origin_write",
     "owned_since",
@@ -102,6 +123,7 @@ __all__ = [
     "projected_custom_fields",
     "projected_fields",
     "raise_if_any",
+    "record_of",
     "refold_status",
     "shown_values",
     "stamped_fields",
