@@ -12,11 +12,11 @@ from touchbase.errors import Overloaded, StoreUnavailable
 from touchbase.sql.store import Store
 
 PATHS = {
-    "/public/v2/contacts": "GET, HEAD, POST",
+    "/public/v2/contacts": "GET, HEAD, PATCH, POST, PUT",
     "/public/v2/contacts/1": "DELETE, GET, HEAD, PATCH",
     "/public/v2/contacts/1/export": "GET, HEAD",
     "/public/v2/contacts/1/timeline": "GET, HEAD",
-    "/public/v2/companies": "GET, HEAD, POST",
+    "/public/v2/companies": "GET, HEAD, PATCH, POST, PUT",
     "/public/v2/companies/1": "GET, HEAD, PATCH",
     "/public/v2/companies/1/timeline": "GET, HEAD",
     "/admin/v1/deliveries": "GET, HEAD",

@@ -67,6 +67,7 @@ def filters(known: Known) -> dict[str, list[str]]:
         "updated_since": ["2000-01-01T00:00:00Z"], "received_since": ["2000-01-01T00:00:00Z"], "client": [w.CLIENT_A, w.FORMER_A],
         "tool": ["hubspot", "instantly"], "cursor": known.cursors, "limit": ["1", "200"], "name": [w.NAME], "confirm": [w.CLIENT_A],
         "as_of": ["2026-11-20T09:30:00Z"], "field": ["contact_status", f"cf.{w.FIELD}"],
+        "match": ["email", "linkedin_url", "domain"],
     }  # fmt: skip
 
 
@@ -75,6 +76,8 @@ def headers(known: Known) -> dict[str, list[str]]:
     return {
         "X-Client-Id": [w.CLIENT_A, w.FORMER_A, "nobody"],
         "If-Match": known.etags,
+        "If-None-Match": known.etags,
+        "Prefer": ["handling=strict"],
         "Idempotency-Key": [w.IDEMPOTENCY_KEY, w.ADMINISTRATORS],
     }
 
@@ -84,11 +87,18 @@ def bodies(known: Known) -> dict[str, list[Any]]:
     company = known.companies[0]
     custom = [{"field_name": w.FIELD, "field_value": w.OPTION}]
     contact = {"email": w.EMAIL, "linkedin_url": w.LINKEDIN, "contact_custom_fields_input": custom, "contact_status": w.STATUS}
-    changes = [{"company_id": company}, contact, {}]
+    changes = [{"company_id": company}, contact, {"company_id": w.DOMAIN}, {}]
     return {
         "ContactRequest": [{"company_id": company}, {"email": w.EMAIL}, {"linkedin_url": w.LINKEDIN}, {"email": w.OTHER_EMAIL}, contact,
                            {"email": w.GONE_EMAIL}],
         "ContactChange": changes,
+        "ContactBatch": [
+            {"commands": [{"op": "create", "body": {"email": w.EMAIL}}, {"op": "upsert", "body": {"email": w.EMAIL, "company_id": company}},
+                          {"op": "update", "id": known.contacts[0], "body": contact}, {"op": "create", "body": {"company_id": w.DOMAIN}}]},
+        ],
+        "CompanyBatch": [{"commands": [{"op": "upsert", "body": {"domain": w.DOMAIN}}, {"op": "update", "id": company, "body": {}}]}],
+        "ContactMatchRequest": [{"items": [{"email": w.EMAIL}, {"linkedin_url": w.LINKEDIN}, {"email": w.GONE_EMAIL}]}],
+        "CompanyMatchRequest": [{"items": [{"domain": w.DOMAIN}]}],
         "CompanyRequest": [{"domain": w.DOMAIN}, {"domain": w.DOMAIN, "company_custom_fields": custom}],
         "CompanyChange": [{"domain": w.DOMAIN, "company_status": w.COMPANY_STATUS}, {"company_custom_fields": None}],
         "ReplayRequest": [
