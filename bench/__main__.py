@@ -15,7 +15,7 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
-from bench import auth, compare, fairness, growth, inbox, limits, paths, processes, startup, throughput, translate
+from bench import auth, compare, fairness, growth, inbox, limits, many, paths, processes, startup, throughput, translate
 from bench.machine import file_system, machine
 from bench.plan import ENGINES, FIGURES, USUAL, Plan, chosen
 from bench.postgres import postgres
@@ -31,6 +31,8 @@ ON_ENGINES: dict[str, Callable[[Plan, str], None]] = {
     "paths": paths.measure,
     "growth": growth.measure,
     "compare": compare.measure,
+    "batch": many.batch,
+    "match": many.match,
 }
 """Figures of each engine, in the order in which they are measured."""
 ALONE: dict[str, tuple[str, Callable[[Plan], None]]] = {

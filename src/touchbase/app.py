@@ -131,6 +131,7 @@ def body_limits(settings: Settings) -> Limits:
     """Return the limits of request bodies."""
     return Limits(
         api_body_bytes=settings.max_api_body_bytes,
+        batch_body_bytes=settings.max_batch_body_bytes,
         webhook_body_bytes=settings.max_webhook_body_bytes,
         body_seconds=settings.body_timeout,
         body_idle_seconds=settings.body_idle_timeout,

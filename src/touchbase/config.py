@@ -88,6 +88,9 @@ class Settings:
     max_headers: int = _setting(100, "Most header fields in a request.", least=1)
     max_header_bytes: int = _setting(32_768, "Most bytes of a request's line and headers.", least=256)
     max_api_body_bytes: int = _setting(1_048_576, "Most bytes in the body of an API request, also decompressed; more get a 413.", least=1)
+    max_batch_body_bytes: int = _setting(
+        16_777_216, "Most bytes in the body of an API request with many records, also decompressed; more get a 413.", least=1
+    )
     max_webhook_body_bytes: int = _setting(4_194_304, "Most bytes in the body of a webhook; more get a 413.", least=1)
     max_requests: int = _setting(1024, "Most requests in progress at once in one process; more get a 503 at once.", least=1)
     max_body_memory: int = _setting(134_217_728, "Most bytes of request bodies in the memory of one process; more get a 503; 0: no limit.")

@@ -3,6 +3,7 @@
 TouchbaseError
 ├── MalformedBody         the request body cannot be decoded (broken JSON, broken UTF-8)
 ├── Invalid               one or more fields are wrong; lists every fault
+│   └── BatchFailed       commands of an atomic batch failed; lists each
 ├── NotFound              no such record for this client
 ├── Conflict              a record with this identity exists already
 ├── KeyReused             this idempotency key belongs to another request
@@ -10,6 +11,7 @@ TouchbaseError
 ├── PersonErased          the person of this contact was erased; restoring must be explicit
 ├── PayloadDeleted        the body of this delivery was deleted, so it cannot be replayed
 ├── PreconditionFailed    the record changed since it was read
+├── TooManyAffected       a change by filter would change more records than allowed
 ├── WrongState            the operation is not possible in the present state
 ├── Unauthorized          no key, or a webhook that fails its secret
 │   └── InvalidKey        an unknown, expired or revoked key
@@ -96,6 +98,14 @@ class Invalid(TouchbaseError):
         self.faults = tuple(faults)
 
 
+class BatchFailed(Invalid):
+    """Commands of an atomic batch failed, so none was carried out; `errors` lists each fault of each of them."""
+
+    code = "batch_failed"
+    status = 422
+    remedy = "Fix them and send the batch again, or send it without `atomic`."
+
+
 class NotFound(TouchbaseError):
     """No such record, route, delivery, key or client; for a record that was merged into another, `existing_id` is the other's."""
 
@@ -151,6 +161,14 @@ class PreconditionFailed(TouchbaseError):
     code = "precondition_failed"
     status = 412
     remedy = "Read it again, and repeat the change."
+
+
+class TooManyAffected(TouchbaseError):
+    """A change by filter would change more records than `max-affected` allows; `affected` is their number. Nothing was changed."""
+
+    code = "too_many_affected"
+    status = 409
+    remedy = "Narrow the filters, or raise `max-affected`."
 
 
 class WrongState(TouchbaseError):

@@ -122,6 +122,7 @@ def test_every_limit_is_written_down() -> None:
         "http.dependencies.Limits.body_idle_seconds",
         "http.dependencies.Limits.api_body_bytes",
         "http.dependencies.Limits.webhook_body_bytes",
+        "http.dependencies.Limits.batch_body_bytes",
     }
     of_server = {
         f"config.Settings.{each.name}"

@@ -56,7 +56,10 @@ def test_no_call_of_a_run_is_refused(report: dict[str, Any]) -> None:
 
 @pytest.mark.slow
 def test_a_run_says_what_it_did_not_measure(report: dict[str, Any]) -> None:
-    assert "not measured: fairness, limits, start, translate, auth, paths, growth, processes, compare, postgresql" in report["notes"]
+    assert (
+        "not measured: fairness, limits, start, translate, auth, paths, growth, processes, compare, batch, match, postgresql"
+        in report["notes"]
+    )
 
 
 @pytest.mark.slow

@@ -84,7 +84,7 @@ async def test_a_body_that_cannot_be_read_is_400(sqlite_call: ApiClient, raw: by
         (b'{"email": {}}', "/email", "type", "must be a text, not an object"),
         (b'{"origin": true}', "/origin", "type", "must be a text, not true or false"),
         (b'{"origin": 1.5}', "/origin", "type", "must be a text, not a number with decimals"),
-        (b'{"company_id": "1"}', "/company_id", "type", "must be an integer, not a text"),
+        (b'{"company_id": "1"}', "/company_id", "domain", "is not a domain name: '1' should look like example.com"),
         (b'{"company_id": 1.0}', "/company_id", "type", "must be an integer, not a number with decimals"),
         (b'{"company_id": true}', "/company_id", "type", "must be an integer, not true or false"),
         (b'{"company_id": 0}', "/company_id", "range", "must be an integer from 1 to 9007199254740991"),

@@ -13,11 +13,11 @@ from touchbase.metrics import DELIVERIES_RECEIVED, HTTP_PROBLEMS
 from touchbase.sql.store import Store
 
 PATHS = {
-    "/public/v2/contacts": "GET, HEAD, POST",
+    "/public/v2/contacts": "GET, HEAD, PATCH, POST, PUT",
     "/public/v2/contacts/1": "DELETE, GET, HEAD, PATCH",
     "/public/v2/contacts/1/export": "GET, HEAD",
     "/public/v2/contacts/1/timeline": "GET, HEAD",
-    "/public/v2/companies": "GET, HEAD, POST",
+    "/public/v2/companies": "GET, HEAD, PATCH, POST, PUT",
     "/public/v2/contacts/deleted": "GET, HEAD",
     "/public/v2/contacts/duplicates": "GET, HEAD",
     "/public/v2/contacts/1/restore": "POST",

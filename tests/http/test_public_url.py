@@ -15,7 +15,7 @@ MakeClient = Callable[..., ApiClient]
 PUBLIC = "https://example.com/touchbase"
 MADE: list[tuple[str, dict[str, Any]]] = [
     ("/public/v2/contacts", {"email": "ada@example.com"}),
-    ("/public/v2/companies", {"company_name": "Quill", "domain": "quill.example"}),
+    ("/public/v2/companies", {"name": "Quill", "domain": "quill.example"}),
     ("/admin/v1/clients", {"client_id": "acme"}),
     ("/admin/v1/clients/acme/connections", {"channel": "crm", "tool": "hubspot"}),
     ("/admin/v1/keys", {"name": "sync", "scopes": ["records:read"]}),

@@ -74,6 +74,7 @@ def filters(known: Known) -> dict[str, list[str]]:
         "as_of": ["2026-11-20T09:30:00Z"], "field": ["contact_status", f"cf.{w.FIELD}"],
         "sort": ["-updated_time"], "q": ["zq021firstqz", "zq", w.DOMAIN], "fields": ["id"],
         "min_score": ["0"],
+        "match": ["email", "linkedin_url", "domain"],
     }  # fmt: skip
 
 
@@ -91,7 +92,8 @@ def headers(known: Known) -> dict[str, list[str]]:
     return {
         "X-Client-Id": [w.CLIENT_A, w.FORMER_A, "nobody"],
         "If-Match": known.etags,
-        "Prefer": ["count=exact", "count=estimated"],
+        "If-None-Match": known.etags,
+        "Prefer": ["count=exact", "count=estimated", "handling=strict"],
         "Idempotency-Key": [w.IDEMPOTENCY_KEY, w.ADMINISTRATORS],
     }
 
@@ -101,11 +103,18 @@ def bodies(known: Known) -> dict[str, list[Any]]:
     company = known.companies[0]
     custom = [{"field_name": w.FIELD, "field_value": w.OPTION}]
     contact = {"email": w.EMAIL, "linkedin_url": w.LINKEDIN, "contact_custom_fields_input": custom, "contact_status": w.STATUS}
-    changes = [{"company_id": company}, contact, {}]
+    changes = [{"company_id": company}, contact, {"company_id": w.DOMAIN}, {}]
     return {
         "ContactRequest": [{"company_id": company}, {"email": w.EMAIL}, {"linkedin_url": w.LINKEDIN}, {"email": w.OTHER_EMAIL}, contact,
                            {"email": w.GONE_EMAIL}],
         "ContactChange": changes,
+        "ContactBatch": [
+            {"commands": [{"op": "create", "body": {"email": w.EMAIL}}, {"op": "upsert", "body": {"email": w.EMAIL, "company_id": company}},
+                          {"op": "update", "id": known.contacts[0], "body": contact}, {"op": "create", "body": {"company_id": w.DOMAIN}}]},
+        ],
+        "CompanyBatch": [{"commands": [{"op": "upsert", "body": {"domain": w.DOMAIN}}, {"op": "update", "id": company, "body": {}}]}],
+        "ContactMatchRequest": [{"items": [{"email": w.EMAIL}, {"linkedin_url": w.LINKEDIN}, {"email": w.GONE_EMAIL}]}],
+        "CompanyMatchRequest": [{"items": [{"domain": w.DOMAIN}]}],
         "CompanyRequest": [{"domain": w.DOMAIN}, {"domain": w.DOMAIN, "company_custom_fields": custom}],
         "CompanyChange": [{"domain": w.DOMAIN, "company_status": w.COMPANY_STATUS}, {"company_custom_fields": None}],
         "SearchBody": [

@@ -48,7 +48,9 @@ from touchbase.inbox.delivery import Delivery
 from touchbase.inbox.queries import BusyClients, CountInbox, GetDelivery, GroupDeliveries, ListDeliveries, OldDedupeKeys
 from touchbase.inbox.refused import ListRefusals
 from touchbase.merging.commands import ForgetMerges
-from touchbase.records.commands import CreateCompany, CreateContact, GetContact
+from touchbase.records.bulk import ChangeMatching
+from touchbase.records.commands import CreateCompany, CreateContact, GetContact, ListContacts, ListRecords, UpdateContact
+from touchbase.records.match import MatchEverywhere
 from touchbase.records.models import Company, Contact
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, RecordType
 from touchbase.search import NextToIndex, SearchCompanies, SearchContacts
@@ -61,6 +63,7 @@ from touchbase.sql.migrations import packaged
 from touchbase.sql.statement import Plan, Select
 from touchbase.storage import open_store, rls_scope
 from touchbase.storage.batch import Probe
+from touchbase.storage.change_matching import with_bulk_changes
 from touchbase.storage.command_handlers import COMMANDS, QueryHandlers, with_cipher
 from touchbase.storage.query_handlers import CIPHER_HANDLERS, HANDLERS
 from touchbase.storage.sqlite.connection import read
@@ -87,7 +90,7 @@ SPANNING: dict[type, str] = {
     NextToIndex: "the number of a client with records to index, for the housekeeper, who then names the client",
 }
 """What looks at all clients, and why it may: reviewed. Queries among it answer no client's records."""
-SPANNING_UNLESS_NAMED = {StoreKey, ListKeys, ListDeliveries, GroupDeliveries, GetDelivery, ListRefusals}
+SPANNING_UNLESS_NAMED = {StoreKey, ListKeys, ListDeliveries, GroupDeliveries, GetDelivery, ListRefusals, MatchEverywhere}
 """What is about all clients when it names none, which only an administrator of all of them can ask: reviewed."""
 ABOUT_CLIENTS = {
     EnsureClient, SetClientSettings, CreateClient, RotateClientId, DeletingClients, FindClient, ListClients,
@@ -116,7 +119,7 @@ BY_RIGHT: dict[str, str] = {
     "clients.sql.statements.INSERT_CLIENT": "nobody gets an id that was another client's: looks whether it is there, and tells no more",
 }
 """Statements of the write path that name no client: reviewed."""
-NEEDS_NO_EXCEPTION = {ListDeliveries, GetDelivery, DueFetches, ListRefusals}
+NEEDS_NO_EXCEPTION = {ListDeliveries, GetDelivery, DueFetches, ListRefusals, MatchEverywhere}
 """What spans clients with texts that name one in every table: client by client, or each table beside the row of the one before."""
 SEALER = AesGcmCipher(StaticKeys(ENCRYPTION_KEYS.read()))
 
@@ -228,10 +231,15 @@ def value(name: str, hint: object) -> Any:
     kind, parts = kinds[0], typing.get_args(kinds[0])
     if typing.get_origin(kind) is tuple:
         return tuple(value("", part) for part in parts)
-    if kind == list[int]:
-        return [2]
+    if typing.get_origin(kind) is ListRecords:
+        return ListContacts(1, 5, status="a")
     if typing.get_origin(kind) is list:
-        return [("", "email", "ann@example.com")]
+        known: dict[Any, Any] = {
+            list[int]: [2],
+            list[str]: ["a"],
+            list[tuple[str, str]]: [(column, "a") for column in ("email_key", "linkedin_key", "domain")],
+        }
+        return known.get(kind, [("", "email", "ann@example.com")])
     others: dict[Any, Any] = {int: 1, bool: True, str: "a", bytes: b"", RequestKey: RequestKey(1, "k", b"f", 5)}
     usual = USUAL.get(name)
     return usual if isinstance(usual, kind) else others[kind]
@@ -254,7 +262,7 @@ ASKING: list[Any] = [
     StoreFirstKey(KEY), ErasePerson(1, 10, 1), SweepErasure(1, 1, [], 5, False, 10),
     AddErasures(1, b"another", [], 10), PruneBodies(1, 2**40, 5, 10), DropUnrecognised(1, 10, 1, 5, 10),
     Reencrypt(5), RetireKeys(), ReplaceLost(), RemoveClientRows(2, 10, 100),
-    EnsureClient("unknown", 5, first_use=True),
+    EnsureClient("unknown", 5, first_use=True), ChangeMatching(1, ListContacts(1, 5, status="a"), UpdateContact(1, 0, {}, {}, 5, "k")),
 ]  # fmt: skip
 """Commands that ask questions beside their statements."""
 
@@ -267,7 +275,7 @@ class Reader:
         self.asked: list[str] = []
         self.places: set[tuple[str, int]] = set()
         self._answers = QueryHandlers(SEALER)
-        self._handlers = with_cipher(COMMANDS, SEALER)
+        self._handlers = with_bulk_changes(with_cipher(COMMANDS, SEALER))
 
     def texts_of(self, query: Any) -> list[str]:
         """What a query asks."""

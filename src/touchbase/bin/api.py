@@ -149,7 +149,7 @@ def bin_routes(handlers: BinResource, kind: ResourceType[Any, Any, Any], tag: Ta
             description=f"Responds with the {one} as it was. Its addresses are free at once, and it can be restored until `gone_at` in the "
             f"list of deleted {many}.{contacts}{erasing}",
             query=(FLAT, ERASE) if is_contact else (FLAT,),
-            success=(record(f"The {one} as it was.", also=(ErasureOut,) if is_contact else ()),),
+            success=(record(f"The {one} as it was.", body=(kind.response, ErasureOut) if is_contact else kind.response),),
         ),
         Route(
             "GET", f"{kind.path}/deleted", handlers.list, scope=READ, operation_id=f"list_deleted_{many}", tag=tag,

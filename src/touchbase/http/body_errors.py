@@ -101,12 +101,20 @@ def _metadata(data: Any, kind: types.Metadata, pointer: str, faults: list[Fault]
 
 
 def _union(data: Any, kind: types.UnionType, pointer: str, faults: list[Fault]) -> Any:
-    # All unions are "a type, a list or null", so an invalid value is a fault of the type, and an invalid list one of the list.
+    # All unions are "a type or null", "a type, a list or null", or "an integer, a text or null": an invalid list is a fault of the list, an
+    # invalid text one of the text, and another value one of the first type.
     if data is None and any(isinstance(one, types.NoneType) for one in kind.types):
         return None
-    wanted = [one for one in kind.types if not isinstance(one, types.NoneType)]
-    is_list = isinstance(data, list)
-    return _value(data, next((one for one in wanted if is_list and isinstance(one, types.ListType)), wanted[0]), pointer, faults)
+    options = [one for one in kind.types if not isinstance(one, types.NoneType)]
+    fitting = types.ListType if isinstance(data, list) else types.StrType if isinstance(data, str) else types.NoneType
+    return _value(data, next((one for one in options if isinstance(_bare(one), fitting)), options[0]), pointer, faults)
+
+
+def _bare(kind: types.Type) -> types.Type:
+    """Return a type without its limits and description."""
+    while isinstance(kind, types.Metadata):
+        kind = kind.type
+    return kind
 
 
 def _any(data: Any, kind: types.AnyType, pointer: str, faults: list[Fault]) -> Any:
@@ -129,7 +137,7 @@ def _struct(data: Any, kind: types.StructType, pointer: str, faults: list[Fault]
         known = [field.encode_name for field in kind.fields]
         detail = f"is no field of this object; its fields are {', '.join(known)}"
         unknown = (name for name in data if name not in known)
-        faults += [Fault(f"{pointer}/{_escaped(name)}", "unknown", detail) for name in islice(unknown, max(0, MAX_FAULTS - len(faults)))]
+        faults += [Fault(f"{pointer}/{escaped(name)}", "unknown", detail) for name in islice(unknown, max(0, MAX_FAULTS - len(faults)))]
     return kind.cls(**values)
 
 
@@ -154,12 +162,16 @@ def _dict(data: Any, kind: types.DictType, pointer: str, faults: list[Fault]) ->
         return {}
     made: dict[str, Any] = {}
     for name, item in data.items():
-        below = f"{pointer}/{_escaped(name)}"
+        below = f"{pointer}/{escaped(name)}"
         fault = _scalar_fault(name, kind.key_type)
         if fault is not None:
             faults.append(Fault(below, fault[0], f"the name {fault[1]}"))
         made[name] = _value(item, kind.value_type, below, faults)
     return made
+
+
+def _anything(data: Any, kind: types.Type, pointer: str, faults: list[Fault]) -> Any:
+    return data
 
 
 _READERS: dict[type[types.Type], Callable[[Any, Any, str, list[Fault]], Any]] = {
@@ -169,6 +181,7 @@ _READERS: dict[type[types.Type], Callable[[Any, Any, str, list[Fault]], Any]] = 
     types.StructType: _struct,
     types.ListType: _list,
     types.DictType: _dict,
+    types.RawType: _anything,
 }
 
 
@@ -236,7 +249,7 @@ def _find_surrogates(data: Any, path: list[str], faults: list[Fault]) -> None:
             faults.append(Fault("".join(f"/{part}" for part in path), "unusable_text", why))
     elif isinstance(data, dict):
         for name, item in data.items():
-            path.append(_escaped(name))
+            path.append(escaped(name))
             _find_surrogates(item, path, faults)
             _find_surrogates(name, path, faults)
             path.pop()
@@ -247,7 +260,7 @@ def _find_surrogates(data: Any, path: list[str], faults: list[Fault]) -> None:
             path.pop()
 
 
-def _escaped(name: str) -> str:
+def escaped(name: str) -> str:
     """Escape a name for a JSON pointer, cut to the length of the longest known name; unpaired surrogates become U+FFFD."""
     shown = name[:NAME].encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return shown.replace("~", "~0").replace("/", "~1")

@@ -41,7 +41,7 @@ async def read_whole_body(call: Call, owner: Owner) -> bytes:
     """Authorize the request and read its body; later reads get the same body again."""
     await owner(call)
     limits = call.api.dependencies.limits
-    body = await read_body(call.receive, call.headers, limits.api_body_bytes, limits)
+    body = await read_body(call.receive, call.headers, call.body_bytes, limits)
     call.receive = _receive_buffered(body)
     return body
 

@@ -31,6 +31,8 @@ class Limits:
 
     api_body_bytes: int = _DEFAULTS.max_api_body_bytes
     """As sent, and again after gzip is decompressed."""
+    batch_body_bytes: int = _DEFAULTS.max_batch_body_bytes
+    """The same, of a request with many records."""
     webhook_body_bytes: int = _DEFAULTS.max_webhook_body_bytes
     body_seconds: float = _DEFAULTS.body_timeout
     """From the first byte of the body to its last."""

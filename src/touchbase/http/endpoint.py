@@ -95,7 +95,9 @@ class Api:
         else:
             client = None if key is None else self.authenticator.cached(key, named, needed, now)
         if client is None or client.state != ACTIVE:
-            client = await self.authenticator.client(_text(key), _text(named), needed, peer_of(scope), makes=scope["method"] == "POST")
+            client = await self.authenticator.client(
+                _text(key), _text(named), needed, peer_of(scope), makes=scope["method"] in ("POST", "PUT")
+            )
         return client
 
     async def principal(self, headers: Headers, needed: str, now: Micros, scope: Scope) -> Principal:
@@ -154,6 +156,8 @@ class Call:
     """The scope that the key needs, by the route table."""
     declared: tuple[Parameter[Any], ...] = ()
     """The query parameters, by the route table."""
+    large: bool = False
+    """Whether the body may be as long as that of a batch, by the route table."""
     recorder: ResponseRecorder | None = None
     """Set if the request has an idempotency key and its route supports it (`http/idempotency.py`)."""
 
@@ -162,6 +166,12 @@ class Call:
         """The raw query string."""
         query: bytes = self.scope["query_string"]
         return query
+
+    @property
+    def body_bytes(self) -> int:
+        """The most bytes that the body may have."""
+        limits = self.api.dependencies.limits
+        return limits.batch_body_bytes if self.large else limits.api_body_bytes
 
     def path(self, name: str) -> str:
         """Return a parameter of the path; raises `NotFound` for a text that no store can contain."""
@@ -182,9 +192,13 @@ class Call:
         """Return the query parameters that the route declares; the caller must call `done`."""
         return Parameters(self.query, self.declared)
 
+    async def json(self) -> bytes:
+        """Read the JSON body without decoding it; raises as `read_json`."""
+        return await read_json(self.receive, self.headers, self.api.dependencies.limits, self.body_bytes)
+
     async def body(self, wanted: type[S], rules: Callable[[S], object] = lambda partly: None) -> S:
         """Read the JSON body; raises as `read_json` and `read_struct`."""
-        raw = await read_json(self.receive, self.headers, self.api.dependencies.limits)
+        raw = await self.json()
         decoder: msgspec.json.Decoder[S] = _decoder(wanted)
         return read_struct(raw, decoder, wanted, rules)
 
@@ -228,6 +242,7 @@ class Operation:
     needed: str
     handler: Handler
     declared: tuple[Parameter[Any], ...]
+    large: bool
 
 
 class Resource:
@@ -241,12 +256,12 @@ class Resource:
         self._operations: dict[str, Operation] = {}
         self._allowed: list[str] = []
 
-    def add(self, method: str, name: str, needed: str, handler: Handler | None, declared: tuple[Parameter[Any], ...]) -> None:
+    def add(self, method: str, handler: Handler | None, name: str, needed: str, declared: tuple[Parameter[Any], ...], large: bool) -> None:
         """Add an operation; None as handler: the method is handled before routing."""
         methods = [method, "HEAD"] if method == "GET" else [method]
         self._allowed = sorted([*self._allowed, *methods])
         if handler is not None:
-            self._operations |= dict.fromkeys(methods, Operation(name, needed, handler, declared))
+            self._operations |= dict.fromkeys(methods, Operation(name, needed, handler, declared, large))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
@@ -256,21 +271,29 @@ class Resource:
             await run_handler(self._api, scope, receive, send, self._method_not_allowed)
             return
         scope["touchbase.route"] = operation.name
-        await run_handler(self._api, scope, receive, send, operation.handler, operation.needed, operation.declared)
+        await run_handler(self._api, scope, receive, send, operation.handler, operation.needed, operation.declared, large=operation.large)
 
     async def _method_not_allowed(self, call: Call) -> Response:
         raise MethodNotAllowed(call.scope["method"], self._allowed)
 
 
 async def run_handler(
-    api: Api, scope: Scope, receive: Receive, send: Send, handler: Handler, needed: str = "", declared: tuple[Parameter[Any], ...] = ()
+    api: Api,
+    scope: Scope,
+    receive: Receive,
+    send: Send,
+    handler: Handler,
+    needed: str = "",
+    declared: tuple[Parameter[Any], ...] = (),
+    *,
+    large: bool = False,
 ) -> None:
     """Run a handler and send its response, or the problem that it raised."""
     headers: Headers = dict(scope["headers"])
     request_id = request_id_of(headers)
     scope["touchbase.request_id"] = request_id.decode("ascii")
     try:
-        response = await handler(Call(api, scope, receive, headers, needed, declared))
+        response = await handler(Call(api, scope, receive, headers, needed, declared, large))
     except ClientDisconnected:
         return
     except Exception as error:

@@ -57,7 +57,7 @@ async def _request(call: Call, owner: Owner) -> RequestKey:
     """Return the request's key and fingerprint. Reads the body; the handler can read it again."""
     given = [value for name, value in call.scope["headers"] if name == IDEMPOTENCY_KEY]
     body, key = await read_whole_body(call, owner), idempotency_key(given)
-    plain = unpack(body, call.headers.get(b"content-encoding", b""), call.api.dependencies.limits.api_body_bytes)
+    plain = unpack(body, call.headers.get(b"content-encoding", b""), call.body_bytes)
     # Authorize again after the body: the stored response requires a key that is valid now.
     return RequestKey(await owner(call), key, fingerprint(call.scope["path"], call.query, plain), call.api.dependencies.clock())
 

@@ -21,7 +21,7 @@ TAGS = {route.tag.name: route.tag.description for route in DESCRIBED if route.ta
 _BODIES = [
     body
     for route in DESCRIBED
-    for body in (route.body, *(body for each in route.success for body in (each.body, *each.also)))
+    for body in (route.body, *(body for each in route.success for body in each.bodies))
     if isinstance(body, type)
 ]
 TYPES: tuple[type[msgspec.Struct], ...] = tuple(dict.fromkeys([*_BODIES, Problem]))

@@ -112,9 +112,9 @@ def _success(route: Route, success: Success) -> Json:
     if route.scope:
         headers |= {name: header_ref(name) for name, *_ in RATE_LIMIT_HEADERS if name != "Retry-After"}
     made: Json = {"description": success.description}
-    if success.body is not None:
-        schema = {"anyOf": [_ref(each) for each in (success.body, *success.also)]} if success.also else _ref(success.body)
-        made["content"] = {"application/json": {"schema": schema}}
+    if success.bodies:
+        refs = [_ref(body) for body in success.bodies]
+        made["content"] = {"application/json": {"schema": refs[0] if len(refs) == 1 else {"anyOf": refs}}}
     return {**made, "headers": headers} if headers else made
 
 

@@ -94,6 +94,7 @@ class Problem(msgspec.Struct, omit_defaults=False):
     errors: list[FaultOut] | msgspec.UnsetType = msgspec.UNSET
     existing_id: int | msgspec.UnsetType = msgspec.UNSET
     deleted_at: str | msgspec.UnsetType = msgspec.UNSET
+    affected: int | msgspec.UnsetType = msgspec.UNSET
 
 
 STATUS = {each.code: each.status for each in response_errors()}
@@ -114,6 +115,9 @@ def problem(error: TouchbaseError, request_id: str) -> tuple[int, bytes, list[tu
         body.existing_id = existing
     if isinstance(deleted_at := error.data.get("deleted_at"), str):
         body.deleted_at = deleted_at
+    affected = error.data.get("affected")
+    if isinstance(affected, int):
+        body.affected = affected
     return status, _encode(body), _headers(error)
 
 

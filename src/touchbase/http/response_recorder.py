@@ -41,6 +41,7 @@ class ResponseRecorder:
         self._store = store
         self._request = request
         self._made: Response | None = None
+        self._unstored = False
 
     async def write_and_respond(self, write: Callable[[Writes], Awaitable[R]], respond: Callable[[R], Response]) -> Response:
         """Execute the write and store its response in one transaction; raises `ReplayedResponse` if it was executed before."""
@@ -52,9 +53,13 @@ class ResponseRecorder:
         result = await write(IdempotentWrites(self._store, self._request, made))
         return respond(result) if self._made is None else self._made
 
+    def skip(self) -> None:
+        """Store nothing: the request is a dry run, and its key stays free for the real one."""
+        self._unstored = True
+
     async def store(self, response: Response) -> None:
         """Store the response of a handler without a write, in a transaction of its own; raises `ReplayedResponse`."""
-        if self._made is None:
+        if self._made is None and not self._unstored:
             await store_response(self._store, self._request, to_stored(response))
 
 

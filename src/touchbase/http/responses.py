@@ -13,6 +13,7 @@ from touchbase.http.rate_limit_headers import RATE_LIMIT_HEADERS
 from touchbase.metrics import HTTP_PROBLEMS, Metrics
 
 JSON = b"application/json"
+WITHOUT_BODY = (204, 304)
 _serials = UniqueIds()
 
 
@@ -41,7 +42,7 @@ def request_id_of(headers: Headers) -> bytes:
 
 async def send_response(scope: Scope, send: Send, response: Response, request_id: bytes) -> None:
     """Send a response; to HEAD without its body."""
-    content = [] if response.status == 204 else [(b"content-type", response.content_type)]
+    content = [] if response.status in WITHOUT_BODY else [(b"content-type", response.content_type)]
     headers = [*content, (b"x-request-id", request_id), *scope.get(RATE_LIMIT_HEADERS, ()), *response.headers]
     await send_complete(scope, send, response.status, headers, response.body)
 
@@ -53,7 +54,7 @@ async def send_empty(scope: Scope, send: Send, request_id: bytes) -> None:
 
 async def send_complete(scope: Scope, send: Send, status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> None:
     """Send a whole response with its length."""
-    if status != 204:
+    if status not in WITHOUT_BODY:
         headers = [*headers, (b"content-length", b"%d" % len(body))]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})

@@ -40,10 +40,14 @@ class Success:
 
     status: int
     description: str
-    body: Body | None = None
+    body: Body | tuple[Body, ...] | None = None
+    """Several types: one of them."""
     headers: tuple[str, ...] = ()
-    also: tuple[Body, ...] = ()
-    """Other bodies that the response may have, by the parameters of the request."""
+
+    @property
+    def bodies(self) -> tuple[Body, ...]:
+        """The types of the body."""
+        return self.body if isinstance(self.body, tuple) else () if self.body is None else (self.body,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +79,10 @@ class Route:
     """Whether a `POST` only reads: it takes no idempotency key."""
     buffered: bool = True
     """Whether the body arrives before the handler runs; if not, the handler authenticates again after a slow body."""
+    keyed: bool | None = None
+    """Whether the request may have an idempotency key; None: if it is a `POST`."""
+    large: bool = False
+    """Whether the body may be as long as that of a batch."""
     endpoint: Callable[[Api], App] | None = None
     """Makes the ASGI application of the most frequent requests, in place of `handler`: it is called before the router."""
 
@@ -86,7 +94,7 @@ class Route:
     @property
     def takes_key(self) -> bool:
         """Whether the request may have an idempotency key."""
-        return self.method == "POST" and bool(self.scope) and not self.reads
+        return bool(self.scope) and not self.reads and (self.method == "POST" if self.keyed is None else self.keyed)
 
     @property
     def problem_statuses(self) -> list[int]:
@@ -156,7 +164,8 @@ class Router:
         resources: dict[str, Resource] = {}
         for route in routes:
             resource = resources.setdefault(route.path, Resource(api, route.path))
-            resource.add(route.method, route.operation_id, route.scope, None if route.handler is None else route.wrapped(), route.query)
+            handler = None if route.handler is None else route.wrapped()
+            resource.add(route.method, handler, route.operation_id, route.scope, route.query, route.large)
         for path, resource in resources.items():
             node = self._root
             for segment in path.split("/"):

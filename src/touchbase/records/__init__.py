@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from touchbase.records.bulk import ChangeMatching, CountMatching, Step
 from touchbase.records.commands import (
     CreateCompany,
     CreateContact,
+    Created,
+    FindCompanies,
     FindDeleted,
     FindUnited,
     GetCompany,
@@ -14,6 +17,8 @@ from touchbase.records.commands import (
     ListContacts,
     UpdateCompany,
     UpdateContact,
+    UpsertCompany,
+    UpsertContact,
     new_write_key,
 )
 from touchbase.records.field_projection import (
@@ -28,6 +33,7 @@ from touchbase.records.field_projection import (
     projected_custom_fields,
     projected_fields,
 )
+from touchbase.records.match import MatchEverywhere, MatchRecords
 from touchbase.records.models import Company, Contact, CustomField, Record
 from touchbase.records.primary_keys import (
     api_since,
@@ -58,6 +64,7 @@ from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, RECORD_TYP
 from touchbase.records.timelines import TimelineEntry, timeline
 from touchbase.records.validation import raise_if_any
 from touchbase.records.value_sources import companies_of, company_ref, wrong_links, wrong_values
+from touchbase.records.write_batch import Preview, WriteBatch, batch_failed, record_of
 
 __all__ = [
     "COMPANY_TYPE",
@@ -65,11 +72,15 @@ __all__ = [
     "MERGE",
     "RECORD_TYPES",
     "RESOLVED_FIELDS",
+    "ChangeMatching",
     "Company",
     "Contact",
+    "CountMatching",
     "CreateCompany",
     "CreateContact",
+    "Created",
     "CustomField",
+    "FindCompanies",
     "FindDeleted",
     "FindUnited",
     "Folded",
@@ -78,14 +89,22 @@ __all__ = [
     "GetHistory",
     "ListCompanies",
     "ListContacts",
+    "MatchEverywhere",
+    "MatchRecords",
     "Objects",
+    "Preview",
     "Record",
     "RecordType",
+    "Step",
     "TimelineEntry",
     "UpdateCompany",
     "UpdateContact",
+    "UpsertCompany",
+    "UpsertContact",
+    "WriteBatch",
     "Written",
     "api_since",
+    "batch_failed",
     "companies_of",
     "company_ref",
     "current_stamp",
@@ -112,6 +131,7 @@ __all__ = [
     "projected_custom_fields",
     "projected_fields",
     "raise_if_any",
+    "record_of",
     "refold_status",
     "shown_values",
     "stamped_fields",

@@ -108,6 +108,35 @@ class UpdateCompany(UpdateRecord[Company]):
 
 
 @dataclass(slots=True)
+class UpsertRecord(Command[Created[R]], Generic[R]):
+    """Change the record that has a key of the new one, or create it, as one step.
+
+    `match` is the column of the key that decides; None: any of them, the first one that is known. The result says whether the
+    record is new. Errors are those of the creation and of the change; `Conflict` if another key belongs to another record.
+    """
+
+    create: CreateRecord[R]
+    update: UpdateRecord[R]
+    """The change of a record that exists; its `id` is set when the record is known."""
+    match: str | None
+
+    @property
+    def client(self) -> int:
+        """The client's number."""
+        return self.create.client
+
+
+@dataclass(slots=True)
+class UpsertContact(UpsertRecord[Contact]):
+    """Change or create a contact."""
+
+
+@dataclass(slots=True)
+class UpsertCompany(UpsertRecord[Company]):
+    """Change or create a company."""
+
+
+@dataclass(slots=True)
 class GetRecord(Query[R | None], Generic[R]):
     """One record of one client, with its custom fields."""
 
@@ -190,3 +219,11 @@ class FindDeleted(Query[Micros | None]):
     client: int
     kind: int
     id: int
+
+
+@dataclass(frozen=True, slots=True)
+class FindCompanies(Query[dict[str, int]]):
+    """The ids of a client's companies with these domains, by domain; an unknown one is left out."""
+
+    client: int
+    domains: list[str]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Protocol, TypeVar
 
 from touchbase.clients import Client
@@ -37,22 +38,22 @@ class NewRecord(Protocol):
         ...
 
     @property
-    def custom_faults(self) -> Sequence[Fault]:
-        """Faults of the custom fields as a whole."""
+    def body_faults(self) -> Sequence[Fault]:
+        """Faults that the body alone shows: two names of one member, a company's domain."""
         ...
 
 
 def create_command(kind: RecordType[R], request: NewRecord, client: Client, at: Micros, on_duplicate: str | None = None) -> CreateRecord[R]:
     """Return the command that stores this record at this time; raise `Invalid` with every fault.
 
-    Without `on_duplicate` the client's setting decides about a record that exists.
+    Without `on_duplicate` the client's setting decides about a record that exists. The caller replaces a company's domain by its id.
     """
     faults: list[Fault] = []
     settings = client.settings
     custom: list[tuple[str, str]] = []
     if request.custom_fields:
         custom = validation.custom_fields(request.custom_fields, kind.field_types(settings), request.custom_pointer, faults)
-    faults += request.custom_faults
+    faults += request.body_faults
     columns = kind.columns({each.name: getattr(request, each.name) for each in kind.fields}, faults)
     if status := validation.text_or_none(getattr(request, kind.status)):
         columns["status"] = validation.status(status, kind.statuses(settings), f"/{kind.status}", faults)
@@ -71,12 +72,17 @@ async def create_record(
 
     Raises `Conflict` with the id of the existing record, and `PersonErased`, unless `restore` is set.
     """
+    prepare_creation(command, by, restore=restore)
+    if command.on_duplicate != "update":
+        return await store.write(command)
+    return await create_or_merge(store, command, lambda existing: merge_command(command, existing, client))
+
+
+def prepare_creation(command: CreateRecord[R], by: Author, *, restore: bool = False) -> None:
+    """Set who creates the record, and whether an erased person is created again."""
     command.by = by
     if restore and isinstance(command, CreateContact):
         command.guarded = command.restore = True
-    if command.on_duplicate != "update":
-        return await store.write(command)
-    return await create_or_merge(store, command, lambda existing: _merge_command(command, existing, client))
 
 
 async def create_or_merge(store: Writes, create: Command[Created[T]], merge: Callable[[int], Command[T]]) -> Created[T]:
@@ -99,7 +105,15 @@ async def create_or_merge(store: Writes, create: Command[Created[T]], merge: Cal
     raise Overloaded("the record changes faster than this request can be merged into it; send it again")
 
 
-def _merge_command(command: CreateRecord[R], existing: int, client: Client) -> UpdateRecord[R]:
+def in_one_step(command: CreateRecord[R], client: Client) -> Command[Created[R]]:
+    """Return the command that creates the record or merges it into the one that exists, as `on_duplicate` says, in one transaction."""
+    if command.on_duplicate != "update":
+        return command
+    kind = type_of(command.record)
+    return kind.upsert(replace(command, on_duplicate="error"), merge_command(command, 0, client), None)
+
+
+def merge_command(command: CreateRecord[R], existing: int, client: Client) -> UpdateRecord[R]:
     """Return the update that gives an existing record the values of the request; fields that it leaves out stay."""
     new, kind = command.record, type_of(command.record)
     columns: dict[str, str | int | None] = {}

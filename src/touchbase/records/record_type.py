@@ -23,6 +23,9 @@ from touchbase.records.commands import (
     UpdateCompany,
     UpdateContact,
     UpdateRecord,
+    UpsertCompany,
+    UpsertContact,
+    UpsertRecord,
 )
 from touchbase.records.models import Company, Contact
 
@@ -62,6 +65,8 @@ class RecordType(Generic[R_co]):
     """Query from client and id."""
     create: Callable[..., CreateRecord[R_co]]
     update: Callable[..., UpdateRecord[R_co]]
+    upsert: Callable[..., UpsertRecord[R_co]]
+    """Command from creation, change and key column."""
     statuses: Callable[[ClientSettings], StatusSet | None]
     field_types: Callable[[ClientSettings], Mapping[str, FieldType]]
     """The declared custom fields."""
@@ -114,6 +119,7 @@ CONTACT_TYPE: RecordType[Contact] = RecordType(
     get=GetContact,
     create=CreateContact,
     update=UpdateContact,
+    upsert=UpsertContact,
     statuses=lambda settings: settings.contact_statuses,
     field_types=lambda settings: settings.contact_fields,
 )
@@ -128,6 +134,7 @@ COMPANY_TYPE: RecordType[Company] = RecordType(
     get=GetCompany,
     create=CreateCompany,
     update=UpdateCompany,
+    upsert=UpsertCompany,
     statuses=lambda settings: settings.company_statuses,
     field_types=lambda settings: settings.company_fields,
 )

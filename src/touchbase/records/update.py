@@ -13,12 +13,10 @@ from typing import Protocol, TypeVar
 from touchbase.clients import Client, FieldType
 from touchbase.common.timestamps import Micros
 from touchbase.errors import Fault
-from touchbase.history import NO_AUTHOR, Author
 from touchbase.records import validation
 from touchbase.records.commands import UpdateContact, UpdateRecord, new_write_key
 from touchbase.records.models import Company, Contact
 from touchbase.records.record_type import RecordType
-from touchbase.sql.store import Store
 
 R = TypeVar("R", Contact, Company)
 
@@ -58,8 +56,8 @@ class Change:
     if_updated_us: Micros | None = None
     custom_pointer: str | None = None
     """JSON pointer to the custom fields in the body, if not the usual one."""
-    custom_faults: Sequence[Fault] = ()
-    """Faults of the custom fields as a whole."""
+    body_faults: Sequence[Fault] = ()
+    """Faults that the body alone shows."""
 
 
 def custom_changes(given: Sequence[NewValue] | None, declared: Mapping[str, FieldType], pointer: str, faults: list[Fault]) -> CustomChanges:
@@ -91,7 +89,7 @@ def update_command(kind: RecordType[R], client: Client, record_id: int, change: 
         columns["status"] = validation.status(status, kind.statuses(settings), f"/{kind.status}", faults)
     pointer = change.custom_pointer or f"/{kind.custom_fields}"
     custom = custom_changes(change.custom, kind.field_types(settings), pointer, faults)
-    faults += change.custom_faults
+    faults += change.body_faults
     validation.raise_if_any(faults)
     command = kind.update(
         client.number, record_id, columns, custom.values, at, new_write_key(), custom.clear, change.if_updated_us,
@@ -100,12 +98,3 @@ def update_command(kind: RecordType[R], client: Client, record_id: int, change: 
     if isinstance(command, UpdateContact):
         command.guarded = client.has_erased
     return command
-
-
-async def update_record(
-    store: Store, kind: RecordType[R], client: Client, record_id: int, change: Change, at: Micros, by: Author = NO_AUTHOR
-) -> R:
-    """Change a record and return it. Raises `Invalid`, `NotFound`, `Conflict` and `PreconditionFailed`."""
-    command = update_command(kind, client, record_id, change, at)
-    command.by = by
-    return await store.write(command)

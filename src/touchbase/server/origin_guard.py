@@ -17,10 +17,12 @@ from touchbase.server.error_responses import BY_PUBLIC_NAME, FOREIGN_HOST, FOREI
 from touchbase.server.proxy_headers import TrustedProxies
 
 METHODS = b"GET, HEAD, POST, PUT, PATCH, DELETE"
-ALLOWED_HEADERS = b"Authorization, Content-Type, Content-Encoding, Idempotency-Key, If-Match, X-Api-Key, X-Client-Id, X-Request-Id"
+ALLOWED_HEADERS = (
+    b"Authorization, Content-Type, Content-Encoding, Idempotency-Key, If-Match, If-None-Match, Prefer, X-Api-Key, X-Client-Id, X-Request-Id"
+)
 EXPOSED_HEADERS = (
-    b"Allow, Deprecation, ETag, Idempotency-Replayed, Location, RateLimit, RateLimit-Policy, Retry-After, Sunset, "
-    b"WWW-Authenticate, X-Request-Id"
+    b"Allow, Deprecation, ETag, Idempotency-Replayed, Location, Preference-Applied, RateLimit, RateLimit-Policy, Retry-After, Sunset, "
+    b"Touchbase-Ignored, WWW-Authenticate, X-Request-Id"
 )
 PREFLIGHT_MAX_AGE = b"600"
 """Seconds that a browser may cache a preflight response."""

@@ -71,7 +71,16 @@ class Select:
     """The text for PostgreSQL where it differs, with the same parameters in the same order."""
 
 
-Plan = Generator[Execute | Select, list[Row], T]
+@dataclass(frozen=True, slots=True)
+class Savepoint:
+    """Control the innermost savepoint of the transaction: `SAVEPOINT`, `ROLLBACK TO` or `RELEASE`. It has no rows."""
+
+    sql: str
+
+
+SAVE, ROLL_BACK, RELEASE = (Savepoint(f"{verb} write_batch") for verb in ("SAVEPOINT", "ROLLBACK TO", "RELEASE"))
+Step = Execute | Select | Savepoint
+Plan = Generator[Step, list[Row], T]
 
 
 def delete(name: str, table: str, key: tuple[tuple[str, str], ...], returning: str = "") -> Statement:

@@ -32,12 +32,16 @@ MAX_BODY_BYTES = 16 * 1024 * 1024
 
 
 def take_batch(waiting: deque[tuple[Command[Any], W]]) -> list[tuple[Command[Any], W]]:
-    """Remove the next batch from the queue: up to `MAX_COMMANDS` commands and `MAX_BODY_BYTES`, but at least one command."""
+    """Remove the next batch from the queue: up to `MAX_COMMANDS` commands and `MAX_BODY_BYTES`, but at least one command.
+
+    The commands of a `WriteBatch` count one by one.
+    """
     batch: list[tuple[Command[Any], W]] = []
-    size = 0
+    size = count = 0
     for each in islice(waiting, MAX_COMMANDS):
         size += len(getattr(each[0], "body", b""))
-        if batch and size > MAX_BODY_BYTES:
+        count += len(getattr(getattr(each[0], "command", each[0]), "commands", (None,)))
+        if batch and (size > MAX_BODY_BYTES or count > MAX_COMMANDS):
             break
         batch.append(each)
     for _ in batch:  # only now, so that no command is lost if there is no memory for the batch

@@ -51,9 +51,10 @@ from touchbase.inbox.sql.commands import count_repeats, forget_dedupe_keys, repl
 from touchbase.merging import ForgetMerges, MergeRecords, UndoMerge
 from touchbase.merging.sql import merge as merging_merge
 from touchbase.merging.sql import undo as merging_undo
-from touchbase.records import CreateCompany, CreateContact, UpdateCompany, UpdateContact
+from touchbase.records import CreateCompany, CreateContact, UpdateCompany, UpdateContact, UpsertCompany, UpsertContact
 from touchbase.records.sql import create as sql_create
 from touchbase.records.sql import update as sql_update
+from touchbase.records.sql import upsert as sql_upsert
 from touchbase.records.sql.suppression_guard import guarded
 from touchbase.search import IndexRecords
 from touchbase.search.sql.index import index_records
@@ -132,6 +133,8 @@ COMMANDS: dict[type, Handler] = {
     CreateCompany: Handler(sql_create.create_companies, _record("company"), solo=True),
     UpdateContact: Handler(guarded(sql_update.update_contacts), sql_update.update_needs),
     UpdateCompany: Handler(sql_update.update_companies, sql_update.update_needs),
+    UpsertContact: Handler(sql_upsert.upsert_contacts, sql_upsert.upsert_needs),
+    UpsertCompany: Handler(sql_upsert.upsert_companies, sql_upsert.upsert_needs),
     StoreDelivery: Handler(store_deliveries, _one("delivery"), solo=True),
     CountRepeat: Handler(count_repeats, solo=True),
     ReplayDeliveries: Handler(_each(replay_deliveries)),

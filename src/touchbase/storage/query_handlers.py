@@ -48,7 +48,23 @@ from touchbase.inbox.sql import refused as refused_sql
 from touchbase.inbox.sql import rows as inbox_rows
 from touchbase.merging import PreviewMerge
 from touchbase.merging.sql.merge import preview_merge
-from touchbase.records import Company, Contact, FindDeleted, FindUnited, GetCompany, GetContact, GetHistory, ListCompanies, ListContacts
+from touchbase.records import (
+    Company,
+    Contact,
+    CountMatching,
+    FindCompanies,
+    FindDeleted,
+    FindUnited,
+    GetCompany,
+    GetContact,
+    GetHistory,
+    ListCompanies,
+    ListContacts,
+    MatchEverywhere,
+    MatchRecords,
+)
+from touchbase.records.sql import bulk as records_bulk
+from touchbase.records.sql import lookup as records_lookup
 from touchbase.records.sql import rows as records_rows
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.statements import with_custom_fields
@@ -196,6 +212,10 @@ HANDLERS: dict[type, Callable[[Any], Plan[Any]]] = {
     GetHistory: _history,
     FindUnited: _united,
     FindDeleted: _deleted,
+    FindCompanies: records_lookup.find_companies,
+    MatchRecords: records_lookup.match_records,
+    CountMatching: records_bulk.count_matching,
+    MatchEverywhere: records_lookup.match_everywhere,
     ListDeliveries: inbox_sql_queries.list_deliveries,
     CountDeliveries: inbox_sql_queries.count_deliveries,
     GroupDeliveries: inbox_sql_queries.group_deliveries,

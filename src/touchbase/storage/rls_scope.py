@@ -26,7 +26,7 @@ from touchbase.encryption import CheckEncryption, Reencrypt, ReplaceLost, Retire
 from touchbase.erasure import AddErasures, OpenErasures
 from touchbase.idempotency import ExpiredResponses, FindResponse, Idempotent
 from touchbase.inbox import BusyClients, CountInbox, GetDelivery, GroupDeliveries, ListDeliveries, ListRefusals, OldDedupeKeys, ReplayMany
-from touchbase.records import CreateCompany, CreateContact
+from touchbase.records import CreateCompany, CreateContact, MatchEverywhere, UpsertCompany, UpsertContact
 from touchbase.search import NextToIndex
 
 Scope = NewType("Scope", str)
@@ -56,13 +56,15 @@ CROSS_CLIENT = frozenset(
 )  # fmt: skip
 """Types that always access all clients: a key's client is not known before the key is found; workers, metrics and
 encryption search for work; and a store imports erasures only while it has none."""
-CROSS_CLIENT_UNLESS_NAMED = frozenset({StoreKey, ListKeys, ListDeliveries, GroupDeliveries, GetDelivery, ListRefusals})
+CROSS_CLIENT_UNLESS_NAMED = frozenset({StoreKey, ListKeys, ListDeliveries, GroupDeliveries, GetDelivery, ListRefusals, MatchEverywhere})
 """Types with access to all clients when their `client` is None: requests of an administrator of all clients."""
 
 Named = Callable[[Any], Iterable[int | None]]
 _NAMED: dict[type, Named] = {
     CreateContact: lambda command: (command.record.client,),
     CreateCompany: lambda command: (command.record.client,),
+    UpsertContact: lambda command: (command.create.client,),
+    UpsertCompany: lambda command: (command.create.client,),
     AddConnection: lambda command: (command.connection.client,),
     ReplayMany: lambda command: (client for client, _ in command.deliveries),
     FindResponse: lambda query: (query.request.client,),

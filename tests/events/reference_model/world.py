@@ -27,7 +27,7 @@ from touchbase.records.create import create_command, create_record
 from touchbase.records.models import Company, Contact
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
 from touchbase.records.timelines import FieldChange, timeline
-from touchbase.records.update import Change, update_record
+from touchbase.records.update import Change, update_command
 from touchbase.sql.store import Store
 
 NOON = 1_790_000_000
@@ -143,9 +143,9 @@ class World:
         change = Change(fields, None if custom is None else [Named(*pair) for pair in custom.items()])  # type: ignore[arg-type]
         number = await self.store.read(FindUnited(self.number, COMPANY if company else CONTACT, number)) or number
         if company:
-            await update_record(self.store, COMPANY_TYPE, await self.client(), number, change, us(at))
+            await self.store.write(update_command(COMPANY_TYPE, await self.client(), number, change, us(at)))
         else:
-            await update_record(self.store, CONTACT_TYPE, await self.client(), number, change, us(at))
+            await self.store.write(update_command(CONTACT_TYPE, await self.client(), number, change, us(at)))
 
     async def keep(self, received: int, tool: str, *events: dict[str, Any], attempt: int = 1) -> int:
         """Receive a call; it waits in the inbox."""

@@ -15,6 +15,7 @@ from touchbase.common import normalize
 from touchbase.common.field_limits import LARGEST_ID
 from touchbase.common.timestamps import Micros
 from touchbase.http import query_parameters as query
+from touchbase.http.preferences import described
 from touchbase.http.query_parameters import Parameter, Parameters
 from touchbase.http.schemas import named_enum
 from touchbase.records import validation
@@ -22,6 +23,11 @@ from touchbase.records import validation
 STRUCTURES = ("NESTED", "FLAT")
 named_enum("Structure", "The format of custom fields: a list of objects, or one object by field name.", STRUCTURES)
 named_enum("OnDuplicate", "What creating a record does if it exists: refuse, return it, or merge into it.", ON_DUPLICATE)
+
+MATCHES = {"contact": ("email", "linkedin_url"), "company": ("domain",)}
+"""The members of bodies that identify a record, by type of record; the first is the default."""
+named_enum("ContactMatchBy", "The member that identifies a contact.", MATCHES["contact"])
+named_enum("CompanyMatchBy", "The member that identifies a company.", MATCHES["company"])
 
 FLAT: Parameter[bool] = Parameter(
     "structure",
@@ -33,9 +39,10 @@ ON_DUPLICATE_PARAMETER = query.choice(
     "on_duplicate", ON_DUPLICATE, "If the record exists: 409, return it, or merge into it. Default: the client's setting."
 )
 RESTORE_ERASED = query.flag("restore_erased", "Create a person who was erased; without it that is a 409 `person_erased`.")
+DRY_RUN = query.flag("dry_run", "Store nothing; respond what would change, field by field.")
 CREATE: dict[str, tuple[Parameter[Any], ...]] = {
-    "contact": (FLAT, ON_DUPLICATE_PARAMETER, RESTORE_ERASED),
-    "company": (FLAT, ON_DUPLICATE_PARAMETER),
+    "contact": (FLAT, ON_DUPLICATE_PARAMETER, RESTORE_ERASED, DRY_RUN),
+    "company": (FLAT, ON_DUPLICATE_PARAMETER, DRY_RUN),
 }
 """The parameters of a creation, by type of record."""
 IF_MATCH = {
@@ -45,6 +52,9 @@ IF_MATCH = {
     "schema": {"type": "string"},
     "description": "The ETag that the record must still have.",
 }
+
+PREFER = described("`handling=strict`: unknown members of the body are faults, read-only ones aside.")
+IGNORED_HEADERS = ("Touchbase-Ignored", "Preference-Applied")
 
 
 def _email(given: Parameters, name: str) -> str | None:
@@ -95,14 +105,15 @@ class RecordOptions:
     flat: bool = False
     on_duplicate: str | None = None
     restore_erased: bool = False
+    dry_run: bool = False
 
 
 @lru_cache(maxsize=256)
 def create_options(raw: bytes) -> RecordOptions:
     """Parse the parameters of a request that creates a record; others are ignored."""
-    given = Parameters(raw, (RESTORE_ERASED, FLAT, ON_DUPLICATE_PARAMETER))
+    given = Parameters(raw, (RESTORE_ERASED, FLAT, ON_DUPLICATE_PARAMETER, DRY_RUN))
     given.done(strict=False)
-    return RecordOptions(given[FLAT], given[ON_DUPLICATE_PARAMETER], given[RESTORE_ERASED])
+    return RecordOptions(given[FLAT], given[ON_DUPLICATE_PARAMETER], given[RESTORE_ERASED], given[DRY_RUN])
 
 
 @lru_cache(maxsize=256)
@@ -114,8 +125,8 @@ def get_options(raw: bytes) -> tuple[bool, Micros | None]:
 
 
 @lru_cache(maxsize=256)
-def is_flat(raw: bytes) -> bool:
-    """Return whether the response has custom fields in the format FLAT; other parameters are ignored."""
-    given = Parameters(raw, (FLAT,))
+def change_options(raw: bytes) -> RecordOptions:
+    """Parse the parameters of a request that changes a record; others are ignored."""
+    given = Parameters(raw, (FLAT, DRY_RUN))
     given.done(strict=False)
-    return given[FLAT]
+    return RecordOptions(given[FLAT], dry_run=given[DRY_RUN])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import Any, Generic, TypeVar
 
@@ -12,26 +11,45 @@ from touchbase.auth import FRESH, READ, WRITE
 from touchbase.clients import Client
 from touchbase.common.timestamps import Micros
 from touchbase.errors import NotFound, PreconditionFailed
+from touchbase.http.conditional import IF_NONE_MATCH, NOT_MODIFIED, tagged, unless_known
 from touchbase.http.endpoint import Call, author_of
+from touchbase.http.preferences import is_strict
 from touchbase.http.query_parameters import LIMIT, PAGE, Parameters, cursor_text
-from touchbase.http.request_body import read_json, read_struct
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import encode
 from touchbase.records.api import parameters
-from touchbase.records.api.parameters import AS_OF, FIELD, FLAT, IF_MATCH, UPDATED_SINCE, create_options, get_options, is_flat
+from touchbase.records.api.batch import batch_route
+from touchbase.records.api.bodies import COMPANY, Read, RecordBodies, company_of, find_companies, names_company
+from touchbase.records.api.bulk import bulk_route
+from touchbase.records.api.match import match_routes
+from touchbase.records.api.parameters import (
+    AS_OF,
+    DRY_RUN,
+    FIELD,
+    FLAT,
+    IF_MATCH,
+    IGNORED_HEADERS,
+    PREFER,
+    UPDATED_SINCE,
+    change_options,
+    create_options,
+    get_options,
+)
+from touchbase.records.api.previews import DryRunResponse, dry_run
 from touchbase.records.api.resource_type import COMPANIES, CONTACTS, ResourceType
-from touchbase.records.api.schemas import CompanyRequest, ContactChange, ContactRequest, TimelinePage, given
-from touchbase.records.api.serializers import etag, states_named, timeline_event
+from touchbase.records.api.schemas import CompanyRequest, ContactRequest, TimelinePage
+from touchbase.records.api.serializers import states_named, timeline_event
+from touchbase.records.api.upsert import upsert_route
 from touchbase.records.api.value_history import Explanation, ValueHistoryPage, explained_value, value_change
-from touchbase.records.commands import Created
-from touchbase.records.create import create_command, create_record
+from touchbase.records.commands import CreateContact, Created
+from touchbase.records.create import create_command, create_record, in_one_step, prepare_creation
 from touchbase.records.models import Company, Contact
 from touchbase.records.read_records import get_record, list_records
 from touchbase.records.timelines import timeline
-from touchbase.records.update import Change, update_command, update_record
+from touchbase.records.update import update_command
 from touchbase.records.value_history import explain_values, record_as_of, value_history
-from touchbase.search.api.parameters import FILTERS, PREFER, SEARCH, SEARCH_HEADERS, count_of
+from touchbase.search.api.parameters import COUNT, FILTERS, SEARCH, SEARCH_HEADERS, count_of
 from touchbase.search.api.resource import filtered_list, search_route
 
 A = TypeVar("A", ContactRequest, CompanyRequest)
@@ -44,8 +62,7 @@ class RecordResource(Generic[A, C, R]):
 
     def __init__(self, kind: ResourceType[A, C, R]) -> None:
         self._kind: ResourceType[A, C, R] = kind
-        self._decoder = msgspec.json.Decoder(kind.change)
-        self._create_decoder: msgspec.json.Decoder[A] = msgspec.json.Decoder(kind.request)
+        self._bodies: RecordBodies[A, C, R] = RecordBodies(kind)
 
     async def create(self, call: Call) -> Response:
         """`POST` of one record."""
@@ -53,22 +70,28 @@ class RecordResource(Generic[A, C, R]):
         began = parts.clock()
         client = await call.client()
         options = create_options(call.query)
-        body = await read_json(call.receive, call.headers, parts.limits)
+        body = await call.json()
         at = parts.clock()
         if at - began > FRESH:  # while a slow body arrived, the client or the key may have ended
             client = await call.client()
-        asked = read_struct(body, self._create_decoder, kind.request, lambda partly: create_command(kind.type, partly, client, at))
+        read: Read[A] = self._bodies.creation(body, client, at, strict=is_strict(call.scope))
+        asked = read.asked
         call.api.limiter.storing(client, 1 + len(asked.custom_fields), len(body), at)
 
         def response(result: Created[R] | R) -> Response:
             # A merge is an update, whose result is the record alone.
             created = result if isinstance(result, Created) else Created(result, is_new=False)
-            made = self._response(created.record, options.flat, client)
+            made = kind.respond(created.record, options.flat, client.settings)
             made.status, made.record = 201 if created.is_new else 200, (kind.type.kind, created.record.id)
-            made.headers.append((b"location", call.api.dependencies.reached_at(f"{kind.path}/{created.record.id}")))
+            made.headers += [(b"location", parts.reached_at(f"{kind.path}/{created.record.id}")), *read.headers]
             return made
 
         command, by = create_command(kind.type, asked, client, at, options.on_duplicate), author_of(call.scope)
+        if isinstance(command, CreateContact) and names_company(asked):
+            command.record.company_id = company_of(asked, await find_companies(parts.store, client.number, [asked]))
+        if options.dry_run:
+            prepare_creation(command, by, restore=options.restore_erased)
+            return await dry_run(call, kind, in_one_step(command, client), client, read.headers)
         return await call.write_and_respond(
             lambda writes: create_record(writes, command, client, by, restore=options.restore_erased), response
         )
@@ -79,7 +102,7 @@ class RecordResource(Generic[A, C, R]):
         flat, as_of = get_options(call.query)
         record = await self._get(call, client, call.id(self._kind.type.name))
         if as_of is None:
-            return self._response(record, flat, client)
+            return unless_known(call, self._kind.respond(record, flat, client.settings))
         past = await record_as_of(call.api.dependencies.store, record, as_of)
         return Response(body=encode(self._kind.out(past, flat, client.settings)))  # without an ETag: `If-Match` is about the present
 
@@ -87,33 +110,39 @@ class RecordResource(Generic[A, C, R]):
         """`GET` of a page of records."""
         client = await call.client()
         asked = Parameters(call.query, (FLAT, *PAGE, *self._kind.filters))
-        if asked.unknown or count_of(call.scope["headers"]):
+        if asked.unknown or count_of(call.scope):
             return await filtered_list(call, self._kind, client)
         listing = f"{self._kind.type.plural} by {'creation' if asked[UPDATED_SINCE] is None else 'time'}"
         after = asked.cursor(listing, tuple[int, int])
         asked.done()
         page, place = await list_records(call.api.dependencies.store, self._kind.listing, client.number, asked[LIMIT], after, asked.filters)
         data = [self._kind.out(record, asked[FLAT], client.settings) for record in page]
-        return Response(body=encode({"data": data, "next_cursor": place and cursor_text(listing, place)}))
+        return unless_known(call, tagged(encode({"data": data, "next_cursor": place and cursor_text(listing, place)})))
 
     async def change(self, call: Call) -> Response:
         """`PATCH` of one record."""
         client = await call.client()
         kind, parts, number = self._kind, call.api.dependencies, call.id(self._kind.type.name)
-        flat = is_flat(call.query)
-        body = await read_json(call.receive, call.headers, parts.limits)
+        options = change_options(call.query)
+        body = await call.json()
         at = parts.clock()
-        asked = read_struct(
-            body, self._decoder, kind.change, lambda partly: update_command(kind.type, client, number, self._change(partly), at)
-        )
-        change = self._change(asked, await self._if_updated_us(call, client, number))
+        read: Read[C] = self._bodies.change(body, client, at, strict=is_strict(call.scope))
+        change = self._bodies.change_of(read.asked, await self._if_updated_us(call, client, number))
         call.api.limiter.storing(client, 1 + len(change.custom or ()), len(body), at)
+        command = update_command(kind.type, client, number, change, at)
+        command.by = author_of(call.scope)
+        if names_company(read.asked):
+            command.changes[COMPANY] = company_of(read.asked, await find_companies(parts.store, client.number, [read.asked]))
         try:
-            record = await update_record(parts.store, kind.type, client, number, change, at, author_of(call.scope))
+            if options.dry_run:
+                return await dry_run(call, kind, command, client, read.headers)
+            record = await parts.store.write(command)
         except NotFound:
             await self._get(call, client, number)  # its error says whether the record was merged
             raise
-        return self._response(record, flat, client)
+        made = kind.respond(record, options.flat, client.settings)
+        made.headers += read.headers
+        return made
 
     async def timeline(self, call: Call) -> Response:
         """`GET` of a page of a record's timeline."""
@@ -152,17 +181,6 @@ class RecordResource(Generic[A, C, R]):
     async def _get(self, call: Call, client: Client, number: int) -> R:
         return await get_record(call.api.dependencies.store, self._kind.type, client.number, number)
 
-    def _response(self, record: R, flat: bool, client: Client) -> Response:
-        body = encode(self._kind.out(record, flat, client.settings))
-        return Response(body=body, headers=[(b"etag", etag(record, flat, client.settings))])
-
-    def _change(self, asked: C, if_updated_us: Micros | None = None) -> Change:
-        fields = given(asked)
-        change = Change(fields, fields.pop(self._kind.type.custom_fields, ()), if_updated_us)
-        if isinstance(asked, ContactChange):
-            change = replace(change, custom_pointer=asked.custom_pointer, custom_faults=asked.custom_faults)
-        return change
-
     async def _if_updated_us(self, call: Call, client: Client, number: int) -> Micros | None:
         """Return the `updated_us` that the record must have by the request's `If-Match`; None for any."""
         given = [value.decode("latin-1") for name, value in call.scope["headers"] if name == b"if-match"]
@@ -187,15 +205,16 @@ def record_routes(kind: ResourceType[Any, Any, Any], tag: Tag, *, identity: str,
     """Return the routes of one type of record."""
     handlers, one, many = RecordResource(kind), kind.type.name, kind.type.plural
     path, by_id = kind.path, f"{kind.path}/{{id}}"
-    created, record = partial(Success, body=kind.response, headers=("Location", "ETag")), partial(Success, 200, body=kind.response)
+    created = partial(Success, body=kind.response, headers=("Location", "ETag", *IGNORED_HEADERS))
+    record, either = partial(Success, 200, body=kind.response), (kind.response, DryRunResponse)
     return [
         Route(
             "POST", path, handlers.create, scope=WRITE, operation_id=f"create_{one}", tag=tag, summary=f"Create a {one}",
             description="Responds 201 with the new record. If the record exists already, `on_duplicate` decides: `error` responds 409 with "
             "`existing_id`, `return` responds 200 with the record as it is, `update` merges the body into it and responds 200. Without "
             f"the parameter the client's setting applies. {identity}",
-            query=parameters.CREATE[one], body=kind.request, buffered=False,
-            success=(created(201, f"The new {one}."), created(200, f"The {one} that existed (`on_duplicate`).")),
+            query=parameters.CREATE[one], headers=(PREFER,), body=kind.request, buffered=False,
+            success=(created(201, f"The new {one}."), created(200, f"The {one} that existed (`on_duplicate`).", body=either)),
         ),
         Route(
             "GET", path, handlers.list, scope=READ, operation_id=f"list_{many}", tag=tag, summary=f"List {many}, newest last",
@@ -203,19 +222,23 @@ def record_routes(kind: ResourceType[Any, Any, Any], tag: Tag, *, identity: str,
             "filters. The order is that of creation; with `updated_since` it is that of the last change. Any other filter, `sort`, `q`, "
             "`fields` or `Prefer` makes the request a search, which ignores the case of letters. A field that does not exist is a 422 "
             "with the nearest name.",
-            query=(FLAT, *PAGE, *kind.filters, *SEARCH, FILTERS), headers=(PREFER,),
-            success=(Success(200, "A page.", kind.page, headers=SEARCH_HEADERS),),
+            query=(FLAT, *PAGE, *kind.filters, *SEARCH, FILTERS), headers=(COUNT, IF_NONE_MATCH),
+            success=(Success(200, "A page.", kind.page, headers=("ETag", *SEARCH_HEADERS)), NOT_MODIFIED),
         ),
         search_route(kind, tag),
+        upsert_route(kind, tag),
+        bulk_route(kind, tag),
+        batch_route(kind, tag),
+        *match_routes(kind, tag),
         Route(
             "GET", by_id, handlers.get, scope=READ, operation_id=f"get_{one}", tag=tag, summary=f"Get one {one}",
             description=f"Returns the {one} and its ETag. The id of a {one} that was merged into another is a 404 with `existing_id`.",
-            query=(FLAT, AS_OF), success=(record(f"The {one}.", headers=("ETag",)),),
+            query=(FLAT, AS_OF), headers=(IF_NONE_MATCH,), success=(record(f"The {one}.", headers=("ETag",)), NOT_MODIFIED),
         ),
         Route(
             "PATCH", by_id, handlers.change, scope=WRITE, operation_id=f"update_{one}", tag=tag, summary=f"Update one {one}",
-            description=_CHANGE + change, query=(FLAT,), headers=(IF_MATCH,), body=kind.change,
-            success=(record(f"The {one} as it is now.", headers=("ETag",)),), problems=(409, 412),
+            description=_CHANGE + change, query=(FLAT, DRY_RUN), headers=(IF_MATCH, PREFER), body=kind.change,
+            success=(record(f"The {one} as it is now.", body=either, headers=("ETag", *IGNORED_HEADERS)),), problems=(409, 412),
         ),
         *_history_routes(handlers, one, by_id, tag),
     ]  # fmt: skip
@@ -253,7 +276,7 @@ CONTACT_ROUTES = record_routes(
     CONTACTS,
     CONTACT_TAG,
     identity="Equal e-mail addresses, or equal LinkedIn addresses, are the same contact.",
-    change="Read-only and unknown members are ignored.",
+    change="Read-only members are ignored, misspelt ones are 422, other unknown ones are ignored and named in `Touchbase-Ignored`.",
 )
 COMPANY_ROUTES = record_routes(
     COMPANIES,

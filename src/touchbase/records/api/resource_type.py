@@ -11,6 +11,8 @@ import msgspec
 
 from touchbase.clients import ClientSettings
 from touchbase.http.query_parameters import Parameter
+from touchbase.http.responses import Response
+from touchbase.http.schemas import encode
 from touchbase.records.api.parameters import COMPANY_FILTERS, CONTACT_FILTERS
 from touchbase.records.api.schemas import (
     CompanyChange,
@@ -22,7 +24,7 @@ from touchbase.records.api.schemas import (
     ContactRequest,
     ContactResponse,
 )
-from touchbase.records.api.serializers import company_out, contact_out
+from touchbase.records.api.serializers import company_out, contact_out, etag
 from touchbase.records.commands import ListCompanies, ListContacts, ListRecords
 from touchbase.records.models import Company, Contact
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, RecordType
@@ -52,6 +54,10 @@ class ResourceType(Generic[A, C, R]):
     def path(self) -> str:
         """The path of the list."""
         return f"/public/v2/{self.type.plural}"
+
+    def respond(self, record: R, flat: bool, settings: ClientSettings) -> Response:
+        """Return the response with a record and its ETag."""
+        return Response(body=encode(self.out(record, flat, settings)), headers=[(b"etag", etag(record, flat, settings))])
 
 
 CONTACTS: ResourceType[ContactRequest, ContactChange, Contact] = ResourceType(

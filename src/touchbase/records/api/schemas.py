@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from touchbase.common import field_limits as limits
 from touchbase.errors import Fault
 from touchbase.http.schemas import MaybeTime, Name, ProblemOut, RecordId, Time, example
+from touchbase.records import validation
 
 Email = Annotated[
     str, Meta(max_length=limits.EMAIL, description="Checked for its syntax only; blank means unset.", examples=["jane@example.com"])
@@ -44,66 +45,79 @@ class CustomFieldInput(Struct):
 
 CustomFieldsInput = Annotated[list[CustomFieldInput], Meta(max_length=limits.CUSTOM_FIELDS)]
 CONTACT_FIELDS = "contact_custom_fields_input"
-OTHER_NAME = "contact_custom_fields"
-"""The name of a contact's custom fields in responses; requests may use it too, as API clients of other products do."""
-_ALSO = f"The same as `{CONTACT_FIELDS}`, under the name in responses. Both may be given only if they are equal."
+COMPANY_FIELDS = "company_custom_fields"
+OTHER_NAMES = {CONTACT_FIELDS: "contact_custom_fields", COMPANY_FIELDS: "company_custom_fields_input"}
+"""The second name of the custom fields in requests: a contact's in responses, and a company's by analogy. API clients of other
+products use both."""
+_ALSO = "The same as `{}`. Both may be given only if they are equal."
+_ALSO_CONTACT, _ALSO_COMPANY = Meta(description=_ALSO.format(CONTACT_FIELDS)), Meta(description=_ALSO.format(COMPANY_FIELDS))
 _BOTH = "differs from {}: send one of the two, or the same in both"
+CompanyId = Annotated[
+    str,
+    Meta(max_length=limits.URL, description="The domain of a company that exists. Blank means unset.", examples=["example.com"]),
+]
 
 
-class _ContactFields(Struct):
-    """Custom fields of a contact in a request, under either name."""
+class _RecordFields(Struct):
+    """What the bodies of requests share: custom fields under two names, and a company named by its domain."""
+
+    CUSTOM: ClassVar[tuple[str, str]]
+    """Both names of the custom fields."""
 
     @property
     def custom_pointer(self) -> str:
-        """Where the custom fields stand in the body."""
-        return f"/{OTHER_NAME}" if _value(self, CONTACT_FIELDS) is UNSET and _value(self, OTHER_NAME) is not UNSET else f"/{CONTACT_FIELDS}"
+        """Where the custom fields are in the body."""
+        name, other = (_value(self, each) for each in self.CUSTOM)
+        return f"/{self.CUSTOM[1]}" if name is UNSET and other is not UNSET else f"/{self.CUSTOM[0]}"
 
     @property
-    def custom_faults(self) -> list[Fault]:
-        """Two faults if both names are given with different values."""
-        one, other = _value(self, CONTACT_FIELDS), _value(self, OTHER_NAME)
-        if UNSET in (one, other) or one == other:
-            return []
-        pairs = ((CONTACT_FIELDS, OTHER_NAME), (OTHER_NAME, CONTACT_FIELDS))
-        return [Fault(f"/{name}", "contradiction", _BOTH.format(f"/{another}")) for name, another in pairs]
+    def body_faults(self) -> list[Fault]:
+        """The faults of both names with different values, and of a company's domain."""
+        faults: list[Fault] = []
+        names = self.CUSTOM
+        one, other = _value(self, names[0]), _value(self, names[1])
+        if one is not UNSET and other is not UNSET and one != other:
+            faults += [Fault(f"/{name}", "contradiction", _BOTH.format(f"/{another}")) for name, another in (names, names[::-1])]
+        company = getattr(self, "company_id", None)
+        if isinstance(company, str) and company.strip():
+            validation.domain(company, "/company_id", faults)
+        return faults
+
+    @property
+    def custom_fields(self) -> list[Any]:
+        """The custom fields, under either name."""
+        given = _value(self, self.CUSTOM[0])
+        return (_value(self, self.CUSTOM[1]) if given is UNSET else given) or []
 
 
 def _value(asked: Struct, name: str) -> Any:
     return getattr(asked, name)
 
 
-class ContactRequest(_ContactFields):
-    """A new contact (interface 2.1). Unknown fields are ignored."""
+class ContactRequest(_RecordFields):
+    """A new contact (interface 2.1). Unknown fields are ignored and named in `Touchbase-Ignored`, near misses are refused."""
 
+    CUSTOM = (CONTACT_FIELDS, OTHER_NAMES[CONTACT_FIELDS])
     email: Email | None = None
     linkedin_url: Url | None = None
     first_name: Name = ""
     last_name: Name = ""
-    company_id: RecordId | None = None
+    company_id: RecordId | CompanyId | None = None
     contact_custom_fields_input: CustomFieldsInput | UnsetType = UNSET
-    contact_custom_fields: Annotated[CustomFieldsInput, Meta(description=_ALSO)] | UnsetType = UNSET
+    contact_custom_fields: Annotated[CustomFieldsInput, _ALSO_CONTACT] | UnsetType = UNSET
     origin: Name = ""
     contact_status: Status = ""
 
-    @property
-    def custom_fields(self) -> list[CustomFieldInput]:
-        """The custom fields, under either name."""
-        given = self.contact_custom_fields if self.contact_custom_fields_input is UNSET else self.contact_custom_fields_input
-        return [] if given is UNSET else given
 
+class CompanyRequest(_RecordFields):
+    """A new company (interface 2.3). Unknown fields are ignored and named in `Touchbase-Ignored`, near misses are refused."""
 
-class CompanyRequest(Struct):
-    """A new company (interface 2.3). Unknown fields are ignored."""
-
+    CUSTOM = (COMPANY_FIELDS, OTHER_NAMES[COMPANY_FIELDS])
     domain: Domain
     name: Name = ""
     company_status: Status = ""
-    company_custom_fields: CustomFieldsInput = []
-
-    @property
-    def custom_fields(self) -> list[CustomFieldInput]:
-        """The custom fields."""
-        return self.company_custom_fields
+    company_custom_fields: CustomFieldsInput | UnsetType = UNSET
+    company_custom_fields_input: Annotated[CustomFieldsInput, _ALSO_COMPANY] | UnsetType = UNSET
 
     @property
     def custom_pointer(self) -> str:
@@ -132,27 +146,30 @@ CustomFieldChanges = Annotated[
 ]
 
 
-class ContactChange(_ContactFields):
+class ContactChange(_RecordFields):
     """A JSON merge patch over a contact: an absent field stays, null or blank unsets it."""
 
+    CUSTOM = (CONTACT_FIELDS, OTHER_NAMES[CONTACT_FIELDS])
     email: Email | UnsetType | None = UNSET
     linkedin_url: Url | UnsetType | None = UNSET
     first_name: Name | UnsetType | None = UNSET
     last_name: Name | UnsetType | None = UNSET
-    company_id: RecordId | UnsetType | None = UNSET
+    company_id: RecordId | CompanyId | UnsetType | None = UNSET
     contact_custom_fields_input: CustomFieldChanges | UnsetType | None = UNSET
-    contact_custom_fields: Annotated[CustomFieldChanges, Meta(description=_ALSO)] | UnsetType | None = UNSET
+    contact_custom_fields: Annotated[CustomFieldChanges, _ALSO_CONTACT] | UnsetType | None = UNSET
     origin: Name | UnsetType | None = UNSET
     contact_status: Status | UnsetType | None = UNSET
 
 
-class CompanyChange(Struct):
+class CompanyChange(_RecordFields):
     """A JSON merge patch over a company: an absent field stays, null or blank unsets it. The domain can only be replaced."""
 
+    CUSTOM = (COMPANY_FIELDS, OTHER_NAMES[COMPANY_FIELDS])
     domain: Domain | UnsetType = UNSET
     name: Name | UnsetType | None = UNSET
     company_status: Status | UnsetType | None = UNSET
     company_custom_fields: CustomFieldChanges | UnsetType | None = UNSET
+    company_custom_fields_input: Annotated[CustomFieldChanges, _ALSO_COMPANY] | UnsetType | None = UNSET
 
 
 class CustomFieldOut(Struct):
@@ -249,11 +266,12 @@ class TimelinePage(Struct):
 
 
 def given(change: Struct) -> dict[str, Any]:
-    """Return the sent fields of a change by name; custom fields of a contact under one name."""
+    """Return the sent fields of a change by name; custom fields under one name."""
     sent = {name: value for name in change.__struct_fields__ if (value := getattr(change, name)) is not UNSET}
-    if OTHER_NAME in sent:
-        sent.setdefault(CONTACT_FIELDS, sent.pop(OTHER_NAME))
-    sent.pop(OTHER_NAME, None)
+    for name, other in OTHER_NAMES.items():
+        if other in sent:
+            sent.setdefault(name, sent.pop(other))
+        sent.pop(other, None)
     return sent
 
 

@@ -7,6 +7,8 @@ from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from touchbase.http.asgi_types import Scope
+from touchbase.http.preferences import described, preferences
 from touchbase.http.query_parameters import DEFAULT_PAGE, LARGEST_PAGE, Parameter, Parameters, text
 from touchbase.http.schemas import example
 from touchbase.search.parse import LONGEST_VALUE
@@ -34,16 +36,10 @@ FILTERS: Parameter[None] = Parameter(
     },
 )
 SEARCH: tuple[Parameter[Any], ...] = (SORT, Q, FIELDS)
-COUNTS = {f"count={each}": each for each in (EXACT, ESTIMATED)}
-PREFER = {
-    "name": "Prefer",
-    "in": "header",
-    "required": False,
-    "schema": {"type": "string"},
-    "description": "`count=exact` or `count=estimated` asks for the header `Total-Count`, the number of records that match. An exact count "
-    "reads all of them.",
-    "example": "count=estimated",
-}
+COUNT = described(
+    "`count=exact` or `count=estimated` asks for the header `Total-Count`, the number of records that match. An exact count "
+    "reads all of them."
+)
 SEARCH_HEADERS = ("Total-Count", "Preference-Applied", "Search-Index")
 """Headers of responses to searches: see docs/reference/search.md."""
 _LIST = "Separated by commas, or as an array."
@@ -73,15 +69,10 @@ def joined(given: str | list[str] | None) -> str | None:
     return ",".join(given) if isinstance(given, list) else given
 
 
-def count_of(headers: Sequence[tuple[bytes, bytes]]) -> str:
+def count_of(scope: Scope) -> str:
     """Return the count that the header `Prefer` asks for; empty for none."""
-    for name, value in headers:
-        if name == b"prefer":
-            for each in value.decode("latin-1").split(","):
-                found = COUNTS.get(each.partition(";")[0].replace(" ", "").replace('"', "").lower())
-                if found is not None:
-                    return found
-    return ""
+    wanted = preferences(scope).get("count", "").lower()
+    return wanted if wanted in (EXACT, ESTIMATED) else ""
 
 
 def filters_of(given: Parameters, declared: Sequence[Parameter[Any]]) -> list[tuple[str, str]]:

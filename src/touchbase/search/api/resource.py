@@ -18,9 +18,9 @@ from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import encode
 from touchbase.records import raise_if_any
-from touchbase.records.api.parameters import FLAT, UPDATED_SINCE, is_flat
+from touchbase.records.api.parameters import FLAT, UPDATED_SINCE, get_options
 from touchbase.records.api.resource_type import ResourceType
-from touchbase.search.api.parameters import FIELDS, PREFER, SEARCH, SEARCH_HEADERS, SORT, Q, SearchBody, count_of, filters_of, joined
+from touchbase.search.api.parameters import COUNT, FIELDS, SEARCH, SEARCH_HEADERS, SORT, Q, SearchBody, count_of, filters_of, joined
 from touchbase.search.fields import SearchFields
 from touchbase.search.queries import ESTIMATED, EXACT, Count
 from touchbase.search.service import Prepared, SearchRequest, prepare, search_records
@@ -38,7 +38,7 @@ async def filtered_list(call: Call, kind: ResourceType[Any, Any, Any], client: C
     filters = filters_of(given, DECLARED)
     if (since := given[UPDATED_SINCE]) is not None:
         filters.insert(0, ("updated_time[gte]", to_text(since)))
-    cursor, count = given.given_cursor(), count_of(call.scope["headers"])
+    cursor, count = given.given_cursor(), count_of(call.scope)
     request = SearchRequest(filters, None, given[Q], given[SORT], given[FIELDS], cursor, given[LIMIT], count, also=_KNOWN)
     prepared = prepare(kind.type, client, request, call.api.dependencies.clock(), given.faults)
     return await _page(call, kind, client, prepared, given[FLAT])
@@ -71,8 +71,8 @@ class SearchResource:
     async def search(self, call: Call) -> Response:
         """Respond with a page of the records that match."""
         client = await call.client()
-        flat, kind = is_flat(call.query), self._kind
-        now, count = call.api.dependencies.clock(), count_of(call.scope["headers"])
+        flat, kind = get_options(call.query)[0], self._kind
+        now, count = call.api.dependencies.clock(), count_of(call.scope)
         raw = await read_json(call.receive, call.headers, call.api.dependencies.limits)
 
         fields = SearchFields(kind.type, client.settings)
@@ -114,6 +114,6 @@ def search_route(kind: ResourceType[Any, Any, Any], tag: Tag) -> Route:
         summary=f"Search {many} with filters as a tree",
         description="The names and operators of the list's filters as JSON, joined by `all`, `any` and `not`; sorting, full text and "
         "paging as in lists. It only reads. A member or field that does not exist is a 422 with the nearest name.",
-        query=(FLAT,), headers=(PREFER,), body=SearchBody, reads=True,
+        query=(FLAT,), headers=(COUNT,), body=SearchBody, reads=True,
         success=(Success(200, "A page.", kind.page, headers=SEARCH_HEADERS),),
     )  # fmt: skip

@@ -13,7 +13,7 @@ from typing import TypeAlias
 import asyncpg
 
 from touchbase.errors import OutcomeUnknown, Overloaded, StoreUnavailable, UnusableStore
-from touchbase.sql.statement import Execute, Plan, Row, Select, SerializationConflict, T, for_postgres
+from touchbase.sql.statement import Plan, Row, Savepoint, Select, SerializationConflict, Step, T, for_postgres
 from touchbase.storage.postgres.array_params import column_params
 from touchbase.storage.postgres.row_level_security import SETTING, Connection, begin, set_scope
 from touchbase.storage.rls_scope import NO_CLIENT, Scope
@@ -202,9 +202,12 @@ async def run(connection: Connection, plan: Plan[T]) -> T:
         return result
 
 
-async def _rows(connection: Connection, step: Execute | Select) -> list[Row]:
+async def _rows(connection: Connection, step: Step) -> list[Row]:
     if isinstance(step, Select):
         return [*map(tuple, await connection.fetch(_numbered(step.postgres or step.sql), *step.params))]
+    if isinstance(step, Savepoint):
+        await connection.execute(step.sql)
+        return []
     if not (step.rows or step.more):
         return []
     return [*map(tuple, await connection.fetch(_text(step.statement), *column_params(step)))]

@@ -16,6 +16,7 @@ from touchbase.events import DryRunResult, InboxBatch, Translate, WorkReport
 from touchbase.sql.command import Command, Query
 from touchbase.sql.migrations import out_of_date, packaged, pending
 from touchbase.storage.batch import PROBES, Handlers, Probe
+from touchbase.storage.change_matching import with_bulk_changes
 from touchbase.storage.command_handlers import COMMANDS, IN_USE, NOT_DELETED, QueryHandlers, claim_named, with_cipher
 from touchbase.storage.idempotent_batch import with_idempotency
 from touchbase.storage.postgres import read_batching
@@ -41,6 +42,7 @@ from touchbase.storage.postgres.vacuum import vacuum
 from touchbase.storage.postgres.writer import Writer
 from touchbase.storage.query_handlers import BATCH_HANDLERS, PAGE_QUERIES
 from touchbase.storage.rls_scope import ALL_CLIENTS, scope_of
+from touchbase.storage.write_batch import with_batches
 
 if TYPE_CHECKING:
     from touchbase.storage.postgres.connection import Pool
@@ -98,7 +100,7 @@ class PostgresStore:
             finally:
                 await connection.close()
             pool = await open_pool(url, READERS)
-        handlers = with_idempotency({**with_cipher(commands, cipher), **PROBES})
+        handlers = with_idempotency(with_bulk_changes(with_batches({**with_cipher(commands, cipher), **PROBES})))
         return cls(url, pool, handlers, queue_limit, cipher, warnings)
 
     async def write(self, command: Command[T]) -> T:

@@ -13,7 +13,7 @@ from time import perf_counter
 import apsw
 
 from touchbase.errors import BadAddress, StoreUnavailable, UnusableStore
-from touchbase.sql.statement import Execute, Plan, Row, Select, Statement, T, for_sqlite
+from touchbase.sql.statement import Plan, Row, Savepoint, Select, Statement, Step, T, for_sqlite
 
 LOG = logging.getLogger("touchbase.storage")
 MIN_VERSION = (3, 51, 3)
@@ -164,9 +164,11 @@ def run(cursor: apsw.Cursor, plan: Plan[T]) -> T:
         return result
 
 
-def _rows(cursor: apsw.Cursor, step: Execute | Select) -> list[Row]:
+def _rows(cursor: apsw.Cursor, step: Step) -> list[Row]:
     if isinstance(step, Select):
         return cursor.execute(step.sql, step.params).fetchall()
+    if isinstance(step, Savepoint):
+        return cursor.execute(step.sql).fetchall()
     op = step.statement
     if op.sqlite:
         return cursor.executemany(op.sqlite, step.rows).fetchall() if step.rows else []

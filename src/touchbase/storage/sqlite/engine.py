@@ -35,11 +35,12 @@ from touchbase.events import (
 )
 from touchbase.idempotency import FindResponse
 from touchbase.inbox import Delivery
-from touchbase.records import GetCompany, GetContact, ListCompanies, ListContacts
+from touchbase.records import FindCompanies, GetCompany, GetContact, ListCompanies, ListContacts
 from touchbase.sql.command import Command, Query
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Plan
 from touchbase.storage.batch import PROBES, Handlers, Probe
+from touchbase.storage.change_matching import with_bulk_changes
 from touchbase.storage.command_handlers import COMMANDS, IN_USE, NOT_DELETED, QueryHandlers, claim, claim_named, with_cipher
 from touchbase.storage.idempotent_batch import with_idempotency
 from touchbase.storage.sqlite.backup import refuse_backup
@@ -49,12 +50,15 @@ from touchbase.storage.sqlite.process_lock import ProcessLock, Role
 from touchbase.storage.sqlite.schema import UpgradePolicy, copy_warnings, open_upgraded, upgrade
 from touchbase.storage.sqlite.threads import started_threads
 from touchbase.storage.sqlite.writer import Writer
+from touchbase.storage.write_batch import with_batches
 
 T = TypeVar("T")
 
 MAX_ROUTINE_VACUUM_BYTES = 64 * 1024 * 1024
 """Size of a file that a vacuum rewrites in half a second, for which writers may wait now and then."""
-POINT_QUERIES = frozenset({GetContact, GetCompany, FindClient, FindClientByNumber, ListConnections, FindKey, AnyKey, FindResponse})
+POINT_QUERIES = frozenset(
+    {GetContact, GetCompany, FindCompanies, FindClient, FindClientByNumber, ListConnections, FindKey, AnyKey, FindResponse}
+)
 """Queries that run in the event loop: they take a few microseconds, less than a thread switch."""
 PAGE_QUERIES = frozenset({ListContacts, ListCompanies})
 """Queries that run in the event loop while they are quick, because a thread competes for the interpreter for each row."""
@@ -129,7 +133,7 @@ class SqliteStore:
             readers = await _retry_busy(lambda: [open_reader(path) for _ in range(1 + READERS)])
         except apsw.Error as error:
             raise UnusableStore(f"cannot use {path}: {advice(error)}") from error
-        handlers = with_idempotency({**with_cipher(commands, cipher), **PROBES})
+        handlers = with_idempotency(with_bulk_changes(with_batches({**with_cipher(commands, cipher), **PROBES})))
         writer = Writer(connection, open_writer(path, durable=private is None), handlers, queue_limit)
         return cls(writer, readers, private, cipher, ProcessLock(path, roles if private is None else ()), change.copies, copied)
 

@@ -21,7 +21,7 @@ from touchbase.clients import EnsureClient
 from touchbase.common.fair_quota import FairQuota
 from touchbase.errors import Overloaded
 from touchbase.inbox import CountRepeat, StoreDelivery
-from touchbase.records import CreateCompany, CreateContact, UpdateCompany, UpdateContact
+from touchbase.records import CreateCompany, CreateContact, UpdateCompany, UpdateContact, UpsertCompany, UpsertContact
 from touchbase.sql.command import Command
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Plan, SerializationConflict
@@ -55,7 +55,12 @@ SLOW_FLUSH = 0.002
 """Seconds: while flushes take longer, batches run on a thread."""
 MAX_INLINE_BYTES = 256 * 1024
 """Bytes of webhook bodies; a batch with more runs on a thread."""
-SMALL_COMMANDS = frozenset({CreateContact, CreateCompany, UpdateContact, UpdateCompany, StoreDelivery, CountRepeat, EnsureClient, Probe})
+SMALL_COMMANDS = frozenset(
+    {
+        CreateContact, CreateCompany, UpdateContact, UpdateCompany, UpsertContact, UpsertCompany, StoreDelivery, CountRepeat,
+        EnsureClient, Probe,
+    }
+)  # fmt: skip
 """Commands that change a few rows each; others may change thousands."""
 MAX_COPIES = 3
 """Checkpoints of a long log in a row; each copies the pages written during the previous one, so each is shorter."""

@@ -1,0 +1,173 @@
+"""`POST .../batch`: many commands on contacts or companies in one request and one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Generic, TypeVar
+
+import msgspec
+from msgspec import UNSET, Meta, Raw, Struct, UnsetType
+
+from touchbase.auth import WRITE
+from touchbase.clients import Client
+from touchbase.errors import Conflict, Invalid, NotFound, TouchbaseError
+from touchbase.http.endpoint import Call, author_of
+from touchbase.http.preferences import HANDLING, STRICT, applied, described, preferences
+from touchbase.http.problems import FaultOut
+from touchbase.http.request_body import read_struct
+from touchbase.http.responses import Response
+from touchbase.http.routing import Route, Success, Tag
+from touchbase.http.schemas import encode
+from touchbase.records.api.batch_commands import BatchCommands, Prepared, Sender
+from touchbase.records.api.batch_schemas import BATCHES, BatchProblem
+from touchbase.records.api.parameters import DRY_RUN, FLAT
+from touchbase.records.api.previews import fields_changed, status_of
+from touchbase.records.api.resource_type import ResourceType
+from touchbase.records.api.schemas import CompanyRequest, ContactRequest
+from touchbase.records.commands import CreateRecord, UpdateRecord, UpsertRecord
+from touchbase.records.models import Company, Contact
+from touchbase.records.write_batch import MAX_COMMANDS, Preview, WriteBatch, batch_failed, record_of
+
+A = TypeVar("A", ContactRequest, CompanyRequest)
+C = TypeVar("C", bound=msgspec.Struct)
+R = TypeVar("R", Contact, Company)
+
+RETURN, REPRESENTATION = "return", "representation"
+NOT_STORED = "the values were in the first response"
+"""What a stored response says in place of the details of an invalid command, which may quote personal data."""
+PREFER = described(
+    "`return=representation`: results contain the records. `handling=strict`: unknown members of a body are faults, read-only ones aside."
+)
+
+
+class _Batch(Struct, forbid_unknown_fields=True):
+    """A batch, its commands not decoded yet."""
+
+    commands: Annotated[list[Raw], Meta(min_length=1, max_length=MAX_COMMANDS)]
+    atomic: bool = False
+
+
+class _Response(Struct):
+    results: list[Any]
+    succeeded: int
+    failed: int
+
+
+_decoder = msgspec.json.Decoder(_Batch)
+
+
+@dataclass(frozen=True, slots=True)
+class _Options:
+    """What the response contains."""
+
+    client: Client
+    flat: bool
+    records: bool
+    headers: list[tuple[bytes, bytes]]
+
+
+class BatchResource(Generic[A, C, R]):
+    """The handler of batches of one type of record."""
+
+    def __init__(self, kind: ResourceType[A, C, R]) -> None:
+        self._kind: ResourceType[A, C, R] = kind
+        self._commands: BatchCommands[A, C, R] = BatchCommands(kind)
+        self._result = BATCHES[kind.type.name][2]
+
+    async def post(self, call: Call) -> Response:
+        """`POST` of a batch."""
+        client, parts = await call.client(), call.api.dependencies
+        asked = call.parameters()
+        asked.done()
+        body = await call.json()
+        batch = read_struct(body, _decoder, _Batch, lambda partly: None)
+        sender, preferred = Sender(client, parts.clock(), author_of(call.scope), _is_strict(call)), preferences(call.scope)
+        prepared = await self._commands.prepare(parts.store, batch.commands, sender)
+        call.api.limiter.storing(client, sum(_rows(each) for each in prepared), len(body), sender.at)
+        if batch.atomic and (failed := batch_failed([each.error for each in prepared])) is not None:
+            raise failed
+        records = preferred.get(RETURN) == REPRESENTATION
+        says = [f"{HANDLING}={STRICT}"] * sender.strict + [f"{RETURN}={REPRESENTATION}"] * records
+        options = _Options(client, asked[FLAT], records, applied(*says))
+        commands = [each.command for each in prepared if each.command is not None]
+        command = WriteBatch(client.number, commands, batch.atomic, asked[DRY_RUN])
+        if asked[DRY_RUN] and call.recorder is not None:
+            call.recorder.skip()
+        if not commands:
+            return self._response(prepared, [], options)
+        if asked[DRY_RUN]:
+            return self._response(prepared, await parts.store.write(command), options)
+        return await call.write_and_respond(lambda writes: writes.write(command), lambda done: self._response(prepared, done, options))
+
+    def _response(self, prepared: Sequence[Prepared], done: Sequence[object], options: _Options) -> Response:
+        outcomes = iter(done)
+        ends = [(each, each.error or next(outcomes)) for each in prepared]
+        results: list[Any] = [self._one(each, end, options) for each, end in ends]
+        failed = sum(each.problem is not UNSET for each in results)
+        body = encode(_Response(results, len(results) - failed, failed))
+        stored = encode(_Response([*_without_values(results)], len(results) - failed, failed))
+        return Response(body=body, headers=options.headers, stored_body=stored)
+
+    def _one(self, each: Prepared, outcome: object, options: _Options) -> Any:
+        settings = options.client.settings
+        changed: Any = UNSET
+        if isinstance(outcome, Preview):
+            changed = fields_changed(self._kind, outcome, settings)
+            outcome = outcome.outcome
+        status, ignored = status_of(outcome), list(each.ignored) or UNSET
+        if isinstance(outcome, TouchbaseError):
+            return self._result(status, ignored=ignored, problem=_problem(outcome))
+        record: Any = record_of(outcome)
+        number = UNSET if changed is not UNSET and status == 201 else record.id
+        shown = self._kind.out(record, options.flat, settings) if options.records and changed is UNSET else UNSET
+        return self._result(status, number, shown, changed, ignored)
+
+
+def _is_strict(call: Call) -> bool:
+    return preferences(call.scope).get(HANDLING, "").lower() == STRICT
+
+
+def _rows(each: Prepared) -> int:
+    """Return how many rows a command may store."""
+    command = each.command
+    if isinstance(command, UpsertRecord):
+        return 1 + len(command.update.custom)
+    return 1 + len(command.custom) if isinstance(command, CreateRecord | UpdateRecord) else 0
+
+
+def _problem(error: TouchbaseError) -> BatchProblem:
+    existing = error.data.get("existing_id")
+    made = BatchProblem(error.code, error.detail)
+    if isinstance(error, Invalid):
+        made.detail = f"{error.faults[0].pointer} {error.faults[0].detail}" if error.faults else error.detail
+        made.errors = [FaultOut(fault.pointer, fault.code, fault.detail) for fault in error.faults]
+    if isinstance(error, Conflict | NotFound) and isinstance(existing, int):
+        made.existing_id = existing
+    return made
+
+
+def _without_values(results: Sequence[Any]) -> Iterator[Any]:
+    """Yield the results as a stored response has them: an erasure does not look into these, so no value of a record may be in them."""
+    for each in results:
+        problem: BatchProblem | UnsetType = each.problem
+        if isinstance(problem, BatchProblem) and isinstance(problem.errors, list):
+            errors = [FaultOut(fault.pointer, fault.code, NOT_STORED) for fault in problem.errors]
+            problem = BatchProblem(problem.code, NOT_STORED, errors)
+        yield type(each)(each.status, each.id, problem=problem)
+
+
+def batch_route(kind: ResourceType[Any, Any, Any], tag: Tag) -> Route:
+    """Return the route of batches of one type of record."""
+    handlers, many = BatchResource(kind), kind.type.plural
+    request, response, _ = BATCHES[kind.type.name]
+    return Route(
+        "POST", f"{kind.path}/batch", handlers.post, scope=WRITE, operation_id=f"batch_{many}", tag=tag,
+        summary=f"Create, upsert and update up to {MAX_COMMANDS:,} {many}",
+        description="Carries out the commands in their order in one transaction, and responds with the status of each: the one that the "
+        "single request would have had. A command that fails does not affect the others. With `atomic` all are carried out or none: then "
+        "a failure is a 422 `batch_failed`, whose `errors` point to the commands. An idempotency key holds for the whole batch; the "
+        "stored response has the status and id of each result, and no values of records.",
+        query=(FLAT, DRY_RUN), headers=(PREFER,), body=request, large=True,
+        success=(Success(200, "The results, in the order of the commands.", response, ("Preference-Applied",)),),
+    )  # fmt: skip

@@ -1,0 +1,144 @@
+"""`PATCH` of a list: one change of all contacts or companies that match its filters."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Generic, TypeVar
+
+import msgspec
+from msgspec import Meta, Struct
+
+from touchbase.auth import WRITE
+from touchbase.errors import Fault, Invalid, TooManyAffected
+from touchbase.http.endpoint import Call, author_of
+from touchbase.http.preferences import HANDLING, HEADER, STRICT, applied, described, is_strict, preferences
+from touchbase.http.responses import Response
+from touchbase.http.routing import Route, Success, Tag
+from touchbase.http.schemas import encode, example
+from touchbase.records.api.bodies import COMPANY, Read, RecordBodies, company_of, find_companies, names_company
+from touchbase.records.api.members import ignored_header
+from touchbase.records.api.parameters import DRY_RUN, UPDATED_SINCE
+from touchbase.records.api.resource_type import ResourceType
+from touchbase.records.api.schemas import CompanyRequest, ContactRequest
+from touchbase.records.bulk import MAX_AFFECTED, MAX_LISTED, CountMatching, Step, change_matching
+from touchbase.records.models import Company, Contact
+from touchbase.records.update import update_command
+
+A = TypeVar("A", ContactRequest, CompanyRequest)
+C = TypeVar("C", bound=msgspec.Struct)
+R = TypeVar("R", Contact, Company)
+
+PREFERENCE = "max-affected"
+PREFER = described(
+    f"`{PREFERENCE}=N`: refuse the request if more than N records match; at most {MAX_AFFECTED:,}, the default. `handling=strict`: "
+    "unknown members of the body are faults, read-only ones aside."
+)
+
+
+class BulkFailure(Struct):
+    """One record that was not changed, and why."""
+
+    id: int
+    code: str
+    detail: str
+
+
+class BulkChange(Struct):
+    """What became of the records that match."""
+
+    matched: int
+    changed: Annotated[int, Meta(description="Records whose values differ now; others had these values already. In a dry run 0.")]
+    failed: int
+    failures: Annotated[list[BulkFailure], Meta(description=f"The first {MAX_LISTED} that failed.")]
+
+
+class BulkResource(Generic[A, C, R]):
+    """The handler of changes by filter of one type of record."""
+
+    def __init__(self, kind: ResourceType[A, C, R]) -> None:
+        self._kind: ResourceType[A, C, R] = kind
+        self._bodies: RecordBodies[A, C, R] = RecordBodies(kind)
+        self.filters = tuple(each for each in kind.filters if each is not UPDATED_SINCE)
+        """A change moves a record in the order of changes, so that is no filter here."""
+
+    async def patch(self, call: Call) -> Response:
+        """`PATCH` of all records that match."""
+        client, parts, kind = await call.client(), call.api.dependencies, self._kind
+        asked = call.parameters()
+        filters = {name: value for name, value in asked.filters.items() if value is not None}
+        if not filters and not asked.faults:
+            names = ", ".join(each.name for each in self.filters)
+            asked.faults.append(Fault("?", "required", f"must have a filter: {names}"))
+        most: int = _max_affected(call, asked.faults)
+        asked.done()
+        body, at = await call.json(), parts.clock()
+        read: Read[C] = self._bodies.change(body, client, at, strict=is_strict(call.scope))
+        change = self._bodies.change_of(read.asked)
+        _refuse(kind, change.fields, change.custom)
+        update = update_command(kind.type, client, 0, change, at)
+        update.by = author_of(call.scope)
+        if names_company(read.asked):
+            update.changes[COMPANY] = company_of(read.asked, await find_companies(parts.store, client.number, [read.asked]))
+        listing = kind.listing(client.number, 0, None, **filters)
+        count = await parts.store.read(CountMatching(client.number, listing))
+        if count > most:
+            raise _too_many(count, most)
+        call.api.limiter.storing(client, count * (1 + len(update.custom)), len(body), at)
+        done = Step(count) if asked[DRY_RUN] else await change_matching(parts.store, listing, update, most)
+        failures = [BulkFailure(number, error.code, error.detail) for number, error in done.failed[:MAX_LISTED]]
+        return Response(
+            body=encode(BulkChange(done.matched, done.changed, len(done.failed), failures)),
+            headers=[*ignored_header(read.ignored), *applied(*([f"{HANDLING}={STRICT}"] * read.strict), f"{PREFERENCE}={most}")],
+        )
+
+
+def _max_affected(call: Call, faults: list[Fault]) -> int:
+    given = preferences(call.scope).get(PREFERENCE)
+    if given is None:
+        return MAX_AFFECTED
+    if given.isascii() and given.isdigit() and len(given) < 20:
+        return min(int(given), MAX_AFFECTED)
+    faults.append(Fault(HEADER, "range", f"{PREFERENCE} must be an integer from 0 to {MAX_AFFECTED}"))
+    return 0
+
+
+def _refuse(kind: ResourceType[Any, Any, Any], fields: Any, custom: Any) -> None:
+    """Refuse a change of what only one record can have, and one that changes nothing."""
+    faults = [
+        Fault(f"/{each.name}", "not_in_bulk", f"identifies one {kind.type.name}; change it with PATCH of that {kind.type.name}")
+        for each in kind.type.fields
+        if each.key and each.name in fields
+    ]
+    if not fields and custom is not None and not custom:
+        faults.append(Fault("", "required", "must have a member to change"))
+    if faults:
+        raise Invalid(faults)
+
+
+def _too_many(count: int, most: int) -> TooManyAffected:
+    return TooManyAffected(f"the filters match more records than {most}: {count}; nothing was changed", data={"affected": count})
+
+
+def bulk_route(kind: ResourceType[Any, Any, Any], tag: Tag) -> Route:
+    """Return the route of changes by filter of one type of record."""
+    handlers, many = BulkResource(kind), kind.type.plural
+    return Route(
+        "PATCH", kind.path, handlers.patch, scope=WRITE, operation_id=f"update_{many}", tag=tag,
+        summary=f"Change all {many} that match",
+        description=f"The filters are those of the list; at least one is required. The body is that of the change of one record, without "
+        f"the addresses that identify it. Up to {MAX_AFFECTED:,} records; with `Prefer: {PREFERENCE}=N` up to N. If more match, nothing is "
+        "changed and the response is a 409 `too_many_affected` with their number. Records are changed in transactions of some hundreds: "
+        "after a 503 send the request again.",
+        query=(*handlers.filters, DRY_RUN), headers=(PREFER,), body=kind.change, problems=(409,),
+        success=(Success(200, "What became of the records.", BulkChange, ("Touchbase-Ignored", "Preference-Applied")),),
+    )  # fmt: skip
+
+
+example(
+    BulkChange,
+    {
+        "matched": 120,
+        "changed": 117,
+        "failed": 1,
+        "failures": [{"id": 17, "code": "invalid", "detail": "/contact_status: from 'won' a record may go to: nothing"}],
+    },
+)

@@ -1,0 +1,331 @@
+"""`POST .../match`: which of these people and companies are known, and what has happened with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeVar
+
+import msgspec
+from msgspec import UNSET, Meta, Raw, Struct, UnsetType
+
+from touchbase.auth import ADMIN, READ
+from touchbase.errors import Fault, Invalid
+from touchbase.http.endpoint import Call
+from touchbase.http.request_body import NUL, read_struct
+from touchbase.http.responses import Response
+from touchbase.http.routing import Route, Success, Tag
+from touchbase.http.schemas import MaybeTime, encode, example
+from touchbase.records.api.resource_type import ResourceType
+from touchbase.records.api.schemas import Domain, Email, Url
+from touchbase.records.api.serializers import to_text
+from touchbase.records.api.upsert import match_fields
+from touchbase.records.match import Key, Match, MatchEverywhere, MatchRecords
+from touchbase.records.record_type import Field
+from touchbase.sql.store import Store
+
+T = TypeVar("T")
+
+MAX_ITEMS = 1_000
+"""Items of one request."""
+_NULL = Meta(description="Null if there is none, or if the item is unknown.")
+
+
+class ContactMatchItem(Struct):
+    """A person: an e-mail address, a LinkedIn address, or both."""
+
+    email: Email | UnsetType | None = UNSET
+    linkedin_url: Url | UnsetType | None = UNSET
+
+
+class CompanyMatchItem(Struct):
+    """A company: its domain, or an address that contains it."""
+
+    domain: Domain | UnsetType | None = UNSET
+
+
+class ContactMatchRequest(Struct):
+    """The people to look up."""
+
+    items: Annotated[list[ContactMatchItem], Meta(min_length=1, max_length=MAX_ITEMS)]
+
+
+class CompanyMatchRequest(Struct):
+    """The companies to look up."""
+
+    items: Annotated[list[CompanyMatchItem], Meta(min_length=1, max_length=MAX_ITEMS)]
+
+
+class MatchError(Struct):
+    """Why an item could not be looked up: it is invalid, or it names two records."""
+
+    code: str
+    detail: str
+
+
+class ContactMatch(Struct):
+    """What is known about one item; `id` is null if there is no such contact."""
+
+    id: int | None = None
+    contact_status: Annotated[str | None, _NULL] = None
+    last_campaign_email_sent: MaybeTime = None
+    last_reply_received: MaybeTime = None
+    error: MatchError | UnsetType = UNSET
+
+
+class CompanyMatch(Struct):
+    """What is known about one item; `id` is null if there is no such company."""
+
+    id: int | None = None
+    company_status: Annotated[str | None, _NULL] = None
+    error: MatchError | UnsetType = UNSET
+
+
+class ClientContactMatch(Struct):
+    """A client that has the contact."""
+
+    client_id: str
+    id: int
+    contact_status: str | None
+    last_campaign_email_sent: MaybeTime
+    last_reply_received: MaybeTime
+
+
+class ClientCompanyMatch(Struct):
+    """A client that has the company."""
+
+    client_id: str
+    id: int
+    company_status: str | None
+
+
+class ContactClients(Struct):
+    """The clients that have one item, by their ids; none if the list is empty."""
+
+    clients: list[ClientContactMatch]
+    error: MatchError | UnsetType = UNSET
+
+
+class CompanyClients(Struct):
+    """The clients that have one item, by their ids; none if the list is empty."""
+
+    clients: list[ClientCompanyMatch]
+    error: MatchError | UnsetType = UNSET
+
+
+class ContactMatches(Struct):
+    """One entry for each item, in the order of the items."""
+
+    data: list[ContactMatch]
+
+
+class CompanyMatches(Struct):
+    """One entry for each item, in the order of the items."""
+
+    data: list[CompanyMatch]
+
+
+class ContactClientMatches(Struct):
+    """One entry for each item, in the order of the items."""
+
+    data: list[ContactClients]
+
+
+class CompanyClientMatches(Struct):
+    """One entry for each item, in the order of the items."""
+
+    data: list[CompanyClients]
+
+
+class _Request(Struct, forbid_unknown_fields=True):
+    items: Annotated[list[Raw], Meta(min_length=1, max_length=MAX_ITEMS)]
+
+
+class _ContactItem(ContactMatchItem, forbid_unknown_fields=True):
+    pass
+
+
+class _ContactItems(Struct, forbid_unknown_fields=True):
+    items: Annotated[list[_ContactItem], Meta(min_length=1, max_length=MAX_ITEMS)]
+
+
+class _CompanyItem(CompanyMatchItem, forbid_unknown_fields=True):
+    pass
+
+
+class _CompanyItems(Struct, forbid_unknown_fields=True):
+    items: Annotated[list[_CompanyItem], Meta(min_length=1, max_length=MAX_ITEMS)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Shapes:
+    """The bodies of one type of record."""
+
+    request: type[Struct]
+    item: type[Struct]
+    items: type[Struct]
+    """A request whose items are all valid."""
+    response: type[Struct]
+    all_clients: type[Struct]
+    one: Callable[..., Any]
+    clients: Callable[..., Any]
+    client: Callable[..., Any]
+
+
+_SHAPES = {
+    "contact": _Shapes(
+        ContactMatchRequest,
+        _ContactItem,
+        _ContactItems,
+        ContactMatches,
+        ContactClientMatches,
+        ContactMatch,
+        ContactClients,
+        ClientContactMatch,
+    ),
+    "company": _Shapes(
+        CompanyMatchRequest,
+        _CompanyItem,
+        _CompanyItems,
+        CompanyMatches,
+        CompanyClientMatches,
+        CompanyMatch,
+        CompanyClients,
+        ClientCompanyMatch,
+    ),
+}  # fmt: skip
+_request = msgspec.json.Decoder(_Request)
+Keys = list[Key] | MatchError
+"""The keys of an item, or why it has none."""
+
+
+async def mark_suppressed(store: Store, client: int, keys: Sequence[Keys], results: Sequence[Any]) -> None:
+    """Say of each result whether its address may not be contacted.
+
+    There is no do-not-contact list yet, so nothing is said. This is the one place to plug it in: add the member `suppressed` to
+    `ContactMatch` and `CompanyMatch`, and set it here.
+    """
+
+
+class MatchResource:
+    """The handlers of lookups of one type of record."""
+
+    def __init__(self, kind: ResourceType[Any, Any, Any]) -> None:
+        self._shapes = _SHAPES[kind.type.name]
+        self._name, self._fields = kind.type.name, match_fields(kind)
+        self._decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(self._shapes.item)
+        self._whole: msgspec.json.Decoder[Any] = msgspec.json.Decoder(self._shapes.items)
+
+    async def match(self, call: Call) -> Response:
+        """`POST` of items, for one client."""
+        client = await call.client()
+        call.parameters().done()
+        keys, store = await self._keys(call), call.api.dependencies.store
+        found = await store.read(MatchRecords(client.number, _all(keys)))
+        results = [self._one(each, found) for each in keys]
+        await mark_suppressed(store, client.number, keys, results)
+        return Response(body=encode({"data": results}))
+
+    async def match_everywhere(self, call: Call) -> Response:
+        """`POST` of items, for an administrator: the clients that have each."""
+        only = await call.administrator()
+        call.parameters().done()
+        keys = await self._keys(call)
+        found = await call.api.dependencies.store.read(MatchEverywhere(only, _all(keys)))
+        if found is None:
+            raise Invalid([Fault("/items", "too_many", "are too many for the number of clients; send fewer at once")])
+        return Response(body=encode({"data": [self._clients(each, found) for each in keys]}))
+
+    async def _keys(self, call: Call) -> list[Keys]:
+        body = await call.json()
+        with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            if NUL not in body:  # as `read_struct`; usually all items are valid, and decoding them at once saves a third of the time
+                return [self._keys_of(item) for item in self._whole.decode(body).items]
+        asked = read_struct(body, _request, _Request, lambda partly: None)
+        return [self._decoded(raw) for raw in asked.items]
+
+    def _decoded(self, raw: Raw) -> Keys:
+        try:
+            return self._keys_of(read_struct(bytes(raw), self._decoder, self._shapes.item, lambda partly: None))
+        except Invalid as invalid:
+            return _error(invalid.faults)
+
+    def _keys_of(self, item: Any) -> Keys:
+        faults: list[Fault] = []
+        keys = [(each.key, key) for each in self._fields.values() if (key := _key(each, getattr(item, each.name), faults)) is not None]
+        if not keys and not faults:
+            faults.append(Fault("", "required", f"must have {' or '.join(self._fields)}"))
+        return _error(faults) if faults else keys
+
+    def _one(self, keys: Keys, found: Mapping[Key, Match]) -> Any:
+        if isinstance(keys, MatchError):
+            return self._shapes.one(error=keys)
+        matches = {match.id: match for key in keys if (match := found.get(key)) is not None}
+        if len(matches) > 1:
+            several = " and ".join(map(str, sorted(matches)))
+            return self._shapes.one(error=MatchError("ambiguous", f"these addresses are of {self._name}s {several}; send one of them"))
+        return self._shapes.one(*_shown(self._name, match)) if (match := next(iter(matches.values()), None)) else self._shapes.one()
+
+    def _clients(self, keys: Keys, found: Mapping[Key, list[Match]]) -> Any:
+        if isinstance(keys, MatchError):
+            return self._shapes.clients([], keys)
+        matches = {(match.client_id, match.id): match for key in keys for match in found.get(key, ())}
+        return self._shapes.clients([self._shapes.client(each[0], *_shown(self._name, matches[each])) for each in sorted(matches)])
+
+
+def _key(field: Field, given: object, faults: list[Fault]) -> str | None:
+    if not isinstance(given, str) or not given.strip() or field.normalize is None:
+        return None
+    key = field.normalize(given.strip(), f"/{field.name}", faults)
+    if key is None and not faults:
+        faults.append(Fault(f"/{field.name}", "no_identity", "identifies no person: send the address of a profile"))
+    return key
+
+
+def _all(keys: Sequence[Keys]) -> list[Key]:
+    return sorted({key for each in keys if not isinstance(each, MatchError) for key in each})
+
+
+def _error(faults: Sequence[Fault]) -> MatchError:
+    return MatchError(faults[0].code, "; ".join(f"{fault.pointer} {fault.detail}".strip() for fault in faults))
+
+
+def _shown(name: str, match: Match) -> tuple[Any, ...]:
+    if name == "company":
+        return match.id, match.status
+    times = (None if at is None else to_text(at) for at in (match.last_sent_us, match.last_reply_us))
+    return match.id, match.status, *times
+
+
+def match_routes(kind: ResourceType[Any, Any, Any], tag: Tag) -> list[Route]:
+    """Return the routes of lookups of one type of record."""
+    handlers, many, shapes = MatchResource(kind), kind.type.plural, _SHAPES[kind.type.name]
+    items = f"Up to {MAX_ITEMS:,} items, each with {' or '.join(match_fields(kind))}; one entry for each in their order. An invalid or "
+    items += "ambiguous item has an `error` in its entry and does not affect the others. Nothing is stored. "
+    return [
+        Route(
+            "POST", f"{kind.path}/match", handlers.match, scope=READ, operation_id=f"match_{many}", tag=tag, keyed=False,
+            summary=f"Look up many {many} at once",
+            description=f"{items}Ask this before you pay for enrichment or push a list.", body=shapes.request,
+            success=(Success(200, "The entries.", shapes.response),),
+        ),
+        Route(
+            "POST", f"/admin/v1/{many}/match", handlers.match_everywhere, scope=ADMIN, operation_id=f"match_{many}_of_all_clients", tag=tag,
+            keyed=False, summary=f"Look up many {many} in all clients",
+            description=f"{items}An entry has the clients that know the item. A key of one client sees that client only.",
+            body=shapes.request, success=(Success(200, "The entries.", shapes.all_clients),), problems=(422,),
+        ),
+    ]  # fmt: skip
+
+
+_SENT = {"last_campaign_email_sent": "2026-11-20T09:30:00Z", "last_reply_received": None}
+_KNOWN = {"id": 1042, "contact_status": "contacted", **_SENT}
+_UNKNOWN = {"id": None, "contact_status": None, "last_campaign_email_sent": None, "last_reply_received": None}
+_WRONG = {"code": "email", "detail": "/email is not an e-mail address: An email address must have an @-sign."}
+example(ContactMatchRequest, {"items": [{"email": "jane@example.com"}, {"linkedin_url": "linkedin.com/in/john-doe"}, {"email": "n/a"}]})
+example(ContactMatches, {"data": [_KNOWN, _UNKNOWN, {**_UNKNOWN, "error": _WRONG}]})
+example(ContactClientMatches, {"data": [{"clients": [{"client_id": "acme", **_KNOWN}]}, {"clients": []}]})
+example(CompanyMatchRequest, {"items": [{"domain": "example.com"}]})
+example(CompanyMatches, {"data": [{"id": 17, "company_status": "target"}]})
+example(CompanyClientMatches, {"data": [{"clients": [{"client_id": "acme", "id": 17, "company_status": "target"}]}]})

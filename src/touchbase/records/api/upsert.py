@@ -1,0 +1,145 @@
+"""`PUT` of contacts and companies: change the record with this address, or create it."""
+
+from __future__ import annotations
+
+from typing import Any, Generic, TypeVar
+
+import msgspec
+from msgspec import UNSET
+
+from touchbase.auth import WRITE
+from touchbase.clients import Client
+from touchbase.common.timestamps import Micros
+from touchbase.errors import Fault, Invalid
+from touchbase.history import Author
+from touchbase.http.endpoint import Call, author_of
+from touchbase.http.preferences import is_strict
+from touchbase.http.query_parameters import Parameter
+from touchbase.http.responses import Response
+from touchbase.http.routing import Route, Success, Tag
+from touchbase.records.api.bodies import COMPANY, Read, RecordBodies, company_of, find_companies, names_company
+from touchbase.records.api.parameters import DRY_RUN, FLAT, IGNORED_HEADERS, MATCHES, PREFER
+from touchbase.records.api.previews import DryRunResponse, dry_run
+from touchbase.records.api.resource_type import ResourceType
+from touchbase.records.api.schemas import CompanyRequest, ContactRequest, CustomFieldChange
+from touchbase.records.commands import CreateContact, Created, UpsertRecord
+from touchbase.records.create import create_command
+from touchbase.records.models import Company, Contact
+from touchbase.records.record_type import Field
+from touchbase.records.update import update_command
+
+A = TypeVar("A", ContactRequest, CompanyRequest)
+C = TypeVar("C", bound=msgspec.Struct)
+R = TypeVar("R", Contact, Company)
+
+
+def match_fields(kind: ResourceType[Any, Any, Any]) -> dict[str, Field]:
+    """Return the fields that identify a record of this type, by name; the first is the default."""
+    return {each.name: each for each in kind.type.fields if each.name in MATCHES[kind.type.name]}
+
+
+def match_parameter(kind: ResourceType[Any, Any, Any]) -> Parameter[str]:
+    """Return the parameter that says which member of the body identifies the record."""
+    names = MATCHES[kind.type.name]
+    schema = {"enum": list(names), "default": names[0]}
+    about = "The member of the body that identifies the record; the body must have it."
+    return Parameter("match", lambda given, name: given.choice(name, names) or names[0], schema, about)
+
+
+class Upserts(Generic[A, C, R]):
+    """Makes the commands of upserts of one type of record, for single requests and for batches."""
+
+    def __init__(self, kind: ResourceType[A, C, R], bodies: RecordBodies[A, C, R]) -> None:
+        self._kind: ResourceType[A, C, R] = kind
+        self._bodies: RecordBodies[A, C, R] = bodies
+        self._fields = match_fields(kind)
+
+    def command(self, asked: C, match: str, client: Client, at: Micros, by: Author) -> UpsertRecord[R]:
+        """Return the command for a body; raise `Invalid` with every fault. A company named by its domain must be set by the caller."""
+        kind, field = self._kind, self._fields[match]
+        update = update_command(kind.type, client, 0, self._bodies.change_of(asked), at)
+        if update.changes.get(field.key) is None:
+            raise Invalid([_missing(kind.type.name, field, getattr(asked, match))])
+        create = create_command(kind.type, self._request(asked), client, at, "error")
+        update.by = create.by = by
+        return kind.type.upsert(create, update, field.key)
+
+    def _request(self, asked: C) -> A:
+        """Return the body of a creation with the values of a change; what a change unsets, a creation leaves out."""
+        values: dict[str, Any] = {}
+        for name in self._kind.request.__struct_fields__:
+            value = getattr(asked, name, UNSET)
+            if isinstance(value, list):
+                value = [one for one in value if not isinstance(one, CustomFieldChange) or one.field_value is not None]
+            if value is not UNSET and value is not None:
+                values[name] = value
+        return self._kind.request(**values)
+
+
+def set_company(command: UpsertRecord[Any], number: int | None) -> None:
+    """Set the company that the body names by its domain."""
+    command.update.changes[COMPANY] = number
+    if isinstance(command.create, CreateContact):
+        command.create.record.company_id = number
+
+
+def _missing(record: str, field: Field, given: object) -> Fault:
+    if isinstance(given, str) and given.strip():
+        return Fault(f"/{field.name}", "no_identity", f"identifies no {record}: send the address of a profile, or match by another member")
+    return Fault(f"/{field.name}", "required", f"must be given: match={field.name} finds the {record} by it")
+
+
+class UpsertResource(Generic[A, C, R]):
+    """The handler of `PUT`."""
+
+    def __init__(self, kind: ResourceType[A, C, R]) -> None:
+        self._kind: ResourceType[A, C, R] = kind
+        self._bodies: RecordBodies[A, C, R] = RecordBodies(kind)
+        self._upserts: Upserts[A, C, R] = Upserts(kind, self._bodies)
+        self.match = match_parameter(kind)
+
+    async def put(self, call: Call) -> Response:
+        """`PUT` of one record."""
+        client, kind, parts = await call.client(), self._kind, call.api.dependencies
+        asked = call.parameters()
+        asked.done()
+        flat, match, is_dry_run = asked[FLAT], asked[self.match], asked[DRY_RUN]
+        body = await call.json()
+        at = parts.clock()
+        by = author_of(call.scope)
+
+        def of(partly: C) -> UpsertRecord[R]:
+            return self._upserts.command(partly, match, client, at, by)
+
+        read: Read[C] = self._bodies.change(body, client, at, strict=is_strict(call.scope), rules=of)
+        command = of(read.asked)
+        call.api.limiter.storing(client, 1 + len(command.update.custom), len(body), at)
+        if names_company(read.asked):
+            set_company(command, company_of(read.asked, await find_companies(parts.store, client.number, [read.asked])))
+
+        def response(result: Created[R]) -> Response:
+            made = kind.respond(result.record, flat, client.settings)
+            made.status, made.record = 201 if result.is_new else 200, (kind.type.kind, result.record.id)
+            made.headers += [(b"location", parts.reached_at(f"{kind.path}/{result.record.id}")), *read.headers]
+            return made
+
+        if is_dry_run:
+            return await dry_run(call, kind, command, client, read.headers)
+        return await call.write_and_respond(lambda writes: writes.write(command), response)
+
+
+def upsert_route(kind: ResourceType[Any, Any, Any], tag: Tag) -> Route:
+    """Return the route of upserts of one type of record."""
+    handlers, one = UpsertResource(kind), kind.type.name
+    headers = ("Location", "ETag", *IGNORED_HEADERS)
+    return Route(
+        "PUT", kind.path, handlers.put, scope=WRITE, operation_id=f"upsert_{one}", tag=tag, summary=f"Change a {one}, or create it",
+        description=f"Finds the {one} by the member that `match` names. If there is one, it is changed as by `PATCH`: a member that is "
+        "left out stays, null or blank unsets it. Else it is created. Safe when many send the same at once: one creates it, the others "
+        f"change it. 409 only if another member of the body identifies another {one}.",
+        query=(FLAT, handlers.match, DRY_RUN), headers=(PREFER,), body=kind.change, keyed=True,
+        success=(
+            Success(201, f"The new {one}.", kind.response, headers),
+            Success(200, f"The {one} as it is now.", (kind.response, DryRunResponse), headers),
+        ),
+    )  # fmt: skip

@@ -1,0 +1,42 @@
+"""Which of these people and companies are known: lookups of many keys at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from touchbase.common.timestamps import Micros
+from touchbase.sql.command import Query
+
+Key = tuple[str, str]
+"""Key column and key."""
+MAX_LOOKUPS = 200_000
+"""Keys times clients of one lookup in all clients."""
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A record that has a key."""
+
+    id: int
+    status: str | None
+    last_sent_us: Micros | None = None
+    last_reply_us: Micros | None = None
+    client_id: str = ""
+    """Whose it is, in a lookup in all clients."""
+
+
+@dataclass(slots=True)
+class MatchRecords(Query[Mapping[Key, Match]]):
+    """The records of a client that have these keys, by key; unknown keys are left out."""
+
+    client: int
+    keys: list[Key]
+
+
+@dataclass(slots=True)
+class MatchEverywhere(Query[Mapping[Key, list[Match]] | None]):
+    """The records of all clients, or of one, that have these keys, by key; None if there are too many clients for so many keys."""
+
+    client: int | None
+    keys: list[Key]

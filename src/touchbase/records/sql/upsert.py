@@ -1,0 +1,156 @@
+"""Plans that change a record with a known key, or create it, in one transaction.
+
+Of several commands with one key the first creates the record and the others change it. A concurrent transaction may create
+it first: then the insert finds the key taken, and the command becomes a change too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar
+
+from touchbase.errors import Conflict
+from touchbase.records.commands import Created, UpdateRecord, UpsertCompany, UpsertContact, UpsertRecord
+from touchbase.records.models import Company, Contact
+from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, RecordType
+from touchbase.records.sql.create import create_companies, create_contacts
+from touchbase.records.sql.suppression_guard import guarded
+from touchbase.records.sql.update import update_companies, update_contacts
+from touchbase.sql.builders import ONE, find, key_columns
+from touchbase.sql.ids import Ids
+from touchbase.sql.statement import Execute, Plan, Statement
+
+R = TypeVar("R", Contact, Company)
+Run = Callable[[Any, Ids], Plan[list[object]]]
+Key = tuple[int, str, str]
+"""Client, key column and key."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Owner:
+    """The record that has a key."""
+
+    id: int
+    from_api: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Table(Generic[R]):
+    """How records of one type are found, created and changed."""
+
+    kind: RecordType[R]
+    keys: Mapping[str, Statement]
+    """The statements that find and lock the owner of a key, by its column; the first key decides."""
+    create: Run
+    update: Run
+
+
+def _owner_of(table: str, column: str) -> Statement:
+    columns = (*key_columns(column), ONE[1], ("from_api", "bigint"))
+    match = f"t.client = p.client AND t.{column} = p.{column}"
+    return find(f"{table}_to_upsert_by_{column}", table, columns, key_columns(column), match, lock=True)
+
+
+CONTACT_TO_UPSERT_BY_EMAIL = _owner_of("contact", "email_key")
+CONTACT_TO_UPSERT_BY_LINKEDIN = _owner_of("contact", "linkedin_key")
+COMPANY_TO_UPSERT_BY_DOMAIN = _owner_of("company", "domain")
+_CONTACTS = _Table(
+    CONTACT_TYPE,
+    {"email_key": CONTACT_TO_UPSERT_BY_EMAIL, "linkedin_key": CONTACT_TO_UPSERT_BY_LINKEDIN},
+    guarded(create_contacts),
+    guarded(update_contacts),
+)
+_COMPANIES = _Table(COMPANY_TYPE, {"domain": COMPANY_TO_UPSERT_BY_DOMAIN}, create_companies, update_companies)
+
+
+def upsert_contacts(commands: Sequence[UpsertContact], ids: Ids) -> Plan[list[object]]:
+    """Change or create contacts."""
+    return _upsert(_CONTACTS, commands, ids)
+
+
+def upsert_companies(commands: Sequence[UpsertCompany], ids: Ids) -> Plan[list[object]]:
+    """Change or create companies."""
+    return _upsert(_COMPANIES, commands, ids)
+
+
+def upsert_needs(commands: Sequence[UpsertRecord[Any]]) -> Mapping[str, int]:
+    """Return how many ids these commands may take, by name. A creation may be tried twice."""
+    kind = "contact" if isinstance(commands[0], UpsertContact) else "company"
+    custom = sum(2 * len(command.create.custom) + len(command.update.custom) for command in commands)
+    return {kind: 2 * len(commands), "custom_field": custom, "link": 3 * len(commands)}
+
+
+def _upsert(table: _Table[R], commands: Sequence[UpsertRecord[R]], ids: Ids) -> Plan[list[object]]:
+    results: list[object] = [None] * len(commands)
+    conflicts: dict[int, Conflict] = {}
+    waiting = list(range(len(commands)))
+    while waiting:
+        owners = yield from _owners(table, [commands[index] for index in waiting])
+        found = {index: owner for index in waiting if (owner := _owner(table, commands[index], owners)) is not None}
+        for index in conflicts.keys() - found.keys():
+            results[index] = _taken(table, conflicts[index])
+        new: dict[object, int] = {}
+        for index in waiting:
+            if index not in found and index not in conflicts:
+                new.setdefault(_identity(table, commands[index]) or index, index)
+        conflicts.clear()
+        if found:
+            changed = yield from table.update([_change(commands[index], owner) for index, owner in found.items()], ids)
+            for index, outcome in zip(found, changed, strict=True):
+                results[index] = Created(outcome, is_new=False) if isinstance(outcome, Contact | Company) else outcome
+        if new:
+            made = yield from table.create([commands[index].create for index in new.values()], ids)
+            for index, outcome in zip(new.values(), made, strict=True):
+                if isinstance(outcome, Conflict):
+                    conflicts[index] = outcome  # the owner of the key is searched again
+                else:
+                    results[index] = outcome
+        waiting = [index for index in waiting if results[index] is None]
+    return results
+
+
+def _owners(table: _Table[R], commands: Sequence[UpsertRecord[R]]) -> Plan[dict[Key, _Owner]]:
+    owners: dict[Key, _Owner] = {}
+    for column, statement in table.keys.items():
+        keys = {(command.client, key) for command in commands if (key := _key(command, column)) is not None}
+        if keys:
+            rows = yield Execute(statement, sorted(keys))
+            owners.update({(row[0], column, row[1]): _Owner(row[2], bool(row[3])) for row in rows})
+    return owners
+
+
+def _key(command: UpsertRecord[R], column: str) -> str | None:
+    """Return the command's key in this column, if it decides."""
+    key: str | None = getattr(command.create.record, column) if command.match in (None, column) else None
+    return key
+
+
+def _owner(table: _Table[R], command: UpsertRecord[R], owners: Mapping[Key, _Owner]) -> _Owner | None:
+    keys = ((column, _key(command, column)) for column in table.keys)
+    return next((owner for column, key in keys if key is not None and (owner := owners.get((command.client, column, key)))), None)
+
+
+def _identity(table: _Table[R], command: UpsertRecord[R]) -> object:
+    """Return what two commands for one record have in common; None for a command without a key."""
+    keys = tuple(_key(command, column) for column in table.keys)
+    return (command.client, keys) if any(keys) else None
+
+
+def _change(command: UpsertRecord[R], owner: _Owner) -> UpdateRecord[R]:
+    """Return the change of the record that exists.
+
+    A record that webhooks made looks as if this write had created it, so that the order of the two does not matter;
+    unless the write unsets values, which a creation cannot.
+    """
+    update = replace(command.update, id=owner.id)
+    unsets = update.clear_custom or None in update.changes.values() or None in update.custom.values()
+    if not owner.from_api and not unsets:
+        update.creates, update.key = True, ""
+    return update
+
+
+def _taken(table: _Table[R], conflict: Conflict) -> Conflict:
+    owner = conflict.data.get("existing_id")
+    detail = f"another {table.kind.name} has one of these addresses: id {owner}; change that one, or leave the address out"
+    return Conflict(detail, data=conflict.data)

@@ -1,0 +1,58 @@
+"""Several writes of one client in one transaction: the command, and what it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from touchbase.errors import BatchFailed, Fault, Invalid, TouchbaseError
+from touchbase.records.commands import Created
+from touchbase.records.models import Company, Contact, Record
+from touchbase.sql.command import Command
+
+MAX_COMMANDS = 1_000
+"""Commands in one batch: one transaction, for which all other writes wait on SQLite."""
+
+
+@dataclass(slots=True)
+class Preview:
+    """What a command of a dry run would do: the record before it, None for a new one, and its result or error."""
+
+    before: Record | None
+    outcome: object
+
+
+@dataclass(slots=True)
+class WriteBatch(Command[list[object]]):
+    """Execute creates, upserts and updates of one client in their order; the result has a result or an error for each.
+
+    One that fails does not affect the others, unless the batch is `atomic`: then nothing is stored, and the result is `BatchFailed`.
+    In a dry run nothing is stored either, no id is used, and each result is a `Preview`.
+    """
+
+    client: int
+    commands: list[Command[Any]] = field(default_factory=list)
+    atomic: bool = False
+    dry_run: bool = False
+
+
+def record_of(outcome: object) -> Record | None:
+    """Return the record in the result of a command; None for an error."""
+    record = outcome.record if isinstance(outcome, Created) else outcome
+    return record if isinstance(record, Contact | Company) else None
+
+
+def batch_failed(outcomes: Sequence[object]) -> BatchFailed | None:
+    """Return the error of an atomic batch with these results; None if all commands succeed."""
+    failed = [(index, error) for index, error in enumerate(outcomes) if isinstance(error, TouchbaseError)]
+    return BatchFailed([fault for index, error in failed for fault in faults_at(index, error)]) if failed else None
+
+
+def faults_at(index: int, error: TouchbaseError) -> Iterator[Fault]:
+    """Yield the faults of one command of a batch, as faults of the batch."""
+    if isinstance(error, Invalid):
+        for fault in error.faults:
+            yield Fault(f"/commands/{index}{fault.pointer}", fault.code, fault.detail)
+    else:
+        yield Fault(f"/commands/{index}", error.code, error.detail)

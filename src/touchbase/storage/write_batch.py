@@ -1,0 +1,127 @@
+"""The handler of `WriteBatch`: commands of one client in their order, as few statements as possible.
+
+Neighbours of one type are executed as one set. That gives what one after the other gives, unless a command needs a key that
+another one of the set had or has: then the set is rolled back, and its commands are executed one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from touchbase.common.field_limits import LARGEST_ID
+from touchbase.errors import Conflict
+from touchbase.history import COMPANY, CONTACT
+from touchbase.records import (
+    Company,
+    Contact,
+    CreateCompany,
+    CreateContact,
+    Created,
+    GetCompany,
+    GetContact,
+    Preview,
+    Record,
+    WriteBatch,
+    batch_failed,
+    record_of,
+)
+from touchbase.sql.command import Command
+from touchbase.sql.ids import Ids
+from touchbase.sql.statement import RELEASE, ROLL_BACK, SAVE, Plan
+from touchbase.storage.batch import Handlers, needs_of, plan_of
+from touchbase.storage.command_handlers import Handler
+from touchbase.storage.query_handlers import companies, contacts
+
+Commands = Sequence[Command[Any]]
+IDS_PER_KIND = 2**40
+"""Ids of each kind that a dry run may use; they are never stored."""
+
+
+def with_batches(handlers: Handlers) -> Handlers:
+    """Return these handlers and that of `WriteBatch`, which executes commands of any of them."""
+
+    def run(commands: Sequence[WriteBatch], ids: Ids) -> Plan[list[object]]:
+        results: list[object] = []
+        for command in commands:
+            results.append((yield from _execute(command, ids, handlers)))
+        return results
+
+    def needs(commands: Sequence[WriteBatch]) -> Mapping[str, int]:
+        inner = [each for command in commands if not command.dry_run for each in command.commands]
+        return {name: 2 * count for name, count in needs_of(inner, handlers).items()}  # a set may be executed again, one by one
+
+    return {**handlers, WriteBatch: Handler(run, needs)}
+
+
+def _execute(batch: WriteBatch, ids: Ids, handlers: Handlers) -> Plan[object]:
+    if not (batch.atomic or batch.dry_run):
+        return (yield from _in_order(batch.commands, ids, handlers))
+    yield SAVE
+    outcomes = yield from _in_order(batch.commands, _unused_ids(batch, handlers) if batch.dry_run else ids, handlers)
+    failed = batch_failed(outcomes) if batch.atomic else None
+    if batch.dry_run or failed is not None:
+        yield ROLL_BACK
+    yield RELEASE
+    if failed is not None:
+        return failed
+    return (yield from _previews(batch.client, outcomes)) if batch.dry_run else outcomes
+
+
+def _unused_ids(batch: WriteBatch, handlers: Handlers) -> Ids:
+    ids = Ids()
+    for name in needs_of(batch.commands, handlers):
+        ids.fill(name, LARGEST_ID - IDS_PER_KIND, IDS_PER_KIND)
+    return ids
+
+
+def _in_order(commands: Commands, ids: Ids, handlers: Handlers) -> Plan[list[object]]:
+    outcomes: list[object] = []
+    for _, alike in groupby(commands, lambda command: (type(command), getattr(command, "match", None))):
+        outcomes += yield from _set([*alike], ids, handlers)
+    return outcomes
+
+
+def _set(commands: Commands, ids: Ids, handlers: Handlers) -> Plan[list[object]]:
+    """Execute commands of one type."""
+    if len(commands) == 1 or isinstance(commands[0], CreateContact | CreateCompany):
+        return (yield from plan_of(commands, handlers, ids))
+    yield SAVE
+    outcomes = yield from plan_of(commands, handlers, ids)
+    if _interfere(outcomes):
+        yield ROLL_BACK
+        outcomes = []
+        for command in commands:
+            outcomes += yield from plan_of([command], handlers, ids)
+    yield RELEASE
+    return outcomes
+
+
+def _interfere(outcomes: Sequence[object]) -> bool:
+    """Return whether a command failed for a key of a record that another command of the set has written."""
+    taken = {outcome.data.get("existing_id") for outcome in outcomes if isinstance(outcome, Conflict)}
+    return bool(taken) and any(record.id in taken for outcome in outcomes if (record := record_of(outcome)) is not None)
+
+
+def _previews(client: int, outcomes: Sequence[object]) -> Plan[list[object]]:
+    """Return each outcome with the record before it: as it is stored, or as the commands before it would leave it."""
+    records = [record for outcome in outcomes if (record := record_of(outcome)) is not None]
+    people = [GetContact(client, record.id) for record in records if isinstance(record, Contact)]
+    firms = [GetCompany(client, record.id) for record in records if isinstance(record, Company)]
+    known: dict[tuple[int, int], Record] = {}
+    if people:
+        known |= {(CONTACT, found.id): found for found in (yield from contacts(people)) if found is not None}
+    if firms:
+        known |= {(COMPANY, found.id): found for found in (yield from companies(firms)) if found is not None}
+    made: list[object] = []
+    for outcome in outcomes:
+        record = record_of(outcome)
+        if record is None:
+            made.append(Preview(None, outcome))
+            continue
+        key = (CONTACT if isinstance(record, Contact) else COMPANY, record.id)
+        before = None if isinstance(outcome, Created) and outcome.is_new else known.get(key)
+        made.append(Preview(before, outcome))
+        known[key] = record
+    return made

@@ -1,0 +1,284 @@
+"""POST .../batch: many commands in one transaction, each with its own result."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.asgi_client import ApiClient, Clock, MakeClient
+from tests.conftest import ExecuteSql
+
+from touchbase.http.app import Dependencies
+from touchbase.http.dependencies import Limits
+from touchbase.records.write_batch import MAX_COMMANDS
+from touchbase.sql.store import Store
+from touchbase.storage import open_store
+
+CONTACTS, COMPANIES = "/public/v2/contacts", "/public/v2/companies"
+TABLES = ("contact", "company", "custom_field", "event", "link", "idempotency_key", "id_block")
+
+
+async def batch(call: ApiClient, *commands: object, path: str = CONTACTS, query: str = "", atomic: bool = False, **headers: str) -> Any:
+    return await call.post(f"{path}/batch{query}", {"commands": list(commands), "atomic": atomic}, **headers)
+
+
+def create(**body: object) -> dict[str, object]:
+    return {"op": "create", "body": body}
+
+
+def upsert(match: str = "email", **body: object) -> dict[str, object]:
+    return {"op": "upsert", "match": match, "body": body}
+
+
+def update(number: int, **body: object) -> dict[str, object]:
+    return {"op": "update", "id": number, "body": body}
+
+
+async def everything(execute_sql: ExecuteSql) -> dict[str, list[Any]]:
+    return {table: sorted(map(repr, await execute_sql(f"SELECT * FROM {table}"))) for table in TABLES}
+
+
+async def test_batch__answers_each_command_in_order_and_one_bad_one_harms_no_other(call: ApiClient) -> None:
+    await call.post(CONTACTS, {"email": "jane@example.com"})
+
+    reply = await batch(
+        call,
+        create(email="a@example.com", title="CEO"),
+        create(email="JANE@example.com"),
+        create(email="nonsense", first_name=3),
+        upsert(email="a@example.com", first_name="Ann"),
+        update(1, contact_status="won"),
+        update(99, contact_status="won"),
+        {"op": "delete", "id": 1, "body": {}},
+        {"op": "destroy", "body": {}},
+        create(status="x"),
+        7,
+        update(1, contact_status="lost"),
+    )
+
+    results = reply.json()["results"]
+    assert (reply.status, reply.json()["succeeded"], reply.json()["failed"]) == (200, 4, 7)
+    assert [each["status"] for each in results] == [201, 409, 422, 200, 200, 404, 422, 422, 422, 422, 200]
+    assert [each.get("id") for each in results if each["status"] < 300] == [2, 2, 1, 1]
+    assert results[0]["ignored"] == ["title"]
+    assert results[1]["problem"]["existing_id"] == 1
+    assert {fault["pointer"] for fault in results[2]["problem"]["errors"]} == {"/body/email", "/body/first_name"}
+    assert results[6]["problem"]["errors"][0]["code"] == "not_available"
+    assert results[8]["problem"]["errors"][0]["pointer"] == "/body/status"
+    jane, ann = (await call.get(CONTACTS)).json()["data"]
+    assert (jane["contact_status"], jane["previous_status"], ann["first_name"]) == ("lost", "won", "Ann")
+
+
+async def test_batch__of_companies_and_with_the_records_on_request(call: ApiClient) -> None:
+    custom = [{"field_name": "Seats", "field_value": "4"}]
+    reply = await batch(
+        call,
+        {"op": "upsert", "body": {"domain": "www.example.com", "name": "Example", "company_custom_fields": custom}},
+        {"op": "upsert", "match": "domain", "body": {"domain": "example.com", "company_status": "won"}},
+        path=COMPANIES, query="?structure=FLAT", prefer="return=representation, handling=strict",
+    )  # fmt: skip
+
+    first, second = reply.json()["results"]
+    assert reply.headers["preference-applied"] == "handling=strict, return=representation"
+    assert (first["status"], second["status"], first["record"]["id"]) == (201, 200, 1)
+    assert "company_status" not in first["record"]
+    assert second["record"] == (await call.get(f"{COMPANIES}/1?structure=FLAT")).json()
+    assert second["record"]["company_custom_fields"] == {"Seats": "4"}
+
+
+async def test_batch__that_is_atomic_does_all_or_nothing(call: ApiClient, execute_sql: ExecuteSql) -> None:
+    await call.post(CONTACTS, {"email": "jane@example.com"})
+    before = await everything(execute_sql)
+
+    late = await batch(call, create(email="a@example.com"), update(1, first_name="Jane"), create(email="jane@example.com"), atomic=True)
+    early = await batch(call, create(email="a@example.com"), create(email="nonsense"), atomic=True)
+    unchanged = await everything(execute_sql)
+    good = await batch(call, create(email="a@example.com"), update(1, first_name="Jane"), atomic=True)
+
+    assert [(reply.status, reply.problem["code"]) for reply in (late, early)] == [(422, "batch_failed")] * 2
+    assert [(each["pointer"], each["code"]) for each in late.problem["errors"]] == [("/commands/2", "duplicate")]
+    assert [(each["pointer"], each["code"]) for each in early.problem["errors"]] == [("/commands/1/body/email", "email")]
+    assert {**unchanged, "id_block": []} == {**before, "id_block": []}
+    assert (good.status, good.json()["failed"]) == (200, 0)
+
+
+async def test_batch__with_an_idempotency_key_is_done_once_and_stores_no_values(call: ApiClient, execute_sql: ExecuteSql) -> None:
+    commands = [create(email="a@example.com", first_name="Secretive"), create(email="wrong-value"), create(email="a@example.com")]
+    key = {"idempotency_key": "k1", "prefer": "return=representation"}
+
+    first = await batch(call, *commands, **key)
+    again = await batch(call, *commands, **key)
+    other = await batch(call, *commands[:1], **key)
+
+    assert again.headers["idempotency-replayed"] == "true"
+    assert [(each["status"], each.get("id")) for each in again.json()["results"]] == [(201, 1), (422, None), (409, None)]
+    assert first.json()["results"][0]["record"]["first_name"] == "Secretive"
+    assert again.json()["results"][2]["problem"]["existing_id"] == 1
+    assert (other.status, other.problem["code"]) == (422, "idempotency_key_reused")
+    stored = b"".join(bytes(row[0]) for row in await execute_sql("SELECT response FROM idempotency_key"))
+    assert [word for word in (b"Secretive", b"example.com", b"wrong-value") if word in stored] == []
+    assert len((await call.get(CONTACTS)).json()["data"]) == 1
+
+
+async def test_batch__names_companies_by_their_domain(call: ApiClient) -> None:
+    await call.post(COMPANIES, {"domain": "example.com"})
+
+    reply = await batch(
+        call, create(email="a@example.com", company_id="example.com"), upsert(email="a@example.com", company_id="other.example"),
+        upsert(email="b@example.com", company_id="www.example.com"), update(1, company_id=" "),
+    )  # fmt: skip
+
+    assert [each["status"] for each in reply.json()["results"]] == [201, 404, 201, 200]
+    assert [each.get("company_id") for each in (await call.get(CONTACTS)).json()["data"]] == [None, 1]
+
+
+async def test_batch__follows_the_clients_setting_for_duplicates(call: ApiClient) -> None:
+    await call.settings(on_duplicate="update")
+
+    reply = await batch(
+        call, create(email="a@example.com", first_name="Ann"), create(email="a@example.com", last_name="Lee"),
+        {"op": "create", "on_duplicate": "return", "body": {"email": "a@example.com", "first_name": "X"}},
+        {"op": "create", "on_duplicate": "error", "body": {"email": "a@example.com"}},
+    )  # fmt: skip
+
+    assert [each["status"] for each in reply.json()["results"]] == [201, 200, 200, 409]
+    [contact] = (await call.get(CONTACTS)).json()["data"]
+    assert (contact["first_name"], contact["last_name"]) == ("Ann", "Lee")
+
+
+@pytest.mark.parametrize(
+    ("body", "pointer", "code"),
+    [
+        ({}, "/commands", "required"),
+        ({"commands": []}, "/commands", "too_short"),
+        ({"commands": [{}] * (MAX_COMMANDS + 1)}, "/commands", "too_long"),
+        ({"commands": [{}], "Atomic": True}, "/Atomic", "unknown"),
+        ({"commands": [{}], "atomic": 1}, "/atomic", "type"),
+    ],
+)
+async def test_batch__that_is_no_batch_is_refused(sqlite_call: ApiClient, body: object, pointer: str, code: str) -> None:
+    reply = await sqlite_call.post(f"{CONTACTS}/batch", body)
+
+    assert (reply.status, [(each["pointer"], each["code"]) for each in reply.problem["errors"]]) == (422, [(pointer, code)])
+
+
+@pytest.mark.parametrize(
+    ("command", "pointer"),
+    [
+        ({"op": "update", "body": {}}, "/id"),
+        ({"op": "create", "id": 1, "body": {}}, "/id"),
+        ({"op": "create", "match": "email", "body": {}}, "/match"),
+        ({"op": "upsert", "on_duplicate": "error", "body": {"email": "a@example.com"}}, "/on_duplicate"),
+        ({"op": "upsert", "match": "phone", "body": {}}, "/body"),
+        ({"op": "create"}, "/body"),
+        ({"op": "create", "body": {}, "Match": 1}, "/Match"),
+        ({"op": "create", "body": [1]}, "/body"),
+    ],
+)
+async def test_batch__names_what_is_wrong_with_a_command(sqlite_call: ApiClient, command: object, pointer: str) -> None:
+    [result] = (await batch(sqlite_call, command)).json()["results"]
+
+    assert (result["status"], [each["pointer"] for each in result["problem"]["errors"]]) == (422, [pointer])
+
+
+async def test_batch__may_be_longer_than_other_bodies(memory: Store, make_client: MakeClient) -> None:
+    call = make_client(memory, limits=Limits(api_body_bytes=200, batch_body_bytes=2_000))
+    commands = [create(first_name="x" * 100) for _ in range(4)]
+
+    replies = [
+        await batch(call, *commands), await batch(call, *commands, idempotency_key="k"), await batch(call, *commands * 10),
+        await call.post(CONTACTS, {"first_name": "x" * 200}),
+    ]  # fmt: skip
+
+    assert [reply.status for reply in replies] == [200, 200, 413, 413]
+
+
+async def test_batch__of_many_at_once_makes_each_record_once(call: ApiClient) -> None:
+    commands = [upsert(email=f"{n}@example.com", first_name="Ann") for n in range(40)]
+
+    replies = await asyncio.gather(*(batch(call, *commands[n:], *commands[:n]) for n in range(8)))
+
+    assert [reply.json()["failed"] for reply in replies] == [0] * 8
+    assert sum(each["status"] == 201 for reply in replies for each in reply.json()["results"]) == 40
+
+
+async def test_batch__frees_and_takes_keys_in_order(call: ApiClient) -> None:
+    """What a command frees, a later one may take; an earlier one may not."""
+    await batch(call, create(email="a@example.com", linkedin_url="linkedin.com/in/aaa"), create(email="b@example.com"))
+
+    reply = await batch(
+        call, update(2, linkedin_url="linkedin.com/in/aaa"), update(1, linkedin_url=None), update(2, linkedin_url="linkedin.com/in/aaa"),
+        upsert(email="a@example.com", linkedin_url="linkedin.com/in/bbb"),
+        upsert(email="c@example.com", linkedin_url="linkedin.com/in/bbb"),
+    )  # fmt: skip
+
+    assert [each["status"] for each in reply.json()["results"]] == [409, 200, 200, 200, 409]
+
+
+EMAILS = st.sampled_from(["a@example.com", "b@example.com", "c@example.com", "not an address", None])
+PEOPLE = st.fixed_dictionaries(
+    {},
+    optional={
+        "email": EMAILS,
+        "linkedin_url": st.sampled_from(["linkedin.com/in/aaa", "linkedin.com/in/bbb", "linkedin.com/in/ccc", None]),
+        "first_name": st.sampled_from(["Ann", "Bob"]),
+        "contact_status": st.sampled_from(["new", "won"]),
+        "contact_custom_fields": st.just([{"field_name": "Seats", "field_value": "4"}]),
+        "Email": st.just("x"),
+    },
+)
+COMMANDS = st.one_of(
+    st.builds(lambda body: {"op": "create", "body": body}, PEOPLE),
+    st.builds(lambda match, body: {"op": "upsert", "match": match, "body": body}, st.sampled_from(["email", "linkedin_url"]), PEOPLE),
+    st.builds(lambda number, body: {"op": "update", "id": number, "body": body}, st.integers(1, 5), PEOPLE),
+)
+SINGLE = {"create": ("POST", CONTACTS), "update": ("PATCH", CONTACTS), "upsert": ("PUT", CONTACTS)}
+
+
+async def alone(call: ApiClient, command: dict[str, Any]) -> Any:
+    """The same command as a request of its own."""
+    method, path = SINGLE[command["op"]]
+    target = f"{path}/{command['id']}" if "id" in command else f"{path}?match={command['match']}" if "match" in command else path
+    return await call(method, target, command["body"])
+
+
+@given(st.lists(COMMANDS, min_size=1, max_size=12))
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_batch_gives_what_its_commands_give_one_by_one(commands: list[dict[str, Any]]) -> None:
+    async def run() -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            stores = [await open_store(f"sqlite:///{folder}/{name}.db") for name in ("one", "many", "atomic")]
+            try:
+                one, many, atomic = (ApiClient(Dependencies(store=store, clock=Clock()), Clock()) for store in stores)
+                singles = [await alone(one, command) for command in commands]
+                together = (await batch(many, *commands)).json()["results"]
+                expected = [_without_times((await one.get(f"{CONTACTS}/{n}")).json()) for n in range(1, 6)]
+                found = [_without_times((await many.get(f"{CONTACTS}/{n}")).json()) for n in range(1, 6)]
+                whole = await batch(atomic, *commands, atomic=True)
+                left = (await atomic.get(CONTACTS)).json()["data"]
+            finally:
+                for store in stores:
+                    await store.close()
+        assert [each["status"] for each in together] == [reply.status for reply in singles]
+        ids = {reply.json()["id"]: None for reply in singles if reply.status == 201}
+        assert len(ids) == sum(each["status"] == 201 for each in together)
+        assert sorted(map(repr, found)) == sorted(map(repr, expected))
+        if any(reply.status >= 400 for reply in singles):
+            assert (whole.status, whole.problem["code"], left) == (422, "batch_failed", [])
+        else:
+            assert whole.status == 200
+
+    asyncio.run(run())
+
+
+def _without_times(record: dict[str, Any]) -> dict[str, Any]:
+    """A record without what depends on the clock, or on ids of requests and custom fields."""
+    if "id" not in record:
+        return {}
+    fields = [(each["field_name"], each["field_value"]) for each in record["contact_custom_fields"]]
+    dropped = ("updated_time", "status_changed_at", "contact_custom_fields")
+    return {**{name: value for name, value in sorted(record.items()) if name not in dropped}, "custom": fields}

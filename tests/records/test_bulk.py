@@ -1,0 +1,110 @@
+"""PATCH of a list: one change of all records that match its filters, refused when they are more than allowed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.asgi_client import ApiClient
+from tests.conftest import ExecuteSql
+
+from touchbase.records.bulk import MAX_AFFECTED
+
+CONTACTS, COMPANIES = "/public/v2/contacts", "/public/v2/companies"
+
+
+async def some(call: ApiClient, count: int, **body: object) -> None:
+    commands = [{"op": "create", "body": {"email": f"{n}@example.com", **body}} for n in range(count)]
+    assert (await call.post(f"{CONTACTS}/batch", {"commands": commands})).json()["failed"] == 0
+
+
+async def statuses(call: ApiClient) -> list[Any]:
+    return [each.get("contact_status") for each in (await call.get(f"{CONTACTS}?limit=200")).json()["data"]]
+
+
+async def test_bulk__changes_all_that_match_and_no_other(call: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("touchbase.records.bulk.STEP", 3)
+    await some(call, 10, contact_status="new")
+    await call.post(CONTACTS, {"contact_status": "won"})
+    await call.post(CONTACTS, {"contact_status": "new"}, x_client_id="other")
+    call.clock.move(5)
+
+    reply = await call.patch(f"{CONTACTS}?contact_status=new", {"contact_status": "lost", "title": "x"}, prefer="max-affected=10")
+
+    assert (reply.status, reply.json()) == (200, {"matched": 10, "changed": 10, "failed": 0, "failures": []})
+    assert (reply.headers["preference-applied"], reply.headers["touchbase-ignored"]) == ("max-affected=10", "title")
+    assert await statuses(call) == ["lost"] * 10 + ["won"]
+    assert (await call.get(f"{CONTACTS}/1")).json()["previous_status"] == "new"
+    assert (await call.get(f"{CONTACTS}?contact_status=new", x_client_id="other")).json()["data"] != []
+
+
+async def test_bulk__is_refused_when_more_would_be_hit(call: ApiClient, execute_sql: ExecuteSql) -> None:
+    await some(call, 5, contact_status="new")
+    before = sorted(map(repr, await execute_sql("SELECT * FROM contact")))
+
+    refused = await call.patch(f"{CONTACTS}?contact_status=new", {"origin": "x"}, prefer="max-affected=4")
+    tried = await call.patch(f"{CONTACTS}?contact_status=new&dry_run=true", {"origin": "x"})
+
+    assert (refused.status, refused.problem["code"], refused.problem["affected"]) == (409, "too_many_affected", 5)
+    assert tried.json() == {"matched": 5, "changed": 0, "failed": 0, "failures": []}
+    assert sorted(map(repr, await execute_sql("SELECT * FROM contact"))) == before
+
+
+async def test_bulk__has_a_limit_without_a_preference(call: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("touchbase.records.api.bulk.MAX_AFFECTED", 2)
+    await some(call, 3, contact_status="new")
+
+    for headers in ({}, {"prefer": "max-affected=99999"}):
+        reply = await call.patch(f"{CONTACTS}?contact_status=new", {"origin": "x"}, **headers)
+        assert (reply.status, reply.problem["affected"]) == (409, 3)
+    assert MAX_AFFECTED == 10_000
+
+
+async def test_bulk__reports_records_that_cannot_change(call: ApiClient) -> None:
+    await call.settings(contact_statuses={"statuses": ["new", "won", "lost"], "transitions": {"won": []}})
+    await call.post(COMPANIES, {"domain": "example.com"})
+    await call.post(CONTACTS, {"company_id": 1, "contact_status": "won"})
+    await call.post(CONTACTS, {"company_id": 1, "contact_status": "new"})
+    await call.post(CONTACTS, {"company_id": 1, "contact_status": "lost"})
+
+    reply = await call.patch(f"{CONTACTS}?company_id=1", {"contact_status": "lost"})
+
+    assert (reply.json()["matched"], reply.json()["changed"], reply.json()["failed"]) == (3, 1, 1)
+    assert [(each["id"], each["code"]) for each in reply.json()["failures"]] == [(1, "invalid")]
+    assert await statuses(call) == ["won", "lost", "lost"]
+
+
+async def test_bulk__of_companies_and_with_a_company_by_its_domain(call: ApiClient) -> None:
+    await call.post(COMPANIES, {"domain": "example.com", "company_status": "target"})
+    await some(call, 3, contact_status="new")
+
+    firms = await call.patch(f"{COMPANIES}?company_status=target", {"name": "Example", "company_custom_fields": None})
+    people = await call.patch(f"{CONTACTS}?contact_status=new", {"company_id": "www.example.com"}, prefer="handling=strict")
+
+    assert (firms.json()["changed"], people.json()["changed"]) == (1, 3)
+    assert people.headers["preference-applied"] == "handling=strict, max-affected=10000"
+    assert (await call.get(f"{COMPANIES}/1")).json()["name"] == "Example"
+    assert [each["company_id"] for each in (await call.get(CONTACTS)).json()["data"]] == [1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("query", "body", "headers", "pointers"),
+    [
+        ("", {"origin": "x"}, {}, ["?"]),
+        ("?updated_since=2020-01-01", {"origin": "x"}, {}, ["?", "?updated_since"]),
+        ("?phone=1", {"origin": "x"}, {}, ["?", "?phone"]),
+        ("?contact_status=new", {"email": "a@example.com", "linkedin_url": None}, {}, ["/email", "/linkedin_url"]),
+        ("?contact_status=new", {}, {}, [""]),
+        ("?contact_status=new", {"Origin": "x"}, {}, ["/Origin"]),
+        ("?contact_status=new", {"origin": "x"}, {"prefer": "max-affected=many"}, ["Prefer"]),
+    ],
+)
+async def test_bulk__names_what_is_wrong(
+    sqlite_call: ApiClient, query: str, body: object, headers: dict[str, str], pointers: list[str]
+) -> None:
+    await sqlite_call.post(CONTACTS, {"contact_status": "new"})
+
+    reply = await sqlite_call.patch(f"{CONTACTS}{query}", body, **headers)
+
+    assert (reply.status, [each["pointer"] for each in reply.problem["errors"]]) == (422, pointers)
+    assert (await sqlite_call.get(f"{CONTACTS}/1")).json()["origin"] == ""

@@ -1,0 +1,164 @@
+"""POST .../match: what is known about many people or companies at once, in one client and in all."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.asgi_client import ApiClient, Clock, MakeClient
+
+from touchbase.auth.service import add_key
+from touchbase.clients.commands import EnsureClient
+from touchbase.http.app import Dependencies
+from touchbase.records.api.match import MAX_ITEMS
+from touchbase.records.match import MAX_LOOKUPS
+from touchbase.sql.store import Store
+from touchbase.storage import open_store
+
+CONTACTS, COMPANIES = "/public/v2/contacts", "/public/v2/companies"
+UNKNOWN = {"id": None, "contact_status": None, "last_campaign_email_sent": None, "last_reply_received": None}
+
+
+async def match(call: ApiClient, *items: object, path: str = CONTACTS, **headers: str) -> Any:
+    reply = await call.post(f"{path}/match", {"items": list(items)}, **headers)
+    assert reply.status == 200, reply
+    return reply.json()["data"]
+
+
+async def test_match__says_what_is_known_in_the_order_of_the_items(call: ApiClient) -> None:
+    await call.post(CONTACTS, {"email": "jane@example.com", "contact_status": "won"})
+    await call.post(CONTACTS, {"linkedin_url": "linkedin.com/in/john"})
+
+    found = await match(
+        call, {"email": "JANE@Example.com"}, {"email": "other@example.com"}, {"linkedin_url": "https://de.linkedin.com/in/John/?x=1"},
+        {"email": "jane@example.com", "linkedin_url": "linkedin.com/in/unknown"}, {"email": None, "linkedin_url": "linkedin.com/in/john"},
+    )  # fmt: skip
+
+    jane, john = {**UNKNOWN, "id": 1, "contact_status": "won"}, {**UNKNOWN, "id": 2}
+    assert found == [jane, UNKNOWN, john, jane, john]
+
+
+async def test_match__shows_the_dates_of_mails_and_replies(call: ApiClient, execute_sql: Any) -> None:
+    await call.post(CONTACTS, {"email": "jane@example.com"})
+    await execute_sql("UPDATE contact SET last_sent_us = ?, last_reply_us = ?", call.clock.now, call.clock.now + 1_000_000)
+
+    [found] = await match(call, {"email": "jane@example.com"})
+
+    assert found["last_campaign_email_sent"] == "2026-11-20T09:30:00Z"
+    assert found["last_reply_received"] == "2026-11-20T09:30:01Z"
+
+
+async def test_match__reports_wrong_items_at_their_places(call: ApiClient) -> None:
+    await call.post(CONTACTS, {"email": "jane@example.com"})
+    await call.post(CONTACTS, {"linkedin_url": "linkedin.com/in/john"})
+
+    found = await match(
+        call, {"email": "nonsense"}, {}, 7, {"email": 7}, {"domain": "example.com"}, {"external_id": "1"}, {"linkedin_url": "n/a"},
+        {"email": "jane@example.com", "linkedin_url": "linkedin.com/in/john"}, {"email": "jane@example.com"},
+    )  # fmt: skip
+
+    codes = [each["error"]["code"] if "error" in each else None for each in found]
+    assert codes == ["email", "required", "type", "type", "unknown", "unknown", "no_identity", "ambiguous", None]
+    assert "contacts 1 and 2" in found[7]["error"]["detail"]
+    assert [each["id"] for each in found] == [None] * 8 + [1]
+
+
+async def test_match__of_companies(call: ApiClient) -> None:
+    await call.post(COMPANIES, {"domain": "example.com", "company_status": "target"})
+
+    found = await match(call, {"domain": "https://www.Example.com/x"}, {"domain": "other.example"}, {"domain": "no"}, path=COMPANIES)
+
+    assert found[:2] == [{"id": 1, "company_status": "target"}, {"id": None, "company_status": None}]
+    assert found[2]["error"]["code"] == "domain"
+
+
+@pytest.mark.parametrize(("items", "code"), [([], "too_short"), ([{}] * (MAX_ITEMS + 1), "too_long"), (None, "required")])
+async def test_match__limits_the_items(sqlite_call: ApiClient, items: Any, code: str) -> None:
+    reply = await sqlite_call.post(f"{CONTACTS}/match", {} if items is None else {"items": items})
+
+    assert (reply.status, [(each["pointer"], each["code"]) for each in reply.problem["errors"]]) == (422, [("/items", code)])
+
+
+async def test_match__of_an_administrator_names_the_clients_that_have_it(call: ApiClient) -> None:
+    for client in ("acme", "other"):
+        await call.post(CONTACTS, {"email": "jane@example.com", "contact_status": client}, x_client_id=client)
+        await call.post(COMPANIES, {"domain": "example.com"}, x_client_id=client)
+    await call.post(CONTACTS, {"linkedin_url": "linkedin.com/in/jane"}, x_client_id="acme")
+
+    data = await match(call, {"email": "jane@example.com"}, {"email": "no@example.com"}, {}, path="/admin/v1/contacts")
+    both = await match(call, {"email": "jane@example.com", "linkedin_url": "linkedin.com/in/jane"}, path="/admin/v1/contacts")
+    firms = await match(call, {"domain": "example.com"}, path="/admin/v1/companies")
+
+    assert [(each["client_id"], each["contact_status"]) for each in data[0]["clients"]] == [("acme", "acme"), ("other", "other")]
+    assert (data[1], data[2]["clients"], data[2]["error"]["code"]) == ({"clients": []}, [], "required")
+    assert [each["client_id"] for each in both[0]["clients"]] == ["acme", "acme", "other"]
+    assert [each["client_id"] for each in firms[0]["clients"]] == ["acme", "other"]
+
+
+async def test_match__stays_within_the_client_of_the_key(store: Store, make_client: MakeClient) -> None:
+    unlocked = make_client(store)
+    for client in ("acme", "other"):
+        await unlocked.post(CONTACTS, {"email": f"{client}@example.com"}, x_client_id=client)
+    call = make_client(store, auth="api-key")
+    number = (await store.write(EnsureClient("acme", 1))).number
+    keys = {}
+    for name, scopes, client in (("one", ["admin"], number), ("all", ["admin"], None), ("reader", ["records:read"], number)):
+        keys[name] = {"authorization": f"Bearer {await add_key(store, client, scopes, name, call.clock())}"}
+    items = [{"email": "acme@example.com"}, {"email": "other@example.com"}]
+
+    own = await match(call, *items, **keys["reader"])
+    one = await match(call, *items, path="/admin/v1/contacts", **keys["one"])
+    everything = await match(call, *items, path="/admin/v1/contacts", **keys["all"])
+    refused = await call.post("/admin/v1/contacts/match", {"items": items}, **keys["reader"])
+
+    assert [each["id"] is not None for each in own] == [True, False]
+    assert [len(each["clients"]) for each in one] == [1, 0]
+    assert [len(each["clients"]) for each in everything] == [1, 1]
+    assert (refused.status, refused.problem["code"]) == (403, "insufficient_scope")
+
+
+async def test_match__refuses_too_many_lookups(call: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    await call.post(CONTACTS, {"email": "jane@example.com"})
+    monkeypatch.setattr("touchbase.records.sql.lookup.MAX_LOOKUPS", 1)
+
+    reply = await call.post("/admin/v1/contacts/match", {"items": [{"email": "a@example.com"}, {"email": "b@example.com"}]})
+
+    assert MAX_LOOKUPS >= MAX_ITEMS
+    assert (reply.status, reply.problem["errors"][0]["code"]) == (422, "too_many")
+
+
+KEYS = st.fixed_dictionaries(
+    {},
+    optional={
+        "email": st.sampled_from(["a@example.com", "A@Example.com", "b@example.com", "nonsense", "", None]),
+        "linkedin_url": st.sampled_from(["linkedin.com/in/aaa", "https://www.linkedin.com/in/AAA/", "linkedin.com/in/bbb", "n/a", None]),
+    },
+)
+
+
+@given(st.lists(KEYS, max_size=5), st.lists(KEYS, min_size=1, max_size=20))
+@settings(max_examples=60, deadline=None)
+def test_any_item_finds_what_a_filtered_list_finds(people: list[dict[str, Any]], items: list[dict[str, Any]]) -> None:
+    async def run() -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            store = await open_store(f"sqlite:///{folder}/s.db")
+            try:
+                call = ApiClient(Dependencies(store=store, clock=Clock()), Clock())
+                for person in people:
+                    await call.post(CONTACTS, person)
+                found = await match(call, *items)
+                for item, each in zip(items, found, strict=True):
+                    ids = set()
+                    for name, value in item.items():
+                        listed = await call.get(f"{CONTACTS}?{name}={value}") if value and value.strip() else None
+                        ids |= {one["id"] for one in listed.json()["data"]} if listed is not None and listed.status == 200 else set()
+                    assert each["id"] == (next(iter(ids)) if len(ids) == 1 else None) or each["error"]["code"] in ("email", "no_identity")
+                    assert ("error" in each) >= (len(ids) > 1)
+            finally:
+                await store.close()
+
+    asyncio.run(run())
