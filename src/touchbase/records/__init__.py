@@ -5,6 +5,7 @@ from __future__ import annotations
 from touchbase.records.commands import (
     CreateCompany,
     CreateContact,
+    Created,
     FindUnited,
     GetCompany,
     GetContact,
@@ -63,6 +64,7 @@ __all__ = [
     "Contact",
     "CreateCompany",
     "CreateContact",
+    "Created",
     "CustomField",
     "FindUnited",
     "Folded",

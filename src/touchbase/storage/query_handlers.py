@@ -17,6 +17,8 @@ from touchbase.connections.sql import encrypted_columns
 from touchbase.connections.sql import fetching as fetch_sql
 from touchbase.consistency import AuditBodies, AuditDeliveries, AuditRecords, AuditWaiting
 from touchbase.consistency import sql as consistency_sql
+from touchbase.do_not_contact import FindEntries, FindSuppressed, GetEntry, ListEntries
+from touchbase.do_not_contact.sql import lookup as do_not_contact_sql
 from touchbase.encryption import CheckEncryption, Cipher
 from touchbase.erasure import FindErased, FindPerson, GetErasure, ListErasures, OpenErasures, ReadBodies, ReadLinks
 from touchbase.erasure.sql import queries as erasure_sql_queries
@@ -207,6 +209,10 @@ HANDLERS: dict[type, Callable[[Any], Plan[Any]]] = {
     ListErasures: erasure_sql_queries.list_erasures,
     ReadBodies: erasure_sql_queries.read_bodies,
     ReadLinks: erasure_sql_queries.read_links,
+    FindSuppressed: do_not_contact_sql.find_suppressed,
+    FindEntries: do_not_contact_sql.find_entries,
+    GetEntry: do_not_contact_sql.get_entry,
+    ListEntries: do_not_contact_sql.list_entries,
     CountPrunable: body_retention.count_prunable,
     SizeUnrecognised: body_retention.size_unrecognised,
 }

@@ -1,0 +1,59 @@
+"""Normal forms of listed addresses, and the entries that cover an address.
+
+A domain's entry covers its subdomains, and all e-mail addresses at them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from touchbase.common import normalize
+from touchbase.common.field_limits import InvalidText, why_not_storable
+from touchbase.do_not_contact.models import DOMAIN, EMAIL, LINKEDIN_URL, Addresses
+
+MAX_PARENTS = 6
+"""Parent domains that are looked up for one domain; names with more labels are not in use."""
+Address = tuple[str, str]
+"""Kind, and value in normal form."""
+
+
+def normal_form(kind: str, value: str) -> str:
+    """Return the normal form of an address. Raises `InvalidText` with the reason, and what to send instead."""
+    if (why := why_not_storable(value)) is not None:
+        raise InvalidText("unusable_text", why)
+    if kind == EMAIL:
+        return normalize.email_key(value.strip())
+    if kind == DOMAIN:
+        return normalize.company_domain(value)
+    found = normalize.linkedin_key(value)
+    if found is None or not found.startswith("linkedin.com/"):
+        raise InvalidText(LINKEDIN_URL, "is not a LinkedIn address: send one such as https://www.linkedin.com/in/jane-doe")
+    return found
+
+
+def kind_of(value: str) -> str:
+    """Return the kind of an address that is given without one."""
+    if "linkedin.com/" in value.lower():
+        return LINKEDIN_URL
+    return EMAIL if "@" in value else DOMAIN
+
+
+def covering(addresses: Addresses) -> Iterator[Address]:
+    """Yield the addresses whose entries cover these, the most specific first."""
+    if addresses.email is not None:
+        yield (EMAIL, addresses.email)
+    if addresses.linkedin is not None:
+        yield (LINKEDIN_URL, addresses.linkedin)
+    if addresses.email is not None:
+        yield from _domains(addresses.email.rpartition("@")[2])
+    if addresses.domain is not None:
+        yield from _domains(addresses.domain)
+
+
+def _domains(domain: str) -> Iterator[Address]:
+    """Yield a domain and its parents, without a top-level domain alone."""
+    for _ in range(1 + MAX_PARENTS):
+        if "." not in domain:
+            return
+        yield (DOMAIN, domain)
+        domain = domain.partition(".")[2]
