@@ -72,4 +72,3 @@ class FindSuppressed(Query[list[Suppressed | None]]):
     """None: by the installation's list alone."""
     items: Sequence[Addresses]
     now: Micros
-

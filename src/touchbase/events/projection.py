@@ -30,6 +30,7 @@ from touchbase.events.projection_separate import separate_records
 from touchbase.events.repeats import drop_repeats, split_at_repeats
 from touchbase.events.reprojection import reproject
 from touchbase.events.suppression_guard import clear_bodies, withhold
+from touchbase.events.suppressions import drop_repeated, named_addresses, note_erased, suppression_needs, update_suppressions
 from touchbase.events.work import WorkReport
 from touchbase.history import COMPANY, CONTACT, EXTERNAL, Link, Links, StoredEvent
 from touchbase.history import sql as history_sql
@@ -57,7 +58,7 @@ def apply_needs(claimed: Sequence[NormalizedDelivery], attempt: int = 0) -> Mapp
     count = len(events)
     links = sum(LINKS_PER_EVENT if event.object_id or event.linkedin_url or event.fields else 1 for event in events)
     fields = sum(len(event.custom) for event in events) + CUSTOM_FIELDS
-    needs = {"contact": count, "company": count, "link": links, "custom_field": fields}
+    needs = {"contact": count, "company": count, "link": links, "custom_field": fields} | suppression_needs(events)
     return {name: many * 4**attempt for name, many in needs.items()}
 
 
@@ -88,11 +89,15 @@ def _apply_part(
         return WorkReport()
     settings = found[0].settings
     outcomes = [outcome_of(normalized) for normalized in claimed]
+    listed = named_addresses(outcomes)
     withheld = yield from withhold(client, outcomes, now_us)
+    note_erased(listed, outcomes)
     yield from drop_repeats(client, outcomes, counted=in_parts is None or in_parts.at == 0)
+    drop_repeated(listed, outcomes)
     batch = Batch(client, now_us, settings, _resolvers(client, ids, settings))
     yield from drop_known_facts(batch, outcomes)
     subjects = [subject for outcome in outcomes for subject in outcome.subjects]
+    new: list[StoredEvent] = []
     if subjects or batch.retimed:
         yield from fill_resolvers(client, batch.resolvers, subjects, [target for target, *_ in batch.retimed])
         _resolve_all(batch, outcomes)
@@ -111,6 +116,7 @@ def _apply_part(
             yield Execute(inbox_sql.UNPARK_DELIVERY, [(client, number, now_us) for number in sorted(batch.unparked)])
         if batch.emptied:
             yield Execute(inbox_sql.IGNORE_EMPTIED, [(client, number, KNOWN_ALREADY, now_us) for number in sorted(batch.emptied)])
+    yield from update_suppressions(batch, listed, new, ids)
     oldest = min(
         (waiting_since(normalized.delivery.received_us, normalized.delivery.next_attempt_us) for normalized in claimed), default=None
     )

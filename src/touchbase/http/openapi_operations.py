@@ -113,6 +113,7 @@ def _success(route: Route, success: Success) -> Json:
     made: Json = {"description": success.description}
     if success.body is not None:
         made["content"] = {"application/json": {"schema": _ref(success.body)}}
+        made["content"] |= {name: {"schema": {"type": "string"}} for name in success.other_types}
     return {**made, "headers": headers} if headers else made
 
 

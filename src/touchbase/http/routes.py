@@ -6,6 +6,8 @@ from touchbase.auth import api as keys
 from touchbase.clients.api import life as clients_life
 from touchbase.clients.api import settings as clients
 from touchbase.connections.api import resource as connections
+from touchbase.do_not_contact.api import records as suppressed_records
+from touchbase.do_not_contact.api import resource as suppressions
 from touchbase.erasure import api as erasure
 from touchbase.events import api as replays
 from touchbase.http import docs_page, health
@@ -17,6 +19,8 @@ ROUTES: tuple[Route, ...] = (
     *records.CONTACT_ROUTES,
     *erasure.ROUTES,
     *records.COMPANY_ROUTES,
+    *suppressions.ROUTES,
+    *suppressed_records.ROUTES,
     *webhooks.ROUTES,
     *deliveries.ROUTES,
     *replays.ROUTES,

@@ -42,6 +42,8 @@ class Success:
     description: str
     body: Body | None = None
     headers: tuple[str, ...] = ()
+    other_types: tuple[str, ...] = ()
+    """Content types of other formats of the same response, such as `text/csv`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,12 +52,13 @@ from touchbase.records.projection import (
     write_field,
 )
 from touchbase.records.read_records import get_record
-from touchbase.records.record_type import CONTACT_TYPE, RESOLVED_FIELDS, stamped_fields
+from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, RESOLVED_FIELDS, stamped_fields
 from touchbase.records.timelines import TimelineEntry, timeline
 from touchbase.records.validation import raise_if_any
 from touchbase.records.value_sources import companies_of, wrong_links, wrong_values
 
 __all__ = [
+    "COMPANY_TYPE",
     "CONTACT_TYPE",
     "RESOLVED_FIELDS",
     "Company",

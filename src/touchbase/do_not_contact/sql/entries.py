@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from touchbase.common.timestamps import Micros
 from touchbase.do_not_contact.addresses import Address
@@ -76,31 +76,29 @@ def _written_cause(new: NewEntry, hashed: bool, row: EntryRow, known: Sequence[C
     return Cause(WRITTEN, new.reason, new.source, at, since, new.until_us, note)
 
 
-def add_causes(client: int, found: Sequence[tuple[Address, Cause]], ids: Ids, now: Micros) -> Plan[None]:
+def add_causes(client: int, found: Sequence[tuple[Address, Cause]], ids: Ids, now: Micros, hidden: Collection[Address] = ()) -> Plan[None]:
     """Add what events say about addresses, in the transaction that applies them; repeated causes change nothing.
 
-    An address of an erased person is stored as a hash.
+    Addresses of erased persons are stored as hashes; `hidden` are those that an event names together with an erased identity.
     """
     if not found:
         return
-    stored = yield from hashing.stored_addresses(client, [address for address, _ in found])
+    stored = yield from hashing.stored_addresses(client, [address for address, _ in found], hidden)
     key = yield from find_erasure_key()
     rows, causes = yield from _claim(client, stored.values(), ids, now)
     new: dict[tuple[Address, str], Cause] = {}
     for address, cause in found:
         place, hashed = stored[address]
-        if hashed:
-            assert key is not None
-            cause = hashing.hidden_cause(key, client, cause)
-        first = new.get((place, cause.key))
-        if first is None or _order(cause) < _order(first):
-            new[place, cause.key] = cause
+        said = hashing.hidden_cause(key, client, cause) if key is not None and hashed else cause
+        first = new.get((place, said.key))
+        if first is None or _order(said) < _order(first):
+            new[place, said.key] = said
     yield Execute(SAVE_CAUSE, [cause_row(client, place, cause) for (place, _), cause in sorted(new.items(), key=lambda each: each[0])])
     causes = yield from _causes(client, rows)
     yield from _fold(client, rows.values(), causes, now)
 
 
-def remove_entry(command: RemoveEntry) -> Plan[None | NotFound]:
+def remove_entry(command: RemoveEntry) -> Plan[NotFound | None]:
     """Run `RemoveEntry`."""
     missing = NotFound(f"there is no suppression with id {command.id}: list them with GET, they may have been removed")
     if command.client is None:
@@ -138,9 +136,7 @@ def hide_entries(key: bytes, client: int, refs: Iterable[Ref], now: Micros) -> P
     yield from _fold(client, rows.values(), causes, now, always=True)
 
 
-def _claim(
-    client: int, stored: Iterable[tuple[Address, bool]], ids: Ids, at: Micros
-) -> Plan[tuple[dict[Address, EntryRow], Causes]]:
+def _claim(client: int, stored: Iterable[tuple[Address, bool]], ids: Ids, at: Micros) -> Plan[tuple[dict[Address, EntryRow], Causes]]:
     """Lock the entries of these addresses, new ones included; return them with their causes."""
     claims = [(client, *address, ids.take(ID), int(hashed), at) for address, hashed in sorted(set(stored))]
     rows = [EntryRow(*row) for row in (yield Execute(CLAIM_ENTRY, claims))]

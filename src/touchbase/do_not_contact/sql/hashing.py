@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from touchbase.common.timestamps import Micros
 from touchbase.do_not_contact.addresses import Address
@@ -38,7 +38,9 @@ def hashed_value(key: bytes, client: int, address: Address) -> str:
     return PREFIX + digest(key, client, ref).hex()
 
 
-def stored_addresses(client: int, addresses: Iterable[Address]) -> Plan[dict[Address, tuple[Address, bool]]]:
+def stored_addresses(
+    client: int, addresses: Iterable[Address], hidden: Collection[Address] = ()
+) -> Plan[dict[Address, tuple[Address, bool]]]:
     """Return by address how it is stored, and whether it is hashed: those of erased persons, and those that are listed as a hash."""
     known = list(dict.fromkeys(addresses))
     stored: dict[Address, tuple[Address, bool]] = {each: (each, False) for each in known}
@@ -51,7 +53,7 @@ def stored_addresses(client: int, addresses: Iterable[Address]) -> Plan[dict[Add
     rows = yield Execute(ENTRIES_OF, sorted((client, *each) for each in hashes.values()))
     listed = {(row[1], row[2]) for row in rows}
     for ref, each in refs.items():
-        if ref in marks or hashes[each] in listed:
+        if ref in marks or each in hidden or hashes[each] in listed:
             stored[each] = (hashes[each], True)
     return stored
 

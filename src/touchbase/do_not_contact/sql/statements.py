@@ -32,9 +32,7 @@ CLAIM_ENTRY = Statement(
     f"ON CONFLICT (client, kind, value) DO UPDATE SET hashed = excluded.hashed RETURNING {names(ENTRY)}",
 )
 ENTRY_BY_ID = find("suppression_by_id", "suppression", ENTRY, ONE, ONE_MATCH, lock=True)
-ENTRIES_OF = Statement(
-    "suppressions_of", ADDRESS, body=f"SELECT {names(ENTRY, 't.')} FROM p CROSS JOIN suppression t WHERE {_MATCH}"
-)
+ENTRIES_OF = Statement("suppressions_of", ADDRESS, body=f"SELECT {names(ENTRY, 't.')} FROM p CROSS JOIN suppression t WHERE {_MATCH}")
 _SET = (*ADDRESS, *ENTRY[5:])
 UPDATE_ENTRY = Statement(
     "update_suppression",

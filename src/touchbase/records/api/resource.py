@@ -35,6 +35,8 @@ from touchbase.records.value_history import explain_values, record_as_of, value_
 A = TypeVar("A", ContactRequest, CompanyRequest)
 C = TypeVar("C", bound=msgspec.Struct)
 R = TypeVar("R", Contact, Company)
+SUPPRESSED = "Touchbase-Suppressed"
+"""Response header of writes: why the record must not be contacted (`do_not_contact`); absent if it may be."""
 
 
 class RecordResource(Generic[A, C, R]):
@@ -150,7 +152,10 @@ class RecordResource(Generic[A, C, R]):
 
     def _response(self, record: R, flat: bool, client: Client) -> Response:
         body = encode(self._kind.out(record, flat, client.settings))
-        return Response(body=body, headers=[(b"etag", etag(record, flat, client.settings))])
+        headers = [(b"etag", etag(record, flat, client.settings))]
+        if record.suppressed is not None:
+            headers.append((SUPPRESSED.lower().encode(), record.suppressed.encode()))
+        return Response(body=body, headers=headers)
 
     def _change(self, asked: C, if_updated_us: Micros | None = None) -> Change:
         fields = given(asked)
@@ -183,7 +188,8 @@ def record_routes(kind: ResourceType[Any, Any, Any], tag: Tag, *, identity: str,
     """Return the routes of one type of record."""
     handlers, one, many = RecordResource(kind), kind.type.name, kind.type.plural
     path, by_id = kind.path, f"{kind.path}/{{id}}"
-    created, record = partial(Success, body=kind.response, headers=("Location", "ETag")), partial(Success, 200, body=kind.response)
+    created = partial(Success, body=kind.response, headers=("Location", "ETag", SUPPRESSED))
+    record = partial(Success, 200, body=kind.response)
     return [
         Route(
             "POST", path, handlers.create, scope=WRITE, operation_id=f"create_{one}", tag=tag, summary=f"Create a {one}",
@@ -207,7 +213,7 @@ def record_routes(kind: ResourceType[Any, Any, Any], tag: Tag, *, identity: str,
         Route(
             "PATCH", by_id, handlers.change, scope=WRITE, operation_id=f"update_{one}", tag=tag, summary=f"Update one {one}",
             description=_CHANGE + change, query=(FLAT,), headers=(IF_MATCH,), body=kind.change,
-            success=(record(f"The {one} as it is now.", headers=("ETag",)),), problems=(409, 412),
+            success=(record(f"The {one} as it is now.", headers=("ETag", SUPPRESSED)),), problems=(409, 412),
         ),
         *_history_routes(handlers, one, by_id, tag),
     ]  # fmt: skip
