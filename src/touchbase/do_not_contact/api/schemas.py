@@ -67,7 +67,7 @@ class NewSuppression(Struct, forbid_unknown_fields=True):
 class NewSuppressions(Struct, forbid_unknown_fields=True):
     """One entry (`value` and its members), or up to 1,000 as `entries`."""
 
-    entries: Annotated[list[NewSuppression] | None, Meta(max_length=MAX_ENTRIES)] = None
+    entries: Annotated[list[NewSuppression], Meta(max_length=MAX_ENTRIES)] | None = None
     value: Annotated[GivenAddress | None, Meta(description="Required without `entries`.")] = None
     kind: Kind | None = None
     reason: Reason = "requested"
