@@ -182,7 +182,7 @@ async def test_an_entry_that_is_over_leaves_the_one_of_the_other_list_in_force(d
 async def test_the_file_for_tools_has_the_active_entries_of_all_pages(dnc: DoNotContact, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(service, "EXPORT_PAGE", 2)
     await dnc.add({"value": "over@example.com", "until": "2026-11-20T09:30:01Z"})
-    await dnc.add(*({"value": f"p{n}@example.com", "note": "=1+1, \"x\""} for n in range(5)))
+    await dnc.add(*({"value": f"p{n}@example.com", "note": '=1+1, "x"'} for n in range(5)))
     dnc.call.clock.move(2)
 
     reply = await dnc.call.get(f"{LIST}?format=csv")
@@ -191,7 +191,7 @@ async def test_the_file_for_tools_has_the_active_entries_of_all_pages(dnc: DoNot
     assert reply.headers["content-type"] == "text/csv; charset=utf-8"
     rows = list(csv.reader(io.StringIO(reply.body.decode(), newline="")))
     assert rows[0] == ["kind", "value", "reason", "source", "since", "until", "note"]
-    assert rows[1:] == [["email", f"p{n}@example.com", "requested", "api", NOW, "", "'=1+1, \"x\""] for n in range(5)]
+    assert rows[1:] == [["email", f"p{n}@example.com", "requested", "api", NOW, "", '\'=1+1, "x"'] for n in range(5)]
     over = await dnc.call.get(f"{LIST}?format=csv&active=false")
     assert over.body.splitlines()[1:] == [f"email,over@example.com,requested,api,{NOW},2026-11-20T09:30:01Z,".encode()]
     assert (await dnc.call("HEAD", f"{LIST}?format=csv")).body == b""

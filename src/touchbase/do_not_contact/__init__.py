@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
-from touchbase.do_not_contact.addresses import Address, kind_of, normal_form
-from touchbase.do_not_contact.commands import FindEntries, FindSuppressed, GetEntry, ListEntries, RemoveEntry, SaveEntries
+from touchbase.do_not_contact.addresses import Address, addresses_of_refs, kind_of, normal_form, ref_of
+from touchbase.do_not_contact.commands import (
+    FindEntries,
+    FindSuppressed,
+    GetEntry,
+    ListClearAddresses,
+    ListEntries,
+    RemoveEntry,
+    SaveEntries,
+)
 from touchbase.do_not_contact.models import (
     COMPLAINED,
     EMAIL,
@@ -50,14 +58,17 @@ __all__ = [
     "FindEntries",
     "FindSuppressed",
     "GetEntry",
+    "ListClearAddresses",
     "ListEntries",
     "NewEntry",
     "RemoveEntry",
     "SaveEntries",
     "Saved",
     "Suppressed",
+    "addresses_of_refs",
     "entry_pages",
     "kind_of",
     "normal_form",
+    "ref_of",
     "suppressed",
 ]

@@ -5,11 +5,14 @@ A domain's entry covers its subdomains, and all e-mail addresses at them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from touchbase.common import normalize
 from touchbase.common.field_limits import InvalidText, why_not_storable
 from touchbase.do_not_contact.models import DOMAIN, EMAIL, LINKEDIN_URL, Addresses
+from touchbase.history import Ref
+from touchbase.suppression import EMAIL as EMAIL_REF
+from touchbase.suppression import LINKEDIN as LINKEDIN_REF
 
 MAX_PARENTS = 6
 """Parent domains that are looked up for one domain; names with more labels are not in use."""
@@ -57,3 +60,15 @@ def _domains(domain: str) -> Iterator[Address]:
             return
         yield (DOMAIN, domain)
         domain = domain.partition(".")[2]
+
+
+def ref_of(address: Address) -> Ref | None:
+    """Return the identity of an address; None for a domain, which identifies no person."""
+    kind, value = address
+    return None if kind == DOMAIN else ("", EMAIL_REF if kind == EMAIL else LINKEDIN_REF, value)
+
+
+def addresses_of_refs(refs: Iterable[Ref]) -> list[Address]:
+    """Return the addresses among these identities."""
+    kinds = {EMAIL_REF: EMAIL, LINKEDIN_REF: LINKEDIN_URL}
+    return [(kinds[kind], value) for tool, kind, value in refs if not tool and kind in kinds]

@@ -65,6 +65,15 @@ class ListEntries(Query[list[Entry]]):
 
 
 @dataclass(slots=True)
+class ListClearAddresses(Query[list[tuple[str, str]]]):
+    """Addresses (kind and normal form) that a client's list stores in clear, also of removed entries, in their order, after `after`."""
+
+    client: int
+    limit: int
+    after: tuple[str, str] = ("", "")
+
+
+@dataclass(slots=True)
 class FindSuppressed(Query[list[Suppressed | None]]):
     """For each item, why it must not be contacted now: by the client's list, or else by that of the installation."""
 

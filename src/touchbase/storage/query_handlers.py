@@ -17,7 +17,7 @@ from touchbase.connections.sql import encrypted_columns
 from touchbase.connections.sql import fetching as fetch_sql
 from touchbase.consistency import AuditBodies, AuditDeliveries, AuditRecords, AuditWaiting
 from touchbase.consistency import sql as consistency_sql
-from touchbase.do_not_contact import FindEntries, FindSuppressed, GetEntry, ListEntries
+from touchbase.do_not_contact import FindEntries, FindSuppressed, GetEntry, ListClearAddresses, ListEntries
 from touchbase.do_not_contact.sql import lookup as do_not_contact_sql
 from touchbase.encryption import CheckEncryption, Cipher
 from touchbase.erasure import FindErased, FindPerson, GetErasure, ListErasures, OpenErasures, ReadBodies, ReadLinks
@@ -213,6 +213,7 @@ HANDLERS: dict[type, Callable[[Any], Plan[Any]]] = {
     FindEntries: do_not_contact_sql.find_entries,
     GetEntry: do_not_contact_sql.get_entry,
     ListEntries: do_not_contact_sql.list_entries,
+    ListClearAddresses: do_not_contact_sql.list_clear_addresses,
     CountPrunable: body_retention.count_prunable,
     SizeUnrecognised: body_retention.size_unrecognised,
 }

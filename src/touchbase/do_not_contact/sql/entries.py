@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from touchbase.common.timestamps import Micros
-from touchbase.do_not_contact.addresses import Address
+from touchbase.do_not_contact.addresses import Address, addresses_of_refs
 from touchbase.do_not_contact.commands import RemoveEntry, SaveEntries
 from touchbase.do_not_contact.models import CREATED, UNCHANGED, UPDATED, WRITTEN, Cause, NewEntry, Saved, fold
 from touchbase.do_not_contact.sql import hashing
@@ -117,7 +117,7 @@ def remove_entry(command: RemoveEntry) -> Plan[NotFound | None]:
 
 def hide_entries(key: bytes, client: int, refs: Iterable[Ref], now: Micros) -> Plan[None]:
     """Replace the addresses of an erased person by their keyed hashes, and delete notes; the entries stay in force."""
-    taken = yield from hashing.take_clear_entries(client, hashing.addresses_of(refs))
+    taken = yield from hashing.take_clear_entries(client, addresses_of_refs(refs))
     if not taken:
         return
     places = {row.address: (row.kind, hashing.hashed_value(key, client, row.address)) for row, _ in taken}

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-from touchbase.common.timestamps import Micros
-from touchbase.do_not_contact.addresses import Address
-from touchbase.do_not_contact.models import DOMAIN, EMAIL, Cause
+from touchbase.do_not_contact.addresses import Address, ref_of
+from touchbase.do_not_contact.models import Cause
 from touchbase.do_not_contact.sql.statements import (
     CAUSES_OF,
     DELETE_CAUSES,
@@ -15,20 +14,11 @@ from touchbase.do_not_contact.sql.statements import (
     EntryRow,
     cause_of,
 )
-from touchbase.history import Ref
 from touchbase.sql.statement import Execute, Plan
-from touchbase.suppression import EMAIL as EMAIL_REF
-from touchbase.suppression import LINKEDIN as LINKEDIN_REF
 from touchbase.suppression import digest, find_erasure_key
 from touchbase.suppression.sql import find_marks
 
 PREFIX = "hmac-sha256:"
-
-
-def ref_of(address: Address) -> Ref | None:
-    """Return the identity of an address; None for a domain, which identifies no person."""
-    kind, value = address
-    return None if kind == DOMAIN else ("", EMAIL_REF if kind == EMAIL else LINKEDIN_REF, value)
 
 
 def hashed_value(key: bytes, client: int, address: Address) -> str:
@@ -80,14 +70,3 @@ def take_clear_entries(client: int, addresses: Sequence[Address]) -> Plan[list[t
     yield Execute(DELETE_CAUSES, keys)
     yield Execute(DELETE_ENTRY, keys)
     return taken
-
-
-def addresses_of(refs: Iterable[Ref]) -> list[Address]:
-    """Return the addresses among these identities."""
-    kinds = {EMAIL_REF: EMAIL, LINKEDIN_REF: "linkedin_url"}
-    return [(kinds[kind], value) for tool, kind, value in refs if not tool and kind in kinds]
-
-
-def last_removal(rows: Iterable[EntryRow]) -> Micros:
-    """Return the time of the last removal."""
-    return max((each.removed_us for each in rows), default=0)

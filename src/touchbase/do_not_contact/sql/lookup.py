@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from touchbase.common.timestamps import Micros
 from touchbase.do_not_contact.addresses import Address, covering
-from touchbase.do_not_contact.commands import FindEntries, FindSuppressed, GetEntry, ListEntries
+from touchbase.do_not_contact.commands import FindEntries, FindSuppressed, GetEntry, ListClearAddresses, ListEntries
 from touchbase.do_not_contact.models import CLIENT_LIST, DOMAIN, INSTALLATION_LIST, KINDS, Addresses, Entry, Suppressed
 from touchbase.do_not_contact.sql import hashing
 from touchbase.do_not_contact.sql.statements import (
@@ -140,6 +140,15 @@ def find_entries(query: FindEntries) -> Plan[list[Entry]]:
     keys = sorted({(query.client, *place) for place, _ in stored.values()})
     rows = [EntryRow(*row) for row in (yield Execute(ENTRIES_OF, keys))]
     return sorted((row.entry() for row in rows if row.reason is not None), key=lambda entry: entry.id)
+
+
+def list_clear_addresses(query: ListClearAddresses) -> Plan[list[Address]]:
+    """Run `ListClearAddresses`."""
+    rows = yield Select(
+        "SELECT kind, value FROM suppression WHERE client = ? AND (kind, value) > (?, ?) AND hashed = 0 ORDER BY kind, value LIMIT ?",
+        (query.client, *query.after, query.limit),
+    )
+    return [(row[0], row[1]) for row in rows]
 
 
 def list_entries(query: ListEntries) -> Plan[list[Entry]]:
