@@ -27,6 +27,7 @@ OPEN = {
     "limits": None,
     "keep_bodies_days": KEEP_BODIES_DAYS,
     "require_verification": {"email_campaign": False, "crm": False},
+    "suppress_on": {"unsubscribed": True, "complained": True, "hard_bounced": True},
 }
 DECIDED = {
     "on_duplicate": "update",
@@ -39,6 +40,7 @@ DECIDED = {
     "limits": {"requests": 100, "rows": None, "bytes": 0, "webhooks": None, "webhook_bytes": 1000},
     "keep_bodies_days": None,
     "require_verification": {"email_campaign": True, "crm": False},
+    "suppress_on": {"unsubscribed": False, "complained": True, "hard_bounced": False},
 }
 
 

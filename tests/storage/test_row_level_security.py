@@ -18,6 +18,7 @@ from touchbase.clients.commands import EnsureClient, FindClient, RotateClientId
 from touchbase.config import Settings
 from touchbase.connections.commands import AddConnection, ClaimFetch
 from touchbase.connections.models import Connection
+from touchbase.do_not_contact import NewEntry, SaveEntries
 from touchbase.erasure.commands import ErasePerson
 from touchbase.errors import Overloaded
 from touchbase.history.events import Event, Translation
@@ -39,9 +40,9 @@ from touchbase.storage.rls_scope import ALL_CLIENTS, CLIENT_LIST, NO_CLIENT, sco
 
 OURS, THEIRS = 1, 11
 """Numbers of two clients, the one's in the other's digits."""
-OF_NOBODY = {"id_block", "migration", "server_secret", "encryption_key"}
+OF_NOBODY = {"id_block", "migration", "server_secret", "encryption_key", "installation_suppression"}
 """Tables with nothing of a client: blocks of ids, the schema's own, the secret that erased identities are hashed with, and the ids of
-encryption keys with a text that only they open. Another one must be looked at first."""
+encryption keys with a text that only they open, the installation's do-not-contact list. Another one must be looked at first."""
 WHO_THERE_IS = {"client", "client_alias", "erased"}
 """What is seen where clients are sought: themselves, their former ids, and keyed hashes, which tell whether a client has erased anybody."""
 WITH_CLIENT = (
@@ -80,6 +81,7 @@ async def fill(store: Store, *clients: int) -> None:
         await store.write(ErasePerson(n, 5, refs=[("", "email", "gone@example.com")]))
         await store.write(RotateClientId(n, f"now{n}", 9))
         await store.write(ClaimFetch(n, "hubspot", 5, 6, 1))
+        await store.write(SaveEntries(n, [NewEntry("email", "ann@example.com")], 5))
 
 
 async def with_events(store: Store) -> None:

@@ -35,6 +35,7 @@ from touchbase.clients.models import ACTIVE
 from touchbase.connections.commands import AddConnection, DueFetches
 from touchbase.connections.models import Connection
 from touchbase.connections.sql.encrypted_columns import check_keys
+from touchbase.do_not_contact.models import Addresses
 from touchbase.encryption.cipher import AesGcmCipher
 from touchbase.encryption.commands import CheckEncryption, Reencrypt, ReplaceLost, RetireKeys
 from touchbase.encryption.keys import StaticKeys
@@ -192,7 +193,8 @@ def value(name: str, hint: object) -> Any:
     if typing.get_origin(kind) is tuple:
         return tuple(value("", part) for part in parts)
     if typing.get_origin(kind) is list:
-        return [("", "email", "ann@example.com")]
+        listed: dict[Any, Any] = {Addresses: Addresses("ann@example.com"), tuple[str, str]: ("email", "ann@example.com")}
+        return [listed.get(parts[0], ("", "email", "ann@example.com"))]
     others: dict[Any, Any] = {int: 1, bool: True, str: "a", bytes: b"", RequestKey: RequestKey(1, "k", b"f", 5)}
     usual = USUAL.get(name)
     return usual if isinstance(usual, kind) else others[kind]

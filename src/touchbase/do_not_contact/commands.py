@@ -1,11 +1,10 @@
 """Commands that change a do-not-contact list, and queries that read one.
 
-`client` is the client's number; None stands for the list of the installation, which applies to all clients.
+`client` is the client's number; `INSTALLATION` stands for the list of the installation, which applies to all clients.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from touchbase.common.timestamps import Micros
@@ -17,8 +16,8 @@ from touchbase.sql.command import Command, Query
 class SaveEntries(Command[list[Saved]]):
     """Store entries; one for an address that is listed replaces what an earlier request said about it."""
 
-    client: int | None
-    entries: Sequence[NewEntry]
+    client: int
+    entries: list[NewEntry]
     """Of several for one address the last one counts."""
     at: Micros
 
@@ -27,7 +26,7 @@ class SaveEntries(Command[list[Saved]]):
 class RemoveEntry(Command[None]):
     """Remove an entry, also for replays of the events that made it. `NotFound`."""
 
-    client: int | None
+    client: int
     id: int
     at: Micros
 
@@ -36,7 +35,7 @@ class RemoveEntry(Command[None]):
 class GetEntry(Query[Entry | None]):
     """One entry by its id."""
 
-    client: int | None
+    client: int
     id: int
 
 
@@ -44,15 +43,15 @@ class GetEntry(Query[Entry | None]):
 class FindEntries(Query[list[Entry]]):
     """The entries of these addresses (kind and normal form), also of those whose hash alone is stored; for a person's export."""
 
-    client: int | None
-    addresses: Sequence[tuple[str, str]]
+    client: int
+    addresses: list[tuple[str, str]]
 
 
 @dataclass(slots=True)
 class ListEntries(Query[list[Entry]]):
     """Entries in order of (created_us, id), newest last. Members that are None filter nothing."""
 
-    client: int | None
+    client: int
     limit: int
     now: Micros
     after: tuple[Micros, int] | None = None
@@ -77,7 +76,7 @@ class ListClearAddresses(Query[list[tuple[str, str]]]):
 class FindSuppressed(Query[list[Suppressed | None]]):
     """For each item, why it must not be contacted now: by the client's list, or else by that of the installation."""
 
-    client: int | None
-    """None: by the installation's list alone."""
-    items: Sequence[Addresses]
+    client: int
+    """`INSTALLATION`: by that list alone."""
+    items: list[Addresses]
     now: Micros

@@ -33,6 +33,8 @@ SOURCES = (EVENT, "import", API, "person")
 WRITTEN_SOURCES = SOURCES[1:]
 """The sources that a request may name."""
 
+INSTALLATION = 0
+"""Stands for the installation in place of a client's number; no client has it."""
 CLIENT_LIST = "client"
 INSTALLATION_LIST = "installation"
 LISTS = (CLIENT_LIST, INSTALLATION_LIST)

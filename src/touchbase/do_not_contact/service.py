@@ -14,9 +14,9 @@ EXPORT_PAGE = 2_000
 """Entries read at once for an export."""
 
 
-async def suppressed(store: Store, client: int | None, items: Sequence[Addresses], now: Micros) -> list[Suppressed | None]:
+async def suppressed(store: Store, client: int, items: Sequence[Addresses], now: Micros) -> list[Suppressed | None]:
     """Return for each item why it must not be contacted, or None; one query for all of them."""
-    return await store.read(FindSuppressed(client, items, now))
+    return await store.read(FindSuppressed(client, list(items), now))
 
 
 async def entry_pages(store: Store, query: ListEntries) -> AsyncGenerator[list[Entry], None]:

@@ -99,23 +99,7 @@ def _apply_part(
     subjects = [subject for outcome in outcomes for subject in outcome.subjects]
     new: list[StoredEvent] = []
     if subjects or batch.retimed:
-        yield from fill_resolvers(client, batch.resolvers, subjects, [target for target, *_ in batch.retimed])
-        _resolve_all(batch, outcomes)
-        yield from unite_records(batch)
-        yield from _move_parked(batch)
-        yield from separate_records(batch)
-        new = yield from _insert_events(batch)
-        yield from _fold(batch, new)
-        yield from projection_custom_fields.fold_custom_fields(client, batch.resolvers, new, ids, now_us)
-        company_events = yield from reproject(batch, new)
-        company_events += yield from relink_companies(batch)
-        yield from link_companies(batch, [*new, *company_events])
-        yield from save_records(batch)
-        yield from update_fetch_queue(batch, outcomes)
-        if batch.unparked:
-            yield Execute(inbox_sql.UNPARK_DELIVERY, [(client, number, now_us) for number in sorted(batch.unparked)])
-        if batch.emptied:
-            yield Execute(inbox_sql.IGNORE_EMPTIED, [(client, number, KNOWN_ALREADY, now_us) for number in sorted(batch.emptied)])
+        new = yield from _apply_subjects(batch, subjects, outcomes, ids)
     yield from update_suppressions(batch, listed, new, ids)
     oldest = min(
         (waiting_since(normalized.delivery.received_us, normalized.delivery.next_attempt_us) for normalized in claimed), default=None
@@ -127,6 +111,29 @@ def _apply_part(
         yield from end_part(batch, outcomes[0], in_parts, withheld.deliveries, report)
     yield from clear_bodies(withheld, now_us)
     return report
+
+
+def _apply_subjects(batch: Batch, subjects: Sequence[EventSubject], outcomes: list[Outcome], ids: Ids) -> Plan[list[StoredEvent]]:
+    """Change the records that the subjects are about; return the events that are new to their record."""
+    client, now_us = batch.client, batch.now_us
+    yield from fill_resolvers(client, batch.resolvers, subjects, [target for target, *_ in batch.retimed])
+    _resolve_all(batch, outcomes)
+    yield from unite_records(batch)
+    yield from _move_parked(batch)
+    yield from separate_records(batch)
+    new = yield from _insert_events(batch)
+    yield from _fold(batch, new)
+    yield from projection_custom_fields.fold_custom_fields(client, batch.resolvers, new, ids, now_us)
+    company_events = yield from reproject(batch, new)
+    company_events += yield from relink_companies(batch)
+    yield from link_companies(batch, [*new, *company_events])
+    yield from save_records(batch)
+    yield from update_fetch_queue(batch, outcomes)
+    if batch.unparked:
+        yield Execute(inbox_sql.UNPARK_DELIVERY, [(client, number, now_us) for number in sorted(batch.unparked)])
+    if batch.emptied:
+        yield Execute(inbox_sql.IGNORE_EMPTIED, [(client, number, KNOWN_ALREADY, now_us) for number in sorted(batch.emptied)])
+    return new
 
 
 def _resolvers(client: int, ids: Ids, settings: ClientSettings) -> dict[int, Resolver]:

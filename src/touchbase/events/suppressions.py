@@ -77,7 +77,7 @@ def named_addresses(outcomes: Sequence[Outcome]) -> NamedAddresses:
 
 
 def note_erased(named: NamedAddresses, outcomes: Sequence[Outcome]) -> None:
-    """Note which subjects are about erased persons: those that are in the outcomes no more."""
+    """Note which subjects are about erased persons: the outcomes have them no more."""
     if named.subjects:
         remaining = {id(subject) for outcome in outcomes for subject in outcome.subjects}
         named.erased = {id(subject) for subject, _ in named.subjects} - remaining

@@ -28,7 +28,7 @@ from touchbase.do_not_contact.api.schemas import (
     saved_out,
 )
 from touchbase.do_not_contact.commands import GetEntry, ListEntries, RemoveEntry, SaveEntries
-from touchbase.do_not_contact.models import CREATED, KINDS, REASONS, SOURCES, Entry, NewEntry, Saved
+from touchbase.do_not_contact.models import CREATED, INSTALLATION, KINDS, REASONS, SOURCES, Entry, NewEntry, Saved
 from touchbase.do_not_contact.service import entry_pages, suppressed
 from touchbase.errors import Fault, Forbidden, Invalid, NotFound
 from touchbase.http import query_parameters as query
@@ -46,7 +46,7 @@ KIND = query.choice("kind", KINDS, member="kind")
 VALUE = query.text("value", "An address in any form; without `kind`, its kind is recognised.")
 REASON = query.choice("reason", REASONS, member="reason")
 SOURCE = query.choice("source", SOURCES, member="source")
-ACTIVE = query.choice("active", YES_OR_NO, "`true`: only entries that suppress now; `false`: only those that are over. CSV: `true`.")
+ACTIVE = query.choice("active", YES_OR_NO, "`true`: only entries that suppress now; `false`: only entries that are over. CSV: `true`.")
 FORMAT = query.choice("format", (JSON, CSV), "`csv`: all entries that match, as one file for other tools, without pages.")
 
 
@@ -57,9 +57,9 @@ class Owner:
     client: Client | None
 
     @property
-    def number(self) -> int | None:
-        """The client's number; None for the installation."""
-        return None if self.client is None else self.client.number
+    def number(self) -> int:
+        """The client's number, or `INSTALLATION`."""
+        return INSTALLATION if self.client is None else self.client.number
 
 
 async def _of_client(call: Call) -> Owner:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from touchbase.common.timestamps import Micros
 from touchbase.do_not_contact.addresses import Address, addresses_of_refs
 from touchbase.do_not_contact.commands import RemoveEntry, SaveEntries
-from touchbase.do_not_contact.models import CREATED, UNCHANGED, UPDATED, WRITTEN, Cause, NewEntry, Saved, fold
+from touchbase.do_not_contact.models import CREATED, INSTALLATION, UNCHANGED, UPDATED, WRITTEN, Cause, NewEntry, Saved, fold
 from touchbase.do_not_contact.sql import hashing
 from touchbase.do_not_contact.sql.statements import (
     CAUSES_OF,
@@ -40,7 +40,7 @@ def save_needs(commands: Sequence[SaveEntries]) -> Mapping[str, int]:
 
 def save_entries(command: SaveEntries, ids: Ids) -> Plan[list[Saved]]:
     """Run `SaveEntries`."""
-    if command.client is None:
+    if command.client == INSTALLATION:
         return (yield from _save_for_installation(command, ids))
     client, at = command.client, command.at
     stored = yield from hashing.stored_addresses(client, [(each.kind, each.value) for each in command.entries])
@@ -79,7 +79,7 @@ def _written_cause(new: NewEntry, hashed: bool, row: EntryRow, known: Sequence[C
 def add_causes(client: int, found: Sequence[tuple[Address, Cause]], ids: Ids, now: Micros, hidden: Collection[Address] = ()) -> Plan[None]:
     """Add what events say about addresses, in the transaction that applies them; repeated causes change nothing.
 
-    Addresses of erased persons are stored as hashes; `hidden` are those that an event names together with an erased identity.
+    Addresses of erased persons are stored as hashes; `hidden` are addresses that an event names together with an erased identity.
     """
     if not found:
         return
@@ -101,7 +101,7 @@ def add_causes(client: int, found: Sequence[tuple[Address, Cause]], ids: Ids, no
 def remove_entry(command: RemoveEntry) -> Plan[NotFound | None]:
     """Run `RemoveEntry`."""
     missing = NotFound(f"there is no suppression with id {command.id}: list them with GET, they may have been removed")
-    if command.client is None:
+    if command.client == INSTALLATION:
         return None if (yield Execute(DELETE_INSTALLATION, [(command.id,)])) else missing
     found = yield Execute(ENTRY_BY_ID, [(command.client, command.id)])
     row = EntryRow(*found[0]) if found else None

@@ -31,7 +31,7 @@ def hashed_value(key: bytes, client: int, address: Address) -> str:
 def stored_addresses(
     client: int, addresses: Iterable[Address], hidden: Collection[Address] = ()
 ) -> Plan[dict[Address, tuple[Address, bool]]]:
-    """Return by address how it is stored, and whether it is hashed: those of erased persons, and those that are listed as a hash."""
+    """Return by address how it is stored, and whether it is hashed: addresses of erased persons, and addresses listed as a hash."""
     known = list(dict.fromkeys(addresses))
     stored: dict[Address, tuple[Address, bool]] = {each: (each, False) for each in known}
     key = yield from find_erasure_key()

@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 from touchbase.common.timestamps import Micros
 from touchbase.do_not_contact.addresses import Address, covering
 from touchbase.do_not_contact.commands import FindEntries, FindSuppressed, GetEntry, ListClearAddresses, ListEntries
-from touchbase.do_not_contact.models import CLIENT_LIST, DOMAIN, INSTALLATION_LIST, KINDS, Addresses, Entry, Suppressed
+from touchbase.do_not_contact.models import CLIENT_LIST, DOMAIN, INSTALLATION, INSTALLATION_LIST, KINDS, Addresses, Entry, Suppressed
 from touchbase.do_not_contact.sql import hashing
 from touchbase.do_not_contact.sql.statements import (
     ENTRIES_OF,
     ENTRY,
     FIND_LISTED,
     FIND_LISTED_INSTALLATION,
-    INSTALLATION,
     LISTED_KINDS,
+    SHARED,
     EntryRow,
     installation_entry,
 )
@@ -25,8 +25,6 @@ from touchbase.sql.rows import names
 from touchbase.sql.statement import Execute, Plan, Row, Select
 from touchbase.suppression import find_erasure_key
 
-NO_CLIENT = 0
-"""A client's number that no row has, to look up the installation's list alone."""
 Item = tuple[int, Addresses]
 """A client's number, and addresses to look up for it."""
 
@@ -70,9 +68,8 @@ def _present(flags: Row) -> frozenset[str]:
 
 def find_suppressed(query: FindSuppressed) -> Plan[list[Suppressed | None]]:
     """Run `FindSuppressed`."""
-    client = NO_CLIENT if query.client is None else query.client
-    listed = yield from listed_kinds([client])
-    return (yield from suppressed_items([(client, each) for each in query.items], listed, query.now))
+    listed = yield from listed_kinds([query.client])
+    return (yield from suppressed_items([(query.client, each) for each in query.items], listed, query.now))
 
 
 def suppressed_items(items: Sequence[Item], listed: Mapping[int, Listed], now: Micros) -> Plan[list[Suppressed | None]]:
@@ -123,21 +120,26 @@ def _first(
 
 def get_entry(query: GetEntry) -> Plan[Entry | None]:
     """Run `GetEntry`."""
-    if query.client is None:
-        rows = yield Select(f"SELECT {names(INSTALLATION)} FROM installation_suppression WHERE id = ?", (query.id,))
-        return installation_entry(rows[0]) if rows else None
-    rows = yield Select(
-        f"SELECT {names(ENTRY)} FROM suppression WHERE client = ? AND id = ? AND reason IS NOT NULL", (query.client, query.id)
-    )
-    return EntryRow(*rows[0]).entry() if rows else None
+    params: Row
+    if query.client == INSTALLATION:
+        sql, params = f"SELECT {names(SHARED)} FROM installation_suppression WHERE id = ?", (query.id,)
+    else:
+        sql = f"SELECT {names(ENTRY)} FROM suppression WHERE client = ? AND id = ? AND reason IS NOT NULL"
+        params = (query.client, query.id)
+    rows = yield Select(sql, params)
+    return _entry(query.client, rows[0]) if rows else None
+
+
+def _entry(client: int, row: Row) -> Entry:
+    return installation_entry(row) if client == INSTALLATION else EntryRow(*row).entry()
 
 
 def find_entries(query: FindEntries) -> Plan[list[Entry]]:
     """Run `FindEntries`."""
-    if query.client is None or not query.addresses:
-        return []
     stored = yield from hashing.stored_addresses(query.client, query.addresses)
     keys = sorted({(query.client, *place) for place, _ in stored.values()})
+    if not keys:
+        return []
     rows = [EntryRow(*row) for row in (yield Execute(ENTRIES_OF, keys))]
     return sorted((row.entry() for row in rows if row.reason is not None), key=lambda entry: entry.id)
 
@@ -153,8 +155,9 @@ def list_clear_addresses(query: ListClearAddresses) -> Plan[list[Address]]:
 
 def list_entries(query: ListEntries) -> Plan[list[Entry]]:
     """Run `ListEntries`."""
-    where = Where() if query.client is None else Where("client = ? AND reason IS NOT NULL", query.client)
-    if query.value is not None and query.kind is not None and query.client is not None:
+    shared = query.client == INSTALLATION
+    where = Where() if shared else Where("client = ? AND reason IS NOT NULL", query.client)
+    if query.value is not None and query.kind is not None and not shared:
         stored = yield from hashing.stored_addresses(query.client, [(query.kind, query.value)])
         where.equal("value", stored[query.kind, query.value][0][1])
     else:
@@ -166,6 +169,6 @@ def list_entries(query: ListEntries) -> Plan[list[Entry]]:
         where.add("(until_us IS NULL OR until_us > ?)" if query.active else "until_us <= ?", query.now)
     if query.after is not None:
         where.add("(created_us, id) > (?, ?)", *query.after)
-    columns, table = (INSTALLATION, "installation_suppression") if query.client is None else (ENTRY, "suppression")
+    columns, table = (SHARED, "installation_suppression") if shared else (ENTRY, "suppression")
     rows = yield Select(f"SELECT {names(columns)} FROM {table} WHERE {where} ORDER BY created_us, id LIMIT ?", (*where.params, query.limit))
-    return [installation_entry(row) if query.client is None else EntryRow(*row).entry() for row in rows]
+    return [_entry(query.client, row) for row in rows]

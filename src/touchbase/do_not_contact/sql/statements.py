@@ -20,7 +20,7 @@ ENTRY: Columns = (
     *_SHOWN, *_ORIGIN,
 )  # fmt: skip
 CAUSE: Columns = (*ADDRESS, ("key", "text"), *_SHOWN, ("at_us", "bigint"), *_ORIGIN)
-INSTALLATION: Columns = (("kind", "text"), ("value", "text"), ("id", "bigint"), ("created_us", "bigint"), ("updated_us", "bigint"), *_SHOWN)
+SHARED: Columns = (("kind", "text"), ("value", "text"), ("id", "bigint"), ("created_us", "bigint"), ("updated_us", "bigint"), *_SHOWN)
 _MATCH = "t.client = p.client AND t.kind = p.kind AND t.value = p.value"
 
 # The update changes nothing: it locks the row of an existing entry, so that two transactions fold its causes one after the other.
@@ -60,9 +60,9 @@ DELETE_CAUSES = delete("delete_suppression_causes", "suppression_cause", ADDRESS
 
 CLAIM_INSTALLATION = Statement(
     "claim_installation_suppression",
-    INSTALLATION,
-    body=f"INSERT INTO installation_suppression ({names(INSTALLATION)}) SELECT * FROM p WHERE true "
-    f"ON CONFLICT (kind, value) DO UPDATE SET note = installation_suppression.note RETURNING {names(INSTALLATION)}",
+    SHARED,
+    body=f"INSERT INTO installation_suppression ({names(SHARED)}) SELECT * FROM p WHERE true "
+    f"ON CONFLICT (kind, value) DO UPDATE SET note = installation_suppression.note RETURNING {names(SHARED)}",
 )
 _SET_INSTALLATION: Columns = (("id", "bigint"), ("updated_us", "bigint"), *_SHOWN)
 UPDATE_INSTALLATION = Statement(
@@ -73,16 +73,16 @@ UPDATE_INSTALLATION = Statement(
 )
 DELETE_INSTALLATION = delete("delete_installation_suppression", "installation_suppression", (("id", "bigint"),), "id")
 
-_ANY = "EXISTS (SELECT 1 FROM suppression s WHERE s.client = p.client AND {})"
-_ANY_INSTALLATION = "EXISTS (SELECT 1 FROM installation_suppression i WHERE i.kind = '{}')"
+_ANY = "EXISTS (SELECT 1 FROM suppression e WHERE e.client = p.client AND {})"
+_ANY_INSTALLATION = "EXISTS (SELECT 1 FROM installation_suppression e WHERE e.kind = '{}')"
 LISTED_KINDS = Statement(
     "listed_kinds",
     (("client", "bigint"),),
     body="SELECT p.client, "
     + ", ".join(
         [
-            *(_ANY.format(f"s.kind = '{kind}'") for kind in ("email", "domain", "linkedin_url")),
-            _ANY.format("s.hashed = 1"),
+            *(_ANY.format(f"e.kind = '{kind}'") for kind in ("email", "domain", "linkedin_url")),
+            _ANY.format("e.hashed = 1"),
             *(_ANY_INSTALLATION.format(kind) for kind in ("email", "domain", "linkedin_url")),
         ]
     )
@@ -176,6 +176,6 @@ def cause_row(client: int, address: tuple[str, str], one: Cause) -> Row:
 
 
 def installation_entry(row: Row) -> Entry:
-    """Return the entry of an `INSTALLATION` row."""
+    """Return the entry of an `SHARED` row."""
     kind, value, number, created_us, updated_us, reason, source, note, since_us, until_us = row
     return Entry(number, kind, value, reason, source, note, since_us, until_us, created_us, updated_us)
