@@ -28,6 +28,7 @@ COMMANDS = {
     "restore": "backup",
     "copy": "copy",
     "persons": "persons",
+    "suppressions": "suppressions",
     "prune": "maintain",
     "vacuum": "maintain",
     "clients": "clients",

@@ -12,8 +12,10 @@ from touchbase.do_not_contact.commands import (
     RemoveEntry,
     SaveEntries,
 )
+from touchbase.do_not_contact.csv_files import COLUMNS, BadRow, read_rows, to_csv, write_rows
 from touchbase.do_not_contact.models import (
     COMPLAINED,
+    CREATED,
     EMAIL,
     EVENT,
     HARD_BOUNCED,
@@ -26,7 +28,9 @@ from touchbase.do_not_contact.models import (
     REQUESTED,
     RESUBSCRIBED,
     SOURCES,
+    UNCHANGED,
     UNSUBSCRIBED,
+    UPDATED,
     WRITTEN_SOURCES,
     Addresses,
     Cause,
@@ -38,7 +42,9 @@ from touchbase.do_not_contact.models import (
 from touchbase.do_not_contact.service import entry_pages, suppressed
 
 __all__ = [
+    "COLUMNS",
     "COMPLAINED",
+    "CREATED",
     "EMAIL",
     "EVENT",
     "HARD_BOUNCED",
@@ -51,10 +57,13 @@ __all__ = [
     "REQUESTED",
     "RESUBSCRIBED",
     "SOURCES",
+    "UNCHANGED",
     "UNSUBSCRIBED",
+    "UPDATED",
     "WRITTEN_SOURCES",
     "Address",
     "Addresses",
+    "BadRow",
     "Cause",
     "Entry",
     "FindEntries",
@@ -71,6 +80,9 @@ __all__ = [
     "entry_pages",
     "kind_of",
     "normal_form",
+    "read_rows",
     "ref_of",
     "suppressed",
+    "to_csv",
+    "write_rows",
 ]

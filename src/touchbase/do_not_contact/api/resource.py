@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -11,7 +9,7 @@ from dataclasses import dataclass
 from touchbase.auth import ADMIN, READ, WRITE
 from touchbase.clients import Client
 from touchbase.common.field_limits import InvalidText
-from touchbase.common.timestamps import Micros, to_text
+from touchbase.common.timestamps import Micros
 from touchbase.do_not_contact.addresses import kind_of, normal_form
 from touchbase.do_not_contact.api.schemas import (
     CheckedItems,
@@ -28,6 +26,7 @@ from touchbase.do_not_contact.api.schemas import (
     saved_out,
 )
 from touchbase.do_not_contact.commands import GetEntry, ListEntries, RemoveEntry, SaveEntries
+from touchbase.do_not_contact.csv_files import COLUMNS, to_csv, write_rows
 from touchbase.do_not_contact.models import CREATED, INSTALLATION, KINDS, REASONS, SOURCES, Entry, NewEntry, Saved
 from touchbase.do_not_contact.service import entry_pages, suppressed
 from touchbase.errors import Fault, Forbidden, Invalid, NotFound
@@ -39,8 +38,6 @@ from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import encode
 
 SUPPRESSIONS = Tag("Do not contact", "Addresses that must not be contacted: the client's list, and that of the installation.")
-CSV_COLUMNS = ("kind", "value", "reason", "source", "since", "until", "note")
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 JSON, CSV = "json", "csv"
 KIND = query.choice("kind", KINDS, member="kind")
 VALUE = query.text("value", "An address in any form; without `kind`, its kind is recognised.")
@@ -185,34 +182,12 @@ async def _csv(call: Call, wanted: ListEntries) -> Response:
     first: list[Entry] = await anext(pages, [])  # an error of the first page is still a problem response
 
     async def pieces() -> AsyncIterator[bytes]:
-        yield csv_lines([CSV_COLUMNS, *csv_rows(first)])
+        yield to_csv([COLUMNS, *write_rows(first)]).encode()
         async for page in pages:
-            yield csv_lines(csv_rows(page))
+            yield to_csv(write_rows(page)).encode()
 
     headers = [(b"content-disposition", b'attachment; filename="suppressions.csv"')]
     return Response(content_type=b"text/csv; charset=utf-8", headers=headers, pieces=pieces())
-
-
-def csv_rows(entries: Sequence[Entry]) -> list[tuple[str, ...]]:
-    """Return the rows of a file; entries of erased persons have no address and are left out.
-
-    A note that a spreadsheet would take for a formula begins with an apostrophe; addresses are never changed.
-    """
-    return [
-        (
-            each.kind, each.value, each.reason, each.source, to_text(each.since_us),
-            "" if each.until_us is None else to_text(each.until_us), f"'{each.note}" if each.note.startswith(_FORMULA) else each.note,
-        )
-        for each in entries
-        if each.value is not None
-    ]  # fmt: skip
-
-
-def csv_lines(rows: Sequence[Sequence[str]]) -> bytes:
-    """Return rows as CSV (RFC 4180)."""
-    text = io.StringIO(newline="")
-    csv.writer(text).writerows(rows)
-    return text.getvalue().encode()
 
 
 def _routes(at: SuppressionResource, read: str, write: str, name: str, whose: str, about: str) -> list[Route]:
