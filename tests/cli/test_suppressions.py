@@ -108,8 +108,9 @@ def test_an_exported_file_is_imported_elsewhere_as_it_was(lists: Run) -> None:
     mine, theirs = ([{name: each[name] for name in compared} for each in shown(lists, *which)] for which in (ACME, ("--installation",)))
     assert mine == theirs
     assert Path("list.csv").read_text(encoding="utf-8").splitlines()[0] == "kind,value,reason,source,since,until,note"
-    lines = lists("suppressions", "export", *ACME, "--json").stdout.splitlines()
-    assert [json.loads(line)["value"] for line in lines] == ["jane@example.com", "rival.example"]
+    exported = json.loads(lists("suppressions", "export", *ACME, "--json").stdout)
+    assert [each["value"] for each in exported] == ["jane@example.com", "rival.example"]
+    assert json.loads(lists("suppressions", "export", *ACME, "--kind", "linkedin_url", "--json").stdout) == []
 
 
 @pytest.mark.parametrize(
@@ -120,6 +121,7 @@ def test_an_exported_file_is_imported_elsewhere_as_it_was(lists: Run) -> None:
         (("add", *ACME, "jane"), "'jane' is not a domain name"),
         (("add", *ACME, "jane@example.com", "--until", "2020-01-01T00:00:00Z"), "is over"),
         (("remove", *ACME, "jane@example.com"), "jane@example.com is not on this list: `touchbase suppressions list` shows all"),
+        (("import", *ACME, "none.csv"), "none.csv"),
         (("list", *ACME, "--after", "99"), "--after 99 is on the list no more"),
     ],
 )

@@ -121,7 +121,7 @@ def remove(database: str | None, client_id: str | None, installation: bool, addr
 @suppressions.command("import")
 @setting_options("database")
 @list_options
-@click.argument("file", type=click.File("r", encoding="utf-8-sig", errors="strict"))
+@click.argument("file", type=click.File("r", encoding="utf-8-sig", errors="strict", lazy=True))
 @click.option("--reason", default="requested", show_default=True, type=click.Choice(REASONS), help="The reason of rows without one.")
 @click.option("--note", default="", help="The note of rows without one.")
 @json_option()
@@ -152,7 +152,7 @@ def import_(database: str | None, client_id: str | None, installation: bool, fil
 @list_options
 @filter_options
 @click.option("--out", type=click.Path(path_type=Path), help="Write to this file instead of standard output.")
-@json_option("Print JSON lines in place of CSV.")
+@json_option("Print JSON in place of CSV.")
 def export(
     database: str | None, client_id: str | None, installation: bool, kind: str | None, reason: str | None, source: str | None,
     active: bool | None, out: Path | None, as_json: bool,
@@ -251,11 +251,14 @@ async def _export(
     async with opened(database) as store:
         number = await _number(store, client_id, installation)
         with output_file(out) as file:
-            if not as_json:
-                file.write(_plain_lines(to_csv([HEADER])))
+            file.write("[" if as_json else _plain_lines(to_csv([HEADER])))
+            between = "\n"
             pages: AsyncIterator[list[Entry]] = entry_pages(store, ListEntries(number, 1, now_us(), **filters))
             async for page in pages:
-                file.write(_json_lines(page) if as_json else _plain_lines(to_csv(write_rows(page))))
+                file.write(between + _json_items(page) if as_json else _plain_lines(to_csv(write_rows(page))))
+                between = ",\n"
+            if as_json:
+                file.write("\n]\n")
 
 
 def _plain_lines(text: str) -> str:
@@ -263,10 +266,10 @@ def _plain_lines(text: str) -> str:
     return text.replace("\r\n", "\n")
 
 
-def _json_lines(entries: Iterable[Entry]) -> str:
+def _json_items(entries: Iterable[Entry]) -> str:
     import json
 
-    return "".join(json.dumps(_values(each), ensure_ascii=False) + "\n" for each in entries)
+    return ",\n".join(json.dumps(_values(each), ensure_ascii=False) for each in entries)
 
 
 def _given(addresses: Sequence[str], kind: str | None, reason: str, note: str, until: str | None) -> list[NewEntry]:

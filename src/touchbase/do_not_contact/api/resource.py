@@ -37,7 +37,7 @@ from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import encode
 
-SUPPRESSIONS = Tag("Do not contact", "Addresses that must not be contacted: the client's list, and that of the installation.")
+SUPPRESSIONS = Tag("Suppressions", "Addresses that must not be contacted: the client's list, and that of the installation.")
 JSON, CSV = "json", "csv"
 KIND = query.choice("kind", KINDS, member="kind")
 VALUE = query.text("value", "An address in any form; without `kind`, its kind is recognised.")

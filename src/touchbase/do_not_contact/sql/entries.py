@@ -138,8 +138,9 @@ def hide_entries(key: bytes, client: int, refs: Iterable[Ref], now: Micros) -> P
 
 def _claim(client: int, stored: Iterable[tuple[Address, bool]], ids: Ids, at: Micros) -> Plan[tuple[dict[Address, EntryRow], Causes]]:
     """Lock the entries of these addresses, new ones included; return them with their causes."""
-    claims = [(client, *address, ids.take(ID), int(hashed), at) for address, hashed in sorted(set(stored))]
-    rows = [EntryRow(*row) for row in (yield Execute(CLAIM_ENTRY, claims))]
+    claims = [(client, *address, ids.take(ID), int(hashed), at) for address, hashed in dict.fromkeys(stored)]
+    # Sorted, so that two transactions that share addresses wait for each other instead of deadlocking.
+    rows = [EntryRow(*row) for row in (yield Execute(CLAIM_ENTRY, sorted(claims)))]
     by_address = {row.address: row for row in rows}
     return by_address, (yield from _causes(client, by_address))
 
@@ -173,10 +174,10 @@ def _save_for_installation(command: SaveEntries, ids: Ids) -> Plan[list[Saved]]:
     at = command.at
     new = {(each.kind, each.value): each for each in command.entries}
     claims: dict[Address, Row] = {}
-    for address, each in sorted(new.items()):
+    for address, each in new.items():
         since = at if each.since_us is None else each.since_us
         claims[address] = (*address, ids.take(ID), at, at, each.reason, each.source, each.note, since, each.until_us)
-    rows = {row[:2]: row for row in (yield Execute(CLAIM_INSTALLATION, list(claims.values())))}
+    rows = {row[:2]: row for row in (yield Execute(CLAIM_INSTALLATION, sorted(claims.values(), key=lambda row: row[:2])))}
     changed: list[Row] = []
     saved: dict[Address, Saved] = {}
     for address, row in rows.items():
