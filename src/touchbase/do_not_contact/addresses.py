@@ -5,11 +5,11 @@ A domain's entry covers its subdomains, and all e-mail addresses at them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from touchbase.common import normalize
 from touchbase.common.field_limits import InvalidText, why_not_storable
-from touchbase.do_not_contact.models import DOMAIN, EMAIL, LINKEDIN_URL, Addresses
+from touchbase.do_not_contact.models import DOMAIN, EMAIL, LINKEDIN_URL
 from touchbase.history import Ref
 from touchbase.suppression import EMAIL as EMAIL_REF
 from touchbase.suppression import LINKEDIN as LINKEDIN_REF
@@ -41,25 +41,15 @@ def kind_of(value: str) -> str:
     return EMAIL if "@" in value else DOMAIN
 
 
-def covering(addresses: Addresses) -> Iterator[Address]:
-    """Yield the addresses whose entries cover these, the most specific first."""
-    if addresses.email is not None:
-        yield (EMAIL, addresses.email)
-    if addresses.linkedin is not None:
-        yield (LINKEDIN_URL, addresses.linkedin)
-    if addresses.email is not None:
-        yield from _domains(addresses.email.rpartition("@")[2])
-    if addresses.domain is not None:
-        yield from _domains(addresses.domain)
-
-
-def _domains(domain: str) -> Iterator[Address]:
-    """Yield a domain and its parents, without a top-level domain alone."""
-    for _ in range(1 + MAX_PARENTS):
-        if "." not in domain:
-            return
-        yield (DOMAIN, domain)
+def covering_domains(domain: str) -> list[str]:
+    """Return the domains whose entries cover a domain: itself and its parents, without a top-level domain alone."""
+    found = [domain]
+    for _ in range(MAX_PARENTS):
         domain = domain.partition(".")[2]
+        if "." not in domain:
+            break
+        found.append(domain)
+    return found
 
 
 def ref_of(address: Address) -> Ref | None:

@@ -4,11 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from touchbase.common.timestamps import Micros
-from touchbase.do_not_contact.addresses import Address, covering
+from touchbase.do_not_contact.addresses import Address, covering_domains
 from touchbase.do_not_contact.commands import FindEntries, FindSuppressed, GetEntry, ListClearAddresses, ListEntries
-from touchbase.do_not_contact.models import CLIENT_LIST, DOMAIN, INSTALLATION, INSTALLATION_LIST, KINDS, Addresses, Entry, Suppressed
+from touchbase.do_not_contact.models import (
+    CLIENT_LIST,
+    DOMAIN,
+    EMAIL,
+    INSTALLATION,
+    INSTALLATION_LIST,
+    KINDS,
+    LINKEDIN_URL,
+    Addresses,
+    Entry,
+    Suppressed,
+)
 from touchbase.do_not_contact.sql import hashing
 from touchbase.do_not_contact.sql.statements import (
     ENTRIES_OF,
@@ -27,6 +39,8 @@ from touchbase.suppression import find_erasure_key
 
 Item = tuple[int, Addresses]
 """A client's number, and addresses to look up for it."""
+Place = tuple[int, str, str]
+"""A client's number, and the kind and value of an entry."""
 
 
 @dataclass(slots=True)
@@ -36,33 +50,41 @@ class Listed:
     own: frozenset[str]
     has_hashes: bool
     shared: frozenset[str]
+    kinds: frozenset[str]
+    """Of both."""
 
     @property
     def any(self) -> bool:
         """Whether there are any entries."""
-        return bool(self.own or self.shared)
+        return bool(self.kinds)
 
     @property
     def has_domains(self) -> bool:
         """Whether there are entries of domains."""
-        return DOMAIN in self.own or DOMAIN in self.shared
+        return DOMAIN in self.kinds
 
 
 @dataclass(slots=True)
 class _Found:
     """Entries by address: of the clients, and of the installation."""
 
-    own: dict[tuple[int, Address], Row] = field(default_factory=dict)
-    shared: dict[Address, Row] = field(default_factory=dict)
+    hashes: dict[Place, Place] = field(default_factory=dict)
+    """Under which hash an address may be listed."""
+    own: dict[Place, Row] = field(default_factory=dict)
+    shared: dict[tuple[str, ...], Row] = field(default_factory=dict)
 
 
 def listed_kinds(clients: Iterable[int]) -> Plan[dict[int, Listed]]:
     """Return by client which kinds of entries there are."""
     rows = yield Execute(LISTED_KINDS, [(client,) for client in sorted(set(clients))])
-    return {row[0]: Listed(_present(row[1:4]), bool(row[4]), _present(row[5:8])) for row in rows}
+    found: dict[int, Listed] = {}
+    for client, *flags in rows:
+        own, shared = _present(flags[:3]), _present(flags[4:])
+        found[client] = Listed(own, bool(flags[3]), shared, own | shared)
+    return found
 
 
-def _present(flags: Row) -> frozenset[str]:
+def _present(flags: Sequence[object]) -> frozenset[str]:
     return frozenset(kind for kind, there in zip(KINDS, flags, strict=True) if there)
 
 
@@ -74,48 +96,75 @@ def find_suppressed(query: FindSuppressed) -> Plan[list[Suppressed | None]]:
 
 def suppressed_items(items: Sequence[Item], listed: Mapping[int, Listed], now: Micros) -> Plan[list[Suppressed | None]]:
     """Return for each item why it must not be contacted; only kinds that are `listed` are looked up."""
-    if not any(listed[client].any for client, _ in items):
+    if not any(each.any for each in listed.values()):
         return [None] * len(items)
-    own: set[tuple[int, Address]] = set()
-    shared: set[Address] = set()
-    covers = [list(covering(each)) for _, each in items]
-    for (client, _), addresses in zip(items, covers, strict=True):
-        kinds = listed[client]
-        own.update((client, each) for each in addresses if each[0] in kinds.own)
-        shared.update(each for each in addresses if each[0] in kinds.shared)
-    hashes = yield from _hashes(own, listed)
+    covers = _covers(items, listed)
+    places = set(chain.from_iterable(covers))
     found = _Found()
-    keys = sorted({(client, *address) for client, address in own} | {(client, *address) for (client, _), address in hashes.items()})
-    if keys:
-        found.own = {(row[6], (row[0], row[1])): row for row in (yield Execute(FIND_LISTED, keys))}
+    own = [place for place in places if place[1] in listed[place[0]].own]
+    if own:
+        found.hashes = yield from _hashes(own, listed)
+        own += found.hashes.values()
+        found.own = {(row[6], row[0], row[1]): row for row in (yield Execute(FIND_LISTED, own))}
+    shared = {place[1:] for place in places if place[1] in listed[place[0]].shared}
     if shared:
-        found.shared = {(row[0], row[1]): row for row in (yield Execute(FIND_LISTED_INSTALLATION, sorted(shared)))}
-    return [_first(client, addresses, found, hashes, now) for (client, _), addresses in zip(items, covers, strict=True)]
+        found.shared = {(row[0], row[1]): row for row in (yield Execute(FIND_LISTED_INSTALLATION, list(shared)))}
+    if not found.own and not found.shared:
+        return [None] * len(items)
+    return [_first(each, found, now) for each in covers]
 
 
-def _hashes(own: Iterable[tuple[int, Address]], listed: Mapping[int, Listed]) -> Plan[dict[tuple[int, Address], Address]]:
-    """Return the hashes under which the addresses may be listed, for clients with such entries."""
-    wanted = [each for each in own if listed[each[0]].has_hashes and each[1][0] != DOMAIN]
+def _covers(items: Sequence[Item], listed: Mapping[int, Listed]) -> list[list[Place]]:
+    """Return for each item the places of the entries that cover it, the most specific first, without kinds that are not listed.
+
+    Written for speed: a match looks up a thousand items.
+    """
+    by_domain: dict[tuple[int, str], list[Place]] = {}
+    covers: list[list[Place]] = []
+    for client, each in items:
+        kinds, email = listed[client].kinds, each.email
+        places: list[Place] = []
+        covers.append(places)
+        if email is not None and EMAIL in kinds:
+            places.append((client, EMAIL, email))
+        if each.linkedin is not None and LINKEDIN_URL in kinds:
+            places.append((client, LINKEDIN_URL, each.linkedin))
+        if DOMAIN in kinds:
+            for domain in (None if email is None else email[email.rfind("@") + 1 :], each.domain):
+                if domain is not None:
+                    known = by_domain.get((client, domain))
+                    if known is None:
+                        known = by_domain[client, domain] = [(client, DOMAIN, one) for one in covering_domains(domain)]
+                    places += known
+    return covers
+
+
+def _hashes(own: Iterable[Place], listed: Mapping[int, Listed]) -> Plan[dict[Place, Place]]:
+    """Return the places under which addresses may be listed as hashes, for clients with such entries."""
+    wanted = [place for place in own if listed[place[0]].has_hashes and place[1] != DOMAIN]
     key = (yield from find_erasure_key()) if wanted else None
     if key is None:
         return {}
-    return {(client, address): (address[0], hashing.hashed_value(key, client, address)) for client, address in wanted}
+    return {(client, kind, value): (client, kind, hashing.hashed_value(key, client, (kind, value))) for client, kind, value in wanted}
 
 
-def _first(
-    client: int, addresses: Sequence[Address], found: _Found, hashes: Mapping[tuple[int, Address], Address], now: Micros
-) -> Suppressed | None:
-    """Return the first active entry that covers an item: of the client's list, then of the installation's."""
-    for address in addresses:
-        for place in (address, hashes.get((client, address))):
-            row = None if place is None else found.own.get((client, place))
-            if row is not None and (row[4] is None or row[4] > now):
-                return Suppressed(row[2], CLIENT_LIST, address[0], address[1], row[3], row[4])
-    for address in addresses:
-        row = found.shared.get(address)
-        if row is not None and (row[4] is None or row[4] > now):
-            return Suppressed(row[2], INSTALLATION_LIST, address[0], address[1], row[3], row[4])
+def _first(places: Sequence[Place], found: _Found, now: Micros) -> Suppressed | None:
+    """Return the first active entry at these places: of the client's list, then of the installation's."""
+    for place in places:
+        row = found.own.get(place)
+        if (row is None or not _is_active(row, now)) and found.hashes:
+            row = found.own.get(found.hashes.get(place, place))
+        if row is not None and _is_active(row, now):
+            return Suppressed(row[2], CLIENT_LIST, place[1], place[2], row[3], row[4])
+    for place in places if found.shared else ():
+        row = found.shared.get(place[1:])
+        if row is not None and _is_active(row, now):
+            return Suppressed(row[2], INSTALLATION_LIST, place[1], place[2], row[3], row[4])
     return None
+
+
+def _is_active(row: Row, now: Micros) -> bool:
+    return row[4] is None or bool(row[4] > now)
 
 
 def get_entry(query: GetEntry) -> Plan[Entry | None]:
