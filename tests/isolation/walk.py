@@ -21,6 +21,7 @@ METHODS = ("get", "head", "post", "put", "patch", "delete")
 LISTS = (
     "/public/v2/contacts", "/public/v2/companies", "/admin/v1/deliveries", "/admin/v1/refusals", "/admin/v1/clients", "/admin/v1/keys",
     "/public/v2/contacts?updated_since=2000-01-01T00:00:00Z", "/public/v2/companies?updated_since=2000-01-01T00:00:00Z",
+    "/public/v2/suppressions",
 )  # fmt: skip
 RECEIVERS = ("/public/emailcampaign-webhook/{client_id}", "/public/crm-webhook/{client_id}")
 
@@ -44,8 +45,8 @@ class Known:
 async def known_of(world: World, a: Side) -> Known:
     """Look at A through its own eyes."""
     rows = {name: [row[0] for row in await world.execute_sql(f"SELECT id FROM {name} WHERE client = ? ORDER BY id", a.number)]
-            for name in ("contact", "company", "delivery", "erasure", "link", "custom_field")}  # fmt: skip
-    others = rows["delivery"] + rows["erasure"] + rows["link"][:1] + rows["custom_field"][:1]
+            for name in ("contact", "company", "delivery", "erasure", "link", "custom_field", "suppression")}  # fmt: skip
+    others = rows["delivery"] + rows["erasure"] + rows["suppression"] + rows["link"][:1] + rows["custom_field"][:1]
     made = Known(rows["contact"], rows["company"], others)
     made.keys = [row[0] for row in await world.execute_sql("SELECT key_id FROM api_key WHERE client = ? ORDER BY key_id", a.number)]
     timelines = [f"/public/v2/contacts/{n}/timeline" for n in made.contacts] + [f"/public/v2/companies/{made.companies[0]}/timeline"]
@@ -67,6 +68,7 @@ def filters(known: Known) -> dict[str, list[str]]:
         "updated_since": ["2000-01-01T00:00:00Z"], "received_since": ["2000-01-01T00:00:00Z"], "client": [w.CLIENT_A, w.FORMER_A],
         "tool": ["hubspot", "instantly"], "cursor": known.cursors, "limit": ["1", "200"], "name": [w.NAME], "confirm": [w.CLIENT_A],
         "as_of": ["2026-11-20T09:30:00Z"], "field": ["contact_status", f"cf.{w.FIELD}"],
+        "value": [w.EMAIL, w.DOMAIN],
     }  # fmt: skip
 
 
@@ -103,6 +105,8 @@ def bodies(known: Known) -> dict[str, list[Any]]:
         "KeyRotation": [{}, {"keep_old_seconds": 0}],
         "ConnectionRequest": [{"channel": "crm", "tool": "hubspot", "secrets": [w.SECRET]}],
         "ConnectionChange": [{"secrets": []}, {"settings": None}],
+        "NewSuppressions": [{"value": w.EMAIL}, {"entries": [{"value": w.DOMAIN}, {"value": w.LINKEDIN}]}],
+        "SuppressionCheck": [{"items": [{"email": w.EMAIL, "linkedin_url": w.LINKEDIN}, {"domain": w.DOMAIN}]}],
     }  # fmt: skip
 
 

@@ -32,12 +32,12 @@ TIME_OF_A = from_text("2025-03-03T03:03:03.030303Z")
 TIME_OF_B = from_text("2026-11-20T09:30:00Z")
 FIRST_IDS = {
     "client": 1, "contact": 7_100_001, "company": 7_200_001, "delivery": 7_300_001, "custom_field": 7_400_001, "link": 7_500_001,
-    "erasure": 7_600_001, "refusal": 7_700_001,
+    "erasure": 7_600_001, "refusal": 7_700_001, "suppression": 7_800_001,
 }  # fmt: skip
 LATER_IDS = {name: first + (100 if name == "client" else 50_000) for name, first in FIRST_IDS.items()}
 TOKENS_OF_A, TOKENS_OF_B, LATER_TOKENS_OF_B = "a11ce0", "b0b000", "b0b111"
 """How ids and texts of keys begin, which nobody could tell apart otherwise."""
-_WORD = re.compile(rf"zq\d{{3}}[a-z]+qz|2025-03-03|\b7[1-7]0\d{{4}}\b|{TOKENS_OF_A}[0-9a-f]+")
+_WORD = re.compile(rf"zq\d{{3}}[a-z]+qz|2025-03-03|\b7[1-8]0\d{{4}}\b|{TOKENS_OF_A}[0-9a-f]+")
 _CODED = re.compile(rb"[A-Za-z0-9_+/-]{12,}={0,2}")
 
 CLIENT_A, FORMER_A, CLIENT_B, OTHER_B = "zq001clientqz", "zq060formerqz", "client-b", "client-b-2"
@@ -265,6 +265,8 @@ async def furnish(a: Side) -> None:
     await _ask_hubspot(store, a.number)
     refused = RefusedWebhook(a.number, TIME_OF_A, "crm", "not_verified", "hubspot", 7, {"user-agent": "zq069agentqz"})
     await store.write(StoreRefusals(a.number, [refused]))
+    listed = [{"value": EMAIL, "note": "zq053noteqz"}, {"value": DOMAIN}, {"value": LINKEDIN, "reason": "legal"}]
+    await a.sure("POST", "/public/v2/suppressions", {"entries": listed})
     await _keys(a)
     await a.sure("PATCH", f"/admin/v1/clients/{a.client_id}", {"name": NAME})
 

@@ -121,19 +121,22 @@ def remove(database: str | None, client_id: str | None, installation: bool, addr
 @suppressions.command("import")
 @setting_options("database")
 @list_options
-@click.argument("file", type=click.File("r", encoding="utf-8-sig", errors="strict", lazy=True))
+@click.argument("file", type=click.Path(path_type=str))
 @click.option("--reason", default="requested", show_default=True, type=click.Choice(REASONS), help="The reason of rows without one.")
 @click.option("--note", default="", help="The note of rows without one.")
 @json_option()
-def import_(database: str | None, client_id: str | None, installation: bool, file: IO[str], reason: str, note: str, as_json: bool) -> None:
+def import_(database: str | None, client_id: str | None, installation: bool, file: str, reason: str, note: str, as_json: bool) -> None:
     """Import a CSV file: an exported one, or one with a column email, domain, linkedin_url or value. `-` reads standard input.
 
     Bad rows are named and left out; then the exit status is 1. The same file twice changes nothing.
     """
     try:
-        counts, bad = run(_import(database, client_id, installation, file, reason, note))
+        with click.open_file(file, encoding="utf-8-sig") as lines:
+            counts, bad = run(_import(database, client_id, installation, lines, reason, note))
+    except OSError as error:
+        raise click.ClickException(f"cannot read {file}: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
-        raise click.ClickException(f"{file.name} is not UTF-8 (byte {error.start}): save it as CSV in UTF-8, and import it again") from None
+        raise click.ClickException(f"{file} is not UTF-8 (byte {error.start}): save it as CSV in UTF-8, and import it again") from None
     made = {name: counts[name] for name in ("created", "updated", "unchanged")} | {"invalid": len(bad)}
     if as_json:
         print_json({**made, "errors": [{"line": line, "detail": detail} for line, detail in bad]})

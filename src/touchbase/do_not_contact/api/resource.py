@@ -32,18 +32,24 @@ from touchbase.do_not_contact.service import entry_pages, suppressed
 from touchbase.errors import Fault, Forbidden, Invalid, NotFound
 from touchbase.http import query_parameters as query
 from touchbase.http.endpoint import Call
-from touchbase.http.query_parameters import LIMIT, PAGE, YES_OR_NO, Parameters, cursor_text
+from touchbase.http.query_parameters import LIMIT, PAGE, YES_OR_NO, Parameter, Parameters, cursor_text
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
-from touchbase.http.schemas import encode
+from touchbase.http.schemas import encode, named_enum
 
 SUPPRESSIONS = Tag("Suppressions", "Addresses that must not be contacted: the client's list, and that of the installation.")
 JSON, CSV = "json", "csv"
+named_enum("ListFormat", "The format of a list: JSON pages, or one CSV file.", (JSON, CSV))
 KIND = query.choice("kind", KINDS, member="kind")
 VALUE = query.text("value", "An address in any form; without `kind`, its kind is recognised.")
 REASON = query.choice("reason", REASONS, member="reason")
 SOURCE = query.choice("source", SOURCES, member="source")
-ACTIVE = query.choice("active", YES_OR_NO, "`true`: only entries that suppress now; `false`: only entries that are over. CSV: `true`.")
+ACTIVE: Parameter[bool | None] = Parameter(
+    "active",
+    lambda given, name: {"true": True, "false": False}.get(given.choice(name, YES_OR_NO) or ""),
+    {"type": "boolean"},
+    "`true`: only entries that suppress now; `false`: only entries that are over. CSV: `true`.",
+)
 FORMAT = query.choice("format", (JSON, CSV), "`csv`: all entries that match, as one file for other tools, without pages.")
 
 
@@ -80,7 +86,7 @@ class SuppressionResource:
         """`GET` of a page of entries, or of all as CSV."""
         owner, asked, now = await self._owner(call), call.parameters(), call.api.dependencies.clock()
         after: tuple[Micros, int] | None = asked.cursor(self.path, tuple[int, int])
-        active = None if asked[ACTIVE] is None else asked[ACTIVE] == "true"
+        active = asked[ACTIVE]
         kind, value = _address(asked)
         asked.done()
         wanted = ListEntries(owner.number, asked[LIMIT], now, after, kind, value, asked[REASON], asked[SOURCE], active)

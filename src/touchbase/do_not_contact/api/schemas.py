@@ -182,9 +182,9 @@ class SuppressionStatus(Struct):
     """Whether an address, contact or company must not be contacted, and the entry that says so."""
 
     suppressed: bool
-    reason: Annotated[str | None, Meta(extra_json_schema={"enum": [*REASONS, None]})] = None
-    list: Annotated[str | None, Meta(extra_json_schema={"enum": [*LISTS, None]}, description="The list that the entry is on.")] = None
-    kind: Annotated[str | None, Meta(extra_json_schema={"enum": [*KINDS, None]})] = None
+    reason: Annotated[str, Meta(extra_json_schema=_REASON)] | None = None
+    list: Annotated[str, Meta(extra_json_schema=_LIST, description="The list that the entry is on.")] | None = None
+    kind: Annotated[str, Meta(extra_json_schema=_KIND)] | None = None
     value: Annotated[str | None, Meta(description="The listed address: the item's own, or a domain that covers it.")] = None
     since: MaybeTime = None
     until: MaybeTime = None
