@@ -28,6 +28,7 @@ OPEN = {
     "keep_bodies_days": KEEP_BODIES_DAYS,
     "keep_deleted_days": 30,
     "require_verification": {"email_campaign": False, "crm": False},
+    "suppress_on": {"unsubscribed": True, "complained": True, "hard_bounced": True},
 }
 DECIDED = {
     "on_duplicate": "update",
@@ -41,6 +42,7 @@ DECIDED = {
     "keep_bodies_days": None,
     "keep_deleted_days": 7,
     "require_verification": {"email_campaign": True, "crm": False},
+    "suppress_on": {"unsubscribed": False, "complained": True, "hard_bounced": False},
 }
 
 

@@ -10,6 +10,7 @@ import pytest
 from touchbase.adapters.registry import load_adapters
 from touchbase.clients.commands import EnsureClient, RotateClientId
 from touchbase.common.normalize import email_key
+from touchbase.do_not_contact import ListClearAddresses, ListEntries, NewEntry, RemoveEntry, SaveEntries
 from touchbase.erasure import reapply as module
 from touchbase.erasure.reapply import finish_erasures, reapply_erasures
 from touchbase.erasure.service import Eraser
@@ -103,3 +104,17 @@ async def test_a_client_made_since_is_not_taken_for_one_that_got_its_number(tmp_
 
     assert [len(await emails(other, client)) for client in (1, 2)] == [5, 4]
     await other.close()
+
+
+async def test_the_restored_list_stores_an_erased_address_as_a_hash(tmp_path: Path, stores: tuple[Store, Store]) -> None:
+    restored, known = stores
+    listed = [NewEntry("email", f"person{n}@example.com") for n in (0, 1, 4)]
+    saved = await restored.write(SaveEntries(1, listed, now()))
+    await restored.write(RemoveEntry(1, saved[0].entry.id, now()))
+
+    await reapply_erasures(restored, known, now())
+    await finish_erasures(restored, eraser(restored))
+
+    assert await restored.read(ListClearAddresses(1, 9)) == [("email", "person4@example.com")]
+    left = await restored.read(ListEntries(1, 9, now()))
+    assert {each.id: each.value for each in left} == {saved[1].entry.id: None, saved[2].entry.id: "person4@example.com"}

@@ -51,6 +51,8 @@ BODIES: dict[str, Any] = {
     "KeyRotation": {},
     "ConnectionRequest": {"channel": "crm", "tool": "attio"},
     "ConnectionChange": {"generate_secret": True},
+    "NewSuppressions": {"value": "ann@example.com"},
+    "SuppressionCheck": {"items": [{"email": "ann@example.com"}]},
 }
 CALLS = with_bodies()
 

@@ -22,6 +22,7 @@ LISTS = (
     "/public/v2/contacts", "/public/v2/companies", "/admin/v1/deliveries", "/admin/v1/refusals", "/admin/v1/clients", "/admin/v1/keys",
     "/public/v2/contacts/deleted", "/public/v2/companies/deleted",
     "/public/v2/contacts?updated_since=2000-01-01T00:00:00Z", "/public/v2/companies?updated_since=2000-01-01T00:00:00Z",
+    "/public/v2/suppressions",
 )  # fmt: skip
 RECEIVERS = ("/public/emailcampaign-webhook/{client_id}", "/public/crm-webhook/{client_id}")
 
@@ -46,8 +47,8 @@ class Known:
 async def known_of(world: World, a: Side) -> Known:
     """Look at A through its own eyes."""
     rows = {name: [row[0] for row in await world.execute_sql(f"SELECT id FROM {name} WHERE client = ? ORDER BY id", a.number)]
-            for name in ("contact", "company", "delivery", "erasure", "link", "custom_field", "record_merge")}  # fmt: skip
-    others = rows["delivery"] + rows["erasure"] + rows["link"][:1] + rows["custom_field"][:1]
+            for name in ("contact", "company", "delivery", "erasure", "link", "custom_field", "record_merge", "suppression")}  # fmt: skip
+    others = rows["delivery"] + rows["erasure"] + rows["suppression"] + rows["link"][:1] + rows["custom_field"][:1]
     made = Known(rows["contact"], rows["company"], others)
     made.merges = rows["record_merge"]
     gone = await world.execute_sql("SELECT record_id FROM deleted_record WHERE client = ? AND record_kind = 1", a.number)
@@ -75,6 +76,7 @@ def filters(known: Known) -> dict[str, list[str]]:
         "sort": ["-updated_time"], "q": ["zq021firstqz", "zq", w.DOMAIN], "fields": ["id"],
         "min_score": ["0"],
         "match": ["email", "linkedin_url", "domain"],
+        "value": [w.EMAIL, w.DOMAIN],
     }  # fmt: skip
 
 
@@ -134,6 +136,8 @@ def bodies(known: Known) -> dict[str, list[Any]]:
         "KeyRotation": [{}, {"keep_old_seconds": 0}],
         "ConnectionRequest": [{"channel": "crm", "tool": "hubspot", "secrets": [w.SECRET]}],
         "ConnectionChange": [{"secrets": []}, {"settings": None}],
+        "NewSuppressions": [{"value": w.EMAIL}, {"entries": [{"value": w.DOMAIN}, {"value": w.LINKEDIN}]}],
+        "SuppressionCheck": [{"items": [{"email": w.EMAIL, "linkedin_url": w.LINKEDIN}, {"domain": w.DOMAIN}]}],
     }  # fmt: skip
 
 

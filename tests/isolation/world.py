@@ -33,7 +33,7 @@ TIME_OF_A = from_text("2025-03-03T03:03:03.030303Z")
 TIME_OF_B = from_text("2026-11-20T09:30:00Z")
 FIRST_IDS = {
     "client": 1, "contact": 7_100_001, "company": 7_200_001, "delivery": 7_300_001, "custom_field": 7_400_001, "link": 7_500_001,
-    "erasure": 7_600_001, "refusal": 7_700_001, "record_merge": 7_800_001,
+    "erasure": 7_600_001, "refusal": 7_700_001, "record_merge": 7_800_001, "suppression": 7_900_001,
 }  # fmt: skip
 LATER_IDS = {name: first + (100 if name == "client" else 50_000) for name, first in FIRST_IDS.items()}
 TOKENS_OF_A, TOKENS_OF_B, LATER_TOKENS_OF_B = "a11ce0", "b0b000", "b0b111"
@@ -268,6 +268,8 @@ async def furnish(a: Side) -> None:
     await _ask_hubspot(store, a.number)
     refused = RefusedWebhook(a.number, TIME_OF_A, "crm", "not_verified", "hubspot", 7, {"user-agent": "zq069agentqz"})
     await store.write(StoreRefusals(a.number, [refused]))
+    listed = [{"value": EMAIL, "note": "zq053noteqz"}, {"value": DOMAIN}, {"value": LINKEDIN, "reason": "legal"}]
+    await a.sure("POST", "/public/v2/suppressions", {"entries": listed})
     await _keys(a)
     await _delete_and_merge(a)
     await a.sure("PATCH", f"/admin/v1/clients/{a.client_id}", {"name": NAME})

@@ -10,6 +10,7 @@ import apsw
 import pytest
 from tests.storage.statements import STATEMENTS
 
+from touchbase.do_not_contact import INSTALLATION, ListClearAddresses, ListEntries
 from touchbase.idempotency.commands import ExpiredResponses
 from touchbase.inbox.queries import BusyClients, CountInbox, DeliveryEvents, GroupDeliveries, ListDeliveries, OldDedupeKeys
 from touchbase.inbox.sql.queries import STUCK
@@ -41,6 +42,11 @@ LISTS: list[Query[Any]] = [
     DeliveryEvents(1, 1),
     *[ListDeliveries(50, 1, state=state) for state in STUCK],
     *[GroupDeliveries(state, 50, 1) for state in STUCK],
+    ListEntries(1, 50, 9, after=(8, 9)),
+    ListEntries(1, 50, 9, kind="domain", active=True),
+    ListEntries(1, 50, 9, reason="legal", after=(8, 9)),
+    ListEntries(INSTALLATION, 50, 9, after=(8, 9)),
+    ListClearAddresses(1, 50, ("email", "a")),
     ExpiredResponses(1, 50),
     OldDedupeKeys(1, 50, (1, b"")),
 ]
@@ -79,12 +85,13 @@ def texts(op: Statement) -> list[tuple[str, int]]:
 
 # When a company goes in, SQLite would look for contacts that waited for it; it never does, as none may.
 NEVER_RUN = {f"records.sql.statements.{name}" for name in ("CREATE_COMPANY", "INSERT_COMPANY", "UPDATE_COMPANY", "DELETE_COMPANY")}
-# Whether a client has erased anybody, or deleted a record: the first entry answers it.
+# Whether a client has erased anybody, deleted a record, or has listed addresses of a kind: the first entry answers it.
 FIRST_IS_ENOUGH = {
     "events.claiming.CLAIM",
     "clients.sql.statements.CLIENT_BY_CLIENT_ID",
     "suppression.server_secret.SECRET_IF_ERASED",
     "events.deleted_records.ANY_DELETED",
+    "do_not_contact.sql.statements.LISTED_KINDS",
 }
 # A rotation of the encryption key ends with it; there are a handful of keys.
 # The second walks the thousand newest of one client, the third the first that wait for the full-text index.

@@ -19,6 +19,7 @@ from touchbase.clients.commands import EnsureClient, FindClient, RotateClientId
 from touchbase.config import Settings
 from touchbase.connections.commands import AddConnection, ClaimFetch
 from touchbase.connections.models import Connection
+from touchbase.do_not_contact import NewEntry, SaveEntries
 from touchbase.erasure.commands import ErasePerson
 from touchbase.errors import Overloaded
 from touchbase.history.events import COMPANY, CONTACT, Event, Translation
@@ -43,9 +44,9 @@ from touchbase.storage.rls_scope import ALL_CLIENTS, CLIENT_LIST, NO_CLIENT, sco
 
 OURS, THEIRS = 1, 11
 """Numbers of two clients, the one's in the other's digits."""
-OF_NOBODY = {"id_block", "migration", "server_secret", "encryption_key"}
+OF_NOBODY = {"id_block", "migration", "server_secret", "encryption_key", "installation_suppression"}
 """Tables with nothing of a client: blocks of ids, the schema's own, the secret that erased identities are hashed with, and the ids of
-encryption keys with a text that only they open. Another one must be looked at first."""
+encryption keys with a text that only they open, the installation's do-not-contact list. Another one must be looked at first."""
 READ_BY_ALL = "search_index"
 """Every session reads it, as PostgreSQL uses no GIN index behind a condition: its words name their client, and it has numbers only."""
 WHO_THERE_IS = {"client", "client_alias", "erased"}
@@ -92,6 +93,7 @@ async def fill(store: Store, *clients: int) -> None:
         made = [each.id for each in await store.read(ListContacts(n, 200)) if each.email != "ann@example.com"]
         await store.write(DeleteRecord(n, CONTACT, made[0], 6, "deleted"))
         await store.write(MergeRecords(n, CONTACT, made[1], made[2:], "newest", 6, "merged"))
+        await store.write(SaveEntries(n, [NewEntry("email", "ann@example.com")], 5))
 
 
 async def ann(store: Store, client: int) -> int:

@@ -36,6 +36,7 @@ from touchbase.clients.models import ACTIVE, ClientSettings
 from touchbase.connections.commands import AddConnection, DueFetches
 from touchbase.connections.models import Connection
 from touchbase.connections.sql.encrypted_columns import check_keys
+from touchbase.do_not_contact.models import Addresses
 from touchbase.encryption.cipher import AesGcmCipher
 from touchbase.encryption.commands import CheckEncryption, Reencrypt, ReplaceLost, RetireKeys
 from touchbase.encryption.keys import StaticKeys
@@ -234,10 +235,13 @@ def value(name: str, hint: object) -> Any:
     if typing.get_origin(kind) is ListRecords:
         return ListContacts(1, 5, status="a")
     if typing.get_origin(kind) is list:
+        if name == "addresses" and kind == list[tuple[str, str]]:
+            return [("email", "ann@example.com")]
         known: dict[Any, Any] = {
             list[int]: [2],
             list[str]: ["a"],
             list[tuple[str, str]]: [(column, "a") for column in ("email_key", "linkedin_key", "domain")],
+            list[Addresses]: [Addresses("ann@example.com")],
         }
         return known.get(kind, [("", "email", "ann@example.com")])
     others: dict[Any, Any] = {int: 1, bool: True, str: "a", bytes: b"", RequestKey: RequestKey(1, "k", b"f", 5)}

@@ -30,6 +30,7 @@ COMMANDS = {
     "contacts": "records",
     "companies": "records",
     "persons": "persons",
+    "suppressions": "suppressions",
     "prune": "maintain",
     "vacuum": "maintain",
     "clients": "clients",

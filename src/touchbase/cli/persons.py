@@ -15,7 +15,7 @@ import click
 from touchbase.cli.options import ALWAYS_JSON, Group, json_option, person_options, read_identities, setting_options
 from touchbase.cli.output import print_json
 from touchbase.cli.reapply_erasures import reapply_erasures
-from touchbase.cli.store import STOPPED, find_client, opened, run
+from touchbase.cli.store import STOPPED, find_client, now_us, opened, run
 
 if TYPE_CHECKING:
     from touchbase.clients import Client
@@ -257,7 +257,7 @@ async def _pages(store: Store, client: Client, number: int) -> AsyncIterator[Per
         deliveries, after = await export_deliveries(store, translate, client.number, number, PAGE, after)
         page = deliveries_out(deliveries, None)
         if is_first:
-            with_person(page, exported, client)
+            with_person(page, exported, client, now_us())
             is_first = False
         yield page
 

@@ -31,6 +31,7 @@ from touchbase.clients.models import (
     ClientSettings,
     FieldType,
     StatusSet,
+    SuppressOn,
 )
 from touchbase.clients.removal import removal_of
 from touchbase.clients.service import Clients, is_client_id, new_client_id
@@ -63,6 +64,7 @@ __all__ = [
     "SetClientSettings",
     "SetClientState",
     "StatusSet",
+    "SuppressOn",
     "is_client_id",
     "new_client_id",
     "removal_of",

@@ -71,6 +71,15 @@ class RequireVerification:
         return self.crm if channel == "crm" else self.email_campaign
 
 
+@dataclass(frozen=True, slots=True)
+class SuppressOn:
+    """The events that put an address on the client's do-not-contact list."""
+
+    unsubscribed: bool = True
+    complained: bool = True
+    hard_bounced: bool = True
+
+
 @dataclass(slots=True)
 class ClientSettings:
     """A client's settings; the defaults allow everything."""
@@ -91,6 +100,7 @@ class ClientSettings:
     """Days for which a deleted record can be restored and a merge undone; then it is removed for good."""
     require_verification: RequireVerification = RequireVerification()
     """Where all webhooks must be verified; elsewhere a secret applies to the webhooks of its tool only."""
+    suppress_on: SuppressOn = SuppressOn()
 
 
 def keeping_limits(decided: ClientSettings, known: ClientLimits | None) -> ClientSettings:

@@ -10,6 +10,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from touchbase.auth import ADMIN
 from touchbase.clients import Client
 from touchbase.common.timestamps import SECOND, Micros, to_text
+from touchbase.do_not_contact.api.schemas import SuppressionOut, entry_out
 from touchbase.erasure.person_export import ContactDelivery, Exported, export_deliveries, export_person
 from touchbase.erasure.service import Eraser
 from touchbase.events import translator
@@ -97,6 +98,9 @@ class PersonExport(Struct):
     identities: list[IdentityOut] | UnsetType = UNSET
     sources: list[SourceOut] | UnsetType = UNSET
     timeline: list[ExportedEvent] | UnsetType = UNSET
+    suppressions: Annotated[
+        list[SuppressionOut] | UnsetType, Meta(description="The entries of the person's addresses on the client's do-not-contact list.")
+    ] = UNSET
 
 
 ERASE = query.flag("erase", "Erase the person for good: the contact, its timeline, and the bodies of the webhooks that mention it.")
@@ -128,7 +132,7 @@ async def export_contact(call: Call) -> Response:
     deliveries, following = await export_deliveries(api.dependencies.store, translate, client.number, number, asked[LIMIT], after or 0)
     made = deliveries_out(deliveries, None if following is None else cursor_text(listing, following))
     if after is None:
-        with_person(made, exported, client)
+        with_person(made, exported, client, api.dependencies.clock())
     return Response(body=encode(made))
 
 
@@ -137,7 +141,7 @@ def deliveries_out(deliveries: Sequence[ContactDelivery], next_cursor: str | Non
     return PersonExport([_delivery(each) for each in deliveries], next_cursor)
 
 
-def with_person(made: PersonExport, exported: Exported, client: Client) -> None:
+def with_person(made: PersonExport, exported: Exported, client: Client, now: Micros) -> None:
     """Add to a page what only the first one has."""
     contact = contact_out(exported.contact, False, client.settings)
     made.contact, made.created_at = contact, to_text(exported.contact.created_us)
@@ -146,6 +150,7 @@ def with_person(made: PersonExport, exported: Exported, client: Client) -> None:
         SourceOut(each.channel, each.tool, each.events, to_text(each.first_us), to_text(each.last_us)) for each in exported.sources
     ]
     made.timeline = [_event(each) for each in exported.timeline]
+    made.suppressions = [entry_out(each, now) for each in exported.suppressions]
 
 
 def _event(entry: TimelineEntry) -> ExportedEvent:

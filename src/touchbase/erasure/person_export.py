@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from touchbase.bin import GetDeleted
 from touchbase.common.timestamps import Micros
+from touchbase.do_not_contact import Entry, FindEntries, addresses_of_refs
 from touchbase.erasure.commands import FindPerson, ReadBodies, ReadLinks
 from touchbase.events import Translate
 from touchbase.history import CONTACT, Ref, StoredEvent
@@ -32,12 +33,13 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """One person: the contact, its whole timeline, its identities, and the tools that sent data."""
+    """One person: the contact, its whole timeline, its identities, the tools that sent data, and its entries on the do-not-contact list."""
 
     contact: Contact
     timeline: list[TimelineEntry]
     identities: list[Ref]
     sources: list[Source]
+    suppressions: list[Entry]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,9 @@ async def export_person(store: Store, client: int, contact_id: int) -> Exported:
     history = await store.read(GetHistory(client, CONTACT, contact_id))
     entries, _ = await timeline(store, contact, len(history) + 1, None)
     links = await store.read(ReadLinks(client, LINKS, contact=contact_id, deleted=deleted is not None))
-    return Exported(contact, entries, [ref for ref, _ in links.links], _sources(history))
+    person = await store.read(FindPerson(client, contact_id))
+    listed = await store.read(FindEntries(client, addresses_of_refs(person.refs)))
+    return Exported(contact, entries, [ref for ref, _ in links.links], _sources(history), listed)
 
 
 def _sources(history: list[StoredEvent]) -> list[Source]:

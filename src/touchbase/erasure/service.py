@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from touchbase.common.field_limits import InvalidText
 from touchbase.common.timestamps import Clock
+from touchbase.do_not_contact import ListClearAddresses, ref_of
 from touchbase.erasure.commands import (
     ErasePending,
     ErasePerson,
@@ -136,6 +137,15 @@ class Eraser:
                 await self.erase(client, refs=[ref], search=False)
             await self._erase_parked(client, [ref for ref, contact in page.links if contact is None])
             after = page.last
+        await self._hide_entries(client)
+
+    async def _hide_entries(self, client: int) -> None:
+        """Replace erased addresses on the do-not-contact list by their hashes."""
+        after = ("", "")
+        while page := await self._store.read(ListClearAddresses(client, PAGE, after)):
+            for ref in sorted(await self._erased(client, {ref for each in page if (ref := ref_of(each)) is not None})):
+                await self.erase(client, refs=[ref], search=False)
+            after = page[-1]
 
     async def _erase_parked(self, client: int, refs: list[Ref]) -> None:
         """Erase the parked events of objects that occurred together with an erased identity: the replaced store knew whose they are."""

@@ -30,6 +30,7 @@ from touchbase.events.projection_separate import separate_records
 from touchbase.events.repeats import drop_repeats, split_at_repeats
 from touchbase.events.reprojection import reproject
 from touchbase.events.suppression_guard import clear_bodies, withhold
+from touchbase.events.suppressions import drop_repeated, named_addresses, note_erased, suppression_needs, update_suppressions
 from touchbase.events.work import WorkReport
 from touchbase.history import COMPANY, CONTACT, EXTERNAL, Link, Links, StoredEvent
 from touchbase.history import sql as history_sql
@@ -57,7 +58,7 @@ def apply_needs(claimed: Sequence[NormalizedDelivery], attempt: int = 0) -> Mapp
     count = len(events)
     links = sum(LINKS_PER_EVENT if event.object_id or event.linkedin_url or event.fields else 1 for event in events)
     fields = sum(len(event.custom) for event in events) + CUSTOM_FIELDS
-    needs = {"contact": count, "company": count, "link": links, "custom_field": fields}
+    needs = {"contact": count, "company": count, "link": links, "custom_field": fields} | suppression_needs(events)
     return {name: many * 4**attempt for name, many in needs.items()}
 
 
@@ -88,20 +89,18 @@ def _apply_part(
         return WorkReport()
     settings = found[0].settings
     outcomes = [outcome_of(normalized) for normalized in claimed]
+    listed = named_addresses(outcomes)
     withheld = yield from withhold(client, outcomes, now_us)
+    note_erased(listed, outcomes)
     yield from drop_repeats(client, outcomes, counted=in_parts is None or in_parts.at == 0)
+    drop_repeated(listed, outcomes)
     batch = new_batch(client, now_us, settings, ids)
     yield from drop_known_facts(batch, outcomes)
     subjects = [subject for outcome in outcomes for subject in outcome.subjects]
+    new: list[StoredEvent] = []
     if subjects or batch.retimed:
-        yield from fill_resolvers(client, batch.resolvers, subjects, [target for target, *_ in batch.retimed])
-        yield from set_aside_events_of_deleted(batch, outcomes)
-        _resolve_all(batch, outcomes)
-        yield from unite_records(batch)
-        yield from move_parked(batch)
-        yield from separate_records(batch)
-        yield from project_events(batch, (yield from insert_events(batch)), ids)
-        yield from update_fetch_queue(batch, outcomes)
+        new = yield from _apply_subjects(batch, subjects, outcomes, ids)
+    yield from update_suppressions(batch, listed, new, ids)
     oldest = min(
         (waiting_since(normalized.delivery.received_us, normalized.delivery.next_attempt_us) for normalized in claimed), default=None
     )
@@ -112,6 +111,20 @@ def _apply_part(
         yield from end_part(batch, outcomes[0], in_parts, withheld.deliveries, report)
     yield from clear_bodies(withheld, now_us)
     return report
+
+
+def _apply_subjects(batch: Batch, subjects: Sequence[EventSubject], outcomes: list[Outcome], ids: Ids) -> Plan[list[StoredEvent]]:
+    """Change the records that the subjects are about; return the events that are new to their record."""
+    yield from fill_resolvers(batch.client, batch.resolvers, subjects, [target for target, *_ in batch.retimed])
+    yield from set_aside_events_of_deleted(batch, outcomes)
+    _resolve_all(batch, outcomes)
+    yield from unite_records(batch)
+    yield from move_parked(batch)
+    yield from separate_records(batch)
+    new = yield from insert_events(batch)
+    yield from project_events(batch, new, ids)
+    yield from update_fetch_queue(batch, outcomes)
+    return new
 
 
 def new_batch(client: int, now_us: Micros, settings: ClientSettings, ids: Ids) -> Batch:

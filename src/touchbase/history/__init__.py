@@ -42,6 +42,8 @@ from touchbase.history.last_writer_wins import (
 )
 from touchbase.history.problems import STATUS_REFUSED, TIME_AHEAD, Problems, add_problem, described
 from touchbase.history.status import (
+    BOUNCE,
+    COMPLAINT,
     CRM_STATUS,
     INITIAL,
     REPLY,
@@ -49,6 +51,7 @@ from touchbase.history.status import (
     SENT,
     STATUS,
     STATUS_EFFECTS,
+    UNSUBSCRIBE,
     StatusWalk,
     advance_status,
     may_change_status,
@@ -58,9 +61,11 @@ from touchbase.history.status import (
 
 __all__ = [
     "API_KEY",
+    "BOUNCE",
     "CARRIED",
     "CLEARED",
     "COMPANY",
+    "COMPLAINT",
     "CONTACT",
     "CRM_STATUS",
     "CRM_STATUS_EVENTS",
@@ -80,6 +85,7 @@ __all__ = [
     "STATUS_EFFECTS",
     "STATUS_REFUSED",
     "TIME_AHEAD",
+    "UNSUBSCRIBE",
     "VIA_API",
     "VIA_DOMAIN",
     "VIA_EMAIL",

@@ -115,6 +115,7 @@ def _success(route: Route, success: Success) -> Json:
     if success.bodies:
         refs = [_ref(body) for body in success.bodies]
         made["content"] = {"application/json": {"schema": refs[0] if len(refs) == 1 else {"anyOf": refs}}}
+        made["content"] |= {name: {"schema": {"type": "string"}} for name in success.other_types}
     return {**made, "headers": headers} if headers else made
 
 

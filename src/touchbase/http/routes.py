@@ -7,6 +7,8 @@ from touchbase.bin import api as deleted
 from touchbase.clients.api import life as clients_life
 from touchbase.clients.api import settings as clients
 from touchbase.connections.api import resource as connections
+from touchbase.do_not_contact.api import records as suppressed_records
+from touchbase.do_not_contact.api import resource as suppressions
 from touchbase.duplicates import api as duplicates
 from touchbase.erasure import api as erasure
 from touchbase.events import api as replays
@@ -23,6 +25,8 @@ ROUTES: tuple[Route, ...] = (
     *deleted.ROUTES,
     *merging.ROUTES,
     *duplicates.ROUTES,
+    *suppressions.ROUTES,
+    *suppressed_records.ROUTES,
     *webhooks.ROUTES,
     *deliveries.ROUTES,
     *replays.ROUTES,

@@ -43,6 +43,8 @@ class Success:
     body: Body | tuple[Body, ...] | None = None
     """Several types: one of them."""
     headers: tuple[str, ...] = ()
+    other_types: tuple[str, ...] = ()
+    """Content types of other formats of the same response, such as `text/csv`."""
 
     @property
     def bodies(self) -> tuple[Body, ...]:

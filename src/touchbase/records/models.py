@@ -1,6 +1,6 @@
 """Contacts, companies and their custom fields, as the store holds them.
 
-The fields of a dataclass are the columns of its table, in the same order (`records/sql/rows.py`).
+The fields of a dataclass up to `stamps` are the columns of its table, in the same order (`records/sql/rows.py`).
 """
 
 from __future__ import annotations
@@ -69,6 +69,8 @@ class Contact:
     last_reply_us: Micros | None = None
     stamps: Stamps = field(default_factory=dict)
     custom_fields: list[CustomField] = field(default_factory=list)
+    suppressed: str | None = field(default=None, compare=False)
+    """After a write: why it must not be contacted (`do_not_contact`); no column."""
 
 
 @dataclass(slots=True)
@@ -91,6 +93,8 @@ class Company:
     status_cause: str | None = None
     stamps: Stamps = field(default_factory=dict)
     custom_fields: list[CustomField] = field(default_factory=list)
+    suppressed: str | None = field(default=None, compare=False)
+    """After a write: why it must not be contacted (`do_not_contact`); no column."""
 
 
 Record = Contact | Company

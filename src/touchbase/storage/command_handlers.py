@@ -29,6 +29,9 @@ from touchbase.connections import AddConnection, ChangeConnection, ClaimFetch, F
 from touchbase.connections.sql import commands as connections_sql
 from touchbase.connections.sql import encrypted_columns
 from touchbase.connections.sql import fetching as fetch_sql
+from touchbase.do_not_contact import RemoveEntry, SaveEntries
+from touchbase.do_not_contact.sql.entries import remove_entry, save_entries, save_needs
+from touchbase.do_not_contact.sql.marking import marking
 from touchbase.encryption import Cipher, Reencrypt, ReplaceLost, RetireKeys
 from touchbase.erasure import AddErasures, ErasePending, ErasePerson, LiftErasure, SweepErasure
 from touchbase.erasure.sql import commands as erasure_sql
@@ -51,7 +54,17 @@ from touchbase.inbox.sql.commands import count_repeats, forget_dedupe_keys, repl
 from touchbase.merging import ForgetMerges, MergeRecords, UndoMerge
 from touchbase.merging.sql import merge as merging_merge
 from touchbase.merging.sql import undo as merging_undo
-from touchbase.records import CreateCompany, CreateContact, UpdateCompany, UpdateContact, UpsertCompany, UpsertContact
+from touchbase.records import (
+    Company,
+    Contact,
+    CreateCompany,
+    CreateContact,
+    Created,
+    UpdateCompany,
+    UpdateContact,
+    UpsertCompany,
+    UpsertContact,
+)
 from touchbase.records.sql import create as sql_create
 from touchbase.records.sql import update as sql_update
 from touchbase.records.sql import upsert as sql_upsert
@@ -112,6 +125,17 @@ def _each(execute: Callable[..., Plan[Any]], *, takes_ids: bool = False) -> Call
     return run
 
 
+def _written_record(result: object) -> Contact | Company | None:
+    """Return the record in the result of a write; None for an error."""
+    record = result.record if isinstance(result, Created) else result
+    return record if isinstance(record, Contact | Company) else None
+
+
+def _marked(run: Callable[[Any, Ids], Plan[list[object]]]) -> Callable[[Any, Ids], Plan[list[object]]]:
+    """Return the plan of writes of records, which says of each record whether it must not be contacted."""
+    return marking(run, _written_record, lambda command: command.at if hasattr(command, "at") else command.record.created_us)
+
+
 @dataclass(frozen=True, slots=True)
 class Handler:
     """The implementation of one type of command.
@@ -129,12 +153,12 @@ class Handler:
 
 
 COMMANDS: dict[type, Handler] = {
-    CreateContact: Handler(guarded(sql_create.create_contacts), _record("contact"), solo=True),
-    CreateCompany: Handler(sql_create.create_companies, _record("company"), solo=True),
-    UpdateContact: Handler(guarded(sql_update.update_contacts), sql_update.update_needs),
-    UpdateCompany: Handler(sql_update.update_companies, sql_update.update_needs),
-    UpsertContact: Handler(sql_upsert.upsert_contacts, sql_upsert.upsert_needs),
-    UpsertCompany: Handler(sql_upsert.upsert_companies, sql_upsert.upsert_needs),
+    CreateContact: Handler(_marked(guarded(sql_create.create_contacts)), _record("contact"), solo=True),
+    CreateCompany: Handler(_marked(sql_create.create_companies), _record("company"), solo=True),
+    UpdateContact: Handler(_marked(guarded(sql_update.update_contacts)), sql_update.update_needs),
+    UpdateCompany: Handler(_marked(sql_update.update_companies), sql_update.update_needs),
+    UpsertContact: Handler(_marked(sql_upsert.upsert_contacts), sql_upsert.upsert_needs),
+    UpsertCompany: Handler(_marked(sql_upsert.upsert_companies), sql_upsert.upsert_needs),
     StoreDelivery: Handler(store_deliveries, _one("delivery"), solo=True),
     CountRepeat: Handler(count_repeats, solo=True),
     ReplayDeliveries: Handler(_each(replay_deliveries)),
@@ -177,6 +201,8 @@ COMMANDS: dict[type, Handler] = {
     UndoMerge: Handler(_each(merging_undo.undo_merge, takes_ids=True), merging_undo.undo_needs),
     ForgetMerges: Handler(_each(merging_undo.forget_merges)),
     DropUnrecognised: Handler(_each(body_retention.drop_unrecognised)),
+    SaveEntries: Handler(_each(save_entries, takes_ids=True), save_needs),
+    RemoveEntry: Handler(_each(remove_entry)),
 }
 
 

@@ -19,6 +19,8 @@ from touchbase.connections.sql import encrypted_columns
 from touchbase.connections.sql import fetching as fetch_sql
 from touchbase.consistency import AuditBodies, AuditDeliveries, AuditRecords, AuditWaiting
 from touchbase.consistency import sql as consistency_sql
+from touchbase.do_not_contact import FindEntries, FindSuppressed, GetEntry, ListClearAddresses, ListEntries
+from touchbase.do_not_contact.sql import lookup as do_not_contact_sql
 from touchbase.duplicates import ReadBlock
 from touchbase.duplicates.sql import read_block
 from touchbase.encryption import CheckEncryption, Cipher
@@ -246,6 +248,11 @@ HANDLERS: dict[type, Callable[[Any], Plan[Any]]] = {
     ListErasures: erasure_sql_queries.list_erasures,
     ReadBodies: erasure_sql_queries.read_bodies,
     ReadLinks: erasure_sql_queries.read_links,
+    FindSuppressed: do_not_contact_sql.find_suppressed,
+    FindEntries: do_not_contact_sql.find_entries,
+    GetEntry: do_not_contact_sql.get_entry,
+    ListEntries: do_not_contact_sql.list_entries,
+    ListClearAddresses: do_not_contact_sql.list_clear_addresses,
     CountPrunable: body_retention.count_prunable,
     SizeUnrecognised: body_retention.size_unrecognised,
     ListDeleted: bin_queries.list_deleted,

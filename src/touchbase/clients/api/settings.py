@@ -22,6 +22,7 @@ from touchbase.clients.models import (
     FormerId,
     RequireVerification,
     StatusSet,
+    SuppressOn,
 )
 from touchbase.clients.service import is_client_id
 from touchbase.common import field_limits as limits
@@ -80,6 +81,14 @@ class RequireVerificationBody(Struct, forbid_unknown_fields=True):
     crm: bool = False
 
 
+class SuppressOnBody(Struct, forbid_unknown_fields=True):
+    """The events that put an e-mail address on the client's do-not-contact list."""
+
+    unsubscribed: bool = True
+    complained: bool = True
+    hard_bounced: bool = True
+
+
 class SettingsBody(Struct, forbid_unknown_fields=True):
     """A client's settings. A setting that is left out has its default; the defaults allow everything."""
 
@@ -102,6 +111,9 @@ class SettingsBody(Struct, forbid_unknown_fields=True):
     require_verification: Annotated[
         RequireVerificationBody, Meta(description="By channel, whether webhooks of every tool must be verified.")
     ] = msgspec.field(default_factory=RequireVerificationBody)
+    suppress_on: Annotated[
+        SuppressOnBody, Meta(description="By reason, whether such events put the address on the do-not-contact list.")
+    ] = msgspec.field(default_factory=SuppressOnBody)
 
 
 class ClientRequest(Struct):
@@ -222,6 +234,7 @@ def checked(body: SettingsBody) -> ClientSettings:
         keep_bodies_days=body.keep_bodies_days,
         keep_deleted_days=body.keep_deleted_days,
         require_verification=RequireVerification(body.require_verification.email_campaign, body.require_verification.crm),
+        suppress_on=SuppressOn(**msgspec.structs.asdict(body.suppress_on)),
     )
     if faults:
         raise Invalid(faults)

@@ -52,6 +52,8 @@ CLIENT_TABLES = (
     ClientTable("idempotency_key", ("key",)),
     ClientTable("erasure", ("id",)),
     ClientTable("erased", ("digest",)),
+    ClientTable("suppression", ("kind", "value")),
+    ClientTable("suppression_cause", ("kind", "value", "key")),
     ClientTable("api_key", ("key_id",)),
     ClientTable("client_alias", ("client_id",)),
 )

@@ -13,6 +13,7 @@ import msgspec
 
 from touchbase.clients.sql import statements as clients_sql
 from touchbase.common.timestamps import Micros
+from touchbase.do_not_contact.sql.entries import hide_entries
 from touchbase.erasure.commands import RECORDS_FIRST, AddErasures, ErasedKey, ErasePending, ErasePerson, Erasure, LiftErasure, SweepErasure
 from touchbase.erasure.sql.pii_tables import remove_all
 from touchbase.erasure.sql.queries import (
@@ -81,6 +82,7 @@ def erase_person(command: ErasePerson, ids: Ids) -> Plan[Erasure | NotFound]:
     key = yield from make_erasure_key()
     number = ids.take("erasure")
     yield from save_marks(key, client, dict.fromkeys(refs | parked.refs, Mark(number, derived=False)), command.at)
+    yield from hide_entries(key, client, refs, command.at)
     removed["deliveries"] += yield from clear_deliveries(key, client, deliveries | parked.deliveries, command.at)
     return (yield from open_erasure(client, number, command.at, removed, done_us=None if command.search else command.at))
 

@@ -37,7 +37,7 @@ from touchbase.records.api.parameters import (
     get_options,
 )
 from touchbase.records.api.previews import DryRunResponse, dry_run
-from touchbase.records.api.resource_type import COMPANIES, CONTACTS, ResourceType
+from touchbase.records.api.resource_type import COMPANIES, CONTACTS, SUPPRESSED, ResourceType
 from touchbase.records.api.schemas import CompanyRequest, ContactRequest, TimelinePage
 from touchbase.records.api.serializers import states_named, timeline_event
 from touchbase.records.api.upsert import upsert_route
@@ -205,7 +205,7 @@ def record_routes(kind: ResourceType[Any, Any, Any], tag: Tag, *, identity: str,
     """Return the routes of one type of record."""
     handlers, one, many = RecordResource(kind), kind.type.name, kind.type.plural
     path, by_id = kind.path, f"{kind.path}/{{id}}"
-    created = partial(Success, body=kind.response, headers=("Location", "ETag", *IGNORED_HEADERS))
+    created = partial(Success, body=kind.response, headers=("Location", "ETag", SUPPRESSED, *IGNORED_HEADERS))
     record, either = partial(Success, 200, body=kind.response), (kind.response, DryRunResponse)
     return [
         Route(
@@ -238,7 +238,7 @@ def record_routes(kind: ResourceType[Any, Any, Any], tag: Tag, *, identity: str,
         Route(
             "PATCH", by_id, handlers.change, scope=WRITE, operation_id=f"update_{one}", tag=tag, summary=f"Update one {one}",
             description=_CHANGE + change, query=(FLAT, DRY_RUN), headers=(IF_MATCH, PREFER), body=kind.change,
-            success=(record(f"The {one} as it is now.", body=either, headers=("ETag", *IGNORED_HEADERS)),), problems=(409, 412),
+            success=(record(f"The {one} as it is now.", body=either, headers=("ETag", SUPPRESSED, *IGNORED_HEADERS)),), problems=(409, 412),
         ),
         *_history_routes(handlers, one, by_id, tag),
     ]  # fmt: skip

@@ -34,6 +34,10 @@ C = TypeVar("C", bound=msgspec.Struct)
 R = TypeVar("R", Contact, Company)
 
 
+SUPPRESSED = "Touchbase-Suppressed"
+"""Response header of writes: why the record must not be contacted (`do_not_contact`); absent if it may be."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourceType(Generic[A, C, R]):
     """The HTTP side of a record type."""
@@ -56,8 +60,11 @@ class ResourceType(Generic[A, C, R]):
         return f"/public/v2/{self.type.plural}"
 
     def respond(self, record: R, flat: bool, settings: ClientSettings) -> Response:
-        """Return the response with a record and its ETag."""
-        return Response(body=encode(self.out(record, flat, settings)), headers=[(b"etag", etag(record, flat, settings))])
+        """Return the response with a record, its ETag, and after a write the reason why it must not be contacted."""
+        headers = [(b"etag", etag(record, flat, settings))]
+        if record.suppressed is not None:
+            headers.append((SUPPRESSED.lower().encode(), record.suppressed.encode()))
+        return Response(body=encode(self.out(record, flat, settings)), headers=headers)
 
 
 CONTACTS: ResourceType[ContactRequest, ContactChange, Contact] = ResourceType(

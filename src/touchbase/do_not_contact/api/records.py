@@ -1,0 +1,59 @@
+"""HTTP resources of one contact's or company's suppression."""
+
+from __future__ import annotations
+
+from touchbase.auth import READ
+from touchbase.do_not_contact.api.schemas import SuppressionStatus, status_of
+from touchbase.do_not_contact.models import Addresses
+from touchbase.do_not_contact.service import suppressed
+from touchbase.http.endpoint import Call
+from touchbase.http.responses import Response
+from touchbase.http.routing import Route, Success
+from touchbase.http.schemas import encode
+from touchbase.records import COMPANY_TYPE, CONTACT_TYPE, Company, Contact, GetCompany, get_record
+from touchbase.records.api.resource import COMPANY_TAG, CONTACT_TAG
+from touchbase.sql.store import Store
+
+
+async def contact(call: Call) -> Response:
+    """`GET` of the suppression of one contact."""
+    client = await call.client()
+    store = call.api.dependencies.store
+    found = await get_record(store, CONTACT_TYPE, client.number, call.id("contact"))
+    return await _status(call, client.number, await addresses_of_contact(store, found))
+
+
+async def company(call: Call) -> Response:
+    """`GET` of the suppression of one company."""
+    client = await call.client()
+    found: Company = await get_record(call.api.dependencies.store, COMPANY_TYPE, client.number, call.id("company"))
+    return await _status(call, client.number, Addresses(domain=found.domain))
+
+
+async def addresses_of_contact(store: Store, found: Contact) -> Addresses:
+    """Return the addresses by which a contact may be listed; the domain is that of its company."""
+    its = None if found.company_id is None else await store.read(GetCompany(found.client, found.company_id))
+    return Addresses(found.email_key, found.linkedin_key, None if its is None else its.domain)
+
+
+async def _status(call: Call, client: int, addresses: Addresses) -> Response:
+    [found] = await suppressed(call.api.dependencies.store, client, [addresses], call.api.dependencies.clock())
+    return Response(body=encode(status_of(found)))
+
+
+_SUCCESS = (Success(200, "The status.", SuppressionStatus),)
+ROUTES = [
+    Route(
+        "GET", "/public/v2/contacts/{id}/suppression", contact, scope=READ, operation_id="get_contact_suppression", tag=CONTACT_TAG,
+        summary="Look up whether a contact must not be contacted",
+        description="A contact is suppressed by its e-mail address, its LinkedIn address, the domain of its e-mail address, or the "
+        "domain of its company, on the client's list or that of the installation.",
+        success=_SUCCESS,
+    ),
+    Route(
+        "GET", "/public/v2/companies/{id}/suppression", company, scope=READ, operation_id="get_company_suppression", tag=COMPANY_TAG,
+        summary="Look up whether a company must not be contacted",
+        description="A company is suppressed by its domain or a parent domain, on the client's list or that of the installation.",
+        success=_SUCCESS,
+    ),
+]  # fmt: skip

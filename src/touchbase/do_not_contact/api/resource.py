@@ -1,0 +1,250 @@
+"""HTTP resources of the do-not-contact lists: a client's list, and the installation's for administrators."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from touchbase.auth import ADMIN, READ, WRITE
+from touchbase.clients import Client
+from touchbase.common.field_limits import InvalidText
+from touchbase.common.timestamps import Micros
+from touchbase.do_not_contact.addresses import kind_of, normal_form
+from touchbase.do_not_contact.api.schemas import (
+    CheckedItems,
+    NewSuppression,
+    NewSuppressions,
+    SavedSuppressions,
+    SuppressionCheck,
+    SuppressionOut,
+    SuppressionPage,
+    addresses_of,
+    checked_item,
+    entry_out,
+    new_entry,
+    saved_out,
+)
+from touchbase.do_not_contact.commands import GetEntry, ListEntries, RemoveEntry, SaveEntries
+from touchbase.do_not_contact.csv_files import COLUMNS, to_csv, write_rows
+from touchbase.do_not_contact.models import CREATED, INSTALLATION, KINDS, REASONS, SOURCES, Entry, NewEntry, Saved
+from touchbase.do_not_contact.service import entry_pages, suppressed
+from touchbase.errors import Fault, Forbidden, Invalid, NotFound
+from touchbase.http import query_parameters as query
+from touchbase.http.endpoint import Call
+from touchbase.http.query_parameters import LIMIT, PAGE, YES_OR_NO, Parameter, Parameters, cursor_text
+from touchbase.http.responses import Response
+from touchbase.http.routing import Route, Success, Tag
+from touchbase.http.schemas import encode, named_enum
+
+SUPPRESSIONS = Tag("Suppressions", "Addresses that must not be contacted: the client's list, and that of the installation.")
+JSON, CSV = "json", "csv"
+named_enum("ListFormat", "The format of a list: JSON pages, or one CSV file.", (JSON, CSV))
+KIND = query.choice("kind", KINDS, member="kind")
+VALUE = query.text("value", "An address in any form; without `kind`, its kind is recognised.")
+REASON = query.choice("reason", REASONS, member="reason")
+SOURCE = query.choice("source", SOURCES, member="source")
+ACTIVE: Parameter[bool | None] = Parameter(
+    "active",
+    lambda given, name: {"true": True, "false": False}.get(given.choice(name, YES_OR_NO) or ""),
+    {"type": "boolean"},
+    "`true`: only entries that suppress now; `false`: only entries that are over. CSV: `true`.",
+)
+FORMAT = query.choice("format", (JSON, CSV), "`csv`: all entries that match, as one file for other tools, without pages.")
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """The owner of a list: a client, or the installation."""
+
+    client: Client | None
+
+    @property
+    def number(self) -> int:
+        """The client's number, or `INSTALLATION`."""
+        return INSTALLATION if self.client is None else self.client.number
+
+
+async def _of_client(call: Call) -> Owner:
+    return Owner(await call.client())
+
+
+async def _of_installation(call: Call) -> Owner:
+    if await call.administrator() is not None:
+        raise Forbidden("this key belongs to one client; the installation's list requires a key that belongs to none")
+    return Owner(None)
+
+
+class SuppressionResource:
+    """The handlers of one list."""
+
+    def __init__(self, path: str, owner: Callable[[Call], Awaitable[Owner]]) -> None:
+        self.path = path
+        self._owner = owner
+
+    async def list(self, call: Call) -> Response:
+        """`GET` of a page of entries, or of all as CSV."""
+        owner, asked, now = await self._owner(call), call.parameters(), call.api.dependencies.clock()
+        after: tuple[Micros, int] | None = asked.cursor(self.path, tuple[int, int])
+        active = asked[ACTIVE]
+        kind, value = _address(asked)
+        asked.done()
+        wanted = ListEntries(owner.number, asked[LIMIT], now, after, kind, value, asked[REASON], asked[SOURCE], active)
+        if asked[FORMAT] == CSV:
+            wanted.after, wanted.active = None, True if active is None else active
+            return await _csv(call, wanted)
+        wanted.limit += 1
+        page = await call.api.dependencies.store.read(wanted)
+        more, page = len(page) == wanted.limit, page[: asked[LIMIT]]
+        cursor = cursor_text(self.path, (page[-1].created_us, page[-1].id)) if more else None
+        return Response(body=encode(SuppressionPage([entry_out(each, now) for each in page], cursor)))
+
+    async def save(self, call: Call) -> Response:
+        """`POST` of one entry or of several."""
+        owner, now = await self._owner(call), call.api.dependencies.clock()
+        asked = await call.body(NewSuppressions, lambda partly: _entries(partly, now))
+        entries = _entries(asked, now)
+        valid = [each for each in entries if isinstance(each, NewEntry)]
+        if owner.client is not None:
+            call.api.limiter.storing(owner.client, len(valid), 0, now)
+        command = SaveEntries(owner.number, valid, now)
+
+        def respond(saved: Sequence[Saved]) -> Response:
+            following = iter(saved)
+            results: list[Saved | list[Fault]] = [next(following) if isinstance(each, NewEntry) else each for each in entries]
+            made = Response(201 if any(each.outcome == CREATED for each in saved) else 200, encode(saved_out(results, now)))
+            made.stored_body = encode(saved_out(results, now, stored=True))
+            if asked.entries is None:
+                made.headers.append((b"location", call.api.dependencies.reached_at(f"{self.path}/{saved[0].entry.id}")))
+            return made
+
+        return await call.write_and_respond(lambda writes: writes.write(command), respond)
+
+    async def get(self, call: Call) -> Response:
+        """`GET` of one entry."""
+        owner, number = await self._owner(call), call.id("suppression")
+        found = await call.api.dependencies.store.read(GetEntry(owner.number, number))
+        if found is None:
+            raise NotFound(f"there is no suppression with id {number}: it was removed, or it is on another list")
+        return Response(body=encode(entry_out(found, call.api.dependencies.clock())))
+
+    async def remove(self, call: Call) -> Response:
+        """`DELETE` of one entry."""
+        owner, number = await self._owner(call), call.id("suppression")
+        await call.api.dependencies.store.write(RemoveEntry(owner.number, number, call.api.dependencies.clock()))
+        return Response(204)
+
+    async def check(self, call: Call) -> Response:
+        """`POST` of addresses to look up."""
+        owner = await self._owner(call)
+        asked = await call.body(SuppressionCheck)
+        items = [addresses_of(each, f"/items/{index}") for index, each in enumerate(asked.items)]
+        now = call.api.dependencies.clock()
+        found = await suppressed(call.api.dependencies.store, owner.number, [addresses for addresses, _ in items], now)
+        made = CheckedItems([checked_item(each, faults) for each, (_, faults) in zip(found, items, strict=True)])
+        response = Response(body=encode(made))
+        for item in made.data:
+            item.value = None
+        response.stored_body = encode(made)  # an erasure does not find stored responses
+        return response
+
+
+def _address(asked: Parameters) -> tuple[str | None, str | None]:
+    """Return the kind and the normal form of the filters; an invalid address is a fault."""
+    kind, value = asked[KIND], asked[VALUE]
+    if value is None:
+        return kind, None
+    kind = kind or kind_of(value)
+    with suppress(InvalidText):
+        return kind, normal_form(kind, value)
+    asked.faults.append(Fault("?value", kind, f"is no address of the kind {kind}; correct it, or send the right `kind`"))
+    return kind, None
+
+
+def _entries(asked: NewSuppressions, now: Micros) -> Sequence[NewEntry | list[Fault]]:
+    """Return the entries of a body; raise `Invalid` for a single one that is invalid."""
+    if asked.entries is not None:
+        alone = ("value", "kind", "reason", "source", "note", "since", "until")
+        given = [name for name in alone if getattr(asked, name) != getattr(_DEFAULTS, name)]
+        if given:
+            raise Invalid([Fault(f"/{name}", "unexpected", "belongs into each of the entries") for name in given])
+        if not asked.entries:
+            raise Invalid([Fault("/entries", "required", "must have at least one entry")])
+        return [new_entry(each, f"/entries/{index}", now) for index, each in enumerate(asked.entries)]
+    if asked.value is None:
+        raise Invalid([Fault("/value", "required", "is required: send the address, or a list of `entries`")])
+    one = NewSuppression(asked.value, asked.kind, asked.reason, asked.source, asked.note, asked.since, asked.until)
+    made = new_entry(one, "", now)
+    if isinstance(made, list):
+        raise Invalid(made)
+    return [made]
+
+
+_DEFAULTS = NewSuppressions()
+
+
+async def _csv(call: Call, wanted: ListEntries) -> Response:
+    pages = entry_pages(call.api.dependencies.store, wanted)
+    first: list[Entry] = await anext(pages, [])  # an error of the first page is still a problem response
+
+    async def pieces() -> AsyncIterator[bytes]:
+        yield to_csv([COLUMNS, *write_rows(first)]).encode()
+        async for page in pages:
+            yield to_csv(write_rows(page)).encode()
+
+    headers = [(b"content-disposition", b'attachment; filename="suppressions.csv"')]
+    return Response(content_type=b"text/csv; charset=utf-8", headers=headers, pieces=pieces())
+
+
+def _routes(at: SuppressionResource, read: str, write: str, name: str, whose: str, about: str) -> list[Route]:
+    one, many = f"{name}suppression", f"{name}suppressions"
+    return [
+        Route(
+            "GET", at.path, at.list, scope=read, operation_id=f"list_{many}", tag=SUPPRESSIONS, summary=f"List {whose} do-not-contact list",
+            description=f"{about} Entries are in the order in which they were put on the list, newest last. With `format=csv` the response "
+            "is one file with all active entries, sent while it is read.",
+            query=(*PAGE, KIND, VALUE, REASON, SOURCE, ACTIVE, FORMAT),
+            success=(Success(200, "A page, or the file.", SuppressionPage, other_types=("text/csv",)),),
+        ),
+        Route(
+            "POST", at.path, at.save, scope=write, operation_id=f"save_{many}", tag=SUPPRESSIONS,
+            summary=f"Put addresses on {whose} do-not-contact list",
+            description="Takes one entry, or up to 1,000 as `entries`. An address that is listed already gets the new values, so a request "
+            "can be repeated. An invalid one among several entries is reported in its place and harms no other.",
+            body=NewSuppressions,
+            success=(
+                Success(201, "At least one address is new on the list.", SavedSuppressions, ("Location",)),
+                Success(200, "All addresses were listed already.", SavedSuppressions, ("Location",)),
+            ),
+        ),
+        Route(
+            "POST", f"{at.path}/check", at.check, scope=read, operation_id=f"check_{many}", tag=SUPPRESSIONS,
+            summary="Look up which of up to 1,000 people or companies must not be contacted",
+            description="For each item: whether it is suppressed, why, and by which list. A listed domain covers its subdomains and all "
+            "e-mail addresses at them.",
+            body=SuppressionCheck, success=(Success(200, "The status of each item.", CheckedItems),),
+        ),
+        Route(
+            "GET", f"{at.path}/{{id}}", at.get, scope=read, operation_id=f"get_{one}", tag=SUPPRESSIONS,
+            summary=f"Get one entry of {whose} do-not-contact list",
+            description="Returns the entry. One that was removed is a 404.",
+            success=(Success(200, "The entry.", SuppressionOut),),
+        ),
+        Route(
+            "DELETE", f"{at.path}/{{id}}", at.remove, scope=write, operation_id=f"remove_{one}", tag=SUPPRESSIONS,
+            summary=f"Remove one entry from {whose} do-not-contact list",
+            description="Ends the entry, with all that was known about the address up to now: a replay of an old event does not bring it "
+            "back, a later event does.",
+            success=(Success(204, "It is removed."),),
+        ),
+    ]  # fmt: skip
+
+
+OF_CLIENT = SuppressionResource("/public/v2/suppressions", _of_client)
+OF_INSTALLATION = SuppressionResource("/admin/v1/suppressions", _of_installation)
+ROUTES = [
+    *_routes(OF_CLIENT, READ, WRITE, "", "the client's", "The entries of this client; those of the installation are not shown."),
+    *_routes(
+        OF_INSTALLATION, ADMIN, ADMIN, "installation_", "the installation's", "The entries for all clients. Needs a key without a client."
+    ),
+]

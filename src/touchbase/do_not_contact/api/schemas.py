@@ -1,0 +1,280 @@
+"""Bodies of the do-not-contact lists: entries, checks and their results."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta, Struct
+
+from touchbase.common.field_limits import InvalidText
+from touchbase.common.timestamps import Micros, to_text
+from touchbase.do_not_contact.addresses import kind_of, normal_form
+from touchbase.do_not_contact.models import (
+    DOMAIN,
+    EMAIL,
+    KINDS,
+    LINKEDIN_URL,
+    LISTS,
+    MAX_ENTRIES,
+    NOTE_LENGTH,
+    REASONS,
+    SOURCES,
+    WRITTEN_SOURCES,
+    Addresses,
+    Entry,
+    NewEntry,
+    Saved,
+    Suppressed,
+)
+from touchbase.errors import Fault
+from touchbase.http.query_parameters import parse_time
+from touchbase.http.schemas import MaybeTime, RecordId, Time, example, named_enum
+
+MAX_LENGTH = 2_000
+"""Characters of an address as it is sent."""
+OUTCOMES = ("created", "updated", "unchanged", "invalid")
+_KIND = named_enum("SuppressionKind", "The kind of a listed address.", KINDS)
+_REASON = named_enum("SuppressionReason", "Why an address must not be contacted.", REASONS)
+_SOURCE = named_enum("SuppressionSource", "Who put an address on the list.", SOURCES)
+_LIST = named_enum("SuppressionList", "The client's own list, or that of the installation.", LISTS)
+_OUTCOME = named_enum("SuppressionOutcome", "What became of one entry of a request.", OUTCOMES)
+named_enum("WrittenSource", "The sources that a request may name.", WRITTEN_SOURCES)
+Kind = Literal["email", "domain", "linkedin_url"]
+Reason = Literal["complained", "unsubscribed", "requested", "legal", "competitor", "customer", "other", "hard_bounced"]
+Source = Literal["import", "api", "person"]
+GivenAddress = Annotated[str, Meta(min_length=1, max_length=MAX_LENGTH)]
+Note = Annotated[str, Meta(max_length=NOTE_LENGTH, description="For people; not a place for personal data.")]
+
+
+class NewSuppression(Struct, forbid_unknown_fields=True):
+    """An address to put on the list."""
+
+    value: Annotated[
+        GivenAddress, Meta(description="An e-mail address, a domain with its subdomains, or the address of a LinkedIn profile.")
+    ]
+    kind: Annotated[
+        Kind | None,
+        Meta(description="Left out: a text with linkedin.com/ is a LinkedIn address, one with @ an e-mail address, another one a domain."),
+    ] = None
+    reason: Reason = "requested"
+    source: Source = "api"
+    note: Note = ""
+    since: Annotated[MaybeTime, Meta(description="Left out: the time of the request.")] = None
+    until: Annotated[MaybeTime, Meta(description="Afterwards the address may be contacted again. Left out: never.")] = None
+
+
+class NewSuppressions(Struct, forbid_unknown_fields=True):
+    """One entry (`value` and its members), or up to 1,000 as `entries`."""
+
+    entries: Annotated[list[NewSuppression], Meta(max_length=MAX_ENTRIES)] | None = None
+    value: Annotated[GivenAddress | None, Meta(description="Required without `entries`.")] = None
+    kind: Kind | None = None
+    reason: Reason = "requested"
+    source: Source = "api"
+    note: Note = ""
+    since: MaybeTime = None
+    until: MaybeTime = None
+
+
+example(
+    NewSuppressions,
+    {
+        "entries": [
+            {"value": "jane.doe@example.com", "reason": "requested", "note": "asked on the phone"},
+            {"kind": "domain", "value": "example.org", "reason": "competitor", "until": "2027-12-31T00:00:00Z"},
+        ]
+    },
+)
+
+
+class SuppressionOut(Struct):
+    """One entry of a do-not-contact list."""
+
+    id: RecordId
+    kind: Annotated[str, Meta(extra_json_schema=_KIND)]
+    value: Annotated[
+        str | None, Meta(description="The address in normal form; null: the person was erased, and only a keyed hash of it is stored.")
+    ]
+    reason: Annotated[str, Meta(extra_json_schema=_REASON)]
+    source: Annotated[str, Meta(extra_json_schema=_SOURCE)]
+    note: str
+    since: Time
+    until: MaybeTime
+    active: Annotated[bool, Meta(description="false: `until` is over.")]
+    created_time: Time
+    updated_time: Time
+    tool: Annotated[str | None, Meta(description="With `source` event: the tool that sent the event.")]
+    delivery_id: Annotated[int | None, Meta(description="With `source` event: the delivery that brought it.")]
+
+
+example(
+    SuppressionOut,
+    {
+        "id": 7,
+        "kind": "email",
+        "value": "jane.doe@example.com",
+        "reason": "unsubscribed",
+        "source": "event",
+        "note": "",
+        "since": "2026-11-20T09:30:00Z",
+        "until": None,
+        "active": True,
+        "created_time": "2026-11-20T09:30:02Z",
+        "updated_time": "2026-11-20T09:30:02Z",
+        "tool": "smartlead",
+        "delivery_id": 4711,
+    },
+)
+
+
+class SuppressionPage(Struct):
+    """A page of entries, newest last; `next_cursor` is null on the last one."""
+
+    data: list[SuppressionOut]
+    next_cursor: str | None
+
+
+class SuppressionFault(Struct):
+    """What is wrong with one address."""
+
+    code: str
+    pointer: Annotated[str, Meta(description="JSON pointer into the request.")]
+    detail: str
+
+
+class SavedSuppression(Struct):
+    """What became of one entry of the request; `invalid` ones have `errors` and no `entry`."""
+
+    outcome: Annotated[str, Meta(extra_json_schema=_OUTCOME)]
+    entry: SuppressionOut | None
+    errors: list[SuppressionFault] = []
+
+
+class SavedSuppressions(Struct):
+    """What became of the entries, in the order of the request, and how many had each outcome."""
+
+    data: list[SavedSuppression]
+    created: int
+    updated: int
+    unchanged: int
+    invalid: int
+
+
+class CheckedAddress(Struct, forbid_unknown_fields=True):
+    """The addresses of one person or company; at least one of them."""
+
+    email: GivenAddress | None = None
+    linkedin_url: GivenAddress | None = None
+    domain: Annotated[GivenAddress | None, Meta(description="The company's domain; an e-mail address brings its own.")] = None
+
+
+class SuppressionCheck(Struct, forbid_unknown_fields=True):
+    """Up to 1,000 items to look up."""
+
+    items: Annotated[list[CheckedAddress], Meta(min_length=1, max_length=MAX_ENTRIES)]
+
+
+example(SuppressionCheck, {"items": [{"email": "jane.doe@example.com"}, {"domain": "example.org"}]})
+
+
+class SuppressionStatus(Struct):
+    """Whether an address, contact or company must not be contacted, and the entry that says so."""
+
+    suppressed: bool
+    reason: Annotated[str, Meta(extra_json_schema=_REASON)] | None = None
+    list: Annotated[str, Meta(extra_json_schema=_LIST, description="The list that the entry is on.")] | None = None
+    kind: Annotated[str, Meta(extra_json_schema=_KIND)] | None = None
+    value: Annotated[str | None, Meta(description="The listed address: the item's own, or a domain that covers it.")] = None
+    since: MaybeTime = None
+    until: MaybeTime = None
+
+
+class CheckedItem(SuppressionStatus):
+    """The status of one item; with `errors` it could not be looked up completely."""
+
+    errors: Annotated[list[SuppressionFault], Meta(description="Invalid addresses of the item.")] = []
+
+
+class CheckedItems(Struct):
+    """The status of each item, in the order of the request."""
+
+    data: list[CheckedItem]
+
+
+def entry_out(entry: Entry, now: Micros) -> SuppressionOut:
+    """Return an entry as responses show it."""
+    return SuppressionOut(
+        entry.id, entry.kind, entry.value, entry.reason, entry.source, entry.note, to_text(entry.since_us), _time(entry.until_us),
+        entry.is_active(now), to_text(entry.created_us), to_text(entry.updated_us), entry.tool, entry.delivery_id,
+    )  # fmt: skip
+
+
+def saved_out(results: list[Saved | list[Fault]], now: Micros, *, stored: bool = False) -> SavedSuppressions:
+    """Return the results of a request; `stored` leaves out addresses and notes, as an erasure does not find stored responses."""
+    made = [
+        SavedSuppression("invalid", None, faults_out(each))
+        if isinstance(each, list)
+        else SavedSuppression(each.outcome, entry_out(each.entry, now))
+        for each in results
+    ]
+    for one in made:
+        if stored and one.entry is not None:
+            one.entry.value, one.entry.note = None, ""
+    counts = {outcome: sum(each.outcome == outcome for each in made) for outcome in OUTCOMES}
+    return SavedSuppressions(made, **counts)
+
+
+def status_of(found: Suppressed | None) -> SuppressionStatus:
+    """Return the status of one record."""
+    if found is None:
+        return SuppressionStatus(False)
+    return SuppressionStatus(
+        True, found.reason, found.listed, found.kind, found.value, to_text(found.since_us), _time(found.until_us)
+    )  # fmt: skip
+
+
+def checked_item(found: Suppressed | None, faults: list[Fault]) -> CheckedItem:
+    """Return the status of one item of a check."""
+    return CheckedItem(**msgspec.structs.asdict(status_of(found)), errors=faults_out(faults))
+
+
+def faults_out(faults: list[Fault]) -> list[SuppressionFault]:
+    """Return faults as results show them."""
+    return [SuppressionFault(each.code, each.pointer, each.detail) for each in faults]
+
+
+def new_entry(asked: NewSuppression, pointer: str, now: Micros) -> NewEntry | list[Fault]:
+    """Return the entry that a request describes, or what is wrong with it."""
+    faults: list[Fault] = []
+    kind = asked.kind or kind_of(asked.value)
+    value = _normal_form(kind, asked.value, f"{pointer}/value", faults) or ""
+    since = parse_time(asked.since, f"{pointer}/since", faults)
+    until = parse_time(asked.until, f"{pointer}/until", faults)
+    if since is not None and since > now:
+        faults.append(Fault(f"{pointer}/since", "time", "lies in the future: leave it out, or send the time since when it holds"))
+    if until is not None and until <= (now if since is None else since):
+        faults.append(Fault(f"{pointer}/until", "time", "must lie after `since`; without `since`, after now"))
+    return faults or NewEntry(kind, value, asked.reason, asked.source, asked.note.strip(), since, until)
+
+
+def addresses_of(asked: CheckedAddress, pointer: str) -> tuple[Addresses, list[Fault]]:
+    """Return the normal forms of an item's addresses, and what is wrong with the others."""
+    faults: list[Fault] = []
+    given = {EMAIL: asked.email, LINKEDIN_URL: asked.linkedin_url, DOMAIN: asked.domain}
+    forms = {kind: value and _normal_form(kind, value, f"{pointer}/{kind}", faults) for kind, value in given.items()}
+    if not any(given.values()):
+        faults.append(Fault(pointer, "required", "needs one of email, linkedin_url and domain"))
+    return Addresses(forms[EMAIL], forms[LINKEDIN_URL], forms[DOMAIN]), faults
+
+
+def _normal_form(kind: str, value: str, pointer: str, faults: list[Fault]) -> str | None:
+    try:
+        return normal_form(kind, value)
+    except InvalidText as refused:
+        faults.append(Fault(pointer, refused.code, refused.detail))
+        return None
+
+
+def _time(at: Micros | None) -> str | None:
+    return None if at is None else to_text(at)

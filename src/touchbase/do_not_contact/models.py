@@ -1,0 +1,163 @@
+"""Entries of a do-not-contact list, the causes that make them, and the fold from causes to an entry.
+
+A client's entry is computed from its *causes*: one for each event about the address, and one for the last request. The
+result is the same for every order and repetition of the causes; a removal at one time ends all causes up to that time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from touchbase.common.timestamps import Micros
+
+EMAIL = "email"
+DOMAIN = "domain"
+LINKEDIN_URL = "linkedin_url"
+KINDS = (EMAIL, DOMAIN, LINKEDIN_URL)
+"""Kinds of addresses, with the names of the records' fields."""
+
+COMPLAINED = "complained"
+UNSUBSCRIBED = "unsubscribed"
+HARD_BOUNCED = "hard_bounced"
+REQUESTED = "requested"
+REASONS = (COMPLAINED, UNSUBSCRIBED, REQUESTED, "legal", "competitor", "customer", "other", HARD_BOUNCED)
+"""All reasons. Of several causes of equal duration the entry shows the reason that comes first here."""
+RESUBSCRIBED = "resubscribed"
+"""The reason of a cause that ends earlier unsubscriptions; no entry shows it."""
+
+EVENT = "event"
+API = "api"
+SOURCES = (EVENT, "import", API, "person")
+"""Who made an entry: a webhook, an import, a program through the API, or a person."""
+WRITTEN_SOURCES = SOURCES[1:]
+"""The sources that a request may name."""
+
+INSTALLATION = 0
+"""Stands for the installation in place of a client's number; no client has it."""
+CLIENT_LIST = "client"
+INSTALLATION_LIST = "installation"
+LISTS = (CLIENT_LIST, INSTALLATION_LIST)
+
+WRITTEN = ""
+"""The key of the cause that a request made; those of events are not empty."""
+MAX_ENTRIES = 1_000
+"""Entries of one request, and addresses of one check."""
+NOTE_LENGTH = 1_000
+
+
+@dataclass(slots=True)
+class Cause:
+    """One reason why an address is on a client's list."""
+
+    key: str
+    """Identifies the event; `WRITTEN` for the last request."""
+    reason: str
+    source: str
+    at_us: Micros
+    """The effective time of the event, or the time of the request: a removal at this time or later ends it."""
+    since_us: Micros
+    until_us: Micros | None = None
+    note: str = ""
+    tool: str | None = None
+    delivery_id: int | None = None
+
+
+@dataclass(slots=True)
+class Entry:
+    """One entry of a list, as it is shown."""
+
+    id: int
+    kind: str
+    value: str | None
+    """The address in normal form; None if only its keyed hash is stored, because the person was erased."""
+    reason: str
+    source: str
+    note: str
+    since_us: Micros
+    until_us: Micros | None
+    created_us: Micros
+    updated_us: Micros
+    tool: str | None = None
+    delivery_id: int | None = None
+
+    def is_active(self, now: Micros) -> bool:
+        """Return whether it suppresses at this time."""
+        return self.until_us is None or self.until_us > now
+
+
+@dataclass(frozen=True, slots=True)
+class NewEntry:
+    """An entry to store: its address in normal form."""
+
+    kind: str
+    value: str
+    reason: str = REQUESTED
+    source: str = API
+    note: str = ""
+    since_us: Micros | None = None
+    """None: the time of the request."""
+    until_us: Micros | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """An entry as it is after a request, and what the request did: `created`, `updated` or `unchanged`."""
+
+    outcome: str
+    entry: Entry
+
+
+CREATED = "created"
+UPDATED = "updated"
+UNCHANGED = "unchanged"
+
+
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    """The addresses of one person or company in normal form; `domain` is a company's."""
+
+    email: str | None = None
+    linkedin: str | None = None
+    domain: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Suppressed:
+    """Why an address must not be contacted: the first active entry that covers it."""
+
+    reason: str
+    listed: str
+    """The list that the entry is on: `client` or `installation`."""
+    kind: str
+    value: str | None
+    """The address or domain of the entry; None if only its hash is stored."""
+    since_us: Micros
+    until_us: Micros | None
+
+
+def fold(causes: Iterable[Cause], removed_us: Micros) -> Cause | None:
+    """Return the cause that an entry shows, with the note of the last request; None if no cause is left.
+
+    Causes up to the last removal have ended, and unsubscriptions before the last re-subscription. A cause without an end is
+    shown before one with an end; then the reason, the time and the key decide.
+    """
+    known = list(causes)
+    resubscribed = max((each.at_us for each in known if each.reason == RESUBSCRIBED), default=0)
+    live = [each for each in known if each.at_us > removed_us and not _has_ended(each, resubscribed)]
+    if not live:
+        return None
+    shown = min(live, key=_precedence)
+    note = next((each.note for each in live if each.key == WRITTEN), "")
+    return Cause(
+        shown.key, shown.reason, shown.source, shown.at_us, shown.since_us, shown.until_us, note, shown.tool, shown.delivery_id
+    )  # fmt: skip
+
+
+def _has_ended(cause: Cause, resubscribed: Micros) -> bool:
+    return cause.reason == RESUBSCRIBED or (cause.reason == UNSUBSCRIBED and cause.key != WRITTEN and cause.at_us < resubscribed)
+
+
+def _precedence(cause: Cause) -> tuple[bool, Micros, int, Micros, str]:
+    until = cause.until_us
+    return (until is not None, -(until or 0), REASONS.index(cause.reason), cause.since_us, cause.key)

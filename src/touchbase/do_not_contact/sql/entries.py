@@ -1,0 +1,198 @@
+"""Plans that change the lists: requests, events, removals and erasures. The entry of an address is a fold of its causes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from touchbase.common.timestamps import Micros
+from touchbase.do_not_contact.addresses import Address, addresses_of_refs
+from touchbase.do_not_contact.commands import RemoveEntry, SaveEntries
+from touchbase.do_not_contact.models import CREATED, INSTALLATION, UNCHANGED, UPDATED, WRITTEN, Cause, NewEntry, Saved, fold
+from touchbase.do_not_contact.sql import hashing
+from touchbase.do_not_contact.sql.statements import (
+    CAUSES_OF,
+    CLAIM_ENTRY,
+    CLAIM_INSTALLATION,
+    DELETE_INSTALLATION,
+    ENTRY_BY_ID,
+    SAVE_CAUSE,
+    UPDATE_ENTRY,
+    UPDATE_INSTALLATION,
+    EntryRow,
+    cause_of,
+    cause_row,
+    installation_entry,
+)
+from touchbase.errors import NotFound
+from touchbase.history import Ref
+from touchbase.sql.ids import Ids
+from touchbase.sql.statement import Execute, Plan, Row
+from touchbase.suppression import find_erasure_key
+
+ID = "suppression"
+Causes = dict[Address, list[Cause]]
+
+
+def save_needs(commands: Sequence[SaveEntries]) -> Mapping[str, int]:
+    """Return the ids that these commands may take."""
+    return {ID: sum(len(command.entries) for command in commands)}
+
+
+def save_entries(command: SaveEntries, ids: Ids) -> Plan[list[Saved]]:
+    """Run `SaveEntries`."""
+    if command.client == INSTALLATION:
+        return (yield from _save_for_installation(command, ids))
+    client, at = command.client, command.at
+    stored = yield from hashing.stored_addresses(client, [(each.kind, each.value) for each in command.entries])
+    rows, causes = yield from _claim(client, stored.values(), ids, at)
+    outcomes: dict[Address, str] = {}
+    written: list[Row] = []
+    for each in {stored[each.kind, each.value][0]: each for each in command.entries}.items():
+        address, new = each
+        row, known = rows[address], causes[address]
+        cause = _written_cause(new, stored[new.kind, new.value][1], row, known, at)
+        was_listed = row.reason is not None
+        if cause is not None:
+            written.append(cause_row(client, address, cause))
+            causes[address] = [*(each for each in known if each.key != WRITTEN), cause]
+        outcomes[address] = CREATED if not was_listed else UNCHANGED if cause is None else UPDATED
+    if written:
+        yield Execute(SAVE_CAUSE, written)
+    yield from _fold(client, rows.values(), causes, at)
+    made = [stored[each.kind, each.value][0] for each in command.entries]
+    return [Saved(outcomes[address], rows[address].entry()) for address in made]
+
+
+def _written_cause(new: NewEntry, hashed: bool, row: EntryRow, known: Sequence[Cause], at: Micros) -> Cause | None:
+    """Return the cause that a request makes; None if the last request said the same."""
+    note = "" if hashed else new.note
+    last = next((each for each in known if each.key == WRITTEN and each.at_us > row.removed_us), None)
+    if last is not None:
+        same = (new.reason, new.source, note, new.until_us) == (last.reason, last.source, last.note, last.until_us)
+        if same and new.since_us in (None, last.since_us):
+            return None
+    at = max(at, row.removed_us + 1, 0 if last is None else last.at_us)
+    since = new.since_us if new.since_us is not None else at if last is None else last.since_us
+    return Cause(WRITTEN, new.reason, new.source, at, since, new.until_us, note)
+
+
+def add_causes(client: int, found: Sequence[tuple[Address, Cause]], ids: Ids, now: Micros, hidden: Collection[Address] = ()) -> Plan[None]:
+    """Add what events say about addresses, in the transaction that applies them; repeated causes change nothing.
+
+    Addresses of erased persons are stored as hashes; `hidden` are addresses that an event names together with an erased identity.
+    """
+    if not found:
+        return
+    stored = yield from hashing.stored_addresses(client, [address for address, _ in found], hidden)
+    key = yield from find_erasure_key()
+    rows, causes = yield from _claim(client, stored.values(), ids, now)
+    new: dict[tuple[Address, str], Cause] = {}
+    for address, cause in found:
+        place, hashed = stored[address]
+        said = hashing.hidden_cause(key, client, cause) if key is not None and hashed else cause
+        first = new.get((place, said.key))
+        if first is None or _order(said) < _order(first):
+            new[place, said.key] = said
+    yield Execute(SAVE_CAUSE, [cause_row(client, place, cause) for (place, _), cause in sorted(new.items(), key=lambda each: each[0])])
+    causes = yield from _causes(client, rows)
+    yield from _fold(client, rows.values(), causes, now)
+
+
+def remove_entry(command: RemoveEntry) -> Plan[NotFound | None]:
+    """Run `RemoveEntry`."""
+    missing = NotFound(f"there is no suppression with id {command.id}: list them with GET, they may have been removed")
+    if command.client == INSTALLATION:
+        return None if (yield Execute(DELETE_INSTALLATION, [(command.id,)])) else missing
+    found = yield Execute(ENTRY_BY_ID, [(command.client, command.id)])
+    row = EntryRow(*found[0]) if found else None
+    if row is None or row.reason is None:
+        return missing
+    causes = yield from _causes(command.client, [row.address])
+    # A cause can lie a little ahead, where another server's clock does; the entry is removed all the same.
+    row.removed_us = max(command.at, row.removed_us + 1, *(each.at_us for each in causes[row.address]))
+    row.show(None, command.at)
+    yield Execute(UPDATE_ENTRY, [row.update()])
+    return None
+
+
+def hide_entries(key: bytes, client: int, refs: Iterable[Ref], now: Micros) -> Plan[None]:
+    """Replace the addresses of an erased person by their keyed hashes, and delete notes; the entries stay in force."""
+    taken = yield from hashing.take_clear_entries(client, addresses_of_refs(refs))
+    if not taken:
+        return
+    places = {row.address: (row.kind, hashing.hashed_value(key, client, row.address)) for row, _ in taken}
+    claims = [(client, *places[row.address], row.id, 1, row.created_us) for row, _ in taken]
+    claimed = [EntryRow(*row) for row in (yield Execute(CLAIM_ENTRY, sorted(claims)))]
+    rows = {row.address: row for row in claimed}
+    for row, _ in taken:
+        place = rows[places[row.address]]
+        place.removed_us = max(place.removed_us, row.removed_us)
+    hidden = [
+        cause_row(client, places[row.address], hashing.hidden_cause(key, client, one)) for row, causes in taken for one in causes
+    ]  # fmt: skip
+    if hidden:
+        yield Execute(SAVE_CAUSE, sorted(hidden, key=lambda each: each[:4]))
+    causes = yield from _causes(client, rows)
+    yield from _fold(client, rows.values(), causes, now, always=True)
+
+
+def _claim(client: int, stored: Iterable[tuple[Address, bool]], ids: Ids, at: Micros) -> Plan[tuple[dict[Address, EntryRow], Causes]]:
+    """Lock the entries of these addresses, new ones included; return them with their causes."""
+    claims = [(client, *address, ids.take(ID), int(hashed), at) for address, hashed in dict.fromkeys(stored)]
+    # Sorted, so that two transactions that share addresses wait for each other instead of deadlocking.
+    rows = [EntryRow(*row) for row in (yield Execute(CLAIM_ENTRY, sorted(claims)))]
+    by_address = {row.address: row for row in rows}
+    return by_address, (yield from _causes(client, by_address))
+
+
+def _causes(client: int, addresses: Iterable[Address]) -> Plan[Causes]:
+    found: Causes = {address: [] for address in addresses}
+    for row in (yield Execute(CAUSES_OF, [(client, *address) for address in sorted(found)])):
+        found[row[1], row[2]].append(cause_of(row))
+    return found
+
+
+def _fold(client: int, rows: Iterable[EntryRow], causes: Causes, now: Micros, *, always: bool = False) -> Plan[None]:
+    """Fold the causes of these entries, and save the entries that change, or with `always` all of them."""
+    changed: list[Row] = []
+    for row in rows:
+        cause = fold(causes[row.address], row.removed_us)
+        shows = row.shows(cause)
+        if not shows:
+            row.show(cause, now)
+        if always or not shows:
+            changed.append(row.update())
+    if changed:
+        yield Execute(UPDATE_ENTRY, changed)
+
+
+def _order(cause: Cause) -> tuple[Micros, int]:
+    return cause.at_us, cause.delivery_id or 0
+
+
+def _save_for_installation(command: SaveEntries, ids: Ids) -> Plan[list[Saved]]:
+    at = command.at
+    new = {(each.kind, each.value): each for each in command.entries}
+    claims: dict[Address, Row] = {}
+    for address, each in new.items():
+        since = at if each.since_us is None else each.since_us
+        claims[address] = (*address, ids.take(ID), at, at, each.reason, each.source, each.note, since, each.until_us)
+    rows = {row[:2]: row for row in (yield Execute(CLAIM_INSTALLATION, sorted(claims.values(), key=lambda row: row[:2])))}
+    changed: list[Row] = []
+    saved: dict[Address, Saved] = {}
+    for address, row in rows.items():
+        asked, entry = new[address], installation_entry(row)
+        if entry.id == claims[address][2]:
+            saved[address] = Saved(CREATED, entry)
+            continue
+        since = entry.since_us if asked.since_us is None else asked.since_us
+        wanted = (asked.reason, asked.source, asked.note, since, asked.until_us)
+        if wanted == row[5:]:
+            saved[address] = Saved(UNCHANGED, entry)
+            continue
+        updated = max(at, entry.updated_us + 1)
+        changed.append((entry.id, updated, *wanted))
+        saved[address] = Saved(UPDATED, installation_entry((*row[:4], updated, *wanted)))
+    if changed:
+        yield Execute(UPDATE_INSTALLATION, changed)
+    return [saved[each.kind, each.value] for each in command.entries]

@@ -1,0 +1,223 @@
+"""Plans that read the lists: suppressed addresses, one entry, and pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+
+from touchbase.common.timestamps import Micros
+from touchbase.do_not_contact.addresses import Address, covering_domains
+from touchbase.do_not_contact.commands import FindEntries, FindSuppressed, GetEntry, ListClearAddresses, ListEntries
+from touchbase.do_not_contact.models import (
+    CLIENT_LIST,
+    DOMAIN,
+    EMAIL,
+    INSTALLATION,
+    INSTALLATION_LIST,
+    KINDS,
+    LINKEDIN_URL,
+    Addresses,
+    Entry,
+    Suppressed,
+)
+from touchbase.do_not_contact.sql import hashing
+from touchbase.do_not_contact.sql.statements import (
+    ENTRIES_OF,
+    ENTRY,
+    FIND_LISTED,
+    FIND_LISTED_INSTALLATION,
+    LISTED_KINDS,
+    SHARED,
+    EntryRow,
+    installation_entry,
+)
+from touchbase.sql.filters import Where
+from touchbase.sql.rows import names
+from touchbase.sql.statement import Execute, Plan, Row, Select
+from touchbase.suppression import find_erasure_key
+
+Item = tuple[int, Addresses]
+"""A client's number, and addresses to look up for it."""
+Place = tuple[int, str, str]
+"""A client's number, and the kind and value of an entry."""
+
+
+@dataclass(slots=True)
+class Listed:
+    """The kinds of entries that one client and the installation have."""
+
+    own: frozenset[str]
+    has_hashes: bool
+    shared: frozenset[str]
+    kinds: frozenset[str]
+    """Of both."""
+
+    @property
+    def any(self) -> bool:
+        """Whether there are any entries."""
+        return bool(self.kinds)
+
+    @property
+    def has_domains(self) -> bool:
+        """Whether there are entries of domains."""
+        return DOMAIN in self.kinds
+
+
+@dataclass(slots=True)
+class _Found:
+    """Entries by address: of the clients, and of the installation."""
+
+    hashes: dict[Place, Place] = field(default_factory=dict)
+    """Under which hash an address may be listed."""
+    own: dict[Place, Row] = field(default_factory=dict)
+    shared: dict[tuple[str, ...], Row] = field(default_factory=dict)
+
+
+def listed_kinds(clients: Iterable[int]) -> Plan[dict[int, Listed]]:
+    """Return by client which kinds of entries there are."""
+    rows = yield Execute(LISTED_KINDS, [(client,) for client in sorted(set(clients))])
+    found: dict[int, Listed] = {}
+    for client, *flags in rows:
+        own, shared = _present(flags[:3]), _present(flags[4:])
+        found[client] = Listed(own, bool(flags[3]), shared, own | shared)
+    return found
+
+
+def _present(flags: Sequence[object]) -> frozenset[str]:
+    return frozenset(kind for kind, there in zip(KINDS, flags, strict=True) if there)
+
+
+def find_suppressed(query: FindSuppressed) -> Plan[list[Suppressed | None]]:
+    """Run `FindSuppressed`."""
+    listed = yield from listed_kinds([query.client])
+    return (yield from suppressed_items([(query.client, each) for each in query.items], listed, query.now))
+
+
+def suppressed_items(items: Sequence[Item], listed: Mapping[int, Listed], now: Micros) -> Plan[list[Suppressed | None]]:
+    """Return for each item why it must not be contacted; only kinds that are `listed` are looked up."""
+    if not any(each.any for each in listed.values()):
+        return [None] * len(items)
+    covers = _covers(items, listed)
+    places = set(chain.from_iterable(covers))
+    found = _Found()
+    own = [place for place in places if place[1] in listed[place[0]].own]
+    if own:
+        found.hashes = yield from _hashes(own, listed)
+        own += found.hashes.values()
+        found.own = {(row[6], row[0], row[1]): row for row in (yield Execute(FIND_LISTED, own))}
+    shared = {place[1:] for place in places if place[1] in listed[place[0]].shared}
+    if shared:
+        found.shared = {(row[0], row[1]): row for row in (yield Execute(FIND_LISTED_INSTALLATION, list(shared)))}
+    if not found.own and not found.shared:
+        return [None] * len(items)
+    return [_first(each, found, now) for each in covers]
+
+
+def _covers(items: Sequence[Item], listed: Mapping[int, Listed]) -> list[list[Place]]:
+    """Return for each item the places of the entries that cover it, the most specific first, without kinds that are not listed.
+
+    Written for speed: a match looks up a thousand items.
+    """
+    by_domain: dict[tuple[int, str], list[Place]] = {}
+    covers: list[list[Place]] = []
+    for client, each in items:
+        kinds, email = listed[client].kinds, each.email
+        places: list[Place] = []
+        covers.append(places)
+        if email is not None and EMAIL in kinds:
+            places.append((client, EMAIL, email))
+        if each.linkedin is not None and LINKEDIN_URL in kinds:
+            places.append((client, LINKEDIN_URL, each.linkedin))
+        if DOMAIN in kinds:
+            for domain in (None if email is None else email[email.rfind("@") + 1 :], each.domain):
+                if domain is not None:
+                    known = by_domain.get((client, domain))
+                    if known is None:
+                        known = by_domain[client, domain] = [(client, DOMAIN, one) for one in covering_domains(domain)]
+                    places += known
+    return covers
+
+
+def _hashes(own: Iterable[Place], listed: Mapping[int, Listed]) -> Plan[dict[Place, Place]]:
+    """Return the places under which addresses may be listed as hashes, for clients with such entries."""
+    wanted = [place for place in own if listed[place[0]].has_hashes and place[1] != DOMAIN]
+    key = (yield from find_erasure_key()) if wanted else None
+    if key is None:
+        return {}
+    return {(client, kind, value): (client, kind, hashing.hashed_value(key, client, (kind, value))) for client, kind, value in wanted}
+
+
+def _first(places: Sequence[Place], found: _Found, now: Micros) -> Suppressed | None:
+    """Return the first active entry at these places: of the client's list, then of the installation's."""
+    for place in places:
+        row = found.own.get(place)
+        if (row is None or not _is_active(row, now)) and found.hashes:
+            row = found.own.get(found.hashes.get(place, place))
+        if row is not None and _is_active(row, now):
+            return Suppressed(row[2], CLIENT_LIST, place[1], place[2], row[3], row[4])
+    for place in places if found.shared else ():
+        row = found.shared.get(place[1:])
+        if row is not None and _is_active(row, now):
+            return Suppressed(row[2], INSTALLATION_LIST, place[1], place[2], row[3], row[4])
+    return None
+
+
+def _is_active(row: Row, now: Micros) -> bool:
+    return row[4] is None or bool(row[4] > now)
+
+
+def get_entry(query: GetEntry) -> Plan[Entry | None]:
+    """Run `GetEntry`."""
+    params: Row
+    if query.client == INSTALLATION:
+        sql, params = f"SELECT {names(SHARED)} FROM installation_suppression WHERE id = ?", (query.id,)
+    else:
+        sql = f"SELECT {names(ENTRY)} FROM suppression WHERE client = ? AND id = ? AND reason IS NOT NULL"
+        params = (query.client, query.id)
+    rows = yield Select(sql, params)
+    return _entry(query.client, rows[0]) if rows else None
+
+
+def _entry(client: int, row: Row) -> Entry:
+    return installation_entry(row) if client == INSTALLATION else EntryRow(*row).entry()
+
+
+def find_entries(query: FindEntries) -> Plan[list[Entry]]:
+    """Run `FindEntries`."""
+    stored = yield from hashing.stored_addresses(query.client, query.addresses)
+    keys = sorted({(query.client, *place) for place, _ in stored.values()})
+    if not keys:
+        return []
+    rows = [EntryRow(*row) for row in (yield Execute(ENTRIES_OF, keys))]
+    return sorted((row.entry() for row in rows if row.reason is not None), key=lambda entry: entry.id)
+
+
+def list_clear_addresses(query: ListClearAddresses) -> Plan[list[Address]]:
+    """Run `ListClearAddresses`."""
+    rows = yield Select(
+        "SELECT kind, value FROM suppression WHERE client = ? AND (kind, value) > (?, ?) AND hashed = 0 ORDER BY kind, value LIMIT ?",
+        (query.client, *query.after, query.limit),
+    )
+    return [(row[0], row[1]) for row in rows]
+
+
+def list_entries(query: ListEntries) -> Plan[list[Entry]]:
+    """Run `ListEntries`."""
+    shared = query.client == INSTALLATION
+    where = Where() if shared else Where("client = ? AND reason IS NOT NULL", query.client)
+    if query.value is not None and query.kind is not None and not shared:
+        stored = yield from hashing.stored_addresses(query.client, [(query.kind, query.value)])
+        where.equal("value", stored[query.kind, query.value][0][1])
+    else:
+        where.equal("value", query.value)
+    where.equal("kind", query.kind)
+    where.equal("reason", query.reason)
+    where.equal("source", query.source)
+    if query.active is not None:
+        where.add("(until_us IS NULL OR until_us > ?)" if query.active else "until_us <= ?", query.now)
+    if query.after is not None:
+        where.add("(created_us, id) > (?, ?)", *query.after)
+    columns, table = (SHARED, "installation_suppression") if shared else (ENTRY, "suppression")
+    rows = yield Select(f"SELECT {names(columns)} FROM {table} WHERE {where} ORDER BY created_us, id LIMIT ?", (*where.params, query.limit))
+    return [_entry(query.client, row) for row in rows]
