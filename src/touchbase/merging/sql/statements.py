@@ -11,10 +11,11 @@ MERGE_ROW: Columns = (
 )  # fmt: skip
 INSERT_MERGE = Statement("insert_merge", MERGE_ROW, body=f"INSERT INTO record_merge ({names(MERGE_ROW)}) SELECT * FROM p WHERE true")
 FIND_MERGE = find("find_merge", "record_merge", MERGE_ROW, ONE, ONE_MATCH)
+# Without the records as they were: erasing one of them does not find the row any more.
 END_MERGE = Statement(
     "end_merge",
     (*ONE, ("undone_us", "bigint")),
-    body=f"UPDATE record_merge AS t SET undone_us = p.undone_us FROM p WHERE {ONE_MATCH}",
+    body=f"UPDATE record_merge AS t SET undone_us = p.undone_us, content = '' FROM p WHERE {ONE_MATCH}",
 )
 RETURN_MERGE = Statement(
     "return_merge",
