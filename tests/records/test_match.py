@@ -20,7 +20,7 @@ from touchbase.sql.store import Store
 from touchbase.storage import open_store
 
 CONTACTS, COMPANIES = "/public/v2/contacts", "/public/v2/companies"
-UNKNOWN = {"id": None, "contact_status": None, "last_campaign_email_sent": None, "last_reply_received": None}
+UNKNOWN = {"id": None, "contact_status": None, "last_campaign_email_sent": None, "last_reply_received": None, "suppressed": None}
 
 
 async def match(call: ApiClient, *items: object, path: str = CONTACTS, **headers: str) -> Any:
@@ -40,6 +40,21 @@ async def test_match__says_what_is_known_in_the_order_of_the_items(call: ApiClie
 
     jane, john = {**UNKNOWN, "id": 1, "contact_status": "won"}, {**UNKNOWN, "id": 2}
     assert found == [jane, UNKNOWN, john, jane, john]
+
+
+async def test_match__says_who_must_not_be_contacted_and_why(call: ApiClient) -> None:
+    await call.post(CONTACTS, {"email": "jane@example.com", "linkedin_url": "linkedin.com/in/jane"})
+    listed = [{"value": "jane@example.com", "reason": "unsubscribed"}, {"value": "blocked.example", "reason": "competitor"}]
+    await call.post("/public/v2/suppressions", {"entries": listed})
+
+    people = await match(
+        call, {"email": "jane@example.com"}, {"linkedin_url": "linkedin.com/in/jane"}, {"email": "new@mail.blocked.example"},
+        {"email": "free@example.com"}, {"email": "nonsense"},
+    )  # fmt: skip
+    firms = await match(call, {"domain": "blocked.example"}, {"domain": "example.com"}, path=COMPANIES)
+
+    assert [one["suppressed"] for one in people] == ["unsubscribed", "unsubscribed", "competitor", None, None]
+    assert [one["suppressed"] for one in firms] == ["competitor", None]
 
 
 async def test_match__shows_the_dates_of_mails_and_replies(call: ApiClient, execute_sql: Any) -> None:
@@ -72,7 +87,9 @@ async def test_match__of_companies(call: ApiClient) -> None:
 
     found = await match(call, {"domain": "https://www.Example.com/x"}, {"domain": "other.example"}, {"domain": "no"}, path=COMPANIES)
 
-    assert found[:2] == [{"id": 1, "company_status": "target"}, {"id": None, "company_status": None}]
+    assert found[:2] == [
+        {"id": 1, "company_status": "target", "suppressed": None}, {"id": None, "company_status": None, "suppressed": None},
+    ]  # fmt: skip
     assert found[2]["error"]["code"] == "domain"
 
 

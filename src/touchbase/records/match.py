@@ -24,6 +24,8 @@ class Match:
     last_reply_us: Micros | None = None
     client_id: str = ""
     """Whose it is, in a lookup in all clients."""
+    email_key: str | None = None
+    linkedin_key: str | None = None
 
 
 @dataclass(slots=True)

@@ -11,6 +11,8 @@ import msgspec
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
 from touchbase.auth import ADMIN, READ
+from touchbase.common.timestamps import Micros
+from touchbase.do_not_contact import Addresses, suppressed
 from touchbase.errors import Fault, Invalid
 from touchbase.http.endpoint import Call
 from touchbase.http.request_body import NUL, read_struct
@@ -30,6 +32,11 @@ T = TypeVar("T")
 MAX_ITEMS = 1_000
 """Items of one request."""
 _NULL = Meta(description="Null if there is none, or if the item is unknown.")
+_SUPPRESSED = Meta(
+    description="Why the addresses of the item, or of its record, must not be contacted: the reason on a do-not-contact list. Null if "
+    "they may be.",
+    examples=["unsubscribed"],
+)
 
 
 class ContactMatchItem(Struct):
@@ -71,6 +78,7 @@ class ContactMatch(Struct):
     contact_status: Annotated[str | None, _NULL] = None
     last_campaign_email_sent: MaybeTime = None
     last_reply_received: MaybeTime = None
+    suppressed: Annotated[str | None, _SUPPRESSED] = None
     error: MatchError | UnsetType = UNSET
 
 
@@ -79,6 +87,7 @@ class CompanyMatch(Struct):
 
     id: int | None = None
     company_status: Annotated[str | None, _NULL] = None
+    suppressed: Annotated[str | None, _SUPPRESSED] = None
     error: MatchError | UnsetType = UNSET
 
 
@@ -200,12 +209,24 @@ Keys = list[Key] | MatchError
 """The keys of an item, or why it has none."""
 
 
-async def mark_suppressed(store: Store, client: int, keys: Sequence[Keys], results: Sequence[Any]) -> None:
-    """Say of each result whether its address may not be contacted.
+async def mark_suppressed(
+    store: Store, client: int, keys: Sequence[Keys], found: Mapping[Key, Match], results: Sequence[Any], now: Micros
+) -> None:
+    """Set `suppressed` of each result: why the item's addresses, or those of its record, must not be contacted."""
+    items = [_addresses(each, found) for each in keys]
+    for result, reason in zip(results, await suppressed(store, client, items, now), strict=True):
+        if reason is not None:
+            result.suppressed = reason.reason
 
-    There is no do-not-contact list yet, so nothing is said. This is the one place to plug it in: add the member `suppressed` to
-    `ContactMatch` and `CompanyMatch`, and set it here.
-    """
+
+def _addresses(keys: Keys, found: Mapping[Key, Match]) -> Addresses:
+    """Return the addresses of an item; those that it does not name are its record's."""
+    if isinstance(keys, MatchError):
+        return Addresses()
+    given = dict(keys)
+    match = next((match for key in keys if (match := found.get(key)) is not None), None)
+    email, linkedin = (None, None) if match is None else (match.email_key, match.linkedin_key)
+    return Addresses(given.get("email_key", email), given.get("linkedin_key", linkedin), given.get("domain"))
 
 
 class MatchResource:
@@ -224,7 +245,7 @@ class MatchResource:
         keys, store = await self._keys(call), call.api.dependencies.store
         found = await store.read(MatchRecords(client.number, _all(keys)))
         results = [self._one(each, found) for each in keys]
-        await mark_suppressed(store, client.number, keys, results)
+        await mark_suppressed(store, client.number, keys, found, results, call.api.dependencies.clock())
         return Response(body=encode({"data": results}))
 
     async def match_everywhere(self, call: Call) -> Response:
@@ -324,8 +345,12 @@ _KNOWN = {"id": 1042, "contact_status": "contacted", **_SENT}
 _UNKNOWN = {"id": None, "contact_status": None, "last_campaign_email_sent": None, "last_reply_received": None}
 _WRONG = {"code": "email", "detail": "/email is not an e-mail address: An email address must have an @-sign."}
 example(ContactMatchRequest, {"items": [{"email": "jane@example.com"}, {"linkedin_url": "linkedin.com/in/john-doe"}, {"email": "n/a"}]})
-example(ContactMatches, {"data": [_KNOWN, _UNKNOWN, {**_UNKNOWN, "error": _WRONG}]})
+_NOT_LISTED, _LISTED = {"suppressed": None}, {"suppressed": "unsubscribed"}
+example(
+    ContactMatches,
+    {"data": [{**_KNOWN, **_LISTED}, {**_UNKNOWN, **_NOT_LISTED}, {**_UNKNOWN, **_NOT_LISTED, "error": _WRONG}]},
+)
 example(ContactClientMatches, {"data": [{"clients": [{"client_id": "acme", **_KNOWN}]}, {"clients": []}]})
 example(CompanyMatchRequest, {"items": [{"domain": "example.com"}]})
-example(CompanyMatches, {"data": [{"id": 17, "company_status": "target"}]})
+example(CompanyMatches, {"data": [{"id": 17, "company_status": "target", **_NOT_LISTED}]})
 example(CompanyClientMatches, {"data": [{"clients": [{"client_id": "acme", "id": 17, "company_status": "target"}]}]})

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from touchbase.records.commands import FindCompanies
 from touchbase.records.match import MAX_LOOKUPS, Key, Match, MatchEverywhere, MatchRecords
 from touchbase.sql.builders import ONE, find, key_columns
 from touchbase.sql.filters import Where
 from touchbase.sql.rows import Columns
-from touchbase.sql.statement import Execute, Plan, Select, Statement
+from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
 
-_CONTACT: Columns = (ONE[1], ("status", "text"), ("last_sent_us", "bigint"), ("last_reply_us", "bigint"))
+_CONTACT: Columns = (
+    ONE[1], ("status", "text"), ("last_sent_us", "bigint"), ("last_reply_us", "bigint"), ("email_key", "text"), ("linkedin_key", "text"),
+)  # fmt: skip
 _COMPANY: Columns = (ONE[1], ("status", "text"))
+_COMPANY_ROW = 2 + len(_COMPANY)
 _EMAIL, _LINKEDIN, _DOMAIN = "email_key", "linkedin_key", "domain"
 
 _COMPANY_ID = find(
@@ -48,8 +52,15 @@ def match_records(query: MatchRecords) -> Plan[Mapping[Key, Match]]:
         keys = [(query.client, key) for named, key in query.keys if named == column]
         if keys:
             rows = yield Execute(statement, keys)
-            found.update({(column, row[1]): Match(*row[2:]) for row in rows})
+            found.update({(column, row[1]): _match_of(row) for row in rows})
     return found
+
+
+def _match_of(row: Row) -> Match:
+    if len(row) == _COMPANY_ROW:
+        return Match(row[2], row[3])
+    number, status, sent, replied, email_key, linkedin_key = row[2:]
+    return Match(number, status, sent, replied, "", email_key, linkedin_key)
 
 
 def match_everywhere(query: MatchEverywhere) -> Plan[Mapping[Key, list[Match]] | None]:
@@ -65,6 +76,6 @@ def match_everywhere(query: MatchEverywhere) -> Plan[Mapping[Key, list[Match]] |
         keys = [(client, key) for client in clients for named, key in query.keys if named == column]
         if keys:
             for row in (yield Execute(statement, keys)):
-                sent, replied = row[4:6] if len(row) > 4 else (None, None)
-                found.setdefault((column, row[1]), []).append(Match(row[2], row[3], sent, replied, clients[row[0]]))
+                match = _match_of(row)
+                found.setdefault((column, row[1]), []).append(replace(match, client_id=clients[row[0]]))
     return found
