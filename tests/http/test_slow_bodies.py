@@ -38,6 +38,7 @@ BODIES: dict[str, Any] = {
     "CompanyRequest": {"domain": "late.example"},
     "CompanyChange": {"name": "Late"},
     "MergeRequest": {"with": [2]},
+    "SearchBody": {"where": {"email": "late@example.com"}},
     "ContactBatch": {"commands": [{"op": "create", "body": {}}]},
     "CompanyBatch": {"commands": [{"op": "upsert", "body": {"domain": "late.example"}}]},
     "ContactMatchRequest": {"items": [{"email": "late@example.com"}]},

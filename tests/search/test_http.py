@@ -9,10 +9,7 @@ import pytest
 from tests.asgi_client import ApiClient, Response
 
 from touchbase.common.timestamps import DAY
-from touchbase.history import CONTACT
 from touchbase.history.events import Event, Translation
-from touchbase.search import Flag, add_flag
-from touchbase.search.fields import FLAGS
 
 CONTACTS, COMPANIES = "/public/v2/contacts", "/public/v2/companies"
 
@@ -79,16 +76,37 @@ async def test_replied_last_week_and_not_interested__is_one_request(people: ApiC
     assert await found(people, "last_reply_received[gte]=7d") == ["Anna", "Cleo"], "in the order of replies, the latest last"
 
 
-async def test_mailed_more_than_30_days_ago_and_not_suppressed__is_one_request(people: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(FLAGS, CONTACT, {})
-    listed = "t.client > 0 AND t.email_key = 'bert@example.com' AND CAST(? AS bigint) > 0"
-    add_flag(CONTACT, "suppressed", Flag(listed, listed))
+async def test_mailed_more_than_30_days_ago_and_not_suppressed__is_one_request(people: ApiClient) -> None:
+    await people.post("/public/v2/suppressions", {"value": "bert@example.com"})
 
     for query in ("suppressed=false", "suppressed[ne]=true"):
         assert await found(people, f"last_campaign_email_sent[lt]=30d&{query}") == ["Cleo", "Anna"]
     assert await found(people, "last_campaign_email_sent[lt]=30d&suppressed=true") == ["Bert"]
     assert await searched(people, where={"any": [{"suppressed": True}, {"first_name": "dora"}]}) == ["Bert", "Dora"]
     assert "true or false" in faults(await people.get(f"{CONTACTS}?suppressed[gt]=1"))["?suppressed[gt]"]
+
+
+@pytest.mark.parametrize(
+    ("entry", "suppressed"),
+    [
+        ({"value": "example.com"}, "Anna Bert Cleo Dora Eve"),
+        ({"value": "mail.example.com"}, "Eve"),
+        ({"value": "bank.example"}, "Anna Bert"),
+        ({"value": "linkedin.com/in/eve"}, "Eve"),
+        ({"value": "eve@mail.example.com", "since": "2026-11-01T00:00:00Z", "until": "2026-11-20T09:00:00Z"}, ""),
+        ({"value": "com.example"}, ""),
+    ],
+)
+@pytest.mark.parametrize("path", ["/public/v2/suppressions", "/admin/v1/suppressions"])
+async def test_suppressed__covers_what_the_lists_cover(people: ApiClient, entry: dict[str, str], suppressed: str, path: str) -> None:
+    await people.post(CONTACTS, {"email": "eve@mail.example.com", "first_name": "Eve", "linkedin_url": "linkedin.com/in/eve"})
+    assert (await people.post(path, entry)).status in (200, 201)
+    checked = [{"email": f"{name.lower()}@example.com"} for name in ("Anna", "Bert", "Cleo", "Dora")] + [{"email": "eve@mail.example.com"}]
+
+    assert await found(people, "suppressed=true&sort=first_name") == suppressed.split()
+    matched = (await people.post(f"{CONTACTS}/match", {"items": checked})).json()["data"]
+    listed = [name for name, one in zip(("Anna", "Bert", "Cleo", "Dora", "Eve"), matched, strict=True) if one["suppressed"]]
+    assert listed == suppressed.split()
 
 
 async def test_all_at_companies_whose_industry_contains_bank__is_one_request(people: ApiClient) -> None:

@@ -46,7 +46,7 @@ BUILT_AT_RUN_TIME = {
 MAKERS = {
     "clients.sql.removal._delete_child", "erasure.sql.pii_tables._by_record", "sql.statement.delete",
     "connections.sql.encrypted_columns._replace_secret",
-    "records.sql.statements._create", "sql.builders.find", "sql.builders.insert", "sql.builders.update",
+    "records.sql.statements._create", "records.sql.lookup._match", "sql.builders.find", "sql.builders.insert", "sql.builders.update",
 }  # fmt: skip
 """Functions that build statements, for module constants or at run time."""
 

@@ -5,7 +5,7 @@ the record from a tool's object ids and from former primary keys. The primary ke
 belong to the same record, as do two objects that were merged in their CRM. Two records that turn out to be the same are united,
 unless both were created through the API, or have two objects of one type with different addresses.
 
-A `Resolver` works without I/O on maps that the store filled for one batch, and updates them; afterwards the store writes the changes.
+A `Resolver` works without I/O on maps that the store filled for one batch; afterwards the store writes the changes.
 """
 
 from __future__ import annotations
@@ -104,8 +104,7 @@ class Resolver:
             if self.claims.differ(record.id):
                 self.doubtful.append({record.id})
             if self.claims.has_several(record.id) and SEVERAL not in record.stamps:
-                record.stamps[SEVERAL] = NEVER
-                self.rekeyed[record.id] = record
+                record.stamps[SEVERAL], self.rekeyed[record.id] = NEVER, record
                 self.doubtful.append({record.id})  # earlier claims may not be loaded
         owner_by_address = self.by_primary.get(subject.primary or "")
         if owner_by_address is not None and SINCE in owner_by_address.stamps and subject.stamp[1:] < owner_by_address.stamps[SINCE][1:]:

@@ -77,8 +77,6 @@ class Route:
     success: tuple[Success, ...] = ()
     problems: tuple[int, ...] = ()
     """Statuses of problems that `problem_statuses` does not derive."""
-    reads: bool = False
-    """Whether a `POST` only reads: it takes no idempotency key."""
     buffered: bool = True
     """Whether the body arrives before the handler runs; if not, the handler authenticates again after a slow body."""
     keyed: bool | None = None
@@ -96,7 +94,7 @@ class Route:
     @property
     def takes_key(self) -> bool:
         """Whether the request may have an idempotency key."""
-        return bool(self.scope) and not self.reads and (self.method == "POST" if self.keyed is None else self.keyed)
+        return bool(self.scope) and (self.method == "POST" if self.keyed is None else self.keyed)
 
     @property
     def problem_statuses(self) -> list[int]:

@@ -26,6 +26,7 @@ class Match:
     """Whose it is, in a lookup in all clients."""
     email_key: str | None = None
     linkedin_key: str | None = None
+    company_domain: str | None = None
 
 
 @dataclass(slots=True)

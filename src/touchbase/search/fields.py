@@ -15,6 +15,7 @@ from typing import Any
 from touchbase.clients import ClientSettings
 from touchbase.common import normalize
 from touchbase.common.field_limits import NAME
+from touchbase.do_not_contact.sql import conditions
 from touchbase.history import COMPANY, CONTACT
 from touchbase.records import COMPANY_TYPE, RECORD_TYPES, Company, Contact, RecordType
 
@@ -120,6 +121,10 @@ SEARCH_KEYS: Mapping[str, Callable[[str], str]] = {
 def add_flag(kind: int, name: str, flag: Flag) -> None:
     """Add a field that is true or false to the searches of one kind of record."""
     FLAGS[kind][name] = SearchField(name, FieldKind.FLAG, name, nullable=False, record_kind=kind, flag=flag)
+
+
+add_flag(CONTACT, "suppressed", Flag(conditions.CONTACT_SUPPRESSED_SQLITE, conditions.CONTACT_SUPPRESSED_POSTGRES))
+add_flag(COMPANY, "suppressed", Flag(conditions.COMPANY_SUPPRESSED_SQLITE, conditions.COMPANY_SUPPRESSED_POSTGRES))
 
 
 class SearchFields:

@@ -133,7 +133,15 @@ def _written_record(result: object) -> Contact | Company | None:
 
 def _marked(run: Callable[[Any, Ids], Plan[list[object]]]) -> Callable[[Any, Ids], Plan[list[object]]]:
     """Return the plan of writes of records, which says of each record whether it must not be contacted."""
-    return marking(run, _written_record, lambda command: command.at if hasattr(command, "at") else command.record.created_us)
+    return marking(run, _written_record, _time_of)
+
+
+def _time_of(command: Any) -> int:
+    """Return the time of a write of a record."""
+    if isinstance(command, UpsertContact | UpsertCompany):
+        return command.update.at
+    at: int = command.at if isinstance(command, UpdateContact | UpdateCompany) else command.record.created_us
+    return at
 
 
 @dataclass(frozen=True, slots=True)

@@ -184,23 +184,11 @@ class _Shapes:
 
 _SHAPES = {
     "contact": _Shapes(
-        ContactMatchRequest,
-        _ContactItem,
-        _ContactItems,
-        ContactMatches,
-        ContactClientMatches,
-        ContactMatch,
-        ContactClients,
+        ContactMatchRequest, _ContactItem, _ContactItems, ContactMatches, ContactClientMatches, ContactMatch, ContactClients,
         ClientContactMatch,
     ),
     "company": _Shapes(
-        CompanyMatchRequest,
-        _CompanyItem,
-        _CompanyItems,
-        CompanyMatches,
-        CompanyClientMatches,
-        CompanyMatch,
-        CompanyClients,
+        CompanyMatchRequest, _CompanyItem, _CompanyItems, CompanyMatches, CompanyClientMatches, CompanyMatch, CompanyClients,
         ClientCompanyMatch,
     ),
 }  # fmt: skip
@@ -220,13 +208,15 @@ async def mark_suppressed(
 
 
 def _addresses(keys: Keys, found: Mapping[Key, Match]) -> Addresses:
-    """Return the addresses of an item; those that it does not name are its record's."""
+    """Return the addresses of an item, and where it names none, those of its record."""
     if isinstance(keys, MatchError):
         return Addresses()
     given = dict(keys)
     match = next((match for key in keys if (match := found.get(key)) is not None), None)
-    email, linkedin = (None, None) if match is None else (match.email_key, match.linkedin_key)
-    return Addresses(given.get("email_key", email), given.get("linkedin_key", linkedin), given.get("domain"))
+    if match is None:
+        return Addresses(given.get("email_key"), given.get("linkedin_key"), given.get("domain"))
+    domain = given.get("domain", match.company_domain)
+    return Addresses(given.get("email_key", match.email_key), given.get("linkedin_key", match.linkedin_key), domain)
 
 
 class MatchResource:

@@ -9,7 +9,7 @@ from touchbase.records.commands import FindCompanies
 from touchbase.records.match import MAX_LOOKUPS, Key, Match, MatchEverywhere, MatchRecords
 from touchbase.sql.builders import ONE, find, key_columns
 from touchbase.sql.filters import Where
-from touchbase.sql.rows import Columns
+from touchbase.sql.rows import Columns, names
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
 
 _CONTACT: Columns = (
@@ -35,8 +35,11 @@ def find_companies(query: FindCompanies) -> Plan[dict[str, int]]:
 
 
 def _match(table: str, column: str, shown: Columns) -> Statement:
+    columns = names((*key_columns(column), *shown), "t.")
+    if table == "contact":
+        columns += ", (SELECT c.domain FROM company c WHERE c.client = t.client AND c.id = t.company_id)"
     match = f"t.client = p.client AND t.{column} = p.{column}"
-    return find(f"match_{table}_by_{column}", table, (*key_columns(column), *shown), key_columns(column), match)
+    return Statement(f"match_{table}_by_{column}", key_columns(column), body=f"SELECT {columns} FROM p CROSS JOIN {table} t WHERE {match}")
 
 
 MATCH_CONTACT_BY_EMAIL = _match("contact", _EMAIL, _CONTACT)
@@ -59,8 +62,8 @@ def match_records(query: MatchRecords) -> Plan[Mapping[Key, Match]]:
 def _match_of(row: Row) -> Match:
     if len(row) == _COMPANY_ROW:
         return Match(row[2], row[3])
-    number, status, sent, replied, email_key, linkedin_key = row[2:]
-    return Match(number, status, sent, replied, "", email_key, linkedin_key)
+    number, status, sent, replied, email_key, linkedin_key, company_domain = row[2:]
+    return Match(number, status, sent, replied, "", email_key, linkedin_key, company_domain)
 
 
 def match_everywhere(query: MatchEverywhere) -> Plan[Mapping[Key, list[Match]] | None]:

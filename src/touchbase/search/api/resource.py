@@ -114,6 +114,6 @@ def search_route(kind: ResourceType[Any, Any, Any], tag: Tag) -> Route:
         summary=f"Search {many} with filters as a tree",
         description="The names and operators of the list's filters as JSON, joined by `all`, `any` and `not`; sorting, full text and "
         "paging as in lists. It only reads. A member or field that does not exist is a 422 with the nearest name.",
-        query=(FLAT,), headers=(COUNT,), body=SearchBody, reads=True,
+        query=(FLAT,), headers=(COUNT,), body=SearchBody, keyed=False,
         success=(Success(200, "A page.", kind.page, headers=SEARCH_HEADERS),),
     )  # fmt: skip
