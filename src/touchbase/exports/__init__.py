@@ -1,0 +1,1 @@
+"""Export: records as CSV and NDJSON."""

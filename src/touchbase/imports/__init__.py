@@ -1,0 +1,1 @@
+"""Import: rows of files, their columns, their checks, and the report."""
