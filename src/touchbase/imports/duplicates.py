@@ -21,7 +21,7 @@ class SeenKeys:
 
     def __init__(self) -> None:
         self._size, self._used = _START, 0
-        self._hashes, self._rows = array("q", bytes(8 * _START)), array("L", [_NO_ROW]) * _START
+        self._hashes, self._rows = array("q", bytes(8 * _START)), array("I", [_NO_ROW]) * _START
 
     def __len__(self) -> int:
         return self._used
@@ -50,7 +50,7 @@ class SeenKeys:
     def _grow(self) -> None:
         old = zip(self._hashes, self._rows, strict=True)
         self._size *= 2
-        mask, hashes, rows = self._size - 1, array("q", bytes(8 * self._size)), array("L", [_NO_ROW]) * self._size
+        mask, hashes, rows = self._size - 1, array("q", bytes(8 * self._size)), array("I", [_NO_ROW]) * self._size
         for value, row in old:
             if row:
                 slot = value & mask

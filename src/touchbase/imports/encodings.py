@@ -95,7 +95,7 @@ def _guess(sample: bytes) -> str:
     found: dict[str, float] = {}
     for match in charset_normalizer.from_bytes(sample, cp_isolation=_LIKELY):
         noise = match.chaos + _symbols_in_words(str(match))
-        for name in (match.encoding, *match.could_be_from_charset):  # those that read the sample as the same text
+        for name in (match.encoding, *match.could_be_from_charset):  # the others read the sample as the same text
             found.setdefault(name, noise)
     likely = [name for name in _LIKELY if name in found]
     if not likely:

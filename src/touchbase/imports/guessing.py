@@ -24,7 +24,7 @@ from touchbase.imports.columns import (
     Mapping,
 )
 from touchbase.imports.dates import DAY_FIRST, BadDate, day_order_of, parse_date
-from touchbase.imports.report import REASON, ROW
+from touchbase.imports.report import is_of_bad_rows
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _NO_WORD = re.compile(r"[^a-z0-9]+")
@@ -106,10 +106,8 @@ _WORDS: dict[str, dict[str, tuple[str, ...]]] = {
     },
 }  # fmt: skip
 """Target -> headers, the best first: if a file has several of them, the others become custom fields."""
-_ADDRESS = {
-    "email": re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+"),
-    "linkedin_url": re.compile(r"(?:https?://)?(?:[a-z]+\.)?linkedin\.com/in/\S+"),
-}
+_IN_ADDRESS = {"email": "@", "linkedin_url": "linkedin.com/in/"}
+"""What each value of a column contains if they are addresses."""
 _CUSTOM_PREFIXES = (CUSTOM, "contact_custom_fields.", "company_custom_fields.", "contact_custom_fields_input.", "custom_fields.")
 
 
@@ -132,8 +130,10 @@ def guess(header: Sequence[str], record: Literal["contact", "company"], sample: 
     names = [words_of(name) for name in header]
     source = next((source for source, shapes in SOURCES.items() if any(set(shape.split(", ")) <= set(names) for shape in shapes)), "")
     targets: dict[int, str] = {}
-    for index, name in enumerate(header):
-        exact = _exact(name, names[index], record, source, {ROW, REASON} <= set(header))
+    if is_of_bad_rows(header):
+        targets = {len(header) - 2: "", len(header) - 1: ""}
+    for index, name in enumerate(header[: len(header) - len(targets)]):
+        exact = _exact(name, names[index], record, source)
         if exact is not None and (not exact or exact not in targets.values()):
             targets[index] = exact
     for target, known in _WORDS[record].items():
@@ -157,10 +157,8 @@ def guess(header: Sequence[str], record: Literal["contact", "company"], sample: 
     return Guess(Mapping(record, made, day_order=day_order), source)  # type: ignore[arg-type]
 
 
-def _exact(name: str, words: str, record: str, source: str, of_bad_rows: bool) -> str | None:
+def _exact(name: str, words: str, record: str, source: str) -> str | None:
     """Return the target that a header names itself, as exports of Touchbase do; blank for one that cannot be imported."""
-    if of_bad_rows and name in (ROW, REASON):
-        return ""
     if source == "revyops" and words in _READ_ONLY:
         return ""
     if name != "company_id" and name in (CONTACT_TARGETS if record == "contact" else COMPANY_TARGETS):
@@ -173,10 +171,10 @@ def _exact(name: str, words: str, record: str, source: str, of_bad_rows: bool) -
 
 def _by_values(columns: Sequence[Sequence[str]], targets: dict[int, str], record: str) -> None:
     """Take the only column whose values are all addresses, if no header named one."""
-    for target, pattern in _ADDRESS.items():
+    for target, mark in _IN_ADDRESS.items():
         if record == "contact" and target not in targets.values():
             fits = [
-                index for index, cells in enumerate(columns) if cells and all(pattern.fullmatch(cell.strip().lower()) for cell in cells)
+                index for index, cells in enumerate(columns) if cells and all(mark in cell and len(cell.split()) == 1 for cell in cells)
             ]
             if len(fits) == 1 and fits[0] not in targets:
                 targets[fits[0]] = target

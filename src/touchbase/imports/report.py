@@ -12,7 +12,12 @@ from touchbase.common.formulas import harmless
 from touchbase.imports.table import Row
 
 ROW, REASON = "row", "reason"
-"""The columns that the file of bad rows has after those of the imported file; a guess ignores them."""
+"""The columns that the file of bad rows has after those of the imported file."""
+
+
+def is_of_bad_rows(header: Sequence[str]) -> bool:
+    """Return whether a file is a corrected file of bad rows: its last two columns are about the earlier import."""
+    return list(header[-2:]) == [ROW, REASON]
 
 
 class Report(msgspec.Struct):
@@ -46,16 +51,16 @@ class BadRows:
     """
 
     def __init__(self, file: TextIO, header: Sequence[str]) -> None:
-        self._width = len(header)
+        self._width = len(header) - (2 if is_of_bad_rows(header) else 0)
+        self._beyond = len(header)
         self._writer = csv.writer(file)
-        self._writer.writerow([harmless(name) for name in [*(name for name in header if name not in (ROW, REASON)), ROW, REASON]])
-        self._columns = [index for index, name in enumerate(header) if name not in (ROW, REASON)]
+        self._writer.writerow(map(harmless, [*header[: self._width], ROW, REASON]))
         self.rows = 0
 
     def add(self, row: Row, reason: str) -> None:
         """Write a row; cells beyond the header are part of its last column, so that none is lost."""
         cells = [*row.cells[: self._width], *[""] * (self._width - len(row.cells))]
-        if len(row.cells) > self._width and self._width:
-            cells[-1] = ",".join(row.cells[self._width - 1 :])
-        self._writer.writerow([*(harmless(cells[index]) for index in self._columns), row.number, harmless(reason)])
+        if len(row.cells) > self._beyond and cells:
+            cells[-1] = ",".join([cells[-1], *row.cells[self._beyond :]])
+        self._writer.writerow([*map(harmless, cells), row.number, harmless(reason)])
         self.rows += 1

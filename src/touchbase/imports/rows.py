@@ -218,7 +218,10 @@ class RowChecker:
             else:
                 setattr(asked, name, cells[index])
         if self._full_name is not None:
-            asked.first_name, asked.last_name = split_name(cells[self._full_name])
+            asked.first_name, asked.last_name = parts = split_name(cells[self._full_name])
+            if max(map(len, parts)) > limits.NAME:
+                detail = f"first and last name must have at most {limits.NAME} characters each"
+                self._fault(self._full_name, "too_long", detail, faults)
         asked.custom_fields = self._custom_fields(self._own, cells)
         dates = self._read_dates(cells, at, faults) if self._dates else {}
         command = self._made(lambda: contact_command(asked, self._client, at, "update"), self._own, cells, faults)

@@ -56,7 +56,7 @@ def check_workbook(file: BinaryIO, limits: Limits) -> None:
     file.seek(0)
     try:
         parts = zipfile.ZipFile(file).infolist()
-    except (zipfile.BadZipFile, NotImplementedError, ValueError):
+    except (zipfile.BadZipFile, RuntimeError, ValueError):
         raise UnreadableFile(_NOT_XLSX) from None
     if not any(part.filename.lower().lstrip("/") == "xl/workbook.xml" for part in parts):
         raise UnreadableFile(_NOT_XLSX)
