@@ -111,6 +111,12 @@ def test_read_csv__finds_an_umlaut_in_the_last_row() -> None:
     assert last == Row(300_002, ["Jörg", "Köln"])
 
 
+def test_read_csv__marks_damaged_bytes_and_reads_the_other_rows() -> None:
+    read = read_table(io.BytesIO("nâme,x\n".encode() + "é,y\n".encode() * 50_000 + b"\xe9,bad\n" + "é,z\n".encode()))
+
+    assert list(read.rows)[-2:] == [Row(50_002, ["\udce9", "bad"]), Row(50_003, ["é", "z"])]
+
+
 def test_read_csv__numbers_rows_as_a_spreadsheet_does() -> None:
     read = read_table(file('\n\nname,text\nJane,"two\nlines"\n\nJoe,x\n'))
 
@@ -154,7 +160,8 @@ def test_read_csv__names_columns_without_a_name_and_repeated_ones() -> None:
         (b"jane@example.com,Jane\njoe@example.com,Joe\n", "first row must have the names"),
         (b"a\0b\0\0\0\0c" * 50, "NUL"),
         (bytes(range(256)) * 10, "NUL"),
-        ("nâme,x\n".encode() + "é,y\n".encode() * 50_000 + b"\xe9,bad\n", r"row \d+: this row, or one soon after it, is not utf-8"),
+        ("n\xe2me,x\n".encode("cp1252") + "é,y\n".encode() * 50, "row 1: the header is not utf-8"),
+        ("a,b\n".encode("utf-16") + b"x", "row 2: this row, or one soon after it, is not utf-16"),
         (b"%PDF-1.7", "PDF"),
         (b"\x1f\x8b\x08\x00", "gzip"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1", r"\.xls"),

@@ -100,12 +100,12 @@ def test_bad_rows__keep_cells_beyond_the_header_and_replace_earlier_reasons() ->
     bad = BadRows(file, ["Mail", "Town", "row", "reason"])
 
     bad.add(Row(9, ["a@b.co", "Bath", "2", "was wrong", "Avon", "UK"]), "has 6 cells")
-    bad.add(Row(10, ["a@b.co"]), "=1")
+    bad.add(Row(10, ["a@b.co", "Zo\udceb"]), "=1")
 
     assert list(csv.reader(file.getvalue().splitlines())) == [
         ["Mail", "Town", "row", "reason"],
         ["a@b.co", "Bath,Avon,UK", "9", "has 6 cells"],
-        ["a@b.co", "", "10", "'=1"],
+        ["a@b.co", "Zo?", "10", "'=1"],
     ]
 
 

@@ -237,8 +237,13 @@ def test_check__refuses_a_full_name_of_which_a_part_is_too_long() -> None:
     assert faults(columns, "j@x.co", "x" * 500) == [("Name", "too_long")]
 
 
-def test_check__refuses_half_of_a_surrogate_pair() -> None:
-    assert faults({"Mail": "email", "First": "first_name"}, "j@x.co", "\ud800") == [("First", "unusable_text")]
+@pytest.mark.parametrize(("text", "detail"), [("Zo\udceb", "not of the file's encoding"), ("\ud800", "surrogate pair"), ("a\0", "NUL")])
+def test_check__refuses_text_that_cannot_be_stored(text: str, detail: str) -> None:
+    checked = check({"Mail": "email", "First": "first_name"}, "j@x.co", text)
+
+    assert isinstance(checked, InvalidRow)
+    assert [(fault.column, fault.code) for fault in checked.faults] == [("First", "unusable_text")]
+    assert detail in checked.reason
 
 
 def test_reason__is_one_text() -> None:

@@ -1,4 +1,7 @@
-"""CSV: delimiter, quoting and row numbers; one row in memory at a time."""
+"""CSV: delimiter, quoting and row numbers; one row in memory at a time.
+
+A byte that is not of the file's encoding becomes half of a surrogate pair (PEP 383), so that only its row is refused.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from typing import BinaryIO
 
 from touchbase.common.formulas import restored
 from touchbase.imports.encodings import check_encoding, detect_encoding
-from touchbase.imports.table import Limits, Row, Table, UnreadableFile, check_columns, header_names
+from touchbase.imports.table import Limits, Row, Table, UnreadableFile, check_columns, header_names, is_encodable
 
 DELIMITERS = ",;\t|"
 """Delimiters that are detected; any other one has to be stated."""
@@ -36,13 +39,15 @@ def read_csv(file: BinaryIO, limits: Limits, delimiter: str = "", encoding: str 
     rows = _rows(_open(file, encoding, skip_line=stated is not None), delimiter, limits)
     for row in rows:
         if any(not cell.isspace() for cell in row.cells if cell):
+            if not is_encodable("".join(row.cells)):
+                raise UnreadableFile(f"the header is not {encoding}; save the file as UTF-8, or state its encoding", row.number)
             return Table("csv", header_names(row.cells, row.number, limits), rows, encoding, delimiter)
     raise UnreadableFile("the file is empty")
 
 
 def _open(file: BinaryIO, encoding: str, *, skip_line: bool = False) -> io.TextIOWrapper:
     file.seek(0)
-    text = io.TextIOWrapper(io.BufferedReader(_Raw(file), 262_144), encoding=encoding, errors="strict", newline="")
+    text = io.TextIOWrapper(io.BufferedReader(_Raw(file), 262_144), encoding=encoding, errors="surrogateescape", newline="")
     if skip_line:
         text.readline()
     return text

@@ -62,5 +62,10 @@ class BadRows:
         cells = [*row.cells[: self._width], *[""] * (self._width - len(row.cells))]
         if len(row.cells) > self._beyond and cells:
             cells[-1] = ",".join([cells[-1], *row.cells[self._beyond :]])
-        self._writer.writerow([*map(harmless, cells), row.number, harmless(reason)])
+        self._writer.writerow([*map(_writable, cells), row.number, _writable(reason)])
         self.rows += 1
+
+
+def _writable(text: str) -> str:
+    """Return the text with a question mark in place of bytes that were not of the file's encoding, and without a formula."""
+    return harmless(text if text.isascii() else text.encode("utf-8", "replace").decode())

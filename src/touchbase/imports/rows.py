@@ -26,7 +26,7 @@ from touchbase.imports.columns import (
     resolve,
 )
 from touchbase.imports.dates import BadDate, parse_date
-from touchbase.imports.table import Row
+from touchbase.imports.table import Row, is_encodable
 from touchbase.records.commands import CreateCompany, CreateContact
 from touchbase.records.create import company_command, contact_command
 from touchbase.records.record_type import CONTACT_TYPE
@@ -193,7 +193,7 @@ class RowChecker:
         if not text or text.isspace():
             return InvalidRow(row, [RowFault("", "empty", "the row is empty in all columns that are imported")])
         is_long = len(text) > self._least and max(map(len, cells)) > self._least
-        if is_long or "\0" in text or not (text.isascii() or _is_encodable(text)):
+        if is_long or "\0" in text or not (text.isascii() or is_encodable(text)):
             self._check_texts(cells, faults)
         if faults:
             cells = cells[:]
@@ -207,8 +207,10 @@ class RowChecker:
             cell = cells[index]
             if len(cell) > most:
                 self._fault(index, "too_long", f"must have at most {most} characters, and has {len(cell)}", faults)
-            elif "\0" in cell or not (cell.isascii() or _is_encodable(cell)):
-                self._fault(index, "unusable_text", limits.why_not_storable(cell) or "", faults)
+            elif "\0" in cell or not (cell.isascii() or is_encodable(cell)):
+                is_foreign = any("\udc80" <= char <= "\udcff" for char in cell)
+                detail = "has bytes that are not of the file's encoding; save the file as UTF-8" if is_foreign else None
+                self._fault(index, "unusable_text", detail or limits.why_not_storable(cell) or "", faults)
 
     def _contact(self, row: Row, cells: list[str], at: Micros, faults: list[RowFault]) -> ValidRow | None:
         asked = ContactCells()
@@ -325,11 +327,3 @@ def split_name(name: str) -> tuple[str, str]:
         return " ".join(first.split()), " ".join(last.split())
     words = name.replace(",", " ").split()
     return (words[0], " ".join(words[1:])) if words else ("", "")
-
-
-def _is_encodable(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

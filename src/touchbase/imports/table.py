@@ -96,3 +96,12 @@ def check_columns(number: int, row: int | None, limits: Limits) -> None:
         raise UnreadableFile(f"has {number} columns; a table may have at most {limits.columns}", row)
     if not number:
         raise UnreadableFile("the file has no row with names of columns")
+
+
+def is_encodable(text: str) -> bool:
+    """Return whether a text has no half of a surrogate pair, as which bytes of another encoding are read."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
