@@ -124,6 +124,11 @@ def test_check__names_every_fault_with_its_column() -> None:
     assert "Seats: 'many' is not a number, such as 12 or -3.5; Mail: is not an e-mail address" in checked.reason
 
 
+def test_check__names_one_fault_of_a_column() -> None:
+    assert faults({"Web": "domain"}, "x" * 3_000, record="company") == [("Web", "too_long")]
+    assert faults({"Mail": "email", "Web": "company.domain"}, "j@x.co", "x" * 3_000) == [("Web", "too_long")]
+
+
 @pytest.mark.parametrize("cells", [("", ""), (" ", "\t"), ()])
 def test_check__refuses_a_row_with_nothing_in_it(cells: tuple[str, ...]) -> None:
     assert faults({"Mail": "email", "Town": "cf.Town"}, *cells) == [("", "empty")]

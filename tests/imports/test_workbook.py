@@ -13,6 +13,7 @@ from tests.imports.workbooks import DATE, DATE_TIME, MAIN, Value, sheet, workboo
 
 from touchbase.imports.reading import read_table
 from touchbase.imports.table import Limits, Row, UnreadableFile, column_letters
+from touchbase.imports.workbook import _ANY, _Extent
 
 TEXT = some.text(some.characters(codec="utf-8", min_codepoint=32, exclude_characters="\ufffe\uffff\x7f"), max_size=12).map(
     lambda text: text.replace("_x", "x")  # `_x000D_` is an escape there
@@ -78,8 +79,8 @@ FAR = {
     "corner": cells('<row r="1"><c r="A1"><v>1</v></c></row><row r="1048576"><c r="XFD1048576"><v>1</v></c></row>'),
     "spaces": cells("<row r='1'><c r = 'A1'><v>1</v></c></row><row><c t=\"n\" r = 'XFD1048576'><v>1</v></c></row>"),
     "wide and long": cells('<row r="1"><c r="ZZ1"><v>1</v></c></row>', '<row r="90000"><c r="A90000"><v>1</v></c></row>'),
-    "without places": cells("<row>" + "<c><v>1</v></c>" * 9_000 + "</row>", '<row r="90000"><c><v>1</v></c></row>'),
-    "with a prefix": cells("<x:row>" + "<x:c><x:v>1</x:v></x:c>" * 9_000 + "</x:row>", '<x:row r="90000"><x:c><x:v>1</x:v></x:c></x:row>'),
+    "without places": cells("<row>" + "<c><v>1</v></c>" * 9_000 + "</row>", '<row r="70000"><c><v>1</v></c></row>'),
+    "with a prefix": cells("<x:row>" + "<x:c><x:v>1</x:v></x:c>" * 9_000 + "</x:row>", '<x:row r="70000"><x:c><x:v>1</x:v></x:c></x:row>'),
     "late": cells(*['<row r="2"><c r="A2"><v>1</v></c></row>'] * 60_000, '<row r="9999999"><c r="A9999999"><v>1</v></c></row>'),
 }
 
@@ -88,6 +89,17 @@ FAR = {
 def test_read_workbook__refuses_a_sheet_that_would_fill_the_memory(shape: str) -> None:
     with pytest.raises(UnreadableFile, match=r"a sheet has values down to row \d+ and to column [A-Z]+; a workbook may have 5000000 cells"):
         read_table(workbook({"S": FAR[shape]}))
+
+
+@pytest.mark.parametrize("shape", ["corner", "spaces"])
+def test_extent__sees_a_place_that_two_chunks_share(shape: str) -> None:
+    text = FAR[shape].encode()
+
+    for cut in range(len(text)):
+        extent = _Extent(_ANY, 1, 1)
+        for chunk in (text[:cut], text[cut:]):
+            extent.add(chunk)
+        assert (extent.rows, extent.columns) == (1_048_576, 16_384), text[:cut]
 
 
 def test_read_workbook__reads_a_wide_sheet_and_one_with_formats_far_outside() -> None:
