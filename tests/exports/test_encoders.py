@@ -117,7 +117,7 @@ def test_encoders__need_no_more_memory_for_more_records() -> None:
         tracemalloc.stop()
         return top
 
-    assert peak(20_000) < peak(2_000) + 20_000
+    assert peak(10_000) < peak(2_000) + 20_000
 
 
 def test_csv__writes_the_responses_of_the_api() -> None:

@@ -86,4 +86,4 @@ def test_read_ndjson__needs_no_more_memory_for_more_rows() -> None:
         tracemalloc.stop()
         return top
 
-    assert peak(50_000) < peak(5_000) + 50_000
+    assert peak(20_000) < peak(4_000) + 20_000

@@ -8,7 +8,7 @@ from typing import BinaryIO
 
 import charset_normalizer
 
-from touchbase.imports.table import MIB, UnreadableFile
+from touchbase.imports.table import UnreadableFile
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -67,7 +67,7 @@ def _lines_beyond_ascii(file: BinaryIO) -> bytes | None:
     decoder = codecs.getincrementaldecoder("utf-8")()
     sample = bytearray()
     is_utf8 = True
-    while chunk := file.read(MIB):
+    while chunk := file.read(_SAMPLE):
         if is_utf8:
             try:
                 decoder.decode(chunk)
