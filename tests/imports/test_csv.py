@@ -6,6 +6,7 @@ import csv
 import io
 import tracemalloc
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import BinaryIO, cast
 
 import pytest
@@ -173,6 +174,12 @@ def test_read_csv__names_columns_without_a_name_and_repeated_ones() -> None:
 def test_read_table__says_why_a_file_cannot_be_read(data: bytes, message: str) -> None:
     with pytest.raises(UnreadableFile, match=message):
         list(read_table(io.BytesIO(data)).rows)
+
+
+@given(some.binary(max_size=300), some.sampled_from(["", "utf-8", "cp1252", "utf-16", "utf-32", "cp932", "utf-7", "gb18030", "euc_kr"]))
+def test_read_table__returns_rows_or_one_error_for_any_bytes(data: bytes, encoding: str) -> None:
+    with suppress(UnreadableFile):
+        list(read_table(io.BytesIO(data), encoding=encoding).rows)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import struct
 import zipfile
+from contextlib import suppress
 
 import pytest
 from hypothesis import given
@@ -135,6 +136,19 @@ def test_read_workbook__refuses_archives_that_are_no_workbooks() -> None:
         list(read_table(io.BytesIO(damaged)).rows)
     with pytest.raises(UnreadableFile, match="damaged"):
         list(read_table(workbook({"S": "<worksheet><sheetData><row"})).rows)
+
+
+WHOLE = workbook({"A": sheet([["a", "b"], ["x", (46351.5, DATE_TIME)], ["é", True]]), "B": sheet([["z"]])}).getvalue()
+
+
+@given(some.lists(some.tuples(some.integers(0, len(WHOLE) - 1), some.integers(0, 255)), min_size=1, max_size=6))
+def test_read_workbook__returns_rows_or_one_error_for_any_damage(damage: list[tuple[int, int]]) -> None:
+    data = bytearray(WHOLE)
+    for place, byte in damage:
+        data[place] = byte
+
+    with suppress(UnreadableFile):
+        list(read_table(io.BytesIO(data)).rows)
 
 
 def test_read_workbook__refuses_too_many_columns() -> None:

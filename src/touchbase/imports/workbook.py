@@ -81,7 +81,7 @@ def check_workbook(file: BinaryIO, limits: Limits) -> None:
 
 def _decompressed(file: BinaryIO, part: zipfile.ZipInfo) -> Iterator[bytes]:
     """Return a part in chunks, to its real end: the size in the archive's directory may be false."""
-    file.seek(part.header_offset)
+    file.seek(max(part.header_offset, 0))
     header = file.read(_HEADER.size)
     if len(header) < _HEADER.size or part.flag_bits & 1 or part.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise UnreadableFile("the workbook is encrypted or damaged: save it again without a password")
