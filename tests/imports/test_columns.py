@@ -214,5 +214,20 @@ def test_resolve__refuses_an_unknown_zone_and_a_company_without_domain() -> None
     assert [(fault.pointer, fault.code) for fault in found] == [("/columns", "required"), ("/time_zone", "time_zone")]
 
 
+def test_resolve__refuses_more_custom_fields_than_a_record_may_have() -> None:
+    names = [f"field {number}" for number in range(501)]
+
+    assert [(fault.code, fault.detail[:30]) for fault in faults(Mapping("contact", {"Mail": "email"}), "Mail", *names)] == [
+        ("too_many", "501 columns are custom fields;")
+    ]
+    assert len(resolve(Mapping("contact", {"Mail": "email"}), ["Mail", *names[:500]])) == 501
+
+
+def test_guess__shortens_a_header_that_is_longer_than_a_name() -> None:
+    header = ["Email", "x" * 300, "x" * 299]
+
+    assert resolve(guess(header, "contact").mapping, header) == ["email", f"cf.{'x' * 190}", f"cf.{'x' * 190} (2)"]
+
+
 def test_resolve__lets_contacts_without_key_in_if_asked() -> None:
     assert resolve(Mapping("contact", {"N": "first_name"}, without_key=True), ["N"]) == ["first_name"]

@@ -123,6 +123,11 @@ def _missing(mapping: Mapping, targets: Sequence[str]) -> list[Fault]:
     if of_company and f"{COMPANY}domain" not in of_company:
         detail = f"{of_company[0]!r} needs a column for 'company.domain', as a company is identified by its domain"
         faults.append(Fault("/columns", "required", detail))
+    for prefix in (CUSTOM, f"{COMPANY}{CUSTOM}"):
+        number = sum(1 for target in targets if target.startswith(prefix))
+        if number > field_limits.CUSTOM_FIELDS:
+            detail = f"{number} columns are custom fields; a record may have {field_limits.CUSTOM_FIELDS}, so ignore some"
+            faults.append(Fault("/columns", "too_many", detail))
     keys = _KEYS[mapping.record]
     if not set(keys) & set(targets) and not (mapping.record == "contact" and mapping.without_key):
         faults.append(Fault("/columns", "required", f"no column is {' or '.join(map(repr, keys))}, which identifies a {mapping.record}"))

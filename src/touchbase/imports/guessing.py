@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from touchbase.common.field_limits import NAME
 from touchbase.imports.columns import (
     COMPANY,
     COMPANY_TARGETS,
@@ -109,6 +110,8 @@ _WORDS: dict[str, dict[str, tuple[str, ...]]] = {
 _IN_ADDRESS = {"email": "@", "linkedin_url": "linkedin.com/in/"}
 """What each value of a column contains if they are addresses."""
 _CUSTOM_PREFIXES = (CUSTOM, "contact_custom_fields.", "company_custom_fields.", "contact_custom_fields_input.", "custom_fields.")
+_LONGEST = NAME - 10
+"""Characters of a header that become the name of a custom field, with room for a number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +152,7 @@ def guess(header: Sequence[str], record: Literal["contact", "company"], sample: 
     for index, name in enumerate(header):
         target = targets.get(index, "-")
         if target == "-":
-            target = f"{CUSTOM}{name}"
+            target = f"{CUSTOM}{name[:_LONGEST]}"
             while target in targets.values():
                 target += " (2)"
             targets[index] = target
