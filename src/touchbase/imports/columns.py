@@ -15,7 +15,7 @@ import msgspec
 
 from touchbase.common import field_limits
 from touchbase.errors import Fault, Invalid
-from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
+from touchbase.records import COMPANY_TYPE, CONTACT_TYPE
 
 CUSTOM, COMPANY = "cf.", "company."
 """Prefixes of targets."""

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from touchbase.clients.models import Client, FieldType
+from touchbase.clients import Client, FieldType
 from touchbase.common import field_limits as limits
 from touchbase.common.timestamps import DAY, Micros, to_text
 from touchbase.errors import Fault, Invalid
@@ -27,9 +27,7 @@ from touchbase.imports.columns import (
 )
 from touchbase.imports.dates import BadDate, parse_date
 from touchbase.imports.table import Row, is_encodable
-from touchbase.records.commands import CreateCompany, CreateContact
-from touchbase.records.create import company_command, contact_command
-from touchbase.records.record_type import CONTACT_TYPE
+from touchbase.records import CONTACT_TYPE, CreateCompany, CreateContact, company_command, contact_command
 
 _C = TypeVar("_C", CreateContact, CreateCompany)
 

@@ -14,6 +14,7 @@ from touchbase.records.commands import (
     UpdateCompany,
     UpdateContact,
 )
+from touchbase.records.create import company_command, contact_command
 from touchbase.records.field_projection import (
     Objects,
     Written,
@@ -51,12 +52,13 @@ from touchbase.records.projection import (
     write_field,
 )
 from touchbase.records.read_records import get_record
-from touchbase.records.record_type import CONTACT_TYPE, RESOLVED_FIELDS, stamped_fields
+from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, RESOLVED_FIELDS, stamped_fields
 from touchbase.records.timelines import TimelineEntry, timeline
 from touchbase.records.validation import raise_if_any
 from touchbase.records.value_sources import companies_of, wrong_links, wrong_values
 
 __all__ = [
+    "COMPANY_TYPE",
     "CONTACT_TYPE",
     "RESOLVED_FIELDS",
     "Company",
@@ -79,6 +81,8 @@ __all__ = [
     "Written",
     "api_since",
     "companies_of",
+    "company_command",
+    "contact_command",
     "current_stamp",
     "field_writes",
     "fold_event",
