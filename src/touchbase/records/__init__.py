@@ -13,6 +13,7 @@ from touchbase.records.commands import (
     ListContacts,
     UpdateCompany,
     UpdateContact,
+    new_write_key,
 )
 from touchbase.records.create import company_command, contact_command
 from touchbase.records.field_projection import (
@@ -98,6 +99,7 @@ __all__ = [
     "merge_fields",
     "named_address",
     "named_addresses",
+    "new_write_key",
     "object_of",
     "origin_write",
     "owned_since",

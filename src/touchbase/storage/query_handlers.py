@@ -24,6 +24,8 @@ from touchbase.history import COMPANY, CONTACT, StoredEvent
 from touchbase.history import sql as history_sql
 from touchbase.idempotency import ExpiredResponses, FindResponse
 from touchbase.idempotency import sql as idempotency_sql
+from touchbase.imports import ListMappings
+from touchbase.imports import sql as imports_sql
 from touchbase.inbox import (
     BusyClients,
     CountDeliveries,
@@ -42,6 +44,7 @@ from touchbase.inbox.sql import body_retention
 from touchbase.inbox.sql import queries as inbox_sql_queries
 from touchbase.inbox.sql import refused as refused_sql
 from touchbase.inbox.sql import rows as inbox_rows
+from touchbase.jobs import sql as jobs_sql
 from touchbase.records import Company, Contact, FindUnited, GetCompany, GetContact, GetHistory, ListCompanies, ListContacts
 from touchbase.records.sql import rows as records_rows
 from touchbase.records.sql import statements as records_sql
@@ -200,6 +203,8 @@ HANDLERS: dict[type, Callable[[Any], Plan[Any]]] = {
     ListRefusals: refused_sql.list_refusals,
     **clients_sql_queries.ANSWERS,
     **auth_sql.ANSWERS,
+    **jobs_sql.ANSWERS,
+    ListMappings: imports_sql.list_mappings,
     FindPerson: erasure_sql_queries.find_person,
     GetErasure: erasure_sql_queries.get_erasure,
     OpenErasures: erasure_sql_queries.open_erasures,

@@ -26,6 +26,7 @@ from touchbase.encryption import CheckEncryption, Reencrypt, ReplaceLost, Retire
 from touchbase.erasure import AddErasures, OpenErasures
 from touchbase.idempotency import ExpiredResponses, FindResponse, Idempotent
 from touchbase.inbox import BusyClients, CountInbox, GetDelivery, GroupDeliveries, ListDeliveries, ListRefusals, OldDedupeKeys, ReplayMany
+from touchbase.jobs import DueJobFiles, DueJobs
 from touchbase.records import CreateCompany, CreateContact
 
 Scope = NewType("Scope", str)
@@ -50,6 +51,7 @@ CROSS_CLIENT = frozenset(
     {
         FindKey, AnyKey, BusyClients, CountInbox, StoreFirstKey, RotateKey, RevokeKey, StoreKeyUses, DueFetches,
         ExpiredResponses, OldDedupeKeys, OpenErasures, AddErasures, Reencrypt, RetireKeys, ReplaceLost, CheckEncryption,
+        DueJobs, DueJobFiles,
     }
 )  # fmt: skip
 """Types that always access all clients: a key's client is not known before the key is found; workers, metrics and

@@ -18,6 +18,7 @@ from touchbase.sql.migrations import out_of_date, packaged, pending
 from touchbase.storage.batch import PROBES, Handlers, Probe
 from touchbase.storage.command_handlers import COMMANDS, IN_USE, NOT_DELETED, QueryHandlers, claim_named, with_cipher
 from touchbase.storage.idempotent_batch import with_idempotency
+from touchbase.storage.job_steps import with_job_steps
 from touchbase.storage.postgres import read_batching
 from touchbase.storage.postgres.connection import (
     UNUSABLE,
@@ -98,7 +99,7 @@ class PostgresStore:
             finally:
                 await connection.close()
             pool = await open_pool(url, READERS)
-        handlers = with_idempotency({**with_cipher(commands, cipher), **PROBES})
+        handlers = with_idempotency(with_job_steps({**with_cipher(commands, cipher), **PROBES}))
         return cls(url, pool, handlers, queue_limit, cipher, warnings)
 
     async def write(self, command: Command[T]) -> T:
