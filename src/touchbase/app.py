@@ -20,7 +20,7 @@ from typing import Any
 import touchbase
 from touchbase.adapters.registry import load_adapters
 from touchbase.auth import AnyKey, KeyThrottle, KeyUsage, WebhookThrottle, add_first_key
-from touchbase.common.timestamps import Clock
+from touchbase.common.timestamps import DAY, SECOND, Clock, Micros
 from touchbase.config import Settings
 from touchbase.connections import Connections
 from touchbase.encryption import EncryptionKeys
@@ -30,8 +30,10 @@ from touchbase.events import InboxWorker, PeriodicTask, ProcessingStore, Transla
 from touchbase.http.app import build_app
 from touchbase.http.dependencies import Dependencies, Limits
 from touchbase.idempotency import ResponseCleanup
+from touchbase.imports import KINDS as IMPORT_KINDS
 from touchbase.inbox import FOREIGN_ORIGIN, DedupeCleanup, RefusedWebhooks
 from touchbase.inbox.api.webhooks import RECEIVERS
+from touchbase.jobs import JobWorker
 from touchbase.maintenance import Maintenance
 from touchbase.rate_limit import RateLimiter, Rates
 from touchbase.retention import Retention, UnrecognisedLimits
@@ -48,6 +50,7 @@ from touchbase.storage import open_store
 from touchbase.storage.sqlite.process_lock import Role
 
 LOG = logging.getLogger("touchbase")
+HOUR = 3600 * SECOND
 
 
 def clock() -> int:
@@ -73,6 +76,16 @@ class Application:
     refused: RefusedWebhooks
 
 
+def job_files_us(settings: Settings) -> Micros:
+    """Return how long the files of jobs are stored."""
+    return settings.keep_job_files_days * DAY or HOUR
+
+
+def job_worker(settings: Settings, store: ProcessingStore, clock: Clock) -> JobWorker:
+    """Return the worker of all kinds of jobs."""
+    return JobWorker(store, clock, [*IMPORT_KINDS], keep_files_us=job_files_us(settings))
+
+
 def periodic_tasks(store: ProcessingStore) -> list[PeriodicTask]:
     """Return the cleanup tasks of the inbox worker: expired idempotency keys and dedupe entries."""
     return [ResponseCleanup(store), DedupeCleanup(store)]
@@ -96,7 +109,9 @@ async def assembled(settings: Settings, clock: Clock = clock, *, shared: SharedM
         http_client = _http_client(settings)
         ending.push_async_callback(http_client.close)
         fetcher = FetchWorker(store, adapters, http_client.send, clock, on_stored=worker.wake, on_fetched=metrics.fetched)
+        jobs = job_worker(settings, store, clock)
         if settings.inbox_worker:
+            await ending.enter_async_context(_running(jobs, "jobs"))
             await ending.enter_async_context(_running(worker, "inbox"))
             await ending.enter_async_context(_running(fetcher, "fetch"))
             await ending.enter_async_context(_running(retention(settings, store, reader, connections, clock), "retention"))
@@ -116,6 +131,8 @@ async def assembled(settings: Settings, clock: Clock = clock, *, shared: SharedM
             metrics=metrics,
             key_uses=uses,
             on_deleting=keeper.wake,
+            on_job=jobs.wake,
+            keep_job_files_us=job_files_us(settings),
             limiter=limiter(settings),
             failed_keys=KeyThrottle(settings.rate_limit_failed_keys),
             refused=refused,
@@ -130,6 +147,8 @@ def body_limits(settings: Settings) -> Limits:
     return Limits(
         api_body_bytes=settings.max_api_body_bytes,
         webhook_body_bytes=settings.max_webhook_body_bytes,
+        file_bytes=settings.max_import_bytes,
+        file_seconds=settings.import_timeout,
         body_seconds=settings.body_timeout,
         body_idle_seconds=settings.body_idle_timeout,
     )
@@ -158,22 +177,25 @@ def limiter(settings: Settings) -> RateLimiter:
 
 @dataclass(frozen=True, slots=True)
 class Workers:
-    """The inbox worker and the fetch worker, without a server."""
+    """The inbox worker, the fetch worker and the worker of jobs, without a server."""
 
     inbox: InboxWorker
     fetch: FetchWorker
+    jobs: JobWorker
 
     async def run(self) -> None:
-        """Run both workers until `stop`."""
-        await asyncio.gather(self.inbox.run(), self.fetch.run())
+        """Run all workers until `stop`."""
+        await asyncio.gather(self.inbox.run(), self.fetch.run(), self.jobs.run())
 
     def stop(self) -> None:
         """Finish the current batches, then return from `run`."""
+        self.jobs.stop()
         self.fetch.stop()
         self.inbox.stop()
 
     async def drain(self) -> tuple[WorkReport, int]:
-        """Apply all due deliveries and fetch the records that they need; return the report and the number of requests to tools."""
+        """Run due jobs, apply due deliveries and fetch the records that they need; return the report and the number of requests."""
+        await self.jobs.drain()
         report, requests = await self.inbox.drain(), 0
         while more := await self.fetch.drain():
             requests += more
@@ -195,7 +217,8 @@ async def standalone_workers(settings: Settings, clock: Clock = clock, *, with_m
             await ending.enter_async_context(_running(Maintenance(store, clock), "housekeeping"))
             await ending.enter_async_context(_running(retention(settings, store, reader, connections, clock), "retention"))
         inbox = InboxWorker(store, reader, clock, connections=connections.of, tasks=periodic_tasks(store))
-        yield Workers(inbox, FetchWorker(store, adapters, http_client.send, clock, on_stored=inbox.wake))
+        fetch = FetchWorker(store, adapters, http_client.send, clock, on_stored=inbox.wake)
+        yield Workers(inbox, fetch, job_worker(settings, store, clock))
 
 
 def retention(settings: Settings, store: ProcessingStore, reader: TranslatorPool, connections: Connections, clock: Clock) -> Retention:
@@ -321,7 +344,7 @@ def _stop_without(parent: int, server: Server) -> Callable[[], None]:
 
 
 @contextlib.asynccontextmanager
-async def _running(worker: InboxWorker | FetchWorker | Maintenance | Retention, name: str) -> AsyncIterator[None]:
+async def _running(worker: InboxWorker | FetchWorker | JobWorker | Maintenance | Retention, name: str) -> AsyncIterator[None]:
     working = asyncio.create_task(worker.run(), name=name)
     try:
         yield

@@ -111,6 +111,8 @@ def _success(route: Route, success: Success) -> Json:
     if route.scope:
         headers |= {name: header_ref(name) for name, *_ in RATE_LIMIT_HEADERS if name != "Retry-After"}
     made: Json = {"description": success.description}
+    if success.media:
+        made["content"] = {media: {"schema": {"type": "string"}} for media in success.media}
     if success.body is not None:
         made["content"] = {"application/json": {"schema": _ref(success.body)}}
     return {**made, "headers": headers} if headers else made

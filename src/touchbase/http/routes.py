@@ -10,13 +10,17 @@ from touchbase.erasure import api as erasure
 from touchbase.events import api as replays
 from touchbase.http import docs_page, health
 from touchbase.http.routing import Route
+from touchbase.imports import api as imports
 from touchbase.inbox.api import deliveries, refused, webhooks
+from touchbase.jobs import api as jobs
 from touchbase.records.api import resource as records
 
 ROUTES: tuple[Route, ...] = (
     *records.CONTACT_ROUTES,
     *erasure.ROUTES,
     *records.COMPANY_ROUTES,
+    *imports.ROUTES,
+    *jobs.ROUTES,
     *webhooks.ROUTES,
     *deliveries.ROUTES,
     *replays.ROUTES,

@@ -42,6 +42,8 @@ class Success:
     description: str
     body: Body | None = None
     headers: tuple[str, ...] = ()
+    media: tuple[str, ...] = ()
+    """Media types of a body that is a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,8 @@ class Route:
     """Statuses of problems that `problem_statuses` does not derive."""
     buffered: bool = True
     """Whether the body arrives before the handler runs; if not, the handler authenticates again after a slow body."""
+    is_file: bool = False
+    """Whether the body is a file of any size, which the handler reads piece by piece; it has no idempotency key."""
     endpoint: Callable[[Api], App] | None = None
     """Makes the ASGI application of the most frequent requests, in place of `handler`: it is called before the router."""
 
@@ -82,7 +86,7 @@ class Route:
     @property
     def takes_key(self) -> bool:
         """Whether the request may have an idempotency key."""
-        return self.method == "POST" and bool(self.scope)
+        return self.method == "POST" and bool(self.scope) and not self.is_file
 
     @property
     def problem_statuses(self) -> list[int]:
@@ -100,6 +104,8 @@ class Route:
             found |= {400, 408, 413, 415, 422}
         if self.takes_key:
             found.add(409)
+        if self.is_file:
+            found |= {400, 408, 413, 415, 422}
         return sorted(found)
 
     def wrapped(self) -> Handler:

@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from touchbase.imports.commands import ImportRows, ListMappings, RemoveMapping, SaveMapping, StoredMapping
+from touchbase.imports.job import KINDS
 
-__all__ = ["ImportRows", "ListMappings", "RemoveMapping", "SaveMapping", "StoredMapping"]
+__all__ = ["KINDS", "ImportRows", "ListMappings", "RemoveMapping", "SaveMapping", "StoredMapping"]

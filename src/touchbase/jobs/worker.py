@@ -34,11 +34,11 @@ _serials = UniqueIds()
 class JobWorker:
     """Runs due jobs until it is stopped."""
 
-    def __init__(self, store: Store, clock: Clock, kinds: Sequence[JobKind], *, keep_files_days: int = 7) -> None:
+    def __init__(self, store: Store, clock: Clock, kinds: Sequence[JobKind], *, keep_files_us: Micros = 7 * DAY) -> None:
         self._store = store
         self._clock = clock
         self._kinds = {kind.name: kind for kind in kinds}
-        self._keep_files: Micros = keep_files_days * DAY
+        self._keep_files: Micros = keep_files_us
         self._running: dict[int, asyncio.Task[None]] = {}
         """Jobs at work by client."""
         self._wake_up = asyncio.Event()
