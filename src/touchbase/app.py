@@ -27,6 +27,7 @@ from touchbase.encryption import EncryptionKeys
 from touchbase.enrichment import FetchWorker, HttpClient
 from touchbase.erasure import Eraser
 from touchbase.events import InboxWorker, PeriodicTask, ProcessingStore, TranslatorPool, WorkReport, add_report
+from touchbase.exports import KINDS as EXPORT_KINDS
 from touchbase.http.app import build_app
 from touchbase.http.dependencies import Dependencies, Limits
 from touchbase.idempotency import ResponseCleanup
@@ -83,7 +84,7 @@ def job_files_us(settings: Settings) -> Micros:
 
 def job_worker(settings: Settings, store: ProcessingStore, clock: Clock) -> JobWorker:
     """Return the worker of all kinds of jobs."""
-    return JobWorker(store, clock, [*IMPORT_KINDS], keep_files_us=job_files_us(settings))
+    return JobWorker(store, clock, [*IMPORT_KINDS, *EXPORT_KINDS], keep_files_us=job_files_us(settings))
 
 
 def periodic_tasks(store: ProcessingStore) -> list[PeriodicTask]:

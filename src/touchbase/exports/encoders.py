@@ -54,6 +54,16 @@ class CsvFormat:
         return [*self.fields, *(f"{CUSTOM}{name}" for name in self.custom_fields)]
 
 
+def csv_page(records: Iterable[msgspec.Struct], form: CsvFormat, *, with_header: bool) -> bytes:
+    """Return some records as CSV in UTF-8, after the header where it is wanted."""
+    text = io.StringIO()
+    writer = csv.writer(text)
+    if with_header:
+        writer.writerow(form.header if form.formulas else map(harmless, form.header))
+    writer.writerows(_cells(record, form) for record in records)
+    return text.getvalue().encode()
+
+
 def csv_chunks(records: Iterable[msgspec.Struct], form: CsvFormat) -> Iterator[bytes]:
     """Return the records as CSV (RFC 4180) in UTF-8 with a header; without records only the header."""
     text = io.StringIO()

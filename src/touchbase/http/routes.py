@@ -8,6 +8,7 @@ from touchbase.clients.api import settings as clients
 from touchbase.connections.api import resource as connections
 from touchbase.erasure import api as erasure
 from touchbase.events import api as replays
+from touchbase.exports import api as exports
 from touchbase.http import docs_page, health
 from touchbase.http.routing import Route
 from touchbase.imports import api as imports
@@ -20,6 +21,7 @@ ROUTES: tuple[Route, ...] = (
     *erasure.ROUTES,
     *records.COMPANY_ROUTES,
     *imports.ROUTES,
+    *exports.ROUTES,
     *jobs.ROUTES,
     *webhooks.ROUTES,
     *deliveries.ROUTES,

@@ -55,7 +55,7 @@ from touchbase.records.projection import (
 from touchbase.records.read_records import get_record
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, RESOLVED_FIELDS, stamped_fields
 from touchbase.records.timelines import TimelineEntry, timeline
-from touchbase.records.validation import raise_if_any
+from touchbase.records.validation import json_value, raise_if_any
 from touchbase.records.value_sources import companies_of, wrong_links, wrong_values
 
 __all__ = [
@@ -93,6 +93,7 @@ __all__ = [
     "has_several_objects",
     "is_before",
     "is_history_complete",
+    "json_value",
     "keys_of",
     "last_address",
     "linkedin_stamp",

@@ -20,6 +20,8 @@ from touchbase.consistency import sql as consistency_sql
 from touchbase.encryption import CheckEncryption, Cipher
 from touchbase.erasure import FindErased, FindPerson, GetErasure, ListErasures, OpenErasures, ReadBodies, ReadLinks
 from touchbase.erasure.sql import queries as erasure_sql_queries
+from touchbase.exports import CustomFieldNames, ExportRecords
+from touchbase.exports import sql as exports_sql
 from touchbase.history import COMPANY, CONTACT, StoredEvent
 from touchbase.history import sql as history_sql
 from touchbase.idempotency import ExpiredResponses, FindResponse
@@ -204,6 +206,8 @@ HANDLERS: dict[type, Callable[[Any], Plan[Any]]] = {
     **clients_sql_queries.ANSWERS,
     **auth_sql.ANSWERS,
     **jobs_sql.ANSWERS,
+    ExportRecords: exports_sql.export_records,
+    CustomFieldNames: exports_sql.custom_field_names,
     ListMappings: imports_sql.list_mappings,
     FindPerson: erasure_sql_queries.find_person,
     GetErasure: erasure_sql_queries.get_erasure,
