@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from touchbase.exports.commands import CustomFieldNames, ExportRecords
-from touchbase.exports.job import KINDS
+from touchbase.exports.job import KINDS, ExportSettings, Position, pages
+from touchbase.exports.writer import ExportFormat
 
-__all__ = ["KINDS", "CustomFieldNames", "ExportRecords"]
+__all__ = ["KINDS", "CustomFieldNames", "ExportFormat", "ExportRecords", "ExportSettings", "Position", "pages"]

@@ -25,7 +25,7 @@ from touchbase.http.schemas import encode, example, named_enum
 from touchbase.imports.columns import Mapping, resolve
 from touchbase.imports.commands import MODES, ListMappings, Mode, RemoveMapping, SaveMapping, StoredMapping
 from touchbase.imports.job import ImportSettings
-from touchbase.imports.preview import Preview, preview
+from touchbase.imports.preview import Preview, preview_file
 from touchbase.jobs import FAILED, INPUT, PIECE, PREVIEW, QUEUED, UPLOADING, AppendToFile, ChangeJob, CreateJob, Job
 from touchbase.jobs.api import PATH as JOBS
 from touchbase.jobs.api import JobOut, find_job, job_response
@@ -140,7 +140,7 @@ def upload(kind: str) -> Callable[[Call], Awaitable[Response]]:
                 await _receive(call, job, copied)
                 client = await call.client()  # the key may have ended while the file arrived
                 seen = await asyncio.to_thread(
-                    preview,
+                    preview_file,
                     copied,
                     record,
                     delimiter=settings.delimiter,

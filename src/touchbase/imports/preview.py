@@ -33,7 +33,9 @@ class Preview(msgspec.Struct):
     sheets: list[str] = []
 
 
-def preview(file: BinaryIO, record: Literal["contact", "company"], *, delimiter: str = "", encoding: str = "", sheet: str = "") -> Preview:
+def preview_file(
+    file: BinaryIO, record: Literal["contact", "company"], *, delimiter: str = "", encoding: str = "", sheet: str = ""
+) -> Preview:
     """Read the beginning of a file; raise `UnreadableFile` if it is no table."""
     table = read_table(file, delimiter=delimiter, encoding=encoding, sheet=sheet)
     sample = [row.cells for row in islice(table.rows, SAMPLE)]

@@ -103,17 +103,17 @@ class RemoveJobFiles(Command[int]):
 
 @dataclass(slots=True)
 class GetJob(Query[Job | None]):
-    """One job of one client."""
+    """One job; of one client, or (None) of any, for an operator."""
 
-    client: int
+    client: int | None
     id: int
 
 
 @dataclass(slots=True)
 class ListJobs(Query[list[Job]]):
-    """Jobs of one client, newest first, before the id `before`; None: no filter."""
+    """Jobs, newest first, before the id `before`; None: no filter. Without a client those of all, for an operator."""
 
-    client: int
+    client: int | None
     limit: int
     before: int | None = None
     kind: str | None = None

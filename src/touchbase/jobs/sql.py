@@ -23,7 +23,7 @@ from touchbase.jobs.commands import (
     RemoveJobFiles,
     RenewLease,
 )
-from touchbase.jobs.models import DUE, ENDED, FAILED, PREVIEW, RUNNING, UPLOADING, Checkpoint, Job
+from touchbase.jobs.models import DUE, ENDED, FAILED, PREVIEW, RUNNING, SUCCEEDED, UPLOADING, Checkpoint, Job
 from touchbase.sql.builders import ONE, ONE_MATCH, find, insert, update
 from touchbase.sql.filters import Where
 from touchbase.sql.ids import Ids
@@ -36,7 +36,7 @@ JOB: Columns = (
     ("error", "text"), ("attempts", "bigint"), ("token", "text"), ("lease_until_us", "bigint"), ("files_until_us", "bigint"),
     ("made_by", "text"),
 )  # fmt: skip
-_JOB = names(JOB)
+_OF_CLIENTS = f"{names(JOB, 'j.')} FROM client c JOIN job j ON j.client = c.id"
 _PIECE: Columns = (("client", "bigint"), ("job_id", "bigint"), ("name", "text"), ("body", "bytea"))
 INSERT_JOB = insert("job", JOB)
 JOB_BY_ID = find("job_by_id", "job", JOB, ONE, ONE_MATCH, lock=True)
@@ -96,6 +96,8 @@ def change_job(command: ChangeJob) -> Plan[Job | TouchbaseError]:
         job.files_until_us = command.files_until_us
     if job.state in ENDED:
         job.finished_us = command.at
+    if job.state == SUCCEEDED and job.progress:
+        job.progress["percent"] = 100
     yield from _save(job)
     return job
 
@@ -187,17 +189,20 @@ def no_such_job(job_id: int) -> NotFound:
 
 def get_job(query: GetJob) -> Plan[Job | None]:
     """Return one job."""
-    rows = yield Select(f"SELECT {_JOB} FROM job WHERE client = ? AND id = ?", (query.client, query.id))
+    where = Where("j.id = ?", query.id)
+    where.equal("c.id", query.client)
+    rows = yield Select(f"SELECT {_OF_CLIENTS} WHERE {where}", where.params)
     return job_of(rows[0]) if rows else None
 
 
 def list_jobs(query: ListJobs) -> Plan[list[Job]]:
     """Return a page of jobs, newest first."""
-    where = Where("client = ?", query.client)
-    where.less("id", query.before)
-    where.equal("kind", query.kind)
-    where.equal("state", query.state)
-    rows = yield Select(f"SELECT {_JOB} FROM job WHERE {where} ORDER BY id DESC LIMIT ?", (*where.params, query.limit))
+    where = Where()
+    where.equal("c.id", query.client)
+    where.less("j.id", query.before)
+    where.equal("j.kind", query.kind)
+    where.equal("j.state", query.state)
+    rows = yield Select(f"SELECT {_OF_CLIENTS} WHERE {where} ORDER BY j.id DESC LIMIT ?", (*where.params, query.limit))
     return [job_of(row) for row in rows]
 
 

@@ -75,6 +75,10 @@ class JobWorker:
             taken += await self._take(*due[0])
         return taken
 
+    async def run_job(self, client: int, job_id: int) -> bool:
+        """Run one job to its end, if no other worker has it; return whether it was due."""
+        return await self._take(client, job_id)
+
     async def _start_due(self) -> None:
         if len(self._running) >= MAX_JOBS:
             return

@@ -26,7 +26,7 @@ from touchbase.encryption import CheckEncryption, Reencrypt, ReplaceLost, Retire
 from touchbase.erasure import AddErasures, OpenErasures
 from touchbase.idempotency import ExpiredResponses, FindResponse, Idempotent
 from touchbase.inbox import BusyClients, CountInbox, GetDelivery, GroupDeliveries, ListDeliveries, ListRefusals, OldDedupeKeys, ReplayMany
-from touchbase.jobs import DueJobFiles, DueJobs
+from touchbase.jobs import DueJobFiles, DueJobs, GetJob, ListJobs
 from touchbase.records import CreateCompany, CreateContact
 
 Scope = NewType("Scope", str)
@@ -56,7 +56,7 @@ CROSS_CLIENT = frozenset(
 )  # fmt: skip
 """Types that always access all clients: a key's client is not known before the key is found; workers, metrics and
 encryption search for work; and a store imports erasures only while it has none."""
-CROSS_CLIENT_UNLESS_NAMED = frozenset({StoreKey, ListKeys, ListDeliveries, GroupDeliveries, GetDelivery, ListRefusals})
+CROSS_CLIENT_UNLESS_NAMED = frozenset({StoreKey, ListKeys, ListDeliveries, GroupDeliveries, GetDelivery, ListRefusals, GetJob, ListJobs})
 """Types with access to all clients when their `client` is None: requests of an administrator of all clients."""
 
 Named = Callable[[Any], Iterable[int | None]]
