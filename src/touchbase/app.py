@@ -5,7 +5,6 @@ The only module that imports every capability. End-to-end tests use the same ass
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import logging
 import os
@@ -20,21 +19,18 @@ from typing import Any
 import touchbase
 from touchbase.adapters.registry import load_adapters
 from touchbase.auth import AnyKey, KeyThrottle, KeyUsage, WebhookThrottle, add_first_key
-from touchbase.common.timestamps import DAY, SECOND, Clock, Micros
+from touchbase.common.timestamps import Clock
 from touchbase.config import Settings
 from touchbase.connections import Connections
 from touchbase.encryption import EncryptionKeys
 from touchbase.enrichment import FetchWorker, HttpClient
 from touchbase.erasure import Eraser
-from touchbase.events import InboxWorker, PeriodicTask, ProcessingStore, TranslatorPool, WorkReport, add_report
-from touchbase.exports import KINDS as EXPORT_KINDS
+from touchbase.events import InboxWorker, PeriodicTask, ProcessingStore, TranslatorPool
 from touchbase.http.app import build_app
 from touchbase.http.dependencies import Dependencies, Limits
 from touchbase.idempotency import ResponseCleanup
-from touchbase.imports import KINDS as IMPORT_KINDS
 from touchbase.inbox import FOREIGN_ORIGIN, DedupeCleanup, RefusedWebhooks
 from touchbase.inbox.api.webhooks import RECEIVERS
-from touchbase.jobs import JobWorker
 from touchbase.maintenance import Maintenance
 from touchbase.rate_limit import RateLimiter, Rates
 from touchbase.retention import Retention, UnrecognisedLimits
@@ -49,9 +45,9 @@ from touchbase.server.proxy_headers import TrustedProxies
 from touchbase.server.server import TICKS_PER_SECOND, Server, Tick, freeze_gc, make_server
 from touchbase.storage import open_store
 from touchbase.storage.sqlite.process_lock import Role
+from touchbase.workers import Workers, job_files_us, job_worker, running
 
 LOG = logging.getLogger("touchbase")
-HOUR = 3600 * SECOND
 
 
 def clock() -> int:
@@ -77,16 +73,6 @@ class Application:
     refused: RefusedWebhooks
 
 
-def job_files_us(settings: Settings) -> Micros:
-    """Return how long the files of jobs are stored."""
-    return settings.keep_job_files_days * DAY or HOUR
-
-
-def job_worker(settings: Settings, store: ProcessingStore, clock: Clock) -> JobWorker:
-    """Return the worker of all kinds of jobs."""
-    return JobWorker(store, clock, [*IMPORT_KINDS, *EXPORT_KINDS], keep_files_us=job_files_us(settings))
-
-
 def periodic_tasks(store: ProcessingStore) -> list[PeriodicTask]:
     """Return the cleanup tasks of the inbox worker: expired idempotency keys and dedupe entries."""
     return [ResponseCleanup(store), DedupeCleanup(store)]
@@ -95,8 +81,7 @@ def periodic_tasks(store: ProcessingStore) -> list[PeriodicTask]:
 @contextlib.asynccontextmanager
 async def assembled(settings: Settings, clock: Clock = clock, *, shared: SharedMetrics | None = None) -> AsyncIterator[Application]:
     """Open the store, start the workers and yield the application; at the end the workers stop, then the store closes."""
-    roles = [Role.SERVER, Role.WORKER] if settings.inbox_worker else [Role.SERVER]
-    store = await _open_store(settings, roles)
+    store = await _open_store(settings, [Role.SERVER, Role.WORKER] if settings.inbox_worker else [Role.SERVER])
     async with contextlib.AsyncExitStack() as ending:
         ending.push_async_callback(store.close)
         _warn(store)
@@ -106,16 +91,15 @@ async def assembled(settings: Settings, clock: Clock = clock, *, shared: SharedM
         worker = InboxWorker(store, reader, clock, connections=connections.of, on_report=metrics.worked, tasks=periodic_tasks(store))
         uses, refused = KeyUsage(), RefusedWebhooks(clock, metrics.delivery_refused)
         keeper = Maintenance(store, clock, uses=uses, refused=refused, removes=settings.inbox_worker)
-        await ending.enter_async_context(_running(keeper, "housekeeping"))
+        await ending.enter_async_context(running(keeper, "housekeeping"))
         http_client = _http_client(settings)
         ending.push_async_callback(http_client.close)
         fetcher = FetchWorker(store, adapters, http_client.send, clock, on_stored=worker.wake, on_fetched=metrics.fetched)
         jobs = job_worker(settings, store, clock)
         if settings.inbox_worker:
-            await ending.enter_async_context(_running(jobs, "jobs"))
-            await ending.enter_async_context(_running(worker, "inbox"))
-            await ending.enter_async_context(_running(fetcher, "fetch"))
-            await ending.enter_async_context(_running(retention(settings, store, reader, connections, clock), "retention"))
+            cleaner = retention(settings, store, reader, connections, clock)
+            for each, name in ((jobs, "jobs"), (worker, "inbox"), (fetcher, "fetch"), (cleaner, "retention")):
+                await ending.enter_async_context(running(each, name))
         parts = Dependencies(
             store=store,
             clock=clock,
@@ -176,34 +160,6 @@ def limiter(settings: Settings) -> RateLimiter:
     return RateLimiter(rates, requests=settings.max_requests)
 
 
-@dataclass(frozen=True, slots=True)
-class Workers:
-    """The inbox worker, the fetch worker and the worker of jobs, without a server."""
-
-    inbox: InboxWorker
-    fetch: FetchWorker
-    jobs: JobWorker
-
-    async def run(self) -> None:
-        """Run all workers until `stop`."""
-        await asyncio.gather(self.inbox.run(), self.fetch.run(), self.jobs.run())
-
-    def stop(self) -> None:
-        """Finish the current batches, then return from `run`."""
-        self.jobs.stop()
-        self.fetch.stop()
-        self.inbox.stop()
-
-    async def drain(self) -> tuple[WorkReport, int]:
-        """Run due jobs, apply due deliveries and fetch the records that they need; return the report and the number of requests."""
-        await self.jobs.drain()
-        report, requests = await self.inbox.drain(), 0
-        while more := await self.fetch.drain():
-            requests += more
-            add_report(report, await self.inbox.drain())
-        return report, requests
-
-
 @contextlib.asynccontextmanager
 async def standalone_workers(settings: Settings, clock: Clock = clock, *, with_maintenance: bool = False) -> AsyncIterator[Workers]:
     """Open the store and yield the workers without a server; `with_maintenance` also runs maintenance and retention."""
@@ -215,8 +171,8 @@ async def standalone_workers(settings: Settings, clock: Clock = clock, *, with_m
         ending.callback(reader.close)
         _warn(store)
         if with_maintenance:
-            await ending.enter_async_context(_running(Maintenance(store, clock), "housekeeping"))
-            await ending.enter_async_context(_running(retention(settings, store, reader, connections, clock), "retention"))
+            await ending.enter_async_context(running(Maintenance(store, clock), "housekeeping"))
+            await ending.enter_async_context(running(retention(settings, store, reader, connections, clock), "retention"))
         inbox = InboxWorker(store, reader, clock, connections=connections.of, tasks=periodic_tasks(store))
         fetch = FetchWorker(store, adapters, http_client.send, clock, on_stored=inbox.wake)
         yield Workers(inbox, fetch, job_worker(settings, store, clock))
@@ -342,13 +298,3 @@ def _stop_without(parent: int, server: Server) -> Callable[[], None]:
             server.stop()
 
     return check
-
-
-@contextlib.asynccontextmanager
-async def _running(worker: InboxWorker | FetchWorker | JobWorker | Maintenance | Retention, name: str) -> AsyncIterator[None]:
-    working = asyncio.create_task(worker.run(), name=name)
-    try:
-        yield
-    finally:
-        worker.stop()
-        await working

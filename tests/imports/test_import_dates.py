@@ -14,7 +14,8 @@ FILE = b"""email,first_campaign_email_sent,last_campaign_email_sent,last_reply_r
 jane@example.com,2026-05-01T10:00:00Z,2026-06-01T10:00:00Z,2026-06-02T08:00:00Z
 """
 DERIVED = (
-    "contact_status", "previous_status", "status_changed_at", "first_campaign_email_sent", "last_campaign_email_sent", "last_reply_received",
+    "contact_status", "previous_status", "status_changed_at",
+    "first_campaign_email_sent", "last_campaign_email_sent", "last_reply_received",
 )  # fmt: skip
 
 

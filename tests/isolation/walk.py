@@ -19,8 +19,8 @@ from touchbase.http.openapi import ENUMS, description
 
 METHODS = ("get", "head", "post", "put", "patch", "delete")
 LISTS = (
-    "/public/v2/contacts", "/public/v2/companies", "/admin/v1/deliveries", "/admin/v1/refusals", "/admin/v1/clients", "/admin/v1/keys",
-    "/public/v2/contacts?updated_since=2000-01-01T00:00:00Z", "/public/v2/companies?updated_since=2000-01-01T00:00:00Z",
+    "/public/v2/contacts", "/public/v2/companies", "/public/v2/jobs", "/admin/v1/deliveries", "/admin/v1/refusals", "/admin/v1/clients",
+    "/admin/v1/keys", "/public/v2/contacts?updated_since=2000-01-01T00:00:00Z", "/public/v2/companies?updated_since=2000-01-01T00:00:00Z",
 )  # fmt: skip
 RECEIVERS = ("/public/emailcampaign-webhook/{client_id}", "/public/crm-webhook/{client_id}")
 
@@ -44,8 +44,8 @@ class Known:
 async def known_of(world: World, a: Side) -> Known:
     """Look at A through its own eyes."""
     rows = {name: [row[0] for row in await world.execute_sql(f"SELECT id FROM {name} WHERE client = ? ORDER BY id", a.number)]
-            for name in ("contact", "company", "delivery", "erasure", "link", "custom_field")}  # fmt: skip
-    others = rows["delivery"] + rows["erasure"] + rows["link"][:1] + rows["custom_field"][:1]
+            for name in ("contact", "company", "delivery", "erasure", "link", "custom_field", "job")}  # fmt: skip
+    others = rows["delivery"] + rows["erasure"] + rows["link"][:1] + rows["custom_field"][:1] + rows["job"]
     made = Known(rows["contact"], rows["company"], others)
     made.keys = [row[0] for row in await world.execute_sql("SELECT key_id FROM api_key WHERE client = ? ORDER BY key_id", a.number)]
     timelines = [f"/public/v2/contacts/{n}/timeline" for n in made.contacts] + [f"/public/v2/companies/{made.companies[0]}/timeline"]
@@ -67,6 +67,7 @@ def filters(known: Known) -> dict[str, list[str]]:
         "updated_since": ["2000-01-01T00:00:00Z"], "received_since": ["2000-01-01T00:00:00Z"], "client": [w.CLIENT_A, w.FORMER_A],
         "tool": ["hubspot", "instantly"], "cursor": known.cursors, "limit": ["1", "200"], "name": [w.NAME], "confirm": [w.CLIENT_A],
         "as_of": ["2026-11-20T09:30:00Z"], "field": ["contact_status", f"cf.{w.FIELD}"],
+        "kind": ["contacts.import"], "mapping": [w.MAPPING], "match": ["email"], "delimiter": [","], "encoding": ["utf-8"], "sheet": ["A"],
     }  # fmt: skip
 
 
@@ -102,6 +103,8 @@ def bodies(known: Known) -> dict[str, list[Any]]:
         "KeyRequest": [{"name": "of B"}, {"name": "of A", "client_id": w.CLIENT_A}, {"name": "of A", "client_id": w.FORMER_A}],
         "KeyRotation": [{}, {"keep_old_seconds": 0}],
         "ConnectionRequest": [{"channel": "crm", "tool": "hubspot", "secrets": [w.SECRET]}],
+        "StartImport": [{}, {"mapping_name": w.MAPPING}],
+        "": [None],
         "ConnectionChange": [{"secrets": []}, {"settings": None}],
     }  # fmt: skip
 
@@ -150,7 +153,7 @@ def _targets(path: str, parameters: list[Any], known: Known) -> Iterator[str]:
     names = [each["name"] for each in parameters if each["in"] == "path"]
     values: dict[str, list[Any]] = {
         "id": known.ids, "client_id": [w.CLIENT_A, w.FORMER_A], "key_id": known.keys,
-        "channel": ["crm", "email_campaign"], "tool": ["hubspot", "instantly"],
+        "channel": ["crm", "email_campaign"], "tool": ["hubspot", "instantly"], "name": [w.MAPPING],
     }  # fmt: skip
     for name in names:
         assert name in values, f"the walk does not know what of A's belongs into {{{name}}} of {path}: say it in tests/isolation/walk.py"

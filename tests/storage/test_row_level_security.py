@@ -23,9 +23,12 @@ from touchbase.errors import Overloaded
 from touchbase.history.events import Event, Translation
 from touchbase.idempotency.commands import Idempotent
 from touchbase.idempotency.models import RequestKey, StoredResponse
+from touchbase.imports.commands import SaveMapping, StoredMapping
 from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.queries import CountInbox, ListDeliveries
 from touchbase.inbox.refused import RefusedWebhook, StoreRefusals
+from touchbase.jobs.commands import AppendToFile, CreateJob
+from touchbase.jobs.models import UPLOADING, Job
 from touchbase.records.commands import CreateCompany, CreateContact, GetContact, GetHistory
 from touchbase.records.models import Company, Contact
 from touchbase.sql.command import Command
@@ -80,6 +83,9 @@ async def fill(store: Store, *clients: int) -> None:
         await store.write(ErasePerson(n, 5, refs=[("", "email", "gone@example.com")]))
         await store.write(RotateClientId(n, f"now{n}", 9))
         await store.write(ClaimFetch(n, "hubspot", 5, 6, 1))
+        job = await store.write(CreateJob(Job(n, 0, "contacts.import", UPLOADING, 5, 5)))
+        await store.write(AppendToFile(n, job.id, "input", b"email", 5))
+        await store.write(SaveMapping(n, StoredMapping("contact", "leads", {}, 5)))
 
 
 async def with_events(store: Store) -> None:

@@ -46,7 +46,9 @@ from touchbase.inbox.commands import DropUnrecognised, PruneBodies, ReplayMany, 
 from touchbase.inbox.delivery import Delivery
 from touchbase.inbox.queries import BusyClients, CountInbox, GetDelivery, GroupDeliveries, ListDeliveries, OldDedupeKeys
 from touchbase.inbox.refused import ListRefusals
-from touchbase.records.commands import CreateCompany, CreateContact, GetContact
+from touchbase.jobs.commands import CreateJob, DueJobFiles, DueJobs, GetJob, ListJobs, RemoveJobFiles
+from touchbase.jobs.models import UPLOADING, Job
+from touchbase.records.commands import CreateCompany, CreateContact, GetContact, ListContacts
 from touchbase.records.models import Company, Contact
 from touchbase.sql.command import Command
 from touchbase.sql.ids import Ids
@@ -68,6 +70,8 @@ SPANNING: dict[type, str] = {
     ExpiredResponses: "numbers of clients and idempotency keys whose time is over, for the housekeeper, who then names each client",
     OldDedupeKeys: "numbers of clients and keys of calls, for the housekeeper, who then names each client",
     OpenErasures: "erasures to go on with, for the worker, who then names each client; nothing of the person",
+    DueJobs: "numbers of clients and ids of jobs, for the worker, who then names each client",
+    DueJobFiles: "as above, for the housekeeper",
     StoreFirstKey: "looks whether any key is there, and keeps one of no client",
     RotateKey: "finds a key by its id; the edge has looked whose it is",
     RevokeKey: "as above",
@@ -79,7 +83,7 @@ SPANNING: dict[type, str] = {
     ReplaceLost: "as above",
 }
 """What looks at all clients, and why it may: reviewed. Queries among it answer no client's records."""
-SPANNING_UNLESS_NAMED = {StoreKey, ListKeys, ListDeliveries, GroupDeliveries, GetDelivery, ListRefusals}
+SPANNING_UNLESS_NAMED = {StoreKey, ListKeys, ListDeliveries, GroupDeliveries, GetDelivery, ListRefusals, GetJob, ListJobs}
 """What is about all clients when it names none, which only an administrator of all of them can ask: reviewed."""
 ABOUT_CLIENTS = {
     EnsureClient, SetClientSettings, CreateClient, RotateClientId, DeletingClients, FindClient, ListClients,
@@ -102,7 +106,7 @@ BY_RIGHT: dict[str, str] = {
     "clients.sql.statements.INSERT_CLIENT": "nobody gets an id that was another client's: looks whether it is there, and tells no more",
 }
 """Statements of the write path that name no client: reviewed."""
-NEEDS_NO_EXCEPTION = {ListDeliveries, GetDelivery, DueFetches, ListRefusals}
+NEEDS_NO_EXCEPTION = {ListDeliveries, GetDelivery, DueFetches, ListRefusals, GetJob, ListJobs, DueJobs}
 """What spans clients with texts that name one in every table: client by client, or each table beside the row of the one before."""
 SEALER = AesGcmCipher(StaticKeys(ENCRYPTION_KEYS.read()))
 
@@ -181,12 +185,14 @@ def test_tables_are_never_listed_with_commas() -> None:
 
 USUAL: dict[str, Any] = {
     "state": "parked", "client_id": "acme", "kind": 1, "record_kind": 1, "limit": 5, "after": 0, "now_us": 10, "delivery_id": 2,
-    "record_id": 1, "contact": 1, "contact_id": 1,
+    "record_id": 1, "contact": 1, "contact_id": 1, "listing": ListContacts(1, 5),
 }  # fmt: skip
 
 
 def value(name: str, hint: object) -> Any:
     """Something that a field of this name and type may hold."""
+    if name == "encode":
+        return lambda rows: b""
     kinds = [each for each in typing.get_args(hint) if each is not type(None)] if type(None) in typing.get_args(hint) else [hint]
     kind, parts = kinds[0], typing.get_args(kinds[0])
     if typing.get_origin(kind) is tuple:
@@ -214,7 +220,7 @@ ASKING: list[Any] = [
     StoreFirstKey(KEY), ErasePerson(1, 10, 1), SweepErasure(1, 1, [], 5, False, 10),
     AddErasures(1, b"another", [], 10), PruneBodies(1, 2**40, 5, 10), DropUnrecognised(1, 10, 1, 5, 10),
     Reencrypt(5), RetireKeys(), ReplaceLost(), RemoveClientRows(2, 10, 100),
-    EnsureClient("unknown", 5, first_use=True),
+    EnsureClient("unknown", 5, first_use=True), RemoveJobFiles(1, 1, 5, 10),
 ]  # fmt: skip
 """Commands that ask questions beside their statements."""
 
@@ -268,6 +274,7 @@ async def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Reader:
         return Translation("hubspot", [Event("contact.updated", 5, events[delivery.id % 2], **about)])
 
     await store.work(1, 2, translate, 9)
+    await store.write(CreateJob(Job(1, 0, "contacts.import", UPLOADING, 5, 5)))
     await store.write(ErasePerson(1, 9, 2))
     await store.write(BeginDeletion(2, 9))
     await store.close()

@@ -124,9 +124,9 @@ async def _get(store: Store, job_id: int) -> Job:
 
 
 async def _cancel(database: str | None, job_id: int) -> tuple[Job, str]:
-    from touchbase.app import job_files_us
     from touchbase.cli.options import read_settings
     from touchbase.jobs import CANCELLED, DUE, ENDED, PREVIEW, ChangeJob
+    from touchbase.workers import job_files_us
 
     async with opened(database) as store:
         job = await _get(store, job_id)

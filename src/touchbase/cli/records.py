@@ -43,7 +43,7 @@ def _add_import(group: click.Group, record: Record) -> None:
 
     @group.command("import")
     @setting_options("database")
-    @click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+    @click.argument("file", type=click.Path(path_type=Path))
     @click.option("--client", "client_id", required=True, help="The client's id.")
     @click.option("--map", "pairs", multiple=True, metavar="COLUMN=FIELD", help="Field of a column, such as 'E-mail=email'; blank: ignore.")
     @click.option("--mapping", help="A stored mapping, by its name, in place of the guessed one.")
@@ -159,8 +159,8 @@ async def _upload(store: ProcessingStore, client: Client, record: Record, settin
 
 async def _run_job(database: str | None, store: ProcessingStore, job: Job) -> Job:
     """Run a job here, or wait for the server that has taken it; show its progress on a terminal."""
-    from touchbase.app import job_worker
     from touchbase.jobs import ENDED, GetJob
+    from touchbase.workers import job_worker
 
     worker = job_worker(read_settings(database=database), store, now_us)
     running = asyncio.create_task(worker.run_job(job.client, job.id))

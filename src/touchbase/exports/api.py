@@ -15,12 +15,14 @@ from touchbase.http import query_parameters as query
 from touchbase.http.endpoint import Call
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
+from touchbase.http.schemas import named_enum
 from touchbase.jobs import QUEUED, CreateJob, Job
 from touchbase.jobs.api import JobOut, job_response
 from touchbase.records.api.resource import COMPANY_TAG, CONTACT_TAG
 from touchbase.records.api.resource_type import COMPANIES, CONTACTS
 from touchbase.sql.store import Store
 
+named_enum("ExportFormat", "How an export is written.", FORMATS)
 FORMAT = query.choice("format", FORMATS, "Default: `ndjson`.")
 FORMULAS = query.flag("formulas", "CSV: write texts that a spreadsheet would compute as they are. Default: an apostrophe before them.")
 

@@ -40,6 +40,8 @@ KINDS: dict[str, tuple[RecordName, str]] = {
 }
 MATCHES: dict[str, tuple[str, ...]] = {"contact": ("email", "linkedin_url"), "company": ("domain",)}
 named_enum("ImportMode", "What an import does with a row: only create, only update, or both.", MODES)
+named_enum("OtherColumns", "What becomes of a column without a field: a custom field, or nothing.", ("custom", "ignore"))
+named_enum("DayOrder", "The order in dates such as 11/12/2026; blank: they are refused.", ("", "day_first", "month_first"))
 
 
 class MappingBody(Struct, forbid_unknown_fields=True):
@@ -71,8 +73,8 @@ class MappingBody(Struct, forbid_unknown_fields=True):
 class StartImport(Struct, forbid_unknown_fields=True):
     """How an uploaded file is imported. What is left out is as in the preview."""
 
-    mapping: MappingBody | str | UnsetType = UNSET
-    """A mapping, or the name of a stored one."""
+    mapping: MappingBody | UnsetType = UNSET
+    mapping_name: Annotated[str, Meta(description="A stored mapping, in place of `mapping`.")] = ""
     mode: Annotated[Mode, Meta(extra_json_schema={"enum": list(MODES)})] | UnsetType = UNSET
     match: (
         Annotated[str, Meta(description="The only field by which existing records are found; blank: all that identify one.")] | UnsetType
@@ -204,8 +206,8 @@ async def start(call: Call) -> Response:
         raise WrongState(f"job {job.id} is {job.state}; only an import in the state preview can be started")
     record, _ = KINDS[job.kind]
     settings = msgspec.convert(job.settings, ImportSettings)
-    if isinstance(asked.mapping, str):
-        settings.mapping = await _stored(call, client, record, asked.mapping, "/mapping")
+    if asked.mapping_name:
+        settings.mapping = await _stored(call, client, record, asked.mapping_name, "/mapping_name")
     elif asked.mapping is not UNSET:
         settings.mapping = asked.mapping.mapping(record)
     settings.mode = settings.mode if asked.mode is UNSET else asked.mode

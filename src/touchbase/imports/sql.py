@@ -265,7 +265,7 @@ def _add_dates(batch: _Batch) -> Plan[None]:
 
 
 def _events(command: ImportRows, row: ValidRow, contact_id: int, existing: Contact | None) -> list[StoredEvent]:
-    """Return the events that the dates of a row are, without those that the contact shows already."""
+    """Return the events that the dates of a row are, except facts that the contact shows already."""
     shown = set() if existing is None else {(SENT, existing.first_sent_us), (SENT, existing.last_sent_us), (REPLY, existing.last_reply_us)}
     facts = {(REPLY if name == LAST_REPLY else SENT, when) for name, when in row.dates.items()} - shown
     detail = {"by": command.by} if any(command.by) else {}

@@ -24,9 +24,10 @@ from touchbase.clients import (
 from touchbase.connections import AddConnection, DueFetches
 from touchbase.encryption import CheckEncryption, Reencrypt, ReplaceLost, RetireKeys
 from touchbase.erasure import AddErasures, OpenErasures
+from touchbase.exports import ExportRecords
 from touchbase.idempotency import ExpiredResponses, FindResponse, Idempotent
 from touchbase.inbox import BusyClients, CountInbox, GetDelivery, GroupDeliveries, ListDeliveries, ListRefusals, OldDedupeKeys, ReplayMany
-from touchbase.jobs import DueJobFiles, DueJobs, GetJob, ListJobs
+from touchbase.jobs import CreateJob, DueJobFiles, DueJobs, GetJob, ListJobs
 from touchbase.records import CreateCompany, CreateContact
 
 Scope = NewType("Scope", str)
@@ -64,6 +65,8 @@ _NAMED: dict[type, Named] = {
     CreateContact: lambda command: (command.record.client,),
     CreateCompany: lambda command: (command.record.client,),
     AddConnection: lambda command: (command.connection.client,),
+    CreateJob: lambda command: (command.job.client,),
+    ExportRecords: lambda query: (query.listing.client,),
     ReplayMany: lambda command: (client for client, _ in command.deliveries),
     FindResponse: lambda query: (query.request.client,),
     FindClientByNumber: lambda query: (query.number,),
