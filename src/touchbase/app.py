@@ -87,6 +87,7 @@ async def assembled(settings: Settings, clock: Clock = clock, *, shared: SharedM
         _warn(store)
         metrics = Metrics(clock)
         adapters, connections, reader = load_adapters(), Connections(store, clock), TranslatorPool()
+        jobs = job_worker(settings, store, clock)
         ending.callback(reader.close)
         worker = InboxWorker(store, reader, clock, connections=connections.of, on_report=metrics.worked, tasks=periodic_tasks(store))
         uses, refused = KeyUsage(), RefusedWebhooks(clock, metrics.delivery_refused)
@@ -95,11 +96,9 @@ async def assembled(settings: Settings, clock: Clock = clock, *, shared: SharedM
         http_client = _http_client(settings)
         ending.push_async_callback(http_client.close)
         fetcher = FetchWorker(store, adapters, http_client.send, clock, on_stored=worker.wake, on_fetched=metrics.fetched)
-        jobs = job_worker(settings, store, clock)
         if settings.inbox_worker:
-            cleaner = retention(settings, store, reader, connections, clock)
-            for each, name in ((jobs, "jobs"), (worker, "inbox"), (fetcher, "fetch"), (cleaner, "retention")):
-                await ending.enter_async_context(running(each, name))
+            for each in (jobs, worker, fetcher, retention(settings, store, reader, connections, clock)):
+                await ending.enter_async_context(running(each, type(each).__name__))
         parts = Dependencies(
             store=store,
             clock=clock,
