@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -19,7 +20,8 @@ from touchbase.imports.rows import InvalidRow, RowChecker, RowFault, ValidRow, s
 from touchbase.imports.table import Row
 from touchbase.records.api.schemas import CompanyRequest, ContactRequest
 from touchbase.records.commands import CreateCompany, CreateContact
-from touchbase.records.create import company_command, contact_command
+from touchbase.records.create import create_command
+from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
 
 AT = from_text("2026-11-25T14:00:00Z")
 SETTINGS = ClientSettings(
@@ -81,7 +83,7 @@ def by_api(record: str, values: dict[str, str], client: Client) -> CreateContact
     member = "contact_custom_fields_input" if record == "contact" else "company_custom_fields"
     body = msgspec.json.encode({name: value for name, value in values.items() if not name.startswith("cf.")} | {member: custom})
     wanted: Any = ContactRequest if record == "contact" else CompanyRequest
-    make: Any = contact_command if record == "contact" else company_command
+    make: Any = partial(create_command, CONTACT_TYPE if record == "contact" else COMPANY_TYPE)
     try:
         asked = read_struct(body, msgspec.json.Decoder(wanted), wanted, lambda partly: make(partly, client, AT))
         made: CreateContact | CreateCompany = make(asked, client, AT, "update")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -27,9 +27,7 @@ from touchbase.imports.columns import (
 )
 from touchbase.imports.dates import BadDate, parse_date
 from touchbase.imports.table import Row, is_encodable
-from touchbase.records import CONTACT_TYPE, CreateCompany, CreateContact, company_command, contact_command
-
-_C = TypeVar("_C", CreateContact, CreateCompany)
+from touchbase.records import COMPANY_TYPE, CONTACT_TYPE, CreateCompany, CreateContact, create_command
 
 NAME_WITHOUT_DOMAIN = "company_without_domain"
 """Notice: the row names a company and not its domain, so no company is made or linked."""
@@ -62,7 +60,7 @@ class CustomCell(NamedTuple):
 
 
 class ContactCells(msgspec.Struct, gc=False):
-    """The request for a contact that a row makes (`records.create.NewContact`)."""
+    """The request for a contact that a row makes (`records.create.NewRecord`)."""
 
     email: str = ""
     linkedin_url: str = ""
@@ -85,12 +83,22 @@ class ContactCells(msgspec.Struct, gc=False):
 
 
 class CompanyCells(msgspec.Struct, gc=False):
-    """The request for a company that a row makes (`records.create.NewCompany`)."""
+    """The request for a company that a row makes (`records.create.NewRecord`)."""
 
     domain: str = ""
     name: str = ""
     company_status: str = ""
-    company_custom_fields: list[CustomCell] = []
+    custom_fields: list[CustomCell] = []
+
+    @property
+    def custom_pointer(self) -> str:
+        """Where faults say that the custom fields are."""
+        return f"/{COMPANY_TYPE.custom_fields}"
+
+    @property
+    def custom_faults(self) -> Sequence[Fault]:
+        """None: a row has them once."""
+        return ()
 
 
 @dataclass(slots=True)
@@ -224,7 +232,7 @@ class RowChecker:
                 self._fault(self._full_name, "too_long", detail, faults)
         asked.custom_fields = self._custom_fields(self._own, cells)
         dates = self._read_dates(cells, at, faults) if self._dates else {}
-        command = self._made(lambda: contact_command(asked, self._client, at, "update"), self._own, cells, faults)
+        command = self._made(lambda: create_command(CONTACT_TYPE, asked, self._client, at, "update"), self._own, cells, faults)
         company, notice = self._company_of(cells, at, faults) if self._company.fields else (None, "")
         if command is None:
             return None
@@ -256,12 +264,15 @@ class RowChecker:
     def _company_command(
         self, part: _Part, cells: list[str], at: Micros, on_duplicate: str, faults: list[RowFault]
     ) -> CreateCompany | None:
-        asked = CompanyCells(company_custom_fields=self._custom_fields(part, cells))
+        asked = CompanyCells(custom_fields=self._custom_fields(part, cells))
         for name, index in part.fields.items():
             setattr(asked, name, cells[index])
-        return self._made(lambda: company_command(asked, self._client, at, on_duplicate), part, cells, faults)
+        made: CreateCompany | None = self._made(
+            lambda: create_command(COMPANY_TYPE, asked, self._client, at, on_duplicate), part, cells, faults
+        )
+        return made
 
-    def _made(self, make: Callable[[], _C], part: _Part, cells: list[str], faults: list[RowFault]) -> _C | None:
+    def _made(self, make: Callable[[], object], part: _Part, cells: list[str], faults: list[RowFault]) -> Any:
         """Return the command, or None with its faults; a column that has a fault already gets no second one."""
         try:
             return make()

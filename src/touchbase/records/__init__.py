@@ -15,7 +15,7 @@ from touchbase.records.commands import (
     UpdateContact,
     new_write_key,
 )
-from touchbase.records.create import company_command, contact_command
+from touchbase.records.create import create_command
 from touchbase.records.field_projection import (
     Objects,
     Written,
@@ -82,8 +82,7 @@ __all__ = [
     "Written",
     "api_since",
     "companies_of",
-    "company_command",
-    "contact_command",
+    "create_command",
     "current_stamp",
     "field_writes",
     "fold_event",
