@@ -93,9 +93,7 @@ async def test_removed_custom_fields_and_nothing_at_all(call: ApiClient) -> None
 
 
 @pytest.mark.parametrize("form", ["csv", "ndjson"])
-async def test_a_job__makes_the_same_file_also_when_it_is_interrupted(
-    call: ApiClient, form: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_job__makes_the_same_file_also_when_it_is_interrupted(call: ApiClient, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     await filled(call)
     monkeypatch.setattr(export_job, "PAGE", 1)
     wanted = await exported(call, f"format={form}")
