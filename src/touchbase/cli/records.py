@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
@@ -241,7 +241,7 @@ async def _export(
     async with opened(database) as store:
         client = await find_client(store, client_id)
         found: AsyncIterator[Any] = pages(store, record, client, settings, Position())
-        with sys.stdout.buffer if out is None else out.open("wb") as file:
+        with nullcontext(sys.stdout.buffer) if out is None else out.open("wb") as file:
             async for page, _ in found:
                 file.write(page.body)
             file.flush()
