@@ -2,7 +2,7 @@
 
 A kind reads `run.job.position`, the last checkpoint, and continues from there in steps. Each step's commands and its checkpoint
 are one transaction, so that a crash between two steps neither repeats nor loses anything. To add a kind: a class
-with `name` and `run`, and its entry in `app.job_kinds`.
+with `name` and `run`, and its entry in `workers.JOB_KINDS`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from touchbase.jobs.models import Checkpoint, Job
 from touchbase.sql.command import Command
 from touchbase.sql.store import Store
 
-LEASE: Micros = 60 * SECOND
+LEASE: Micros = 30 * SECOND
 """How long a worker has a job without a sign of life; after a crash another one takes it then."""
 PIECE = 256 * 1024
 """Bytes of a piece of a file."""

@@ -22,7 +22,7 @@ from touchbase.sql.store import Store
 
 LOG = logging.getLogger("touchbase.jobs")
 POLL_SECONDS = 0.5
-RENEW_SECONDS = 15.0
+RENEW_SECONDS = 8.0
 MAX_JOBS = 2
 """Jobs at work at once in one process."""
 MAX_ATTEMPTS = 5
