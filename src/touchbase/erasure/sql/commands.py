@@ -145,6 +145,7 @@ def add_erasures(command: AddErasures, ids: Ids) -> Plan[int | Conflict]:
         yield Execute(
             SAVE_ERASED, [_row(command.client, each, numbers[each.erasure]) for each in added.values() if each.erasure in numbers]
         )
+    yield Execute(EXPIRE_JOB_FILES, [(command.client, command.at)])
     yield from open_erasure(command.client, ids.take("erasure"), command.at, {}, swept_to=RECORDS_FIRST)
     return len(added.keys() - known.keys())
 
