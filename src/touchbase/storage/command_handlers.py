@@ -38,6 +38,8 @@ from touchbase.erasure.sql import commands as erasure_sql
 from touchbase.events import IN_USE, NOT_DELETED, apply_batch, apply_needs, claim, claim_if_unchanged, claim_named, peek, record_failure
 from touchbase.idempotency import DeleteResponses
 from touchbase.idempotency import sql as idempotency_sql
+from touchbase.imports import ImportRows, RemoveMapping, SaveMapping
+from touchbase.imports import sql as imports_sql
 from touchbase.inbox import (
     CountRepeat,
     DropUnrecognised,
@@ -51,6 +53,8 @@ from touchbase.inbox import (
 from touchbase.inbox.sql import body_retention
 from touchbase.inbox.sql import refused as refused_sql
 from touchbase.inbox.sql.commands import count_repeats, forget_dedupe_keys, replay_deliveries, replay_many, store_deliveries
+from touchbase.jobs import AppendToFile, ChangeJob, ClaimJob, CreateJob, RemoveJobFiles, RenewLease
+from touchbase.jobs import sql as jobs_sql
 from touchbase.merging import ForgetMerges, MergeRecords, UndoMerge
 from touchbase.merging.sql import merge as merging_merge
 from touchbase.merging.sql import undo as merging_undo
@@ -192,6 +196,15 @@ COMMANDS: dict[type, Handler] = {
     LiftErasure: Handler(_each(erasure_sql.lift_erasures)),
     AddErasures: Handler(_each(erasure_sql.add_erasures, takes_ids=True), erasure_sql.add_needs),
     ErasePending: Handler(_each(erasure_sql.erase_pending_events)),
+    CreateJob: Handler(_each(jobs_sql.create_job, takes_ids=True), _one("job")),
+    ChangeJob: Handler(_each(jobs_sql.change_job)),
+    AppendToFile: Handler(_each(jobs_sql.append_to_file)),
+    ClaimJob: Handler(_each(jobs_sql.claim_job)),
+    RenewLease: Handler(_each(jobs_sql.renew_lease)),
+    RemoveJobFiles: Handler(_each(jobs_sql.remove_job_files)),
+    ImportRows: Handler(_each(imports_sql.import_rows, takes_ids=True), imports_sql.import_needs),
+    SaveMapping: Handler(_each(imports_sql.save_mapping)),
+    RemoveMapping: Handler(_each(imports_sql.remove_mapping)),
     PruneBodies: Handler(_each(body_retention.prune_bodies)),
     IndexRecords: Handler(_each(index_records)),
     DeleteRecord: Handler(_each(bin_delete.delete_record)),
