@@ -15,7 +15,7 @@ from touchbase.imports import KINDS
 from touchbase.jobs import JobKind, JobWorker
 
 Rows = list[dict[str, str]]
-COUNTS = ("created", "updated", "unchanged", "duplicate_in_file", "invalid", "suppressed")
+COUNTS = ("created", "updated", "unchanged", "duplicate_in_file", "invalid", "erased", "suppressed")
 
 
 def worker(call: ApiClient, kinds: Sequence[JobKind] = KINDS, clock: Callable[[], int] | None = None) -> JobWorker:

@@ -67,7 +67,7 @@ def test_seen_keys__remembers_all_rows_of_a_large_file_in_little_memory() -> Non
 
 
 def test_report__counts_each_row_once_and_can_be_stored() -> None:
-    report = Report(created=3, updated=2, unchanged=1, duplicate_in_file=4, invalid=5, suppressed=6)
+    report = Report(created=3, updated=2, unchanged=1, duplicate_in_file=4, invalid=5, erased=6, suppressed=3)
     report.notice("company_without_domain")
     report.notice("company_without_domain")
 

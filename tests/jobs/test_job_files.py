@@ -45,14 +45,14 @@ async def test_an_erasure__removes_the_files_of_the_client_and_of_no_other(call:
     assert states == [(ended["id"], "succeeded"), (ended["id"] - 1, "failed")]
 
 
-async def test_rows_of_an_erased_person__are_suppressed(call: ApiClient) -> None:
+async def test_rows_of_an_erased_person__are_counted_and_not_imported(call: ApiClient) -> None:
     await finished(call, await upload(call, FILE, start="true"))
     (jane,) = (await call.get("/public/v2/contacts")).json()["data"]
     await call("DELETE", f"/public/v2/contacts/{jane['id']}?erase=true")
 
     job = await finished(call, await upload(call, FILE, start="true"))
 
-    assert (job["progress"]["suppressed"], job["progress"]["created"], job["progress"]["invalid"]) == (1, 0, 1)
+    assert (job["progress"]["erased"], job["progress"]["created"], job["progress"]["invalid"]) == (1, 0, 1)
     assert (await call.get("/public/v2/contacts")).json()["data"] == []
 
 

@@ -15,8 +15,8 @@ from touchbase.sql.command import Command, Query
 
 Mode = Literal["create", "update", "upsert"]
 MODES: tuple[Mode, ...] = ("create", "update", "upsert")
-CREATED, UPDATED, UNCHANGED, DUPLICATE, INVALID, SUPPRESSED = (
-    "created", "updated", "unchanged", "duplicate_in_file", "invalid", "suppressed",
+CREATED, UPDATED, UNCHANGED, DUPLICATE, INVALID, ERASED = (
+    "created", "updated", "unchanged", "duplicate_in_file", "invalid", "erased",
 )  # fmt: skip
 
 
@@ -25,6 +25,8 @@ class Outcome(NamedTuple):
 
     word: str
     reason: str = ""
+    suppressed: str | None = None
+    """Why the person or domain of an imported row must not be contacted."""
 
 
 @dataclass(slots=True)

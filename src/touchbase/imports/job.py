@@ -145,6 +145,7 @@ def _reached(at: Position, progress: dict[str, Any], batch: Batch, header: Seque
     bad = [(one.row, one.reason) for one in batch.invalid]
     for valid, outcome in zip(batch.valid, outcomes, strict=True):
         setattr(report, outcome.word, getattr(report, outcome.word) + 1)
+        report.suppressed += outcome.suppressed is not None
         if outcome.word == INVALID:
             bad.append((valid.row, outcome.reason))
         elif valid.notice and outcome.word != DUPLICATE:

@@ -29,15 +29,17 @@ class Report(msgspec.Struct):
     duplicate_in_file: int = 0
     """An earlier row has the same normal form of an address; the first one counts."""
     invalid: int = 0
+    erased: int = 0
+    """Not imported because the person was erased."""
     suppressed: int = 0
-    """Not imported because the person is on the do-not-contact list or was erased."""
+    """Rows of the first three counts whose person or domain is on a do-not-contact list."""
     notices: dict[str, int] = {}
     """Imported rows of which something was left out, by code."""
 
     @property
     def rows(self) -> int:
         """The number of rows."""
-        return self.created + self.updated + self.unchanged + self.duplicate_in_file + self.invalid + self.suppressed
+        return self.created + self.updated + self.unchanged + self.duplicate_in_file + self.invalid + self.erased
 
     def notice(self, code: str) -> None:
         """Count a notice."""

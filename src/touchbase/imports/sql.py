@@ -15,8 +15,8 @@ from touchbase.imports.columns import LAST_REPLY
 from touchbase.imports.commands import (
     CREATED,
     DUPLICATE,
+    ERASED,
     INVALID,
-    SUPPRESSED,
     UNCHANGED,
     UPDATED,
     ImportRows,
@@ -88,7 +88,7 @@ class _Batch:
 
     def refuse(self, index: int, error: TouchbaseError) -> None:
         """Set the outcome of a row whose command failed."""
-        count = SUPPRESSED if isinstance(error, PersonErased) else INVALID
+        count = ERASED if isinstance(error, PersonErased) else INVALID
         reason = "; ".join(f"{fault.pointer[1:]}: {fault.detail}" for fault in error.faults) if isinstance(error, Invalid) else error.detail
         self.outcomes[index] = Outcome(count, reason)
 
@@ -101,9 +101,6 @@ class _Batch:
 def import_rows(command: ImportRows, ids: Ids) -> Plan[list[Outcome]]:
     """Import the rows of one batch."""
     batch = _Batch(command, [None] * len(command.rows))
-    refused = yield from suppressed_rows(command.client, command.creations)
-    for index, reason in refused.items():
-        batch.outcomes[index] = Outcome(SUPPRESSED, reason)
     yield from _find(batch)
     if not command.dry_run and command.record == "contact":
         yield from _set_companies(batch, ids)
@@ -113,6 +110,7 @@ def import_rows(command: ImportRows, ids: Ids) -> Plan[list[Outcome]]:
     yield from _add_dates(batch)
     for index in batch.open:
         batch.outcomes[index] = Outcome(UNCHANGED if index in batch.found else CREATED)
+    yield from _mark_suppressed(batch)
     return [outcome for outcome in batch.outcomes if outcome is not None]
 
 
@@ -221,6 +219,20 @@ def _update(batch: _Batch, indexes: Sequence[int], ids: Ids) -> Plan[None]:
             batch.refuse(index, result)
         else:
             batch.outcomes[index] = Outcome(UPDATED)
+
+
+def _mark_suppressed(batch: _Batch) -> Plan[None]:
+    """Mark the outcomes of the rows whose person or domain is on a do-not-contact list; they are imported like others."""
+    command = batch.command
+    rows = {
+        index: (command.rows[index], batch.records.get(batch.found.get(index, 0)))
+        for index, outcome in enumerate(batch.outcomes)
+        if outcome is not None and outcome.word in (CREATED, UPDATED, UNCHANGED)
+    }
+    for index, reason in (yield from suppressed_rows(rows, command.at)).items():
+        outcome = batch.outcomes[index]
+        assert outcome is not None
+        batch.outcomes[index] = outcome._replace(suppressed=reason)
 
 
 def _change(command: ImportRows, creation: _Create, existing: _Record) -> UpdateContact | UpdateCompany | None:

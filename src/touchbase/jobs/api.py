@@ -62,7 +62,7 @@ example(
         "started_at": "2026-11-20T09:30:01Z", "finished_at": None,
         "settings": {"mode": "upsert", "match": "email", "mapping": {"columns": {"E-mail": "email", "Segment": "cf.Segment"}}},
         "progress": {"rows": 21000, "percent": 42, "created": 20100, "updated": 700, "unchanged": 80, "duplicate_in_file": 15,
-                     "invalid": 105, "suppressed": 0, "notices": {}},
+                     "invalid": 105, "erased": 0, "suppressed": 3, "notices": {}},
         "error": None, "files": {"bad_rows": "/public/v2/jobs/12/bad-rows"}, "files_until": None,
     },
 )  # fmt: skip
