@@ -25,6 +25,7 @@ from touchbase.clients import (
 from touchbase.clients.sql import commands as clients_sql_commands
 from touchbase.clients.sql import removal as clients_sql_removal
 from touchbase.clients.sql import statements as clients_sql
+from touchbase.common.timestamps import Micros
 from touchbase.connections import AddConnection, ChangeConnection, ClaimFetch, FinishFetch, RemoveConnection
 from touchbase.connections.sql import commands as connections_sql
 from touchbase.connections.sql import encrypted_columns
@@ -135,9 +136,17 @@ def _written_record(result: object) -> Contact | Company | None:
     return record if isinstance(record, Contact | Company) else None
 
 
+def _time_of_write(command: Any) -> Micros:
+    """Return when a write of a record is made."""
+    if isinstance(command, UpsertContact | UpsertCompany):
+        command = command.create
+    at: Micros = command.record.created_us if isinstance(command, CreateContact | CreateCompany) else command.at
+    return at
+
+
 def _marked(run: Callable[[Any, Ids], Plan[list[object]]]) -> Callable[[Any, Ids], Plan[list[object]]]:
     """Return the plan of writes of records, which says of each record whether it must not be contacted."""
-    return marking(run, _written_record, lambda command: command.at if hasattr(command, "at") else command.record.created_us)
+    return marking(run, _written_record, _time_of_write)
 
 
 @dataclass(frozen=True, slots=True)
