@@ -15,7 +15,21 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
-from bench import auth, compare, fairness, growth, inbox, limits, many, paths, processes, startup, throughput, translate
+from bench import (
+    auth,
+    compare,
+    fairness,
+    files,
+    growth,
+    inbox,
+    limits,
+    many,
+    paths,
+    processes,
+    startup,
+    throughput,
+    translate,
+)  # fmt: skip
 from bench.machine import file_system, machine
 from bench.plan import ENGINES, FIGURES, USUAL, Plan, chosen
 from bench.postgres import postgres
@@ -28,6 +42,7 @@ ON_ENGINES: dict[str, Callable[[Plan, str], None]] = {
     "webhook": lambda plan, engine: throughput.measure(plan, "webhook", engine),
     "apply": inbox.measure,
     "fairness": fairness.measure,
+    "files": files.measure,
     "paths": paths.measure,
     "growth": growth.measure,
     "compare": compare.measure,

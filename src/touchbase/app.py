@@ -5,7 +5,6 @@ The only module that imports every capability. End-to-end tests use the same ass
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import logging
 import os
@@ -26,7 +25,7 @@ from touchbase.connections import Connections
 from touchbase.encryption import EncryptionKeys
 from touchbase.enrichment import FetchWorker, HttpClient, count_fetch
 from touchbase.erasure import Eraser
-from touchbase.events import InboxWorker, PeriodicTask, ProcessingStore, TranslatorPool, WorkReport, add_report, count_report
+from touchbase.events import InboxWorker, PeriodicTask, ProcessingStore, TranslatorPool, count_report
 from touchbase.http.app import build_app
 from touchbase.http.asgi_types import App
 from touchbase.http.dependencies import Dependencies, Limits
@@ -47,6 +46,7 @@ from touchbase.server.proxy_headers import TrustedProxies
 from touchbase.server.server import TICKS_PER_SECOND, Server, Tick, freeze_gc, make_server
 from touchbase.storage import open_store
 from touchbase.storage.sqlite.process_lock import Role
+from touchbase.workers import Workers, job_files_us, job_worker, running
 
 LOG = logging.getLogger("touchbase")
 
@@ -83,25 +83,24 @@ def periodic_tasks(store: ProcessingStore) -> list[PeriodicTask]:
 @contextlib.asynccontextmanager
 async def assembled(settings: Settings, clock: Clock = clock, *, shared: SharedMetrics | None = None) -> AsyncIterator[Application]:
     """Open the store, start the workers and yield the application; at the end the workers stop, then the store closes."""
-    roles = [Role.SERVER, Role.WORKER] if settings.inbox_worker else [Role.SERVER]
-    store = await _open_store(settings, roles)
+    store = await _open_store(settings, [Role.SERVER, Role.WORKER] if settings.inbox_worker else [Role.SERVER])
     async with contextlib.AsyncExitStack() as ending:
         ending.push_async_callback(store.close)
         _warn(store)
         metrics, tasks = ProcessMetrics(), periodic_tasks(store)
         adapters, connections, reader = load_adapters(), Connections(store, clock), TranslatorPool()
+        jobs = job_worker(settings, store, clock)
         ending.callback(reader.close)
         worker = InboxWorker(store, reader, clock, connections=connections.of, on_report=partial(count_report, metrics, clock), tasks=tasks)
         uses, refused = KeyUsage(), RefusedWebhooks(clock, metrics)
         keeper = Maintenance(store, clock, uses=uses, refused=refused, removes=settings.inbox_worker)
-        await ending.enter_async_context(_running(keeper, "housekeeping"))
+        await ending.enter_async_context(running(keeper, "housekeeping"))
         http_client = _http_client(settings)
         ending.push_async_callback(http_client.close)
         fetcher = FetchWorker(store, adapters, http_client.send, clock, on_stored=worker.wake, on_fetched=partial(count_fetch, metrics))
         if settings.inbox_worker:
-            await ending.enter_async_context(_running(worker, "inbox"))
-            await ending.enter_async_context(_running(fetcher, "fetch"))
-            await ending.enter_async_context(_running(retention(settings, store, reader, connections, clock), "retention"))
+            for each in (jobs, worker, fetcher, retention(settings, store, reader, connections, clock)):
+                await ending.enter_async_context(running(each, type(each).__name__))
         parts = Dependencies(
             store=store,
             clock=clock,
@@ -118,6 +117,8 @@ async def assembled(settings: Settings, clock: Clock = clock, *, shared: SharedM
             metrics=metrics,
             key_uses=uses,
             on_deleting=keeper.wake,
+            on_job=jobs.wake,
+            keep_job_files_us=job_files_us(settings),
             limiter=limiter(settings),
             failed_keys=KeyThrottle(settings.rate_limit_failed_keys),
             refused=refused,
@@ -133,6 +134,8 @@ def body_limits(settings: Settings) -> Limits:
         api_body_bytes=settings.max_api_body_bytes,
         batch_body_bytes=settings.max_batch_body_bytes,
         webhook_body_bytes=settings.max_webhook_body_bytes,
+        file_bytes=settings.max_import_bytes,
+        file_seconds=settings.import_timeout,
         body_seconds=settings.body_timeout,
         body_idle_seconds=settings.body_idle_timeout,
     )
@@ -158,31 +161,6 @@ def limiter(settings: Settings) -> RateLimiter:
     return RateLimiter(rates, requests=settings.max_requests)
 
 
-@dataclass(frozen=True, slots=True)
-class Workers:
-    """The inbox worker and the fetch worker, without a server."""
-
-    inbox: InboxWorker
-    fetch: FetchWorker
-
-    async def run(self) -> None:
-        """Run both workers until `stop`."""
-        await asyncio.gather(self.inbox.run(), self.fetch.run())
-
-    def stop(self) -> None:
-        """Finish the current batches, then return from `run`."""
-        self.fetch.stop()
-        self.inbox.stop()
-
-    async def drain(self) -> tuple[WorkReport, int]:
-        """Apply all due deliveries and fetch the records that they need; return the report and the number of requests to tools."""
-        report, requests = await self.inbox.drain(), 0
-        while more := await self.fetch.drain():
-            requests += more
-            add_report(report, await self.inbox.drain())
-        return report, requests
-
-
 @contextlib.asynccontextmanager
 async def standalone_workers(settings: Settings, clock: Clock = clock, *, with_maintenance: bool = False) -> AsyncIterator[Workers]:
     """Open the store and yield the workers without a server; `with_maintenance` also runs maintenance and retention."""
@@ -194,10 +172,11 @@ async def standalone_workers(settings: Settings, clock: Clock = clock, *, with_m
         ending.callback(reader.close)
         _warn(store)
         if with_maintenance:
-            await ending.enter_async_context(_running(Maintenance(store, clock), "housekeeping"))
-            await ending.enter_async_context(_running(retention(settings, store, reader, connections, clock), "retention"))
+            await ending.enter_async_context(running(Maintenance(store, clock), "housekeeping"))
+            await ending.enter_async_context(running(retention(settings, store, reader, connections, clock), "retention"))
         inbox = InboxWorker(store, reader, clock, connections=connections.of, tasks=periodic_tasks(store))
-        yield Workers(inbox, FetchWorker(store, adapters, http_client.send, clock, on_stored=inbox.wake))
+        fetch = FetchWorker(store, adapters, http_client.send, clock, on_stored=inbox.wake)
+        yield Workers(inbox, fetch, job_worker(settings, store, clock))
 
 
 def retention(settings: Settings, store: ProcessingStore, reader: TranslatorPool, connections: Connections, clock: Clock) -> Retention:
@@ -320,13 +299,3 @@ def _stop_without(parent: int, server: Server) -> Callable[[], None]:
             server.stop()
 
     return check
-
-
-@contextlib.asynccontextmanager
-async def _running(worker: InboxWorker | FetchWorker | Maintenance | Retention, name: str) -> AsyncIterator[None]:
-    working = asyncio.create_task(worker.run(), name=name)
-    try:
-        yield
-    finally:
-        worker.stop()
-        await working

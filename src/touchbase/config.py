@@ -82,6 +82,7 @@ class Settings:
     header_timeout: float = _setting(10.0, "Seconds from a request's first byte to the end of its headers.", least=0.05)
     body_timeout: float = _setting(10.0, "Seconds from the end of a request's headers to the end of its body.", least=0.05)
     body_idle_timeout: float = _setting(5.0, "Seconds without a byte of an incomplete body.", least=0.05)
+    import_timeout: float = _setting(600.0, "Seconds from the end of a request's headers to the end of an imported file.", least=0.05)
     keep_alive: float = _setting(75.0, "Seconds that a connection may stay open with nothing to do.", least=0.05)
     send_timeout: float = _setting(30.0, "Seconds that the peer may take to read more of a response.", least=0.05)
     shutdown_timeout: float = _setting(8.0, "Seconds that requests in progress get to finish when the server stops.", least=0)
@@ -91,6 +92,7 @@ class Settings:
     max_batch_body_bytes: int = _setting(
         16_777_216, "Most bytes in the body of an API request with many records, also decompressed; more get a 413.", least=1
     )
+    max_import_bytes: int = _setting(268_435_456, "Most bytes in an imported file; more get a 413.", least=1)
     max_webhook_body_bytes: int = _setting(4_194_304, "Most bytes in the body of a webhook; more get a 413.", least=1)
     max_requests: int = _setting(1024, "Most requests in progress at once in one process; more get a 503 at once.", least=1)
     max_body_memory: int = _setting(134_217_728, "Most bytes of request bodies in the memory of one process; more get a 503; 0: no limit.")
@@ -133,6 +135,10 @@ class Settings:
     )
     keep_unrecognised_bytes: int = _setting(
         1_073_741_824, "Most bytes of such bodies that are stored for one client; above, the oldest are removed first; 0: no limit."
+    )
+
+    keep_job_files_days: int = _setting(
+        7, "Days after which the files of imports and exports are removed; 0: an hour after the job has ended."
     )
 
     @classmethod

@@ -11,6 +11,7 @@ from touchbase.clients import Client, DeletingClients, removal_of
 from touchbase.common.timestamps import SECOND, Clock
 from touchbase.errors import Overloaded
 from touchbase.inbox import RefusedWebhooks
+from touchbase.jobs import DueJobFiles, RemoveJobFiles
 from touchbase.search import index_waiting
 from touchbase.sql.store import Store
 
@@ -19,6 +20,10 @@ PAUSE_SECONDS = 1.0
 """Time between two rounds."""
 MAX_YIELD_SECONDS = 0.1
 """Longest pause after each step of a deletion, as long as the step took, so that other writes get half of the time."""
+
+
+PIECES = 20
+"""Pieces of job files, and jobs, in one step: some 5 MB."""
 
 
 class Maintenance:
@@ -70,6 +75,14 @@ class Maintenance:
         if self._removes:
             for client in await self._store.read(DeletingClients()):
                 await self._remove(client)
+            await self._remove_job_files()
+
+    async def _remove_job_files(self) -> None:
+        """Remove the files of jobs that are due, a few pieces at a time."""
+        for client, job_id in await self._store.read(DueJobFiles(self._clock(), PIECES)):
+            removed = PIECES
+            while removed == PIECES and not self._stopping:
+                removed = await self._store.write(RemoveJobFiles(client, job_id, PIECES, self._clock()))
 
     async def _remove(self, client: Client) -> None:
         began = self._clock()

@@ -123,6 +123,8 @@ def test_every_limit_is_written_down() -> None:
         "http.dependencies.Limits.api_body_bytes",
         "http.dependencies.Limits.webhook_body_bytes",
         "http.dependencies.Limits.batch_body_bytes",
+        "http.dependencies.Limits.file_bytes",
+        "http.dependencies.Limits.file_seconds",
     }
     of_server = {
         f"config.Settings.{each.name}"

@@ -81,6 +81,16 @@ async def test_a_listed_company_is_created_and_changed_and_says_so(dnc: DoNotCon
     assert (found.json()["suppressed"], found.json()["list"]) == (True, "client")
 
 
+async def test_an_upsert_of_a_listed_record_works_and_says_so(dnc: DoNotContact) -> None:
+    await dnc.add({"value": "rival.example", "reason": "competitor"})
+
+    contacts = [await dnc.call("PUT", f"{CONTACTS}?match=email", {"email": "jane@rival.example", "first_name": name}) for name in "AB"]
+    companies = [await dnc.call("PUT", f"{COMPANIES}?match=domain", {"domain": "rival.example", "name": name}) for name in "AB"]
+
+    assert [(each.status, each.headers[HEADER]) for each in contacts] == [(201, "competitor"), (200, "competitor")]
+    assert [(each.status, each.headers[HEADER]) for each in companies] == [(201, "competitor"), (200, "competitor")]
+
+
 async def test_an_entry_that_is_over_or_removed_or_anothers_is_not_said(dnc: DoNotContact) -> None:
     await dnc.add({"value": JANE, "until": "2026-11-20T09:31:00Z"}, {"value": "joe@example.com"})
     await dnc.add({"value": "ann@example.com"}, x_client_id="other")

@@ -23,6 +23,7 @@ LISTS = (
     "/public/v2/contacts/deleted", "/public/v2/companies/deleted",
     "/public/v2/contacts?updated_since=2000-01-01T00:00:00Z", "/public/v2/companies?updated_since=2000-01-01T00:00:00Z",
     "/public/v2/suppressions",
+    "/public/v2/jobs",
 )  # fmt: skip
 RECEIVERS = ("/public/emailcampaign-webhook/{client_id}", "/public/crm-webhook/{client_id}")
 
@@ -47,8 +48,9 @@ class Known:
 async def known_of(world: World, a: Side) -> Known:
     """Look at A through its own eyes."""
     rows = {name: [row[0] for row in await world.execute_sql(f"SELECT id FROM {name} WHERE client = ? ORDER BY id", a.number)]
-            for name in ("contact", "company", "delivery", "erasure", "link", "custom_field", "record_merge", "suppression")}  # fmt: skip
-    others = rows["delivery"] + rows["erasure"] + rows["suppression"] + rows["link"][:1] + rows["custom_field"][:1]
+            for name in ("contact", "company", "delivery", "erasure", "link", "custom_field",
+                         "record_merge", "suppression", "job")}  # fmt: skip
+    others = rows["delivery"] + rows["erasure"] + rows["suppression"] + rows["job"] + rows["link"][:1] + rows["custom_field"][:1]
     made = Known(rows["contact"], rows["company"], others)
     made.merges = rows["record_merge"]
     gone = await world.execute_sql("SELECT record_id FROM deleted_record WHERE client = ? AND record_kind = 1", a.number)
@@ -77,6 +79,7 @@ def filters(known: Known) -> dict[str, list[str]]:
         "min_score": ["0"],
         "match": ["email", "linkedin_url", "domain"],
         "value": [w.EMAIL, w.DOMAIN],
+        "kind": ["contacts.import"], "mapping": [w.MAPPING], "delimiter": [","], "encoding": ["utf-8"], "sheet": ["A"],
     }  # fmt: skip
 
 
@@ -135,6 +138,8 @@ def bodies(known: Known) -> dict[str, list[Any]]:
         "KeyRequest": [{"name": "of B"}, {"name": "of A", "client_id": w.CLIENT_A}, {"name": "of A", "client_id": w.FORMER_A}],
         "KeyRotation": [{}, {"keep_old_seconds": 0}],
         "ConnectionRequest": [{"channel": "crm", "tool": "hubspot", "secrets": [w.SECRET]}],
+        "StartImport": [{}, {"mapping_name": w.MAPPING}],
+        "": [None],
         "ConnectionChange": [{"secrets": []}, {"settings": None}],
         "NewSuppressions": [{"value": w.EMAIL}, {"entries": [{"value": w.DOMAIN}, {"value": w.LINKEDIN}]}],
         "SuppressionCheck": [{"items": [{"email": w.EMAIL, "linkedin_url": w.LINKEDIN}, {"domain": w.DOMAIN}]}],
@@ -185,7 +190,7 @@ def _targets(path: str, parameters: list[Any], known: Known) -> Iterator[str]:
     names = [each["name"] for each in parameters if each["in"] == "path"]
     values: dict[str, list[Any]] = {
         "id": known.ids, "merge_id": known.merges, "client_id": [w.CLIENT_A, w.FORMER_A], "key_id": known.keys,
-        "channel": ["crm", "email_campaign"], "tool": ["hubspot", "instantly"],
+        "channel": ["crm", "email_campaign"], "tool": ["hubspot", "instantly"], "name": [w.MAPPING],
     }  # fmt: skip
     for name in names:
         assert name in values, f"the walk does not know what of A's belongs into {{{name}}} of {path}: say it in tests/isolation/walk.py"

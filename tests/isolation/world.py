@@ -20,7 +20,9 @@ from touchbase.connections.commands import ClaimFetch, FinishFetch
 from touchbase.connections.service import Connections
 from touchbase.events.worker import translator
 from touchbase.http.dependencies import Dependencies
+from touchbase.imports import KINDS
 from touchbase.inbox.refused import RefusedWebhook, StoreRefusals
+from touchbase.jobs import JobWorker
 from touchbase.rate_limit.rate_limiter import RateLimiter, Rates
 from touchbase.search import IndexRecords
 from touchbase.sql.store import Store
@@ -33,7 +35,7 @@ TIME_OF_A = from_text("2025-03-03T03:03:03.030303Z")
 TIME_OF_B = from_text("2026-11-20T09:30:00Z")
 FIRST_IDS = {
     "client": 1, "contact": 7_100_001, "company": 7_200_001, "delivery": 7_300_001, "custom_field": 7_400_001, "link": 7_500_001,
-    "erasure": 7_600_001, "refusal": 7_700_001, "record_merge": 7_800_001, "suppression": 7_900_001,
+    "erasure": 7_600_001, "refusal": 7_700_001, "record_merge": 7_800_001, "suppression": 7_900_001, "job": 8_000_001,
 }  # fmt: skip
 LATER_IDS = {name: first + (100 if name == "client" else 50_000) for name, first in FIRST_IDS.items()}
 TOKENS_OF_A, TOKENS_OF_B, LATER_TOKENS_OF_B = "a11ce0", "b0b000", "b0b111"
@@ -55,6 +57,7 @@ GONE_OBJECT, ALSO_PARKED = 770_004, 770_005
 NAME = "zq062namedqz"
 BIN_EMAIL = "zq070binqz@example.com"
 TOKEN = "zq063tokenqz"
+MAPPING = "zq074mappingqz"
 IDEMPOTENCY_KEY, ADMINISTRATORS = "zq050idemqz", "zq069idemqz"
 """One for a request about records, one for an administrator's."""
 NEVER = 2**61
@@ -270,6 +273,7 @@ async def furnish(a: Side) -> None:
     await store.write(StoreRefusals(a.number, [refused]))
     listed = [{"value": EMAIL, "note": "zq053noteqz"}, {"value": DOMAIN}, {"value": LINKEDIN, "reason": "legal"}]
     await a.sure("POST", "/public/v2/suppressions", {"entries": listed})
+    await _import(a)
     await _keys(a)
     await _delete_and_merge(a)
     await a.sure("PATCH", f"/admin/v1/clients/{a.client_id}", {"name": NAME})
@@ -303,6 +307,16 @@ async def _ask_hubspot(store: Store, number: int) -> None:
     assert await store.write(
         FinishFetch(number, "hubspot", TIME_OF_A, at, 1, error="zq065troubleqz", at=at, not_found=claimed.requests[:1], fetched_us=at)
     )
+
+
+async def _import(a: Side) -> None:
+    """A file with a preview, one that was imported with bad rows, and a mapping."""
+    file = b"email,zq072columnqz\nzq070newqz@zq003hostqz.example,zq071cellqz\nzq073badqz,x\n"
+    await a.sure("POST", "/public/v2/contacts/imports", raw=file)
+    job = await a.sure("POST", "/public/v2/contacts/imports", raw=file)
+    await a.sure("POST", f"/public/v2/jobs/{job['id']}/start", {"save_as": MAPPING})
+    await JobWorker(a.call.parts.store, a.call.clock, KINDS).run_job(a.number, job["id"])
+    assert (await a.sure("GET", f"/public/v2/jobs/{job['id']}"))["files"] != {}
 
 
 async def _keys(a: Side) -> None:

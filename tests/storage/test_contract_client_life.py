@@ -40,10 +40,13 @@ from touchbase.events.work import WorkReport
 from touchbase.history.events import CONTACT, Event, Translation
 from touchbase.idempotency.commands import Idempotent
 from touchbase.idempotency.models import RequestKey, StoredResponse
+from touchbase.imports.commands import SaveMapping, StoredMapping
 from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.delivery import Delivery
 from touchbase.inbox.queries import BusyClients, CountInbox, ListDeliveries
 from touchbase.inbox.refused import RefusedWebhook, StoreRefusals
+from touchbase.jobs.commands import AppendToFile, CreateJob
+from touchbase.jobs.models import UPLOADING, Job
 from touchbase.merging.commands import MergeRecords
 from touchbase.records.commands import CreateCompany, CreateContact, ListContacts
 from touchbase.records.models import Company, Contact
@@ -92,6 +95,9 @@ async def with_data(store: Store, client_id: str = "acme", many: int = 3) -> Cli
     await store.write(ErasePerson(number, 5, refs=[("", "email", "gone@example.com")]))
     await store.write(StoreRefusals(number, [RefusedWebhook(number, 5, "crm", "not_verified")]))
     await store.write(StoreKey(f"key-{client_id}", b"digest", ["admin"], number, "importer", 5))
+    job = await store.write(CreateJob(Job(number, 0, "contacts.import", UPLOADING, 5, 5)))
+    await store.write(AppendToFile(number, job.id, "input", b"email", 5))
+    await store.write(SaveMapping(number, StoredMapping("contact", "leads", {}, 5)))
     await store.write(RotateClientId(number, f"{client_id}-now", 10**15))
     await store.write(IndexRecords(number, 100))  # later records wait for the index
     for n in range(3):

@@ -95,7 +95,9 @@ FIRST_IS_ENOUGH = {
 }
 # A rotation of the encryption key ends with it; there are a handful of keys.
 # The second walks the thousand newest of one client, the third the first that wait for the full-text index.
+# The third ends the files of all jobs of a client: a few hundred rows, at an erasure.
 MAY_WALK = {
+    "jobs.sql.EXPIRE_JOB_FILES",
     "connections.sql.encrypted_columns.FORGET_KEYS",
     "inbox.sql.refused.TRIM_REFUSALS",
     "search.sql.index.TAKE_PENDING",

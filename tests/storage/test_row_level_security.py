@@ -25,9 +25,12 @@ from touchbase.errors import Overloaded
 from touchbase.history.events import COMPANY, CONTACT, Event, Translation
 from touchbase.idempotency.commands import Idempotent
 from touchbase.idempotency.models import RequestKey, StoredResponse
+from touchbase.imports.commands import SaveMapping, StoredMapping
 from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.queries import CountInbox, ListDeliveries
 from touchbase.inbox.refused import RefusedWebhook, StoreRefusals
+from touchbase.jobs.commands import AppendToFile, CreateJob
+from touchbase.jobs.models import UPLOADING, Job
 from touchbase.merging.commands import MergeRecords
 from touchbase.records.commands import CreateCompany, CreateContact, GetContact, GetHistory, ListContacts
 from touchbase.records.models import Company, Contact
@@ -94,6 +97,9 @@ async def fill(store: Store, *clients: int) -> None:
         await store.write(DeleteRecord(n, CONTACT, made[0], 6, "deleted"))
         await store.write(MergeRecords(n, CONTACT, made[1], made[2:], "newest", 6, "merged"))
         await store.write(SaveEntries(n, [NewEntry("email", "ann@example.com")], 5))
+        job = await store.write(CreateJob(Job(n, 0, "contacts.import", UPLOADING, 5, 5)))
+        await store.write(AppendToFile(n, job.id, "input", b"email", 5))
+        await store.write(SaveMapping(n, StoredMapping("contact", "leads", {}, 5)))
 
 
 async def ann(store: Store, client: int) -> int:

@@ -48,6 +48,8 @@ from touchbase.inbox.commands import DropUnrecognised, PruneBodies, ReplayMany, 
 from touchbase.inbox.delivery import Delivery
 from touchbase.inbox.queries import BusyClients, CountInbox, GetDelivery, GroupDeliveries, ListDeliveries, OldDedupeKeys
 from touchbase.inbox.refused import ListRefusals
+from touchbase.jobs.commands import CreateJob, DueJobFiles, DueJobs, GetJob, ListJobs, RemoveJobFiles
+from touchbase.jobs.models import UPLOADING, Job
 from touchbase.merging.commands import ForgetMerges
 from touchbase.records.bulk import ChangeMatching
 from touchbase.records.commands import CreateCompany, CreateContact, GetContact, ListContacts, ListRecords, UpdateContact
@@ -79,6 +81,8 @@ SPANNING: dict[type, str] = {
     ExpiredResponses: "numbers of clients and idempotency keys whose time is over, for the housekeeper, who then names each client",
     OldDedupeKeys: "numbers of clients and keys of calls, for the housekeeper, who then names each client",
     OpenErasures: "erasures to go on with, for the worker, who then names each client; nothing of the person",
+    DueJobs: "numbers of clients and ids of jobs, for the worker, who then names each client",
+    DueJobFiles: "as above, for the housekeeper",
     StoreFirstKey: "looks whether any key is there, and keeps one of no client",
     RotateKey: "finds a key by its id; the edge has looked whose it is",
     RevokeKey: "as above",
@@ -91,7 +95,9 @@ SPANNING: dict[type, str] = {
     NextToIndex: "the number of a client with records to index, for the housekeeper, who then names the client",
 }
 """What looks at all clients, and why it may: reviewed. Queries among it answer no client's records."""
-SPANNING_UNLESS_NAMED = {StoreKey, ListKeys, ListDeliveries, GroupDeliveries, GetDelivery, ListRefusals, MatchEverywhere}
+SPANNING_UNLESS_NAMED = {
+    StoreKey, ListKeys, ListDeliveries, GroupDeliveries, GetDelivery, ListRefusals, MatchEverywhere, GetJob, ListJobs,
+}  # fmt: skip
 """What is about all clients when it names none, which only an administrator of all of them can ask: reviewed."""
 ABOUT_CLIENTS = {
     EnsureClient, SetClientSettings, CreateClient, RotateClientId, DeletingClients, FindClient, ListClients,
@@ -120,7 +126,7 @@ BY_RIGHT: dict[str, str] = {
     "clients.sql.statements.INSERT_CLIENT": "nobody gets an id that was another client's: looks whether it is there, and tells no more",
 }
 """Statements of the write path that name no client: reviewed."""
-NEEDS_NO_EXCEPTION = {ListDeliveries, GetDelivery, DueFetches, ListRefusals, MatchEverywhere}
+NEEDS_NO_EXCEPTION = {ListDeliveries, GetDelivery, DueFetches, ListRefusals, MatchEverywhere, GetJob, ListJobs, DueJobs}
 """What spans clients with texts that name one in every table: client by client, or each table beside the row of the one before."""
 SEALER = AesGcmCipher(StaticKeys(ENCRYPTION_KEYS.read()))
 
@@ -199,7 +205,7 @@ def test_tables_are_never_listed_with_commas() -> None:
 
 USUAL: dict[str, Any] = {
     "state": "parked", "client_id": "acme", "kind": 1, "record_kind": 1, "limit": 5, "after": 0, "now_us": 10, "delivery_id": 2,
-    "record_id": 1, "contact": 1, "contact_id": 1, "survivorship": "newest", "id": 1, "block": "surname",
+    "record_id": 1, "contact": 1, "contact_id": 1, "survivorship": "newest", "id": 1, "block": "surname", "listing": ListContacts(1, 5),
 }  # fmt: skip
 
 
@@ -228,6 +234,8 @@ SEARCHED: dict[type, dict[str, Any]] = {
 
 def value(name: str, hint: object) -> Any:
     """Something that a field of this name and type may hold."""
+    if name == "encode":
+        return lambda rows: b""
     kinds = [each for each in typing.get_args(hint) if each is not type(None)] if type(None) in typing.get_args(hint) else [hint]
     kind, parts = kinds[0], typing.get_args(kinds[0])
     if typing.get_origin(kind) is tuple:
@@ -267,6 +275,7 @@ ASKING: list[Any] = [
     AddErasures(1, b"another", [], 10), PruneBodies(1, 2**40, 5, 10), DropUnrecognised(1, 10, 1, 5, 10),
     Reencrypt(5), RetireKeys(), ReplaceLost(), RemoveClientRows(2, 10, 100),
     EnsureClient("unknown", 5, first_use=True), ChangeMatching(1, ListContacts(1, 5, status="a"), UpdateContact(1, 0, {}, {}, 5, "k")),
+    RemoveJobFiles(1, 1, 5, 10),
 ]  # fmt: skip
 """Commands that ask questions beside their statements."""
 
@@ -324,6 +333,7 @@ async def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Reader:
         email = f"{n}@example.com"
         await store.write(CreateContact(Contact(1, 0, 5, 5, email=email, email_key=email)))
     await store.write(DeleteRecord(1, 1, 4, 9, "d"))
+    await store.write(CreateJob(Job(1, 0, "contacts.import", UPLOADING, 5, 5)))
     await store.write(ErasePerson(1, 9, 2))
     await store.write(BeginDeletion(2, 9))
     await store.close()

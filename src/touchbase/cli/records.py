@@ -1,4 +1,4 @@
-"""`touchbase contacts, companies`: records of a client that match filters or words."""
+"""`touchbase contacts, companies`: records of a client that match filters or words; with the commands of their files."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import click
 
 from touchbase.cli.options import Group, json_option, setting_options
 from touchbase.cli.output import SHORT, SPARE, Column, print_json, print_table
+from touchbase.cli.records_files import add_export, add_import
 from touchbase.cli.store import find_client, now_us, opened, run
 from touchbase.errors import Invalid
 
@@ -55,12 +56,12 @@ def search_options(function: F) -> F:
 
 @click.group(cls=Group)
 def contacts() -> None:
-    """List and search the contacts of a client."""
+    """List, search, import and export the contacts of a client."""
 
 
 @click.group(cls=Group)
 def companies() -> None:
-    """List and search the companies of a client."""
+    """List, search, import and export the companies of a client."""
 
 
 @contacts.command("list")
@@ -91,6 +92,12 @@ def list_companies(**options: Any) -> None:
 def search_companies(words: tuple[str, ...], **options: Any) -> None:
     """Find companies by words that begin words of name, domain, or custom fields."""
     _print("company", COMPANY_COLUMNS, " ".join(words), **options)
+
+
+add_import(contacts, "contact")
+add_export(contacts, "contact")
+add_import(companies, "company")
+add_export(companies, "company")
 
 
 def _print(kind: str, columns: dict[str, Any], q: str | None, *, as_json: bool, limit: int, **options: Any) -> None:

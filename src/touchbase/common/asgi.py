@@ -10,6 +10,8 @@ from typing import Any
 
 LOCAL_PEER = ""
 """The peer of a request that came over no network, such as a Unix socket."""
+STREAMED = "touchbase.streamed"
+"""Key in a request's scope: the application uses each piece of the body before it receives the next one, so only one counts as memory."""
 HEADER = b"x-request-id"
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._:=/+\-]{1,128}")
 

@@ -51,8 +51,9 @@ class Resolver:
     statuses: dict[int, str | None] = field(default_factory=dict)
     """The status of each record when it was loaded."""
     shown: dict[int, tuple[object, ...]] = field(default_factory=dict)
-    searched: dict[int, tuple[object, ...]] = field(default_factory=dict)
     """The visible values of each record when it was loaded."""
+    searched: dict[int, tuple[object, ...]] = field(default_factory=dict)
+    """The values of the full-text index of each record when it was loaded."""
     loaded_keys: dict[int, tuple[str | None, ...]] = field(default_factory=dict)
     """The addresses of each record when it was loaded."""
     touched: set[int] = field(default_factory=set)
@@ -159,7 +160,7 @@ class Resolver:
     def _owner_by_api(self, subject: EventSubject, owner: Record, linked: Record) -> Record | None:
         """Return the record that the event belongs to, if the API moved an address of `linked` to `owner`; else None."""
         assert subject.primary is not None
-        since = self._since(owner)
+        since = api_since(owner, self._primary_field)
         # An address that objects of both records had: a separation made the link, and the claims decide.
         if since is None or (SINCE in owner.stamps and since < owner.stamps[SINCE][1]):
             return None
@@ -169,9 +170,6 @@ class Resolver:
         # An address that the API replaced before it gave it to another record; what a request replaced may only become known later.
         left = api_since(linked, self._primary_field)
         return linked if is_deliberate and left is not None and subject.stamp[1] < left < since else None
-
-    def _since(self, record: Record) -> Micros | None:
-        return api_since(record, self._primary_field)
 
     @property
     def _primary_field(self) -> str:

@@ -200,6 +200,8 @@ class StoredEvent:
 
 CREATIONS = frozenset({"contact.created", "company.created"})
 VIA_API = 0
+IMPORT = "import"
+"""Tool of the events that an import adds: dates of earlier mails and replies, from another system."""
 VIA_EMAIL = 1
 VIA_LINKEDIN = 2
 VIA_LINK = 3

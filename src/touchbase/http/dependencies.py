@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from touchbase.adapters.interface import ProtocolResponse, WebhookRequest
 from touchbase.auth import KeyThrottle, KeyUsage, WebhookThrottle
-from touchbase.common.timestamps import Clock, Micros
+from touchbase.common.timestamps import DAY, Clock, Micros
 from touchbase.config import Settings
 from touchbase.connections import SECRETS, Arrival, Connection, Connections, ConnectionSettings, Fetcher, Tools
 from touchbase.errors import UnrecognisedPayload
@@ -38,6 +38,10 @@ class Limits:
     """From the first byte of the body to its last."""
     body_idle_seconds: float = _DEFAULTS.body_idle_timeout
     """Between two pieces of the body."""
+    file_bytes: int = _DEFAULTS.max_import_bytes
+    """Of an imported file."""
+    file_seconds: float = _DEFAULTS.import_timeout
+    """From the first byte of an imported file to its last."""
     nesting: int = 64
     drained_bytes: int = 32 * MIB
     """Bytes of a too long body that are still read and discarded, so that the sender sees the response."""
@@ -140,6 +144,10 @@ class Dependencies:
     """Collects the last use of keys, which `Maintenance` stores."""
     on_deleting: Callable[[], None] = no_maintenance
     """Called after a client is marked for deletion, to wake `Maintenance`."""
+    on_job: Callable[[], None] = no_maintenance
+    """Called after a job is ready to run, to wake the worker of jobs."""
+    keep_job_files_us: Micros = _DEFAULTS.keep_job_files_days * DAY
+    """How long the files of a job are stored."""
     limiter: RateLimiter = field(default_factory=RateLimiter)
     """Rate limits of clients and keys."""
     failed_keys: KeyThrottle = field(default_factory=KeyThrottle)

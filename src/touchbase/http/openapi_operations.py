@@ -115,7 +115,8 @@ def _success(route: Route, success: Success) -> Json:
     if success.bodies:
         refs = [_ref(body) for body in success.bodies]
         made["content"] = {"application/json": {"schema": refs[0] if len(refs) == 1 else {"anyOf": refs}}}
-        made["content"] |= {name: {"schema": {"type": "string"}} for name in success.other_types}
+    if success.media:
+        made["content"] = made.get("content", {}) | {media: {"schema": {"type": "string"}} for media in success.media}
     return {**made, "headers": headers} if headers else made
 
 

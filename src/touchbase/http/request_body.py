@@ -8,13 +8,14 @@ from __future__ import annotations
 import asyncio
 import types
 import zlib
-from collections.abc import Awaitable, Callable, Coroutine, Generator
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Generator
 from typing import Any, TypeVar
 
 import msgspec
 
+from touchbase.common.asgi import STREAMED
 from touchbase.errors import Invalid, MalformedBody
-from touchbase.http.asgi_types import Headers, Message, Receive
+from touchbase.http.asgi_types import Headers, Message, Receive, Scope
 from touchbase.http.body_errors import decode_leniently, parse_json, with_rules
 from touchbase.http.dependencies import Limits
 from touchbase.http.problems import BodyTooSlow, TooLarge, UnsupportedMediaType
@@ -109,6 +110,33 @@ async def _read_in_pieces(step: Awaitable[Message], message: Message | None, rec
     if size > limit:
         raise _too_large(limit)
     return b"".join(pieces)
+
+
+async def stream_body(scope: Scope, receive: Receive, headers: Headers, limit: int, limits: Limits) -> AsyncIterator[bytes]:
+    """Yield a body as it arrives; raises as `read_body` does. The pieces before are the caller's, and count no longer as memory."""
+    announced = headers.get(b"content-length", b"")
+    if announced.isdigit() and int(announced) > limit:
+        raise _too_large(limit)
+    if headers.get(b"content-encoding", b"identity").strip().lower() not in (b"", b"identity"):
+        raise UnsupportedMediaType("a file is sent without Content-Encoding; decompress it")
+    scope[STREAMED] = True
+    deadline, size, more = asyncio.get_running_loop().time() + limits.file_seconds, 0, True
+    while more:
+        try:
+            async with asyncio.timeout_at(min(deadline, asyncio.get_running_loop().time() + limits.body_idle_seconds)):
+                message = await receive()
+        except TimeoutError:
+            raise BodyTooSlow(
+                f"the file must arrive within {limits.file_seconds:g} seconds, and no pause in it may last {limits.body_idle_seconds:g}"
+            ) from None
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnected
+        piece, more = message.get("body", b""), message.get("more_body", False)
+        size += len(piece)
+        if size > limit:
+            raise _too_large(limit)
+        if piece:
+            yield piece
 
 
 def unpack(body: bytes, encoding: bytes, limit: int) -> bytes:

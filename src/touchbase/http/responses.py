@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 
@@ -30,8 +31,8 @@ class Response:
     """The body to store for an idempotency key, if `body` contains a secret."""
     record: tuple[int, int] | None = None
     """Kind and id of the record in the body."""
-    pieces: AsyncIterator[bytes] | None = None
-    """The body in pieces, sent as they are made, in place of `body`: its length is not known before."""
+    stream: AsyncIterator[bytes] | None = None
+    """The body in pieces, in place of `body`, of unknown length; an error while it is sent ends the connection."""
 
 
 def request_id_of(headers: Headers) -> bytes:
@@ -47,18 +48,19 @@ async def send_response(scope: Scope, send: Send, response: Response, request_id
     """Send a response; to HEAD without its body."""
     content = [] if response.status in WITHOUT_BODY else [(b"content-type", response.content_type)]
     headers = [*content, (b"x-request-id", request_id), *scope.get(RATE_LIMIT_HEADERS, ()), *response.headers]
-    if response.pieces is None:
-        await send_complete(scope, send, response.status, headers, response.body)
-    else:
-        await _send_pieces(scope, send, response.status, headers, response.pieces)
+    if response.stream is not None:
+        await _send_stream(scope, send, response.status, headers, response.stream)
+        return
+    await send_complete(scope, send, response.status, headers, response.body)
 
 
-async def _send_pieces(scope: Scope, send: Send, status: int, headers: list[tuple[bytes, bytes]], pieces: AsyncIterator[bytes]) -> None:
-    """Send a response of unknown length; an error in the middle closes the connection, so that it is not taken for the end."""
+async def _send_stream(scope: Scope, send: Send, status: int, headers: list[tuple[bytes, bytes]], pieces: AsyncIterator[bytes]) -> None:
+    """Send a response piece by piece; the next piece is made when the one before has left."""
     await send({"type": "http.response.start", "status": status, "headers": headers})
     if scope["method"] != "HEAD":
-        async for piece in pieces:
-            await send({"type": "http.response.body", "body": piece, "more_body": True})
+        async with contextlib.aclosing(pieces) as body:  # type: ignore[type-var]
+            async for piece in body:
+                await send({"type": "http.response.body", "body": piece, "more_body": True})
     await send({"type": "http.response.body", "body": b""})
 
 

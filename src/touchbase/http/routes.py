@@ -12,9 +12,12 @@ from touchbase.do_not_contact.api import resource as suppressions
 from touchbase.duplicates import api as duplicates
 from touchbase.erasure import api as erasure
 from touchbase.events import api as replays
+from touchbase.exports import api as exports
 from touchbase.http import docs_page, health
 from touchbase.http.routing import Route
+from touchbase.imports import api as imports
 from touchbase.inbox.api import deliveries, refused, webhooks
+from touchbase.jobs import api as jobs
 from touchbase.merging import api as merging
 from touchbase.records.api import resource as records
 
@@ -27,6 +30,9 @@ ROUTES: tuple[Route, ...] = (
     *duplicates.ROUTES,
     *suppressions.ROUTES,
     *suppressed_records.ROUTES,
+    *imports.ROUTES,
+    *exports.ROUTES,
+    *jobs.ROUTES,
     *webhooks.ROUTES,
     *deliveries.ROUTES,
     *replays.ROUTES,

@@ -43,8 +43,8 @@ class Success:
     body: Body | tuple[Body, ...] | None = None
     """Several types: one of them."""
     headers: tuple[str, ...] = ()
-    other_types: tuple[str, ...] = ()
-    """Content types of other formats of the same response, such as `text/csv`."""
+    media: tuple[str, ...] = ()
+    """Media types of a body that is a file, and of other formats of the same response, such as `text/csv`."""
 
     @property
     def bodies(self) -> tuple[Body, ...]:
@@ -83,6 +83,8 @@ class Route:
     """Whether the request may have an idempotency key; None: if it is a `POST`."""
     large: bool = False
     """Whether the body may be as long as that of a batch."""
+    is_file: bool = False
+    """Whether the body is a file of any size, which the handler reads piece by piece; it has no idempotency key."""
     endpoint: Callable[[Api], App] | None = None
     """Makes the ASGI application of the most frequent requests, in place of `handler`: it is called before the router."""
 
@@ -94,7 +96,9 @@ class Route:
     @property
     def takes_key(self) -> bool:
         """Whether the request may have an idempotency key."""
-        return bool(self.scope) and (self.method == "POST" if self.keyed is None else self.keyed)
+        if not self.scope or self.is_file:
+            return False
+        return self.method == "POST" if self.keyed is None else self.keyed
 
     @property
     def problem_statuses(self) -> list[int]:
@@ -112,6 +116,8 @@ class Route:
             found |= {400, 408, 413, 415, 422}
         if self.takes_key:
             found.add(409)
+        if self.is_file:
+            found |= {400, 408, 413, 415, 422}
         return sorted(found)
 
     def wrapped(self) -> Handler:

@@ -21,6 +21,7 @@ from touchbase.records.commands import (
     UpsertContact,
     new_write_key,
 )
+from touchbase.records.create import create_command
 from touchbase.records.field_projection import (
     MERGE,
     Objects,
@@ -62,7 +63,7 @@ from touchbase.records.projection import (
 from touchbase.records.read_records import get_record
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, RECORD_TYPES, RESOLVED_FIELDS, RecordType, stamped_fields
 from touchbase.records.timelines import TimelineEntry, timeline
-from touchbase.records.validation import raise_if_any
+from touchbase.records.validation import json_value, raise_if_any
 from touchbase.records.value_sources import companies_of, company_ref, wrong_links, wrong_values
 from touchbase.records.write_batch import Preview, WriteBatch, batch_failed, record_of
 
@@ -107,6 +108,7 @@ __all__ = [
     "batch_failed",
     "companies_of",
     "company_ref",
+    "create_command",
     "current_stamp",
     "field_writes",
     "fold_event",
@@ -116,6 +118,7 @@ __all__ = [
     "has_several_objects",
     "is_before",
     "is_history_complete",
+    "json_value",
     "keys_of",
     "last_address",
     "linkedin_stamp",

@@ -16,6 +16,7 @@ from touchbase.history import (
     CRM_STATUS,
     CRM_STATUS_EVENTS,
     DELIBERATE,
+    IMPORT,
     INITIAL,
     REPLY,
     RESUBSCRIBE,
@@ -71,7 +72,7 @@ def sets_status(event: StoredEvent) -> bool:
     """Return whether an event is an entry of the status history."""
     if event.effect not in STATUS_EFFECTS:
         return False
-    return event.status is not None or event.effect == RESUBSCRIBE or event.via == VIA_API
+    return event.status is not None or event.effect == RESUBSCRIBE or (event.via == VIA_API and event.tool != IMPORT)
 
 
 def walked_effect(event: StoredEvent) -> str:

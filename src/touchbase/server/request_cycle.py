@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
-from touchbase.common.asgi import peer_of
+from touchbase.common.asgi import STREAMED, peer_of
 from touchbase.errors import Overloaded
 from touchbase.server.error_responses import (
     BROKEN,
@@ -178,6 +178,9 @@ class Cycle:
         if self.body_refused:
             raise Overloaded(NO_ROOM.detail)
         body, self.body = self.body, b""
+        if STREAMED in self.scope:
+            self.limits.bodies.release(peer_of(self.scope), self.body_size)
+            self.body_size = 0
         return {"type": "http.request", "body": bytes(body), "more_body": self.more_body}
 
     async def send(self, message: Any) -> None:

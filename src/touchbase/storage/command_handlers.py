@@ -25,6 +25,7 @@ from touchbase.clients import (
 from touchbase.clients.sql import commands as clients_sql_commands
 from touchbase.clients.sql import removal as clients_sql_removal
 from touchbase.clients.sql import statements as clients_sql
+from touchbase.common.timestamps import Micros
 from touchbase.connections import AddConnection, ChangeConnection, ClaimFetch, FinishFetch, RemoveConnection
 from touchbase.connections.sql import commands as connections_sql
 from touchbase.connections.sql import encrypted_columns
@@ -38,6 +39,8 @@ from touchbase.erasure.sql import commands as erasure_sql
 from touchbase.events import IN_USE, NOT_DELETED, apply_batch, apply_needs, claim, claim_if_unchanged, claim_named, peek, record_failure
 from touchbase.idempotency import DeleteResponses
 from touchbase.idempotency import sql as idempotency_sql
+from touchbase.imports import ImportRows, RemoveMapping, SaveMapping
+from touchbase.imports import sql as imports_sql
 from touchbase.inbox import (
     CountRepeat,
     DropUnrecognised,
@@ -51,6 +54,8 @@ from touchbase.inbox import (
 from touchbase.inbox.sql import body_retention
 from touchbase.inbox.sql import refused as refused_sql
 from touchbase.inbox.sql.commands import count_repeats, forget_dedupe_keys, replay_deliveries, replay_many, store_deliveries
+from touchbase.jobs import AppendToFile, ChangeJob, ClaimJob, CreateJob, RemoveJobFiles, RenewLease
+from touchbase.jobs import sql as jobs_sql
 from touchbase.merging import ForgetMerges, MergeRecords, UndoMerge
 from touchbase.merging.sql import merge as merging_merge
 from touchbase.merging.sql import undo as merging_undo
@@ -131,17 +136,17 @@ def _written_record(result: object) -> Contact | Company | None:
     return record if isinstance(record, Contact | Company) else None
 
 
+def _time_of_write(command: Any) -> Micros:
+    """Return when a write of a record is made."""
+    if isinstance(command, UpsertContact | UpsertCompany):
+        command = command.create
+    at: Micros = command.record.created_us if isinstance(command, CreateContact | CreateCompany) else command.at
+    return at
+
+
 def _marked(run: Callable[[Any, Ids], Plan[list[object]]]) -> Callable[[Any, Ids], Plan[list[object]]]:
     """Return the plan of writes of records, which says of each record whether it must not be contacted."""
-    return marking(run, _written_record, _time_of)
-
-
-def _time_of(command: Any) -> int:
-    """Return the time of a write of a record."""
-    if isinstance(command, UpsertContact | UpsertCompany):
-        return command.update.at
-    at: int = command.at if isinstance(command, UpdateContact | UpdateCompany) else command.record.created_us
-    return at
+    return marking(run, _written_record, _time_of_write)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +205,15 @@ COMMANDS: dict[type, Handler] = {
     LiftErasure: Handler(_each(erasure_sql.lift_erasures)),
     AddErasures: Handler(_each(erasure_sql.add_erasures, takes_ids=True), erasure_sql.add_needs),
     ErasePending: Handler(_each(erasure_sql.erase_pending_events)),
+    CreateJob: Handler(_each(jobs_sql.create_job, takes_ids=True), _one("job")),
+    ChangeJob: Handler(_each(jobs_sql.change_job)),
+    AppendToFile: Handler(_each(jobs_sql.append_to_file)),
+    ClaimJob: Handler(_each(jobs_sql.claim_job)),
+    RenewLease: Handler(_each(jobs_sql.renew_lease)),
+    RemoveJobFiles: Handler(_each(jobs_sql.remove_job_files)),
+    ImportRows: Handler(_each(imports_sql.import_rows, takes_ids=True), imports_sql.import_needs),
+    SaveMapping: Handler(_each(imports_sql.save_mapping)),
+    RemoveMapping: Handler(_each(imports_sql.remove_mapping)),
     PruneBodies: Handler(_each(body_retention.prune_bodies)),
     IndexRecords: Handler(_each(index_records)),
     DeleteRecord: Handler(_each(bin_delete.delete_record)),

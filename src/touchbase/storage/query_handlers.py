@@ -26,10 +26,14 @@ from touchbase.duplicates.sql import read_block
 from touchbase.encryption import CheckEncryption, Cipher
 from touchbase.erasure import FindErased, FindPerson, GetErasure, ListErasures, OpenErasures, ReadBodies, ReadLinks
 from touchbase.erasure.sql import queries as erasure_sql_queries
+from touchbase.exports import CustomFieldNames, ExportRecords
+from touchbase.exports import sql as exports_sql
 from touchbase.history import COMPANY, CONTACT, StoredEvent
 from touchbase.history import sql as history_sql
 from touchbase.idempotency import ExpiredResponses, FindResponse
 from touchbase.idempotency import sql as idempotency_sql
+from touchbase.imports import ListMappings
+from touchbase.imports import sql as imports_sql
 from touchbase.inbox import (
     BusyClients,
     CountDeliveries,
@@ -48,6 +52,7 @@ from touchbase.inbox.sql import body_retention
 from touchbase.inbox.sql import queries as inbox_sql_queries
 from touchbase.inbox.sql import refused as refused_sql
 from touchbase.inbox.sql import rows as inbox_rows
+from touchbase.jobs import sql as jobs_sql
 from touchbase.merging import PreviewMerge
 from touchbase.merging.sql.merge import preview_merge
 from touchbase.records import (
@@ -241,6 +246,10 @@ HANDLERS: dict[type, Callable[[Any], Plan[Any]]] = {
     ListRefusals: refused_sql.list_refusals,
     **clients_sql_queries.ANSWERS,
     **auth_sql.ANSWERS,
+    **jobs_sql.ANSWERS,
+    ExportRecords: exports_sql.export_records,
+    CustomFieldNames: exports_sql.custom_field_names,
+    ListMappings: imports_sql.list_mappings,
     FindPerson: erasure_sql_queries.find_person,
     GetErasure: erasure_sql_queries.get_erasure,
     OpenErasures: erasure_sql_queries.open_erasures,

@@ -24,8 +24,10 @@ from touchbase.clients import (
 from touchbase.connections import AddConnection, DueFetches
 from touchbase.encryption import CheckEncryption, Reencrypt, ReplaceLost, RetireKeys
 from touchbase.erasure import AddErasures, OpenErasures
+from touchbase.exports import ExportRecords
 from touchbase.idempotency import ExpiredResponses, FindResponse, Idempotent
 from touchbase.inbox import BusyClients, CountInbox, GetDelivery, GroupDeliveries, ListDeliveries, ListRefusals, OldDedupeKeys, ReplayMany
+from touchbase.jobs import CreateJob, DueJobFiles, DueJobs, GetJob, ListJobs
 from touchbase.records import CreateCompany, CreateContact, MatchEverywhere, UpsertCompany, UpsertContact
 from touchbase.search import NextToIndex
 
@@ -51,12 +53,14 @@ CROSS_CLIENT = frozenset(
     {
         FindKey, AnyKey, BusyClients, CountInbox, StoreFirstKey, RotateKey, RevokeKey, StoreKeyUses, DueFetches,
         ExpiredResponses, OldDedupeKeys, OpenErasures, AddErasures, Reencrypt, RetireKeys, ReplaceLost, CheckEncryption,
-        NextToIndex,
+        DueJobs, DueJobFiles, NextToIndex,
     }
 )  # fmt: skip
 """Types that always access all clients: a key's client is not known before the key is found; workers, metrics and
 encryption search for work; and a store imports erasures only while it has none."""
-CROSS_CLIENT_UNLESS_NAMED = frozenset({StoreKey, ListKeys, ListDeliveries, GroupDeliveries, GetDelivery, ListRefusals, MatchEverywhere})
+CROSS_CLIENT_UNLESS_NAMED = frozenset(
+    {StoreKey, ListKeys, ListDeliveries, GroupDeliveries, GetDelivery, ListRefusals, MatchEverywhere, GetJob, ListJobs}
+)
 """Types with access to all clients when their `client` is None: requests of an administrator of all clients."""
 
 Named = Callable[[Any], Iterable[int | None]]
@@ -66,6 +70,8 @@ _NAMED: dict[type, Named] = {
     UpsertContact: lambda command: (command.create.client,),
     UpsertCompany: lambda command: (command.create.client,),
     AddConnection: lambda command: (command.connection.client,),
+    CreateJob: lambda command: (command.job.client,),
+    ExportRecords: lambda query: (query.listing.client,),
     ReplayMany: lambda command: (client for client, _ in command.deliveries),
     FindResponse: lambda query: (query.request.client,),
     FindClientByNumber: lambda query: (query.number,),

@@ -193,7 +193,7 @@ async def _csv(call: Call, wanted: ListEntries) -> Response:
             yield to_csv(write_rows(page)).encode()
 
     headers = [(b"content-disposition", b'attachment; filename="suppressions.csv"')]
-    return Response(content_type=b"text/csv; charset=utf-8", headers=headers, pieces=pieces())
+    return Response(content_type=b"text/csv; charset=utf-8", headers=headers, stream=pieces())
 
 
 def _routes(at: SuppressionResource, read: str, write: str, name: str, whose: str, about: str) -> list[Route]:
@@ -204,7 +204,7 @@ def _routes(at: SuppressionResource, read: str, write: str, name: str, whose: st
             description=f"{about} Entries are in the order in which they were put on the list, newest last. With `format=csv` the response "
             "is one file with all active entries, sent while it is read.",
             query=(*PAGE, KIND, VALUE, REASON, SOURCE, ACTIVE, FORMAT),
-            success=(Success(200, "A page, or the file.", SuppressionPage, other_types=("text/csv",)),),
+            success=(Success(200, "A page, or the file.", SuppressionPage, media=("text/csv",)),),
         ),
         Route(
             "POST", at.path, at.save, scope=write, operation_id=f"save_{many}", tag=SUPPRESSIONS,

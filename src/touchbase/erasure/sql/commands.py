@@ -30,6 +30,7 @@ from touchbase.events import DELIVERIES_OF_EVENTS, erase_parked_events
 from touchbase.history import CONTACT, Ref
 from touchbase.history import sql as history_sql
 from touchbase.inbox.sql.body_retention import clear_deliveries
+from touchbase.jobs.sql import EXPIRE_JOB_FILES
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.rows import contact_of
 from touchbase.sql.builders import ONE
@@ -79,6 +80,7 @@ def erase_person(command: ErasePerson, ids: Ids) -> Plan[Erasure | NotFound]:
     refs -= yield from identities_of_others(client, refs)
     parked = yield from erase_parked_events(client, refs)
     removed["events"] += parked.events
+    yield Execute(EXPIRE_JOB_FILES, [(client, command.at)])
     key = yield from make_erasure_key()
     number = ids.take("erasure")
     yield from save_marks(key, client, dict.fromkeys(refs | parked.refs, Mark(number, derived=False)), command.at)
@@ -154,6 +156,7 @@ def add_erasures(command: AddErasures, ids: Ids) -> Plan[int | Conflict]:
         yield Execute(
             SAVE_ERASED, [_row(command.client, each, numbers[each.erasure]) for each in added.values() if each.erasure in numbers]
         )
+    yield Execute(EXPIRE_JOB_FILES, [(command.client, command.at)])
     yield from open_erasure(command.client, ids.take("erasure"), command.at, {}, swept_to=RECORDS_FIRST)
     return len(added.keys() - known.keys())
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from touchbase.errors import Conflict, Fault, Invalid, Overloaded, TouchbaseError
 from touchbase.history import DELIBERATE, INITIAL, Detail
@@ -132,6 +132,18 @@ def _create(table: _Table[R], statement: Statement, commands: Sequence[CreateRec
         batch.owners |= yield from _owners(table, [command for command in inserted if command.record.id not in batch.new])
         batch.existing = yield from _existing(batch, [command for command in commands if command.on_duplicate == "return"])
     return batch
+
+
+def find_existing(commands: Sequence[CreateRecord[R]], kind: type[R]) -> Plan[tuple[KeyOwners, Mapping[int, R]]]:
+    """Return the owners of all keys of these commands, and the records that they are, with their custom fields. It locks nothing."""
+    table: _Table[Any] = _CONTACTS if kind is Contact else _COMPANIES
+    batch = _Batch(table, set())
+    batch.owners = yield from _owners(table, commands)
+    if not batch.owners:
+        return {}, {}
+    rows = yield Execute(table.to_show, sorted({(key[0], owner) for key, owner in batch.owners.items()}))
+    records = yield from with_custom_fields(table.kind.kind, [table.record_of(row) for row in rows])
+    return batch.owners, {record.id: record for record in records}
 
 
 def _to_guard(commands: Sequence[CreateContact]) -> Plan[set[int]]:

@@ -222,7 +222,7 @@ def _transition_error(kind: int, command: Update, record: Record) -> TouchbaseEr
 def _save(kind: int, changed: Collection[Record], before: Mapping[Key, Row], events: Sequence[Row], customs: Sequence[Row]) -> Plan[None]:
     """Write records that this transaction has loaded as `before`, their new events and their custom fields."""
     if kind == CONTACT:
-        yield from _save_contacts([contact_row(record) for record in changed if isinstance(record, Contact)], before)
+        yield from save_contacts([contact_row(record) for record in changed if isinstance(record, Contact)], before)
     else:
         yield Execute(records_sql.UPDATE_COMPANY, [company_row(record) for record in changed if isinstance(record, Company)])
     if events:
@@ -236,7 +236,7 @@ def _save(kind: int, changed: Collection[Record], before: Mapping[Key, Row], eve
         yield Execute(NOTE_FOR_SEARCH, [(client, kind, number) for client, number in sorted(noted)])
 
 
-def _save_contacts(rows: Sequence[Row], before: Mapping[Key, Row]) -> Plan[None]:
+def save_contacts(rows: Sequence[Row], before: Mapping[Key, Row]) -> Plan[None]:
     """Write only the columns that can have changed, because every index on a column costs."""
     by_statement: dict[Statement, list[Row]] = {}
     for row in rows:

@@ -19,6 +19,7 @@ from touchbase.storage.batch import PROBES, Handlers, Probe
 from touchbase.storage.change_matching import with_bulk_changes
 from touchbase.storage.command_handlers import COMMANDS, IN_USE, NOT_DELETED, QueryHandlers, claim_named, with_cipher
 from touchbase.storage.idempotent_batch import with_idempotency
+from touchbase.storage.job_steps import with_job_steps
 from touchbase.storage.postgres import read_batching
 from touchbase.storage.postgres.connection import (
     UNUSABLE,
@@ -100,7 +101,7 @@ class PostgresStore:
             finally:
                 await connection.close()
             pool = await open_pool(url, READERS)
-        handlers = with_idempotency(with_bulk_changes(with_batches({**with_cipher(commands, cipher), **PROBES})))
+        handlers = with_idempotency(with_bulk_changes(with_batches(with_job_steps({**with_cipher(commands, cipher), **PROBES}))))
         return cls(url, pool, handlers, queue_limit, cipher, warnings)
 
     async def write(self, command: Command[T]) -> T:

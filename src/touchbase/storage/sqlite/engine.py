@@ -43,6 +43,7 @@ from touchbase.storage.batch import PROBES, Handlers, Probe
 from touchbase.storage.change_matching import with_bulk_changes
 from touchbase.storage.command_handlers import COMMANDS, IN_USE, NOT_DELETED, QueryHandlers, claim, claim_named, with_cipher
 from touchbase.storage.idempotent_batch import with_idempotency
+from touchbase.storage.job_steps import with_job_steps
 from touchbase.storage.sqlite.backup import refuse_backup
 from touchbase.storage.sqlite.connection import UNWRITABLE, advice, open_reader, open_writer, path_of, read, unavailable
 from touchbase.storage.sqlite.inbox_batch import apply_inbox_batch, dry_run_batch
@@ -133,7 +134,7 @@ class SqliteStore:
             readers = await _retry_busy(lambda: [open_reader(path) for _ in range(1 + READERS)])
         except apsw.Error as error:
             raise UnusableStore(f"cannot use {path}: {advice(error)}") from error
-        handlers = with_idempotency(with_bulk_changes(with_batches({**with_cipher(commands, cipher), **PROBES})))
+        handlers = with_idempotency(with_bulk_changes(with_batches(with_job_steps({**with_cipher(commands, cipher), **PROBES}))))
         writer = Writer(connection, open_writer(path, durable=private is None), handlers, queue_limit)
         return cls(writer, readers, private, cipher, ProcessLock(path, roles if private is None else ()), change.copies, copied)
 

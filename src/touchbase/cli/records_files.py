@@ -1,0 +1,235 @@
+"""`touchbase contacts, companies import, export`: records from files, and into files."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal
+
+import click
+
+from touchbase.cli.options import ALWAYS_JSON, json_option, read_settings, setting_options
+from touchbase.cli.output import print_json, print_record, print_table
+from touchbase.cli.store import STOPPED, find_client, now_us, opened, run_fast
+from touchbase.errors import Invalid
+
+if TYPE_CHECKING:
+    from touchbase.clients import Client
+    from touchbase.events import ProcessingStore
+    from touchbase.imports import ImportSettings, Preview
+    from touchbase.jobs import Job
+
+Record = Literal["contact", "company"]
+PLURALS: dict[Record, str] = {"contact": "contacts", "company": "companies"}
+SHOW_SECONDS = 0.5
+"""Time between two lines of progress."""
+
+
+def add_import(group: click.Group, record: Record) -> None:
+    """Add the command `import` to a group."""
+    matches = ("email", "linkedin_url") if record == "contact" else ("domain",)
+
+    @group.command("import")
+    @setting_options("database")
+    @click.argument("file", type=click.Path(path_type=Path))
+    @click.option("--client", "client_id", required=True, help="The client's id.")
+    @click.option("--map", "pairs", multiple=True, metavar="COLUMN=FIELD", help="Field of a column, such as 'E-mail=email'; blank: ignore.")
+    @click.option("--mapping", help="A stored mapping, by its name, in place of the guessed one.")
+    @click.option("--save-as", help="Store the mapping under this name.")
+    @click.option("--mode", type=click.Choice(("upsert", "create", "update")), default="upsert", show_default=True)
+    @click.option("--match", type=click.Choice(matches), help="The only field by which existing records are found.")
+    @click.option("--day-order", type=click.Choice(("day_first", "month_first")), help="The order in dates such as 11/12/2026.")
+    @click.option("--time-zone", help="IANA zone of times without one; default: UTC.")
+    @click.option("--bad-rows", type=click.Path(path_type=Path, dir_okay=False), help="Write the rows that were refused to this file.")
+    @click.option("--preview", "only_preview", is_flag=True, help="Only print the columns and their fields.")
+    @click.option("--dry-run", is_flag=True, help="Count what the import would do, and write no record.")
+    @json_option()
+    def import_(database: str | None, client_id: str, as_json: bool, **options: Any) -> None:
+        """Import a file: CSV, XLSX or NDJSON.
+
+        Fields of columns are guessed by their names; --map changes some. The same file twice changes nothing. Ctrl+C stops the import
+        after its current step; a running server, or `touchbase worker`, continues it. Ends with status 1 if rows were refused.
+        """
+        run_fast(_import(database, client_id, record, options, as_json))
+
+    import_.help = (import_.help or "").replace("a file:", f"a file of {PLURALS[record]}:")
+
+
+def add_export(group: click.Group, record: Record) -> None:
+    """Add the command `export` to a group."""
+
+    @group.command("export")
+    @setting_options("database")
+    @click.option("--client", "client_id", required=True, help="The client's id.")
+    @click.option("--format", "form", type=click.Choice(("csv", "ndjson")), default="csv", show_default=True)
+    @click.option("--status", help="Only records with this status.")
+    @click.option("--formulas", is_flag=True, help="CSV: write texts that a spreadsheet would compute as they are.")
+    @click.option("--out", type=click.Path(path_type=Path), help="Write to this file instead of standard output.")
+    @json_option(ALWAYS_JSON.replace("always JSON", "the file"))
+    def export(
+        database: str | None, client_id: str, form: str, status: str | None, formulas: bool, out: Path | None, as_json: bool
+    ) -> None:
+        """Export all records of a client as CSV or NDJSON."""
+        run_fast(_export(database, client_id, record, form, status, formulas, out))
+
+    export.help = f"Export {PLURALS[record]} of a client as CSV or NDJSON."
+
+
+async def _import(database: str | None, client_id: str, record: Record, options: Mapping[str, Any], as_json: bool) -> None:
+    from touchbase.imports import preview_file
+
+    file: Path = options["file"]
+    async with opened(database) as store:
+        client = await find_client(store, client_id, lasting=True)
+        with file.open("rb") as opened_file:
+            seen = preview_file(opened_file, record)
+            settings = await _settings(store, client, record, seen, options)
+            if options["only_preview"]:
+                _print_preview(seen, settings, as_json)
+                return
+            job = await _upload(store, client, record, settings, opened_file)
+        job = await _run_job(database, store, job)
+        if options["bad_rows"] is not None:
+            await _write_bad_rows(store, job, options["bad_rows"])
+    _print_end(job, client_id, options["bad_rows"], as_json)
+
+
+async def _settings(store: ProcessingStore, client: Client, record: Record, seen: Preview, options: Mapping[str, Any]) -> ImportSettings:
+    """Return the settings of the import; fail with all faults of its mapping."""
+    import msgspec
+
+    from touchbase.imports import ImportSettings, ListMappings, Mapping, SaveMapping, StoredMapping, resolve
+
+    mapping = seen.mapping
+    if options["mapping"] is not None:
+        stored = {one.name: one for one in await store.read(ListMappings(client.number, record))}
+        if options["mapping"] not in stored:
+            known = ", ".join(sorted(stored)) or "none"
+            raise click.UsageError(f"--mapping {options['mapping']!r} is not stored; there are: {known}")
+        mapping = msgspec.convert({**stored[options["mapping"]].mapping, "record": record}, Mapping)
+    columns = dict(mapping.columns)
+    for pair in options["pairs"]:
+        column, mark, field = pair.rpartition("=")
+        if not mark:
+            raise click.UsageError(f"--map {pair!r} must be COLUMN=FIELD")
+        columns[column] = field.strip()
+    day_order, zone = options["day_order"] or mapping.day_order, options["time_zone"] or mapping.time_zone
+    mapping = Mapping(record, columns, mapping.others, day_order, zone, mapping.without_key)
+    try:
+        resolve(mapping, seen.header)
+    except Invalid as invalid:
+        raise click.UsageError("\n".join(f"{fault.pointer}: {fault.detail}" for fault in invalid.faults)) from invalid
+    if options["save_as"]:
+        values = msgspec.to_builtins(mapping)
+        del values["record"]
+        await store.write(SaveMapping(client.number, StoredMapping(record, options["save_as"], values, now_us())))
+    return ImportSettings(mapping, options["mode"], options["match"] or "", options["dry_run"])
+
+
+async def _upload(store: ProcessingStore, client: Client, record: Record, settings: ImportSettings, file: BinaryIO) -> Job:
+    """Store the file in pieces, as the API does; return its job, ready to run."""
+    import msgspec
+
+    from touchbase.common.timestamps import DAY
+    from touchbase.jobs import INPUT, PIECE, QUEUED, UPLOADING, AppendToFile, ChangeJob, CreateJob, Job
+
+    at = now_us()
+    new = Job(client.number, 0, f"{PLURALS[record]}.import", UPLOADING, at, at, msgspec.to_builtins(settings), files_until_us=at + DAY)
+    job = await store.write(CreateJob(new))
+    file.seek(0)
+    while piece := file.read(PIECE):
+        await store.write(AppendToFile(job.client, job.id, INPUT, piece, now_us()))
+    return await store.write(ChangeJob(job.client, job.id, (UPLOADING,), QUEUED, now_us()))
+
+
+async def _run_job(database: str | None, store: ProcessingStore, job: Job) -> Job:
+    """Run a job here, or wait for the server that has taken it; show its progress on a terminal."""
+    from touchbase.jobs import ENDED, GetJob
+    from touchbase.workers import job_worker
+
+    worker = job_worker(read_settings(database=database), store, now_us)
+    running = asyncio.create_task(worker.run_job(job.client, job.id))
+    try:
+        with _progress() as show:
+            while job.state not in ENDED:
+                await asyncio.wait([running], timeout=SHOW_SECONDS)
+                found: Job | None = await store.read(GetJob(job.client, job.id))
+                job = found or job
+                show(job)
+                if running.done():
+                    running.result()
+                    await asyncio.sleep(SHOW_SECONDS if job.state not in ENDED else 0)
+    except (asyncio.CancelledError, KeyboardInterrupt):
+        worker.stop()
+        await asyncio.wait([running])
+        click.echo(f"\nstopped; job {job.id} continues in a running server, or with `touchbase worker`", err=True)
+        sys.exit(STOPPED)
+    return job
+
+
+@contextmanager
+def _progress() -> Iterator[Any]:
+    """Yield a function that shows a job's progress in one line of a terminal."""
+    is_shown = sys.stderr.isatty()
+
+    def show(job: Job) -> None:
+        if is_shown:
+            done = job.progress
+            line = f"\r{done.get('percent', 0):3} %  {done.get('rows', 0):,} rows, {done.get('invalid', 0):,} refused "
+            click.echo(line, nl=False, err=True)
+
+    yield show
+    if is_shown:
+        click.echo("\r" + " " * 60 + "\r", nl=False, err=True)
+
+
+async def _write_bad_rows(store: ProcessingStore, job: Job, out: Path) -> None:
+    from touchbase.jobs import BAD_ROWS, pieces_of
+
+    with out.open("wb") as file:
+        async for piece in pieces_of(store, job.client, job.id, BAD_ROWS):
+            file.write(piece)
+
+
+def _print_preview(seen: Preview, settings: ImportSettings, as_json: bool) -> None:
+    if as_json:
+        print_json({"preview": seen, "mapping": settings.mapping})
+        return
+    first = seen.rows[0] if seen.rows else []
+    columns = settings.mapping.columns
+    cells = [*first, *[""] * len(seen.header)]
+    rows = [(name, columns.get(name) or "(ignored)", cell) for name, cell in zip(seen.header, cells, strict=False)]
+    print_table(("column", "field", "first row"), rows)
+
+
+def _print_end(job: Job, client_id: str, bad_rows: Path | None, as_json: bool) -> None:
+    from touchbase.cli.jobs import as_values
+
+    if as_json:
+        print_json(as_values(job, client_id))
+    elif job.error is None:
+        print_record({"job": job.id, "state": job.state, **{name: value for name, value in job.progress.items() if name != "percent"}})
+    if job.error is not None:
+        raise click.ClickException(f"job {job.id} is {job.state}: {job.error}")
+    if refused := job.progress.get("invalid", 0):
+        where = f"in {bad_rows}" if bad_rows else f"GET /public/v2/jobs/{job.id}/bad-rows, or --bad-rows FILE"
+        click.echo(f"{refused} rows were refused: {where}", err=True)
+        sys.exit(1)
+
+
+async def _export(
+    database: str | None, client_id: str, record: Record, form: str, status: str | None, formulas: bool, out: Path | None
+) -> None:
+    from touchbase.exports import ExportFormat, ExportSettings, Position, pages
+
+    settings = ExportSettings(ExportFormat(form, formulas), {} if status is None else {"status": status})
+    async with opened(database) as store:
+        client = await find_client(store, client_id)
+        found: AsyncIterator[Any] = pages(store, record, client, settings, Position())
+        with nullcontext(sys.stdout.buffer) if out is None else out.open("wb") as file:
+            async for page, _ in found:
+                file.write(page.body)
+            file.flush()

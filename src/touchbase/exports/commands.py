@@ -1,0 +1,43 @@
+"""Queries of exports: pages of records, already encoded, and the names of custom fields."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from touchbase.common.timestamps import Micros
+from touchbase.records import ListCompanies, ListContacts
+from touchbase.sql.command import Query
+
+
+@dataclass(slots=True)
+class EncodedPage:
+    """Records of a page as they are sent."""
+
+    body: bytes
+    rows: int
+    after: tuple[Micros, int] | None
+    """Where the next page begins; None: there is none."""
+
+
+@dataclass(slots=True)
+class ExportRecords(Query[EncodedPage]):
+    """A page of the list that `listing` is (its filters, order, place and limit), encoded where it is read."""
+
+    listing: ListContacts | ListCompanies
+    encode: Callable[[Sequence[tuple[Any, ...]]], bytes]
+    """Rows of `exports.sql` -> bytes; on a reading thread."""
+
+    @property
+    def client(self) -> int:
+        """The client's number."""
+        return self.listing.client
+
+
+@dataclass(slots=True)
+class CustomFieldNames(Query[list[str]]):
+    """The names of all custom fields of a client's contacts or companies, in order."""
+
+    client: int
+    record_kind: int

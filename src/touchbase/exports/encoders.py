@@ -1,0 +1,104 @@
+"""Encoders: records as CSV or NDJSON, in chunks, so that an export of any size takes constant memory.
+
+Records are the bodies of responses (`structure=FLAT`), so that an export shows what the API shows.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from codecs import BOM_UTF8
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import msgspec
+from msgspec import UNSET
+
+from touchbase.common.formulas import harmless
+
+BATCH = 500
+"""Records per chunk."""
+CUSTOM = "cf."
+"""Prefix of the columns of custom fields: one named `email` is not the contact's address. Imports and filters use the same."""
+
+_NDJSON = msgspec.json.Encoder()
+
+
+def ndjson(records: Iterable[msgspec.Struct]) -> Iterator[bytes]:
+    """Return the records as NDJSON: a JSON object per line, members as in responses."""
+    left = iter(records)
+    while batch := list(islice(left, BATCH)):
+        yield _NDJSON.encode_lines(batch)
+
+
+@dataclass(frozen=True, slots=True)
+class CsvFormat:
+    """The columns of a CSV file and how they are written."""
+
+    fields: Sequence[str]
+    """Members of the records, in the order of columns."""
+    custom_member: str = ""
+    """The member with the custom fields, an object by name."""
+    custom_fields: Sequence[str] = ()
+    """Names of custom fields, each a column after the others. The caller gives them, so that all files of a client have equal columns."""
+    formulas: bool = False
+    """Write texts that a spreadsheet would compute as they are, for readers that are no spreadsheets."""
+    byte_order_mark: bool = False
+    """Begin with the mark by which Excel recognises UTF-8."""
+
+    @property
+    def header(self) -> list[str]:
+        """The names of the columns."""
+        return [*self.fields, *(f"{CUSTOM}{name}" for name in self.custom_fields)]
+
+
+def csv_page(records: Iterable[msgspec.Struct], form: CsvFormat, *, with_header: bool) -> bytes:
+    """Return some records as CSV in UTF-8, after the header where it is wanted."""
+    text = io.StringIO()
+    writer = csv.writer(text)
+    if with_header:
+        writer.writerow(form.header if form.formulas else map(harmless, form.header))
+    writer.writerows(_cells(record, form) for record in records)
+    return text.getvalue().encode()
+
+
+def csv_chunks(records: Iterable[msgspec.Struct], form: CsvFormat) -> Iterator[bytes]:
+    """Return the records as CSV (RFC 4180) in UTF-8 with a header; without records only the header."""
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(form.header if form.formulas else map(harmless, form.header))
+    mark = BOM_UTF8 if form.byte_order_mark else b""
+    left = iter(records)
+    while True:
+        batch = list(islice(left, BATCH))
+        for record in batch:
+            writer.writerow(_cells(record, form))
+        yield mark + text.getvalue().encode()
+        if len(batch) < BATCH:
+            return
+        mark = b""
+        text.seek(0)
+        text.truncate()
+
+
+def _cells(record: msgspec.Struct, form: CsvFormat) -> list[str]:
+    values: list[Any] = [getattr(record, name) for name in form.fields]
+    if form.custom_member:
+        custom: Mapping[str, Any] = getattr(record, form.custom_member) or {}
+        values += [custom.get(name) for name in form.custom_fields]
+    if form.formulas:
+        return [value if type(value) is str else _text(value) for value in values]
+    return [(harmless(value) if value[:1] in _MARKS else value) if type(value) is str else _text(value) for value in values]
+
+
+_MARKS = frozenset("=+-@\t\r'")
+"""First characters that `harmless` looks at."""
+
+
+def _text(value: Any) -> str:
+    """Return a value that is no text: blank for none, numbers and booleans as in JSON, structures as JSON."""
+    if value is None or value is UNSET:
+        return ""
+    return msgspec.json.encode(value).decode()

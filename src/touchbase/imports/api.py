@@ -1,0 +1,349 @@
+"""HTTP resources of imports: upload with a preview, start, and stored mappings."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any, BinaryIO, Literal, cast
+
+import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from touchbase.auth import READ, WRITE
+from touchbase.clients import Client
+from touchbase.common.field_limits import NAME, why_not_storable
+from touchbase.common.timestamps import DAY
+from touchbase.errors import Fault, Invalid, NotFound, TouchbaseError, WrongState
+from touchbase.http import query_parameters as query
+from touchbase.http.endpoint import Call
+from touchbase.http.query_parameters import Parameter
+from touchbase.http.request_body import stream_body
+from touchbase.http.responses import Response
+from touchbase.http.routing import Route, Success
+from touchbase.http.schemas import encode, example, named_enum
+from touchbase.imports.columns import Mapping, resolve
+from touchbase.imports.commands import MODES, ListMappings, Mode, RemoveMapping, SaveMapping, StoredMapping
+from touchbase.imports.job import ImportSettings
+from touchbase.imports.preview import Preview, preview_file
+from touchbase.jobs import FAILED, INPUT, PIECE, PREVIEW, QUEUED, UPLOADING, AppendToFile, ChangeJob, CreateJob, Job
+from touchbase.jobs.api import PATH as JOBS
+from touchbase.jobs.api import JobOut, find_job, job_response
+from touchbase.records.api.resource import COMPANY_TAG, CONTACT_TAG
+
+RecordName = Literal["contact", "company"]
+MEMORY = 4 * 1024 * 1024
+"""Bytes of an upload that stay in memory for the preview; a longer one is also on disk until the response."""
+KINDS: dict[str, tuple[RecordName, str]] = {
+    "contacts.import": ("contact", "contacts"),
+    "companies.import": ("company", "companies"),
+}
+MATCHES: dict[str, tuple[str, ...]] = {"contact": ("email", "linkedin_url"), "company": ("domain",)}
+named_enum("ImportMode", "What an import does with a row: only create, only update, or both.", MODES)
+named_enum("OtherColumns", "What becomes of a column without a field: a custom field, or nothing.", ("custom", "ignore"))
+named_enum("DayOrder", "The order in dates such as 11/12/2026; blank: they are refused.", ("", "day_first", "month_first"))
+
+
+class MappingBody(Struct, forbid_unknown_fields=True):
+    """What an import does with the columns of a file."""
+
+    columns: Annotated[
+        dict[str, str],
+        Meta(
+            description="Column of the file -> field: `email`, `first_name`, `full_name`, `last_reply_received`, `cf.Segment`, "
+            "`company.domain`, ... Blank ignores the column."
+        ),
+    ] = {}
+    others: Annotated[
+        Literal["custom", "ignore"], Meta(description="What becomes of a column that `columns` leaves out: a custom field, or nothing.")
+    ] = "custom"
+    day_order: Annotated[
+        Literal["", "day_first", "month_first"], Meta(description="The order in dates such as 11/12/2026, which are refused without it.")
+    ] = ""
+    time_zone: Annotated[str, Meta(description="IANA zone of times without one.")] = "UTC"
+    without_key: Annotated[
+        bool, Meta(description="Create contacts without e-mail and LinkedIn address; twice the file makes them twice.")
+    ] = False
+
+    def mapping(self, record: RecordName) -> Mapping:
+        """Return the mapping for a type of record."""
+        return Mapping(record, self.columns, self.others, self.day_order, self.time_zone, self.without_key)
+
+
+class StartImport(Struct, forbid_unknown_fields=True):
+    """How an uploaded file is imported. What is left out is as in the preview."""
+
+    mapping: MappingBody | UnsetType = UNSET
+    mapping_name: Annotated[str, Meta(description="A stored mapping, in place of `mapping`.")] = ""
+    mode: Annotated[Mode, Meta(extra_json_schema={"enum": list(MODES)})] | UnsetType = UNSET
+    match: (
+        Annotated[str, Meta(description="The only field by which existing records are found; blank: all that identify one.")] | UnsetType
+    ) = UNSET
+    dry_run: Annotated[bool, Meta(description="Count what the import would do, and write nothing.")] | UnsetType = UNSET
+    save_as: Annotated[str, Meta(description="Store the mapping under this name.", max_length=NAME)] = ""
+
+
+example(
+    StartImport,
+    {
+        "mapping": {"columns": {"E-mail": "email", "Company": "company.name", "Website": "company.domain", "Owner": ""}},
+        "mode": "upsert", "match": "email", "save_as": "Airtable leads",
+    },
+)  # fmt: skip
+
+
+class StoredMappingOut(Struct):
+    """A stored mapping."""
+
+    name: str
+    mapping: MappingBody
+
+
+class MappingList(Struct):
+    """The stored mappings, by name."""
+
+    data: list[StoredMappingOut]
+
+
+DELIMITER = query.text("delimiter", "Of a CSV file; left out: detected.")
+ENCODING = query.text("encoding", "Of a CSV file, such as `windows-1252`; left out: detected.")
+SHEET = query.text("sheet", "Of a workbook; left out: the first.")
+START = query.flag("start", "Import at once, without a second request.")
+DRY_RUN = query.flag("dry_run", "Count what the import would do, and write nothing.")
+MODE = query.choice("mode", MODES, "Default: `upsert`.")
+MATCH: Parameter[str | None] = query.text("match", "`email`, `linkedin_url` or `domain`: the only field by which records are found.")
+MAPPING = query.text("mapping", "The name of a stored mapping, or a mapping as JSON; left out: guessed by the headers.")
+OPTIONS = (START, DRY_RUN, MODE, MATCH, MAPPING, DELIMITER, ENCODING, SHEET)
+
+
+def upload(kind: str) -> Callable[[Call], Awaitable[Response]]:
+    """Return the handler of an upload."""
+    record, _ = KINDS[kind]
+
+    async def handle(call: Call) -> Response:
+        client = await call.client()
+        asked = call.parameters()
+        asked.done()
+        match = asked[MATCH] or ""
+        _check_match(record, match, "?match")
+        parts = call.api.dependencies
+        named = asked[MAPPING]
+        given = None if named is None else await _mapping_of(call, client, record, named, "?mapping")
+        settings = ImportSettings(
+            given or Mapping(record), cast("Mode", asked[MODE] or "upsert"), match, asked[DRY_RUN],
+            _delimiter(asked[DELIMITER] or ""), asked[ENCODING] or "", asked[SHEET] or "",
+        )  # fmt: skip
+        at = parts.clock()
+        job = Job(client.number, 0, kind, UPLOADING, at, at, msgspec.to_builtins(settings), files_until_us=at + DAY)
+        job.made_by = call.scope.get("touchbase.key_id")
+        job = await parts.store.write(CreateJob(job))
+        try:
+            with cast("BinaryIO", tempfile.SpooledTemporaryFile(MEMORY)) as copied:
+                await _receive(call, job, copied)
+                client = await call.client()  # the key may have ended while the file arrived
+                seen = await asyncio.to_thread(
+                    preview_file,
+                    copied,
+                    record,
+                    delimiter=settings.delimiter,
+                    encoding=settings.encoding,
+                    sheet=settings.sheet,
+                )
+            settings.mapping = given or seen.mapping
+            if given is not None or asked[START]:
+                resolve(settings.mapping, seen.header)
+        except Exception as error:
+            detail = error.detail if isinstance(error, TouchbaseError) else "the upload was interrupted"
+            at = parts.clock()
+            await parts.store.write(ChangeJob(job.client, job.id, (UPLOADING,), FAILED, at, error=detail, files_until_us=at))
+            raise
+        return await _uploaded(call, job, settings, seen, starts=asked[START])
+
+    return handle
+
+
+async def _receive(call: Call, job: Job, copied: BinaryIO) -> None:
+    """Store the body in pieces, and copy it."""
+    limits, store = call.api.dependencies.limits, call.api.dependencies.store
+    waiting = bytearray()
+    async for piece in stream_body(call.scope, call.receive, call.headers, limits.file_bytes, limits):
+        waiting += piece
+        copied.write(piece)
+        while len(waiting) >= PIECE:
+            await store.write(AppendToFile(job.client, job.id, INPUT, bytes(waiting[:PIECE]), call.api.dependencies.clock()))
+            del waiting[:PIECE]
+    if waiting:
+        await store.write(AppendToFile(job.client, job.id, INPUT, bytes(waiting), call.api.dependencies.clock()))
+
+
+async def _uploaded(call: Call, job: Job, settings: ImportSettings, seen: Preview, *, starts: bool) -> Response:
+    parts = call.api.dependencies
+    at = parts.clock()
+    progress = {} if starts else {"preview": _shown(seen)}
+    change = ChangeJob(
+        job.client, job.id, (UPLOADING,), QUEUED if starts else PREVIEW, at, settings=msgspec.to_builtins(settings), progress=progress,
+        files_until_us=None if starts else at + parts.keep_job_files_us,
+    )  # fmt: skip
+    job = await parts.store.write(change)
+    if starts:
+        parts.on_job()
+    return job_response(call, job, {}, 201)
+
+
+def _shown(seen: Preview) -> dict[str, Any]:
+    shown: dict[str, Any] = msgspec.to_builtins(seen)
+    del shown["mapping"]["record"]
+    return shown
+
+
+async def start(call: Call) -> Response:
+    """Handle `POST` that starts an uploaded import."""
+    client = await call.client()
+    call.parameters().done()
+    asked = await call.body(StartImport)
+    parts, job = call.api.dependencies, await find_job(call, client.number)
+    if job.kind not in KINDS or job.state != PREVIEW:
+        raise WrongState(f"job {job.id} is {job.state}; only an import in the state preview can be started")
+    record, _ = KINDS[job.kind]
+    settings = msgspec.convert(job.settings, ImportSettings)
+    if asked.mapping_name:
+        settings.mapping = await _stored(call, client, record, asked.mapping_name, "/mapping_name")
+    elif asked.mapping is not UNSET:
+        settings.mapping = asked.mapping.mapping(record)
+    settings.mode = settings.mode if asked.mode is UNSET else asked.mode
+    settings.match = settings.match if asked.match is UNSET else asked.match
+    settings.dry_run = settings.dry_run if asked.dry_run is UNSET else asked.dry_run
+    _check_match(record, settings.match, "/match")
+    _resolve(settings.mapping, job.progress["preview"]["header"])
+    at = parts.clock()
+    if asked.save_as.strip():
+        stored = StoredMapping(record, _name(asked.save_as), _without_record(settings.mapping), at)
+        await parts.store.write(SaveMapping(client.number, stored))
+    job = await parts.store.write(
+        ChangeJob(job.client, job.id, (PREVIEW,), QUEUED, at, settings=msgspec.to_builtins(settings), progress={})
+    )
+    parts.on_job()
+    return job_response(call, job, {}, 200)
+
+
+def _resolve(mapping: Mapping, header: list[str]) -> None:
+    try:
+        resolve(mapping, header)
+    except Invalid as invalid:
+        raise Invalid([Fault(f"/mapping{fault.pointer}", fault.code, fault.detail) for fault in invalid.faults]) from None
+
+
+def _name(text: str) -> str:
+    why = why_not_storable(text)
+    if why is not None:
+        raise Invalid([Fault("/save_as", "unusable_text", why)])
+    return text.strip()
+
+
+def _without_record(mapping: Mapping) -> dict[str, Any]:
+    made: dict[str, Any] = msgspec.to_builtins(mapping)
+    del made["record"]
+    return made
+
+
+def _check_match(record: RecordName, match: str, pointer: str) -> None:
+    if match and match not in MATCHES[record]:
+        raise Invalid([Fault(pointer, "choice", f"must be one of {', '.join(MATCHES[record])}")])
+
+
+def _delimiter(text: str) -> str:
+    made = {"tab": "\t", "\\t": "\t"}.get(text, text)
+    if len(made) > 1:
+        raise Invalid([Fault("?delimiter", "choice", "must be one character, such as ';', or tab")])
+    return made
+
+
+async def _mapping_of(call: Call, client: Client, record: RecordName, text: str, pointer: str) -> Mapping:
+    if not text.startswith("{"):
+        return await _stored(call, client, record, text, pointer)
+    try:
+        return msgspec.json.decode(text, type=MappingBody).mapping(record)
+    except (msgspec.MsgspecError, RecursionError, UnicodeError) as error:
+        raise Invalid([Fault(pointer, "mapping", f"is no mapping: {error}")]) from None
+
+
+async def _stored(call: Call, client: Client, record: RecordName, name: str, pointer: str) -> Mapping:
+    found = await call.api.dependencies.store.read(ListMappings(client.number, record))
+    for one in found:
+        if one.name == name.strip():
+            return msgspec.convert({**one.mapping, "record": record}, Mapping)
+    known = ", ".join(repr(one.name) for one in found[:10]) or "none"
+    raise Invalid([Fault(pointer, "unknown_mapping", f"there is no stored mapping {name[:NAME]!r}; there are: {known}")])
+
+
+def list_mappings(record: RecordName) -> Callable[[Call], Awaitable[Response]]:
+    """Return the handler of `GET` of stored mappings."""
+
+    async def handle(call: Call) -> Response:
+        client = await call.client()
+        call.parameters().done()
+        found = await call.api.dependencies.store.read(ListMappings(client.number, record))
+        return Response(body=encode(MappingList([StoredMappingOut(one.name, msgspec.convert(one.mapping, MappingBody)) for one in found])))
+
+    return handle
+
+
+def remove_mapping(record: RecordName) -> Callable[[Call], Awaitable[Response]]:
+    """Return the handler of `DELETE` of a stored mapping."""
+
+    async def handle(call: Call) -> Response:
+        client, name = await call.client(), call.path("name")
+        call.parameters().done()
+        if not await call.api.dependencies.store.write(RemoveMapping(client.number, record, name)):
+            raise NotFound(f"there is no stored mapping {name!r}")
+        return Response(204)
+
+    return handle
+
+
+MEDIA = (
+    "text/csv",
+    "application/x-ndjson",
+    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    "application/octet-stream",
+)
+FILE_BODY = {
+    "required": True,
+    "description": "The file. Its format is recognised by its content.",
+    "content": {media: {"schema": {"type": "string", "format": "binary"}} for media in MEDIA},
+}
+
+
+def _routes(kind: str, tag: Any) -> list[Route]:
+    record, many = KINDS[kind]
+    path = f"/public/v2/{many}"
+    mappings = f"{path}/import-mappings"
+    return [
+        Route(
+            "POST", f"{path}/imports", upload(kind), scope=WRITE, operation_id=f"import_{many}", tag=tag,
+            summary=f"Upload a file of {many} (CSV, XLSX or NDJSON)",
+            description="Responds with a job in the state `preview`, which shows the columns, the first rows and the guessed mapping; "
+            "`POST /public/v2/jobs/{id}/start` imports it. With `start=true` the import starts at once.",
+            query=OPTIONS, body=FILE_BODY, is_file=True, buffered=False, success=(Success(201, "The job.", JobOut, headers=("Location",)),),
+        ),
+        Route(
+            "GET", mappings, list_mappings(record), scope=READ, operation_id=f"list_{record}_import_mappings", tag=tag,
+            summary=f"List the stored mappings of imports of {many}", success=(Success(200, "The mappings.", MappingList),),
+        ),
+        Route(
+            "DELETE", f"{mappings}/{{name}}", remove_mapping(record), scope=WRITE, operation_id=f"delete_{record}_import_mapping", tag=tag,
+            summary=f"Delete a stored mapping of imports of {many}", success=(Success(204, "It is deleted."),),
+        ),
+    ]  # fmt: skip
+
+
+ROUTES = [
+    *_routes("contacts.import", CONTACT_TAG),
+    *_routes("companies.import", COMPANY_TAG),
+    Route(
+        "POST", f"{JOBS}/{{id}}/start", start, scope=WRITE, operation_id="start_import", tag=CONTACT_TAG,
+        summary="Start the import of an uploaded file",
+        description="The job must be in the state `preview`. Faults of the mapping are a 422 that names each column.",
+        body=StartImport, success=(Success(200, "The job.", JobOut),),
+    ),
+]  # fmt: skip

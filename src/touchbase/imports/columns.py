@@ -1,0 +1,146 @@
+"""Columns: which column of a file is which field.
+
+A target is a field of the record (`email`), `full_name`, a date of a contact (`last_reply_received`), a custom field (`cf.Industry`), or a
+field of the contact's company (`company.domain`, `company.cf.Size`). A blank target ignores the column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import Literal
+from zoneinfo import ZoneInfo
+
+import msgspec
+
+from touchbase.common import field_limits
+from touchbase.errors import Fault, Invalid
+from touchbase.records import COMPANY_TYPE, CONTACT_TYPE
+
+CUSTOM, COMPANY = "cf.", "company."
+"""Prefixes of targets."""
+FULL_NAME = "full_name"
+"""First and last name in one column."""
+FIRST_SENT, LAST_SENT, LAST_REPLY = DATES = ("first_campaign_email_sent", "last_campaign_email_sent", "last_reply_received")
+"""Dates of a contact; they become events of its history."""
+COMPANY_FIELDS = (*(field.name for field in COMPANY_TYPE.fields), COMPANY_TYPE.status)
+CONTACT_FIELDS = (*(field.name for field in CONTACT_TYPE.fields), CONTACT_TYPE.status)
+COMPANY_TARGETS = COMPANY_FIELDS
+CONTACT_TARGETS = (*CONTACT_FIELDS, FULL_NAME, *DATES, *(f"{COMPANY}{name}" for name in COMPANY_FIELDS))
+_KEYS = {"contact": ("email", "linkedin_url"), "company": ("domain",)}
+
+
+class Mapping(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What an import does with the columns of a file; one can be stored for each source."""
+
+    record: Literal["contact", "company"]
+    columns: dict[str, str] = {}
+    """Column -> target."""
+    others: Literal["custom", "ignore"] = "custom"
+    """Whether a column that is not in `columns` becomes a custom field of its name, or is ignored."""
+    day_order: Literal["", "day_first", "month_first"] = ""
+    """The order in dates such as 11/12/2026; they are refused without it."""
+    time_zone: str = "UTC"
+    """IANA name of the zone of times that name none."""
+    without_key: bool = False
+    """Whether contacts are created that have neither an e-mail nor a LinkedIn address; importing them twice makes two."""
+
+
+def resolve(mapping: Mapping, header: Sequence[str]) -> list[str]:
+    """Return the target of each column, blank for an ignored one; raise `Invalid` with all faults of the mapping."""
+    faults: list[Fault] = []
+    for name, target in mapping.columns.items():
+        if target and name not in header:
+            nearest = get_close_matches(name, header, 1)
+            detail = f"the file has no column {name[:100]!r}" + (f"; it has {nearest[0]!r}" if nearest else "")
+            faults.append(Fault(_pointer(name), "unknown_column", detail))
+    targets = [mapping.columns.get(name, f"{CUSTOM}{name}" if mapping.others == "custom" else "").strip() for name in header]
+    for name, target in zip(header, targets, strict=True):
+        if (wrong := _target_fault(target, mapping.record)) is not None:
+            faults.append(Fault(_pointer(name), "unknown_field", wrong))
+    faults += _repeated(header, targets) + _contradictions(header, targets) + _missing(mapping, targets)
+    zone_fault = _zone_fault(mapping.time_zone)
+    if zone_fault is not None:
+        faults.append(Fault("/time_zone", "time_zone", zone_fault))
+    if faults:
+        raise Invalid(faults)
+    return targets
+
+
+def _target_fault(target: str, record: str) -> str | None:
+    known = CONTACT_TARGETS if record == "contact" else COMPANY_TARGETS
+    if not target or target in known:
+        return None
+    bare = target.removeprefix(COMPANY) if record == "contact" else target
+    if bare.startswith(CUSTOM):
+        name = bare.removeprefix(CUSTOM).strip()
+        if not name:
+            return "the name of a custom field must not be blank"
+        if len(name) > field_limits.NAME:
+            return f"the name of a custom field must have at most {field_limits.NAME} characters, and has {len(name)}"
+        return None
+    nearest = get_close_matches(target.lower(), known, 1, 0.5)
+    return (
+        f"{target[:100]!r} is no field of a {record}"
+        + (f"; did you mean {nearest[0]!r}?" if nearest else "")
+        + f" A custom field is {CUSTOM + target[:100]!r}"
+    )
+
+
+def _repeated(header: Sequence[str], targets: Sequence[str]) -> list[Fault]:
+    columns: dict[str, list[str]] = {}
+    for name, target in zip(header, targets, strict=True):
+        if target:
+            columns.setdefault(_plain(target), []).append(name)
+    return [
+        Fault(_pointer(name), "repeated", f"{' and '.join(map(repr, names))} have one target, {target!r}; choose one, and ignore the other")
+        for target, names in columns.items()
+        if len(names) > 1
+        for name in names
+    ]
+
+
+def _plain(target: str) -> str:
+    """Return the target without white space around the name of a custom field, which the field does not have either."""
+    prefix, mark, name = target.partition(CUSTOM)
+    return f"{prefix}{mark}{name.strip()}"
+
+
+def _contradictions(header: Sequence[str], targets: Sequence[str]) -> list[Fault]:
+    chosen, faults = set(targets), []
+    if FULL_NAME in chosen and {"first_name", "last_name"} & chosen:
+        detail = "sets first_name and last_name, which have their own columns"
+        faults.append(Fault(_pointer(header[targets.index(FULL_NAME)]), "contradiction", detail))
+    if "company_id" in chosen and f"{COMPANY}domain" in chosen:
+        detail = "'company_id' and 'company.domain' both choose the company; ignore one of them"
+        faults.append(Fault(_pointer(header[targets.index("company_id")]), "contradiction", detail))
+    return faults
+
+
+def _missing(mapping: Mapping, targets: Sequence[str]) -> list[Fault]:
+    faults = []
+    of_company = [target for target in targets if target.startswith(COMPANY)]
+    if of_company and f"{COMPANY}domain" not in of_company:
+        detail = f"{of_company[0]!r} needs a column for 'company.domain', as a company is identified by its domain"
+        faults.append(Fault("/columns", "required", detail))
+    for prefix in (CUSTOM, f"{COMPANY}{CUSTOM}"):
+        number = sum(1 for target in targets if target.startswith(prefix))
+        if number > field_limits.CUSTOM_FIELDS:
+            detail = f"{number} columns are custom fields; a record may have {field_limits.CUSTOM_FIELDS}, so ignore some"
+            faults.append(Fault("/columns", "too_many", detail))
+    keys = _KEYS[mapping.record]
+    if not set(keys) & set(targets) and not (mapping.record == "contact" and mapping.without_key):
+        faults.append(Fault("/columns", "required", f"no column is {' or '.join(map(repr, keys))}, which identifies a {mapping.record}"))
+    return faults
+
+
+def _zone_fault(name: str) -> str | None:
+    try:
+        ZoneInfo(name)
+    except (LookupError, OSError, ValueError):
+        return f"{name[:100]!r} is not an IANA time zone; send a name such as Europe/Berlin or UTC"
+    return None
+
+
+def _pointer(name: str) -> str:
+    return f"/columns/{name[: field_limits.NAME].replace('~', '~0').replace('/', '~1')}"

@@ -1,0 +1,86 @@
+"""Commands and queries of imports: rows of a file, and stored mappings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+from touchbase.clients import ClientSettings
+from touchbase.common.timestamps import Micros
+from touchbase.history import NO_AUTHOR, Author
+from touchbase.imports.rows import ValidRow
+from touchbase.records import CreateCompany, CreateContact
+from touchbase.sql.command import Command, Query
+
+Mode = Literal["create", "update", "upsert"]
+MODES: tuple[Mode, ...] = ("create", "update", "upsert")
+CREATED, UPDATED, UNCHANGED, DUPLICATE, INVALID, ERASED = (
+    "created", "updated", "unchanged", "duplicate_in_file", "invalid", "erased",
+)  # fmt: skip
+
+
+class Outcome(NamedTuple):
+    """What became of a row: one of the counts of `Report`, and the reason of a row that was not imported."""
+
+    word: str
+    reason: str = ""
+    suppressed: str | None = None
+    """Why the person or domain of an imported row must not be contacted."""
+
+
+@dataclass(slots=True)
+class ImportRows(Command[list[Outcome]]):
+    """Create or update the records of these rows; returns the outcome of each, in their order."""
+
+    client: int
+    record: Literal["contact", "company"]
+    rows: Sequence[ValidRow]
+    mode: Mode
+    match: str
+    """The only field by which existing records are found; blank: all that identify one."""
+    at: Micros
+    settings: ClientSettings
+    by: Author = NO_AUTHOR
+    dry_run: bool = False
+    """Return the outcomes without writing; an address of an erased person shows only when it is written."""
+
+    @property
+    def creations(self) -> list[CreateContact | CreateCompany]:
+        """The commands of the rows."""
+        return [row.command for row in self.rows]
+
+
+@dataclass(slots=True)
+class StoredMapping:
+    """A mapping of a source's files."""
+
+    record: str
+    name: str
+    mapping: dict[str, Any]
+    updated_us: Micros
+
+
+@dataclass(slots=True)
+class SaveMapping(Command[None]):
+    """Store a mapping, or replace the one of this name."""
+
+    client: int
+    mapping: StoredMapping
+
+
+@dataclass(slots=True)
+class RemoveMapping(Command[bool]):
+    """Remove a mapping; return whether there was one."""
+
+    client: int
+    record: str
+    name: str
+
+
+@dataclass(slots=True)
+class ListMappings(Query[list[StoredMapping]]):
+    """The stored mappings of one type of record, by name."""
+
+    client: int
+    record: str

@@ -1,0 +1,318 @@
+"""Plans of imports: the rows of a batch are found at once, then created and updated by the plans of the API's requests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from touchbase.errors import Conflict, Invalid, PersonErased, TouchbaseError
+from touchbase.history import CONTACT as CONTACT_KIND
+from touchbase.history import IMPORT, REPLY, SENT, VIA_API, Event, StoredEvent, status_word
+from touchbase.imports.columns import LAST_REPLY
+from touchbase.imports.commands import (
+    CREATED,
+    DUPLICATE,
+    ERASED,
+    INVALID,
+    UNCHANGED,
+    UPDATED,
+    ImportRows,
+    ListMappings,
+    Outcome,
+    RemoveMapping,
+    SaveMapping,
+    StoredMapping,
+)
+from touchbase.imports.rows import ValidRow
+from touchbase.imports.suppressions import suppressed_rows
+from touchbase.records import (
+    COMPANY_TYPE,
+    CONTACT_TYPE,
+    Company,
+    Contact,
+    CreateCompany,
+    CreateContact,
+    UpdateCompany,
+    UpdateContact,
+    new_write_key,
+)
+from touchbase.records.sql.add_history import add_history
+from touchbase.records.sql.create import KeyOwners, create_companies, create_contacts, find_existing
+from touchbase.records.sql.suppression_guard import GUARD_NEEDED, guarded
+from touchbase.records.sql.update import update_companies, update_contacts
+from touchbase.sql.ids import Ids
+from touchbase.sql.rows import encode
+from touchbase.sql.statement import Execute, Plan, Select, SerializationConflict, Statement, delete
+
+_MAPPING = (("client", "bigint"), ("record", "text"), ("name", "text"), ("mapping", "text"), ("updated_us", "bigint"))
+SAVE_MAPPING = Statement(
+    "save_mapping",
+    _MAPPING,
+    body="INSERT INTO import_mapping (client, record, name, mapping, updated_us) SELECT * FROM p WHERE true "
+    "ON CONFLICT (client, record, name) DO UPDATE SET mapping = excluded.mapping, updated_us = excluded.updated_us",
+)
+REMOVE_MAPPING = delete("remove_mapping", "import_mapping", _MAPPING[:3], "name")
+_KEYS = {"email": "email_key", "linkedin_url": "linkedin_key", "domain": "domain"}
+_EVENTS = {SENT: "email_sent", REPLY: "email_replied"}
+_create_guarded, _update_guarded = guarded(create_contacts), guarded(update_contacts)
+_Record = Contact | Company
+_Create = CreateContact | CreateCompany
+
+
+def import_needs(commands: Sequence[ImportRows]) -> Mapping[str, int]:
+    """Return how many ids the rows may take, by name."""
+    needs = {"contact": 0, "company": 0, "custom_field": 0, "link": 0}
+    for command in commands:
+        companies = {id(row.company): row.company for row in command.rows if row.company is not None}
+        needs[command.record] += len(command.rows)
+        needs["company"] += len(companies)
+        needs["link"] += 3 * len(command.rows)
+        needs["custom_field"] += sum(len(row.command.custom) for row in command.rows)
+        needs["custom_field"] += sum(len(company.custom) for company in companies.values())
+    return needs
+
+
+@dataclass(slots=True)
+class _Batch:
+    """The rows of one command on their way."""
+
+    command: ImportRows
+    outcomes: list[Outcome | None]
+    owners: KeyOwners = field(default_factory=dict)
+    records: Mapping[int, Any] = field(default_factory=dict)
+    found: dict[int, int] = field(default_factory=dict)
+    """Row -> id of its record."""
+
+    def refuse(self, index: int, error: TouchbaseError) -> None:
+        """Set the outcome of a row whose command failed."""
+        count = ERASED if isinstance(error, PersonErased) else INVALID
+        reason = "; ".join(f"{fault.pointer[1:]}: {fault.detail}" for fault in error.faults) if isinstance(error, Invalid) else error.detail
+        self.outcomes[index] = Outcome(count, reason)
+
+    @property
+    def open(self) -> list[int]:
+        """The rows without an outcome."""
+        return [index for index, outcome in enumerate(self.outcomes) if outcome is None]
+
+
+def import_rows(command: ImportRows, ids: Ids) -> Plan[list[Outcome]]:
+    """Import the rows of one batch."""
+    batch = _Batch(command, [None] * len(command.rows))
+    yield from _find(batch)
+    if not command.dry_run and command.record == "contact":
+        yield from _set_companies(batch, ids)
+    new = [index for index in batch.open if index not in batch.found]
+    yield from _create(batch, new, ids)
+    yield from _update(batch, [index for index in batch.open if index not in new], ids)
+    yield from _add_dates(batch)
+    for index in batch.open:
+        batch.outcomes[index] = Outcome(UNCHANGED if index in batch.found else CREATED)
+    yield from _mark_suppressed(batch)
+    return [outcome for outcome in batch.outcomes if outcome is not None]
+
+
+def _find(batch: _Batch) -> Plan[None]:
+    """Find the records of the rows, and set the outcomes that the mode decides."""
+    command = batch.command
+    kind: Any = Contact if command.record == "contact" else Company
+    batch.owners, batch.records = yield from find_existing(command.creations, kind)
+    taken: dict[int, int] = {}
+    for index in batch.open:
+        owner = _owner(batch, index)
+        if owner is None or owner not in batch.records:
+            if batch.outcomes[index] is None and command.mode == "update":
+                names = [command.match] if command.match else (["email", "linkedin_url"] if command.record == "contact" else ["domain"])
+                batch.outcomes[index] = Outcome(INVALID, f"no {command.record} has this {' or '.join(names)}, and mode=update creates none")
+        elif command.mode == "create":
+            batch.outcomes[index] = Outcome(UNCHANGED)
+        elif owner in taken:
+            number = command.rows[taken[owner]].row.number
+            batch.outcomes[index] = Outcome(DUPLICATE, f"is the same {command.record} as row {number}")
+        else:
+            taken[owner] = index
+            batch.found[index] = owner
+
+
+def _owner(batch: _Batch, index: int) -> int | None:
+    """Return the id of a row's record; set the outcome of a row that cannot be matched."""
+    command = batch.command
+    record = command.rows[index].command.record
+    columns = [_KEYS[command.match]] if command.match else (["email_key", "linkedin_key"] if command.record == "contact" else ["domain"])
+    for column in columns:
+        key = getattr(record, column)
+        if key is None and command.match:
+            batch.outcomes[index] = Outcome(INVALID, f"has no {command.match}, by which records are matched")
+        elif key is not None and (owner := batch.owners.get((command.client, column, key))) is not None:
+            return owner
+    if command.match and isinstance(record, Contact):
+        for name in ("email", "linkedin_url"):
+            other = batch.owners.get((command.client, _KEYS[name], getattr(record, _KEYS[name])))
+            if other is not None and command.mode != "update":
+                batch.outcomes[index] = Outcome(INVALID, f"contact {other} has this {name}, and another {command.match}")
+    return None
+
+
+def _set_companies(batch: _Batch, ids: Ids) -> Plan[None]:
+    """Create or find the companies of the open rows, and set their ids in the rows' contacts."""
+    companies = {row.company.record.domain: row.company for index in batch.open if (row := batch.command.rows[index]).company is not None}
+    if not companies:
+        return
+    found, _ = yield from find_existing(list(companies.values()), Company)
+    owners = {str(key): owner for (_, _, key), owner in found.items()}
+    missing = [company for domain, company in companies.items() if domain not in owners]
+    for company in missing:
+        company.on_duplicate, company.by = "error", batch.command.by
+        company.record.created_us = company.record.updated_us = batch.command.at
+    if missing:
+        results = yield from create_companies(missing, ids)
+        for company, result in zip(missing, results, strict=True):
+            if isinstance(result, TouchbaseError):
+                raise SerializationConflict("a company was created at the same time")
+            owners[company.record.domain] = company.record.id
+    for index in batch.open:
+        row = batch.command.rows[index]
+        if row.company is not None and isinstance(row.command, CreateContact):
+            row.command.record.company_id = owners[row.company.record.domain]
+
+
+def _create(batch: _Batch, indexes: Sequence[int], ids: Ids) -> Plan[None]:
+    command = batch.command
+    if not indexes or command.dry_run:
+        return
+    creations: list[Any] = [command.rows[index].command for index in indexes]
+    for each in creations:
+        each.on_duplicate, each.by = "error", command.by
+        each.record.created_us = each.record.updated_us = command.at
+    run: Callable[..., Plan[list[object]]] = _create_guarded if command.record == "contact" else create_companies
+    results = yield from run(creations, ids)
+    for index, creation, result in zip(indexes, creations, results, strict=True):
+        if result is GUARD_NEEDED or isinstance(result, Conflict):
+            raise SerializationConflict("another write came between the search and the creation")
+        if isinstance(result, TouchbaseError):
+            batch.refuse(index, result)
+        else:
+            batch.outcomes[index] = Outcome(CREATED)
+            batch.found[index] = creation.record.id
+
+
+def _update(batch: _Batch, indexes: Sequence[int], ids: Ids) -> Plan[None]:
+    command = batch.command
+    updates: dict[int, Any] = {}
+    for index in indexes:
+        update = _change(command, command.rows[index].command, batch.records[batch.found[index]])
+        if update is not None:
+            updates[index] = update
+    if command.dry_run:
+        for index in updates:
+            batch.outcomes[index] = Outcome(UPDATED)
+    if not updates or command.dry_run:
+        return
+    run: Callable[..., Plan[list[object]]] = _update_guarded if command.record == "contact" else update_companies
+    results = yield from run(list(updates.values()), ids)
+    for index, result in zip(updates, results, strict=True):
+        if result is GUARD_NEEDED:
+            raise SerializationConflict("the client's first erasure came at the same time")
+        if isinstance(result, TouchbaseError):
+            batch.refuse(index, result)
+        else:
+            batch.outcomes[index] = Outcome(UPDATED)
+
+
+def _mark_suppressed(batch: _Batch) -> Plan[None]:
+    """Mark the outcomes of the rows whose person or domain is on a do-not-contact list; they are imported like others."""
+    command = batch.command
+    rows = {
+        index: (command.rows[index], batch.records.get(batch.found.get(index, 0)))
+        for index, outcome in enumerate(batch.outcomes)
+        if outcome is not None and outcome.word in (CREATED, UPDATED, UNCHANGED)
+    }
+    for index, reason in (yield from suppressed_rows(rows, command.at)).items():
+        outcome = batch.outcomes[index]
+        assert outcome is not None
+        batch.outcomes[index] = outcome._replace(suppressed=reason)
+
+
+def _change(command: ImportRows, creation: _Create, existing: _Record) -> UpdateContact | UpdateCompany | None:
+    """Return the update that gives a record the values of a row; None if it has them."""
+    new, kind = creation.record, CONTACT_TYPE if command.record == "contact" else COMPANY_TYPE
+    changes: dict[str, str | int | None] = {}
+    for each in kind.fields:
+        value = getattr(new, each.name)
+        if value is not None and value != getattr(existing, each.name):
+            changes[each.name] = value
+            if each.key:
+                changes[each.key] = getattr(new, each.key)
+    if new.status is not None and new.status != existing.status:
+        changes["status"] = new.status
+    present = {one.name: one.value for one in existing.custom_fields}
+    custom: dict[str, str | None] = {name: value for name, value in creation.custom if present.get(name) != value}
+    if not changes and not custom:
+        return None
+    transitions = kind.transitions(command.settings)
+    update = kind.update(command.client, existing.id, changes, custom, command.at, new_write_key(), transitions=transitions, by=command.by)
+    assert isinstance(update, UpdateContact | UpdateCompany)
+    return update
+
+
+def _add_dates(batch: _Batch) -> Plan[None]:
+    """Add the dates of the rows that were not refused to their contacts' histories."""
+    command = batch.command
+    dated: dict[int, int] = {}
+    events: dict[int, list[StoredEvent]] = {}
+    for index, contact_id in batch.found.items():
+        outcome, row = batch.outcomes[index], command.rows[index]
+        if row.dates and (outcome is None or outcome.word in (CREATED, UPDATED)):
+            made = _events(command, row, contact_id, batch.records.get(contact_id))
+            if made:
+                dated[contact_id], events[contact_id] = index, made
+    changed = set(events)
+    if events and not command.dry_run:
+        changed = yield from add_history(command.client, events, command.at)
+    for contact_id in changed:
+        if batch.outcomes[dated[contact_id]] is None:
+            batch.outcomes[dated[contact_id]] = Outcome(UPDATED)
+
+
+def _events(command: ImportRows, row: ValidRow, contact_id: int, existing: Contact | None) -> list[StoredEvent]:
+    """Return the events that the dates of a row are, except facts that the contact shows already."""
+    shown = set() if existing is None else {(SENT, existing.first_sent_us), (SENT, existing.last_sent_us), (REPLY, existing.last_reply_us)}
+    facts = {(REPLY if name == LAST_REPLY else SENT, when) for name, when in row.dates.items()} - shown
+    detail = {"by": command.by} if any(command.by) else {}
+    return [
+        StoredEvent(
+            CONTACT_KIND, contact_id, when, f"{IMPORT}:{effect}", _EVENTS[effect], effect, _status(command, effect), IMPORT, IMPORT,
+            None, None, command.at, VIA_API, detail,
+        )
+        for effect, when in sorted(facts)
+    ]  # fmt: skip
+
+
+def _status(command: ImportRows, effect: str) -> str | None:
+    """Return the status that a mail or a reply sets, as for webhooks; None if the client has no such status."""
+    word, declared = status_word(Event(_EVENTS[effect]), effect), command.settings.contact_statuses
+    if word is None or declared is None:
+        return word
+    return next((own for own in declared.statuses if own.casefold().replace("_", " ") == word), None)
+
+
+def save_mapping(command: SaveMapping) -> Plan[None]:
+    """Store a mapping."""
+    one = command.mapping
+    yield Execute(SAVE_MAPPING, [(command.client, one.record, one.name, encode(one.mapping), one.updated_us)])
+
+
+def remove_mapping(command: RemoveMapping) -> Plan[bool]:
+    """Remove a mapping."""
+    return bool((yield Execute(REMOVE_MAPPING, [(command.client, command.record, command.name)])))
+
+
+def list_mappings(query: ListMappings) -> Plan[list[StoredMapping]]:
+    """Return the stored mappings, by name."""
+    rows = yield Select(
+        "SELECT record, name, mapping, updated_us FROM import_mapping WHERE client = ? AND record = ? ORDER BY name",
+        (query.client, query.record),
+    )
+    return [StoredMapping(row[0], row[1], msgspec.json.decode(row[2]), row[3]) for row in rows]

@@ -1,0 +1,51 @@
+"""The do-not-contact list, as imports see it: rows of suppressed people and domains are imported, and counted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from touchbase.common.timestamps import Micros
+from touchbase.do_not_contact.sql.marking import mark_records
+from touchbase.imports.rows import ValidRow
+from touchbase.records import Company, Contact
+from touchbase.sql.statement import Plan
+
+
+@dataclass(slots=True)
+class _Imported:
+    """The addresses of a record after its row is imported."""
+
+    client: int
+    email_key: str | None = None
+    linkedin_key: str | None = None
+    company_id: int | None = None
+    domain: str | None = None
+    suppressed: str | None = None
+
+
+def suppressed_rows(rows: Mapping[int, tuple[ValidRow, Contact | Company | None]], at: Micros) -> Plan[dict[int, str]]:
+    """Return the indexes of rows whose person or domain must not be contacted, each with the reason.
+
+    `rows` has each row by its index, with the record that existed before: it has the addresses that the row leaves out.
+    """
+    found = {index: _imported(row, existing) for index, (row, existing) in rows.items()}
+    if found:
+        yield from mark_records(list(found.values()), at)
+    return {index: each.suppressed for index, each in found.items() if each.suppressed is not None}
+
+
+def _imported(row: ValidRow, existing: Contact | Company | None) -> _Imported:
+    record = row.command.record
+    if isinstance(record, Company):
+        return _Imported(record.client, domain=record.domain)
+    made = _Imported(record.client, record.email_key, record.linkedin_key, record.company_id)
+    if isinstance(existing, Contact):
+        made = replace(
+            made,
+            email_key=made.email_key or existing.email_key,
+            linkedin_key=made.linkedin_key or existing.linkedin_key,
+            company_id=made.company_id or existing.company_id,
+        )
+    made.domain = None if row.company is None else row.company.record.domain
+    return made

@@ -1,0 +1,107 @@
+"""Tables: what every file format is read as, and the limits of a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from touchbase.errors import MalformedBody
+
+MIB = 1_048_576
+
+
+class UnreadableFile(MalformedBody):
+    """The file cannot be read as a table; `row` is the row at which that shows, None for the file as a whole."""
+
+    def __init__(self, detail: str, row: int | None = None) -> None:
+        super().__init__(detail if row is None else f"row {row}: {detail}")
+        self.row = row
+
+
+class Row(NamedTuple):
+    """One row: the number that a spreadsheet shows at its left (NDJSON: the number of the line), and its cells as text."""
+
+    number: int
+    cells: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The limits of a file."""
+
+    columns: int = 1_000
+    row_characters: int = MIB
+    """Of one row, quotes and delimiters included."""
+    sheet_cells: int = 5_000_000
+    """Cells of a workbook's sheet from A1 to its last row and column, as the library holds all of them in memory."""
+    workbook_bytes: int = 512 * MIB
+    """Of a workbook's parts when decompressed."""
+
+
+@dataclass(slots=True)
+class Table:
+    """A file as a header and rows; the rows can be read once."""
+
+    format: str
+    """csv, xlsx or ndjson."""
+    header: list[str]
+    """A unique name for each column."""
+    rows: Iterator[Row]
+    encoding: str = ""
+    """Of a CSV file, by its Python name."""
+    delimiter: str = ""
+    sheet: str = ""
+    """The sheet that is read."""
+    sheets: list[str] = field(default_factory=list)
+    """The names of all visible sheets."""
+
+
+def column_letters(index: int) -> str:
+    """Return the name of a column as spreadsheets show it: 0 is A, 26 is AA."""
+    letters = ""
+    index += 1
+    while index:
+        index, rest = divmod(index - 1, 26)
+        letters = chr(ord("A") + rest) + letters
+    return letters
+
+
+def header_names(cells: list[str], row: int, limits: Limits) -> list[str]:
+    """Return a unique name for each column: a blank one is "Column C", a repeated one has a number.
+
+    Blank columns at the end are left out. Raises `UnreadableFile` if the row cannot be a header.
+    """
+    names = [" ".join(cell.split()) for cell in cells]
+    while names and not names[-1]:
+        names.pop()
+    check_columns(len(names), row, limits)
+    if any("@" in name and "." in name.rpartition("@")[2] for name in names):
+        raise UnreadableFile("the first row must have the names of the columns, and has an e-mail address", row)
+    taken: set[str] = set()
+    for index, name in enumerate(names):
+        base = unique = name or f"Column {column_letters(index)}"
+        number = 1
+        while unique in taken:
+            number += 1
+            unique = f"{base} ({number})"
+        names[index] = unique
+        taken.add(unique)
+    return names
+
+
+def check_columns(number: int, row: int | None, limits: Limits) -> None:
+    """Raise `UnreadableFile` if a table has more columns than the limit, or none."""
+    if number > limits.columns:
+        raise UnreadableFile(f"has {number} columns; a table may have at most {limits.columns}", row)
+    if not number:
+        raise UnreadableFile("the file has no row with names of columns")
+
+
+def is_encodable(text: str) -> bool:
+    """Return whether a text has no half of a surrogate pair, as which bytes of another encoding are read."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

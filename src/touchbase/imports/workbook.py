@@ -1,0 +1,171 @@
+"""XLSX: a sheet of a workbook as text, with bounds on what a workbook may unfold to.
+
+python-calamine holds the whole sheet in memory, from A1 to the last row and column that have a value: two cells in
+opposite corners would take 400 GB. So the parts are decompressed here first, counted, and never stored.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator
+from datetime import date, datetime, time
+from typing import BinaryIO
+
+import python_calamine as calamine
+
+from touchbase.imports.table import Limits, Row, Table, UnreadableFile, check_columns, column_letters, header_names
+
+_FAR = re.compile(rb"""r\s*=\s*["'](?=[A-Z]{2}|[A-Z]?\d{6})([A-Z]{0,7})(\d{1,9})["']""")
+"""A place beyond column Z or row 99,999: few files have any, so that the others cost no match."""
+_ANY = re.compile(rb"""r\s*=\s*["']([A-Z]{0,7})(\d{1,9})["']""")
+_USUAL_COLUMNS, _USUAL_ROWS = 26, 99_999
+_FEW = 64
+"""Tags that begin like a cell without a place: usually they describe columns and formats."""
+_CHUNK = 1_048_576
+_HEADER = struct.Struct("<4s22xHH")
+"""Of a part: its mark, and the lengths of two fields after it (APPNOTE 4.3.7)."""
+_NOT_XLSX = "the file is not an XLSX workbook: save it as .xlsx or as CSV"
+
+
+def read_workbook(file: BinaryIO, limits: Limits, sheet: str = "") -> Table:
+    """Read a sheet of an XLSX workbook: the named one, else the first visible one with a value."""
+    check_workbook(file, limits)
+    file.seek(0)
+    try:
+        book = calamine.load_workbook(file)
+        visible = calamine.SheetVisibleEnum.Visible
+        names = [each.name for each in book.sheets_metadata if each.visible == visible and each.typ == calamine.SheetTypeEnum.WorkSheet]
+        if sheet and sheet not in names:
+            raise UnreadableFile(f"the workbook has no sheet {sheet[:100]!r}; its sheets are {', '.join(names)}")
+        for name in [sheet] if sheet else names:
+            rows = _rows(book.get_sheet_by_name(name))
+            for row in rows:
+                return Table("xlsx", header_names(row.cells, row.number, limits), _checked(rows, limits), sheet=name, sheets=names)
+    except calamine.PasswordError:
+        raise UnreadableFile("the workbook has a password: save it without one") from None
+    except (calamine.CalamineError, OSError) as error:
+        raise UnreadableFile(f"the workbook is damaged: {error}") from None
+    raise UnreadableFile("the workbook has no row with names of columns")
+
+
+def check_workbook(file: BinaryIO, limits: Limits) -> None:
+    """Raise `UnreadableFile` if the file is no workbook, or its parts or a sheet would take too much memory."""
+    file.seek(0)
+    try:
+        parts = zipfile.ZipFile(file).infolist()
+    except (zipfile.BadZipFile, RuntimeError, ValueError):
+        raise UnreadableFile(_NOT_XLSX) from None
+    if not any(part.filename.lower().lstrip("/") == "xl/workbook.xml" for part in parts):
+        raise UnreadableFile(_NOT_XLSX)
+    total = 0
+    for part in parts:
+        extent = _Extent(_FAR, _USUAL_ROWS, _USUAL_COLUMNS)
+        for chunk in _decompressed(file, part):
+            total += len(chunk)
+            if total > limits.workbook_bytes:
+                raise UnreadableFile(f"the workbook is larger than {limits.workbook_bytes} bytes when decompressed; save it as CSV")
+            extent.add(chunk)
+        if extent.is_sheet and extent.cells > limits.sheet_cells:
+            extent = _Extent(_ANY, 1, 1)
+            for chunk in _decompressed(file, part):
+                extent.add(chunk)
+            if extent.cells > limits.sheet_cells:
+                raise UnreadableFile(
+                    f"a sheet has values down to row {extent.rows} and to column {column_letters(extent.columns - 1)}; a workbook may have "
+                    f"{limits.sheet_cells} cells. Delete the cells outside of the table, or save the sheet as CSV"
+                )
+
+
+def _decompressed(file: BinaryIO, part: zipfile.ZipInfo) -> Iterator[bytes]:
+    """Return a part in chunks, to its real end: the size in the archive's directory may be false."""
+    file.seek(max(part.header_offset, 0))
+    header = file.read(_HEADER.size)
+    if len(header) < _HEADER.size or part.flag_bits & 1 or part.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise UnreadableFile("the workbook is encrypted or damaged: save it again without a password")
+    _, name, extra = _HEADER.unpack(header)
+    file.seek(name + extra, 1)
+    left = part.compress_size
+    inflate = zlib.decompressobj(-zlib.MAX_WBITS)
+    try:
+        while left > 0 and (data := file.read(min(left, 65_536))):
+            left -= len(data)
+            if part.compress_type == zipfile.ZIP_STORED:
+                yield data
+                continue
+            while data and not inflate.eof:
+                yield inflate.decompress(data, _CHUNK)
+                data = inflate.unconsumed_tail
+    except zlib.error as error:
+        raise UnreadableFile(f"the workbook is damaged: {error}") from None
+
+
+class _Extent:
+    """The last row and column of a sheet that may have a value, from the text of its part."""
+
+    def __init__(self, place: re.Pattern[bytes], rows: int, columns: int) -> None:
+        self.rows, self.columns, self.is_sheet = rows, columns, False
+        self._place, self._width, self._unplaced, self._open = place, 0, 0, b""
+
+    @property
+    def cells(self) -> int:
+        """The number of cells from A1 to there."""
+        return self.rows * (self.columns + min(self._unplaced, _FEW))
+
+    def add(self, chunk: bytes) -> None:
+        """Count the next part of the text."""
+        text = self._open + chunk
+        end = text.rfind(b"<")  # a tag that is cut is completed by the next chunk
+        self._open = text[end:] if end >= 0 and len(text) - end < _CHUNK else b""
+        text = text[: len(text) - len(self._open)]
+        self.is_sheet = self.is_sheet or b"sheetData" in text
+        if not self.is_sheet:
+            return
+        for found in self._place.finditer(text):
+            tag = text.find(b">", found.end())
+            if text[tag - 1 : tag] != b"/":  # else it has a format and no value
+                self.rows = max(self.rows, int(found[2]))
+                self.columns = max(self.columns, _column(found[1]))
+        self._unplaced += text.count(b"<c") - text.count(b"<c r=") + text.count(b":c")
+        if self._unplaced <= _FEW:
+            return
+        # Cells may stand without a place, each after the one before it.
+        for index, row in enumerate(text.split(b"row")):
+            self._width = row.count(b"<c") + row.count(b":c") // 2 + (0 if index else self._width)
+            self.columns = max(self.columns, self._width)
+
+
+def _column(letters: bytes) -> int:
+    number = 0
+    for letter in letters:
+        number = number * 26 + letter - 64
+    return number
+
+
+def _rows(sheet: calamine.CalamineSheet) -> Iterator[Row]:
+    """Return the rows that have a value."""
+    for number, values in enumerate(sheet.iter_rows(), 1):
+        cells = [value if type(value) is str else _text(value) for value in values]
+        if any(cells):
+            yield Row(number, cells)
+
+
+def _checked(rows: Iterator[Row], limits: Limits) -> Iterator[Row]:
+    for row in rows:
+        if len(row.cells) > limits.columns:
+            check_columns(len(row.cells), row.number, limits)
+        yield row
+
+
+def _text(value: object) -> str:
+    """Return a value as text: a whole number without a point, dates and times in ISO 8601."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
+    if isinstance(value, datetime):
+        # Excel's numbers have milliseconds at most; what is finer is their rounding.
+        return value.isoformat(" ", "milliseconds" if value.microsecond else "seconds")
+    return value.isoformat() if isinstance(value, date | time) else str(value)

@@ -1,0 +1,192 @@
+"""HTTP resources of jobs: list, get, cancel, and the files that they made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from touchbase.auth import READ, WRITE
+from touchbase.common.timestamps import Micros, to_text
+from touchbase.errors import PayloadDeleted
+from touchbase.http import query_parameters as query
+from touchbase.http.endpoint import Call
+from touchbase.http.query_parameters import LIMIT, PAGE, cursor_text
+from touchbase.http.responses import Response
+from touchbase.http.routing import Route, Success, Tag
+from touchbase.http.schemas import Time, encode, example, named_enum
+from touchbase.jobs.commands import ChangeJob, FileSizes, GetJob, ListJobs, ReadPiece
+from touchbase.jobs.models import BAD_ROWS, CANCELLED, ENDED, PREVIEW, QUEUED, RESULT, RUNNING, STATES, Job
+from touchbase.jobs.runner import pieces_of
+from touchbase.jobs.sql import no_such_job
+
+TAG = Tag("Jobs", "Imports, exports and other long work in the background: progress, cancelling, and the files that it makes.")
+PATH = "/public/v2/jobs"
+FILES = {RESULT: "result", BAD_ROWS: "bad-rows"}
+"""Files that can be read -> the last segment of their addresses."""
+CSV = b"text/csv; charset=utf-8"
+_STATE = named_enum("JobState", "What a job waits for, or how it ended.", STATES)
+
+
+class JobOut(Struct):
+    """A job. `progress` has the counts of its kind; an import's are those of `ImportProgress`."""
+
+    id: int
+    kind: Annotated[str, Meta(description="Such as `contacts.import`.")]
+    state: Annotated[str, Meta(extra_json_schema=_STATE)]
+    created_at: Time
+    updated_at: Time
+    started_at: Time | None
+    finished_at: Time | None
+    settings: Annotated[dict[str, Any], Meta(description="What the job does.")]
+    progress: Annotated[dict[str, Any], Meta(description="Counts so far, and `percent`.")]
+    error: Annotated[str | None, Meta(description="Why the job failed.")]
+    files: Annotated[dict[str, str], Meta(description="Addresses of the files that it has made, by name: `result`, `bad_rows`.")]
+    files_until: Annotated[str | None, Meta(description="When its files are removed.", extra_json_schema={"format": "date-time"})]
+    preview: Annotated[dict[str, Any], Meta(description="What an uploaded file looks like, until its import starts.")] | UnsetType = UNSET
+
+
+class JobPage(Struct):
+    """A page of jobs, newest first."""
+
+    data: list[JobOut]
+    next_cursor: str | None
+
+
+example(
+    JobOut,
+    {
+        "id": 12, "kind": "contacts.import", "state": "running", "created_at": "2026-11-20T09:30:00Z",
+        "updated_at": "2026-11-20T09:30:04Z",
+        "started_at": "2026-11-20T09:30:01Z", "finished_at": None,
+        "settings": {"mode": "upsert", "match": "email", "mapping": {"columns": {"E-mail": "email", "Segment": "cf.Segment"}}},
+        "progress": {"rows": 21000, "percent": 42, "created": 20100, "updated": 700, "unchanged": 80, "duplicate_in_file": 15,
+                     "invalid": 105, "erased": 0, "suppressed": 3, "notices": {}},
+        "error": None, "files": {"bad_rows": "/public/v2/jobs/12/bad-rows"}, "files_until": None,
+    },
+)  # fmt: skip
+KIND = query.text("kind", "Such as `contacts.import`.", member="kind")
+STATE = query.choice("state", STATES, member="state")
+
+
+def job_response(call: Call, job: Job, sizes: Mapping[str, int], status: int = 200) -> Response:
+    """Return the response that shows a job."""
+    headers = [(b"location", call.api.dependencies.reached_at(f"{PATH}/{job.id}"))] if status == 201 else []
+    return Response(status, encode(job_out(call, job, sizes)), headers=headers)
+
+
+def job_out(call: Call, job: Job, sizes: Mapping[str, int]) -> JobOut:
+    """Return a job as responses show it."""
+    progress = {name: value for name, value in job.progress.items() if name != "preview"}
+    files = {name: call.api.dependencies.reached_at(f"{PATH}/{job.id}/{end}").decode() for name, end in FILES.items() if name in sizes}
+    return JobOut(
+        job.id, job.kind, job.state, to_text(job.created_us), to_text(job.updated_us), _time(job.started_us), _time(job.finished_us),
+        job.settings, progress, job.error, files, _time(job.files_until_us), job.progress.get("preview", UNSET),
+    )  # fmt: skip
+
+
+def _time(at: Micros | None) -> str | None:
+    return None if at is None else to_text(at)
+
+
+async def find_job(call: Call, client: int) -> Job:
+    """Return the job that the path names; raises `NotFound`."""
+    number = call.id("job")
+    job = await call.api.dependencies.store.read(GetJob(client, number))
+    if job is None:
+        raise no_such_job(number)
+    return job
+
+
+async def list_jobs(call: Call) -> Response:
+    """Handle `GET` of a page of jobs."""
+    client = await call.client()
+    asked = call.parameters()
+    before = asked.cursor("jobs", int)
+    asked.done()
+    found = await call.api.dependencies.store.read(ListJobs(client.number, asked[LIMIT] + 1, before, **asked.filters))
+    page = found[: asked[LIMIT]]
+    data = [job_out(call, job, await _sizes(call, job)) for job in page]
+    return Response(body=encode(JobPage(data, cursor_text("jobs", page[-1].id) if len(found) > len(page) else None)))
+
+
+async def _sizes(call: Call, job: Job) -> Mapping[str, int]:
+    return await call.api.dependencies.store.read(FileSizes(job.client, job.id))
+
+
+async def get_job(call: Call) -> Response:
+    """Handle `GET` of one job."""
+    client = await call.client()
+    call.parameters().done()
+    job = await find_job(call, client.number)
+    return job_response(call, job, await _sizes(call, job))
+
+
+async def cancel_job(call: Call) -> Response:
+    """Handle `POST` of a cancellation; a job that has ended stays as it is."""
+    client = await call.client()
+    call.parameters().done()
+    parts, job = call.api.dependencies, await find_job(call, client.number)
+    if job.state not in ENDED:
+        at = parts.clock()
+        change = ChangeJob(job.client, job.id, (PREVIEW, QUEUED, RUNNING), CANCELLED, at, files_until_us=at + parts.keep_job_files_us)
+        job = await parts.store.write(change)
+    return job_response(call, job, await _sizes(call, job))
+
+
+def _file(name: str) -> Any:
+    async def get_file(call: Call) -> Response:
+        client = await call.client()
+        call.parameters().done()
+        store, job = call.api.dependencies.store, await find_job(call, client.number)
+        if await store.read(ReadPiece(job.client, job.id, name)) is None:
+            if job.progress.get("files_removed"):
+                raise PayloadDeleted(f"the files of job {job.id} have been removed; start it again")
+            raise no_file(job, name)
+        media = job.settings.get("media_type", "").encode() if name == RESULT else CSV
+        end = "ndjson" if b"ndjson" in media else "csv"
+        disposition = f'attachment; filename="{job.kind.replace(".", "-")}-{job.id}-{FILES[name]}.{end}"'
+        return Response(
+            content_type=media or CSV,
+            headers=[(b"content-disposition", disposition.encode())],
+            stream=pieces_of(store, job.client, job.id, name),
+        )
+
+    return get_file
+
+
+def no_file(job: Job, name: str) -> Exception:
+    """Return the error for a file that a job has not made."""
+    error = no_such_job(job.id)
+    error.detail = f"job {job.id} is {job.state} and has no {name.replace('_', ' ')}"
+    return error
+
+
+_job = Success(200, "The job.", JobOut)
+ROUTES = [
+    Route(
+        "GET", PATH, list_jobs, scope=READ, operation_id="list_jobs", tag=TAG, summary="List jobs, newest first",
+        query=(KIND, STATE, *PAGE), success=(Success(200, "A page.", JobPage),),
+    ),
+    Route(
+        "GET", f"{PATH}/{{id}}", get_job, scope=READ, operation_id="get_job", tag=TAG, summary="Get one job with its progress",
+        description="`state` is `succeeded`, `failed` or `cancelled` at the end.", success=(_job,),
+    ),
+    Route(
+        "POST", f"{PATH}/{{id}}/cancel", cancel_job, scope=WRITE, operation_id="cancel_job", tag=TAG, summary="Cancel a job",
+        description="Stops the job after its current step. What it has written stays; its counts and bad rows say what that is. A job that "
+        "has ended is returned as it is.", success=(_job,),
+    ),
+    Route(
+        "GET", f"{PATH}/{{id}}/result", _file(RESULT), scope=READ, operation_id="get_job_result", tag=TAG,
+        summary="Get the file that a job has made", description="404 until the job has made it, 409 `payload_deleted` after its removal.",
+        success=(Success(200, "The file.", media=("text/csv", "application/x-ndjson")),), problems=(409,),
+    ),
+    Route(
+        "GET", f"{PATH}/{{id}}/bad-rows", _file(BAD_ROWS), scope=READ, operation_id="get_job_bad_rows", tag=TAG,
+        summary="Get the rows that an import refused, each with the reason",
+        description="CSV with the columns of the imported file, then `row` and `reason`. The corrected file can be imported as it is.",
+        success=(Success(200, "The rows.", media=("text/csv",)),), problems=(409,),
+    ),
+]  # fmt: skip

@@ -1,0 +1,103 @@
+"""One run of a job: what its kind may do, and the protocol of kinds.
+
+A kind reads `run.job.position`, the last checkpoint, and continues from there in steps. Each step's commands and its checkpoint
+are one transaction, so that a crash between two steps neither repeats nor loses anything. To add a kind: a class
+with `name` and `run`, and its entry in `workers.JOB_KINDS`.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Any, BinaryIO, Protocol
+
+from touchbase.clients import Client
+from touchbase.common.timestamps import SECOND, Clock, Micros
+from touchbase.jobs.commands import JobStep, ReadPiece
+from touchbase.jobs.models import Checkpoint, Job
+from touchbase.sql.command import Command
+from touchbase.sql.store import Store
+
+LEASE: Micros = 30 * SECOND
+"""How long a worker has a job without a sign of life; after a crash another one takes it then."""
+PIECE = 256 * 1024
+"""Bytes of a piece of a file."""
+MEMORY = 4 * 1024 * 1024
+"""Bytes of a copied file that stay in memory; a longer one is on disk."""
+
+
+class Stopping(Exception):
+    """The worker stops; the job continues later from its last checkpoint."""
+
+
+class JobKind(Protocol):
+    """The work of one kind of job."""
+
+    @property
+    def name(self) -> str:
+        """The kind's name, such as `contacts.import`."""
+        ...
+
+    async def run(self, run: JobRun) -> None:
+        """Continue the job from its position to its end. An error with a message for people (`TouchbaseError`) fails the job."""
+        ...
+
+
+class JobRun:
+    """One claim of a job."""
+
+    def __init__(self, job: Job, client: Client, store: Store, clock: Clock, stopping: Callable[[], bool]) -> None:
+        self.job = job
+        self.client = client
+        self.store = store
+        self.clock = clock
+        self._stopping = stopping
+
+    async def step(self, commands: Sequence[Command[Any]], checkpoint: Callable[[list[Any]], Checkpoint]) -> list[Any]:
+        """Execute commands and store the checkpoint that follows from their results, in one transaction; return the results.
+
+        Raises `JobLost` and `Stopping`, which the kind lets through, and `Overloaded`, after which the job continues later.
+        """
+        self.check()
+        at = self.clock()
+        reached: list[Checkpoint] = []
+
+        def checked(results: list[Any]) -> Checkpoint:
+            reached[:] = [checkpoint(results)]
+            return reached[0]
+
+        job = self.job
+        results = await self.store.write(JobStep(job.client, job.id, job.token, at, at + LEASE, commands, checked))
+        job.position, job.progress = reached[0].position, reached[0].progress
+        return results
+
+    def check(self) -> None:
+        """Raise `Stopping` if the worker stops."""
+        if self._stopping():
+            raise Stopping
+
+    async def pieces(self, name: str) -> AsyncIterator[bytes]:
+        """Yield the pieces of one of the job's files."""
+        async for piece in pieces_of(self.store, self.job.client, self.job.id, name):
+            yield piece
+
+    async def copy(self, name: str) -> BinaryIO:
+        """Return a copy of one of the job's files that can be read at any place; the caller closes it."""
+        copied: BinaryIO = tempfile.SpooledTemporaryFile(MEMORY)  # type: ignore[assignment]  # noqa: SIM115
+        try:
+            async for piece in self.pieces(name):
+                self.check()
+                copied.write(piece)
+            copied.seek(0)
+        except BaseException:
+            copied.close()
+            raise
+        return copied
+
+
+async def pieces_of(store: Store, client: int, job_id: int, name: str) -> AsyncIterator[bytes]:
+    """Yield the pieces of a job's file."""
+    number = 0
+    while (piece := await store.read(ReadPiece(client, job_id, name, number))) is not None:
+        yield piece
+        number += 1

@@ -1,0 +1,254 @@
+"""SQL of jobs: row mapping, statements and plans."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from touchbase.errors import NotFound, TouchbaseError, WrongState
+from touchbase.jobs.commands import (
+    AppendToFile,
+    ChangeJob,
+    ClaimJob,
+    CreateJob,
+    DueJobFiles,
+    DueJobs,
+    FileSizes,
+    GetJob,
+    JobStep,
+    ListJobs,
+    ReadPiece,
+    RemoveJobFiles,
+    RenewLease,
+)
+from touchbase.jobs.models import DUE, ENDED, FAILED, PREVIEW, RUNNING, SUCCEEDED, UPLOADING, Checkpoint, Job
+from touchbase.sql.builders import ONE, ONE_MATCH, find, insert, update
+from touchbase.sql.filters import Where
+from touchbase.sql.ids import Ids
+from touchbase.sql.rows import Columns, encode, names
+from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
+
+JOB: Columns = (
+    ("client", "bigint"), ("id", "bigint"), ("kind", "text"), ("state", "text"), ("created_us", "bigint"), ("updated_us", "bigint"),
+    ("settings", "text"), ("position", "text"), ("progress", "text"), ("started_us", "bigint"), ("finished_us", "bigint"),
+    ("error", "text"), ("attempts", "bigint"), ("token", "text"), ("lease_until_us", "bigint"), ("files_until_us", "bigint"),
+    ("made_by", "text"),
+)  # fmt: skip
+_OF_CLIENTS = f"{names(JOB, 'j.')} FROM client c JOIN job j ON j.client = c.id"
+_PIECE: Columns = (("client", "bigint"), ("job_id", "bigint"), ("name", "text"), ("body", "bytea"))
+INSERT_JOB = insert("job", JOB)
+JOB_BY_ID = find("job_by_id", "job", JOB, ONE, ONE_MATCH, lock=True)
+UPDATE_JOB = update("update_job", "job", JOB)
+APPEND_PIECE = Statement(
+    "append_piece",
+    _PIECE,
+    body="INSERT INTO job_file (client, job_id, name, number, body) SELECT p.client, p.job_id, p.name, "
+    "(SELECT COALESCE(max(t.number), -1) + 1 FROM job_file t WHERE t.client = p.client AND t.job_id = p.job_id AND t.name = p.name), "
+    "p.body FROM p",
+)
+"""For one piece at a time, because each takes the number after the last."""
+EXPIRE_JOB_FILES = Statement(
+    "expire_job_files",
+    (("client", "bigint"), ("at", "bigint")),
+    sqlite="UPDATE job SET files_until_us = ?2 WHERE client = ?1",
+    body="UPDATE job t SET files_until_us = p.at FROM p WHERE t.client = p.client",
+)
+"""Let all files of a client's jobs end: an erased person may be in them."""
+_made: Callable[..., Job] = Job
+_json = msgspec.json.Decoder(dict[str, Any]).decode
+
+
+def job_of(row: Row) -> Job:
+    """Return the job of a `JOB` row."""
+    return _made(*row[:6], _json(row[6]), _json(row[7]), _json(row[8]), *row[9:])
+
+
+def job_row(job: Job) -> Row:
+    """Return the job's row, in the order of `JOB`."""
+    return (
+        job.client, job.id, job.kind, job.state, job.created_us, job.updated_us, encode(job.settings), encode(job.position),
+        encode(job.progress), job.started_us, job.finished_us, job.error, job.attempts, job.token, job.lease_until_us,
+        job.files_until_us, job.made_by,
+    )  # fmt: skip
+
+
+def create_job(command: CreateJob, ids: Ids) -> Plan[Job]:
+    """Store a new job."""
+    command.job.id = ids.take("job")
+    yield Execute(INSERT_JOB, [job_row(command.job)])
+    return command.job
+
+
+def change_job(command: ChangeJob) -> Plan[Job | TouchbaseError]:
+    """Change a job's state."""
+    job = yield from locked(command.client, command.id)
+    if job is None:
+        return no_such_job(command.id)
+    if job.state not in command.of or (command.token and job.token != command.token):
+        return WrongState(f"job {job.id} is {job.state}; this needs one that is {' or '.join(command.of)}")
+    job.state, job.updated_us, job.token, job.lease_until_us = command.state, command.at, "", 0
+    job.settings = job.settings if command.settings is None else command.settings
+    job.progress = job.progress if command.progress is None else command.progress
+    job.error = command.error
+    if job.files_until_us is None or job.files_until_us > command.at:
+        job.files_until_us = command.files_until_us
+    if job.state in ENDED:
+        job.finished_us = command.at
+    if job.state == SUCCEEDED and job.progress:
+        job.progress["percent"] = 100
+    yield from _save(job)
+    return job
+
+
+def append_to_file(command: AppendToFile) -> Plan[TouchbaseError | None]:
+    """Append a piece to a file that is being uploaded."""
+    job = yield from locked(command.client, command.id)
+    if job is None or job.state != UPLOADING:
+        return no_such_job(command.id) if job is None else WrongState(f"job {job.id} is {job.state}; send the file again")
+    job.updated_us = command.at
+    yield from _save(job)
+    yield from _append(job, [(command.name, command.body)])
+    return None
+
+
+def claim_job(command: ClaimJob) -> Plan[Job | None]:
+    """Take a job that no worker has."""
+    job = yield from locked(command.client, command.id)
+    if job is None or job.state not in DUE or job.lease_until_us > command.at:
+        return None
+    job.state, job.token, job.lease_until_us, job.attempts = RUNNING, command.token, command.lease_until_us, job.attempts + 1
+    job.started_us = job.started_us or command.at
+    yield from _save(job)
+    return job
+
+
+def renew_lease(command: RenewLease) -> Plan[bool]:
+    """Set the end of a lease."""
+    job = yield from locked(command.client, command.id)
+    if job is None or job.token != command.token or job.state != RUNNING:
+        return False
+    job.lease_until_us = command.lease_until_us
+    yield from _save(job)
+    return True
+
+
+def begin_step(command: JobStep) -> Plan[Job | None]:
+    """Return the job of a step, locked; None if the worker does not have it any more."""
+    job = yield from locked(command.client, command.id)
+    return job if job is not None and job.token == command.token and job.state == RUNNING else None
+
+
+def end_step(command: JobStep, job: Job, reached: Checkpoint) -> Plan[None]:
+    """Store a step's checkpoint."""
+    job.position, job.progress, job.attempts = reached.position, reached.progress, 0
+    job.updated_us, job.lease_until_us = command.at, command.lease_until_us
+    yield from _save(job)
+    yield from _append(job, reached.files)
+
+
+def _append(job: Job, pieces: Sequence[tuple[str, bytes]]) -> Plan[None]:
+    for name, body in pieces:
+        yield Execute(APPEND_PIECE, [(job.client, job.id, name, body)])
+
+
+def remove_job_files(command: RemoveJobFiles) -> Plan[int]:
+    """Remove some pieces of a job's files, if they are due and the job is not at work."""
+    job = yield from locked(command.client, command.id)
+    if job is None or job.state in DUE or job.files_until_us is None or job.files_until_us > command.at:
+        return 0
+    rows = yield Select(
+        "DELETE FROM job_file WHERE client = ? AND job_id = ? AND (name, number) IN "
+        "(SELECT name, number FROM job_file WHERE client = ? AND job_id = ? ORDER BY name, number LIMIT ?) RETURNING number",
+        (job.client, job.id, job.client, job.id, command.limit),
+    )
+    if len(rows) < command.limit:
+        job.files_until_us = None
+        if job.state in (PREVIEW, UPLOADING):
+            job.state, job.finished_us, job.error = FAILED, command.at, "it was not started, and its file has been removed"
+        job.progress["files_removed"] = True
+        yield from _save(job)
+    return len(rows)
+
+
+def locked(client: int, job_id: int) -> Plan[Job | None]:
+    """Return a job, locked until the transaction ends."""
+    rows = yield Execute(JOB_BY_ID, [(client, job_id)])
+    return job_of(rows[0]) if rows else None
+
+
+def _save(job: Job) -> Plan[None]:
+    yield Execute(UPDATE_JOB, [job_row(job)])
+
+
+def no_such_job(job_id: int) -> NotFound:
+    """Return the error for a job that the client does not have."""
+    return NotFound(f"there is no job with id {job_id}")
+
+
+def get_job(query: GetJob) -> Plan[Job | None]:
+    """Return one job."""
+    where = Where("j.id = ?", query.id)
+    where.equal("c.id", query.client)
+    rows = yield Select(f"SELECT {_OF_CLIENTS} WHERE {where}", where.params)
+    return job_of(rows[0]) if rows else None
+
+
+def list_jobs(query: ListJobs) -> Plan[list[Job]]:
+    """Return a page of jobs, newest first."""
+    where = Where()
+    where.equal("c.id", query.client)
+    where.less("j.id", query.before)
+    where.equal("j.kind", query.kind)
+    where.equal("j.state", query.state)
+    rows = yield Select(f"SELECT {_OF_CLIENTS} WHERE {where} ORDER BY j.id DESC LIMIT ?", (*where.params, query.limit))
+    return [job_of(row) for row in rows]
+
+
+def due_jobs(query: DueJobs) -> Plan[list[tuple[int, int]]]:
+    """Return jobs that no worker has."""
+    rows = yield Select(
+        "SELECT j.client, j.id FROM job j JOIN client c ON c.id = j.client AND c.state = 'active' "
+        "WHERE j.state IN ('queued', 'running') AND j.lease_until_us <= ? ORDER BY j.lease_until_us, j.client, j.id LIMIT ?",
+        (query.at, query.limit),
+    )
+    return [(row[0], row[1]) for row in rows]
+
+
+def due_job_files(query: DueJobFiles) -> Plan[list[tuple[int, int]]]:
+    """Return jobs whose files are to be removed."""
+    rows = yield Select(
+        "SELECT client, id FROM job WHERE files_until_us IS NOT NULL AND files_until_us <= ? AND state NOT IN ('queued', 'running') "
+        "ORDER BY files_until_us, client, id LIMIT ?",
+        (query.at, query.limit),
+    )
+    return [(row[0], row[1]) for row in rows]
+
+
+def read_piece(query: ReadPiece) -> Plan[bytes | None]:
+    """Return one piece of a file."""
+    rows = yield Select(
+        "SELECT body FROM job_file WHERE client = ? AND job_id = ? AND name = ? AND number = ?",
+        (query.client, query.id, query.name, query.number),
+    )
+    return bytes(rows[0][0]) if rows else None
+
+
+def file_sizes(query: FileSizes) -> Plan[dict[str, int]]:
+    """Return the bytes of a job's files."""
+    rows = yield Select(
+        "SELECT name, sum(length(body)) FROM job_file WHERE client = ? AND job_id = ? GROUP BY name", (query.client, query.id)
+    )
+    return {row[0]: int(row[1]) for row in rows}
+
+
+ANSWERS: Mapping[type, Any] = {
+    GetJob: get_job,
+    ListJobs: list_jobs,
+    DueJobs: due_jobs,
+    DueJobFiles: due_job_files,
+    ReadPiece: read_piece,
+    FileSizes: file_sizes,
+}
+"""The plan of each query."""

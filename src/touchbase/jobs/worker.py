@@ -1,0 +1,153 @@
+"""The worker of jobs: takes due jobs, one per client at a time, and gives them back when it stops.
+
+Several processes may run it. A job belongs to the worker with its token until its lease ends; each step renews the lease, and
+so does a timer while a step is prepared.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Sequence
+
+from touchbase.clients import Client, FindClientByNumber
+from touchbase.common.timestamps import DAY, SECOND, Clock, Micros
+from touchbase.common.unique_ids import UniqueIds
+from touchbase.errors import Conflict, Overloaded, TouchbaseError
+from touchbase.jobs.commands import ChangeJob, ClaimJob, DueJobs, RenewLease
+from touchbase.jobs.models import FAILED, RUNNING, SUCCEEDED, Job, JobLost
+from touchbase.jobs.runner import LEASE, JobKind, JobRun, Stopping
+from touchbase.sql.store import Store
+
+LOG = logging.getLogger("touchbase.jobs")
+POLL_SECONDS = 0.5
+RENEW_SECONDS = 8.0
+MAX_JOBS = 2
+"""Jobs at work at once in one process."""
+MAX_ATTEMPTS = 5
+"""Claims without progress after which a job fails."""
+RETRY: Micros = 5 * SECOND
+_serials = UniqueIds()
+
+
+class JobWorker:
+    """Runs due jobs until it is stopped."""
+
+    def __init__(self, store: Store, clock: Clock, kinds: Sequence[JobKind], *, keep_files_us: Micros = 7 * DAY) -> None:
+        self._store = store
+        self._clock = clock
+        self._kinds = {kind.name: kind for kind in kinds}
+        self._keep_files: Micros = keep_files_us
+        self._running: dict[int, asyncio.Task[None]] = {}
+        """Jobs at work by client."""
+        self._wake_up = asyncio.Event()
+        self._stopping = False
+
+    def wake(self) -> None:
+        """Look for due jobs now."""
+        self._wake_up.set()
+
+    def stop(self) -> None:
+        """Finish the current steps, then return from `run`."""
+        self._stopping = True
+        self._wake_up.set()
+
+    async def run(self) -> None:
+        """Run jobs until stopped."""
+        while not self._stopping:
+            self._wake_up.clear()
+            try:
+                await self._start_due()
+            except Overloaded as error:
+                LOG.warning("jobs wait: %s", error.detail)
+            except Exception:
+                LOG.exception("looking for jobs failed and is tried again")
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._wake_up.wait(), POLL_SECONDS)
+        if self._running:
+            await asyncio.wait([*self._running.values()])
+
+    async def drain(self) -> int:
+        """Run all due jobs to their ends; return how many were taken."""
+        taken = 0
+        while due := await self._store.read(DueJobs(self._clock(), 1)):
+            taken += await self._take(*due[0])
+        return taken
+
+    async def run_job(self, client: int, job_id: int) -> bool:
+        """Run one job to its end, if no other worker has it; return whether it was due."""
+        return await self._take(client, job_id)
+
+    async def _start_due(self) -> None:
+        if len(self._running) >= MAX_JOBS:
+            return
+        for client, job_id in await self._store.read(DueJobs(self._clock(), 20)):
+            if client not in self._running and len(self._running) < MAX_JOBS:
+                self._running[client] = task = asyncio.create_task(self._take_logged(client, job_id), name=f"job-{job_id}")
+                task.add_done_callback(lambda _, client=client: self._done(client))  # type: ignore[misc]
+
+    def _done(self, client: int) -> None:
+        del self._running[client]
+        self._wake_up.set()
+
+    async def _take_logged(self, client: int, job_id: int) -> None:
+        try:
+            await self._take(client, job_id)
+        except Overloaded as error:
+            LOG.warning("job %d waits: %s", job_id, error.detail)
+        except Exception:
+            LOG.exception("job %d could not be given back; it continues when its lease ends", job_id)
+
+    async def _take(self, client: int, job_id: int) -> bool:
+        """Claim a job and run it; return whether it was due."""
+        at, (process, number) = self._clock(), _serials.next()
+        job = await self._store.write(ClaimJob(client, job_id, f"{process}{number:x}", at, at + LEASE))
+        if job is None:
+            return False
+        found = await self._store.read(FindClientByNumber(client))
+        if found is not None:
+            await self._run(job, found)
+        return True
+
+    async def _run(self, job: Job, client: Client) -> None:
+        run = JobRun(job, client, self._store, self._clock, lambda: self._stopping)
+        renewing = asyncio.create_task(self._renew(job))
+        try:
+            kind = self._kinds.get(job.kind)
+            if kind is None:
+                raise Conflict(f"this server has no jobs of the kind {job.kind!r}; cancel it, or update the server")
+            await kind.run(run)
+        except (JobLost, Stopping):
+            await self._release(job, self._clock())
+        except Overloaded as error:
+            LOG.warning("job %d waits: %s", job.id, error.detail)
+            await self._release(job, self._clock() + max(RETRY, int(error.retry_after * SECOND)))
+        except TouchbaseError as error:
+            await self._finish(job, FAILED, error.detail)
+        except Exception:
+            LOG.exception("job %d failed", job.id)
+            if job.attempts < MAX_ATTEMPTS:
+                await self._release(job, self._clock() + RETRY)
+            else:
+                await self._finish(job, FAILED, "an internal error, which the server's log shows; start it again")
+        else:
+            await self._finish(job, SUCCEEDED)
+        finally:
+            renewing.cancel()
+
+    async def _finish(self, job: Job, state: str, error: str | None = None) -> None:
+        at = self._clock()
+        with contextlib.suppress(TouchbaseError):  # cancelled, or removed, or taken by another worker
+            await self._store.write(
+                ChangeJob(job.client, job.id, (RUNNING,), state, at, error=error, token=job.token, files_until_us=at + self._keep_files)
+            )
+
+    async def _release(self, job: Job, until: Micros) -> None:
+        await self._store.write(RenewLease(job.client, job.id, job.token, until))
+
+    async def _renew(self, job: Job) -> None:
+        while True:
+            await asyncio.sleep(RENEW_SECONDS)
+            with contextlib.suppress(Overloaded):
+                await self._release(job, self._clock() + LEASE)

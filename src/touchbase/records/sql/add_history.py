@@ -1,0 +1,69 @@
+"""Plan that adds events to the histories of contacts, as an import does, and folds them into the contacts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from touchbase.common.timestamps import Micros
+from touchbase.history import CONTACT, StoredEvent
+from touchbase.history import sql as history_sql
+from touchbase.history.sql import event_of, event_row
+from touchbase.records.models import Contact
+from touchbase.records.projection import Folded, fold_event, refold_status
+from touchbase.records.sql import statements as records_sql
+from touchbase.records.sql.rows import contact_of, contact_row
+from touchbase.records.sql.update import save_contacts
+from touchbase.sql.statement import Execute, Plan
+
+
+def add_history(client: int, events: Mapping[int, Sequence[StoredEvent]], at: Micros) -> Plan[set[int]]:
+    """Add events to contacts, by their ids; return the ids of the contacts that changed.
+
+    An event is skipped if the contact has one of the same effect and time: it is the same fact from another source.
+    """
+    rows = yield Execute(records_sql.CONTACT_BY_ID, [(client, contact_id) for contact_id in sorted(events)])
+    before = {(row[0], row[1]): row for row in rows}
+    contacts = {row[1]: contact_of(row) for row in rows}
+    known = yield from _known(client, [contact for contact in contacts.values() if not _is_unmailed(contact)])
+    new: dict[int, list[StoredEvent]] = {}
+    changed: dict[int, Contact] = {}
+    late: list[Contact] = []
+    for contact in contacts.values():
+        folded = Folded()
+        for event in sorted(events[contact.id], key=lambda event: event.effective_time):
+            if (contact.id, event.occurred_us, event.effect) not in known:
+                known.add((contact.id, event.occurred_us, event.effect))
+                new.setdefault(contact.id, []).append(event)
+                fold_event(contact, event, folded)
+        if folded.late:
+            late.append(contact)
+        if folded.late or folded.changed:
+            changed[contact.id] = contact
+    yield Execute(history_sql.INSERT_EVENT, [event_row(client, event) for each in new.values() for event in each])
+    if late:
+        yield from _refold(client, late)
+    for contact in changed.values():
+        contact.updated_us = max(at, contact.updated_us + 1)
+    yield from save_contacts([contact_row(contact) for contact in changed.values()], before)
+    return set(changed)
+
+
+def _is_unmailed(contact: Contact) -> bool:
+    """Return whether a contact can have no event of a mail or a reply."""
+    return contact.first_sent_us is None and contact.last_reply_us is None
+
+
+def _known(client: int, contacts: Sequence[Contact]) -> Plan[set[tuple[int, Micros, str]]]:
+    """Return the times and effects of the events that these contacts have."""
+    rows = yield Execute(history_sql.EVENTS_OF, [(client, CONTACT, contact.id) for contact in contacts])
+    return {(event.record_id, event.occurred_us, event.effect) for event in map(event_of, rows)}
+
+
+def _refold(client: int, contacts: Sequence[Contact]) -> Plan[None]:
+    """Fold the status of these contacts again, because an event is earlier than the newest entry."""
+    rows = yield Execute(history_sql.EVENTS_OF, [(client, CONTACT, contact.id) for contact in contacts])
+    histories: dict[int, list[StoredEvent]] = {}
+    for event in map(event_of, rows):
+        histories.setdefault(event.record_id, []).append(event)
+    for contact in contacts:
+        refold_status(contact, histories.get(contact.id, ()))

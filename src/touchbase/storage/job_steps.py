@@ -1,0 +1,37 @@
+"""The handler of `JobStep`: a job's commands and its checkpoint, in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from touchbase.jobs import JobLost, JobStep
+from touchbase.jobs.sql import begin_step, end_step
+from touchbase.sql.ids import Ids
+from touchbase.sql.statement import Plan
+from touchbase.storage.batch import Handlers, needs_of, plan_of
+from touchbase.storage.command_handlers import Handler
+
+
+def with_job_steps(handlers: Handlers) -> Handlers:
+    """Return these handlers and that of `JobStep`, which executes commands of any of them."""
+
+    def run(commands: Sequence[JobStep], ids: Ids) -> Plan[list[object]]:
+        results: list[object] = []
+        for command in commands:
+            results.append((yield from _execute(command, ids, handlers)))
+        return results
+
+    def needs(commands: Sequence[JobStep]) -> Mapping[str, int]:
+        return needs_of([inner for command in commands for inner in command.commands], handlers)
+
+    return {**handlers, JobStep: Handler(run, needs)}
+
+
+def _execute(command: JobStep, ids: Ids, handlers: Handlers) -> Plan[list[Any] | JobLost]:
+    job = yield from begin_step(command)
+    if job is None:
+        return JobLost(f"job {command.id} is not this worker's any more")
+    results: list[Any] = yield from plan_of(command.commands, handlers, ids)
+    yield from end_step(command, job, command.checkpoint(results))
+    return results

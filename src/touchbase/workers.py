@@ -1,0 +1,72 @@
+"""The workers of a process: inbox, fetching and jobs; with every kind of job that there is."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+from touchbase.common.timestamps import DAY, SECOND, Clock, Micros
+from touchbase.config import Settings
+from touchbase.enrichment import FetchWorker
+from touchbase.events import InboxWorker, WorkReport, add_report
+from touchbase.exports import KINDS as EXPORT_KINDS
+from touchbase.imports import KINDS as IMPORT_KINDS
+from touchbase.jobs import JobKind, JobWorker
+from touchbase.maintenance import Maintenance
+from touchbase.retention import Retention
+from touchbase.sql.store import Store
+
+HOUR: Micros = 3600 * SECOND
+JOB_KINDS: tuple[JobKind, ...] = (*IMPORT_KINDS, *EXPORT_KINDS)
+"""Every kind of job; a capability with a new one adds it here."""
+
+
+def job_files_us(settings: Settings) -> Micros:
+    """Return how long the files of jobs are stored."""
+    return settings.keep_job_files_days * DAY or HOUR
+
+
+def job_worker(settings: Settings, store: Store, clock: Clock) -> JobWorker:
+    """Return the worker of all kinds of jobs."""
+    return JobWorker(store, clock, JOB_KINDS, keep_files_us=job_files_us(settings))
+
+
+@dataclass(frozen=True, slots=True)
+class Workers:
+    """The inbox worker, the fetch worker and the worker of jobs, without a server."""
+
+    inbox: InboxWorker
+    fetch: FetchWorker
+    jobs: JobWorker
+
+    async def run(self) -> None:
+        """Run all workers until `stop`."""
+        await asyncio.gather(self.inbox.run(), self.fetch.run(), self.jobs.run())
+
+    def stop(self) -> None:
+        """Finish the current batches, then return from `run`."""
+        self.jobs.stop()
+        self.fetch.stop()
+        self.inbox.stop()
+
+    async def drain(self) -> tuple[WorkReport, int]:
+        """Run due jobs, apply due deliveries and fetch the records that they need; return the report and the number of requests."""
+        await self.jobs.drain()
+        report, requests = await self.inbox.drain(), 0
+        while more := await self.fetch.drain():
+            requests += more
+            add_report(report, await self.inbox.drain())
+        return report, requests
+
+
+@contextlib.asynccontextmanager
+async def running(worker: InboxWorker | FetchWorker | JobWorker | Maintenance | Retention, name: str) -> AsyncIterator[None]:
+    """Run a worker until the end of the context, and let it finish its current step."""
+    working = asyncio.create_task(worker.run(), name=name)
+    try:
+        yield
+    finally:
+        worker.stop()
+        await working

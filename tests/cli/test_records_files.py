@@ -1,0 +1,68 @@
+"""`touchbase contacts, companies import, export` and `touchbase jobs`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.cli.conftest import Run
+
+FILE = "E-mail,First name,Website\njane@example.com,Jane,x.example\nbad,Joe,y.example\n"
+
+
+def test_import__prints_counts_writes_bad_rows_and_ends_with_1(store: Run) -> None:
+    store("clients", "add", "acme")
+    Path("leads.csv").write_text(FILE)
+
+    first = store("contacts", "import", "leads.csv", "--client", "acme", "--bad-rows", "bad.csv")
+    again = store("contacts", "import", "leads.csv", "--client", "acme", "--json")
+
+    assert first.exit_code == 1
+    assert "created            1\n" in first.output
+    assert "1 rows were refused: in bad.csv" in first.output
+    assert Path("bad.csv").read_text().splitlines()[1].startswith("bad,Joe,y.example,3,E-mail: ")
+    progress = json.loads(again.stdout)["progress"]
+    assert (progress["unchanged"], progress["invalid"], progress["percent"]) == (1, 1, 100)
+
+
+def test_import__previews_maps_and_runs_dry(store: Run) -> None:
+    store("clients", "add", "acme")
+    Path("leads.csv").write_text(FILE)
+
+    seen = store("contacts", "import", "leads.csv", "--client", "acme", "--preview", "--map", "Website=cf.Web")
+    dry = store("contacts", "import", "leads.csv", "--client", "acme", "--dry-run")
+    wrong = store("contacts", "import", "leads.csv", "--client", "acme", "--map", "Emial=email")
+
+    assert "Website     cf.Web      x.example" in seen.output
+    assert "created            1\n" in dry.output
+    assert store("contacts", "export", "--client", "acme").stdout.count("\n") == 1
+    assert wrong.exit_code == 2
+    assert "the file has no column 'Emial'; it has 'E-mail'" in wrong.output
+
+
+def test_export__writes_what_was_imported(store: Run) -> None:
+    store("clients", "add", "acme")
+    Path("leads.csv").write_text(FILE)
+    store("contacts", "import", "leads.csv", "--client", "acme")
+
+    store("contacts", "export", "--client", "acme", "--format", "ndjson", "--out", "out.ndjson")
+    companies = store("companies", "export", "--client", "acme")
+
+    assert json.loads(Path("out.ndjson").read_text())["email"] == "jane@example.com"
+    assert companies.stdout.splitlines()[1].split(",")[2] == "x.example"
+
+
+def test_jobs__are_listed_shown_and_cancelled_by_their_ids(store: Run) -> None:
+    store("clients", "add", "acme")
+    Path("leads.csv").write_text(FILE)
+    store("contacts", "import", "leads.csv", "--client", "acme")
+
+    (job,) = json.loads(store("jobs", "list", "--json").stdout)
+    shown = store("jobs", "show", str(job["id"]))
+    cancelled = store("jobs", "cancel", str(job["id"]))
+
+    assert (job["client_id"], job["kind"], job["state"]) == ("acme", "contacts.import", "succeeded")
+    assert "succeeded" in shown.output
+    assert cancelled.output == f"job {job['id']} is succeeded\n"
+    assert store("jobs", "show", "999").output == "Error: there is no job with id 999: `touchbase jobs list` shows all\n"
+    assert store("jobs", "list", "--client", "acme", "--state", "failed").output == "no job matches\n"

@@ -1,0 +1,133 @@
+"""Exports over HTTP, on both engines: what the list shows, in both formats, streamed and as a job, and back through an import."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import Any
+
+import pytest
+from tests.asgi_client import ApiClient
+from tests.imports.jobs import contacts, imported
+
+from touchbase.exports import KINDS
+from touchbase.exports import job as export_job
+from touchbase.jobs import JobWorker
+
+FILE = '''email,first_name,last_name,contact_status,Segment,Größe,company.domain,last_reply_received
+jane@example.com,Jane,Doe,new,Fintech: 1:2,12,x.example,2026-05-01T10:00:00Z
+joe@example.com,Joe,"Roe, ""J""",customer,=1+1,,x.example,
+ann@example.com,@Ann,,,,,,
+'''.encode()
+
+
+async def filled(call: ApiClient) -> list[dict[str, Any]]:
+    """Three contacts; return them as the list shows them."""
+    assert await imported(call, FILE) == {"created": 3}
+    return await contacts(call)
+
+
+async def exported(call: ApiClient, query: str = "") -> str:
+    reply = await call.get(f"/public/v2/contacts/export?{query}")
+    assert reply.status == 200, reply
+    return reply.body.decode()
+
+
+async def test_ndjson__has_the_contacts_as_the_list_shows_them(call: ApiClient) -> None:
+    listed = await filled(call)
+
+    lines = [json.loads(line) for line in (await exported(call)).splitlines()]
+
+    assert lines == listed
+    assert [list(line) for line in lines] == [list(each) for each in listed]
+
+
+async def test_csv__has_custom_fields_as_columns_and_no_formulas(call: ApiClient) -> None:
+    await filled(call)
+
+    rows = list(csv.DictReader(io.StringIO(await exported(call, "format=csv"))))
+    plain = list(csv.DictReader(io.StringIO(await exported(call, "format=csv&formulas=true"))))
+
+    assert [row["cf.Segment"] for row in rows] == ["Fintech: 1:2", "'=1+1", ""]
+    assert [row["first_name"] for row in rows] == ["Jane", "Joe", "'@Ann"]
+    assert [row["cf.Segment"] for row in plain] == ["Fintech: 1:2", "=1+1", ""]
+    assert rows[0]["cf.Größe"] == "12"
+
+
+async def test_filters__are_those_of_the_list(call: ApiClient) -> None:
+    await filled(call)
+
+    lines = (await exported(call, "contact_status=customer")).splitlines()
+
+    assert [json.loads(line)["email"] for line in lines] == ["joe@example.com"]
+    assert (await call.get("/public/v2/contacts/export?status=customer")).status == 422
+
+
+async def test_declared_fields__have_their_json_type(call: ApiClient) -> None:
+    await filled(call)
+    await call.settings(contact_fields={"Größe": {"type": "number"}})
+
+    first = json.loads((await exported(call)).splitlines()[0])
+
+    assert first["contact_custom_fields"] == (await contacts(call))[0]["contact_custom_fields"]
+    assert first["contact_custom_fields"]["Größe"] == 12
+
+
+async def test_an_export__imports_as_it_is_and_changes_nothing(call: ApiClient) -> None:
+    listed = await filled(call)
+    call.clock.move(60)
+
+    for form in ("csv", "ndjson"):
+        assert await imported(call, (await exported(call, f"format={form}")).encode()) == {"unchanged": 3}
+    assert await contacts(call) == listed
+
+
+async def test_removed_custom_fields_and_nothing_at_all(call: ApiClient) -> None:
+    await call.post("/public/v2/contacts", {"contact_custom_fields_input": [{"field_name": "A", "field_value": "1"}]})
+    (one,) = await contacts(call)
+    await call.patch(f"/public/v2/contacts/{one['id']}", {"contact_custom_fields": None})
+
+    assert [json.loads(line)["contact_custom_fields"] for line in (await exported(call)).splitlines()] == [{}]
+    assert await exported(call, "email=nobody@example.com") == ""
+
+
+@pytest.mark.parametrize("form", ["csv", "ndjson"])
+async def test_a_job__makes_the_same_file_also_when_it_is_interrupted(call: ApiClient, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    await filled(call)
+    monkeypatch.setattr(export_job, "PAGE", 1)
+    wanted = await exported(call, f"format={form}")
+    job = (await call.post(f"/public/v2/contacts/exports?format={form}", None)).json()
+
+    class Once:
+        """An export that ends after each page."""
+
+        name = KINDS[0].name
+
+        async def run(self, run: Any) -> None:
+            step = run.step
+
+            async def stepped(*given: Any) -> None:
+                await step(*given)
+                raise RuntimeError
+
+            run.step = stepped
+            await KINDS[0].run(run)
+
+    while (found := (await call.get(f"/public/v2/jobs/{job['id']}")).json())["state"] in ("queued", "running"):
+        await JobWorker(call.parts.store, call.clock, [Once()]).drain()
+        call.clock.move(10)
+
+    reply = await call.get(f"/public/v2/jobs/{job['id']}/result")
+    assert (found["state"], found["progress"]["rows"], found["progress"]["percent"]) == ("succeeded", 3, 100)
+    assert reply.body.decode() == wanted
+    assert reply.headers["content-type"] == ("text/csv; charset=utf-8" if form == "csv" else "application/x-ndjson")
+    assert reply.headers["content-disposition"] == f'attachment; filename="contacts-export-{job["id"]}-result.{form}"'
+
+
+async def test_companies__are_exported_too(call: ApiClient) -> None:
+    await filled(call)
+
+    (line,) = (await call.get("/public/v2/companies/export")).body.decode().splitlines()
+
+    assert json.loads(line) == (await call.get("/public/v2/companies?structure=FLAT")).json()["data"][0]

@@ -1,0 +1,141 @@
+"""Imports over HTTP, on both engines: upload, preview, start, counts, bad rows, and the same file twice."""
+
+from __future__ import annotations
+
+from tests.asgi_client import ApiClient
+from tests.imports.jobs import bad_rows, contacts, counts, finished, imported, upload
+
+PEOPLE = b"""E-mail,First name,Surname,Segment
+jane@example.com,Jane,Doe,Fintech
+joe@example.com,Joe,Roe,Retail
+not an address,Jim,Poe,Retail
+JANE@example.com,Janet,Doe,Fintech
+"""
+
+
+async def test_upload__shows_the_columns_rows_and_guessed_mapping(call: ApiClient) -> None:
+    job = await upload(call, PEOPLE)
+
+    assert job["state"] == "preview"
+    assert job["preview"]["header"] == ["E-mail", "First name", "Surname", "Segment"]
+    assert job["preview"]["rows"][1] == ["joe@example.com", "Joe", "Roe", "Retail"]
+    assert job["preview"]["mapping"]["columns"] == {
+        "E-mail": "email", "First name": "first_name", "Surname": "last_name", "Segment": "cf.Segment",
+    }  # fmt: skip
+    assert await contacts(call) == []
+
+
+async def test_start__imports_with_the_mapping_and_counts_each_row_once(call: ApiClient) -> None:
+    job = await upload(call, PEOPLE)
+
+    reply = await call.post(f"/public/v2/jobs/{job['id']}/start", {"mapping": {"columns": {"E-mail": "email", "Segment": ""}}})
+    done = await finished(call, job)
+
+    assert (reply.status, reply.json()["state"], done["state"]) == (200, "queued", "succeeded")
+    assert counts(done) == {"created": 2, "duplicate_in_file": 1, "invalid": 1}
+    jane, joe = await contacts(call)
+    assert (jane["email"], jane["first_name"], jane["contact_custom_fields"]) == (
+        "jane@example.com", "", {"First name": "Jane", "Surname": "Doe"},
+    )  # fmt: skip
+    assert joe["email"] == "joe@example.com"
+
+
+async def test_bad_rows__have_the_columns_the_row_number_and_the_reason(call: ApiClient) -> None:
+    job = await finished(call, await upload(call, PEOPLE, start="true"))
+
+    (row,) = await bad_rows(call, job)
+
+    assert (row["E-mail"], row["First name"], row["row"]) == ("not an address", "Jim", "4")
+    assert row["reason"].startswith("E-mail: ")
+    assert job["files"] == {"bad_rows": f"/public/v2/jobs/{job['id']}/bad-rows"}
+
+
+async def test_the_same_file_twice__changes_nothing(call: ApiClient) -> None:
+    first = await imported(call, PEOPLE)
+    before = (await call.get("/public/v2/contacts")).body
+    call.clock.move(60)
+
+    second = await imported(call, PEOPLE)
+
+    assert first == {"created": 2, "duplicate_in_file": 1, "invalid": 1}
+    assert second == {"unchanged": 2, "duplicate_in_file": 1, "invalid": 1}
+    assert (await call.get("/public/v2/contacts")).body == before
+
+
+async def test_a_changed_row__updates_its_contact_and_leaves_the_others(call: ApiClient) -> None:
+    await imported(call, PEOPLE)
+    call.clock.move(60)
+
+    again = await imported(call, PEOPLE.replace(b"Joe,Roe,Retail", b"Joseph,,Banking"))
+
+    joe = (await contacts(call))[1]
+    assert again == {"updated": 1, "unchanged": 1, "duplicate_in_file": 1, "invalid": 1}
+    assert (joe["first_name"], joe["last_name"], joe["contact_custom_fields"]) == ("Joseph", "Roe", {"Segment": "Banking"})
+
+
+async def test_mode__create_leaves_existing_contacts_and_update_creates_none(call: ApiClient) -> None:
+    await imported(call, PEOPLE)
+    changed = b"email,first_name\njane@example.com,Jenny\nnew@example.com,Nora\n"
+
+    created = await imported(call, changed, mode="create")
+    after_creation = [each["first_name"] for each in await contacts(call)]
+    job = await finished(call, await upload(call, changed.replace(b"new@", b"unknown@"), start="true", mode="update"))
+
+    assert (created, after_creation) == ({"created": 1, "unchanged": 1}, ["Jane", "Joe", "Nora"])
+    assert counts(job) == {"updated": 1, "invalid": 1}
+    assert [row["reason"] for row in await bad_rows(call, job)] == [
+        "no contact has this email or linkedin_url, and mode=update creates none"
+    ]
+    assert [each["first_name"] for each in await contacts(call)] == ["Jenny", "Joe", "Nora"]
+
+
+async def test_match__finds_by_this_field_only(call: ApiClient) -> None:
+    await imported(call, b"email,linkedin_url\njane@example.com,linkedin.com/in/jane\n")
+    moved = b"email,linkedin_url\njane@new.example,linkedin.com/in/jane\nnone@example.com,\n"
+
+    by_email = await finished(call, await upload(call, moved, start="true", match="email"))
+    refused = await bad_rows(call, by_email)
+    by_linkedin = await finished(call, await upload(call, moved, start="true", match="linkedin_url"))
+
+    assert counts(by_email) == {"created": 1, "invalid": 1}
+    assert "has this linkedin_url, and another email" in refused[0]["reason"]
+    assert counts(by_linkedin) == {"updated": 1, "invalid": 1}
+    assert (await contacts(call))[0]["email"] == "jane@new.example"
+
+
+async def test_dry_run__counts_and_writes_nothing(call: ApiClient) -> None:
+    await imported(call, b"email,first_name\njane@example.com,Jane\n")
+    before = (await call.get("/public/v2/contacts")).body
+
+    told = await imported(call, b"email,first_name\njane@example.com,Janet\nnew@example.com,N\nbad,B\n", dry_run="true")
+
+    assert told == {"created": 1, "updated": 1, "invalid": 1}
+    assert (await call.get("/public/v2/contacts")).body == before
+
+
+async def test_companies_of_contacts__are_created_once_and_linked(call: ApiClient) -> None:
+    file = b"email,company.domain,company.name\na@x.example,x.example,X\nb@x.example,https://www.X.example/about,X\nc@y.example,,\n"
+    await call.post("/public/v2/companies", {"domain": "y.example", "name": "Y"})
+
+    first = await imported(call, file)
+    second = await imported(call, file)
+
+    companies = (await call.get("/public/v2/companies")).json()["data"]
+    linked = [each.get("company_id") for each in await contacts(call)]
+    assert (first, second) == ({"created": 3}, {"unchanged": 3})
+    assert [(each["domain"], each.get("name")) for each in companies] == [("y.example", "Y"), ("x.example", "X")]
+    assert linked == [companies[1]["id"], companies[1]["id"], None]
+
+
+async def test_companies__are_imported_by_their_domain(call: ApiClient) -> None:
+    file = b"domain,name,Size\nx.example,X,10\nhttps://www.x.example,X2,\nno domain,Y,\n"
+
+    first = await imported(call, file, path="companies/imports")
+    second = await imported(call, file.replace(b"x.example,X,10", b"x.example,X,20"), path="companies/imports")
+
+    (company,) = (await call.get("/public/v2/companies?structure=FLAT")).json()["data"]
+    assert (first, second) == (
+        {"created": 1, "duplicate_in_file": 1, "invalid": 1},
+        {"updated": 1, "duplicate_in_file": 1, "invalid": 1},
+    )
+    assert (company["name"], company["company_custom_fields"]) == ("X", {"Size": "20"})

@@ -1,0 +1,259 @@
+"""Checks of rows, held against those of the API."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as some
+
+from touchbase.clients.models import Client, ClientSettings, FieldType, StatusSet
+from touchbase.common import field_limits
+from touchbase.common.timestamps import DAY, from_text
+from touchbase.errors import Invalid
+from touchbase.http.request_body import read_struct
+from touchbase.imports.columns import Mapping
+from touchbase.imports.rows import InvalidRow, RowChecker, RowFault, ValidRow, split_name
+from touchbase.imports.table import Row
+from touchbase.records.api.schemas import CompanyRequest, ContactRequest
+from touchbase.records.commands import CreateCompany, CreateContact
+from touchbase.records.create import create_command
+from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
+
+AT = from_text("2026-11-25T14:00:00Z")
+SETTINGS = ClientSettings(
+    contact_statuses=StatusSet(["new", "won"]),
+    contact_fields={"Seats": FieldType("number"), "Since": FieldType("date"), "Plan": FieldType("select", ["free", "paid"])},
+    company_fields={"Size": FieldType("number")},
+)
+CLIENT = Client(1, "acme", 0, SETTINGS)
+OPEN = Client(1, "acme", 0, ClientSettings(), has_erased=True)
+
+
+def check(columns: dict[str, str], *cells: str, client: Client = OPEN, record: Any = "contact", **options: Any) -> ValidRow | InvalidRow:
+    """Check a row whose columns have the names and targets of `columns`."""
+    mapping = Mapping(record, columns, **options)
+    return RowChecker(mapping, list(columns), client).check(Row(2, list(cells)), AT)
+
+
+def valid(columns: dict[str, str], *cells: str, **options: Any) -> ValidRow:
+    checked = check(columns, *cells, **options)
+    assert isinstance(checked, ValidRow), checked.reason
+    return checked
+
+
+def faults(columns: dict[str, str], *cells: str, **options: Any) -> list[tuple[str, str]]:
+    checked = check(columns, *cells, **options)
+    assert isinstance(checked, InvalidRow)
+    return [(fault.column, fault.code) for fault in checked.faults]
+
+
+TEXT = some.one_of(
+    some.text(max_size=30),
+    some.sampled_from(["", "  ", "x" * 201, "a\0b", "ä" * 200, "y" * 10_001, "z" * 2_001]),
+)
+EMAILS = some.one_of(some.emails(), TEXT, some.sampled_from(["Jane@Example.COM ", "n/a", "jane@", "jané@exämple.com", f"{'j' * 260}@x.co"]))
+DOMAINS = some.one_of(
+    some.from_regex(r"[a-z0-9]{1,9}\.[a-z]{1,4}", fullmatch=True),
+    TEXT,
+    some.sampled_from(["https://www.Example.com/x?y", "jane@x.co", "not a domain", "münchen.de"]),
+)
+LINKEDIN = some.one_of(TEXT, some.sampled_from(["https://www.linkedin.com/in/Jane-Doe/", "n/a", "linkedin.com/in/x?y=1"]))
+STATUSES = some.one_of(some.sampled_from(["new", "won", " won ", "", "lost"]), TEXT)
+CONTACT_CELLS = some.fixed_dictionaries(
+    {
+        "email": EMAILS, "linkedin_url": LINKEDIN, "first_name": TEXT, "last_name": TEXT, "origin": TEXT, "contact_status": STATUSES,
+        "cf.Seats": some.one_of(TEXT, some.sampled_from(["12", "-3.5", "many"])), "cf.Plan": some.sampled_from(["free", "gold", ""]),
+        "cf.Other": TEXT,
+    }
+)  # fmt: skip
+COMPANY_CELLS = some.fixed_dictionaries({"domain": DOMAINS, "name": TEXT, "company_status": TEXT, "cf.Size": TEXT, "cf.Other": TEXT})
+
+
+def by_api(record: str, values: dict[str, str], client: Client) -> CreateContact | CreateCompany | set[str]:
+    """Return what the API makes of a request with these values: its command, or the members with faults."""
+    custom = [
+        {"field_name": name.removeprefix("cf."), "field_value": value}
+        for name, value in values.items()
+        if name.startswith("cf.") and value.strip()
+    ]
+    member = "contact_custom_fields_input" if record == "contact" else "company_custom_fields"
+    body = msgspec.json.encode({name: value for name, value in values.items() if not name.startswith("cf.")} | {member: custom})
+    wanted: Any = ContactRequest if record == "contact" else CompanyRequest
+    make: Any = partial(create_command, CONTACT_TYPE if record == "contact" else COMPANY_TYPE)
+    try:
+        asked = read_struct(body, msgspec.json.Decoder(wanted), wanted, lambda partly: make(partly, client, AT))
+        made: CreateContact | CreateCompany = make(asked, client, AT, "update")
+        return made
+    except Invalid as invalid:
+        found = set()
+        for fault in invalid.faults:
+            name, _, rest = fault.pointer[1:].partition("/")
+            found.add(f"cf.{custom[int(rest.partition('/')[0])]['field_name']}" if rest else name)
+        return found
+
+
+def by_import(record: Any, values: dict[str, str], client: Client) -> CreateContact | CreateCompany | set[str]:
+    checked = check({name: name for name in values}, *values.values(), client=client, record=record, without_key=record == "contact")
+    if isinstance(checked, InvalidRow):
+        return {fault.column for fault in checked.faults}
+    return checked.command
+
+
+@given(CONTACT_CELLS.filter(lambda values: "".join(values.values()).strip()), some.sampled_from([CLIENT, OPEN]))
+@example({"email": "x" * 300, "cf.A": "a\0b", "cf.Seats": "many"}, CLIENT)
+def test_check__makes_of_any_contact_what_the_api_makes(values: dict[str, str], client: Client) -> None:
+    assert by_import("contact", values, client) == by_api("contact", values, client)
+
+
+@given(COMPANY_CELLS.filter(lambda values: "".join(values.values()).strip()), some.sampled_from([CLIENT, OPEN]))
+def test_check__makes_of_any_company_what_the_api_makes(values: dict[str, str], client: Client) -> None:
+    assert by_import("company", values, client) == by_api("company", values, client)
+
+
+def test_check__names_every_fault_with_its_column() -> None:
+    columns = {"Mail": "email", "State": "contact_status", "Seats": "cf.Seats", "Web": "company.domain", "Size": "company.cf.Size"}
+
+    checked = check(columns, "jane@", "lost", "many", "no domain", "big", client=CLIENT)
+
+    assert isinstance(checked, InvalidRow)
+    assert [(fault.column, fault.code) for fault in checked.faults] == [
+        ("Seats", "number"), ("Mail", "email"), ("State", "status"), ("Size", "number"), ("Web", "domain"),
+    ]  # fmt: skip
+    assert "Seats: 'many' is not a number, such as 12 or -3.5; Mail: is not an e-mail address" in checked.reason
+
+
+def test_check__names_one_fault_of_a_column() -> None:
+    assert faults({"Web": "domain"}, "x" * 3_000, record="company") == [("Web", "too_long")]
+    assert faults({"Mail": "email", "Web": "company.domain"}, "j@x.co", "x" * 3_000) == [("Web", "too_long")]
+
+
+@pytest.mark.parametrize("cells", [("", ""), (" ", "\t"), ()])
+def test_check__refuses_a_row_with_nothing_in_it(cells: tuple[str, ...]) -> None:
+    assert faults({"Mail": "email", "Town": "cf.Town"}, *cells) == [("", "empty")]
+
+
+def test_check__refuses_a_row_that_has_only_ignored_cells() -> None:
+    assert faults({"Mail": "email", "Row": ""}, "", "7") == [("", "empty")]
+
+
+def test_check__refuses_a_contact_that_a_second_import_would_not_find() -> None:
+    columns = {"Mail": "email", "LinkedIn": "linkedin_url", "First": "first_name"}
+
+    assert faults(columns, "", "n/a", "Jane") == [("", "no_key")]
+    assert isinstance(valid(columns, "", "n/a", "Jane", without_key=True).command, CreateContact)
+
+
+def test_check__refuses_more_cells_than_columns_and_fills_up_fewer() -> None:
+    columns = {"Mail": "email", "First": "first_name"}
+
+    assert faults(columns, "jane@x.co", "Jane", "Doe") == [("", "cells")]
+    assert valid(columns, "jane@x.co", "Jane", "").command == valid(columns, "jane@x.co", "Jane").command
+    assert valid(columns, "jane@x.co").command.record.first_name is None  # type: ignore[union-attr]
+
+
+def test_check__makes_the_company_of_a_contact() -> None:
+    columns = {"Mail": "email", "Web": "company.domain", "Firm": "company.name", "Size": "company.cf.Size"}
+
+    made = valid(columns, "jane@x.co", "https://www.X.co/about", " X Ltd ", "12")
+    without = valid(columns, "jane@x.co", "", "X Ltd", "")
+    nothing = valid(columns, "jane@x.co", "", "", "")
+
+    assert made.company is not None
+    assert (made.company.record.domain, made.company.record.name, made.company.custom) == ("x.co", "X Ltd", [("Size", "12")])
+    assert (made.company.on_duplicate, made.notice) == ("return", "")
+    assert (without.company, without.notice) == (None, "company_without_domain")
+    assert (nothing.company, nothing.notice) == (None, "")
+
+
+def test_check__tells_companies_apart_by_all_their_cells() -> None:
+    columns = {"Mail": "email", "Web": "company.domain", "Firm": "company.name"}
+    checker = RowChecker(Mapping("contact", columns), list(columns), OPEN)
+
+    names = [checker.check(Row(2, ["j@x.co", "x.co", name]), AT).company.record.name for name in ("A", "B", "A")]  # type: ignore[union-attr]
+
+    assert names == ["A", "B", "A"]
+
+
+def test_check__reads_dates_of_a_contact() -> None:
+    columns = {"Mail": "email", "First": "first_campaign_email_sent", "Last": "last_campaign_email_sent", "Reply": "last_reply_received"}
+
+    made = valid(columns, "j@x.co", "2026-11-01", "11/20/2026 14:03", " ", day_order="month_first", time_zone="Europe/Berlin")
+
+    assert made.dates == {
+        "first_campaign_email_sent": from_text("2026-10-31T23:00:00Z"),
+        "last_campaign_email_sent": from_text("2026-11-20T13:03:00Z"),
+    }
+
+
+def test_check__refuses_dates_that_cannot_be() -> None:
+    columns = {"Mail": "email", "First": "first_campaign_email_sent", "Last": "last_campaign_email_sent", "Reply": "last_reply_received"}
+
+    assert faults(columns, "j@x.co", "2026-11-02", "2026-11-01", "") == [("First", "date")]
+    assert faults(columns, "j@x.co", "", "", "2026-11-28") == [("Reply", "date")]
+    assert faults(columns, "j@x.co", "11/12/2026", "soon", "") == [("First", "date"), ("Last", "date")]
+    assert valid(columns, "j@x.co", "", "", "2026-11-26").dates == {"last_reply_received": from_text("2026-11-26T00:00:00Z")}
+    assert from_text("2026-11-28T00:00:00Z") > AT + DAY
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("11/12/2026", "2026-12-11"), ("46351.5", "2026-11-25"), ("2026-11-25 00:00:00", "2026-11-25")]
+)
+def test_check__writes_a_declared_date_as_the_api_wants_it(text: str, value: str) -> None:
+    made = valid({"Mail": "email", "Since": "cf.Since"}, "j@x.co", text, client=CLIENT, day_order="day_first")
+
+    assert made.command.custom == [("Since", value)]
+    assert faults({"Mail": "email", "Since": "cf.Since"}, "j@x.co", "soon", client=CLIENT) == [("Since", "date")]
+
+
+@pytest.mark.parametrize(
+    ("text", "ok"), [("17", True), (" 17 ", True), ("0", False), ("x", False), ("9" * 17, False), ("1.5", False), ("\u0661", False)]
+)
+def test_check__takes_a_company_id(text: str, ok: bool) -> None:
+    columns = {"Mail": "email", "Company": "company_id"}
+
+    if ok:
+        assert valid(columns, "j@x.co", text).command.record.company_id == 17  # type: ignore[union-attr]
+    else:
+        assert faults(columns, "j@x.co", text) == [("Company", "range")]
+
+
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [
+        ("Jane Doe", ("Jane", "Doe")),
+        ("Jane", ("Jane", "")),
+        ("  Jane  van   Dyk ", ("Jane", "van Dyk")),
+        ("van Dyk, Jane", ("Jane", "van Dyk")),
+        ("Doe,", ("Doe", "")),
+        ("", ("", "")),
+    ],
+)
+def test_split_name__divides_a_full_name(name: str, parts: tuple[str, str]) -> None:
+    assert split_name(name) == parts
+
+
+def test_check__refuses_a_full_name_of_which_a_part_is_too_long() -> None:
+    columns = {"Mail": "email", "Name": "full_name"}
+
+    assert valid(columns, "j@x.co", "Jane Doe").command.record.last_name == "Doe"  # type: ignore[union-attr]
+    assert faults(columns, "j@x.co", f"Jane {'x' * (field_limits.NAME + 1)}") == [("Name", "too_long")]
+    assert faults(columns, "j@x.co", "x" * 500) == [("Name", "too_long")]
+
+
+@pytest.mark.parametrize(("text", "detail"), [("Zo\udceb", "not of the file's encoding"), ("\ud800", "surrogate pair"), ("a\0", "NUL")])
+def test_check__refuses_text_that_cannot_be_stored(text: str, detail: str) -> None:
+    checked = check({"Mail": "email", "First": "first_name"}, "j@x.co", text)
+
+    assert isinstance(checked, InvalidRow)
+    assert [(fault.column, fault.code) for fault in checked.faults] == [("First", "unusable_text")]
+    assert detail in checked.reason
+
+
+def test_reason__is_one_text() -> None:
+    row = InvalidRow(Row(2, []), [RowFault("", "empty", "the row is empty"), RowFault("Mail", "email", "is wrong")])
+
+    assert row.reason == "the row is empty; Mail: is wrong"

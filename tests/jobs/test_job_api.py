@@ -1,0 +1,92 @@
+"""Jobs over HTTP: list with filters and pages, get, refused uploads and mappings, stored mappings."""
+
+from __future__ import annotations
+
+from tests.asgi_client import ApiClient
+from tests.imports.jobs import counts, finished, imported, upload
+
+FILE = b"E-mail,Vorname\njane@example.com,Jane\n"
+
+
+async def test_list__is_newest_first_filtered_and_paged(call: ApiClient) -> None:
+    first, second = await upload(call, FILE), await upload(call, FILE, path="companies/imports")
+    third = await finished(call, await upload(call, FILE, start="true"))
+
+    page = (await call.get("/public/v2/jobs?limit=2")).json()
+    rest = (await call.get(f"/public/v2/jobs?limit=2&cursor={page['next_cursor']}")).json()
+    imports = (await call.get("/public/v2/jobs?kind=contacts.import&state=preview")).json()
+
+    assert [job["id"] for job in page["data"] + rest["data"]] == [third["id"], second["id"], first["id"]]
+    assert rest["next_cursor"] is None
+    assert [job["id"] for job in imports["data"]] == [first["id"]]
+    assert (await call.get("/public/v2/jobs", x_client_id="other")).status in (200, 404)
+    assert (await call.get("/public/v2/jobs?state=nonsense")).status == 422
+
+
+async def test_another_clients_job__is_not_found(call: ApiClient) -> None:
+    job = await upload(call, FILE)
+    await call.post("/public/v2/contacts", {}, x_client_id="other")
+
+    for method, end in (("GET", ""), ("POST", "/start"), ("POST", "/cancel"), ("GET", "/bad-rows"), ("GET", "/result")):
+        reply = await call(method, f"/public/v2/jobs/{job['id']}{end}", {} if end == "/start" else None, x_client_id="other")
+        assert (reply.status, reply.problem["detail"]) == (404, f"there is no job with id {job['id']}")
+
+
+async def test_a_file_that_is_no_table__is_refused_and_its_job_says_why(call: ApiClient) -> None:
+    reply = await call.in_pieces("POST", "/public/v2/contacts/imports", [b"%PDF-1.7 ..."])
+
+    assert (reply.status, reply.problem["detail"]) == (400, "the file is a PDF; send the table as CSV or XLSX")
+    (job,) = (await call.get("/public/v2/jobs")).json()["data"]
+    assert (job["state"], job["error"]) == ("failed", reply.problem["detail"])
+
+
+async def test_a_file_that_is_too_long__is_refused(store, make_client) -> None:
+    from touchbase.http.dependencies import Limits
+
+    call = make_client(store, limits=Limits(file_bytes=1_000))
+
+    reply = await call.in_pieces("POST", "/public/v2/contacts/imports", [b"email\n", b"x" * 1_000])
+    announced = await call("POST", "/public/v2/contacts/imports", raw=b"x" * 1_001)
+
+    assert (reply.status, announced.status) == (413, 413)
+
+
+async def test_faults_of_a_mapping__name_each_column(call: ApiClient) -> None:
+    job = await upload(call, FILE)
+
+    reply = await call.post(
+        f"/public/v2/jobs/{job['id']}/start", {"mapping": {"columns": {"E-mail": "emial", "Vornam": "first_name"}, "time_zone": "Berlin"}}
+    )
+
+    assert reply.status == 422
+    assert [each["pointer"] for each in reply.problem["errors"]] == [
+        "/mapping/columns/Vornam", "/mapping/columns/E-mail", "/mapping/columns", "/mapping/time_zone",
+    ]  # fmt: skip
+    assert (await call.get(f"/public/v2/jobs/{job['id']}")).json()["state"] == "preview"
+
+
+async def test_a_stored_mapping__is_used_by_its_name(call: ApiClient) -> None:
+    job = await upload(call, FILE)
+    columns = {"E-mail": "email", "Vorname": "first_name"}
+    assert (await call.post(f"/public/v2/jobs/{job['id']}/start", {"mapping": {"columns": columns}, "save_as": "Leads"})).status == 200
+
+    stored = (await call.get("/public/v2/contacts/import-mappings")).json()["data"]
+    again = await imported(call, FILE.replace(b"jane@", b"joe@"), mapping="Leads")
+    unknown = await call.in_pieces("POST", "/public/v2/contacts/imports?mapping=Other", [FILE])
+    removed = await call("DELETE", "/public/v2/contacts/import-mappings/Leads")
+
+    assert [(each["name"], each["mapping"]["columns"]) for each in stored] == [("Leads", columns)]
+    assert again == {"created": 1}
+    assert (await call.get("/public/v2/contacts")).json()["data"][0]["first_name"] == "Jane"
+    assert (unknown.status, "'Leads'" in str(unknown.problem)) == (422, True)
+    assert removed.status == 204
+    assert (await call("DELETE", "/public/v2/contacts/import-mappings/Leads")).status == 404
+
+
+async def test_start__twice_is_a_conflict(call: ApiClient) -> None:
+    job = await upload(call, FILE)
+
+    replies = [await call.post(f"/public/v2/jobs/{job['id']}/start", {}) for _ in range(2)]
+
+    assert [reply.status for reply in replies] == [200, 409]
+    assert counts(await finished(call, job)) == {"created": 1}
