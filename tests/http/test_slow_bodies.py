@@ -45,6 +45,7 @@ BODIES: dict[str, Any] = {
     "CompanyBatch": {"commands": [{"op": "upsert", "body": {"domain": "late.example"}}]},
     "ContactMatchRequest": {"items": [{"email": "late@example.com"}]},
     "CompanyMatchRequest": {"items": [{"domain": "late.example"}]},
+    "SearchBody": {},
     "ReplayRequest": {"state": "failed"},
     "NewClient": {},
     "ClientRequest": {"settings": {}},

@@ -70,17 +70,17 @@ async def test_a_stored_mapping__is_used_by_its_name(call: ApiClient) -> None:
     columns = {"E-mail": "email", "Vorname": "first_name"}
     assert (await call.post(f"/public/v2/jobs/{job['id']}/start", {"mapping": {"columns": columns}, "save_as": "Leads"})).status == 200
 
-    stored = (await call.get("/public/v2/contacts/import-mappings")).json()["data"]
+    stored = (await call.get("/public/v2/import-mappings/contacts")).json()["data"]
     again = await imported(call, FILE.replace(b"jane@", b"joe@"), mapping="Leads")
     unknown = await call.in_pieces("POST", "/public/v2/contacts/imports?mapping=Other", [FILE])
-    removed = await call("DELETE", "/public/v2/contacts/import-mappings/Leads")
+    removed = await call("DELETE", "/public/v2/import-mappings/contacts/Leads")
 
     assert [(each["name"], each["mapping"]["columns"]) for each in stored] == [("Leads", columns)]
     assert again == {"created": 1}
     assert (await call.get("/public/v2/contacts")).json()["data"][0]["first_name"] == "Jane"
     assert (unknown.status, "'Leads'" in str(unknown.problem)) == (422, True)
     assert removed.status == 204
-    assert (await call("DELETE", "/public/v2/contacts/import-mappings/Leads")).status == 404
+    assert (await call("DELETE", "/public/v2/import-mappings/contacts/Leads")).status == 404
 
 
 async def test_start__twice_is_a_conflict(call: ApiClient) -> None:

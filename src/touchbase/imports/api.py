@@ -317,7 +317,7 @@ FILE_BODY = {
 def _routes(kind: str, tag: Any) -> list[Route]:
     record, many = KINDS[kind]
     path = f"/public/v2/{many}"
-    mappings = f"{path}/import-mappings"
+    mappings = f"/public/v2/import-mappings/{many}"
     return [
         Route(
             "POST", f"{path}/imports", upload(kind), scope=WRITE, operation_id=f"import_{many}", tag=tag,
