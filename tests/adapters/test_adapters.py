@@ -46,20 +46,20 @@ def request(body: object, channel: str = EMAIL_CAMPAIGN, **headers: str) -> Webh
     return WebhookRequest(channel, headers, "", body if isinstance(body, bytes) else json.dumps(body).encode())
 
 
-def test_the_surest_adapter_reads_a_call() -> None:
+def test_adapter_choice__takes_the_highest_confidence() -> None:
     adapters = Adapters([Stub("guess", 10), Stub("certain", 90), Stub("likely", 60)])
 
     assert adapters.translate(request({"a": 1})).tool == "certain"
 
 
 @pytest.mark.parametrize("order", [("a", "b"), ("b", "a")])
-def test_of_two_equally_sure_adapters_the_same_one_reads_whatever_their_order(order: tuple[str, str]) -> None:
+def test_adapter_choice__of_equal_confidence_ignores_registration_order(order: tuple[str, str]) -> None:
     adapters = Adapters([Stub(name, 50) for name in order])
 
     assert adapters.translate(request({"x": 1})).tool == "a"
 
 
-def test_an_adapter_is_asked_only_about_calls_that_show_one_of_its_signs() -> None:
+def test_adapter__is_consulted_only_about_webhooks_with_one_of_its_signs() -> None:
     by_key, by_header, always = Stub("key", 20, "their_key"), Stub("header", 20, "x-theirs"), Stub("always", 10)
     adapters = Adapters([by_key, by_header, always])
 
@@ -70,7 +70,7 @@ def test_an_adapter_is_asked_only_about_calls_that_show_one_of_its_signs() -> No
     assert (by_key.asked, by_header.asked, always.asked) == (1, 1, 3)
 
 
-def test_who_can_be_no_surer_than_another_is_not_asked() -> None:
+def test_adapter__is_not_consulted_when_its_maximum_confidence_is_too_low() -> None:
     certain, equal, earlier, less = (Stub(name, most, max_confidence=most) for name, most in (("m", 90), ("n", 90), ("a", 90), ("b", 80)))
     adapters = Adapters([less, equal, certain])
     with_an_earlier_name = Adapters([earlier, less, equal, certain])
@@ -80,7 +80,7 @@ def test_who_can_be_no_surer_than_another_is_not_asked() -> None:
     assert (certain.asked, equal.asked, less.asked) == (1, 0, 0)
 
 
-def test_calls_of_the_same_names_are_each_judged_by_what_they_say(adapters: Adapters) -> None:
+def test_adapter_choice__depends_on_values_and_not_on_keys_alone(adapters: Adapters) -> None:
     theirs = {**OPENED, "event_type": "EMAIL_OPEN"}
 
     read = [adapters.translate(request(body)).tool for body in (OPENED, theirs, OPENED)]
@@ -88,43 +88,43 @@ def test_calls_of_the_same_names_are_each_judged_by_what_they_say(adapters: Adap
     assert read == ["instantly", "smartlead", "instantly"]
 
 
-def test_the_named_tool_reads_a_call_however_sure_others_are() -> None:
+def test_named_tool__overrides_the_confidence_of_others() -> None:
     adapters = Adapters([Stub("named", 1), Stub("certain", 90)])
 
     assert adapters.translate(request({"a": 1}), "named").tool == "named"
 
 
-def test_a_call_pasted_into_the_wrong_tools_connection_is_unrecognised(adapters: Adapters) -> None:
+def test_named_tool__does_not_read_a_webhook_of_another_tool(adapters: Adapters) -> None:
     with pytest.raises(UnrecognisedPayload, match="postmark"):
         adapters.translate(request(OPENED), "postmark")
 
 
 @pytest.mark.parametrize("tool", ["mailchimp", "lemlist", "brevo"])
-def test_a_wrong_call_is_not_passed_over_as_one_without_use(tool: str, adapters: Adapters) -> None:
+def test_named_tool__makes_a_wrong_webhook_unrecognised_and_not_ignored(tool: str, adapters: Adapters) -> None:
     with pytest.raises(UnrecognisedPayload, match=tool):
         adapters.translate(request({"type": "person.created", "id": 7}), tool)
 
 
 @pytest.mark.parametrize("tool", [None, "instantly", "mandrill"])
 @pytest.mark.parametrize("body", [{}, []])
-def test_the_empty_body_of_a_test_button_says_nothing_and_is_no_fault(body: object, tool: str | None, adapters: Adapters) -> None:
+def test_empty_test_webhook__gives_no_events(body: object, tool: str | None, adapters: Adapters) -> None:
     assert adapters.translate(request(body), tool).events == []
 
 
 @pytest.mark.parametrize("tool", [None, "hubspot", "espocrm", "zoho"])
 @pytest.mark.parametrize("body", [{}, []])
-def test_the_empty_body_of_a_crms_test_button_is_no_fault_either(body: object, tool: str | None, adapters: Adapters) -> None:
+def test_empty_crm_test_webhook__gives_no_events(body: object, tool: str | None, adapters: Adapters) -> None:
     assert adapters.translate(request(body, CRM), tool).events == []
     assert adapters.translate(request(body, CRM, **{"x-hubspot-signature": "s"}), tool).events == []
 
 
-def test_an_event_of_the_named_tool_that_we_do_not_know_is_unknown_and_kept(adapters: Adapters) -> None:
+def test_named_tool__gives_unknown_for_an_unknown_event_name(adapters: Adapters) -> None:
     events = adapters.translate(request({**OPENED, "event_type": "email_teleported"}), "instantly").events
 
     assert [(event.event, event.source_event) for event in events] == [("unknown", "email_teleported")]
 
 
-def test_a_tool_that_does_not_exist_is_refused_with_those_that_do(adapters: Adapters) -> None:
+def test_nonexistent_tool__is_rejected_with_the_known_tools(adapters: Adapters) -> None:
     with pytest.raises(UnrecognisedPayload, match="instantly"):
         adapters.translate(request(OPENED), "instantli")
 
@@ -132,7 +132,7 @@ def test_a_tool_that_does_not_exist_is_refused_with_those_that_do(adapters: Adap
 @pytest.mark.parametrize(
     ("body", "why"), [(b"", "no body"), (b"  ", "no body"), (b"hello", "neither JSON nor form"), (b"<html/>", "neither")]
 )
-def test_a_call_that_nobody_understands_is_refused_with_a_sentence(body: bytes, why: str, adapters: Adapters) -> None:
+def test_unreadable_body__is_unrecognised_with_a_reason(body: bytes, why: str, adapters: Adapters) -> None:
     with pytest.raises(UnrecognisedPayload, match=why):
         adapters.translate(request(body))
 
@@ -148,14 +148,14 @@ def test_a_call_that_nobody_understands_is_refused_with_a_sentence(body: bytes, 
         json.dumps(OPENED),
     ],
 )
-def test_a_relays_wrapping_hides_no_tool(wrapped: object, adapters: Adapters) -> None:
+def test_relay_envelope__does_not_hide_the_tool(wrapped: object, adapters: Adapters) -> None:
     translation = adapters.translate(request(wrapped))
 
     assert translation.tool == "instantly"
     assert [event.event for event in translation.events] == ["email_opened"]
 
 
-def test_a_relay_hands_on_the_header_that_names_the_event(adapters: Adapters) -> None:
+def test_relay_envelope__passes_on_the_event_header(adapters: Adapters) -> None:
     wrapped = {"headers": {"X-Salesloft-Event": "person_updated"}, "body": {"id": 5, "email_address": "nora@example.com"}}
 
     translation = adapters.translate(request(wrapped))
@@ -163,6 +163,6 @@ def test_a_relay_hands_on_the_header_that_names_the_event(adapters: Adapters) ->
     assert (translation.tool, translation.events[0].object_id) == ("salesloft", "5")
 
 
-def test_channels_do_not_share_their_adapters(adapters: Adapters) -> None:
+def test_channels__have_separate_adapters(adapters: Adapters) -> None:
     assert "instantly" in adapters.tools(EMAIL_CAMPAIGN)
     assert "instantly" not in adapters.tools(CRM)

@@ -22,7 +22,7 @@ def block(language: str) -> str:
     return found[1]
 
 
-def test_the_adapter_on_the_page_reads_the_fixture_on_the_page() -> None:
+def test_add_a_tool_page__has_an_adapter_that_reads_its_fixture() -> None:
     fixture, written = json.loads(block("json")), {}
     exec(compile(block("python"), PAGE, "exec"), written)
     adapter: Any = written["ADAPTER"]

@@ -37,13 +37,13 @@ def only(translation: Translation) -> Event:
         ({"SuppressSending": False}, "email_resubscribed"), ({"SuppressSending": "false"}, "email_resubscribed"),
     ],
 )  # fmt: skip
-def test_only_a_plain_no_of_postmarks_lifts_a_suppression(suppressed: dict[str, Any], event: str) -> None:
+def test_postmark_subscription_change__resubscribes_only_on_an_explicit_false(suppressed: dict[str, Any], event: str) -> None:
     body = {"RecordType": "SubscriptionChange", "MessageID": "m", "Recipient": "l@example.com", "ChangedAt": AT, **suppressed}
 
     assert only(told(body)).event == event
 
 
-def test_an_unknown_tools_list_keeps_its_people_beside_a_null() -> None:
+def test_generic_adapter__reads_list_items_around_a_null() -> None:
     body = {"event": "email_opened", "data": [{"email": "a@example.com"}, None, {"email": "b@example.com"}]}
 
     assert [(event.event, event.email) for event in told(body).events] == [
@@ -52,7 +52,7 @@ def test_an_unknown_tools_list_keeps_its_people_beside_a_null() -> None:
 
 
 @pytest.mark.parametrize("prospect", [{"type": "prospect", "id": 77}, {"data": {"type": "prospect", "id": 77}}])
-def test_outreachs_prospect_is_found_with_and_without_data_around_it(prospect: dict[str, Any]) -> None:
+def test_outreach_prospect__is_found_with_and_without_a_data_wrapper(prospect: dict[str, Any]) -> None:
     body = {
         "meta": {"eventName": "mailing.replied"},
         "data": {"type": "mailing", "id": 5, "attributes": {"repliedAt": AT}, "relationships": {"prospect": prospect}},
@@ -61,7 +61,7 @@ def test_outreachs_prospect_is_found_with_and_without_data_around_it(prospect: d
     assert (only(told(body)).event, only(told(body)).object_id) == ("email_replied", "77")
 
 
-def test_outreachs_header_alone_shows_its_call() -> None:
+def test_outreach_header__is_enough_to_recognise_the_tool() -> None:
     translation = told({"data": {"type": "prospect", "id": 1}}, outreach_webhook_cleanup_token="t")
 
     assert (translation.tool, [event.event for event in translation.events]) == ("outreach", ["unknown"])
@@ -71,50 +71,50 @@ def test_outreachs_header_alone_shows_its_call() -> None:
     ("name", "status"),
     [("Lead", "custom:Lead"), ("Out of Office", "out_of_office"), ("Wrong Person", "wrong_person"), ("Closed", "closed")],
 )
-def test_plusvibes_plain_labels_are_statuses(name: str, status: str) -> None:
+def test_plusvibe_label__is_a_status(name: str, status: str) -> None:
     event = only(told({"webhook_event": name, "camp_id": "c", "lead_email": "l@example.com", "date": AT}))
 
     assert (event.event, event.status) == ("lead_status_changed", status)
 
 
-def test_a_name_with_a_dot_beside_a_prospect_is_not_saleshandys() -> None:
+def test_saleshandy_detection__needs_more_than_a_dotted_name_and_a_prospect() -> None:
     translation = told({"event": "email.sent", "prospect": {"email": "l@example.com"}, "created_at": AT})
 
     assert (translation.tool, only(translation).occurred_us) == ("generic", from_text(AT))
 
 
-def test_a_message_to_a_lead_is_not_heyreachs_for_its_name_alone() -> None:
+def test_heyreach_detection__needs_more_than_an_event_name_and_a_lead() -> None:
     translation = told({"event_type": "message_sent", "lead": {"email": "a@b.co"}, "timestamp": AT})
 
     assert (translation.tool, only(translation).email) == ("generic", "a@b.co")
 
 
-def test_a_name_of_heyreachs_that_we_do_not_know_is_unknown_and_counted() -> None:
+def test_heyreach__gives_unknown_for_an_unknown_event_name() -> None:
     body = {"event_type": "profile_polished", "correlation_id": "c", "lead": {"profile_url": "https://www.linkedin.com/in/a"}}
 
     assert (told(body).tool, only(told(body)).event) == ("heyreach", "unknown")
 
 
-def test_outboundrys_time_is_found_beside_the_lead() -> None:
+def test_outboundry__reads_the_event_time_from_the_data_object() -> None:
     body = {"event": "email.opened", "data": {"lead": {"email": "a@b.co"}, "campaign": {"id": 1}, "opened_at": AT}}
 
     assert (told(body).tool, only(told(body)).occurred_us) == ("outboundry", from_text(AT))
 
 
-def test_smartleads_older_to_is_the_lead() -> None:
+def test_smartlead__reads_the_lead_from_the_older_to_field() -> None:
     body = {"event_type": "EMAIL_SENT", "stats_id": "x", "from": "me@example.net", "to": "lead@example.com", "time_sent": AT}
 
     assert (told(body).tool, only(told(body)).email) == ("smartlead", "lead@example.com")
 
 
-def test_smartleads_category_may_be_an_object() -> None:
+def test_smartlead_category__may_be_an_object() -> None:
     body = {"event_type": "LEAD_CATEGORY_UPDATED", "sl_lead_email": "l@example.com", "category": {"name": "Interested"}}
 
     assert (only(told(body)).event, only(told(body)).status) == ("lead_status_changed", "interested")
 
 
 @pytest.mark.parametrize("yes", [True, 1, "true", "1"])
-def test_a_flag_may_be_a_number_or_a_text(yes: object) -> None:
+def test_boolean_flag__may_be_a_number_or_a_text(yes: object) -> None:
     reply = {
         "event": {"type": "LEAD_REPLIED", "instance_url": "u"},
         "data": {"reply": {"automated_reply": yes}, "lead": {"email": "l@b.co"}},
@@ -126,7 +126,7 @@ def test_a_flag_may_be_a_number_or_a_text(yes: object) -> None:
 
 
 @pytest.mark.parametrize("no", [False, 0, "false"])
-def test_a_flag_that_says_no_is_a_no(no: object) -> None:
+def test_boolean_flag__reads_false_values_as_false(no: object) -> None:
     assert only(told({"event": "bounce", "mj_campaign_id": 7, "email": "l@b.co", "hard_bounce": no})).kind == "soft"
 
 
@@ -137,27 +137,27 @@ def test_a_flag_that_says_no_is_a_no(no: object) -> None:
         ({}, "email_bounced", "unknown"),
     ],
 )  # fmt: skip
-def test_mailguns_failure_is_for_good_only_where_it_says_so(severity: dict[str, str], event: str, kind: str | None) -> None:
+def test_mailgun_failure__is_a_hard_bounce_only_when_permanent(severity: dict[str, str], event: str, kind: str | None) -> None:
     body = {"signature": {}, "event-data": {"event": "failed", "recipient": "l@example.com", **severity}}
 
     assert (only(told(body)).event, only(told(body)).kind) == (event, kind)
 
 
 @pytest.mark.parametrize(("name", "event"), [("account_error", "account_event"), ("supersearch_enrichment_completed", "other")])
-def test_instantlys_events_about_no_lead_are_its_own(name: str, event: str) -> None:
+def test_instantly__recognises_events_without_a_lead(name: str, event: str) -> None:
     translation = told({"event_type": name, "workspace": "w", "timestamp": AT})
 
     assert (translation.tool, only(translation).event) == ("instantly", event)
 
 
-def test_replyifys_name_may_stand_under_another_key() -> None:
+def test_replyify__reads_the_event_name_from_another_key() -> None:
     body = {"eventType": "email.received", "data": {"from_email": "l@example.com", "to_email": "us@example.net"}, "timestamp": AT}
 
     assert (told(body).tool, only(told(body)).event, only(told(body)).email) == ("replyify", "email_replied", "l@example.com")
 
 
 @pytest.mark.parametrize(("answers", "names"), [("nora@example.com", ("Nora", "Quill")), ("tom@example.com", (None, None))])
-def test_smartleads_name_is_the_leads_only_where_the_lead_answers(answers: str, names: tuple[str | None, str | None]) -> None:
+def test_smartlead_reply__takes_the_name_only_when_the_lead_replied(answers: str, names: tuple[str | None, str | None]) -> None:
     body = {"event_type": "EMAIL_REPLY", "sl_lead_email": "nora@example.com", "to_email": answers, "to_name": "Nora Quill"}
 
     event = only(told(body))
@@ -165,7 +165,7 @@ def test_smartleads_name_is_the_leads_only_where_the_lead_answers(answers: str, 
     assert (event.email, event.first_name, event.last_name) == ("nora@example.com", *names)
 
 
-def test_amplemarkets_wrong_person_keeps_the_own_name_when_the_lead_is_the_right_one() -> None:
+def test_amplemarket_wrong_person__uses_the_third_party_name() -> None:
     former = {"third_party_email": "nora@example.com", "third_party_first_name": "Nora", "third_party_last_name": "Quill"}
     lead = {"email": "otto@example.com", "first_name": "Otto", "last_name": "Novak", "linkedin_url": "https://www.linkedin.com/in/otto-n"}
     message = {"from": "nora@example.com", "tag": ["not_the_right_person"], "date": AT}
@@ -178,7 +178,7 @@ def test_amplemarkets_wrong_person_keeps_the_own_name_when_the_lead_is_the_right
 
 
 @pytest.mark.parametrize(("first", "last"), [("FIRSTNAME", "LASTNAME"), ("VORNAME", "NACHNAME"), ("PRENOM", "NOM"), ("NOME", "SOBRENOME")])
-def test_brevos_automation_names_the_person_in_the_accounts_language(first: str, last: str) -> None:
+def test_brevo_automation__reads_names_in_the_accounts_language(first: str, last: str) -> None:
     body = {"workflow_id": 9, "step_id": 2, "contact_id": 4, "email": "nora@example.com", "attributes": {first: "Nora", last: "Quill"}}
 
     assert (only(told(body)).first_name, only(told(body)).last_name) == ("Nora", "Quill")
@@ -198,7 +198,7 @@ def test_brevos_automation_names_the_person_in_the_accounts_language(first: str,
         ("reply_io", "LinkedinReplyCategorized", "lead_status_changed"), ("reply_io", "ReplyCategorized", "lead_status_changed"),
     ],
 )  # fmt: skip
-def test_a_name_whose_words_are_joined_otherwise_is_still_the_tools(tool: str, name: str, meant: str) -> None:
+def test_campaign_event_name__is_matched_whatever_its_word_separators(tool: str, name: str, meant: str) -> None:
     adapter: Table = import_module(f"touchbase.adapters.{EMAIL_CAMPAIGN}.{tool}.adapter").ADAPTER
 
     meaning = adapter.meaning(name, {"leadEmail": "l@example.com"})

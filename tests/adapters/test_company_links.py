@@ -158,7 +158,7 @@ NAMED: list[tuple[str, object, tuple[str, str]]] = [
 
 
 @pytest.mark.parametrize(("tool", "body", "company"), NAMED)
-def test_a_contact_names_its_companys_object(tool: str, body: object, company: tuple[str, str]) -> None:
+def test_crm_contact__links_to_the_object_of_its_company(tool: str, body: object, company: tuple[str, str]) -> None:
     events = told(tool, body)
 
     assert events
@@ -189,11 +189,11 @@ NOT_NAMED: list[tuple[str, object]] = [
 
 
 @pytest.mark.parametrize(("tool", "body"), NOT_NAMED)
-def test_what_is_no_id_of_one_company_links_to_none(tool: str, body: object) -> None:
+def test_crm_contact__without_a_single_company_id_links_to_none(tool: str, body: object) -> None:
     assert links(told(tool, body)) == {None}
 
 
-def test_a_company_is_an_object_of_the_word_to_which_its_contacts_link() -> None:
+def test_crm_company__has_the_object_type_that_contacts_link_to() -> None:
     companies = [event for tool, body in COMPANIES for event in told(tool, body) if event.about]
 
     assert {(event.event.partition(".")[0], event.object_type) for event in companies} == {

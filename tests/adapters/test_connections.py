@@ -45,7 +45,7 @@ def hubspot(name: str, value: str) -> list[dict[str, Any]]:
 # Which property is the status.
 
 
-def test_the_property_that_a_client_has_named_is_the_status_and_the_usual_ones_no_longer() -> None:
+def test_status_property__replaces_the_default_properties() -> None:
     ours = connected("hubspot", status_property={"contact": "sales_stage"})
 
     assert statuses(told(hubspot("sales_stage", "Warm"), ours)) == [("contact.status_changed", "Warm")]
@@ -53,13 +53,13 @@ def test_the_property_that_a_client_has_named_is_the_status_and_the_usual_ones_n
     assert statuses(told(hubspot("lifecyclestage", "lead"))) == [("contact.status_changed", "lead")]
 
 
-def test_a_client_may_have_no_property_for_a_status() -> None:
+def test_status_property__null_disables_the_status() -> None:
     none = connected("hubspot", status_property={"contact": None})
 
     assert statuses(told(hubspot("lifecyclestage", "lead"), none)) == []
 
 
-def test_the_property_may_differ_by_the_crms_own_word_for_the_object() -> None:
+def test_status_property__may_differ_by_the_crm_object_type() -> None:
     def created(object_type: str) -> dict[str, Any]:
         return {"attributes": {"type": object_type}, "Id": "1", "Email": "a@example.com", "Status": "Open", "Stage__c": "Hot"}
 
@@ -139,7 +139,7 @@ NAMED = {
 
 
 @pytest.mark.parametrize("tool", CHANGED_STATUS)
-def test_every_crm_has_its_status_where_the_client_says(tool: str) -> None:
+def test_status_property__works_for_every_crm(tool: str) -> None:
     translation = told(CHANGED_STATUS[tool], connected(tool, status_property={"contact": NAMED[tool]}))
 
     assert translation.tool == tool
@@ -156,7 +156,7 @@ def test_every_crm_has_its_status_where_the_client_says(tool: str) -> None:
     ],
 )
 @pytest.mark.parametrize("previous", [None, {"custom_fields": {"abc": None}}])
-def test_pipedrives_status_may_be_a_custom_field_from_the_start(field: object, status: str, previous: object) -> None:
+def test_status_property__of_pipedrive_may_be_a_custom_field(field: object, status: str, previous: object) -> None:
     body = {
         "meta": {"version": "2.0", "action": "change" if previous else "create", "entity": "person", "entity_id": "7"},
         "data": {"id": 7, "custom_fields": {"abc": field}}, "previous": previous,
@@ -165,7 +165,7 @@ def test_pipedrives_status_may_be_a_custom_field_from_the_start(field: object, s
     assert statuses(told(body, connected("pipedrive", status_property={"contact": "abc"}))) == [("contact.status_changed", status)]
 
 
-def test_a_boards_groups_are_the_status_where_the_client_says() -> None:
+def test_status_property__of_monday_may_be_the_group() -> None:
     moved = {"event": {"type": "move_pulse_into_group", "boardId": 1, "pulseId": 2, "destGroup": {"title": "Won"}}}
 
     assert statuses(told(moved, connected("monday", status_property={"contact": "group"}))) == [("contact.status_changed", "Won")]
@@ -179,7 +179,7 @@ def labelled(label: str) -> dict[str, Any]:
     return {"event_type": "LEAD_CATEGORY_UPDATED", "sl_lead_email": "a@example.com", "lead_category": {"new_name": label}}
 
 
-def test_a_label_becomes_the_clients_status_whatever_its_case() -> None:
+def test_status_labels__map_a_label_in_any_case() -> None:
     ours = connected("smartlead", EMAIL_CAMPAIGN, status_labels={"Information Request": "nurture", "meeting_booked": "Demo"})
 
     def given(label: str) -> list[tuple[str, str | None]]:
@@ -191,28 +191,28 @@ def test_a_label_becomes_the_clients_status_whatever_its_case() -> None:
     assert given("Hot") == [("lead_status_changed", "custom:Hot")]
 
 
-def test_the_tools_own_label_counts_before_our_word_for_it() -> None:
+def test_status_labels__prefer_the_tools_label_over_the_shared_status() -> None:
     ours = connected("smartlead", EMAIL_CAMPAIGN, status_labels={"Positive reply": "warm", "interested": "hot"})
 
     assert statuses(told(labelled("Positive Reply"), ours, channel=EMAIL_CAMPAIGN)) == [("lead_status_changed", "warm")]
     assert statuses(told(labelled("Interested"), ours, channel=EMAIL_CAMPAIGN)) == [("lead_status_changed", "hot")]
 
 
-def test_an_unknown_tools_own_label_counts_before_our_word_for_it_too() -> None:
+def test_status_labels__of_an_unknown_tool_prefer_its_own_label() -> None:
     ours = connected("generic", EMAIL_CAMPAIGN, status_labels={"Positive reply": "warm"})
     body = {"event": "lead.status_changed", "email": "a@example.com", "status": {"id": 3, "name": "Positive Reply"}}
 
     assert statuses(told(body, ours, channel=EMAIL_CAMPAIGN)) == [("lead_status_changed", "warm")]
 
 
-def test_a_label_that_is_an_events_name_is_reworded_too() -> None:
+def test_status_labels__map_a_label_that_is_an_event_name() -> None:
     body = {"event_type": "Ghosted us", "lead_email": "a@example.com", "email_account": "b@example.net", "unibox_url": "x"}
     ours = connected("instantly", EMAIL_CAMPAIGN, status_labels={"ghosted US": "silent"})
 
     assert statuses(told(body, ours, channel=EMAIL_CAMPAIGN)) == [("lead_status_changed", "silent")]
 
 
-def test_a_label_may_move_no_status_and_still_stands_in_the_history() -> None:
+def test_status_labels__null_leaves_the_status_and_records_the_change() -> None:
     ours = connected("hubspot", status_labels={"Other": None})
 
     (event,) = told(hubspot("lifecyclestage", "other"), ours).events
@@ -221,13 +221,13 @@ def test_a_label_may_move_no_status_and_still_stands_in_the_history() -> None:
     assert [(change.property, change.value) for change in event.changed] == [("lifecyclestage", "other")]
 
 
-def test_a_lead_label_that_moves_no_status_is_understood_and_not_used() -> None:
+def test_status_labels__null_for_a_lead_label_gives_other() -> None:
     ours = connected("smartlead", EMAIL_CAMPAIGN, status_labels={"Interested": None})
 
     assert [event.event for event in told(labelled("interested"), ours, channel=EMAIL_CAMPAIGN).events] == ["other"]
 
 
-def test_a_call_is_the_same_fact_before_and_after_its_label_was_given_a_word() -> None:
+def test_status_labels__do_not_change_the_event_key() -> None:
     ours = connected("smartlead", EMAIL_CAMPAIGN, status_labels={"Hot": "warm"})
 
     (plain,) = told(labelled("Hot"), channel=EMAIL_CAMPAIGN).events
@@ -237,7 +237,7 @@ def test_a_call_is_the_same_fact_before_and_after_its_label_was_given_a_word() -
     assert event_key("smartlead", plain, "1") == event_key("smartlead", reworded, "1")
 
 
-def test_settings_hold_for_their_own_tool_and_channel_only() -> None:
+def test_connection_settings__apply_to_their_tool_and_channel_only() -> None:
     others = [connected("smartlead", CRM, status_labels={"Hot": "x"}), connected("instantly", EMAIL_CAMPAIGN, status_labels={"Hot": "x"})]
 
     assert statuses(told(labelled("Hot"), *others, channel=EMAIL_CAMPAIGN)) == [("lead_status_changed", "custom:Hot")]
@@ -246,7 +246,7 @@ def test_settings_hold_for_their_own_tool_and_channel_only() -> None:
 # Which object is which.
 
 
-def test_an_attio_object_is_what_the_client_says_it_is() -> None:
+def test_objects_setting__maps_attio_objects() -> None:
     def event(object_id: str) -> dict[str, Any]:
         ids = {"workspace_id": "w", "object_id": object_id, "record_id": "r"}
         return {"webhook_id": "h", "events": [{"event_type": "record.created", "id": ids}]}
@@ -257,7 +257,7 @@ def test_an_attio_object_is_what_the_client_says_it_is() -> None:
     assert names == ["contact.created", "company.created", "ignored", "unrecognised"]
 
 
-def test_a_monday_board_is_what_the_client_says_it_is() -> None:
+def test_objects_setting__maps_monday_boards() -> None:
     def event(board: int) -> dict[str, Any]:
         return {"event": {"type": "create_pulse", "boardId": board, "pulseId": 2, "pulseName": "Ann"}}
 
@@ -266,7 +266,7 @@ def test_a_monday_board_is_what_the_client_says_it_is() -> None:
     assert [told(event(board), ours).events[0].event for board in (1, 2, 3)] == ["company.created", "ignored", "contact.created"]
 
 
-def test_an_espocrm_webhook_is_known_by_its_id_in_the_signature() -> None:
+def test_objects_setting__maps_an_espocrm_webhook_by_the_id_in_its_signature() -> None:
     signature = base64.b64encode(b"64f0c1d2e3f4a5b6c:" + b"0" * 64).decode()
     ours = connected("espocrm", objects={"64f0c1d2e3f4a5b6c": "Account.delete"})
 
@@ -275,7 +275,7 @@ def test_an_espocrm_webhook_is_known_by_its_id_in_the_signature() -> None:
     assert (event.event, event.object_id) == ("company.deleted", "a1")
 
 
-def test_a_custom_kind_of_object_of_hubspot_may_be_people() -> None:
+def test_objects_setting__maps_a_hubspot_custom_object_to_contacts() -> None:
     body = [{"subscriptionType": "object.creation", "objectTypeId": "2-17", "objectId": 5, "portalId": 1, "eventId": 8}]
 
     (event,) = told(body, connected("hubspot", objects={"2-17": "contact"})).events
@@ -284,7 +284,7 @@ def test_a_custom_kind_of_object_of_hubspot_may_be_people() -> None:
     assert told(body).events[0].event == "ignored"
 
 
-def test_any_kind_of_object_may_be_left_out() -> None:
+def test_objects_setting__ignores_any_object_type() -> None:
     body = {"attributes": {"type": "Lead"}, "Id": "1", "Email": "a@example.com"}
 
     assert {event.event for event in told(body, connected("salesforce", objects={"Lead": "ignore"})).events} == {"ignored"}
@@ -317,7 +317,7 @@ DEALS: dict[str, tuple[dict[str, Any], list[tuple[str, str]]]] = {
 
 
 @pytest.mark.parametrize("name", DEALS)
-def test_a_deal_sets_the_status_of_its_person_and_company_where_the_client_says(name: str) -> None:
+def test_deals_set_status__applies_to_the_deals_contact_and_company(name: str) -> None:
     body, expected = DEALS[name]
     tool = name.partition(",")[0]
     ours = connected(tool, deals_set_status=True, deal_labels={"WON": "customer"})
@@ -330,7 +330,7 @@ def test_a_deal_sets_the_status_of_its_person_and_company_where_the_client_says(
     assert [event.event for event in told(body, connected(tool, deal_labels={"won": "customer"})).events] == ["ignored"]
 
 
-def test_a_deal_in_a_stage_that_is_not_listed_moves_nothing() -> None:
+def test_deals_set_status__ignores_a_stage_without_a_label() -> None:
     body, _ = DEALS["pipedrive"]
 
     found = told(body, connected("pipedrive", deals_set_status=True, deal_labels={"lost": "lost"}))
@@ -338,7 +338,7 @@ def test_a_deal_in_a_stage_that_is_not_listed_moves_nothing() -> None:
     assert [event.event for event in found.events] == ["ignored"]
 
 
-def test_a_deal_that_changed_otherwise_moves_nothing() -> None:
+def test_deals_set_status__ignores_a_deal_change_outside_the_stage() -> None:
     body = {**DEALS["pipedrive"][0], "previous": {"title": "before"}}
 
     found = told(body, connected("pipedrive", deals_set_status=True, deal_labels={"won": "customer"}))
@@ -358,7 +358,7 @@ OWN = {
 }
 
 
-def test_a_declared_map_of_fields_reads_a_body_that_nobody_knows() -> None:
+def test_fields_setting__reads_a_body_of_an_unknown_tool() -> None:
     head, status = told(OWN, connected("generic", fields=FIELDS)).events
 
     assert (head.event, head.email, head.object_type, head.object_id) == ("contact.updated", "ann@example.com", "tbl_people", "7")
@@ -367,7 +367,7 @@ def test_a_declared_map_of_fields_reads_a_body_that_nobody_knows() -> None:
     assert head.occurred_us is not None
 
 
-def test_the_map_says_with_objects_what_is_a_company_and_what_is_left_out() -> None:
+def test_fields_setting__combines_with_the_objects_setting() -> None:
     company = {"meta": {"kind": "deleted", "table": "t1"}, "data": {"person": {"key": 7}, "site": "https://www.example.com"}}
     fields = {**FIELDS, "domain": "data.site"}
     ours = connected("generic", fields=fields, objects={"t1": "company", "t2": "ignore"})
@@ -376,13 +376,13 @@ def test_the_map_says_with_objects_what_is_a_company_and_what_is_left_out() -> N
     assert [event.event for event in told({**company, "meta": {"table": "t2"}}, ours).events] == ["ignored"]
 
 
-def test_every_item_of_a_list_is_read_by_the_map() -> None:
+def test_fields_setting__reads_every_item_of_a_list() -> None:
     found = told([OWN, OWN, {"meta": {}}], connected("generic", fields={"email": "data.person.mail"})).events
 
     assert [event.event for event in found] == ["contact.updated", "contact.updated", "unrecognised"]
 
 
-def test_a_map_of_one_of_several_connections_counts_where_nobody_else_knows_the_call() -> None:
+def test_fields_setting__applies_only_when_no_other_tool_recognises_the_webhook() -> None:
     ours = [connected("hubspot"), connected("generic", fields=FIELDS)]
 
     assert told(OWN, *ours).tool == "generic"
@@ -390,7 +390,7 @@ def test_a_map_of_one_of_several_connections_counts_where_nobody_else_knows_the_
 
 
 @pytest.mark.parametrize("path", ["a", "data.person", "data.person.mail.x", "data.stage.7", "data.stage.x", "meta.0"])
-def test_a_path_that_leads_nowhere_finds_nothing(path: str) -> None:
+def test_fields_setting__finds_nothing_under_a_wrong_path(path: str) -> None:
     with pytest.raises(UnrecognisedPayload):
         told(OWN, connected("generic", fields={"email": path}), tool="generic")
 
@@ -400,35 +400,35 @@ def test_a_path_that_leads_nowhere_finds_nothing(path: str) -> None:
 VAGUE = {"event": "sent", "email": "a@example.com"}
 
 
-def test_the_only_connected_tool_reads_a_call_that_nobody_is_sure_of() -> None:
+def test_tool_detection__falls_back_to_the_only_connected_tool() -> None:
     assert told(VAGUE, channel=EMAIL_CAMPAIGN).tool == "generic"
     assert told(VAGUE, connected("brevo", EMAIL_CAMPAIGN), channel=EMAIL_CAMPAIGN).tool == "brevo"
 
 
-def test_of_two_connected_tools_neither_is_guessed() -> None:
+def test_tool_detection__guesses_neither_of_two_connected_tools() -> None:
     both = [connected("brevo", EMAIL_CAMPAIGN), connected("smartlead", EMAIL_CAMPAIGN)]
 
     assert told(VAGUE, *both, channel=EMAIL_CAMPAIGN).tool == "generic"
 
 
-def test_a_tool_of_the_other_channel_is_not_guessed() -> None:
+def test_tool_detection__never_guesses_a_tool_of_the_other_channel() -> None:
     assert told(VAGUE, connected("hubspot", CRM), channel=EMAIL_CAMPAIGN).tool == "generic"
 
 
-def test_a_surely_recognised_other_tool_still_wins() -> None:
+def test_tool_detection__prefers_a_confident_match_over_the_connected_tool() -> None:
     body = {**labelled("Hot"), "event_type": "EMAIL_SENT"}
 
     assert told(body, connected("instantly", EMAIL_CAMPAIGN), channel=EMAIL_CAMPAIGN).tool == "smartlead"
 
 
-def test_a_tool_that_has_proved_itself_is_not_guessed() -> None:
+def test_named_tool__is_used_without_guessing() -> None:
     assert told(VAGUE, tool="brevo", channel=EMAIL_CAMPAIGN).tool == "brevo"
     with pytest.raises(UnrecognisedPayload, match="configured in another tool"):
         told({"type": "person.created", "id": 7}, tool="hubspot")
 
 
 @pytest.mark.parametrize(("settings", "expected"), [({}, None), ({"create_unknown": False}, False), ({"create_unknown": True}, True)])
-def test_a_translation_carries_whether_it_may_create(settings: dict[str, bool], expected: bool | None) -> None:
+def test_create_unknown__is_carried_by_the_translation(settings: dict[str, bool], expected: bool | None) -> None:
     assert told(labelled("Hot"), connected("smartlead", EMAIL_CAMPAIGN, **settings), channel=EMAIL_CAMPAIGN).create_unknown is expected
 
 
@@ -448,7 +448,7 @@ class Stub:
 
 
 @pytest.mark.parametrize(("of_other", "of_connected", "reads"), [(80, 30, "other"), (79, 30, "only"), (79, 0, "other"), (50, 0, "other")])
-def test_a_connected_tool_that_knows_the_call_comes_before_all_but_a_sure_one(of_other: int, of_connected: int, reads: str) -> None:
+def test_tool_detection__prefers_the_connected_tool_below_confidence_80(of_other: int, of_connected: int, reads: str) -> None:
     adapters = Adapters([Stub("other", of_other), Stub("only", of_connected)])
 
     found = adapters.translate(WebhookRequest(EMAIL_CAMPAIGN, {}, "", b'{"a": 1}', None, [connected("only", EMAIL_CAMPAIGN)]))

@@ -27,18 +27,18 @@ def told(body: object, *connections: Connection) -> list[Event]:
 
 
 @pytest.mark.parametrize("name", ["x_studio_linkedin", "LinkedIn URL", "new_linkedinprofile", "linked_in", "Linked-In"])
-def test_any_name_that_says_linkedin_gives_the_address(name: str) -> None:
+def test_linkedin_field__is_found_by_any_name_that_contains_linkedin(name: str) -> None:
     assert with_linkedin({name: LINK, "phone": "1"}) == {LINKEDIN: LINK, "phone": "1"}
 
 
 @pytest.mark.parametrize(
     "record", [{"linkedin": "yes"}, {"linkedin": None}, {"linkedin": "https://linkedin.com/company/x"}, {"page": LINK}]
 )
-def test_what_is_no_persons_linkedin_address_stays_as_it_is(record: dict[str, object]) -> None:
+def test_linkedin_field__without_a_personal_profile_stays_unchanged(record: dict[str, object]) -> None:
     assert with_linkedin(record) == record
 
 
-def test_the_records_own_address_comes_before_that_of_others() -> None:
+def test_linkedin_field__of_the_record_precedes_other_sources() -> None:
     found = with_linkedin({"linkedin": "no address"}, {"linkedin": LINK})
 
     assert found == {"linkedin": "no address", LINKEDIN: LINK}
@@ -66,13 +66,13 @@ OWN_FIELDS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("tool", OWN_FIELDS)
-def test_a_field_of_the_clients_own_is_a_custom_field_unless_it_is_the_linkedin_address(tool: str) -> None:
+def test_client_field__is_a_custom_field_unless_it_is_the_linkedin_address(tool: str) -> None:
     (event,) = told(OWN_FIELDS[tool])
 
     assert (event.linkedin_url, event.fields["linkedin_url"], event.custom) == (LINK, LINK, {"x_tier": "A"})
 
 
-def test_a_changed_linkedin_field_keeps_its_own_name_in_the_history() -> None:
+def test_changed_linkedin_field__retains_its_name_in_the_history() -> None:
     body = [{"id": "e1", "firstName": "Noor", "cLinkedInPage": LINK}]
     request = WebhookRequest(CRM, {"signature": "aG9vazE6YWI="}, "event=Contact.update", json.dumps(body).encode())
 
@@ -85,7 +85,7 @@ def test_a_changed_linkedin_field_keeps_its_own_name_in_the_history() -> None:
 # Own fields.
 
 
-def test_another_crms_contact_in_a_forms_field_is_not_activecampaigns() -> None:
+def test_activecampaign_detection__rejects_another_crms_contact_in_a_form_field() -> None:
     field = urlencode({"payload": json.dumps({"event": "contact.updated", "contact": {"id": 1, "email": "a@example.com"}})})
 
     translation = ADAPTERS.translate(WebhookRequest(CRM, {}, "", field.encode()))
@@ -93,13 +93,13 @@ def test_another_crms_contact_in_a_forms_field_is_not_activecampaigns() -> None:
     assert (translation.tool, [event.email for event in translation.events]) == ("generic", ["a@example.com"])
 
 
-def test_another_crms_contact_with_tags_is_not_activecampaigns() -> None:
+def test_activecampaign_detection__rejects_another_crms_contact_with_tags() -> None:
     body = {"contact": {"id": 1, "email": "a@example.com", "tags": ["hot"]}}
 
     assert ADAPTERS.translate(WebhookRequest(CRM, {}, "", json.dumps(body).encode())).tool == "generic"
 
 
-def test_an_accounts_fields_are_custom_fields_by_their_names() -> None:
+def test_activecampaign_account__gives_custom_fields_by_name() -> None:
     fields = {
         "0": {"id": "1", "key": "City", "value": "Bonn"},
         "1": {"key": "Markets", "value": ["North", "South"]},
@@ -112,7 +112,7 @@ def test_an_accounts_fields_are_custom_fields_by_their_names() -> None:
     assert event.custom == {"City": "Bonn", "Markets": "North, South"}
 
 
-def test_an_unsubscribe_in_intercom_keeps_what_else_is_told_of_the_contact() -> None:
+def test_intercom_unsubscribe__retains_the_contacts_other_attributes() -> None:
     contact = {"type": "contact", "id": "n", "email": "n@example.com", "custom_attributes": {"plan": "pro"}}
     body = {
         "type": "notification_event",
@@ -125,7 +125,7 @@ def test_an_unsubscribe_in_intercom_keeps_what_else_is_told_of_the_contact() -> 
     assert event.custom == {"unsubscribed_from_emails": "true", "plan": "pro"}
 
 
-def test_what_a_workflow_has_mapped_helps_where_the_post_itself_says_nothing() -> None:
+def test_gohighlevel_custom_data__gives_the_id_email_and_name() -> None:
     mapped = {"contactId": "g1", "email": "mapped@example.com", "first_name": "Noor"}
 
     (event,) = told({"workflow": {"id": "w"}, "customData": mapped, "email": "posted@example.com"})
@@ -146,7 +146,7 @@ PASSED_ON: list[tuple[str, str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("tool", "header", "body"), PASSED_ON, ids=[tool for tool, _, _ in PASSED_ON])
-def test_a_header_that_a_relay_passes_on_does_not_hide_what_it_has_wrapped(tool: str, header: str, body: dict[str, Any]) -> None:
+def test_passed_on_header__does_not_hide_the_wrapped_webhook(tool: str, header: str, body: dict[str, Any]) -> None:
     request = WebhookRequest(CRM, {header: "account"}, "", json.dumps({"body": body}).encode())
 
     translation = ADAPTERS.translate(request)
@@ -161,7 +161,7 @@ def test_a_header_that_a_relay_passes_on_does_not_hide_what_it_has_wrapped(tool:
     ("name", "at"),
     [("ContactCreate", "2026-10-01T10:00:00Z"), ("ContactUpdate", "2026-10-08T10:00:00Z"), ("ContactDelete", None)],
 )
-def test_a_contact_of_gohighlevel_tells_when_it_was_made_or_changed_where_the_call_does_not(name: str, at: str | None) -> None:
+def test_gohighlevel_contact__takes_its_creation_or_update_time_as_event_time(name: str, at: str | None) -> None:
     body = {"type": name, "locationId": "l", "id": "g", "dateAdded": "2026-10-01T10:00:00.000Z", "dateUpdated": "2026-10-08T10:00:00.000Z"}
 
     (event,) = told(body)
@@ -169,7 +169,7 @@ def test_a_contact_of_gohighlevel_tells_when_it_was_made_or_changed_where_the_ca
     assert event.occurred_us == (None if at is None else from_text(at))
 
 
-def test_a_context_without_a_time_counts_from_the_rows_own() -> None:
+def test_dynamics_context__without_a_time_uses_the_row_time() -> None:
     target = {"Attributes": [{"key": "modifiedon", "value": "/Date(1791500000000)/"}, {"key": "firstname", "value": "Ada"}]}
     body = {
         "MessageName": "Update",
@@ -186,7 +186,7 @@ def test_a_context_without_a_time_counts_from_the_rows_own() -> None:
 # Restored and reshaped.
 
 
-def test_a_restored_row_is_a_changed_contact() -> None:
+def test_dynamics_restore__gives_contact_updated() -> None:
     target = {"LogicalName": "contact", "Id": "d1", "Attributes": []}
     body = {"MessageName": "Restore", "PrimaryEntityName": "contact", "InputParameters": [{"key": "Target", "value": target}]}
 
@@ -196,13 +196,13 @@ def test_a_restored_row_is_a_changed_contact() -> None:
 
 
 @pytest.mark.parametrize("body", [{"event": "contact.restored", "id": "7"}, {"event": "lead restored", "data": {"id": "7"}}])
-def test_another_crms_restored_contact_is_a_changed_one(body: dict[str, object]) -> None:
+def test_restored_contact__of_an_unknown_crm_gives_contact_updated(body: dict[str, object]) -> None:
     (event,) = told(body)
 
     assert event.event == "contact.updated"
 
 
-def test_a_declared_path_is_first_a_key_that_a_relay_has_flattened() -> None:
+def test_fields_setting__matches_flattened_and_nested_keys() -> None:
     fields = {"id": "data.person.key", "email": "data.person.mail"}
     ours = Connection(1, CRM, "generic", 0, 0, settings=ConnectionSettings(fields=fields))
 
@@ -212,7 +212,7 @@ def test_a_declared_path_is_first_a_key_that_a_relay_has_flattened() -> None:
     assert (flat.object_id, flat.email) == (deep.object_id, deep.email) == ("7", "a@example.com")
 
 
-def test_a_list_of_numbers_below_contacts_tells_nothing() -> None:
+def test_generic_adapter__ignores_a_list_of_numbers_below_contacts() -> None:
     assert told({"email": "a@example.com", "contacts": [1, 2]})[0].email == "a@example.com"
 
 

@@ -32,7 +32,7 @@ def translated(adapters: Adapters, body: object, settings: ConnectionSettings | 
         "company.contact.updated", "contact_messages.update",
     ],
 )  # fmt: skip
-def test_what_a_contact_has_comes_and_goes_without_the_contact(adapters: Adapters, name: str) -> None:
+def test_event_name__about_a_part_of_a_contact_is_unrecognised(adapters: Adapters, name: str) -> None:
     with pytest.raises(UnrecognisedPayload):
         translated(adapters, {"event": name, "data": PERSON})
 
@@ -40,7 +40,7 @@ def test_what_a_contact_has_comes_and_goes_without_the_contact(adapters: Adapter
 @pytest.mark.parametrize(
     "name", ["contact_removed_from_segment", "lead.removed_from_campaign", "contact_added_to_group", "removed_lead_from_cadence"]
 )
-def test_who_comes_into_a_group_or_leaves_it_is_only_updated(adapters: Adapters, name: str) -> None:
+def test_event_name__of_group_membership_gives_contact_updated(adapters: Adapters, name: str) -> None:
     assert translated(adapters, {"event": name, "data": PERSON}) == ["contact.updated"]
 
 
@@ -58,11 +58,11 @@ def test_who_comes_into_a_group_or_leaves_it_is_only_updated(adapters: Adapters,
         ("contact.company.changed", "contact.updated"),
     ],
 )  # fmt: skip
-def test_words_that_name_nothing_else_leave_the_event_with_the_contact(adapters: Adapters, name: str, event: str) -> None:
+def test_event_name__with_neutral_words_still_names_the_contact(adapters: Adapters, name: str, event: str) -> None:
     assert translated(adapters, {"event": name, "data": PERSON}) == [event]
 
 
-def test_the_objects_own_word_counts_like_the_events(adapters: Adapters) -> None:
+def test_object_word__counts_like_the_event_name(adapters: Adapters) -> None:
     with pytest.raises(UnrecognisedPayload):
         translated(adapters, {"event": "deleted", "object": "contact_address", "data": PERSON})
 
@@ -79,7 +79,7 @@ def test_the_objects_own_word_counts_like_the_events(adapters: Adapters) -> None
         ({"what": "klient.deleted", "of": "klient"}, "contact.deleted"),
     ],
 )
-def test_a_clients_own_map_reads_names_in_the_same_way(adapters: Adapters, body: dict[str, Any], event: str) -> None:
+def test_fields_setting__reads_event_names_by_the_same_rules(adapters: Adapters, body: dict[str, Any], event: str) -> None:
     settings = ConnectionSettings(fields={"event": "what", "object_type": "of", "id": "no"}, objects={"klient": "contact"})
 
     assert translated(adapters, {**body, "no": "c1"}, settings) == [event]
@@ -94,13 +94,13 @@ def test_a_clients_own_map_reads_names_in_the_same_way(adapters: Adapters, body:
         ("note_deleted", "contact.updated"), ("note.deleted", "contact.updated"),
     ],
 )  # fmt: skip
-def test_odoos_server_actions_tell_what_has_happened_in_their_authors_words(adapters: Adapters, name: str, event: str) -> None:
+def test_odoo_server_action__reads_the_event_in_its_authors_words(adapters: Adapters, name: str, event: str) -> None:
     body = {"model": "res.partner", "event": name, "record_id": 7, "data": {"name": "Ada Byrne", "email": "ada@example.com"}}
 
     assert translated(adapters, body) == [event]
 
 
-def test_the_name_of_an_event_is_no_field_of_a_salesforce_record(adapters: Adapters) -> None:
+def test_salesforce_record__does_not_take_the_event_name_as_a_field(adapters: Adapters) -> None:
     body = {"event": "created", "Id": "0035e00000MaDeUpAV", "Email": "siv@anvil.example", "LastName": "Berg", "Title": "Owner"}
 
     (event,) = adapters.translate(WebhookRequest(CRM, {}, "", json.dumps(body).encode())).events
@@ -122,7 +122,7 @@ def test_the_name_of_an_event_is_no_field_of_a_salesforce_record(adapters: Adapt
          "contact.deleted", "c1"),
     ],
 )  # fmt: skip
-def test_an_id_is_that_of_whom_the_event_names_and_not_of_whom_they_belong_to(
+def test_object_id__is_that_of_the_events_record_and_not_of_its_parent(
     adapters: Adapters, body: dict[str, Any], event: str, object_id: str | None
 ) -> None:
     (told,) = adapters.translate(WebhookRequest(CRM, {}, "", json.dumps(body).encode())).events
@@ -130,7 +130,7 @@ def test_an_id_is_that_of_whom_the_event_names_and_not_of_whom_they_belong_to(
     assert (told.event, told.object_id) == (event, object_id)
 
 
-def test_the_account_that_an_event_about_a_contact_came_from_is_not_the_contact(adapters: Adapters) -> None:
+def test_contact_event__with_only_an_account_is_unrecognised(adapters: Adapters) -> None:
     with pytest.raises(UnrecognisedPayload):
         translated(adapters, {"event": "contact.created", "account": {"id": "a1"}})
 
@@ -142,12 +142,12 @@ def test_the_account_that_an_event_about_a_contact_came_from_is_not_the_contact(
         ("ContactDeleted", "contact.deleted"), ("contact.deleted", "contact.deleted"), ("ContactNoteCreated", "ignored"),
     ],
 )  # fmt: skip
-def test_custom_posts_of_gohighlevel_tell_the_vendors_names_as_something_past(adapters: Adapters, name: str, event: str) -> None:
+def test_gohighlevel_custom_webhook__accepts_variants_of_the_event_names(adapters: Adapters, name: str, event: str) -> None:
     assert translated(adapters, {"type": name, "locationId": "loc1", **PERSON}) == [event]
 
 
 @pytest.mark.parametrize("name", ["orders/create", "tasksCreated", "notes.updated", "invoices_created", "opportunities.updated"])
-def test_a_collection_of_others_things_makes_nobody_a_contact(adapters: Adapters, name: str) -> None:
+def test_event_name__of_another_collection_is_unrecognised(adapters: Adapters, name: str) -> None:
     for body in ({"event": name, "data": PERSON}, {"event": "created", "object": name, "data": PERSON}):
         with pytest.raises(UnrecognisedPayload):
             translated(adapters, body)
@@ -165,7 +165,7 @@ def test_a_collection_of_others_things_makes_nobody_a_contact(adapters: Adapters
         ({"type": "INSERT", "table": "companies", "record": {"id": "c1", "domain": "example.com"}, "old_record": None}, "company.created"),
     ],
 )
-def test_the_table_of_a_row_tells_what_it_is(adapters: Adapters, body: dict[str, Any], event: str) -> None:
+def test_table_row__is_read_by_its_table_name(adapters: Adapters, body: dict[str, Any], event: str) -> None:
     (told,) = adapters.translate(WebhookRequest(CRM, {}, "", json.dumps(body).encode())).events
 
     assert (told.event, told.object_id) == (event, "c1")
@@ -173,21 +173,21 @@ def test_the_table_of_a_row_tells_what_it_is(adapters: Adapters, body: dict[str,
 
 
 @pytest.mark.parametrize("table", ["orders", "deals", "users", "invoices"])
-def test_a_row_of_another_table_is_no_contact(adapters: Adapters, table: str) -> None:
+def test_table_row__of_another_table_is_unrecognised(adapters: Adapters, table: str) -> None:
     with pytest.raises(UnrecognisedPayload):
         translated(adapters, {"type": "INSERT", "table": table, "record": PERSON, "old_record": None})
 
 
 @pytest.mark.parametrize("key", ["operation", "event", "action", "event_type"])
 @pytest.mark.parametrize("name", ["delete", "deleted", "lead.deleted", "Leads.delete", "Lead Deleted"])
-def test_a_workflow_of_zoho_that_tells_a_deletion_changes_nothing_else(adapters: Adapters, key: str, name: str) -> None:
+def test_zoho_workflow__with_a_deletion_gives_only_contact_deleted(adapters: Adapters, key: str, name: str) -> None:
     lead = {"id": "554", "Last_Name": "Byrne", "Email": "ada@example.com", "Lead_Status": "New"}
 
     assert translated(adapters, {key: name, "module": "Leads", **lead}) == ["contact.deleted"]
     assert translated(adapters, {key: name, "module": "Leads", "data": lead}) == ["contact.deleted"]
 
 
-def test_a_note_that_is_deleted_leaves_zohos_lead(adapters: Adapters) -> None:
+def test_zoho_note_deletion__gives_contact_updated(adapters: Adapters) -> None:
     body = {"event": "note_deleted", "module": "Leads", "Last_Name": "Byrne", "Email": "ada@example.com"}
 
     assert translated(adapters, body) == ["contact.updated"]

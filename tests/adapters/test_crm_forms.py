@@ -35,7 +35,7 @@ def only(translation: Translation) -> Event:
     ("given", "kept"),
     [(SHORT, LONG), (LONG, LONG), ("0013t00002bNvhM", "0013t00002bNvhMAAS"), ("001D000000IRFma", "001D000000IRFmaIAH"), ("1", "1")],
 )
-def test_both_forms_of_a_salesforce_id_are_one_record(given: str, kept: str) -> None:
+def test_salesforce_id__in_both_forms_is_the_same_object(given: str, kept: str) -> None:
     record = {"attributes": {"type": "Contact"}, "Id": given, "Email": "a@example.com"}
     change = {"ChangeEventHeader": {"entityName": "Contact", "changeType": "DELETE", "recordIds": [given]}}
     message = (
@@ -48,7 +48,7 @@ def test_both_forms_of_a_salesforce_id_are_one_record(given: str, kept: str) -> 
     assert [only(told(body)).object_id for body in (record, change, message, trigger)] == [kept] * 4
 
 
-def test_a_compound_field_that_is_named_whole_tells_of_its_parts() -> None:
+def test_salesforce_compound_field__gives_a_change_per_part() -> None:
     header = {"entityName": "Contact", "changeType": "UPDATE", "recordIds": [LONG], "changedFields": ["MailingAddress", "Title"]}
     body = {"ChangeEventHeader": header, "MailingAddress": {"City": "Berlin"}, "Title": "CEO", "Phone": "1"}
 
@@ -62,7 +62,7 @@ def test_a_compound_field_that_is_named_whole_tells_of_its_parts() -> None:
 
 
 @pytest.mark.parametrize("action", ["created", "deleted"])
-def test_intercoms_tags_are_changes_and_no_field_that_drives_out_the_one_before(action: str) -> None:
+def test_intercom_tag__is_a_change_and_not_a_custom_field(action: str) -> None:
     item = {"tag": {"name": "VIP"}, "contact": {"id": "1", "email": "a@example.com"}}
 
     event = only(told({"type": "notification_event", "topic": f"contact.tag.{action}", "data": {"item": item}}))
@@ -72,7 +72,7 @@ def test_intercoms_tags_are_changes_and_no_field_that_drives_out_the_one_before(
 
 
 @pytest.mark.parametrize("columns", [{}, {"status": {"label": {"index": 1, "text": "Hot"}}, "text": {"value": "z"}}])
-def test_a_new_item_of_mondays_is_worth_asking_for_whatever_it_brings(columns: dict[str, Any]) -> None:
+def test_monday_new_item__always_needs_enrichment(columns: dict[str, Any]) -> None:
     event = {"type": "create_pulse", "boardId": 1, "pulseId": 2, "pulseName": "Ann", "columnValues": columns}
 
     made, *_ = told({"event": event}).events
@@ -81,7 +81,7 @@ def test_a_new_item_of_mondays_is_worth_asking_for_whatever_it_brings(columns: d
 
 
 @pytest.mark.parametrize("message", ["Update", "SetState"])
-def test_a_status_of_dynamics_shows_its_label_where_an_image_of_after_has_it(message: str) -> None:
+def test_dynamics_status__takes_its_label_from_the_after_image(message: str) -> None:
     target = {"Attributes": [{"key": "statuscode", "value": {"Value": 2}}]}
     image = {**target, "FormattedValues": [{"key": "statuscode", "value": "Active"}]}
     body = {
@@ -95,7 +95,7 @@ def test_a_status_of_dynamics_shows_its_label_where_an_image_of_after_has_it(mes
 
 @pytest.mark.parametrize(("name", "value"), [("email", "other@example.com"), ("firstName", "Eve"), ("name", "Eve"), ("emails", "e@b.co")])
 @pytest.mark.parametrize("kind", ["set", "add"])
-def test_a_groups_field_of_folks_is_never_the_persons_own(name: str, value: str, kind: str) -> None:
+def test_folk_group_field__is_not_a_field_of_the_person(name: str, value: str, kind: str) -> None:
     changes = [{"path": ["customFieldValues", "grp", name], "type": kind, "value": value}]
     body = {"type": "person.updated", "source": "https://api.folk.app/v1", "createdAt": AT, "data": {"id": "per_1", "changes": changes}}
 
@@ -108,19 +108,19 @@ def test_a_groups_field_of_folks_is_never_the_persons_own(name: str, value: str,
 # Kommo, Twenty, Copper, any other.
 
 
-def test_an_entity_of_kommos_that_we_do_not_know_is_still_kommos() -> None:
+def test_kommo_unknown_entity__is_ignored() -> None:
     translation = told("newentity[add][0][id]=1&account[subdomain]=s", is_form=True)
 
     assert (translation.tool, only(translation).event) == ("kommo", "ignored")
 
 
-def test_an_account_with_a_subdomain_is_not_kommos_for_that_alone() -> None:
+def test_kommo_detection__needs_more_than_an_account_subdomain() -> None:
     body = {"event": "contact.updated", "account": {"subdomain": "s"}, "data": {"id": 1, "email": "a@example.com"}}
 
     assert told(body).tool == "generic"
 
 
-def test_twentys_other_addresses_are_found_where_the_main_one_is_empty() -> None:
+def test_twenty_secondary_values__are_used_when_the_primary_is_empty() -> None:
     person = {"id": "1", "emails": {"primaryEmail": "", "additionalEmails": ["z@example.com"]}}
     company = {"id": "2", "domainName": {"primaryLinkUrl": "", "secondaryLinks": [{"url": "https://example.com"}]}}
 
@@ -128,7 +128,7 @@ def test_twentys_other_addresses_are_found_where_the_main_one_is_empty() -> None
     assert only(told({"eventName": "company.created", "record": company, "workspaceId": "w"})).domain == "example.com"
 
 
-def test_a_copper_contacts_type_is_its_status() -> None:
+def test_copper_contact_type__is_the_status() -> None:
     body = {"subscription_id": 1, "ids": [1], "type": "person", "event": "update", "updated_attributes": {"contact_type_id": [7, 8]}}
 
     assert only(told(body)).status == "8"
@@ -142,11 +142,11 @@ def test_a_copper_contacts_type_is_its_status() -> None:
         {"event": "party/updated", "payload": []},
     ],
 )
-def test_a_call_about_no_record_is_understood_and_not_used(body: dict[str, Any]) -> None:
+def test_crm_webhook__without_records_is_ignored(body: dict[str, Any]) -> None:
     assert only(told(body)).event == "ignored"
 
 
-def test_a_change_of_zohos_without_values_clears_nothing_and_is_worth_asking_for() -> None:
+def test_zoho_change__without_values_clears_nothing_and_needs_enrichment() -> None:
     names = ["First_Name", "Phone", "Lead_Status"]
     body = {
         "module": "Leads", "operation": "update", "ids": ["7"], "channel_id": "1", "affected_values": [], "affected_fields": [{"7": names}],
@@ -159,7 +159,7 @@ def test_a_change_of_zohos_without_values_clears_nothing_and_is_worth_asking_for
     assert [(event.fields, event.custom, event.thin) for event in (updated, status)] == [({}, {}, True)] * 2
 
 
-def test_an_id_beside_the_objects_word_is_the_objects() -> None:
+def test_id_next_to_an_object_type__is_the_object_id() -> None:
     body = {"action": "update", "object": "contact", "id": 5, "fields": {"email": "l@example.com"}}
     events_id = {"event": "contact.updated", "id": "evt_1", "data": {"email": "l@example.com"}}
 

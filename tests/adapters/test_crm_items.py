@@ -42,7 +42,7 @@ def outbound(fields: str, before: str = "", declared: str = "") -> bytes:
     ).encode()
 
 
-def test_a_changed_property_is_a_custom_field_unless_it_has_a_place_of_its_own_or_is_bookkeeping() -> None:
+def test_changed_property__is_a_custom_field_unless_mapped_or_bookkeeping() -> None:
     changed = {
         "first": ("Ada", "A"),
         "tier": (3, NOT_SENT),
@@ -64,13 +64,13 @@ def test_a_changed_property_is_a_custom_field_unless_it_has_a_place_of_its_own_o
     ("full", "fields"),
     [("Ada", {"first_name": "Ada"}), ("Ada de Lace", {"first_name": "Ada", "last_name": "de Lace"}), ("ada@example.com", {})],
 )
-def test_a_full_name_is_split_and_an_address_in_its_place_is_none(full: str, fields: dict[str, str]) -> None:
+def test_full_name__is_split_and_an_email_address_is_not_a_name(full: str, fields: dict[str, str]) -> None:
     (event,) = Item(PERSON, UPDATED, "person", "1", record={"mail": "ada@example.com", "name": full}).events()
 
     assert event.fields == fields
 
 
-def test_a_cleared_property_clears_ours() -> None:
+def test_cleared_property__clears_the_field() -> None:
     item = Item(PERSON, UPDATED, "person", "1", changed={"last": (None, "Example"), "tier": ("", "gold")})
 
     (event,) = item.events()
@@ -79,7 +79,7 @@ def test_a_cleared_property_clears_ours() -> None:
     assert event.custom == {"tier": None}
 
 
-def test_a_null_in_a_whole_record_clears_nothing_unless_the_crm_means_it() -> None:
+def test_null_in_a_whole_record__clears_only_when_the_crm_means_it() -> None:
     record = {"first": None, "last": "Example", "phone": None}
 
     (careful,) = Item(PERSON, UPDATED, "person", "1", record=record).events()
@@ -89,7 +89,7 @@ def test_a_null_in_a_whole_record_clears_nothing_unless_the_crm_means_it() -> No
     assert (meant.fields, meant.custom) == ({"first_name": None, "last_name": "Example"}, {"phone": None})
 
 
-def test_a_previous_value_that_was_empty_is_not_one_that_is_unknown() -> None:
+def test_previous_value__distinguishes_empty_from_unknown() -> None:
     item = Item(PERSON, UPDATED, "person", "1", changed={"tier": ("gold", None), "phone": ("1", NOT_SENT)})
 
     (event,) = item.events()
@@ -97,7 +97,7 @@ def test_a_previous_value_that_was_empty_is_not_one_that_is_unknown() -> None:
     assert [change.previous for change in event.changed] == ["", None]
 
 
-def test_a_full_name_is_parted_only_where_the_crm_has_no_parts() -> None:
+def test_full_name__is_split_only_without_separate_parts() -> None:
     (whole,) = Item(PERSON, CREATED, "person", "1", record={"name": "Ada King Lovelace"}).events()
     (parts,) = Item(PERSON, CREATED, "person", "1", record={"name": "Ada King Lovelace", "last": "Lovelace"}).events()
 
@@ -105,7 +105,7 @@ def test_a_full_name_is_parted_only_where_the_crm_has_no_parts() -> None:
     assert parts.fields == {"last_name": "Lovelace"}
 
 
-def test_a_person_is_never_named_like_a_company() -> None:
+def test_person_item__takes_a_company_name_only_with_a_domain() -> None:
     (without,) = Item(PERSON, CREATED, "person", "1", record={"name": "Ada", "employer": "Example"}).events()
     (beside,) = Item(PERSON, CREATED, "person", "1", record={"name": "Ada", "employer": "Example", "site": "example.com"}).events()
 
@@ -113,13 +113,13 @@ def test_a_person_is_never_named_like_a_company() -> None:
     assert (beside.name, beside.domain) == ("Example", "example.com")
 
 
-def test_a_deletion_carries_no_values() -> None:
+def test_deletion__carries_no_values() -> None:
     item = Item(PERSON, DELETED, "person", "1", record={"first": "Ada", "mail": "ada@example.com", "phone": "1"}, status=("phone",))
 
     assert item.events() == [Event("contact.deleted", email="ada@example.com", object_type="person", object_id="1")]
 
 
-def test_a_status_alone_makes_no_update_and_with_others_makes_both() -> None:
+def test_status_change__gives_an_update_only_with_other_changes() -> None:
     alone = Item(PERSON, UPDATED, "person", "1", changed={"stage": ("won", NOT_SENT)}, status=("stage",)).events()
     both = Item(PERSON, UPDATED, "person", "1", changed={"stage": ("won", NOT_SENT), "tier": ("x", NOT_SENT)}, status=("stage",)).events()
 
@@ -128,7 +128,7 @@ def test_a_status_alone_makes_no_update_and_with_others_makes_both() -> None:
     assert both[0].custom == {"tier": "x"}
 
 
-def test_a_record_that_names_nobody_is_unrecognised() -> None:
+def test_record__without_identity_is_unrecognised() -> None:
     assert [event.event for event in Item(PERSON, CREATED, "person", None, record={"first": "Ada"}).events()] == ["unrecognised"]
     assert [event.event for event in Item(PERSON, UPDATED, "person", None, record={"mail": "a@b.co"}).events()] == ["contact.updated"]
 
@@ -151,7 +151,7 @@ def test_a_record_that_names_nobody_is_unrecognised() -> None:
         (7, None),
     ],
 )
-def test_a_domain_is_the_host_of_what_people_paste(given_: object, expected: str | None) -> None:
+def test_host__is_extracted_from_any_web_address(given_: object, expected: str | None) -> None:
     assert host(given_) == expected
 
 
@@ -166,24 +166,24 @@ def test_a_domain_is_the_host_of_what_people_paste(given_: object, expected: str
         ({}, None),
     ],
 )
-def test_a_mail_address_is_the_primary_one_wherever_it_stands(given_: object, expected: str | None) -> None:
+def test_email_address__is_the_primary_one_in_any_form(given_: object, expected: str | None) -> None:
     assert email_address(given_) == expected
 
 
-def test_a_status_is_told_by_its_label() -> None:
+def test_status_text__is_read_from_its_label() -> None:
     assert status_text({"label": {"index": 0, "text": "Working"}}) == "Working"
     assert status_text([{"name": "a"}, {"id": 7}]) == "a, 7"
     assert as_text([14]) == "[14]"
 
 
 @given(st.text(max_size=60))
-def test_a_host_has_neither_scheme_nor_path_nor_space(text: str) -> None:
+def test_host__contains_no_scheme_path_or_space(text: str) -> None:
     found = host(text)
 
     assert found is None or not set(found) & set("/ @:?#")
 
 
-def test_hubspots_attempts_do_not_make_an_event_another_one(adapters: Adapters) -> None:
+def test_hubspot_attempt_number__does_not_change_the_event(adapters: Adapters) -> None:
     first = adapters.translate(request([hubspot(propertyName="email", propertyValue="a@b.co", attemptNumber=0)]))
     again = adapters.translate(request([hubspot(propertyName="email", propertyValue="a@b.co", attemptNumber=3)]))
 
@@ -191,13 +191,13 @@ def test_hubspots_attempts_do_not_make_an_event_another_one(adapters: Adapters) 
     assert first.events[0].key == "7:5"
 
 
-def test_hubspots_test_sends_have_no_key(adapters: Adapters) -> None:
+def test_hubspot_test_webhook__has_no_event_key(adapters: Adapters) -> None:
     told = adapters.translate(request([hubspot(eventId="1", propertyName="city", propertyValue="x")]))
 
     assert told.events[0].key is None
 
 
-def test_a_batch_of_a_hundred_loses_nothing_to_one_bad_item(adapters: Adapters) -> None:
+def test_hubspot_batch__of_100_loses_only_the_bad_item(adapters: Adapters) -> None:
     items: list[Any] = [hubspot(eventId=n + 10, objectId=n + 1, subscriptionType="contact.creation") for n in range(100)]
     items[40] = {"subscriptionType": "contact.creation", "objectId": {"no": "id"}}
 
@@ -218,13 +218,13 @@ def test_a_batch_of_a_hundred_loses_nothing_to_one_bad_item(adapters: Adapters) 
     ],
     ids=["n8n", "envelope", "data"],
 )
-def test_a_call_that_a_relay_has_wrapped_is_still_hubspots(wrapped: Any, adapters: Adapters) -> None:
+def test_hubspot__is_recognised_inside_a_relay_envelope(wrapped: Any, adapters: Adapters) -> None:
     call = [hubspot(propertyName="firstname", propertyValue="Ada")]
 
     assert adapters.translate(request(wrapped(call))) == adapters.translate(request(call))
 
 
-def test_a_relays_list_of_single_bodies_is_read_one_by_one(adapters: Adapters) -> None:
+def test_relay_list__is_read_item_by_item(adapters: Adapters) -> None:
     body = {"SdkMessage": "Update", "ItemInternalId": "c", "contactid": "c-1", "emailaddress1": "a@b.co"}
 
     told = adapters.translate(request([body, {**body, "contactid": "c-2"}]))
@@ -232,7 +232,7 @@ def test_a_relays_list_of_single_bodies_is_read_one_by_one(adapters: Adapters) -
     assert (told.tool, [event.object_id for event in told.events]) == ("dynamics365", ["c-1", "c-2"])
 
 
-def test_which_property_is_the_status_stands_in_one_place() -> None:
+def test_status_property__is_declared_in_one_place() -> None:
     class ByTier(Pipedrive):
         status: ClassVar[Mapping[str, tuple[str, ...]]] = {"contact": ("tier",), "company": ()}
 
@@ -244,7 +244,7 @@ def test_which_property_is_the_status_stands_in_one_place() -> None:
     assert [(event.event, event.status) for event in events] == [("contact.updated", None), ("contact.status_changed", "gold")]
 
 
-def test_salesforces_session_id_is_in_no_event() -> None:
+def test_salesforce_session_id__is_in_no_event() -> None:
     body = outbound("<Id>0031</Id><Email>a@b.co</Email>", before="<SessionId>00D!secret.login</SessionId>")
 
     events = SALESFORCE.translate(parse(request(body)))
@@ -254,14 +254,14 @@ def test_salesforces_session_id_is_in_no_event() -> None:
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
-def test_xml_that_declares_entities_is_refused_in_any_encoding(encoding: str) -> None:
+def test_salesforce_xml__with_entities_is_unrecognised_in_any_encoding(encoding: str) -> None:
     bomb = '<!DOCTYPE a [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;">]>'
     body = outbound("<Id>&b;</Id>", declared=bomb).decode().replace("UTF-8", encoding.upper()).encode(encoding)
 
     assert [event.event for event in SALESFORCE.translate(parse(request(body)))] == ["unrecognised"]
 
 
-def test_a_company_shape_never_takes_a_persons_mail() -> None:
+def test_company_shape__takes_no_email_address() -> None:
     shape = Shape(COMPANY, email=("mail",), domain=("site",), company=("name",))
 
     (event,) = Item(shape, CREATED, "company", "1", record={"mail": "info@example.com", "site": "example.com", "name": "Example"}).events()
@@ -269,7 +269,7 @@ def test_a_company_shape_never_takes_a_persons_mail() -> None:
     assert (event.email, event.domain, event.name, event.fields) == (None, "example.com", "Example", {"name": "Example"})
 
 
-def test_a_task_of_capsules_is_not_the_party_that_it_names(adapters: Adapters) -> None:
+def test_capsule_task__is_not_read_as_its_party(adapters: Adapters) -> None:
     task = {"id": 493, "description": "Call", "party": {"id": 4483, "type": "organisation", "name": "Quist Oy"}}
 
     assert adapters.recognise(parse(request(task))) == []
@@ -284,13 +284,13 @@ def test_a_task_of_capsules_is_not_the_party_that_it_names(adapters: Adapters) -
         ("ada@example.com", "Ada Lace", {}),
     ],
 )
-def test_a_changed_full_name_clears_what_it_has_lost(now: str, before: object, fields: dict[str, str | None]) -> None:
+def test_changed_full_name__clears_the_missing_part(now: str, before: object, fields: dict[str, str | None]) -> None:
     (event,) = Item(PERSON, UPDATED, "person", "1", record={"name": now}, changed={"name": (now, before)}).events()
 
     assert event.fields == fields
 
 
-def test_an_object_that_holds_nothing_any_more_clears_ours() -> None:
+def test_emptied_object_value__clears_the_field() -> None:
     changed = {"last": ({"value": ""}, "Lace"), "tier": ([{"label": "kind", "value": "", "primary": True}], ["gold"])}
 
     (event,) = Item(PERSON, UPDATED, "person", "1", changed=changed).events()
@@ -298,7 +298,7 @@ def test_an_object_that_holds_nothing_any_more_clears_ours() -> None:
     assert (event.fields, event.custom) == ({"last_name": None}, {"tier": None})
 
 
-def test_what_is_chosen_of_a_list_is_a_custom_field_and_bare_numbers_are_none() -> None:
+def test_list_choice__is_a_custom_field_and_bare_numbers_are_not() -> None:
     changed = {
         "tier": (["A", {"id": 2, "label": "B"}], NOT_SENT),
         "employer": ({"id": "4", "name": "Orbit"}, NOT_SENT),

@@ -78,7 +78,7 @@ def spoilt(data: Any) -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("tool", BY_NAME)
-def test_a_body_with_any_part_missing_or_junk_never_raises(subtests: pytest.Subtests, tool: str) -> None:
+def test_crm_adapters__accept_a_fixture_with_any_part_missing_or_spoilt(subtests: pytest.Subtests, tool: str) -> None:
     for path in sorted(FOLDER.glob(f"{tool}/fixtures/*.json")):
         with subtests.test(path.stem):
             fixture = json.loads(path.read_text())
@@ -90,13 +90,13 @@ def test_a_body_with_any_part_missing_or_junk_never_raises(subtests: pytest.Subt
                 check(BY_NAME[fixture["tool"]], call_of(fixture, variant))
 
 
-def test_every_fixture_belongs_to_a_tool_that_is_tried() -> None:
+def test_crm_fixtures__belong_exactly_to_the_tested_adapters() -> None:
     assert {path.parts[-3] for path in FOLDER.glob("*/fixtures/*.json")} == set(BY_NAME)
 
 
 @given(body=st.binary(max_size=200))
 @settings(max_examples=60, deadline=None)
-def test_any_bytes_in_salesforces_namespace_never_raise(body: bytes) -> None:
+def test_salesforce__accepts_any_bytes_in_its_namespace(body: bytes) -> None:
     xml = b'<a xmlns="http://soap.sforce.com/2005/09/outbound">' + body + b"</a>"
 
     check(BY_NAME["salesforce"], parse(WebhookRequest(CRM, {}, "", xml)))

@@ -119,7 +119,7 @@ SECOND_PLACES: list[tuple[str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("tool", "body"), SECOND_PLACES)
-def test_a_time_that_names_none_hides_no_other(adapters: Adapters, tool: str, body: dict[str, Any]) -> None:
+def test_crm_time__that_is_empty_does_not_hide_another(adapters: Adapters, tool: str, body: dict[str, Any]) -> None:
     assert set(_at(adapters, tool, body)) == {THEN}
 
 
@@ -150,5 +150,5 @@ OF_OLD_RECORDS: list[tuple[str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("tool", "body"), OF_OLD_RECORDS)
-def test_an_old_time_of_the_record_is_not_that_of_its_change(adapters: Adapters, tool: str, body: dict[str, Any]) -> None:
+def test_crm_time__of_an_old_record_is_not_the_event_time(adapters: Adapters, tool: str, body: dict[str, Any]) -> None:
     assert set(_at(adapters, tool, body)) == {None}

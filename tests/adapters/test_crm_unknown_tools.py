@@ -24,13 +24,13 @@ def told(body: Any, **headers: str) -> list[Event]:
     return translation.events
 
 
-def test_the_customers_own_account_beside_a_record_is_not_the_record() -> None:
+def test_account_object__is_not_the_record() -> None:
     (event,) = told({"subject": {"type": "contact", "id": "c-1"}, "type": "contact.deleted", "account": {"type": "account", "id": "a-9"}})
 
     assert (event.event, event.object_id) == ("contact.deleted", "c-1")
 
 
-def test_an_account_alone_is_nobodys_contact() -> None:
+def test_contact_event__with_only_an_account_is_unrecognised() -> None:
     with pytest.raises(UnrecognisedPayload):
         told({"type": "contact.updated", "account": {"id": "a-9"}})
 
@@ -42,7 +42,7 @@ def test_an_account_alone_is_nobodys_contact() -> None:
         "contact.company.removed", "contact_added_to_campaign", "New contact.note",
     ],
 )  # fmt: skip
-def test_what_of_a_contact_is_new_or_gone_leaves_it_changed(name: str) -> None:
+def test_contact_part_event__gives_at_most_contact_updated(name: str) -> None:
     try:
         events = told({"event": name, "contact": {"id": 1, "email": NORA}})
     except UnrecognisedPayload:
@@ -57,7 +57,7 @@ def test_what_of_a_contact_is_new_or_gone_leaves_it_changed(name: str) -> None:
         "contact.bulk_delete", "contacts.items.delete",
      "deleted"],
 )  # fmt: skip
-def test_a_contact_that_is_gone_is_deleted(name: str) -> None:
+def test_contact_deletion_names__give_contact_deleted(name: str) -> None:
     (event,) = told({"event": name, "contact": {"id": 1, "email": NORA}})
 
     assert (event.event, event.email) == ("contact.deleted", NORA)
@@ -70,7 +70,7 @@ def test_a_contact_that_is_gone_is_deleted(name: str) -> None:
         "payment.updated", "tasks.created", "emails.new",
     ],
 )  # fmt: skip
-def test_an_address_in_something_else_is_no_contacts(name: str) -> None:
+def test_non_contact_event__with_an_address_is_unrecognised(name: str) -> None:
     with pytest.raises(UnrecognisedPayload):
         told({"event": name, "email": NORA, "id": "99"})
 
@@ -78,32 +78,32 @@ def test_an_address_in_something_else_is_no_contacts(name: str) -> None:
 @pytest.mark.parametrize(
     "body", [{"event": "contact.updated", "email": NORA, "company_id": "9"}, {"contact": {"email": NORA, "company_id": "9"}}]
 )
-def test_a_contacts_company_is_not_the_contact(body: dict[str, Any]) -> None:
+def test_company_id__is_not_the_id_of_a_contact(body: dict[str, Any]) -> None:
     (event,) = told(body)
 
     assert (event.email, event.object_id) == (NORA, None)
 
 
-def test_a_company_has_its_own_id() -> None:
+def test_company_event__takes_the_company_id() -> None:
     (event,) = told({"event": "company.updated", "domain": "works.example", "contact_id": "9", "company_id": "3"})
 
     assert event.object_id == "3"
 
 
-def test_names_with_blanks_are_read_like_the_usual_ones() -> None:
+def test_field_names_with_spaces__are_read_like_usual_ones() -> None:
     head, status = told({"Event": "New Lead", "Lead ID": "7", "Lead Email": NORA, "Owner Email": SAM, "Lead Status": "Open"})
 
     assert (head.event, head.email, head.object_id, status.status) == ("contact.created", NORA, "7", "Open")
 
 
 @pytest.mark.parametrize("name", ["Work Email", "email1"])
-def test_an_address_for_work_is_an_address(name: str) -> None:
+def test_email_field_variants__are_read_as_email(name: str) -> None:
     (event,) = told({name: NORA, "Full Name": "Nora Quill"})
 
     assert (event.event, event.email) == ("contact.updated", NORA)
 
 
-def test_a_list_of_keys_tells_of_one_record_each() -> None:
+def test_object_keys__give_one_event_per_key() -> None:
     keys = [{"id": 123, "timestamp": "2026-11-20T09:30:00Z"}, {"id": 124}]
 
     events = told({"event_key": "contact.delete", "object_type": "contact", "object_keys": keys})
@@ -111,13 +111,13 @@ def test_a_list_of_keys_tells_of_one_record_each() -> None:
     assert [(event.event, event.object_id) for event in events] == [("contact.deleted", "123"), ("contact.deleted", "124")]
 
 
-def test_a_saved_bean_is_a_record() -> None:
+def test_saved_bean__is_read_as_a_record() -> None:
     head, status = told({"bean": "Leads", "trigger": "after_save", "data": {"id": "b-1", "email1": NORA, "status": "New"}})
 
     assert (head.event, head.email, head.object_id, status.status) == ("contact.updated", NORA, "b-1", "New")
 
 
-def test_the_name_of_a_record_alone_is_in_a_header() -> None:
+def test_topic_header__names_the_record_type() -> None:
     record = {"id": 706, "email": NORA}
 
     assert [event.event for event in told(record, x_shop_topic="customers/create")] == ["contact.created"]
@@ -125,7 +125,7 @@ def test_the_name_of_a_record_alone_is_in_a_header() -> None:
         told(record, x_shop_topic="orders/create")
 
 
-def test_an_envelopes_own_id_is_not_the_contacts() -> None:
+def test_envelope_id__is_not_the_contact_id() -> None:
     (event,) = told({"id": "evt_1", "type": "contact.created", "contactCreated": {"id": "18", "email": NORA, "ownerEmail": SAM}})
     assert (event.object_id, event.email) == ("18", NORA)
 
@@ -134,13 +134,13 @@ def test_an_envelopes_own_id_is_not_the_contacts() -> None:
 
 
 @pytest.mark.parametrize("owner", ["contact_owner", "old_contact", "previousContact"])
-def test_a_contacts_owner_and_what_it_was_are_not_the_contact(owner: str) -> None:
+def test_contact_event__with_only_an_owner_or_former_contact_is_unrecognised(owner: str) -> None:
     with pytest.raises(UnrecognisedPayload):
         told({"event": "contact.updated", owner: {"id": 7, "email": SAM}})
 
 
 @pytest.mark.parametrize(("table", "event"), [("contacts", "contact.deleted"), ("users", None), ("email_logs", None)])
-def test_a_row_is_its_tables(table: str, event: str | None) -> None:
+def test_table_row__is_read_by_its_table_name(table: str, event: str | None) -> None:
     body = {"type": "DELETE", "table": table, "schema": "public", "record": None, "old_record": {"id": 1, "email": NORA}}
     if event is None:
         with pytest.raises(UnrecognisedPayload):
@@ -151,7 +151,7 @@ def test_a_row_is_its_tables(table: str, event: str | None) -> None:
 
 
 @pytest.mark.parametrize("now", ["new", "after", "current"])
-def test_a_record_may_stand_beside_what_it_was(now: str) -> None:
+def test_current_record__is_read_instead_of_the_old_one(now: str) -> None:
     (event,) = told({"event": "contact.updated", now: {"id": 1, "email": NORA}, "old": {"id": 1, "email": "nora@example.net"}})
 
     assert event.email == NORA
@@ -167,17 +167,17 @@ def test_a_record_may_stand_beside_what_it_was(now: str) -> None:
         {"event": "lead.status.changed", "email": NORA, "status": "Won"},
     ],
 )
-def test_a_changed_status_is_the_new_one(body: dict[str, Any]) -> None:
+def test_status_change__takes_the_new_status(body: dict[str, Any]) -> None:
     assert [(event.event, event.status) for event in told(body)][1:] == [("contact.status_changed", "Won")]
 
 
-def test_a_status_beside_the_record_says_how_the_relay_fared() -> None:
+def test_relay_status__is_not_the_contact_status() -> None:
     assert [event.event for event in told({"event": "contact.updated", "status": "success", "contact": {"email": NORA}})] == [
         "contact.updated"
     ]
 
 
-def test_a_clients_map_takes_no_colleague_for_a_contact() -> None:
+def test_fields_setting__ignores_a_user_event() -> None:
     ours = Connection(1, CRM, "generic", 0, 0, settings=ConnectionSettings(fields={"event": "kind", "email": "mail"}))
     body = json.dumps({"kind": "user.updated", "mail": SAM}).encode()
 

@@ -27,14 +27,14 @@ def changes(event: Event) -> dict[str, str | None]:
 
 
 @pytest.mark.parametrize("said", [{"IsPersonAccount": False, "PersonEmail": None}, {"PersonEmail": None, "LastName": None}])
-def test_a_company_among_person_accounts_is_a_company(adapters: Adapters, said: dict[str, object]) -> None:
+def test_salesforce_account__is_a_company_despite_empty_person_fields(adapters: Adapters, said: dict[str, object]) -> None:
     (event,) = told(adapters, {"attributes": {"type": "Account"}, "Id": "001000000000001AAA", "Name": "Orbit", **said})
 
     assert (event.event, event.name, event.fields) == ("company.updated", "Orbit", {"name": "Orbit"})
 
 
 @pytest.mark.parametrize("field", [{"Name": {"LastName": "Quill"}}, {"PersonTitle": "CEO"}, {"Tier__pc": "A"}])
-def test_a_change_that_only_a_person_account_has_is_a_persons(adapters: Adapters, field: dict[str, object]) -> None:
+def test_salesforce_change__with_person_account_fields_is_a_contact(adapters: Adapters, field: dict[str, object]) -> None:
     header = {"entityName": "Account", "recordIds": ["001000000000001AAA"], "changeType": "UPDATE", "changedFields": [*field]}
 
     (event,) = told(adapters, {"payload": {"ChangeEventHeader": header, **field}})
@@ -42,7 +42,7 @@ def test_a_change_that_only_a_person_account_has_is_a_persons(adapters: Adapters
     assert event.event == "contact.updated"
 
 
-def test_a_companys_own_field_about_a_person_makes_it_no_person(adapters: Adapters) -> None:
+def test_salesforce_account__with_a_custom_person_field_stays_a_company(adapters: Adapters) -> None:
     (event,) = told(
         adapters, {"attributes": {"type": "Account"}, "Id": "001000000000001AAA", "Name": "Orbit", "Person_In_Charge__c": "Una"}
     )
@@ -61,7 +61,7 @@ def dynamics(attributes: dict[str, object], labels: dict[str, str]) -> dict[str,
     return {"MessageName": "Update", "PrimaryEntityName": "contact", "PrimaryEntityId": "d1", "InputParameters": parameters}
 
 
-def test_an_option_of_dynamics_shows_its_label_and_money_its_amount(adapters: Adapters) -> None:
+def test_dynamics_option__is_read_by_its_label_and_money_by_its_amount(adapters: Adapters) -> None:
     values = {"new_tier": {"Value": 100001}, "new_areas": [{"Value": 1}, {"Value": 2}], "revenue": {"__type": "Money:x", "Value": 12}}
 
     (event,) = told(adapters, dynamics(values, {"new_tier": "Gold", "new_areas": "North; South", "revenue": "$12.00"}))
@@ -69,7 +69,7 @@ def test_an_option_of_dynamics_shows_its_label_and_money_its_amount(adapters: Ad
     assert changes(event) == {"new_tier": "Gold", "new_areas": "North; South", "revenue": "12"}
 
 
-def test_a_link_of_dynamics_without_a_name_clears_nothing(adapters: Adapters) -> None:
+def test_dynamics_link__without_a_name_clears_nothing(adapters: Adapters) -> None:
     link = {"__type": "EntityReference:x", "Id": "a1", "LogicalName": "account", "Name": None}
 
     (event,) = told(adapters, dynamics({"parentcustomerid": link}, {}))
@@ -77,7 +77,7 @@ def test_a_link_of_dynamics_without_a_name_clears_nothing(adapters: Adapters) ->
     assert (changes(event), event.custom) == ({"parentcustomerid": "a1"}, {})
 
 
-def test_a_status_that_a_client_has_named_in_dynamics_is_told_by_its_label(adapters: Adapters) -> None:
+def test_dynamics_status_property__is_read_by_its_label(adapters: Adapters) -> None:
     ours: dict[str, Any] = {"tool": "dynamics365", "status_property": {"contact": "new_tier"}}
     row = {"@odata.etag": "x", "contactid": "d1", "new_tier": 1, "new_tier@OData.Community.Display.V1.FormattedValue": "Gold"}
 
@@ -90,7 +90,7 @@ def test_a_status_that_a_client_has_named_in_dynamics_is_told_by_its_label(adapt
 # Odoo: titles are no names, false is empty, lists of choices are no links.
 
 
-def test_the_title_of_a_lead_in_odoo_is_not_its_persons_name(adapters: Adapters) -> None:
+def test_odoo_lead_title__is_not_the_contact_name(adapters: Adapters) -> None:
     lead = {"_model": "crm.lead", "_id": 3, "type": "lead", "name": "Chairs for the office", "email_from": "noor@example.com"}
 
     (nameless,) = told(adapters, lead)
@@ -100,13 +100,13 @@ def test_the_title_of_a_lead_in_odoo_is_not_its_persons_name(adapters: Adapters)
     assert named.fields == {"first_name": "Noor", "last_name": "Quill"}
 
 
-def test_what_is_false_in_odoo_is_empty_now(adapters: Adapters) -> None:
+def test_odoo_false__is_an_empty_value(adapters: Adapters) -> None:
     (event,) = told(adapters, {"_model": "res.partner", "_id": 3, "name": "Noor", "function": False, "x_vip": False, "x_areas": ["A", "B"]})
 
     assert event.custom == {"function": None, "x_vip": None, "x_areas": "A, B"}
 
 
-def test_a_partner_that_is_archived_one_level_lower_is_gone(adapters: Adapters) -> None:
+def test_odoo_partner__archived_in_nested_values_is_deleted(adapters: Adapters) -> None:
     (event,) = told(adapters, {"model": "res.partner", "method": "write", "id": 3, "values": {"active": False}})
 
     assert event.event == "contact.deleted"
@@ -121,13 +121,13 @@ def close(kind: str, **data: object) -> dict[str, object]:
     return {"subscription_id": "whsub_1", "event": event | {"previous_data": {"name": "Noor Quill"}}}
 
 
-def test_a_number_that_close_displays_is_no_contacts_name(adapters: Adapters) -> None:
+def test_close_contact__does_not_take_a_displayed_number_as_name(adapters: Adapters) -> None:
     (event,) = told(adapters, close("contact", id="1", name="", display_name="+49 228 1"))
 
     assert event.fields == {"first_name": None, "last_name": None}
 
 
-def test_a_contact_that_close_displays_is_not_the_companys_name(adapters: Adapters) -> None:
+def test_close_lead__does_not_take_a_displayed_contact_as_company_name(adapters: Adapters) -> None:
     (event,) = told(adapters, close("lead", id="1", name="", display_name="Noor Quill"))
 
     assert (event.name, event.fields) == (None, {"name": None})
@@ -136,7 +136,7 @@ def test_a_contact_that_close_displays_is_not_the_companys_name(adapters: Adapte
 # Twenty: fields of several parts.
 
 
-def test_the_parts_of_a_name_in_twenty_that_are_empty_now_are_cleared(adapters: Adapters) -> None:
+def test_twenty_name__clears_its_empty_parts(adapters: Adapters) -> None:
     link = {"primaryLinkUrl": "", "primaryLinkLabel": "", "secondaryLinks": None}
     record = {"id": "p1", "name": {"firstName": "Noor", "lastName": ""}, "linkedinLink": link, "tier": ["A", "B"]}
     fields = ["name", "linkedinLink", "tier"]
@@ -150,7 +150,7 @@ def test_the_parts_of_a_name_in_twenty_that_are_empty_now_are_cleared(adapters: 
 # Fields of the client's own, of every type.
 
 
-def test_yes_and_no_and_nothing_are_values_of_intercoms_own_attributes(adapters: Adapters) -> None:
+def test_intercom_attributes__retain_booleans_and_nulls(adapters: Adapters) -> None:
     item = {"type": "contact", "id": "c1", "custom_attributes": {"vip": True, "plan": None, "areas": ["North", "South"]}}
 
     (event,) = told(adapters, {"type": "notification_event", "topic": "contact.created", "data": {"item": item}})
@@ -158,7 +158,7 @@ def test_yes_and_no_and_nothing_are_values_of_intercoms_own_attributes(adapters:
     assert event.custom == {"vip": "true", "plan": None, "areas": "North, South"}
 
 
-def test_yes_and_nothing_are_values_of_insightlys_own_fields(adapters: Adapters) -> None:
+def test_insightly_custom_fields__retain_booleans_and_nulls(adapters: Adapters) -> None:
     fields = [{"FIELD_NAME": "VIP__c", "FIELD_VALUE": True}, {"FIELD_NAME": "Tier__c", "FIELD_VALUE": None}]
 
     (event,) = told(adapters, {"entity": {"CONTACT_ID": 1, "EMAIL_ADDRESS": "noor@example.com", "CUSTOMFIELDS": fields}})
@@ -166,7 +166,7 @@ def test_yes_and_nothing_are_values_of_insightlys_own_fields(adapters: Adapters)
     assert event.custom == {"VIP__c": "true", "Tier__c": None}
 
 
-def test_several_values_of_a_field_in_kommo_are_all_told(adapters: Adapters) -> None:
+def test_kommo_field__gives_all_its_values(adapters: Adapters) -> None:
     fields = [
         {"name": "Areas", "values": [{"value": "North"}, {"value": "South"}]},
         {"name": "Почта", "values": [{"value": "noor@example.com"}, {"value": "q@example.com"}]},
@@ -178,7 +178,7 @@ def test_several_values_of_a_field_in_kommo_are_all_told(adapters: Adapters) -> 
     assert (event.email, event.custom) == ("noor@example.com", {"Areas": "North, South"})
 
 
-def test_the_primary_address_in_espocrms_list_is_the_contacts(adapters: Adapters) -> None:
+def test_espocrm_email_list__gives_the_primary_address(adapters: Adapters) -> None:
     listed = [{"emailAddress": "b@example.com", "primary": False}, {"emailAddress": "noor@example.com", "primary": True}]
 
     (event,) = told(adapters, [{"id": "e1", "emailAddressData": listed}], "event=Contact.update")
@@ -186,7 +186,7 @@ def test_the_primary_address_in_espocrms_list_is_the_contacts(adapters: Adapters
     assert event.email == "noor@example.com"
 
 
-def test_a_party_of_capsule_brings_its_own_fields(adapters: Adapters) -> None:
+def test_capsule_party__gives_its_custom_fields(adapters: Adapters) -> None:
     fields = [
         {"definition": {"name": "Tier"}, "value": "A"},
         {"definition": {"name": "VIP"}, "value": True},
@@ -200,7 +200,7 @@ def test_a_party_of_capsule_brings_its_own_fields(adapters: Adapters) -> None:
     assert (event.custom, gone.custom) == ({"Tier": "A", "VIP": "true"}, {})
 
 
-def test_a_field_that_activecampaign_names_and_does_not_tell_is_not_cleared(adapters: Adapters) -> None:
+def test_activecampaign_update__does_not_clear_a_named_field_that_is_absent(adapters: Adapters) -> None:
     contact = {"id": "1", "email": "noor@example.com", "first_name": ""}
     body = {"type": "update", "initiated_by": "admin", "contact": contact, "updated_fields": ["first_name", "last_name", "Tier"]}
 
@@ -211,7 +211,7 @@ def test_a_field_that_activecampaign_names_and_does_not_tell_is_not_cleared(adap
 
 @pytest.mark.parametrize("place", ["customFields", "customField"])
 @pytest.mark.parametrize("key", ["value", "fieldValueArray"])
-def test_a_field_of_gohighlevel_may_hold_several_choices(adapters: Adapters, place: str, key: str) -> None:
+def test_gohighlevel_field__may_hold_several_choices(adapters: Adapters, place: str, key: str) -> None:
     body = {"type": "ContactUpdate", "locationId": "l", "id": "g", place: [{"id": "f1", key: ["Hot", "New"]}]}
 
     (_, event) = told(adapters, body, tool="gohighlevel", status_property={"contact": "f1"})
@@ -222,7 +222,7 @@ def test_a_field_of_gohighlevel_may_hold_several_choices(adapters: Adapters, pla
 # Whose value it is.
 
 
-def test_a_lead_and_a_contact_of_one_number_are_two(adapters: Adapters) -> None:
+def test_generic_lead_and_contact__with_the_same_id_are_two_objects(adapters: Adapters) -> None:
     (lead,) = told(adapters, {"event": "lead.updated", "data": {"id": 7, "email": "noor@example.com"}})
     (contact,) = told(adapters, {"event": "contact.updated", "data": {"id": 7, "email": "ada@example.com"}})
 
@@ -230,7 +230,7 @@ def test_a_lead_and_a_contact_of_one_number_are_two(adapters: Adapters) -> None:
     assert lead.object_type != contact.object_type
 
 
-def test_the_first_address_of_a_new_item_is_the_items_and_a_profile_is_found_among_pages(adapters: Adapters) -> None:
+def test_monday_new_item__takes_the_first_email_and_a_linkedin_profile(adapters: Adapters) -> None:
     columns = {
         "page": {"url": "https://example.com/noor", "text": "page"},
         "profile": {"url": "https://www.linkedin.com/in/noor-example", "text": "profile"},
@@ -244,7 +244,7 @@ def test_the_first_address_of_a_new_item_is_the_items_and_a_profile_is_found_amo
     assert (item.email, item.linkedin_url) == ("noor@example.com", "https://www.linkedin.com/in/noor-example")
 
 
-def test_a_timeline_is_shown_from_its_beginning_to_its_end(adapters: Adapters) -> None:
+def test_monday_timeline__is_displayed_as_a_range(adapters: Adapters) -> None:
     value = {"from": "2026-01-01", "to": "2026-02-01", "visualization_type": None}
     event = {"type": "update_column_value", "boardId": 1, "pulseId": 2, "columnId": "t", "columnType": "timerange", "value": value}
 
@@ -253,7 +253,7 @@ def test_a_timeline_is_shown_from_its_beginning_to_its_end(adapters: Adapters) -
     assert changes(item) == {"t": "2026-01-01 - 2026-02-01"}
 
 
-def test_what_copper_tells_of_a_person_comes_along(adapters: Adapters) -> None:
+def test_copper_person__gives_its_other_values_as_custom_fields(adapters: Adapters) -> None:
     person = {"id": 7, "name": "Noor Quill", "emails": [{"email": "noor@example.com", "category": "work"}], "title": "CEO"}
     times = {"date_created": 1_790_000_000, "date_modified": 1_790_000_000}
 
@@ -271,7 +271,7 @@ def test_what_copper_tells_of_a_person_comes_along(adapters: Adapters) -> None:
         ({"tag_ids": [5]}, "[5]", {}),
     ],
 )
-def test_links_of_a_column_are_no_custom_field_unless_they_have_names(
+def test_monday_link_column__is_a_custom_field_only_with_names(
     adapters: Adapters, value: object, shown: str | None, custom: dict[str, str | None]
 ) -> None:
     event = {"type": "update_column_value", "boardId": 1, "pulseId": 2, "columnId": "c", "columnType": "any", "value": value}
@@ -281,7 +281,7 @@ def test_links_of_a_column_are_no_custom_field_unless_they_have_names(
     assert (changes(item), item.custom) == ({"c": shown}, custom)
 
 
-def test_a_telephone_number_is_no_name(adapters: Adapters) -> None:
+def test_kommo_phone_number__is_not_a_name(adapters: Adapters) -> None:
     contacts = {"add": [{"id": "1", "type": "contact", "name": "+49 228 1"}]}
 
     (event,) = told(adapters, {"contacts": contacts, "account": {"subdomain": "x", "id": "1"}})
@@ -289,7 +289,7 @@ def test_a_telephone_number_is_no_name(adapters: Adapters) -> None:
     assert event.fields == {}
 
 
-def test_nothing_chosen_in_zoho_is_no_status(adapters: Adapters) -> None:
+def test_zoho_none_option__is_an_empty_value(adapters: Adapters) -> None:
     record = {"id": "4", "Last_Name": "Quill", "Lead_Status": "-None-", "Modified_Time": "2026-11-20T09:30:00+01:00", "$approved": True}
     values = [{"record_id": "4", "values": {"Lead_Status": "-None-", "Industry": "-None-"}}]
 
@@ -306,7 +306,7 @@ CHANGE = {"entityName": "Contact", "recordIds": ["003000000000001AAA"], "changeT
 
 
 @pytest.mark.parametrize("fields", [["0x02", "3-0x1F"], ["FirstName", "LastName", "Title"], ["Name", "Title"]])
-def test_changes_that_are_told_by_bits_or_by_a_part_of_the_name_are_read(adapters: Adapters, fields: list[str]) -> None:
+def test_salesforce_changed_fields__are_read_from_bitmaps_and_partial_names(adapters: Adapters, fields: list[str]) -> None:
     values = {"Name": {"FirstName": "Noor", "LastName": "Quill"}, "Title": "CEO"}
 
     (event,) = told(adapters, {"ChangeEventHeader": CHANGE | {"changedFields": fields}, **values})
@@ -314,14 +314,14 @@ def test_changes_that_are_told_by_bits_or_by_a_part_of_the_name_are_read(adapter
     assert (changes(event), event.custom) == ({"Name.FirstName": "Noor", "Name.LastName": "Quill", "Title": "CEO"}, {"Title": "CEO"})
 
 
-def test_a_change_of_all_records_at_once_is_about_none(adapters: Adapters) -> None:
+def test_salesforce_wildcard_change__is_ignored(adapters: Adapters) -> None:
     (event,) = told(adapters, {"ChangeEventHeader": CHANGE | {"recordIds": ["003*"]}, "LastModifiedDate": 1_790_000_000_000})
 
     assert (event.event, event.object_id) == ("ignored", None)
 
 
 @pytest.mark.parametrize("name", ["Account_Manager_LinkedIn", "referrer_linkedin", "Sales Rep LinkedIn", "sdr_linkedin"])
-def test_the_profile_of_somebody_else_is_not_the_contacts(adapters: Adapters, name: str) -> None:
+def test_linkedin_field__of_another_person_is_not_the_contacts(adapters: Adapters, name: str) -> None:
     contact = {"id": 7, "email": "noor@example.com", name: "https://www.linkedin.com/in/una-ours"}
 
     (event,) = told(adapters, {"event": "contact.updated", "contact": contact})
@@ -329,7 +329,7 @@ def test_the_profile_of_somebody_else_is_not_the_contacts(adapters: Adapters, na
     assert event.linkedin_url is None
 
 
-def test_all_choices_of_an_attribute_in_attio_are_told(adapters: Adapters) -> None:
+def test_attio_attribute__gives_all_its_choices(adapters: Adapters) -> None:
     chosen = [{"option": {"title": "Hot"}, "active_from": "2026-11-20T09:30:00Z"}, {"option": {"title": "New"}}]
     ids = {"workspace_id": "w", "object_id": "o", "record_id": "r"}
     values = {"email_addresses": [{"email_address": "noor@example.com"}], "status": chosen}

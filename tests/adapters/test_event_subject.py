@@ -33,19 +33,19 @@ def events(adapters: Adapters, body: object, channel: str = EMAIL_CAMPAIGN) -> l
         {"event": "warmup.disabled", "data": {"email": OURS}},
     ],
 )
-def test_what_is_told_of_a_mailbox_is_about_no_person(adapters: Adapters, body: object) -> None:
+def test_account_event__is_about_no_person(adapters: Adapters, body: object) -> None:
     (told,) = events(adapters, body)
 
     assert (told.event, told.email) == ("account_event", None)
 
 
-def test_an_account_event_of_an_unknown_tool_keeps_the_lead_it_names(adapters: Adapters) -> None:
+def test_account_event__of_an_unknown_tool_takes_the_named_lead(adapters: Adapters) -> None:
     (told,) = events(adapters, {"event": "account.limit_reached", "email": OURS, "lead": {"email": NORA}})
 
     assert (told.event, told.email) == ("account_event", NORA)
 
 
-def test_the_notice_of_a_mail_server_is_not_about_the_mailbox_it_came_to(adapters: Adapters) -> None:
+def test_bounce_notice__is_not_about_the_receiving_mailbox(adapters: Adapters) -> None:
     notice = {"event": "email_bounced", "from": "Mail Delivery <mailer-daemon@example.org>", "to": OURS}
 
     (alone,) = events(adapters, notice)
@@ -54,33 +54,33 @@ def test_the_notice_of_a_mail_server_is_not_about_the_mailbox_it_came_to(adapter
     assert (alone.email, named.email) == (None, NORA)
 
 
-def test_a_bounce_of_our_own_no_reply_address_is_about_whom_the_mail_was_to(adapters: Adapters) -> None:
+def test_bounce__of_a_no_reply_sender_is_about_the_recipient(adapters: Adapters) -> None:
     (told,) = events(adapters, {"event": "email_bounced", "from": "noreply@example.net", "to": NORA})
 
     assert told.email == NORA
 
 
 @pytest.mark.parametrize("event", ["email_sent", "email_opened", "email_clicked"])
-def test_the_writer_of_our_mail_is_not_its_reader(adapters: Adapters, event: str) -> None:
+def test_sender_address__is_not_the_lead_of_an_email_event(adapters: Adapters, event: str) -> None:
     (told,) = events(adapters, {"event": event, "email": OURS, "from_email": OURS})
 
     assert told.email is None
 
 
-def test_a_mail_to_oneself_has_its_reader(adapters: Adapters) -> None:
+def test_email_to_oneself__has_its_recipient_as_lead(adapters: Adapters) -> None:
     (told,) = events(adapters, {"event": "email_sent", "from": OURS, "to": OURS})
 
     assert told.email == OURS
 
 
 @pytest.mark.parametrize("writer", ["no.reply@example.org", "noreply-17@example.org", "MailerDaemon@example.org", "bounces+9@example.org"])
-def test_a_machine_is_nobody_however_it_is_written(adapters: Adapters, writer: str) -> None:
+def test_machine_address__is_no_lead_in_any_spelling(adapters: Adapters, writer: str) -> None:
     (told,) = events(adapters, {"event": "email_replied", "from": writer})
 
     assert told.email is None
 
 
-def test_a_reply_of_a_machine_makes_no_lead_of_it_at_amplemarket(adapters: Adapters) -> None:
+def test_amplemarket_reply__from_a_machine_gives_no_lead(adapters: Adapters) -> None:
     body = {"is_reply": True, "from": "mailer-daemon@example.org", "to": [OURS], "sequence": {"id": "s1"}, "dynamic_fields": {}}
 
     (told,) = events(adapters, body)
@@ -88,7 +88,7 @@ def test_a_reply_of_a_machine_makes_no_lead_of_it_at_amplemarket(adapters: Adapt
     assert told.email is None
 
 
-def test_each_of_several_events_keeps_its_own_person(adapters: Adapters) -> None:
+def test_event_list__uses_the_person_of_each_item(adapters: Adapters) -> None:
     body = {
         "lead": {"email": NORA},
         "first_name": "Nora",
@@ -102,14 +102,14 @@ def test_each_of_several_events_keeps_its_own_person(adapters: Adapters) -> None
     assert (nora.email, nora.first_name) == (NORA, "Nora")
 
 
-def test_events_that_name_nobody_are_of_whom_their_wrapping_names(adapters: Adapters) -> None:
+def test_event_list__falls_back_to_the_outer_lead(adapters: Adapters) -> None:
     body = {"lead": {"email": NORA}, "events": [{"event": "email_opened"}, {"event": "email_clicked"}]}
 
     assert [told.email for told in events(adapters, body)] == [NORA, NORA]
 
 
 @pytest.mark.parametrize("word", ["user", "team_member", "owner", "agent", "location", "mailbox", "app", "deal", "task", "ticket"])
-def test_a_colleagues_record_or_a_deals_is_no_contact(adapters: Adapters, word: str) -> None:
+def test_user_or_deal_record__is_unrecognised_as_a_contact(adapters: Adapters, word: str) -> None:
     record = {"id": "9", "email": OURS, "name": "Una Ours"}
 
     for body in ({"event": f"{word}.created", "data": record}, {"event": "created", "object": word, "data": record}):
@@ -117,7 +117,7 @@ def test_a_colleagues_record_or_a_deals_is_no_contact(adapters: Adapters, word: 
             events(adapters, body, CRM)
 
 
-def test_a_contacts_change_of_owner_is_the_contacts(adapters: Adapters) -> None:
+def test_contact_owner_change__is_about_the_contact(adapters: Adapters) -> None:
     body = {"event": "contact.owner_changed", "data": {"id": "1", "email": NORA, "owner": {"id": "9", "email": OURS}}}
 
     (told,) = events(adapters, body, CRM)
@@ -125,13 +125,13 @@ def test_a_contacts_change_of_owner_is_the_contacts(adapters: Adapters) -> None:
     assert (told.event, told.email, told.object_id) == ("contact.updated", NORA, "1")
 
 
-def test_a_list_of_contacts_is_of_contacts(adapters: Adapters) -> None:
+def test_contact_list_object__gives_contacts(adapters: Adapters) -> None:
     (told,) = events(adapters, {"object": "list", "data": [{"id": "1", "email": NORA}]}, CRM)
 
     assert (told.event, told.email) == ("contact.updated", NORA)
 
 
-def test_a_contact_of_intercom_is_not_the_user_it_holds(adapters: Adapters) -> None:
+def test_intercom_contact__is_not_its_nested_user(adapters: Adapters) -> None:
     item = {"type": "contact", "id": "c1", "email": NORA, "user": {"id": "u1", "email": OURS}}
     body = {"type": "notification_event", "topic": "contact.created", "data": {"item": item}}
 
@@ -140,7 +140,7 @@ def test_a_contact_of_intercom_is_not_the_user_it_holds(adapters: Adapters) -> N
     assert (told.email, told.object_id) == (NORA, "c1")
 
 
-def test_a_workspace_that_is_an_object_hides_no_lead(adapters: Adapters) -> None:
+def test_workspace_object__does_not_hide_the_lead(adapters: Adapters) -> None:
     body = {"event_type": "email_opened", "workspace": {"id": "w1"}, "campaign_id": "c1", "lead": {"email": NORA}}
 
     (told,) = events(adapters, body)
@@ -148,7 +148,7 @@ def test_a_workspace_that_is_an_object_hides_no_lead(adapters: Adapters) -> None
     assert (told.event, told.email) == ("email_opened", NORA)
 
 
-def test_a_reply_of_a_machine_makes_no_lead_of_it_at_snov_io(adapters: Adapters) -> None:
+def test_snov_io_reply__from_a_machine_gives_no_lead(adapters: Adapters) -> None:
     body = {"event_object": "campaign_reply", "event_action": "received", "from_email": "mailer-daemon@example.org"}
 
     (told,) = events(adapters, body)
@@ -156,7 +156,7 @@ def test_a_reply_of_a_machine_makes_no_lead_of_it_at_snov_io(adapters: Adapters)
     assert (told.event, told.email) == ("email_replied", None)
 
 
-def test_the_owners_profile_is_not_the_contacts(adapters: Adapters) -> None:
+def test_owner_linkedin__is_not_the_contacts(adapters: Adapters) -> None:
     body = {
         "email": NORA,
         "owner_linkedin_url": "https://www.linkedin.com/in/una-ours",

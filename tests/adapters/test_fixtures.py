@@ -9,7 +9,7 @@ from touchbase.adapters.kit.parse import parse, unwrap
 from touchbase.adapters.registry import Adapters
 
 
-def test_a_fixture_translates_as_written(subtests: pytest.Subtests, all_fixtures, adapters: Adapters) -> None:
+def test_fixture__translates_as_expected(subtests: pytest.Subtests, all_fixtures, adapters: Adapters) -> None:
     for recorded in all_fixtures:
         with subtests.test(recorded.id):
             expected = recorded.content["events"]
@@ -21,7 +21,7 @@ def test_a_fixture_translates_as_written(subtests: pytest.Subtests, all_fixtures
             assert shown == expected
 
 
-def test_a_fixture_translates_the_same_when_its_tool_is_named(subtests: pytest.Subtests, all_fixtures, adapters: Adapters) -> None:
+def test_fixture__translates_the_same_when_its_tool_is_named(subtests: pytest.Subtests, all_fixtures, adapters: Adapters) -> None:
     for recorded in all_fixtures:
         with subtests.test(recorded.id):
             guessed = adapters.translate(recorded.request)
@@ -31,7 +31,7 @@ def test_a_fixture_translates_the_same_when_its_tool_is_named(subtests: pytest.S
             assert describe(named) == describe(guessed)
 
 
-def test_nobody_else_is_as_sure_of_a_fixture_as_its_own_tool(subtests: pytest.Subtests, all_fixtures, adapters: Adapters) -> None:
+def test_fixture__is_recognised_most_confidently_by_its_own_tool(subtests: pytest.Subtests, all_fixtures, adapters: Adapters) -> None:
     for recorded in all_fixtures:
         with subtests.test(recorded.id):
             call = parse(recorded.request)
@@ -42,7 +42,7 @@ def test_nobody_else_is_as_sure_of_a_fixture_as_its_own_tool(subtests: pytest.Su
             assert [tool for how_confident, tool in confidence if how_confident == confidence[0][0]] == [recorded.tool]
 
 
-def test_a_fixture_lies_in_its_own_tools_folder(subtests: pytest.Subtests, all_fixtures) -> None:
+def test_fixture__lies_in_the_folder_of_its_tool(subtests: pytest.Subtests, all_fixtures) -> None:
     for recorded in all_fixtures:
         with subtests.test(recorded.id):
             assert recorded.content["tool"] == recorded.tool

@@ -18,7 +18,7 @@ def _adapter(folder: Path):
     return import_module(f"touchbase.adapters.{folder.parent.name}.{folder.name}.adapter").ADAPTER
 
 
-def test_a_tool_has_an_adapter_a_guide_and_a_fixture(folder: Path, adapters: Adapters) -> None:
+def test_tool_folder__has_an_adapter_a_guide_and_a_fixture(folder: Path, adapters: Adapters) -> None:
     adapter = _adapter(folder)
 
     assert (adapter.channel, adapter.tool) == (folder.parent.name, folder.name)
@@ -27,13 +27,13 @@ def test_a_tool_has_an_adapter_a_guide_and_a_fixture(folder: Path, adapters: Ada
     assert list((folder / "fixtures").glob("*.json"))
 
 
-def test_a_guide_says_where_the_address_goes(folder: Path) -> None:
+def test_tool_guide__names_the_webhook_address(folder: Path) -> None:
     path = "emailcampaign-webhook" if folder.parent.name == "email_campaign" else "crm-webhook"
 
     assert f"/public/{path}/<client_id>" in (folder / "README.md").read_text()
 
 
-def test_a_guide_names_every_event_that_the_table_knows(folder: Path) -> None:
+def test_tool_guide__names_every_event_of_the_table(folder: Path) -> None:
     adapter = _adapter(folder)
     names = set(adapter.names) if isinstance(adapter, Table) else set()
 
@@ -42,14 +42,14 @@ def test_a_guide_names_every_event_that_the_table_knows(folder: Path) -> None:
     assert names <= written
 
 
-def test_a_table_speaks_our_vocabulary(folder: Path) -> None:
+def test_tool_table__uses_the_shared_vocabulary(folder: Path) -> None:
     adapter = _adapter(folder)
     meanings = adapter.names.values() if isinstance(adapter, Table) else ()
 
     assert {meaning.event for meaning in meanings} <= EMAIL_EVENTS
 
 
-def test_a_fixture_speaks_our_vocabulary(subtests: pytest.Subtests, all_fixtures) -> None:
+def test_fixture__uses_the_shared_vocabulary(subtests: pytest.Subtests, all_fixtures) -> None:
     for recorded in all_fixtures:
         with subtests.test(recorded.id):
             words = EMAIL_EVENTS if recorded.channel == "email_campaign" else CRM_EVENTS
@@ -57,7 +57,7 @@ def test_a_fixture_speaks_our_vocabulary(subtests: pytest.Subtests, all_fixtures
             assert {event["event"] for event in recorded.content["events"]} <= words
 
 
-def test_the_catalogue_says_all_that_a_shape_asks_for() -> None:
+def test_catalogue__describes_all_signs_of_a_shape() -> None:
     told = {tool.tool: tool.recognised for tool in catalogue.catalogue() if tool.channel == "email_campaign"}
 
     assert told["lemlist"][0] == "_id + type, _id beginning with act_"

@@ -31,7 +31,7 @@ def short(events: list[Event]) -> list[tuple[str, str | None, str | None, str | 
     return [(event.event, event.object_type, event.object_id, event.status) for event in events]
 
 
-def test_the_stage_of_an_opportunity_is_the_status_of_its_partner() -> None:
+def test_odoo_opportunity__gives_its_stage_as_the_partners_status() -> None:
     for named in ({"contact": "stage_id"}, {"crm.lead": "stage_id"}):
         assert short(told(OPPORTUNITY, **named)) == [
             ("contact.updated", "res.partner", "8", None),
@@ -39,21 +39,21 @@ def test_the_stage_of_an_opportunity_is_the_status_of_its_partner() -> None:
         ]
 
 
-def test_an_opportunity_gives_its_partner_an_address_and_neither_a_name_nor_values() -> None:
+def test_odoo_opportunity__gives_the_partner_an_email_but_no_name_or_fields() -> None:
     (event,) = told(OPPORTUNITY)
 
     assert event.email == "vera@quay.example"
     assert (event.fields, event.custom, event.first_name, event.last_name) == ({}, {}, None, None)
 
 
-def test_an_opportunity_without_a_partner_is_a_person_of_its_own() -> None:
+def test_odoo_opportunity__without_a_partner_is_its_own_contact() -> None:
     assert short(told({**OPPORTUNITY, "partner_id": False}, contact="stage_id")) == [
         ("contact.updated", "crm.lead", "2", None),
         ("contact.status_changed", "crm.lead", "2", "3"),
     ]
 
 
-def test_an_opportunity_of_a_company_is_about_the_company() -> None:
+def test_odoo_opportunity__of_a_company_is_about_the_company() -> None:
     body = {**OPPORTUNITY, "contact_name": False, "email_from": "info@quay.example"}
 
     assert short(told(body, company="stage_id")) == [
@@ -64,24 +64,24 @@ def test_an_opportunity_of_a_company_is_about_the_company() -> None:
 
 
 @pytest.mark.parametrize("partner", [8, [8, "Vera Quay"]])
-def test_a_link_is_a_number_or_a_number_with_a_name(partner: object) -> None:
+def test_odoo_link__may_be_a_number_or_a_number_with_a_name(partner: object) -> None:
     (event,) = told({**OPPORTUNITY, "partner_id": partner})
 
     assert (event.object_type, event.object_id) == ("res.partner", "8")
 
 
-def test_a_lost_opportunity_deletes_nobody() -> None:
+def test_odoo_lost_opportunity__deletes_no_contact() -> None:
     lost = {**OPPORTUNITY, "active": False}
 
     assert {event.event for event in (*told(lost), *told({**lost, "partner_id": False}))} == {"contact.updated"}
 
 
-def test_a_deleted_opportunity_deletes_not_its_partner() -> None:
+def test_odoo_deleted_opportunity__does_not_delete_its_partner() -> None:
     assert [event.event for event in told(OPPORTUNITY, "event=unlink")] == ["ignored"]
 
 
 @pytest.mark.parametrize("event", ["unlink", "res.partner.unlink", "on_unlink", "delete", "deleted", "contact.deleted", "on_deletion"])
-def test_an_address_says_that_its_rule_is_one_for_deletions(event: str) -> None:
+def test_odoo_webhook_query__may_declare_deletions(event: str) -> None:
     (told_now,) = told(PARTNER, f"token=x&event={event}")
 
     assert (told_now.event, told_now.object_id, told_now.occurred_us) == ("contact.deleted", "8", None)
@@ -90,5 +90,5 @@ def test_an_address_says_that_its_rule_is_one_for_deletions(event: str) -> None:
 @pytest.mark.parametrize(
     ("query", "event"), [("event=create", "contact.created"), ("event=write", "contact.updated"), ("", "contact.updated")]
 )
-def test_an_address_may_say_the_other_events_too(query: str, event: str) -> None:
+def test_odoo_webhook_query__may_declare_other_events(query: str, event: str) -> None:
     assert [one.event for one in told(PARTNER, query)] == [event]

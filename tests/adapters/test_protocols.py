@@ -26,7 +26,7 @@ def message(session: str = f"<SessionId>{SESSION}</SessionId>", start: str = '<?
      <sf:Id>003A</sf:Id><sf:Email>ann@example.com</sf:Email></sObject></Notification></notifications></soapenv:Body></soapenv:Envelope>""".encode()
 
 
-def test_an_outbound_message_is_acknowledged_in_its_own_words() -> None:
+def test_salesforce_outbound_message__is_acknowledged_in_its_protocol() -> None:
     answer = ADAPTERS.protocol_answer(message())
 
     assert answer is not None
@@ -45,7 +45,7 @@ def test_an_outbound_message_is_acknowledged_in_its_own_words() -> None:
         f"<SessionId>{SESSION}</SessionId><SessionId>{SESSION}</SessionId>",
     ],
 )
-def test_the_live_login_in_an_outbound_message_is_not_kept_and_all_else_is(session: str) -> None:
+def test_salesforce_outbound_message__is_stored_without_its_session_id(session: str) -> None:
     whole = message(session)
 
     answer = ADAPTERS.protocol_answer(whole)
@@ -59,7 +59,7 @@ def test_the_live_login_in_an_outbound_message_is_not_kept_and_all_else_is(sessi
     assert events[0] == events[1]
 
 
-def test_a_login_whose_message_breaks_off_is_not_kept_either() -> None:
+def test_salesforce_outbound_message__cut_short_is_stored_without_its_session_id() -> None:
     answer = ADAPTERS.protocol_answer(message().partition(b".Session")[0])
 
     assert answer is not None
@@ -68,14 +68,14 @@ def test_a_login_whose_message_breaks_off_is_not_kept_either() -> None:
 
 
 @pytest.mark.parametrize("session", ["", "<SessionId/>", '<SessionId xsi:nil="true"/>', "<SessionId></SessionId>"])
-def test_a_message_without_a_login_is_kept_byte_for_byte(session: str) -> None:
+def test_salesforce_outbound_message__without_a_session_id_is_stored_unchanged(session: str) -> None:
     answer = ADAPTERS.protocol_answer(message(session))
 
     assert answer is not None
     assert answer.stored_body is None
 
 
-def test_an_acknowledgement_of_our_own_is_not_acknowledged() -> None:
+def test_salesforce_acknowledgement__is_not_acknowledged() -> None:
     answer = ADAPTERS.protocol_answer(message())
 
     assert answer is not None
@@ -83,7 +83,7 @@ def test_an_acknowledgement_of_our_own_is_not_acknowledged() -> None:
 
 
 @pytest.mark.parametrize("challenge", ["3eZbrw1aBm2rZgRNFdxV2595E9CY3gmdALWMmHkvFXO7tYXAYM8P", 'é"\\\n', ""])
-def test_mondays_challenge_comes_back_as_it_was(challenge: str) -> None:
+def test_monday_challenge__is_echoed(challenge: str) -> None:
     answer = ADAPTERS.protocol_answer(json.dumps({"challenge": challenge}).encode())
 
     assert answer is not None
@@ -106,13 +106,13 @@ def test_mondays_challenge_comes_back_as_it_was(challenge: str) -> None:
         b'{"challenge": "%s"}' % (b"x" * 5000),
     ],
 )
-def test_every_other_call_gets_no_body(body: bytes) -> None:
+def test_protocol_response__is_none_for_other_webhooks(body: bytes) -> None:
     assert ADAPTERS.protocol_answer(body) is None
 
 
 @given(body=st.binary(max_size=100))
 @settings(max_examples=100, deadline=None)
-def test_no_bytes_break_the_look_for_a_protocol(body: bytes) -> None:
+def test_protocol_response__accepts_any_bytes(body: bytes) -> None:
     for start in (b"", b"<", b"{", b'{"challenge"', b'<a xmlns="http://soap.sforce.com/2005/09/outbound"><SessionId>'):
         answer = ADAPTERS.protocol_answer(start + body)
 

@@ -40,13 +40,13 @@ def tolerate(request: WebhookRequest, tool: str | None = None) -> Translation | 
 
 @settings(max_examples=150, deadline=None)
 @given(channel=st.sampled_from(CHANNELS), body=JSON, header=st.sampled_from(["x-salesloft-event", "svix-id", "user-agent"]))
-def test_any_json_is_understood_or_unrecognised(channel: str, body: object, header: str) -> None:
+def test_adapters__accept_any_json(channel: str, body: object, header: str) -> None:
     tolerate(WebhookRequest(channel, {header: "x"}, "", json.dumps(body).encode()))
 
 
 @settings(max_examples=150, deadline=None)
 @given(named=st.sampled_from(TOOLS), body=JSON)
-def test_any_json_is_understood_or_unrecognised_by_any_named_tool(named: tuple[str, str], body: object) -> None:
+def test_named_adapter__accepts_any_json(named: tuple[str, str], body: object) -> None:
     channel, tool = named
 
     tolerate(WebhookRequest(channel, {}, "", json.dumps(body).encode()), tool)
@@ -54,7 +54,7 @@ def test_any_json_is_understood_or_unrecognised_by_any_named_tool(named: tuple[s
 
 @settings(max_examples=150, deadline=None)
 @given(channel=st.sampled_from(CHANNELS), body=st.binary(max_size=300))
-def test_any_bytes_are_understood_or_unrecognised(channel: str, body: bytes) -> None:
+def test_adapters__accept_any_bytes(channel: str, body: bytes) -> None:
     tolerate(WebhookRequest(channel, {"content-type": "application/json"}, "", body))
 
 
@@ -72,13 +72,13 @@ def survives_spoilt_keys(recorded, data: st.DataObject) -> None:
     tolerate(recorded.with_body(json.dumps(spoilt).encode()), recorded.tool)
 
 
-def test_a_fixture_with_any_of_its_keys_spoilt_is_still_survived(subtests: pytest.Subtests, recorded_json) -> None:
+def test_adapters__accept_a_fixture_with_any_key_spoilt(subtests: pytest.Subtests, recorded_json) -> None:
     for recorded in recorded_json:
         with subtests.test(recorded.id):
             survives_spoilt_keys(recorded)
 
 
-def test_a_fixture_that_lacks_any_one_of_its_keys_is_still_survived(subtests: pytest.Subtests, recorded_json) -> None:
+def test_adapters__accept_a_fixture_without_any_one_key(subtests: pytest.Subtests, recorded_json) -> None:
     for recorded in recorded_json:
         with subtests.test(recorded.id):
             body = recorded.content["request"]["body"]
@@ -93,9 +93,7 @@ BAD_ITEMS: list[Any] = [None, 7, "x", [], {}, {"x": 1}]
 
 
 @pytest.mark.parametrize("is_named", [True, False], ids=["named", "guessed"])
-def test_a_list_keeps_its_good_items_whatever_stands_beside_them(
-    subtests: pytest.Subtests, recorded_json, is_named: bool, adapters: Adapters
-) -> None:
+def test_item_list__retains_good_items_among_bad_ones(subtests: pytest.Subtests, recorded_json, is_named: bool, adapters: Adapters) -> None:
     for recorded in recorded_json:
         with subtests.test(recorded.id):
             body = recorded.content["request"]["body"]
@@ -114,7 +112,7 @@ def known_events(adapters: Adapters, recorded, items: list[Any], tool: str | Non
 
 @pytest.mark.parametrize("depth", [500, 5_000, 200_000])
 @pytest.mark.parametrize("channel", CHANNELS)
-def test_a_body_nested_however_deep_is_survived(channel: str, depth: int) -> None:
+def test_adapters__accept_any_nesting_depth(channel: str, depth: int) -> None:
     tolerate(WebhookRequest(channel, {}, "", b'{"event":' * depth + b"1" + b"}" * depth))
     tolerate(WebhookRequest(channel, {}, "", b"[" * depth + b"]" * depth))
 

@@ -99,7 +99,7 @@ PUBLISHED: dict[str, tuple[str, str, int, Arrival]] = {
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
-def test_a_published_example_is_proof(name: str) -> None:
+def test_published_example__is_verified(name: str) -> None:
     tool, secret, now, arrival = PUBLISHED[name]
 
     decided = {"allow_v1_signatures": True} if "v1" in name else {}
@@ -183,7 +183,7 @@ SIGNED: dict[str, tuple[str, str, Arrival]] = {
 
 
 @pytest.mark.parametrize("name", SIGNED)
-def test_a_signed_call_is_proof_for_its_secret_and_its_bytes_only(name: str) -> None:
+def test_signature__verifies_only_its_secret_and_body(name: str) -> None:
     tool, secret, arrival = SIGNED[name]
 
     assert verify_signature(arrival, tool, secret)
@@ -193,7 +193,7 @@ def test_a_signed_call_is_proof_for_its_secret_and_its_bytes_only(name: str) -> 
 
 
 @pytest.mark.parametrize("name", ["hubspot", "close", "twenty", "folk", "resend"])
-def test_a_signature_with_a_time_is_worth_nothing_after_five_minutes(name: str) -> None:
+def test_timed_signature__expires_after_five_minutes(name: str) -> None:
     tool, secret, arrival = SIGNED[name]
 
     assert verify_signature(arrival, tool, secret, now=NOON + WINDOW)
@@ -202,14 +202,14 @@ def test_a_signature_with_a_time_is_worth_nothing_after_five_minutes(name: str) 
 
 
 @pytest.mark.parametrize("name", SIGNED)
-def test_while_one_secret_replaces_another_either_is_proof(name: str) -> None:
+def test_secret_rotation__verifies_with_either_secret(name: str) -> None:
     tool, secret, arrival = SIGNED[name]
 
     assert verify_signature(arrival, tool, "the-one-that-comes-next", secret)
     assert verify_signature(arrival, tool, secret, "the-one-that-comes-next")
 
 
-def test_a_hubspot_call_with_a_stale_third_version_does_not_fall_back_on_an_older_one() -> None:
+def test_hubspot_stale_v3_signature__does_not_fall_back_to_an_older_one() -> None:
     tool, secret, arrival = SIGNED["hubspot"]
     first = sha256(secret.encode() + BODY).hexdigest()
 
@@ -219,13 +219,13 @@ def test_a_hubspot_call_with_a_stale_third_version_does_not_fall_back_on_an_olde
     assert not verify_signature(both, tool, secret, now=NOON + 2 * WINDOW)
 
 
-def test_the_address_that_hubspot_called_counts_and_not_another_one() -> None:
+def test_hubspot_signature__covers_the_address() -> None:
     tool, secret, arrival = SIGNED["hubspot"]
 
     assert not verify_signature(replace(arrival, url=arrival.url.replace("hooks", "other")), tool, secret)
 
 
-def test_sendpilots_signature_holds_for_its_last_retry_but_not_for_ever() -> None:
+def test_sendpilot_signature__outlasts_the_last_retry_and_then_expires() -> None:
     arrival = sendpilot(STAMP)
 
     assert verify_signature(arrival, "sendpilot", SECRET, now=NOON + 4_700 * SECOND)
@@ -234,7 +234,7 @@ def test_sendpilots_signature_holds_for_its_last_retry_but_not_for_ever() -> Non
 
 
 @pytest.mark.parametrize("header", ["", "t=,s=", "s=00", f"t={STAMP}", f"t={STAMP},s=", "t=²,s=00", ",,=,t"])
-def test_a_sendpilot_header_that_is_not_whole_proves_nothing(header: str) -> None:
+def test_sendpilot_signature__is_rejected_when_malformed(header: str) -> None:
     assert not verify_signature(call(EMAIL_CAMPAIGN, webhook_signature=header), "sendpilot", SECRET)
 
 
@@ -244,7 +244,7 @@ def is_test_webhook(body: bytes, secret: str) -> bool:
     return ADAPTERS.is_test_webhook(connected(arrival, "mailersend", SECRET), arrival, NOON)
 
 
-def test_mailersends_printed_secret_proves_its_test_call_and_nothing_else() -> None:
+def test_mailersend_test_secret__verifies_only_the_test_webhook() -> None:
     printed = "test_Am3L1GuOIc4blLUuHqAPxxwkZaJyEk8G"
     ping = b'{"type":"webhook.test","message":"This is a ping test message"}'
     mail = b'{"type":"activity.hard_bounced","data":{"type":"webhook.test"}}'
@@ -263,7 +263,7 @@ def spki(key: Any) -> str:
     return b64(key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo))
 
 
-def test_sendgrid_signs_time_and_body_with_a_key_of_its_own() -> None:
+def test_sendgrid_signature__covers_time_and_body() -> None:
     key = ec.generate_private_key(ec.SECP256R1())
     signature = b64(key.sign(STAMP.encode() + BODY, ec.ECDSA(SHA256())))
     headers = {"x_twilio_email_event_webhook_signature": signature, "x_twilio_email_event_webhook_timestamp": STAMP}
@@ -289,7 +289,7 @@ def raw(key: Any) -> bytes:
 
 
 @pytest.mark.parametrize("written", [b64, bytes.hex])
-def test_gohighlevel_signs_the_body_with_ed25519(written: Any) -> None:
+def test_gohighlevel_signature__verifies_the_body_with_ed25519(written: Any) -> None:
     key = ed25519.Ed25519PrivateKey.generate()
     arrival, public = call(CRM, OF_L1, x_ghl_signature=written(key.sign(OF_L1))), key.public_key()
 
@@ -299,7 +299,7 @@ def test_gohighlevel_signs_the_body_with_ed25519(written: Any) -> None:
     assert not verify_signature(arrival, "gohighlevel", spki(ed25519.Ed25519PrivateKey.generate().public_key()), **HERE)
 
 
-def test_gohighlevels_older_signature_is_proof_too() -> None:
+def test_gohighlevel_signature__is_accepted_in_its_older_form() -> None:
     key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
     arrival = call(CRM, OF_L1, x_wh_signature=b64(key.sign(OF_L1, padding.PKCS1v15(), SHA256())))
 
@@ -325,7 +325,7 @@ def test_a_signature_of_gohighlevel__is_proof_for_the_connections_location_only(
     assert not verify_signature(arrival, "gohighlevel", public)
 
 
-def test_knowing_a_public_key_proves_nothing() -> None:
+def test_public_key__does_not_verify_as_a_secret() -> None:
     public = spki(ed25519.Ed25519PrivateKey.generate().public_key())
 
     for known in (public, b64(b"k" * 32), b"k".hex() * 32):
@@ -381,22 +381,22 @@ def test_a_secret__of_a_tool_that_takes_any_text_always_fits() -> None:
     ("channel", "tool", "name"),
     [(EMAIL_CAMPAIGN, "smartlead", "secret_key"), (EMAIL_CAMPAIGN, "lemlist", "secret"), (CRM, "zoho", "token")],
 )
-def test_a_secret_that_comes_in_the_body_counts_in_its_own_field_only(channel: str, tool: str, name: str) -> None:
+def test_body_secret__verifies_only_in_its_own_field(channel: str, tool: str, name: str) -> None:
     assert verify_signature(call(channel, json.dumps({"a": 1, name: SECRET}).encode()), tool, SECRET)
     assert not verify_signature(call(channel, json.dumps({"a": 1, name: SECRET + "x"}).encode()), tool, SECRET)
     assert not verify_signature(call(channel, json.dumps({"a": SECRET}).encode()), tool, SECRET)
 
 
-def test_a_secret_of_digits_may_come_as_a_number() -> None:
+def test_body_secret__of_digits_may_be_a_number() -> None:
     assert verify_signature(call(CRM, b'{"token": 12345678}'), "zoho", "12345678")
     assert not verify_signature(call(CRM, b'{"token": 1234567}'), "zoho", "12345678")
 
 
-def test_smartleads_own_test_call_does_not_know_the_secret() -> None:
+def test_smartlead_test_webhook__is_not_verified() -> None:
     assert not verify_signature(call(EMAIL_CAMPAIGN, b'{"event_type": "EMAIL_SENT", "secret_key": "secretkey"}'), "smartlead", SECRET)
 
 
-def test_coppers_secret_comes_back_in_whatever_field_it_was_given() -> None:
+def test_copper_secret__verifies_in_any_top_level_field() -> None:
     assert verify_signature(call(CRM, json.dumps({"ids": [1], "event": "new", "ours": SECRET}).encode()), "copper", SECRET)
     assert not verify_signature(call(CRM, json.dumps({"ids": [1], "deeper": {"ours": SECRET}}).encode()), "copper", SECRET)
 
@@ -409,7 +409,7 @@ def test_coppers_secret_comes_back_in_whatever_field_it_was_given() -> None:
         urlencode({"event": "opened", **mailgun()}).encode(),
     ],
 )
-def test_mailguns_signature_stands_in_the_body_and_holds_for_its_last_retry_but_not_for_ever(body: bytes) -> None:
+def test_mailgun_signature__is_read_from_the_body_and_outlasts_the_last_retry(body: bytes) -> None:
     arrival = call(EMAIL_CAMPAIGN, body)
 
     assert verify_signature(arrival, "mailgun", SECRET)
@@ -422,7 +422,7 @@ def test_mailguns_signature_stands_in_the_body_and_holds_for_its_last_retry_but_
 # monday's token.
 
 
-def test_mondays_token_is_proof_until_its_end() -> None:
+def test_monday_token__verifies_until_it_expires() -> None:
     arrival = call(CRM, authorization=token({"exp": NOON // SECOND, "aud": URL}))
 
     assert verify_signature(arrival, "monday", SECRET)
@@ -441,7 +441,7 @@ def test_mondays_token_is_proof_until_its_end() -> None:
         "",
     ],
 )
-def test_a_token_that_is_not_mondays_is_no_proof(given: str) -> None:
+def test_monday_token__is_rejected_when_invalid(given: str) -> None:
     assert not verify_signature(call(CRM, authorization=given), "monday", SECRET)
 
 
@@ -459,13 +459,13 @@ def test_a_token_that_is_not_mondays_is_no_proof(given: str) -> None:
     ],
 )
 @pytest.mark.parametrize("tool", ["dynamics365", "salesforce", "odoo", "hubspot", "generic"])
-def test_every_tool_may_show_the_secret_itself(arrival: Arrival, tool: str) -> None:
+def test_plain_secret__verifies_for_every_tool(arrival: Arrival, tool: str) -> None:
     assert verify_signature(arrival, tool, SECRET)
     assert not verify_signature(arrival, tool, SECRET.upper())
 
 
 @pytest.mark.parametrize(("channel", "tool"), [(CRM, "pipedrive"), (CRM, "insightly"), (EMAIL_CAMPAIGN, "postmark")])
-def test_user_and_password_are_proof(channel: str, tool: str) -> None:
+def test_basic_auth__verifies_the_user_and_password(channel: str, tool: str) -> None:
     basic = call(channel, authorization=f"Basic {b64('hook:pass:wörd'.encode())}")
 
     assert verify_signature(basic, tool, "hook:pass:wörd")
@@ -473,11 +473,11 @@ def test_user_and_password_are_proof(channel: str, tool: str) -> None:
     assert not verify_signature(call(channel, authorization="Basic !!!"), tool, "hook:pass:wörd")
 
 
-def test_a_connection_without_secrets_is_proved_by_nothing() -> None:
+def test_connection__without_secrets_verifies_nothing() -> None:
     assert not verify_signature(call(CRM, x_a=""), "hubspot")
 
 
-def test_a_packed_body_may_be_signed_before_or_after_it_was_packed() -> None:
+def test_compressed_body__may_be_signed_before_or_after_compression() -> None:
     packed = gzip.compress(BODY, mtime=0)
 
     assert verify_signature(call(CRM, packed, content_encoding="gzip", attio_signature=hashed(SECRET, BODY).hex()), "attio", SECRET)
@@ -491,9 +491,7 @@ GUESSES = st.one_of(st.text(max_size=40), st.sampled_from([STAMP, MILLIS, "v1,",
 
 @given(body=st.binary(max_size=200), query=st.text(max_size=40), headers=st.dictionaries(st.sampled_from(NAMES), GUESSES))
 @settings(max_examples=150, deadline=None)
-def test_no_call_of_somebody_who_does_not_know_the_secret_proves_anything_or_breaks_a_scheme(
-    body: bytes, query: str, headers: dict[str, str]
-) -> None:
+def test_signature_schemes__reject_any_request_made_without_the_secret(body: bytes, query: str, headers: dict[str, str]) -> None:
     for channel in CHANNELS:
         for tool in ADAPTERS.tools(channel):
             arrival = Arrival(channel, "POST", URL, headers, query, body)

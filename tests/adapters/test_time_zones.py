@@ -42,25 +42,25 @@ def at(written: str, zone: str | None = None) -> tuple[str | None, bool]:
         ("2026-12-01 12:00:00", "UTC", "2026-12-01T12:00:00Z"),
     ],
 )
-def test_a_time_without_a_zone_is_one_of_the_zone_that_the_client_has_named(written: str, zone: str, read: str) -> None:
+def test_time_without_zone__uses_the_time_zone_setting(written: str, zone: str, read: str) -> None:
     assert at(written, zone) == (read, False)
 
 
 @pytest.mark.parametrize("written", ["2026-11-24T22:20:01Z", "2026-11-25T03:50:01+05:30", "2026-11-24 22:20:01 UTC"])
-def test_a_time_that_names_its_zone_is_of_that_zone(written: str) -> None:
+def test_time_with_zone__ignores_the_time_zone_setting(written: str) -> None:
     assert at(written, "Asia/Kolkata") == ("2026-11-24T22:20:01Z", False)
     assert at(written) == ("2026-11-24T22:20:01Z", False)
 
 
-def test_without_a_setting_a_time_without_a_zone_is_read_as_utc_and_unsure() -> None:
+def test_time_without_zone__is_read_as_utc_and_marked_without_a_setting() -> None:
     assert at("2026-11-25 03:50:01") == ("2026-11-25T03:50:01Z", True)
 
 
-def test_a_zone_that_this_system_does_not_know_leaves_the_time_unsure() -> None:
+def test_unknown_time_zone__leaves_the_time_marked_as_unzoned() -> None:
     assert at("2026-11-25 03:50:01", "Europe/Atlantis") == ("2026-11-25T03:50:01Z", True)
 
 
-def test_campaign_tools_have_a_zone_too() -> None:
+def test_time_zone_setting__applies_to_email_campaign_tools() -> None:
     body = {"event": "email_replied", "email": "ann@example.com", "timestamp": "2026-11-25 03:50:01"}
 
     (event,) = told("generic", EMAIL_CAMPAIGN, body, "Asia/Kolkata")

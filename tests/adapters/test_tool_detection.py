@@ -37,17 +37,17 @@ REPLY = {"event_type": "reply_received", "timestamp": AT, "workspace": "w", "cam
     ("body", "channel", "tool", "right"),
     [(REPLY, CRM, "instantly", EMAIL_CAMPAIGN), ([CREATION], EMAIL_CAMPAIGN, "hubspot", CRM)],
 )
-def test_a_call_at_the_wrong_address_is_unrecognised_and_the_right_one_named(body: object, channel: str, tool: str, right: str) -> None:
+def test_tool_detection__names_the_right_address_for_a_webhook_at_the_wrong_one(body: object, channel: str, tool: str, right: str) -> None:
     with pytest.raises(UnrecognisedPayload, match=f"from {tool}, .* Configure the client's {right} address in {tool}"):
         told(body, channel)
 
 
-def test_a_call_that_nobody_knows_is_not_sent_to_the_other_address() -> None:
+def test_tool_detection__suggests_no_other_address_for_an_unknown_body() -> None:
     with pytest.raises(UnrecognisedPayload, match="No adapter understands this body"):
         told({"what": "is this"}, CRM)
 
 
-def test_a_body_that_the_generic_adapter_understands_stays_where_it_came() -> None:
+def test_generic_adapter__reads_a_body_on_the_channel_where_it_arrived() -> None:
     translation = told({**REPLY, "event": "contact.updated", "contact": {"id": 1, "email": "l@example.com"}}, CRM)
 
     assert events(translation) == [("contact.updated", "l@example.com")]
@@ -58,7 +58,7 @@ def test_a_body_that_the_generic_adapter_understands_stays_where_it_came() -> No
 
 @pytest.mark.parametrize("number", ["42", 42])
 @pytest.mark.parametrize("name", ["contact.created", "lead.updated", "contact.deleted"])
-def test_an_unknown_crms_event_beside_its_data_is_not_taken_for_twentys(name: str, number: object) -> None:
+def test_twenty_detection__rejects_an_unknown_crms_event_with_data(name: str, number: object) -> None:
     translation = told({"event": name, "data": {"id": number, "email": "l@example.com"}, "timestamp": AT})
 
     assert (translation.tool, [event.object_id for event in translation.events]) == ("generic", ["42"])
@@ -66,7 +66,7 @@ def test_an_unknown_crms_event_beside_its_data_is_not_taken_for_twentys(name: st
 
 
 @pytest.mark.parametrize(("name", "event"), [("person.created", "contact.created"), ("opportunity.updated", "ignored")])
-def test_twentys_own_objects_are_known_in_the_documents_form(name: str, event: str) -> None:
+def test_twenty_detection__accepts_its_objects_in_the_documented_form(name: str, event: str) -> None:
     translation = told({"event": name, "data": {"id": "u-1"}, "timestamp": AT})
 
     assert (translation.tool, [each.event for each in translation.events]) == ("twenty", [event])
@@ -80,11 +80,11 @@ def test_twentys_own_objects_are_known_in_the_documents_form(name: str, event: s
         ({"event": "ORGANIZATION_UPDATED", "organization": {"id": 1, "domain": "example.com"}}, "company.updated"),
     ],
 )
-def test_a_name_in_capitals_is_not_streaks_for_that_alone(body: dict[str, Any], event: str) -> None:
+def test_streak_detection__needs_more_than_a_name_in_capitals(body: dict[str, Any], event: str) -> None:
     assert (told(body).tool, told(body).events[0].event) == ("generic", event)
 
 
-def test_what_may_be_streaks_is_the_declared_tools_where_the_client_has_connected_one() -> None:
+def test_streak_detection__yields_to_a_connected_generic_tool() -> None:
     body = {"event": "CONTACT_CREATE", "contact": {"key": "k1", "email": "l@example.com"}}
 
     assert told(body).tool == "streak"
@@ -95,21 +95,21 @@ def test_what_may_be_streaks_is_the_declared_tools_where_the_client_has_connecte
 
 
 @pytest.mark.parametrize("junk", [{}, {"eventId": 1, "foo": 1}, None, 7])
-def test_a_list_is_known_by_any_of_its_first_objects(junk: object) -> None:
+def test_tool_detection__recognises_a_list_by_any_of_its_first_objects(junk: object) -> None:
     translation = told([junk, CREATION])
 
     assert translation.tool == "hubspot"
     assert ("contact.created", "5") in events(translation)
 
 
-def test_a_list_of_records_is_known_past_one_without_an_id() -> None:
+def test_tool_detection__recognises_a_record_list_despite_an_item_without_id() -> None:
     translation = told([{"x": 1}, {"id": "a1"}], query="event=Contact.delete")
 
     assert translation.tool == "espocrm"
     assert ("contact.deleted", "a1") in events(translation)
 
 
-def test_a_list_inside_a_call_is_known_past_its_bad_items() -> None:
+def test_tool_detection__recognises_a_nested_list_despite_bad_items() -> None:
     event = {"event_type": "record.created", "id": {"record_id": "r1", "object_id": "o"}}
 
     translation = told({"webhook_id": "w", "events": [None, event]}, query="object=people")
@@ -119,7 +119,7 @@ def test_a_list_inside_a_call_is_known_past_its_bad_items() -> None:
 
 
 @pytest.mark.parametrize("junk", [{}, {"x": 1}])
-def test_a_campaign_tools_list_keeps_its_tool_and_so_its_kinds(junk: object) -> None:
+def test_tool_detection__retains_the_campaign_tool_of_a_list_with_bad_items(junk: object) -> None:
     translation = told([junk, BOUNCE], EMAIL_CAMPAIGN)
 
     assert translation.tool == "mailjet"
@@ -154,7 +154,7 @@ def test_a_campaign_tools_list_keeps_its_tool_and_so_its_kinds(junk: object) -> 
     ],
 )
 @pytest.mark.parametrize("is_wrapped", [True, False])
-def test_a_form_that_a_relay_hands_on_is_its_tools(
+def test_tool_detection__recognises_a_form_passed_on_by_a_relay(
     channel: str, body: dict[str, str], tool: str, event: tuple[str, str], is_wrapped: bool
 ) -> None:
     form = "application/x-www-form-urlencoded"

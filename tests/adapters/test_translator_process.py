@@ -23,7 +23,7 @@ def plain(looked: ReadResult) -> str:
     return json.dumps(msgspec.to_builtins([found, sorted(looked.mentions or ()), looked.why]), sort_keys=True)
 
 
-async def test_every_recorded_call_says_the_same_in_a_process_apart(adapters: Adapters) -> None:
+async def test_translator_process__gives_the_same_events_as_in_process(adapters: Adapters) -> None:
     connected = [Connection(1, "crm", "hubspot", 0, 0, ["a secret"], ConnectionSettings(create_unknown=False))]
     deliveries = [
         Delivery(1, "acme", number, each.channel, "received", 10**15, headers=dict(each.request.headers), body=each.body, guarded=True)

@@ -26,7 +26,7 @@ GRANT = Grant("client", "secret & more", "1000.token")
         ("https://www.zohoapis.example", "https://www.zohoapis.example"),
     ],
 )
-def test_a_token_is_asked_for_in_the_data_centre_of_the_api(api: str, accounts: str) -> None:
+def test_zoho_token_request__goes_to_the_data_centre_of_the_api(api: str, accounts: str) -> None:
     address, call = ZohoTokens().request(api, GRANT)
 
     assert (address, call.method, call.path) == (accounts, "POST", "/oauth/v2/token")
@@ -34,12 +34,12 @@ def test_a_token_is_asked_for_in_the_data_centre_of_the_api(api: str, accounts: 
     assert "secret" not in repr(call.headers)
 
 
-def test_a_token_is_what_the_answer_calls_so() -> None:
+def test_zoho_token__is_read_from_the_response() -> None:
     assert ZohoTokens().token(ApiResponse(200, {}, b'{"access_token": "1000.a.b", "expires_in": 3600}')) == "1000.a.b"
 
 
 @pytest.mark.parametrize("body", ["", "[]", "{}", '{"access_token": null}', '{"access_token": "a b"}', '{"error": "invalid code: secret"}'])
-def test_an_answer_without_a_token_is_told_without_its_words(body: str) -> None:
+def test_zoho_token_response__without_a_token_fails_without_quoting_it(body: str) -> None:
     with pytest.raises(FetchFailed) as told:
         ZohoTokens().token(ApiResponse(200, {}, body.encode()))
 
@@ -48,7 +48,7 @@ def test_an_answer_without_a_token_is_told_without_its_words(body: str) -> None:
 
 
 @pytest.mark.parametrize("error", ["invalid_code", "invalid client", "invalid_client_secret"])
-def test_a_refresh_token_that_is_not_taken_is_not_shown_again(error: str) -> None:
+def test_zoho_refresh_token__that_is_rejected_stops_fetching(error: str) -> None:
     with pytest.raises(FetchFailed) as told:
         ZohoTokens().token(ApiResponse(200, {}, json.dumps({"error": error}).encode()))
 

@@ -41,7 +41,7 @@ def words(line: str) -> list[str]:
 LINES = list(command_lines())
 
 
-def test_there_are_commands_on_the_pages() -> None:
+def test_docs_pages__include_commands() -> None:
     assert {
         "cli.md",
         "connect-a-tool.md",
@@ -53,7 +53,7 @@ def test_there_are_commands_on_the_pages() -> None:
     } <= {page for page, _ in LINES}
 
 
-def test_a_command_on_a_page_is_one_that_the_program_takes(subtests: pytest.Subtests) -> None:
+def test_docs_commands__are_accepted_by_the_program(subtests: pytest.Subtests) -> None:
     for page, line in LINES:
         with subtests.test(f"{page} {line}"):
             program_takes(line)

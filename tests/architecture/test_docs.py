@@ -43,11 +43,11 @@ def rows(name: str) -> Iterator[list[str]]:
 
 
 @pytest.mark.parametrize("name", sorted(path.name for path in DOCS.glob("*.md")))
-def test_what_a_page_has_from_the_code_is_what_the_code_says(name: str) -> None:
+def test_docs_page__matches_the_generated_tables(name: str) -> None:
     assert page(name) == reference_pages.made(page(name)), "run `make docs`"
 
 
-def test_every_table_of_the_code_stands_on_a_page() -> None:
+def test_generated_tables__appear_on_a_page() -> None:
     pages = " ".join(page(path.name) for path in DOCS.glob("*.md"))
     tags = set(" ".join(re.findall(r"<!-- made: routes (.+?) -->", pages)).split())
 
@@ -55,17 +55,17 @@ def test_every_table_of_the_code_stands_on_a_page() -> None:
     assert tags == TAGS.keys()
 
 
-def test_every_command_is_written_down_and_no_other() -> None:
+def test_cli_page__documents_every_command_and_no_other() -> None:
     written = re.findall(r"^### `(touchbase [a-z -]+)`", page("cli.md"), re.MULTILINE)
 
     assert sorted(written) == sorted(name for name, _ in cli_page.commands())
 
 
-def test_the_options_of_each_command_are_written_down_as_the_parser_has_them() -> None:
+def test_cli_page__documents_the_options_of_each_command() -> None:
     assert page("cli.md") == cli_page.page(page("cli.md")), "make docs"
 
 
-def test_every_setting_of_a_connection_is_written_down_with_its_default_and_no_other() -> None:
+def test_connections_page__documents_every_setting_with_its_default() -> None:
     usual = msgspec.to_builtins(ConnectionSettingsBody())
     written = {cells[0].strip("`"): cells[2].strip("`") for cells in rows("connections.md") if cells[0].strip("`") in usual}
 
@@ -73,13 +73,13 @@ def test_every_setting_of_a_connection_is_written_down_with_its_default_and_no_o
     assert usual.keys() == {each.name for each in fields(ConnectionSettings)}
 
 
-def test_every_field_that_may_be_declared_is_written_down() -> None:
+def test_connections_page__documents_every_mappable_field() -> None:
     sentence = page("connections.md").partition("`fields` may name")[2].partition("and must")[0]
 
     assert re.findall(r"`(\w+)`", sentence) == list(MAPPABLE_FIELDS)
 
 
-def test_every_tool_that_proves_itself_in_a_way_of_its_own_is_written_down_with_it_and_no_other() -> None:
+def test_connections_page__documents_every_tool_with_its_own_verification() -> None:
     adapters = load_adapters()
     ways = {(tool, channel): adapters.schemes(channel, tool) for channel in CHANNELS for tool in adapters.tools(channel)}
     written = {
@@ -106,7 +106,7 @@ def statuses() -> dict[str, int]:
     return {**own, **STATUS}
 
 
-def test_a_limit_is_answered_with_the_status_of_its_code(subtests: pytest.Subtests) -> None:
+def test_limits_page__gives_the_status_of_each_error_code(subtests: pytest.Subtests) -> None:
     for about, _, answer, _ in limits():
         with subtests.test(about):
             found = re.fullmatch(r"(\d{3}) `(\w+)`", answer)
@@ -114,7 +114,7 @@ def test_a_limit_is_answered_with_the_status_of_its_code(subtests: pytest.Subtes
             assert found is None or statuses().get(found[2]) == int(found[1])
 
 
-def test_every_limit_is_written_down() -> None:
+def test_limits_page__documents_every_limit() -> None:
     written = {cells[-1].strip("`") for cells in limits()}
     of_text = {f"common.field_limits.{name}" for name, value in vars(field_limits).items() if name.isupper() and isinstance(value, int)}
     of_bodies = {f"http.dependencies.Limits.{each.name}" for each in fields(Limits)} - {
@@ -142,18 +142,18 @@ def test_every_limit_is_written_down() -> None:
     assert (of_text | of_bodies | of_server | of_sharing) - written == set()
 
 
-def test_the_page_of_tools_is_what_the_adapters_give() -> None:
+def test_tools_page__matches_the_adapters() -> None:
     assert page("tools.md") == catalogue.page(catalogue.catalogue()), "run `make docs`"
 
 
-def test_every_tool_says_what_it_understands_and_how_sure_we_are() -> None:
+def test_tool_catalogue__states_events_and_certainty_for_every_tool() -> None:
     tools = catalogue.catalogue()
 
     assert [tool.guide for tool in tools if not tool.understood or not tool.marks] == []
     assert [tool.guide for tool in tools if tool.channel == "crm" and not all(each.sure for each in tool.understood)] == []
 
 
-def test_every_tool_that_is_asked_for_records_is_written_down_with_its_limits_and_no_other() -> None:
+def test_connections_page__documents_every_enrichment_tool_with_its_limits() -> None:
     adapters = load_adapters()
     fetchers = {tool: adapters.fetcher("crm", tool) for tool in adapters.tools("crm")}
     written = {

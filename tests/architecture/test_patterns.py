@@ -254,19 +254,19 @@ ROOMS = sorted({module.split(".")[1] for module in FILES if "." in module})
 
 
 @pytest.mark.parametrize("room", ROOMS)
-def test_no_pattern_takes_longer_than_its_text_is_long(subtests: pytest.Subtests, room: str) -> None:
+def test_patterns__take_linear_time(subtests: pytest.Subtests, room: str) -> None:
     for found in patterns().values():
         if found.module.split(".")[1:2] == [room]:
             with subtests.test(f"{found.module}: {found.pattern.pattern!r}"):
                 assert slowest(found) is None
 
 
-def test_every_pattern_is_in_a_package_that_is_tried() -> None:
+def test_patterns__are_all_in_tested_packages() -> None:
     assert {found.module for found in patterns().values() if "." not in found.module} == set()
     assert len(patterns()) > 100
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("bad", [r"(a+)+b", r"(?:a|a)*b", r"\s+$", r"to .+?\s*$", rb'form-data[^\r\n]*?\bname="([^"\r\n]*)"'])
-def test_a_pattern_that_takes_longer_is_found(bad: Text) -> None:
+def test_slowest__finds_a_pattern_with_more_than_linear_time(bad: Text) -> None:
     assert slowest(Found("", re.compile(bad))) is not None

@@ -19,19 +19,19 @@ def names_in(path: str) -> frozenset[str]:
     return frozenset(node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
 
 
-def test_every_risk_has_a_line_with_a_test() -> None:
+def test_security_page__has_a_test_for_every_risk() -> None:
     assert [line.split()[1] for line in ROWS] == [f"API{number}" for number in range(1, 11)]
     assert [line[:40] for line in ROWS if "::test_" not in line] == []
 
 
-def test_every_test_that_is_named_is_there() -> None:
+def test_security_page__names_only_existing_tests() -> None:
     named = re.findall(r"`(tests/[\w/.]+)::(\w+)`", PAGE)
 
     assert len(named) > 20
     assert [f"{path}::{name}" for path, name in named if not (ROOT / path).exists() or name not in names_in(path)] == []
 
 
-def test_the_policy_for_reports_names_what_holds_it() -> None:
+def test_security_policy__links_the_security_page() -> None:
     policy = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
 
     assert "docs/explanation/security.md" in policy

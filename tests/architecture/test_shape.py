@@ -24,23 +24,23 @@ def functions() -> Iterator[tuple[int, str]]:
                 yield node.end_lineno - node.lineno + 1, f"{FILES[module].name}:{node.lineno} {node.name}"
 
 
-def test_every_module_says_what_it_is() -> None:
+def test_modules__have_a_docstring() -> None:
     assert [module for module, tree in trees().items() if not ast.get_docstring(tree)] == []
 
 
-def test_no_file_is_two_rooms_in_one() -> None:
+def test_files__are_within_the_maximum_length() -> None:
     assert {str(path): text.count("\n") for path, text in TEXTS.items() if text.count("\n") > LONGEST_FILE} == {}
 
 
-def test_no_function_is_longer_than_a_screen() -> None:
+def test_functions__are_within_the_maximum_length() -> None:
     assert [place for length, place in functions() if length > LONGEST_FUNCTION] == []
 
 
-def test_the_usual_function_is_short() -> None:
+def test_functions__have_a_short_median_length() -> None:
     assert median(length for length, _ in functions()) < USUAL_FUNCTION
 
 
-def test_nothing_is_left_to_be_done() -> None:
+def test_code__contains_no_todo_marks() -> None:
     marks = ("TO" + "DO", "FIX" + "ME", "NotImplemented" + "Error")
 
     assert [str(path) for path, text in TEXTS.items() if any(mark in text for mark in marks)] == []

@@ -33,7 +33,7 @@ async def key(call: ApiClient, *scopes: str, of: str | None = None) -> str:
     return await add_key(call.parts.store, number, scopes, "test", call.clock.now)
 
 
-async def test_in_open_mode_the_call_names_the_client(call: ApiClient) -> None:
+async def test_open_mode__takes_the_client_from_x_client_id(call: ApiClient) -> None:
     await call.post("/public/v2/contacts", {"email": "jane@example.com"}, x_client_id="ours")
 
     ours = await call.get("/public/v2/contacts", x_client_id="ours")
@@ -58,7 +58,7 @@ NOT_MAKING = [
 
 
 @pytest.mark.parametrize(("method", "target", "body", "status"), NOT_MAKING)
-async def test_in_open_mode_a_client_that_is_not_there_has_nothing_and_is_not_made_by_asking(
+async def test_open_mode__does_not_create_an_unknown_client_on_reads_or_changes(
     call: ApiClient, method: str, target: str, body: object, status: int
 ) -> None:
     await call.post("/public/v2/contacts", {"email": "jane@example.com"}, x_client_id="ours")
@@ -70,7 +70,7 @@ async def test_in_open_mode_a_client_that_is_not_there_has_nothing_and_is_not_ma
     assert [each.client_id for each in await _all(call)] == ["ours"]
 
 
-async def test_in_open_mode_a_client_that_was_asked_for_in_vain_is_found_once_it_writes(call: ApiClient) -> None:
+async def test_open_mode__finds_a_client_created_after_a_failed_lookup(call: ApiClient) -> None:
     before = await call.get("/public/v2/contacts", x_client_id="ours")
     await call.post("/public/v2/contacts", {"email": "jane@example.com"}, x_client_id="ours")
     after = await call.get("/public/v2/contacts", x_client_id="ours")
@@ -79,7 +79,7 @@ async def test_in_open_mode_a_client_that_was_asked_for_in_vain_is_found_once_it
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
-async def test_a_call_that_names_two_clients_is_for_neither(call: ApiClient, method: str) -> None:
+async def test_x_client_id__sent_twice_is_refused(call: ApiClient, method: str) -> None:
     scope = scope_of(method, "/public/v2/contacts", {"x-client-id": "ours", "content-type": "application/json"})
     scope["headers"].append((b"x-client-id", b"theirs"))
 
@@ -89,7 +89,7 @@ async def test_a_call_that_names_two_clients_is_for_neither(call: ApiClient, met
     assert await _all(call) == []
 
 
-async def test_in_open_mode_a_past_id_of_a_client_is_nobodys_name(call: ApiClient) -> None:
+async def test_open_mode__refuses_a_former_client_id_with_404(call: ApiClient) -> None:
     await call.post("/public/v2/contacts", {"email": "jane@example.com"}, x_client_id="old")
     await call.post("/admin/v1/clients/old/rotate-id", {"keep_old_seconds": 0, "client_id": "new"})
 
@@ -99,7 +99,7 @@ async def test_in_open_mode_a_past_id_of_a_client_is_nobodys_name(call: ApiClien
 
 
 @pytest.mark.parametrize("name", ["", "a b", "x" * 101, "a/b", "é", ".", ".."])
-async def test_in_open_mode_a_name_that_no_client_can_have_is_refused(sqlite_call: ApiClient, name: str) -> None:
+async def test_open_mode__refuses_an_invalid_client_id(sqlite_call: ApiClient, name: str) -> None:
     for reply in (
         await sqlite_call.get("/public/v2/contacts", x_client_id=name),
         await sqlite_call.post("/public/v2/contacts", {}, x_client_id=name),
@@ -109,7 +109,7 @@ async def test_in_open_mode_a_name_that_no_client_can_have_is_refused(sqlite_cal
 
 
 @pytest.mark.parametrize("header", ["authorization", "x-api-key"])
-async def test_a_key_names_its_client(guarded: ApiClient, header: str) -> None:
+async def test_api_key__determines_the_client(guarded: ApiClient, header: str) -> None:
     text = await key(guarded, READ, WRITE, of="ours")
     sent = {header: f"Bearer {text}" if header == "authorization" else text}
 
@@ -135,7 +135,7 @@ CALLS = [
 
 
 @pytest.mark.parametrize(("method", "target"), CALLS)
-async def test_without_a_key_every_call_is_refused(memory: Store, make_client: MakeClient, method: str, target: str) -> None:
+async def test_api_request__without_a_key_gets_401(memory: Store, make_client: MakeClient, method: str, target: str) -> None:
     guarded = make_client(memory, auth="api-key")
 
     reply = await guarded(method, target, {} if method != "GET" else None)
@@ -144,7 +144,7 @@ async def test_without_a_key_every_call_is_refused(memory: Store, make_client: M
     assert reply.problem["code"] == "unauthorized"
 
 
-async def test_a_wrong_key_is_refused_whatever_is_wrong_with_it(guarded: ApiClient) -> None:
+async def test_api_key__with_any_error_gets_401(guarded: ApiClient) -> None:
     true = await key(guarded, READ, of="ours")
     other = make_key()
     wrong = [other.text, true[:-1] + ("0" if true[-1] != "0" else "1"), true[:-9], true.upper(), "", "x", f"{true} ", "tb_live_a_b_c", "é"]
@@ -159,7 +159,7 @@ async def test_a_wrong_key_is_refused_whatever_is_wrong_with_it(guarded: ApiClie
     ("scope", "wanted"),
     [(READ, [200, 403, 403]), (WRITE, [403, 201, 403]), (ADMIN, [200, 201, 200])],
 )
-async def test_a_scope_allows_what_it_says(guarded: ApiClient, scope: str, wanted: list[int]) -> None:
+async def test_scope__permits_only_its_operations(guarded: ApiClient, scope: str, wanted: list[int]) -> None:
     text = await key(guarded, scope, of="ours")
 
     replies = [
@@ -171,7 +171,7 @@ async def test_a_scope_allows_what_it_says(guarded: ApiClient, scope: str, wante
     assert [reply.status for reply in replies] == wanted
 
 
-async def test_a_key_of_one_client_opens_no_other(guarded: ApiClient) -> None:
+async def test_api_key__of_one_client_reads_and_changes_no_other(guarded: ApiClient) -> None:
     ours, theirs = await key(guarded, ADMIN, of="ours"), await key(guarded, ADMIN, of="theirs")
     await guarded.post("/public/v2/contacts", {}, x_api_key=theirs)
     await guarded("POST", "/public/crm-webhook/theirs", raw=b"{}")
@@ -190,7 +190,7 @@ async def test_a_key_of_one_client_opens_no_other(guarded: ApiClient) -> None:
     assert (await guarded("PUT", "/admin/v1/clients/ours", {"settings": {}}, x_api_key=ours)).status == 200
 
 
-async def test_a_key_of_no_client_names_one(guarded: ApiClient) -> None:
+async def test_api_key__for_all_clients_requires_x_client_id(guarded: ApiClient) -> None:
     text = await key(guarded, ADMIN)
     await client(guarded, "ours")
 
@@ -204,7 +204,7 @@ async def test_a_key_of_no_client_names_one(guarded: ApiClient) -> None:
     assert (await guarded("PUT", "/admin/v1/clients/new", {"settings": {}}, x_api_key=text)).status == 201
 
 
-async def test_with_keys_a_webhook_needs_an_existing_client_and_no_key(guarded: ApiClient) -> None:
+async def test_webhook__with_api_keys_on_needs_an_existing_client_and_no_key(guarded: ApiClient) -> None:
     await client(guarded, "ours")
 
     known = await guarded("POST", "/public/crm-webhook/ours", raw=b"{}")
@@ -214,7 +214,7 @@ async def test_with_keys_a_webhook_needs_an_existing_client_and_no_key(guarded: 
     assert [each.client_id for each in await _all(guarded)] == ["ours"]
 
 
-async def test_the_description_needs_no_key(memory: Store, make_client: MakeClient) -> None:
+async def test_openapi__needs_no_key(memory: Store, make_client: MakeClient) -> None:
     guarded = make_client(memory, auth="api-key")
 
     assert (await guarded.get("/openapi.json")).json()["security"] == [{"key": []}, {"keyHeader": []}]

@@ -39,7 +39,7 @@ def key_id(headers: dict[str, str]) -> str:
     return headers["x_api_key"].split("_")[2]
 
 
-async def test_a_key_is_made_shown_once_and_opens_what_it_says(guarded: ApiClient) -> None:
+async def test_create_key__returns_the_key_once_with_the_given_properties(guarded: ApiClient) -> None:
     everything = await held(guarded)
     await held(guarded, of="ours")
     body = {"name": " importer ", "client_id": "ours", "scopes": ["records:read"], "env": "test", "expires_time": "2026-12-01T00:00:00Z"}
@@ -60,7 +60,7 @@ async def test_a_key_is_made_shown_once_and_opens_what_it_says(guarded: ApiClien
     assert [(await guarded.get(CONTACTS, x_api_key=text)).status, (await guarded.post(CONTACTS, {}, x_api_key=text)).status] == [200, 403]
 
 
-async def test_without_more_words_a_key_reads_and_writes_records_of_any_client_and_never_ends(guarded: ApiClient) -> None:
+async def test_create_key__defaults_to_read_and_write_for_all_clients_without_expiry(guarded: ApiClient) -> None:
     everything = await held(guarded)
 
     made = (await guarded.post(KEYS, {"name": "x"}, **everything)).json()
@@ -85,7 +85,7 @@ async def test_without_more_words_a_key_reads_and_writes_records_of_any_client_a
         ({"name": "x", "key": "mine"}, "/key"),
     ],
 )
-async def test_a_key_that_cannot_be_is_refused_naming_the_place(sqlite_call: ApiClient, body: Any, pointer: str) -> None:
+async def test_create_key__refuses_an_invalid_body_and_names_the_field(sqlite_call: ApiClient, body: Any, pointer: str) -> None:
     reply = await sqlite_call.post(KEYS, body)
 
     assert reply.status == 422
@@ -93,7 +93,7 @@ async def test_a_key_that_cannot_be_is_refused_naming_the_place(sqlite_call: Api
     assert (await sqlite_call.get(KEYS)).json()["data"] == []
 
 
-async def test_keys_are_listed_newest_first_filtered_and_in_pages(call: ApiClient) -> None:
+async def test_list_keys__returns_filtered_pages_with_the_newest_first(call: ApiClient) -> None:
     for number, of in enumerate((None, "ours", "ours", "theirs")):
         call.clock.move(1)
         await held(call, of=of, expires_us=call.clock.now + 1 if number == 2 else None)
@@ -111,7 +111,7 @@ async def test_keys_are_listed_newest_first_filtered_and_in_pages(call: ApiClien
     assert [(await call.get(f"{KEYS}?{query}")).status for query in ("client=nobody", "state=lost", "limit=0", "cursor=x")] == [422] * 4
 
 
-async def test_a_revoked_key_opens_nothing_here_at_once_and_elsewhere_within_a_second(guarded: ApiClient) -> None:
+async def test_revoke_key__applies_at_once_and_in_other_processes_within_a_second(guarded: ApiClient) -> None:
     other = ApiClient(guarded.parts, guarded.clock)
     everything, own = await held(guarded), await held(guarded, of="ours")
     for each in (guarded, other):
@@ -129,7 +129,7 @@ async def test_a_revoked_key_opens_nothing_here_at_once_and_elsewhere_within_a_s
     assert (await guarded("DELETE", f"{KEYS}/{key_id(own)}", **everything)).status == 204
 
 
-async def test_a_revocation_is_not_undone_by_a_look_that_began_before_it(store: Store, make_client: MakeClient) -> None:
+async def test_revoke_key__wins_over_a_concurrent_lookup(store: Store, make_client: MakeClient) -> None:
     class Slow:
         """A store that answers who a key is only when it is told to, with what it was when asked."""
 
@@ -165,7 +165,7 @@ async def test_a_revocation_is_not_undone_by_a_look_that_began_before_it(store: 
     assert (await guarded.get(CONTACTS, **own)).status == 401
 
 
-async def test_a_key_ends_at_its_time_to_the_microsecond(guarded: ApiClient) -> None:
+async def test_key_expiry__applies_to_the_microsecond(guarded: ApiClient) -> None:
     own = await held(guarded, of="ours", expires_us=guarded.clock.now + 500_000)
 
     assert (await guarded.post(CONTACTS, {}, **own)).status == 201
@@ -177,7 +177,7 @@ async def test_a_key_ends_at_its_time_to_the_microsecond(guarded: ApiClient) -> 
         assert "has expired" in reply.problem["detail"]
 
 
-async def test_a_key_and_its_successor_are_both_valid_for_a_while(guarded: ApiClient) -> None:
+async def test_rotate_key__leaves_the_old_key_valid_for_keep_old_seconds(guarded: ApiClient) -> None:
     everything, own = await held(guarded), await held(guarded, READ, of="ours", env="test")
 
     rotated = await guarded.post(f"{KEYS}/{key_id(own)}/rotate", {"keep_old_seconds": 60}, **everything)
@@ -196,7 +196,7 @@ async def test_a_key_and_its_successor_are_both_valid_for_a_while(guarded: ApiCl
     assert [(await guarded.get(CONTACTS, **each)).status for each in (own, new)] == [401, 200]
 
 
-async def test_rotating_a_successor_ends_the_key_before_it_at_once(guarded: ApiClient) -> None:
+async def test_rotate_key__of_a_successor_ends_the_first_key_at_once(guarded: ApiClient) -> None:
     everything, first = await held(guarded), await held(guarded, of="ours")
     second = {"x_api_key": (await guarded.post(f"{KEYS}/{key_id(first)}/rotate", {}, **everything)).json()["key"]}
     assert (await guarded.get(CONTACTS, **first)).status == 200
@@ -206,7 +206,7 @@ async def test_rotating_a_successor_ends_the_key_before_it_at_once(guarded: ApiC
     assert [(await guarded.get(CONTACTS, **each)).status for each in (first, second, third)] == [401, 200, 200]
 
 
-async def test_a_key_that_was_to_end_gets_a_successor_that_lasts_as_long(guarded: ApiClient) -> None:
+async def test_rotate_key__gives_the_successor_an_equal_lifetime(guarded: ApiClient) -> None:
     everything, own = await held(guarded), await held(guarded, of="ours", expires_us=guarded.clock.now + 3_600_000_000)
     guarded.clock.move(1800)
 
@@ -216,7 +216,7 @@ async def test_a_key_that_was_to_end_gets_a_successor_that_lasts_as_long(guarded
     assert (await guarded.get(f"{KEYS}/{key_id(own)}", **everything)).json()["expires_time"] == "2026-11-20T10:30:00Z"
 
 
-async def test_the_successor_of_a_key_that_ends_with_the_calendar_ends_with_it_too(guarded: ApiClient) -> None:
+async def test_rotate_key__limits_the_expiry_to_the_end_of_year_9999(guarded: ApiClient) -> None:
     everything = await held(guarded)
     made = await guarded.post(KEYS, {"name": "x", "expires_time": "9999-12-31T23:59:59Z"}, **everything)
     guarded.clock.now += 1_000_000
@@ -227,7 +227,7 @@ async def test_the_successor_of_a_key_that_ends_with_the_calendar_ends_with_it_t
     assert (await guarded.get(KEYS, **everything)).status == 200
 
 
-async def test_an_administrator_of_one_client_manages_its_keys_and_no_others(guarded: ApiClient) -> None:
+async def test_key_routes__with_an_admin_key_of_one_client_reach_only_its_keys(guarded: ApiClient) -> None:
     everything, own, theirs = await held(guarded), await held(guarded, of="ours"), await held(guarded, of="theirs")
 
     made = await guarded.post(KEYS, {"name": "x", "scopes": [READ]}, **own)
@@ -252,7 +252,7 @@ async def test_an_administrator_of_one_client_manages_its_keys_and_no_others(gua
 
 
 @pytest.mark.parametrize("scope", [READ, WRITE])
-async def test_only_an_administrators_key_makes_keys(guarded: ApiClient, scope: str) -> None:
+async def test_key_routes__require_the_admin_scope(guarded: ApiClient, scope: str) -> None:
     own = await held(guarded, scope, of="ours")
 
     for reply in (await guarded.get(KEYS, **own), await guarded.post(KEYS, {"name": "x"}, **own)):
@@ -260,7 +260,7 @@ async def test_only_an_administrators_key_makes_keys(guarded: ApiClient, scope: 
         assert reply.headers["www-authenticate"] == 'Bearer error="insufficient_scope", scope="admin", realm="touchbase"'
 
 
-async def test_a_missing_scope_is_named(guarded: ApiClient) -> None:
+async def test_insufficient_scope__names_the_missing_scope(guarded: ApiClient) -> None:
     own = await held(guarded, READ, of="ours")
 
     reply = await guarded.post(CONTACTS, {}, **own)
@@ -269,7 +269,7 @@ async def test_a_missing_scope_is_named(guarded: ApiClient) -> None:
     assert reply.problem["detail"] == "this key lacks the scope records:write; use one that has it"
 
 
-async def test_nobody_learns_whether_a_keys_id_or_its_secret_is_wrong(guarded: ApiClient) -> None:
+async def test_api_key__gets_equal_errors_for_a_wrong_id_and_a_wrong_secret(guarded: ApiClient) -> None:
     own = (await held(guarded, of="ours"))["x_api_key"].split("_")
     wrong_secret, unknown = [*own[:3], "0" * 64], [*own[:2], "0" * 12, own[3]]
 
@@ -312,7 +312,7 @@ def mutated(live: str, wanted: object) -> str:
 @pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(st.lists(TEXTS, min_size=1, max_size=10))
-def test_any_text_that_is_not_a_live_key_is_401(wanted: list[object]) -> None:
+def test_api_key__any_text_except_a_live_key_gets_401(wanted: list[object]) -> None:
     async def refused() -> None:
         store = await open_store("sqlite://")
         guarded = ApiClient(Dependencies(store, Clock(), auth="api-key"), Clock())

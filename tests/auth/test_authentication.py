@@ -54,18 +54,18 @@ class Clock:
         return self.now
 
 
-def test_a_key_says_what_it_is_and_carries_its_own_checksum() -> None:
+def test_make_key__has_a_prefix_an_id_a_secret_and_a_checksum() -> None:
     made = make_key("test")
 
     assert re.fullmatch(r"tb_test_[0-9a-f]{12}_[0-9a-f]{64}_[0-9a-f]{8}", made.text)
     assert key_parts(made.text) == (made.key_id, made.digest)
 
 
-def test_no_two_keys_are_alike() -> None:
+def test_make_key__is_unique() -> None:
     assert len({make_key().text for _ in range(50)}) == 50
 
 
-def test_one_wrong_letter_makes_it_no_key() -> None:
+def test_key_parts__detects_one_wrong_character() -> None:
     text = make_key().text
 
     for place in range(len(text)):
@@ -73,7 +73,7 @@ def test_one_wrong_letter_makes_it_no_key() -> None:
         assert key_parts(text[:place] + other + text[place + 1 :]) is None
 
 
-async def test_the_secret_of_a_key_is_nowhere_in_the_store(watched: Watched) -> None:
+async def test_add_key__stores_only_a_digest_of_the_secret(watched: Watched) -> None:
     text = await add_key(watched, None, [ADMIN], "first", 0)  # type: ignore[arg-type]
 
     kept = await watched.read(FindKey(text.split("_")[2]))
@@ -82,7 +82,7 @@ async def test_the_secret_of_a_key_is_nowhere_in_the_store(watched: Watched) -> 
     assert len(kept.digest) == 32
 
 
-async def test_calls_in_quick_succession_ask_the_store_once(watched: Watched) -> None:
+async def test_authenticator__reads_the_store_once_per_second(watched: Watched) -> None:
     clock, store = Clock(), watched
     client = await store.write(EnsureClient("ours", clock()))
     text = await add_key(store, client.number, [READ], "test", clock())  # type: ignore[arg-type]
@@ -99,7 +99,7 @@ async def test_calls_in_quick_succession_ask_the_store_once(watched: Watched) ->
     assert store.asked == [*quickly, "FindKey", "FindClientByNumber"]
 
 
-async def test_calls_at_once_ask_the_store_once_also_when_what_was_known_runs_out(watched: Watched) -> None:
+async def test_authenticator__shares_one_read_between_concurrent_requests(watched: Watched) -> None:
     clock, store = Clock(), watched
     client = await store.write(EnsureClient("ours", clock()))
     text = await add_key(store, client.number, [READ], "test", clock())  # type: ignore[arg-type]
@@ -115,7 +115,7 @@ async def test_calls_at_once_ask_the_store_once_also_when_what_was_known_runs_ou
     assert store.asked == ["FindKey", "FindClientByNumber", "FindClient", "ListConnections"] * 2
 
 
-async def test_who_goes_away_takes_the_answer_from_nobody_else(watched: Watched) -> None:
+async def test_clients_get__completes_for_others_if_one_waiting_task_is_cancelled(watched: Watched) -> None:
     clients = Clients(watched, Clock())  # type: ignore[arg-type]
     await clients.ensure("ours")
     clients.forget("ours")
@@ -128,7 +128,7 @@ async def test_who_goes_away_takes_the_answer_from_nobody_else(watched: Watched)
     assert (await asks[1]).client_id == "ours"
 
 
-async def test_a_key_that_was_revoked_elsewhere_opens_nothing_after_our_clock_was_put_back(watched: Watched) -> None:
+async def test_authenticator__drops_cached_keys_when_the_clock_goes_back(watched: Watched) -> None:
     clock = Clock()
     clients = Clients(watched, clock)  # type: ignore[arg-type]
     text = await add_key(watched, (await clients.ensure("ours")).number, [READ], "first", 0)  # type: ignore[arg-type]
@@ -144,7 +144,7 @@ async def test_a_key_that_was_revoked_elsewhere_opens_nothing_after_our_clock_wa
         await door.client(text, None, READ)
 
 
-async def test_a_key_with_the_id_of_another_is_refused(watched: Watched) -> None:
+async def test_authenticator__refuses_a_forged_key_with_the_id_of_another(watched: Watched) -> None:
     clock = Clock()
     text = await add_key(watched, None, [ADMIN], "first", 0)  # type: ignore[arg-type]
     forged = make_key().text.split("_")
@@ -159,7 +159,7 @@ async def test_a_key_with_the_id_of_another_is_refused(watched: Watched) -> None
     assert await door.administrator(text) is None
 
 
-async def test_a_change_of_settings_is_seen_here_at_once_and_elsewhere_soon(watched: Watched) -> None:
+async def test_put_client__applies_at_once_and_in_other_processes_after_the_cache_time(watched: Watched) -> None:
     clock = Clock()
     here, elsewhere = Clients(watched, clock), Clients(watched, clock)  # type: ignore[arg-type]
     await here.ensure("ours")

@@ -46,7 +46,7 @@ class Watched:
         return await self._store.write(command)
 
 
-async def test_a_known_key_is_checked_without_asking_anybody(store: Store) -> None:
+async def test_authenticator_cached__checks_a_known_key_without_the_store(store: Store) -> None:
     clock, watched = Clock(), Watched(store)
     clients = Clients(watched, clock)  # type: ignore[arg-type]
     door = Authenticator(watched, clients, clock, keys_needed=True)  # type: ignore[arg-type]
@@ -78,7 +78,7 @@ async def test_a_known_key_is_checked_without_asking_anybody(store: Store) -> No
     assert watched.asked == []
 
 
-async def test_no_text_of_a_key_is_kept_in_memory(store: Store) -> None:
+async def test_authenticator__holds_no_key_text_in_memory(store: Store) -> None:
     clock = Clock()
     door = Authenticator(store, Clients(store, clock), clock, keys_needed=True)
     ours = await store.write(EnsureClient("ours", 1))
@@ -89,7 +89,7 @@ async def test_no_text_of_a_key_is_kept_in_memory(store: Store) -> None:
     assert text.split("_")[3] not in repr({name: getattr(door, name) for name in vars(door)})
 
 
-async def test_a_use_is_kept_to_the_minute_and_written_once_for_it(store: Store) -> None:
+async def test_key_usage__is_stored_once_per_minute(store: Store) -> None:
     uses, watched = KeyUsage(), Watched(store)
     text = await add_key(store, None, [READ], "test", 1)
     began = Clock.now
@@ -104,7 +104,7 @@ async def test_a_use_is_kept_to_the_minute_and_written_once_for_it(store: Store)
     assert key.last_used_us == began + MINUTE
 
 
-async def test_a_use_that_cannot_be_written_now_is_written_later(store: Store) -> None:
+async def test_key_usage__is_written_later_after_an_overload(store: Store) -> None:
     uses, watched = KeyUsage(), Watched(store)
     texts = [await add_key(store, None, [READ], "test", 1) for _ in range(2)]
     watched.overloaded = True
@@ -122,7 +122,7 @@ async def test_a_use_that_cannot_be_written_now_is_written_later(store: Store) -
 
 
 @pytest.mark.parametrize("known", [False, True])
-async def test_the_housekeeper_writes_the_uses_that_the_doorkeeper_saw(store: Store, known: bool) -> None:
+async def test_maintenance__writes_the_key_usage_of_the_authenticator(store: Store, known: bool) -> None:
     clock, uses = Clock(), KeyUsage()
     door = Authenticator(store, Clients(store, clock), clock, keys_needed=True, uses=uses)
     ours = await store.write(EnsureClient("ours", 1))
@@ -142,7 +142,7 @@ async def test_the_housekeeper_writes_the_uses_that_the_doorkeeper_saw(store: St
     assert key.last_used_us == later
 
 
-async def test_uses_that_could_not_be_written_for_any_reason_wait_on(store: Store) -> None:
+async def test_key_usage__is_written_later_after_any_error(store: Store) -> None:
     class Broken:
         async def write(self, command: Any) -> Any:
             raise ZeroDivisionError

@@ -30,7 +30,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-def test_a_run_reports_every_figure_that_was_asked_for_with_its_verdict(report: dict[str, Any]) -> None:
+def test_bench_run__reports_every_requested_figure_with_a_verdict(report: dict[str, Any]) -> None:
     found = {row["what"].partition(" (")[0]: row["verdict"] for row in report["rows"]}
 
     limited = {what for what, verdict in found.items() if verdict in ("ok", "MISSED")}
@@ -47,7 +47,7 @@ def test_a_run_reports_every_figure_that_was_asked_for_with_its_verdict(report: 
 
 
 @pytest.mark.slow
-def test_no_call_of_a_run_is_refused(report: dict[str, Any]) -> None:
+def test_bench_run__has_no_failed_requests(report: dict[str, Any]) -> None:
     bursts = [each["burst"] for row in report["rows"] for name in ("real", "other", "rounds") for each in row["raw"].get(name, [])]
 
     assert bursts
@@ -55,7 +55,7 @@ def test_no_call_of_a_run_is_refused(report: dict[str, Any]) -> None:
 
 
 @pytest.mark.slow
-def test_a_run_says_what_it_did_not_measure(report: dict[str, Any]) -> None:
+def test_bench_run__lists_what_it_did_not_measure(report: dict[str, Any]) -> None:
     assert (
         "not measured: fairness, limits, start, translate, auth, paths, growth, processes, compare, batch, match, postgresql"
         in report["notes"]
@@ -63,13 +63,13 @@ def test_a_run_says_what_it_did_not_measure(report: dict[str, Any]) -> None:
 
 
 @pytest.mark.slow
-def test_no_store_is_left_behind(report: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_bench_run__leaves_no_store(report: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> None:
     folders = [path for path in tmp_path_factory.getbasetemp().glob("bench*/*") if path.is_dir()]
 
     assert folders == []
 
 
-def test_no_two_requests_of_a_burst_or_of_two_bursts_are_equal(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bench_bodies__are_unique_within_and_across_bursts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(ROOT))
     from bench.bodies import CREATE, WEBHOOK, new_run
 
@@ -80,7 +80,7 @@ def test_no_two_requests_of_a_burst_or_of_two_bursts_are_equal(monkeypatch: pyte
         assert all(json.loads(body) for body in bodies[:100])
 
 
-async def test_every_way_to_authorise_a_call_can_be_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_bench_auth__times_every_way_to_authorise(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(ROOT))
     from bench.auth import TIMES, measured
 

@@ -10,7 +10,7 @@ import pytest
 SECOND = 1_000_000
 
 
-def test_each_part_has_its_own_rate_and_the_last_turn_counts_for_nothing() -> None:
+def test_drain_rates__are_computed_per_part_without_the_last_batch() -> None:
     from bench.drain import rates
 
     turns = [(5 * SECOND, 10), (6 * SECOND, 30), (7 * SECOND, 999)]
@@ -22,7 +22,7 @@ def test_each_part_has_its_own_rate_and_the_last_turn_counts_for_nothing() -> No
 
 @pytest.mark.slow
 @pytest.mark.parametrize("engine", ["sqlite", "postgresql"])
-def test_a_backlog_is_worked_off_and_its_turns_are_found(engine: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+def test_drain_backlog__processes_all_deliveries_and_finds_the_batches(engine: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     from bench.drain import batches_since
     from bench.inbox import drain_backlog, fill
 

@@ -18,19 +18,19 @@ def _bench(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(ROOT))
 
 
-def test_the_page_of_figures_is_what_the_kept_runs_give() -> None:
+def test_performance_page__matches_the_stored_runs() -> None:
     from bench.pages import PAGE, load, page
 
     assert PAGE.read_text(encoding="utf-8") == page(load()), "run `.venv/bin/python -m bench.pages`"
 
 
-def test_the_page_of_figures_is_short() -> None:
+def test_performance_page__has_at_most_150_lines() -> None:
     from bench.pages import load, page
 
     assert page(load()).count("\n") <= 150
 
 
-def test_every_run_on_the_page_says_on_what_machine_and_when() -> None:
+def test_performance_runs__name_their_machine_and_time() -> None:
     from bench.pages import load
     from bench.rerun import RUNS
 
@@ -64,7 +64,7 @@ def test_a_run_that_is_kept__takes_the_place_of_the_one_before(tmp_path: Path, m
 
 @pytest.mark.slow
 @pytest.mark.parametrize("deliveries", [True, False])
-def test_verify_finds_no_difference_in_a_grown_store(tmp_path: Path, deliveries: bool) -> None:
+def test_dataset__is_verified_without_differences(tmp_path: Path, deliveries: bool) -> None:
     from bench.dataset import create_dataset
 
     database = f"sqlite:///{tmp_path}/grown.db"
@@ -76,7 +76,7 @@ def test_verify_finds_no_difference_in_a_grown_store(tmp_path: Path, deliveries:
 
 
 @pytest.mark.slow
-def test_a_grown_store_lives_on(tmp_path: Path) -> None:
+def test_dataset__accepts_further_deliveries(tmp_path: Path) -> None:
     from bench.dataset import create_dataset
     from bench.inbox import drain_backlog, fill
     from bench.requests import shapes
@@ -94,7 +94,7 @@ def test_a_grown_store_lives_on(tmp_path: Path) -> None:
     assert (contacts, events, waiting) == (100, 1_400, 0)
 
 
-def test_what_a_run_asks_of_known_contacts_is_of_those_that_there_are() -> None:
+def test_bench_requests__address_existing_contacts() -> None:
     from itertools import islice
 
     from bench.bodies import new_run

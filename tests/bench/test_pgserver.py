@@ -10,9 +10,7 @@ from bench.pgserver import pgserver
 
 
 @pytest.mark.parametrize(("user", "added"), [(0, ["/usr/sbin", "/sbin"]), (1000, [])])
-def test_as_root_a_user_can_be_made_under_a_path_without_the_programs_for_administrators(
-    user: int, added: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_pgserver__adds_the_admin_paths_only_as_root(user: int, added: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(os, "geteuid", lambda: user)
 

@@ -56,7 +56,7 @@ def signed_for(base: str) -> dict[str, str]:
     ],
     ids=["listed", "another listed", "nobody listed", "public address", "public address and a listed proxy"],
 )
-def test_a_signed_address_is_the_one_that_a_listed_proxy_or_the_operator_names(
+def test_signed_address__is_that_of_a_trusted_proxy_or_the_public_url(
     serve: Serve, run: Run, options: list[str], forwarded: dict[str, str], status: int
 ) -> None:
     server = serve(*options)
@@ -68,7 +68,7 @@ def test_a_signed_address_is_the_one_that_a_listed_proxy_or_the_operator_names(
     assert (found, body == b"") == (status, status == 200)
 
 
-def test_the_log_names_the_caller_whom_a_listed_proxy_names(serve: Serve) -> None:
+def test_access_log__names_the_peer_given_by_a_trusted_proxy(serve: Serve) -> None:
     server = serve("--trusted-proxies", "127.0.0.0/8")
 
     called(server, "GET", "/public/v2/contacts", X_Forwarded_For="198.51.100.7, 203.0.113.9, 127.0.0.2")
@@ -78,7 +78,7 @@ def test_the_log_names_the_caller_whom_a_listed_proxy_names(serve: Serve) -> Non
     assert [json.loads(line)["peer"] for line in server.log().splitlines() if '"event":"request"' in line] == ["203.0.113.9", "127.0.0.1"]
 
 
-def test_a_page_of_a_stranger_reads_and_writes_nothing_without_keys(serve: Serve) -> None:
+def test_open_mode__rejects_requests_from_foreign_pages(serve: Serve) -> None:
     server = serve()
     contact = b'{"email": "contact@example.com"}'
 
@@ -92,7 +92,7 @@ def test_a_page_of_a_stranger_reads_and_writes_nothing_without_keys(serve: Serve
     assert len(json.loads(listed)["data"]) == 1
 
 
-def test_an_open_server_with_a_public_url_serves_only_webhooks_by_that_name(serve: Serve) -> None:
+def test_open_mode_with_public_url__serves_only_webhooks_under_that_name(serve: Serve) -> None:
     server = serve("--auth", "none", "--allow-unauthenticated", "--public-url", "https://hooks.example.com")
 
     hook = called(server, "POST", "/public/crm-webhook/default", b"{}", Host="hooks.example.com")
@@ -106,7 +106,7 @@ def test_an_open_server_with_a_public_url_serves_only_webhooks_by_that_name(serv
     assert "OPEN MODE" in server.log()
 
 
-def test_a_public_url_elsewhere_brings_keys_by_itself(serve: Serve) -> None:
+def test_public_url__elsewhere_requires_api_keys(serve: Serve) -> None:
     server = serve("--public-url", "https://hooks.example.com")
 
     status, _, _ = called(server, "GET", "/public/v2/contacts")
@@ -114,7 +114,7 @@ def test_a_public_url_elsewhere_brings_keys_by_itself(serve: Serve) -> None:
     assert (status, "keys, every request" in server.banner) == (401, True)
 
 
-def test_a_listed_page_calls_a_server_with_keys_and_still_needs_one(serve: Serve) -> None:
+def test_cors__allows_listed_origins_and_still_requires_a_key(serve: Serve) -> None:
     server = serve("--auth", "api-key", "--cors-origins", "https://app.example.com, https://other.example.com")
     page = {"Origin": "https://app.example.com"}
 
@@ -129,14 +129,14 @@ def test_a_listed_page_calls_a_server_with_keys_and_still_needs_one(serve: Serve
 
 
 @pytest.mark.parametrize(("public_url", "https"), [("https://hooks.example.com", True), ("http://hooks.example.com", False), ("", False)])
-def test_browsers_are_told_to_keep_to_https_only_where_we_are_reached_by_it(serve: Serve, public_url: str, https: bool) -> None:
+def test_hsts__is_sent_only_with_an_https_public_url(serve: Serve, public_url: str, https: bool) -> None:
     server = serve("--public-url", public_url)
 
     for path in ("/public/v2/contacts", "/docs", "/nowhere", "/metrics"):
         assert ("strict-transport-security" in called(server, "GET", path)[1]) is https
 
 
-def test_every_kind_of_answer_carries_one_policy_and_data_is_never_kept(serve: Serve) -> None:
+def test_response_headers__set_a_content_security_policy_and_no_store(serve: Serve) -> None:
     server = serve()
     data = ["/public/v2/contacts", "/public/v2/contacts/1", "/admin/v1/clients", "/public/crm-webhook/default", "/metrics", "/health/ready"]
 

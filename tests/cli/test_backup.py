@@ -33,7 +33,7 @@ def clients(run: Run) -> list[str]:
     return [line.split()[0] for line in run("clients", "list").output.splitlines()[1:]]
 
 
-def test_a_backup_comes_back_and_the_store_that_was_there_is_kept(kept: Run) -> None:
+def test_restore__brings_back_a_backup_and_sets_the_old_store_aside(kept: Run) -> None:
     restored = kept("restore", "b.db")
 
     (aside,) = Path.cwd().glob("touchbase.db.before-*")
@@ -46,7 +46,7 @@ def test_a_backup_comes_back_and_the_store_that_was_there_is_kept(kept: Run) -> 
     assert kept("verify").exit_code == 0
 
 
-def test_a_backup_is_one_file_for_its_owner_that_says_what_it_is_and_holds_no_key(kept: Run) -> None:
+def test_backup__writes_one_private_file_without_the_encryption_key(kept: Run) -> None:
     made = kept("backup", "c.db")
 
     assert "schema 00" in made.output
@@ -57,7 +57,7 @@ def test_a_backup_is_one_file_for_its_owner_that_says_what_it_is_and_holds_no_ke
     assert SECRET.encode() not in Path("c.db").read_bytes()
 
 
-def test_a_file_that_is_there_is_only_replaced_by_force(kept: Run) -> None:
+def test_backup__replaces_an_existing_file_only_with_force(kept: Run) -> None:
     before = Path("b.db").read_bytes()
 
     refused = kept("backup", "b.db")
@@ -71,7 +71,7 @@ def test_a_file_that_is_there_is_only_replaced_by_force(kept: Run) -> None:
 
 
 @pytest.mark.parametrize("name", ["touchbase.db-wal", "touchbase.db-shm", "touchbase.db-journal", "touchbase.db.key"])
-def test_a_backup_never_takes_the_place_of_what_belongs_to_the_store(kept: Run, name: str) -> None:
+def test_backup__never_overwrites_the_stores_own_files(kept: Run, name: str) -> None:
     key = Path("touchbase.db.key").read_bytes()
 
     refused = kept("backup", "--force", name)
@@ -82,7 +82,7 @@ def test_a_backup_never_takes_the_place_of_what_belongs_to_the_store(kept: Run, 
 
 
 @pytest.mark.parametrize("command", [("verify",), ("migrate",), ("clients", "list"), ("serve", "--port", "0")])
-def test_a_backup_is_never_opened_as_a_store_which_would_change_it(kept: Run, command: tuple[str, ...]) -> None:
+def test_backup_file__is_rejected_as_a_store(kept: Run, command: tuple[str, ...]) -> None:
     before = Path("b.db").read_bytes()
 
     refused = kept(*command, "--database", "sqlite:///b.db")
@@ -93,20 +93,20 @@ def test_a_backup_is_never_opened_as_a_store_which_would_change_it(kept: Run, co
     assert kept("restore", "b.db").exit_code == 0
 
 
-def test_a_backup_is_looked_into_in_a_copy(kept: Run) -> None:
+def test_restore__into_another_file_allows_inspection(kept: Run) -> None:
     laid_out = kept("restore", "--database", "sqlite:///look.db", "b.db", env={"TOUCHBASE_ENCRYPTION_KEY_FILE": "touchbase.db.key"})
 
     assert laid_out.exit_code == 0, laid_out.output
 
 
-def test_a_backup_put_in_the_stores_place_by_hand_is_a_store(kept: Run) -> None:
+def test_backup_file__put_in_the_stores_place_is_a_store(kept: Run) -> None:
     Path("b.db").rename("touchbase.db")
 
     assert clients(kept) == ["acme"]
 
 
 @pytest.mark.parametrize("command", [("backup", "--force"), ("restore",)])
-def test_the_store_itself_is_neither_backup_nor_target(kept: Run, command: tuple[str, ...]) -> None:
+def test_backup_and_restore__reject_the_store_itself(kept: Run, command: tuple[str, ...]) -> None:
     refused = kept(*command, "./touchbase.db")
 
     assert refused.exit_code == 1
@@ -114,7 +114,7 @@ def test_the_store_itself_is_neither_backup_nor_target(kept: Run, command: tuple
     assert clients(kept) == ["acme", "later"]
 
 
-def test_a_backup_that_cannot_be_made_leaves_nothing(kept: Run) -> None:
+def test_backup__leaves_no_file_when_it_fails(kept: Run) -> None:
     nowhere, none = kept("backup", "nowhere/b.db"), kept("backup", "x.db", "--database", "sqlite:///none.db")
     Path("notes.txt").write_text("no store " * 1000)
     notes = kept("backup", "x.db", "--database", "sqlite:///notes.txt")
@@ -126,7 +126,7 @@ def test_a_backup_that_cannot_be_made_leaves_nothing(kept: Run) -> None:
     assert not list(Path.cwd().glob("x.db*"))
 
 
-def test_a_changed_backup_is_refused_and_nothing_is_touched(kept: Run) -> None:
+def test_restore__rejects_a_changed_backup(kept: Run) -> None:
     content = bytearray(Path("b.db").read_bytes())
     content[len(content) // 2] ^= 1
     Path("b.db").write_bytes(content)
@@ -139,7 +139,7 @@ def test_a_changed_backup_is_refused_and_nothing_is_touched(kept: Run) -> None:
     assert not [*Path.cwd().glob("*.part*"), *Path.cwd().glob("*.before-*")]
 
 
-def test_a_damaged_backup_without_a_checksum_is_refused_too(kept: Run) -> None:
+def test_restore__rejects_a_damaged_backup_without_a_checksum(kept: Run) -> None:
     Path("b.db.sha256").unlink()
     with Path("b.db").open("r+b") as file:
         file.seek(4096 * 3)
@@ -152,7 +152,7 @@ def test_a_damaged_backup_without_a_checksum_is_refused_too(kept: Run) -> None:
     assert clients(kept) == ["acme", "later"]
 
 
-def test_a_backup_with_one_damaged_page_and_no_checksum_is_refused_in_a_sentence(kept: Run) -> None:
+def test_restore__rejects_one_damaged_page_in_one_line(kept: Run) -> None:
     Path("b.db.sha256").unlink()
     connection = apsw.Connection("b.db")
     (page,) = connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'connection'").fetchall()[0]
@@ -170,7 +170,7 @@ def test_a_backup_with_one_damaged_page_and_no_checksum_is_refused_in_a_sentence
 
 
 @pytest.mark.parametrize("content", [b"", b"not a database, and long enough to be asked for its header" * 100])
-def test_what_is_no_backup_is_refused(kept: Run, content: bytes) -> None:
+def test_restore__rejects_a_file_that_is_no_backup(kept: Run, content: bytes) -> None:
     Path("x.db").write_bytes(content)
 
     refused, missing = kept("restore", "x.db"), kept("restore", "missing.db")
@@ -181,7 +181,7 @@ def test_what_is_no_backup_is_refused(kept: Run, content: bytes) -> None:
     assert clients(kept) == ["acme", "later"]
 
 
-def test_a_backup_of_a_newer_program_is_refused(kept: Run) -> None:
+def test_restore__rejects_a_backup_of_a_newer_version(kept: Run) -> None:
     Path("b.db.sha256").unlink()
     connection = apsw.Connection("b.db")
     connection.execute("INSERT INTO migration VALUES ('9999_future', 'digest')")
@@ -194,7 +194,7 @@ def test_a_backup_of_a_newer_program_is_refused(kept: Run) -> None:
     assert clients(kept) == ["acme", "later"]
 
 
-def test_a_store_that_somebody_has_open_is_not_replaced(kept: Run) -> None:
+def test_restore__rejects_a_store_in_use(kept: Run) -> None:
     server = apsw.Connection("touchbase.db")
     server.execute("SELECT * FROM client").fetchall()
 
@@ -207,7 +207,7 @@ def test_a_store_that_somebody_has_open_is_not_replaced(kept: Run) -> None:
     assert kept("restore", "b.db").exit_code == 0
 
 
-def test_without_the_encryption_key_nothing_is_restored(kept: Run) -> None:
+def test_restore__requires_the_encryption_key(kept: Run) -> None:
     Path("touchbase.db.key").unlink()
 
     refused = kept("restore", "b.db")
@@ -217,7 +217,7 @@ def test_without_the_encryption_key_nothing_is_restored(kept: Run) -> None:
     assert not [*Path.cwd().glob("*.part*"), *Path.cwd().glob("*.before-*")]
 
 
-def test_a_store_that_is_gone_comes_back_and_a_log_that_it_left_is_not_taken_for_the_new_ones(kept: Run) -> None:
+def test_restore__of_a_lost_store_ignores_its_leftover_wal(kept: Run) -> None:
     lost = apsw.Connection("touchbase.db")
     lost.execute("UPDATE client SET client_id = 'left-over' WHERE client_id = 'acme'")
     log = Path("touchbase.db-wal").read_bytes()
@@ -232,7 +232,7 @@ def test_a_store_that_is_gone_comes_back_and_a_log_that_it_left_is_not_taken_for
     assert kept("verify").exit_code == 0
 
 
-def test_a_store_that_cannot_be_read_is_replaced_only_when_somebody_answers_for_erasures(kept: Run) -> None:
+def test_restore__over_an_unreadable_store_needs_without_erasures(kept: Run) -> None:
     Path("touchbase.db").write_bytes(b"nothing that SQLite reads" * 1000)
 
     refused = kept("restore", "b.db")
@@ -245,7 +245,7 @@ def test_a_store_that_cannot_be_read_is_replaced_only_when_somebody_answers_for_
     assert aside.read_bytes().startswith(b"nothing that SQLite reads")
 
 
-def test_a_plain_copy_is_restored_with_a_word_about_its_checksum(kept: Run) -> None:
+def test_restore__of_a_copy_reports_the_missing_checksum(kept: Run) -> None:
     Path("b.db").rename("copy.db")
 
     restored = kept("restore", "copy.db")
@@ -255,7 +255,7 @@ def test_a_plain_copy_is_restored_with_a_word_about_its_checksum(kept: Run) -> N
 
 
 @pytest.mark.parametrize(("command", "tool"), [("backup", "pg_dump --enable-row-security --format=custom"), ("restore", "pg_restore")])
-def test_on_postgres_the_command_says_what_to_run(run: Run, command: str, tool: str) -> None:
+def test_backup_and_restore__on_postgresql_name_the_tool_to_run(run: Run, command: str, tool: str) -> None:
     refused = run(command, "b.db", "--database", "postgresql://someone:hidden@db/touchbase")
 
     assert refused.exit_code == 1
@@ -264,7 +264,7 @@ def test_on_postgres_the_command_says_what_to_run(run: Run, command: str, tool: 
     assert "hidden" not in refused.output
 
 
-def test_whoever_was_erased_since_the_backup_is_erased_again(store: Run) -> None:
+def test_restore__erases_persons_erased_since_the_backup(store: Run) -> None:
     who = ("--client", "acme", "--email", "goldfinch@example.com")
     body = b'{"event_type": "email_sent", "lead_email": "goldfinch@example.com", "timestamp": "2026-11-20T09:30:00Z"}'
     keep(body)
@@ -299,7 +299,7 @@ def is_back(run: Run) -> bool:
 
 
 @pytest.mark.parametrize(("address", "says"), [("sqlite:///typo.db", "there is no store at"), ("sqlite:///empty.db", "is no store")])
-def test_erasures_are_not_asked_of_what_is_no_store(erased: Run, address: str, says: str) -> None:
+def test_restore__rejects_erasures_from_a_file_that_is_no_store(erased: Run, address: str, says: str) -> None:
     Path("empty.db").touch()
 
     refused = erased("restore", "--erasures", address, "b.db")
@@ -309,7 +309,7 @@ def test_erasures_are_not_asked_of_what_is_no_store(erased: Run, address: str, s
     assert not is_back(erased)
 
 
-def test_erasures_of_another_store_are_heeded_and_it_stays_as_it_is(erased: Run) -> None:
+def test_restore__applies_erasures_of_another_store_and_leaves_it_unchanged(erased: Run) -> None:
     Path("touchbase.db").rename("lost.db")
     connection = apsw.Connection("lost.db")
     connection.execute("INSERT INTO migration VALUES ('0099_future', 'digest')")
@@ -323,7 +323,7 @@ def test_erasures_of_another_store_are_heeded_and_it_stays_as_it_is(erased: Run)
     assert Path("lost.db").read_bytes() == before
 
 
-def test_erasures_of_a_later_backup_are_heeded_and_it_can_still_be_restored(erased: Run) -> None:
+def test_restore__applies_erasures_of_a_later_backup_and_leaves_it_restorable(erased: Run) -> None:
     erased("backup", "later.db")
     Path("touchbase.db").rename("broken.db")
     before = Path("later.db").read_bytes()
@@ -337,7 +337,7 @@ def test_erasures_of_a_later_backup_are_heeded_and_it_can_still_be_restored(eras
     assert sorted(path.name for path in Path.cwd().glob("later.db*")) == ["later.db", "later.db.sha256"]
 
 
-def test_going_back_after_an_upgrade_takes_erasures_along(erased: Run) -> None:
+def test_restore__after_an_upgrade_applies_erasures(erased: Run) -> None:
     connection = apsw.Connection("touchbase.db")
     connection.execute("INSERT INTO migration VALUES ('0099_future', 'digest')")
     connection.close()
@@ -349,7 +349,7 @@ def test_going_back_after_an_upgrade_takes_erasures_along(erased: Run) -> None:
     assert not is_back(erased)
 
 
-def test_a_store_of_a_schema_that_cannot_be_asked_is_replaced_only_when_somebody_answers_for_erasures(erased: Run) -> None:
+def test_restore__over_an_unknown_schema_needs_without_erasures(erased: Run) -> None:
     connection = apsw.Connection("touchbase.db")
     connection.execute("ALTER TABLE erased RENAME TO gone_people; INSERT INTO migration VALUES ('0099_future', 'digest')")
     connection.close()
@@ -362,14 +362,14 @@ def test_a_store_of_a_schema_that_cannot_be_asked_is_replaced_only_when_somebody
     assert is_back(erased)
 
 
-def test_without_erasures_nobody_is_asked(erased: Run) -> None:
+def test_restore__without_erasures_brings_erased_persons_back(erased: Run) -> None:
     restored = erased("restore", "--without-erasures", "b.db")
 
     assert restored.exit_code == 0
     assert is_back(erased)
 
 
-def test_a_store_whose_encryption_key_is_lost_is_asked_all_the_same(store: Run) -> None:
+def test_restore__applies_erasures_of_a_store_whose_encryption_key_is_lost(store: Run) -> None:
     keep(BODY)
     store("worker", "--once")
     store("backup", "b.db")  # nothing is sealed in it

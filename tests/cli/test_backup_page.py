@@ -44,7 +44,7 @@ def run(block: str, folder: Path, **environment: str) -> str:
     return done.stdout + done.stderr
 
 
-def test_the_way_of_sqlite(serve: Serve, tmp_path: Path) -> None:
+def test_backup_page__commands_work_on_sqlite(serve: Serve, tmp_path: Path) -> None:
     back_up, go_back, look_into = commands("SQLite")
     server = serve()
     server.post("/public/v2/contacts", {"email": "before@example.com"})
@@ -71,7 +71,7 @@ def restored_url(postgres_url: str, databases: Databases) -> Iterator[str]:
     databases.drop(url)
 
 
-async def test_the_way_of_postgres(postgres_url: str, restored_url: str, tmp_path: Path) -> None:
+async def test_backup_page__commands_work_on_postgresql(postgres_url: str, restored_url: str, tmp_path: Path) -> None:
     back_up, go_back, erase_again = commands("PostgreSQL")
     store = await open_store(postgres_url)
     client = (await store.write(EnsureClient("acme", 1))).number

@@ -39,7 +39,7 @@ def fill(client_id: str, many: int) -> None:
     asyncio.run(work())
 
 
-def test_a_client_gets_an_id_that_nobody_can_guess(store: Run) -> None:
+def test_clients_add__generates_an_unguessable_id(store: Run) -> None:
     made = store("clients", "add", "--name", "Acme Ltd")
 
     found = re.fullmatch(r"([0-9a-f]{40})\n", made.stdout)
@@ -47,7 +47,7 @@ def test_a_client_gets_an_id_that_nobody_can_guess(store: Run) -> None:
     assert shown(store, found[1])["name"] == "Acme Ltd"
 
 
-def test_adding_a_client_prints_its_id_and_says_whether_it_was_there(store: Run) -> None:
+def test_clients_add__prints_the_id_and_whether_it_existed(store: Run) -> None:
     added, again = store("clients", "add", "acme"), store("clients", "add", "acme", "--name", "Acme")
 
     assert (added.stdout, added.stderr) == ("acme\n", "client acme is added\n")
@@ -55,7 +55,7 @@ def test_adding_a_client_prints_its_id_and_says_whether_it_was_there(store: Run)
     assert shown(store, "acme")["name"] == ""
 
 
-def test_a_client_is_shown_with_the_former_ids_that_are_still_honoured(store: Run) -> None:
+def test_clients_show__lists_former_ids_still_accepted(store: Run) -> None:
     store("clients", "add", "acme")
     ended = store("clients", "rotate-id", "acme", "--to", "second", "--keep-old", "0")
     store("clients", "rotate-id", "second", "--to", "third", "--keep-old", "1h")
@@ -64,7 +64,7 @@ def test_a_client_is_shown_with_the_former_ids_that_are_still_honoured(store: Ru
     assert [one["client_id"] for one in shown(store, "third")["former_ids"]] == ["second"]
 
 
-def test_clients_are_listed_by_state_and_name_in_pages(store: Run) -> None:
+def test_clients_list__filters_by_state_and_name_in_pages(store: Run) -> None:
     for client_id, name in (("a", "North"), ("b", "South"), ("c", "North pole")):
         store("clients", "add", client_id, "--name", name)
     store("clients", "suspend", "b")
@@ -79,7 +79,7 @@ def test_clients_are_listed_by_state_and_name_in_pages(store: Run) -> None:
     assert [line.split()[0] for line in page.stdout.splitlines()] == ["CLIENT", "a", "b"]
 
 
-def test_a_client_is_renamed_suspended_and_resumed(store: Run) -> None:
+def test_client__is_renamed_suspended_and_resumed(store: Run) -> None:
     store("clients", "add", "acme")
 
     told = [store("clients", *words).output for words in (("rename", "acme", "Acme"), ("suspend", "acme"))]
@@ -91,7 +91,7 @@ def test_a_client_is_renamed_suspended_and_resumed(store: Run) -> None:
     assert "its webhooks are stored" in told[1]
 
 
-def test_a_client_gets_another_id_and_the_old_one_is_honoured(store: Run) -> None:
+def test_clients_rotate_id__sets_a_new_id_and_accepts_the_old_one(store: Run) -> None:
     store("clients", "add", "acme")
 
     made = store("clients", "rotate-id", "acme", "--keep-old", "1h")
@@ -119,9 +119,7 @@ def test_a_client_gets_another_id_and_the_old_one_is_honoured(store: Run) -> Non
         (("delete", "nobody", "--yes"), 1, "there is no client 'nobody'"),
     ],
 )
-def test_what_cannot_be_done_with_a_client_is_one_line_that_says_why(
-    store: Run, arguments: tuple[str, ...], status: int, says: str
-) -> None:
+def test_clients__reports_an_invalid_operation_in_one_line(store: Run, arguments: tuple[str, ...], status: int, says: str) -> None:
     store("clients", "add", "acme")
 
     result = store("clients", *arguments)
@@ -131,7 +129,7 @@ def test_what_cannot_be_done_with_a_client_is_one_line_that_says_why(
     assert listed(store) == ["acme"]
 
 
-def test_deleting_says_what_would_go_and_wants_to_be_told(store: Run) -> None:
+def test_clients_delete__shows_the_extent_and_requires_confirmation(store: Run) -> None:
     store("clients", "add", "acme", "--name", "Acme")
     fill("acme", 3)
 
@@ -143,7 +141,7 @@ def test_deleting_says_what_would_go_and_wants_to_be_told(store: Run) -> None:
     assert shown(store, "acme")["state"] == "active"
 
 
-def test_a_deleted_client_is_gone_with_all_that_it_had(store: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_clients_delete__removes_the_client_and_all_its_rows(store: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("touchbase.clients.sql.removal.DELETION_DELAY", 0)
     store("clients", "add", "acme")
     store("clients", "add", "other")
@@ -157,7 +155,7 @@ def test_a_deleted_client_is_gone_with_all_that_it_had(store: Run, monkeypatch: 
     assert json.loads(store("keys", "list", "--json").output) == []
 
 
-def test_a_deletion_says_how_far_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+def test_clients_delete__shows_its_progress(capsys: pytest.CaptureFixture[str]) -> None:
     from touchbase.cli.client_life import Progress
 
     seconds = [0.0]
@@ -171,7 +169,7 @@ def test_a_deletion_says_how_far_it_is(capsys: pytest.CaptureFixture[str]) -> No
     assert capsys.readouterr().err.splitlines() == ["1000 of 1200 rows", "1200 of 1200 rows; 9 s until earlier requests have ended"]
 
 
-def test_a_deletion_that_is_stopped_goes_on_when_it_is_asked_for_again(store: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_clients_delete__resumes_after_an_interruption(store: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     from touchbase import clients
 
     monkeypatch.setattr("touchbase.clients.sql.removal.DELETION_DELAY", 0)
@@ -203,7 +201,7 @@ def test_a_deletion_that_is_stopped_goes_on_when_it_is_asked_for_again(store: Ru
     assert second.output == "client acme is gone, 3600 rows with it\n"
 
 
-def test_a_key_lives_from_its_making_to_its_end(store: Run) -> None:
+def test_keys__are_created_rotated_and_revoked(store: Run) -> None:
     store("clients", "add", "acme")
 
     text = store("keys", "create", "--name", "importer", "--client", "acme", "--env", "test", "--expires-in", "90d").output.strip()
@@ -225,7 +223,7 @@ def test_a_key_lives_from_its_making_to_its_end(store: Run) -> None:
     assert text.split("_")[3] not in store("keys", "list", "--json").output + store("keys", "list").output
 
 
-def test_keys_are_listed_by_client_and_state_in_pages(store: Run) -> None:
+def test_keys_list__filters_by_client_and_state_in_pages(store: Run) -> None:
     store("clients", "add", "acme")
     made = [
         store("keys", "create", "--name", name, *client).output.split("_")[2]
@@ -257,7 +255,7 @@ def test_keys_are_listed_by_client_and_state_in_pages(store: Run) -> None:
         (("list", "--before", "nonsense"), 1, "there is no key"),
     ],
 )
-def test_what_cannot_be_done_with_a_key_is_one_line_that_says_why(store: Run, arguments: tuple[str, ...], status: int, says: str) -> None:
+def test_keys__reports_an_invalid_operation_in_one_line(store: Run, arguments: tuple[str, ...], status: int, says: str) -> None:
     result = store("keys", *arguments)
 
     assert result.exit_code == status
@@ -265,7 +263,7 @@ def test_what_cannot_be_done_with_a_key_is_one_line_that_says_why(store: Run, ar
     assert json.loads(store("keys", "list", "--json").output) == []
 
 
-def test_nothing_is_made_by_looking(run: Run, tmp_path: Path) -> None:
+def test_list_commands__create_no_store(run: Run, tmp_path: Path) -> None:
     run("keys", "list")
     run("clients", "list")
 

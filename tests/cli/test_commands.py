@@ -40,11 +40,11 @@ def keep(*bodies: bytes, client_id: str = "acme", channel: str = "email_campaign
     return asyncio.run(work())
 
 
-def test_the_version_is_printed(run: Run) -> None:
+def test_version_option__prints_the_version(run: Run) -> None:
     assert run("--version").output == f"touchbase {__version__}\n"
 
 
-def test_a_call_is_translated_and_not_kept(run: Run, tmp_path: Path) -> None:
+def test_preview__translates_a_webhook_without_storing_it(run: Run, tmp_path: Path) -> None:
     result = run("preview", "--channel", "email_campaign", "-", given=SENT)
 
     translated = json.loads(result.output)
@@ -64,7 +64,7 @@ def test_a_call_is_translated_and_not_kept(run: Run, tmp_path: Path) -> None:
         ("inbox refused", "refusals list"),
     ],
 )
-def test_an_old_name_of_a_command_works_and_stands_in_no_list(run: Run, old: str, new: str) -> None:
+def test_renamed_command__works_under_its_old_name_and_is_hidden(run: Run, old: str, new: str) -> None:
     helps = [run(*words.split(), "--help").output.partition("\n\n")[2] for words in (old, new)]
     wrong = run(*old.split(), "--no-such-option")
 
@@ -73,7 +73,7 @@ def test_an_old_name_of_a_command_works_and_stands_in_no_list(run: Run, old: str
     assert f"  {old} " not in run("--help").output
 
 
-def test_a_call_is_translated_from_a_file(run: Run, tmp_path: Path) -> None:
+def test_preview__reads_a_webhook_from_a_file(run: Run, tmp_path: Path) -> None:
     (tmp_path / "call.json").write_bytes(SENT)
 
     result = run("preview", "--channel", "email_campaign", "--tool", "instantly", "call.json")
@@ -98,7 +98,7 @@ def test_a_call_is_translated_from_a_file(run: Run, tmp_path: Path) -> None:
         (["--tool", "hubspot", "-"], 1, "this webhook is not from it"),
     ],
 )
-def test_a_call_that_cannot_be_translated_is_one_line_that_says_why(run: Run, arguments: list[str], status: int, says: str) -> None:
+def test_preview__reports_errors_without_a_traceback(run: Run, arguments: list[str], status: int, says: str) -> None:
     result = run("preview", *arguments, given=NONSENSE)
 
     assert result.exit_code == status
@@ -106,7 +106,7 @@ def test_a_call_that_cannot_be_translated_is_one_line_that_says_why(run: Run, ar
     assert "Traceback" not in result.output
 
 
-def test_migrating_makes_a_store_and_then_has_nothing_to_do(run: Run) -> None:
+def test_migrate__creates_a_store_and_then_has_nothing_to_do(run: Run) -> None:
     first, second = run("migrate"), run("migrate")
 
     assert first.output.splitlines()[0].startswith("ran 0001")
@@ -114,7 +114,7 @@ def test_migrating_makes_a_store_and_then_has_nothing_to_do(run: Run) -> None:
 
 
 @pytest.mark.parametrize("words", [("clients", "list"), ("inbox", "list"), ("verify",), ("clients", "add", "acme")])
-def test_only_what_serves_works_or_migrates_brings_a_store_up_to_date(run: Run, words: tuple[str, ...]) -> None:
+def test_outdated_store__is_rejected_until_migrated(run: Run, words: tuple[str, ...]) -> None:
     make_old_sqlite(Path("touchbase.db"))
 
     refused = run(*words, env=ENCRYPTED)
@@ -127,7 +127,7 @@ def test_only_what_serves_works_or_migrates_brings_a_store_up_to_date(run: Run, 
     assert run(*words, env=ENCRYPTED).exit_code == 0
 
 
-def test_a_store_is_brought_up_to_date_without_a_copy_where_none_is_wanted(run: Run) -> None:
+def test_migrate__makes_no_copy_with_no_migration_copy(run: Run) -> None:
     make_old_sqlite(Path("touchbase.db"))
 
     assert run("migrate", "--no-migration-copy", env=ENCRYPTED).exit_code == 0
@@ -135,7 +135,7 @@ def test_a_store_is_brought_up_to_date_without_a_copy_where_none_is_wanted(run: 
 
 
 @pytest.mark.parametrize("words", [("tools",), ("migrate",), ("clients", "list"), ("worker", "--once"), ("serve", "--port", "0")])
-def test_a_name_in_the_environment_that_is_no_setting_stops_every_command(run: Run, words: tuple[str, ...]) -> None:
+def test_unknown_setting__stops_every_command(run: Run, words: tuple[str, ...]) -> None:
     result = run(*words, env={"TOUCHBASE_DATABSE": "sqlite:///x.db"})
 
     assert result.exit_code == 2
@@ -143,7 +143,7 @@ def test_a_name_in_the_environment_that_is_no_setting_stops_every_command(run: R
     assert list(Path().iterdir()) == []
 
 
-def test_a_client_is_added_once_and_listed(store: Run) -> None:
+def test_clients_add__twice_adds_one_client(store: Run) -> None:
     store("clients", "add", "acme")
     store("clients", "add", "acme")
 
@@ -152,7 +152,7 @@ def test_a_client_is_added_once_and_listed(store: Run) -> None:
     assert [each["client_id"] for each in listed] == ["acme"]
 
 
-def test_settings_are_replaced_by_those_in_a_file_and_shown(store: Run) -> None:
+def test_clients_configure__replaces_the_settings_from_standard_input(store: Run) -> None:
     store("clients", "add", "acme")
 
     result = store("clients", "configure", "acme", "-", given='{"on_duplicate": "update"}')
@@ -177,7 +177,7 @@ def test_settings_are_replaced_by_those_in_a_file_and_shown(store: Run) -> None:
         (b'{"\xff": 1}', "no valid client settings"),
     ],
 )
-def test_settings_that_cannot_be_are_refused_and_change_nothing(store: Run, given: str | bytes, says: str) -> None:
+def test_clients_configure__rejects_invalid_settings(store: Run, given: str | bytes, says: str) -> None:
     store("clients", "add", "acme")
 
     result = store("clients", "configure", "acme", "-", given=given)
@@ -187,7 +187,7 @@ def test_settings_that_cannot_be_are_refused_and_change_nothing(store: Run, give
     assert json.loads(store("clients", "show", "acme", "--json").output)["settings"]["on_duplicate"] == "error"
 
 
-def test_a_key_is_printed_once_and_for_a_client_that_is_there(store: Run) -> None:
+def test_keys_create__prints_the_key_once_for_an_existing_client(store: Run) -> None:
     store("clients", "add", "acme")
 
     made = store("keys", "create", "--name", "nightly export", "--client", "acme", "--scope", "records:read")
@@ -199,7 +199,7 @@ def test_a_key_is_printed_once_and_for_a_client_that_is_there(store: Run) -> Non
     assert "there is no client 'nobody'" in refused.output
 
 
-def test_the_inbox_is_listed_newest_first_and_filtered(store: Run) -> None:
+def test_inbox_list__is_newest_first_and_filtered(store: Run) -> None:
     first, second = keep(SENT, NONSENSE)
     keep(SENT, client_id="other", channel="crm")
 
@@ -212,7 +212,7 @@ def test_the_inbox_is_listed_newest_first_and_filtered(store: Run) -> None:
     assert [each["client_id"] for each in of_crm] == ["other"]
 
 
-def test_the_inbox_is_a_table_for_people(store: Run) -> None:
+def test_inbox_list__prints_a_table(store: Run) -> None:
     keep(SENT)
 
     lines = store("inbox", "list").output.splitlines()
@@ -222,7 +222,7 @@ def test_the_inbox_is_a_table_for_people(store: Run) -> None:
     assert "received" in lines[1]
 
 
-def test_working_once_applies_what_waits_and_says_what_was_done(store: Run) -> None:
+def test_worker_once__applies_waiting_deliveries_and_reports_them(store: Run) -> None:
     applied, unrecognised = keep(SENT, NONSENSE)
 
     report = json.loads(store("worker", "--once", "--json").output)
@@ -232,7 +232,7 @@ def test_working_once_applies_what_waits_and_says_what_was_done(store: Run) -> N
     assert states == {applied: "applied", unrecognised: "unrecognised"}
 
 
-def test_a_client_whose_secrets_cannot_be_opened_ends_nobody_elses_work(store: Run) -> None:
+def test_worker_once__continues_past_a_client_with_undecryptable_secrets(store: Run) -> None:
     store("clients", "add", "acme")
     store("connections", "add", "--client", "acme", "--channel", "crm", "--tool", "hubspot", "--secret", "a-secret-of-ours")
     with apsw.Connection("touchbase.db") as connection:
@@ -247,7 +247,7 @@ def test_a_client_whose_secrets_cannot_be_opened_ends_nobody_elses_work(store: R
     assert "the inbox of 1 clients could not be processed" in result.stderr
 
 
-def test_a_delivery_is_shown_with_its_body_and_its_events(store: Run) -> None:
+def test_inbox_show__prints_the_body_and_its_events(store: Run) -> None:
     (delivery,) = keep(SENT)
     store("worker", "--once")
 
@@ -259,7 +259,7 @@ def test_a_delivery_is_shown_with_its_body_and_its_events(store: Run) -> None:
     assert SENT.decode() in text
 
 
-def test_a_replay_puts_the_chosen_deliveries_back(store: Run) -> None:
+def test_inbox_replay__puts_the_selected_deliveries_back(store: Run) -> None:
     applied, unrecognised = keep(SENT, NONSENSE)
     store("worker", "--once")
 
@@ -279,7 +279,7 @@ def test_a_replay_puts_the_chosen_deliveries_back(store: Run) -> None:
 
 
 @pytest.mark.parametrize("arguments", [[], ["1", "--state", "failed"]])
-def test_a_replay_needs_either_ids_or_filters(store: Run, arguments: list[str]) -> None:
+def test_inbox_replay__requires_either_ids_or_filters(store: Run, arguments: list[str]) -> None:
     result = store("inbox", "replay", *arguments)
 
     assert result.exit_code == 2
@@ -298,7 +298,7 @@ def test_a_replay_needs_either_ids_or_filters(store: Run, arguments: list[str]) 
         ["verify"],
     ],
 )
-def test_an_address_that_names_no_store_is_a_wrong_option(store: Run, arguments: list[str]) -> None:
+def test_database_option__with_an_unknown_engine_is_a_usage_error(store: Run, arguments: list[str]) -> None:
     result = store(*arguments, env={"TOUCHBASE_DATABASE": "mysql://user:secret@db/x"})
 
     assert result.exit_code == 2
@@ -318,7 +318,7 @@ def test_an_address_that_names_no_store_is_a_wrong_option(store: Run, arguments:
         (["inbox", "list", "--database", "postgresql://user:secret@127.0.0.1:1/x"], "cannot connect to PostgreSQL"),
     ],
 )
-def test_what_is_not_there_is_one_line_that_says_so(store: Run, arguments: list[str], says: str) -> None:
+def test_missing_object__is_reported_in_one_line(store: Run, arguments: list[str], says: str) -> None:
     result = store(*arguments)
 
     assert result.exit_code == 1
@@ -327,13 +327,13 @@ def test_what_is_not_there_is_one_line_that_says_so(store: Run, arguments: list[
     assert "secret" not in result.output
 
 
-def test_a_missing_store_is_not_made_by_looking_at_it(run: Run, tmp_path: Path) -> None:
+def test_inbox_list__creates_no_store(run: Run, tmp_path: Path) -> None:
     run("inbox", "list")
 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_interface_is_described_as_openapi(run: Run) -> None:
+def test_openapi__prints_the_interface_description(run: Run) -> None:
     document = json.loads(run("openapi").output)
 
     assert document["openapi"].startswith("3.1")
@@ -341,19 +341,19 @@ def test_the_interface_is_described_as_openapi(run: Run) -> None:
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_a_shell_can_complete_commands(run: Run, shell: str) -> None:
+def test_completion__prints_a_script_for_each_shell(run: Run, shell: str) -> None:
     result = run("completion", shell)
 
     assert "_TOUCHBASE_COMPLETE" in result.output
 
 
-def test_completion_knows_commands_and_their_options(run: Run) -> None:
+def test_completion__completes_a_subcommand(run: Run) -> None:
     words = run(env={"_TOUCHBASE_COMPLETE": "bash_complete", "COMP_WORDS": "touchbase inbox re", "COMP_CWORD": "2"}).output
 
     assert words == "plain,replay\n"
 
 
-def test_every_tool_is_listed_with_what_it_says(run: Run) -> None:
+def test_tools__lists_every_tool_with_its_signs_and_events(run: Run) -> None:
     listed = json.loads(run("tools", "--json").output)
     table = run("tools").output.splitlines()
 
@@ -377,7 +377,7 @@ def test_every_tool_is_listed_with_what_it_says(run: Run) -> None:
         (["list", "--before", "x"], 1, "`touchbase keys list`"),
     ],
 )
-def test_a_key_that_cannot_be_made_or_found_says_what_to_do(store: Run, arguments: list[str], status: int, says: str) -> None:
+def test_keys__reports_an_invalid_name_or_unknown_key(store: Run, arguments: list[str], status: int, says: str) -> None:
     result = store("keys", *arguments)
 
     assert result.exit_code == status
@@ -385,7 +385,7 @@ def test_a_key_that_cannot_be_made_or_found_says_what_to_do(store: Run, argument
     assert json.loads(store("keys", "list", "--json").output) == []
 
 
-def test_a_packed_call_is_translated_as_a_kept_one_would_be(run: Run) -> None:
+def test_preview__reads_a_compressed_body_and_rejects_an_oversized_list(run: Run) -> None:
     packed = run("preview", "--channel", "email_campaign", "-H", "content-encoding: gzip", "-", given=gzip.compress(SENT))
     bulk = run("preview", "--channel", "crm", "-", given=b"[" + b"{}," * 200_000 + b"{}]")
 
@@ -394,18 +394,18 @@ def test_a_packed_call_is_translated_as_a_kept_one_would_be(run: Run) -> None:
     assert "more than" in bulk.output
 
 
-def test_a_store_in_which_no_secret_is_lost_has_nothing_to_replace(store: Run) -> None:
+def test_encryption_keys_replace_lost__has_nothing_to_do_without_lost_secrets(store: Run) -> None:
     assert store("encryption-keys", "replace-lost", "--yes").output == "no secret is lost: there is nothing to replace\n"
 
 
-def test_an_argument_that_no_store_takes_is_refused_in_a_sentence(store: Run) -> None:
+def test_invalid_argument__is_reported_in_one_sentence(store: Run) -> None:
     result = store("clients", "show", "\udcff")
 
     assert result.exit_code == 1
     assert result.output.startswith("Error: clients failed: ")
 
 
-def test_a_reader_who_has_enough_ends_a_command_well() -> None:
+def test_closed_pipe__ends_a_command_successfully() -> None:
     program = [sys.executable, "-m", "touchbase", "tools", "--markdown"]
     reader, writer = os.pipe()
     os.close(reader)
@@ -417,11 +417,11 @@ def test_a_reader_who_has_enough_ends_a_command_well() -> None:
 
 
 @pytest.mark.parametrize("group", ["inbox", "clients", "keys", "encryption-keys", "persons"])
-def test_a_group_lists_its_commands_in_whole_sentences(run: Run, group: str) -> None:
+def test_group_help__lists_commands_in_whole_sentences(run: Run, group: str) -> None:
     assert "..." not in run(group, "--help").output.partition("Commands:")[2]
 
 
-def test_an_option_without_a_default_shows_none(run: Run) -> None:
+def test_help__shows_no_default_for_an_option_without_one(run: Run) -> None:
     assert "default: ]" not in run("serve", "--help").output
 
 
@@ -429,14 +429,14 @@ def test_an_option_without_a_default_shows_none(run: Run) -> None:
     ("words", "says"),
     [(["connection", "list"], "Did you mean connections?"), (["keys", "crate"], "'create'"), (["xyz"], "No such command 'xyz'.\n")],
 )
-def test_a_misspelt_command_is_answered_with_the_nearest(run: Run, words: list[str], says: str) -> None:
+def test_misspelt_command__suggests_the_nearest(run: Run, words: list[str], says: str) -> None:
     result = run(*words)
 
     assert result.exit_code == 2
     assert says in result.output
 
 
-def test_completion_is_no_error_where_a_name_of_a_setting_is_unknown(run: Run) -> None:
+def test_completion__works_despite_an_unknown_setting(run: Run) -> None:
     env = {"_TOUCHBASE_COMPLETE": "bash_complete", "COMP_WORDS": "touchbase keys cre", "COMP_CWORD": "2", "TOUCHBASE_DATABSE": "x"}
 
     assert run(env=env).output == "plain,create\n"

@@ -24,7 +24,7 @@ def listed(run: Run) -> list[dict[str, Any]]:
     return found
 
 
-def test_a_tool_is_connected_and_listed_without_its_secret(acme: Run) -> None:
+def test_connections_add__connects_a_tool_without_showing_its_secret(acme: Run) -> None:
     made = acme("connections", "add", *HUBSPOT, "--secret", SECRET, "--public-url", "https://hooks.example.com/")
     table = acme("connections", "list", "--client", "acme")
 
@@ -37,20 +37,20 @@ def test_a_tool_is_connected_and_listed_without_its_secret(acme: Run) -> None:
     assert SECRET not in made.output + table.output + json.dumps(listed(acme))
 
 
-def test_a_secret_that_is_made_is_printed_once(acme: Run) -> None:
+def test_connections_add__prints_a_generated_secret_once(acme: Run) -> None:
     output = acme("connections", "add", *HUBSPOT, "--generate-secret").output
 
     assert "(it is shown only once)" in output
     assert [one["secret"] for one in listed(acme)] == ["set"]
 
 
-def test_a_secret_is_read_from_a_file_or_standard_input(acme: Run) -> None:
+def test_connections_add__reads_a_secret_from_standard_input(acme: Run) -> None:
     acme("connections", "add", *HUBSPOT, "--secret-file", "-", "--secret", "the-other-one", given=f"{SECRET}\n")
 
     assert [one["secret_count"] for one in listed(acme)] == [2]
 
 
-def test_without_a_secret_calls_need_no_proof_and_one_may_be_taken_away(acme: Run) -> None:
+def test_connections_add__retains_the_secret_until_no_secret_is_given(acme: Run) -> None:
     first = acme("connections", "add", *HUBSPOT)
     acme("connections", "add", *HUBSPOT, "--secret", SECRET)
     kept = acme("connections", "add", *HUBSPOT, "--setting", "create_unknown=false")
@@ -59,7 +59,7 @@ def test_without_a_secret_calls_need_no_proof_and_one_may_be_taken_away(acme: Ru
     assert ["not set" in result.output for result in (first, kept, taken)] == [True, False, True]
 
 
-def test_settings_are_set_one_by_one(acme: Run) -> None:
+def test_connection_settings__are_set_one_by_one(acme: Run) -> None:
     given = [
         "status_property.contact=hs_lead_status", "status_property.company=null", "status_labels.Open Deal=open", "objects.2-17=contact",
         "create_unknown=false", 'deal_labels={"won": "customer"}', "deals_set_status=true",
@@ -77,7 +77,7 @@ def test_settings_are_set_one_by_one(acme: Run) -> None:
     }  # fmt: skip
 
 
-def test_a_setting_without_a_value_goes_back_to_its_default_and_others_stay(acme: Run) -> None:
+def test_connection_setting__without_a_value_returns_to_its_default(acme: Run) -> None:
     acme(
         "connections",
         "add",
@@ -91,7 +91,7 @@ def test_a_setting_without_a_value_goes_back_to_its_default_and_others_stay(acme
     assert (settings["objects"], settings["create_unknown"]) == ({"2": "contact"}, None)
 
 
-def test_a_disconnected_tool_is_gone(acme: Run) -> None:
+def test_connections_remove__removes_the_connection(acme: Run) -> None:
     acme("connections", "add", *HUBSPOT)
 
     first, again = acme("connections", "remove", *HUBSPOT), acme("connections", "remove", *HUBSPOT)
@@ -120,7 +120,7 @@ def test_a_disconnected_tool_is_gone(acme: Run) -> None:
         (["--setting", "deals_set_status=true"], 2, "--setting deal_labels: "),
     ],
 )
-def test_a_connection_that_cannot_be_is_refused_and_nothing_is_kept(acme: Run, more: list[str], status: int, says: str) -> None:
+def test_connections_add__rejects_invalid_options(acme: Run, more: list[str], status: int, says: str) -> None:
     result = acme("connections", "add", *HUBSPOT, *more)
 
     assert (result.exit_code, "Traceback" in result.output) == (status, False)
@@ -128,7 +128,7 @@ def test_a_connection_that_cannot_be_is_refused_and_nothing_is_kept(acme: Run, m
     assert listed(acme) == []
 
 
-def test_a_channel_is_asked_for_only_where_the_tool_is_on_both(acme: Run) -> None:
+def test_channel_option__is_required_only_for_a_tool_on_both_channels(acme: Run) -> None:
     one = acme("connections", "add", "--client", "acme", "--tool", "hubspot")
     both = [acme("connections", verb, "--client", "acme", "--tool", "generic") for verb in ("add", "remove")]
     connected = listed(acme)
@@ -140,7 +140,7 @@ def test_a_channel_is_asked_for_only_where_the_tool_is_on_both(acme: Run) -> Non
     assert (gone.output, listed(acme)) == ("hubspot is no longer connected on crm\n", [])
 
 
-def test_a_tool_or_client_that_is_not_there_is_named(acme: Run) -> None:
+def test_connections_add__names_an_unknown_tool_or_client(acme: Run) -> None:
     tool = acme("connections", "add", "--client", "acme", "--channel", "crm", "--tool", "hubspott")
     client = acme("connections", "add", "--client", "nobody", "--channel", "crm", "--tool", "hubspot")
 
@@ -152,7 +152,7 @@ def test_a_tool_or_client_that_is_not_there_is_named(acme: Run) -> None:
 TOKEN = "a-token-that-nobody-may-see"
 
 
-def test_an_access_token_is_set_shown_as_set_and_taken_away(acme: Run) -> None:
+def test_access_token__is_set_shown_as_set_and_removed(acme: Run) -> None:
     made = acme("connections", "add", *HUBSPOT, "--access-token", TOKEN)
     row = acme("connections", "list", "--client", "acme").output.splitlines()[1]
     kept = acme("connections", "add", *HUBSPOT, "--setting", "create_unknown=false")
@@ -166,7 +166,7 @@ def test_an_access_token_is_set_shown_as_set_and_taken_away(acme: Run) -> None:
     assert TOKEN not in made.output + row + kept.output + json.dumps(shown)
 
 
-def test_an_access_token_is_read_from_a_file(acme: Run) -> None:
+def test_access_token__is_read_from_standard_input(acme: Run) -> None:
     result = acme("connections", "add", *HUBSPOT, "--access-token-file", "-", given=f"{TOKEN}\n")
 
     assert result.exit_code == 0
@@ -182,14 +182,14 @@ def test_an_access_token_is_read_from_a_file(acme: Run) -> None:
         (("--setting", "api_base=http://crm.example.com"), "TOUCHBASE_FETCH_ALLOWED_ORIGINS"),
     ],
 )
-def test_an_access_token_that_cannot_be_used_is_refused(acme: Run, options: tuple[str, ...], told: str) -> None:
+def test_access_token__that_is_invalid_is_rejected(acme: Run, options: tuple[str, ...], told: str) -> None:
     result = acme("connections", "add", *HUBSPOT, *options)
 
     assert result.exit_code != 0
     assert told in result.output
 
 
-def test_an_address_that_the_operator_names_is_taken(acme: Run) -> None:
+def test_api_base__accepts_an_origin_allowed_by_the_operator(acme: Run) -> None:
     base = "http://127.0.0.1:9999"
 
     result = acme("connections", "add", *HUBSPOT, "--setting", f"api_base={base}", "--fetch-allowed-origins", base)
@@ -197,7 +197,7 @@ def test_an_address_that_the_operator_names_is_taken(acme: Run) -> None:
     assert result.exit_code == 0
 
 
-def test_a_body_is_translated_with_what_a_client_has_decided(acme: Run) -> None:
+def test_preview__applies_the_clients_connection_settings(acme: Run) -> None:
     acme("connections", "add", *HUBSPOT, "--setting", "status_labels.Open=warm")
     body = json.dumps([{
         "eventId": 7, "portalId": 1, "subscriptionType": "contact.propertyChange", "objectId": 1, "propertyName": "hs_lead_status",
@@ -213,7 +213,7 @@ def test_a_body_is_translated_with_what_a_client_has_decided(acme: Run) -> None:
     assert "there is no client 'nobody'" in nobody.output
 
 
-def test_the_address_that_is_printed_has_the_id_that_stays(acme: Run) -> None:
+def test_connections_add__prints_the_address_with_the_current_client_id(acme: Run) -> None:
     acme("clients", "rotate-id", "acme", "--to", "newid")
 
     made = acme("connections", "add", *HUBSPOT, "--secret", SECRET, "--public-url", "https://hooks.example.com/")
@@ -224,7 +224,7 @@ def test_the_address_that_is_printed_has_the_id_that_stays(acme: Run) -> None:
 
 
 @pytest.mark.parametrize("option", ["--secret-file", "--access-token-file"])
-def test_a_file_that_is_no_text_is_no_secret(acme: Run, option: str) -> None:
+def test_secret_file__that_is_not_utf8_is_rejected(acme: Run, option: str) -> None:
     result = acme("connections", "add", *HUBSPOT, option, "-", given=b"\xff" * 20)
 
     assert result.exit_code == 1
@@ -232,14 +232,14 @@ def test_a_file_that_is_no_text_is_no_secret(acme: Run, option: str) -> None:
     assert listed(acme) == []
 
 
-def test_a_tool_that_is_not_connected_is_told_with_what_to_do(acme: Run) -> None:
+def test_connections_remove__of_an_unconnected_tool_says_what_to_do(acme: Run) -> None:
     result = acme("connections", "remove", *HUBSPOT)
 
     assert result.exit_code == 1
     assert "`touchbase connections list --client acme`" in result.output
 
 
-def test_a_public_key_is_not_said_to_prove_anything_by_being_shown(acme: Run) -> None:
+def test_connections_add__does_not_offer_a_public_key_as_a_plain_secret(acme: Run) -> None:
     public_key = "MCowBQYDK2VwAyEAi2HR1srL4o18O8BRa7gVJY7G7bupbN3H9AwJrHCDiOg="
     place = ("--client", "acme", "--channel", "crm", "--tool", "gohighlevel")
 
@@ -250,7 +250,7 @@ def test_a_public_key_is_not_said_to_prove_anything_by_being_shown(acme: Run) ->
     assert ["the secret itself" in each.output for each in (signed, either)] == [False, True]
 
 
-def test_a_secret_without_an_encryption_key_is_told_as_the_option_that_gave_it(run: Run, empty_postgres_url: str) -> None:
+def test_connections_add__without_an_encryption_key_names_the_secret_option(run: Run, empty_postgres_url: str) -> None:
     for words in (("migrate",), ("clients", "add", "acme")):
         assert run(*words, "--database", empty_postgres_url, env={"TOUCHBASE_ENCRYPTION_KEY": ""}).exit_code == 0
 
@@ -261,7 +261,7 @@ def test_a_secret_without_an_encryption_key_is_told_as_the_option_that_gave_it(r
     assert "Error: --secret: cannot be stored, as this server has no encryption key" in result.output
 
 
-def test_connections_of_all_clients_are_listed_and_one_is_shown(acme: Run) -> None:
+def test_connections_list__covers_all_clients_and_show_prints_one(acme: Run) -> None:
     acme("clients", "add", "other")
     acme("connections", "add", *HUBSPOT, "--setting", "status_labels.Open=warm")
     acme("connections", "add", "--client", "other", "--tool", "instantly")
@@ -277,7 +277,7 @@ def test_connections_of_all_clients_are_listed_and_one_is_shown(acme: Run) -> No
     assert (missing.exit_code, "`touchbase connections list` shows all" in missing.output) == (1, True)
 
 
-def test_the_former_commands_of_clients_work_and_stand_in_no_list(acme: Run) -> None:
+def test_former_connection_commands__work_and_are_hidden(acme: Run) -> None:
     made = acme("clients", "connect", "acme", "--tool", "hubspot", "--secret", SECRET)
     found = json.loads(acme("clients", "connections", "acme", "--json").output)
     removed = acme("clients", "disconnect", "acme", "--tool", "hubspot")

@@ -23,7 +23,7 @@ def filled(store: Run) -> Run:
     return store
 
 
-def test_a_store_moves_to_postgresql_and_back(filled: Run, empty_postgres_url: str) -> None:
+def test_copy__moves_a_store_to_postgresql_and_back(filled: Run, empty_postgres_url: str) -> None:
     there = filled("copy", "--from", "sqlite:///touchbase.db", "--to", empty_postgres_url, env=KEY)
     assert there.exit_code == 0, there.output
     assert "every table is equal to its source" in there.output
@@ -39,7 +39,7 @@ def test_a_store_moves_to_postgresql_and_back(filled: Run, empty_postgres_url: s
     assert filled("verify", env=env).exit_code == 0
 
 
-def test_a_store_without_an_encryption_key_takes_no_secrets(filled: Run, empty_postgres_url: str) -> None:
+def test_copy__of_secrets_requires_an_encryption_key(filled: Run, empty_postgres_url: str) -> None:
     refused = filled("copy", "--from", "sqlite:///touchbase.db", "--to", empty_postgres_url)
     assert refused.exit_code == 1
     assert "touchbase encryption-keys generate" in refused.output
@@ -59,7 +59,7 @@ def test_a_store_without_an_encryption_key_takes_no_secrets(filled: Run, empty_p
         ("sqlite:///touchbase.db", "sqlite:///touchbase.db", "name another target"),
     ],
 )
-def test_addresses_that_cannot_be_copied_say_what_to_give(store: Run, source: str, target: str, says: str) -> None:
+def test_copy__rejects_invalid_addresses_and_says_what_to_give(store: Run, source: str, target: str, says: str) -> None:
     refused = store("copy", "--from", source, "--to", target)
     assert refused.exit_code != 0
     assert says in refused.output

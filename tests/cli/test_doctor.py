@@ -100,7 +100,7 @@ def look(run: Run, url: str, *options: str, **env: str) -> Findings:
     return found
 
 
-def test_a_healthy_store_has_no_problem_and_stays_as_it_is(run: Run, engine_url: str) -> None:
+def test_doctor__finds_no_problem_in_a_healthy_store_and_changes_nothing(run: Run, engine_url: str) -> None:
     fill(engine_url, lambda client: [connected(client, 1, ("a-secret-of-ours",)), delivery(client, now()), key(now(), client.number)])
     file = Path(engine_url.removeprefix("sqlite:///"))
     before = file.read_bytes() if engine_url.startswith("sqlite:") else None
@@ -116,7 +116,7 @@ def test_a_healthy_store_has_no_problem_and_stays_as_it_is(run: Run, engine_url:
     assert before is None or file.read_bytes() == before
 
 
-def test_findings_are_lines_for_people_with_what_to_do_below(run: Run, sqlite_url: str) -> None:
+def test_doctor__prints_findings_with_advice_in_80_columns(run: Run, sqlite_url: str) -> None:
     fill(sqlite_url, lambda client: [])
     execute(sqlite_url, "INSERT INTO migration (name, digest) VALUES ('9999_later', 'x')")
 
@@ -131,7 +131,7 @@ def test_findings_are_lines_for_people_with_what_to_do_below(run: Run, sqlite_ur
     assert [line for line in lines if len(line) > 80] == []
 
 
-def test_every_unknown_name_of_a_setting_is_named_and_the_rest_is_checked(run: Run, sqlite_url: str) -> None:
+def test_doctor__names_every_unknown_setting_and_checks_the_rest(run: Run, sqlite_url: str) -> None:
     fill(sqlite_url, lambda client: [])
 
     found = look(run, sqlite_url, TOUCHBASE_PORTT="1", TOUCHBASE_DATABSE="x")
@@ -150,7 +150,7 @@ def test_every_unknown_name_of_a_setting_is_named_and_the_rest_is_checked(run: R
         ({"TOUCHBASE_WORKERS": "2"}, "SQLite is served by one process"),
     ],
 )
-def test_settings_with_which_no_server_starts_are_a_problem(run: Run, sqlite_url: str, env: dict[str, str], says: str) -> None:
+def test_doctor__reports_settings_that_prevent_a_start(run: Run, sqlite_url: str, env: dict[str, str], says: str) -> None:
     found = look(run, sqlite_url, **env)
 
     assert found.keys() == {"settings"}
@@ -165,7 +165,7 @@ def test_settings_with_which_no_server_starts_are_a_problem(run: Run, sqlite_url
         ("mysql://user:swordfish@db/x", "no storage engine is called 'mysql'"),
     ],
 )
-def test_a_store_that_is_not_there_is_a_problem_and_is_not_made(run: Run, url: str, says: str) -> None:
+def test_doctor__reports_a_missing_store_and_creates_none(run: Run, url: str, says: str) -> None:
     found = look(run, url)
 
     assert [(level, says in detail) for level, detail in found["store"]] == [("problem", True)]
@@ -173,7 +173,7 @@ def test_a_store_that_is_not_there_is_a_problem_and_is_not_made(run: Run, url: s
     assert list(Path().iterdir()) == []
 
 
-def test_a_store_that_waits_for_migrations_is_named_and_not_brought_up_to_date(run: Run, empty_postgres_url: str) -> None:
+def test_doctor__reports_pending_migrations_and_runs_none(run: Run, empty_postgres_url: str) -> None:
     connection = apsw.Connection("touchbase.db")
     last = packaged("sqlite")[-1].name
     migrate(connection.cursor(), packaged("sqlite")[:-1])
@@ -187,7 +187,7 @@ def test_a_store_that_waits_for_migrations_is_named_and_not_brought_up_to_date(r
         assert second["schema"] == first["schema"]
 
 
-def test_a_clock_that_is_behind_the_newest_delivery_is_a_problem(run: Run, engine_url: str) -> None:
+def test_doctor__reports_a_clock_behind_the_newest_delivery(run: Run, engine_url: str) -> None:
     fill(engine_url, lambda client: [delivery(client, now() + HOUR)])
 
     found = look(run, engine_url)
@@ -195,7 +195,7 @@ def test_a_clock_that_is_behind_the_newest_delivery_is_a_problem(run: Run, engin
     assert [detail.partition(",")[0][:22] for level, detail in found["clock"] if level == "problem"] == ["this machine's clock i"]
 
 
-def test_a_database_server_with_another_time_is_a_problem() -> None:
+def test_doctor__reports_a_database_clock_that_differs() -> None:
     fine, ahead, behind = (clock_finding(50 * SECOND + drift, 50 * SECOND) for drift in (SECOND, 9 * SECOND, -9 * SECOND))
 
     assert (fine.level, ahead.level, behind.level) == ("ok", "problem", "problem")
@@ -203,14 +203,14 @@ def test_a_database_server_with_another_time_is_a_problem() -> None:
 
 
 @pytest.mark.parametrize(("free", "level"), [(10**6, "problem"), (1024**3 + 1, "ok")])
-def test_a_full_disk_is_a_problem(run: Run, sqlite_url: str, monkeypatch: pytest.MonkeyPatch, free: int, level: str) -> None:
+def test_doctor__reports_a_full_disk(run: Run, sqlite_url: str, monkeypatch: pytest.MonkeyPatch, free: int, level: str) -> None:
     fill(sqlite_url, lambda client: [])
     monkeypatch.setattr(shutil, "disk_usage", lambda path: shutil._ntuple_diskusage(2 * free, free, free))  # type: ignore[attr-defined]
 
     assert [each for each, _ in look(run, sqlite_url)["disk"]] == [level]
 
 
-def test_a_disk_with_less_room_than_the_store_has_is_a_note(run: Run, sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor__notes_less_free_space_than_the_store_uses(run: Run, sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(sqlite_url, lambda client: [])
     monkeypatch.setattr(command, "MIN_FREE_BYTES", 1)
     monkeypatch.setattr(shutil, "disk_usage", lambda path: shutil._ntuple_diskusage(10, 5, 5))  # type: ignore[attr-defined]
@@ -218,7 +218,7 @@ def test_a_disk_with_less_room_than_the_store_has_is_a_note(run: Run, sqlite_url
     assert look(run, sqlite_url)["disk"][0][0] == "note"
 
 
-def test_an_old_copy_beside_the_store_is_a_note_and_a_new_one_is_not(run: Run, sqlite_url: str) -> None:
+def test_doctor__notes_an_old_copy_of_the_store(run: Run, sqlite_url: str) -> None:
     fill(sqlite_url, lambda client: [])
     file = Path(sqlite_url.removeprefix("sqlite:///"))
     for name, age in (("before-0001-x", 40), ("before-0001-x.sha256", 40), ("before-0002-x", 1)):
@@ -231,7 +231,7 @@ def test_an_old_copy_beside_the_store_is_a_note_and_a_new_one_is_not(run: Run, s
     assert [(level, detail.split()[0]) for level, detail in found["backups"]] == [("note", "touchbase.db.before-0001-x")]
 
 
-def test_secrets_that_cannot_be_decrypted_are_a_problem(run: Run, engine_url: str) -> None:
+def test_doctor__reports_secrets_that_fail_to_decrypt(run: Run, engine_url: str) -> None:
     fill(engine_url, lambda client: [connected(client, now(), ("a-secret-of-ours",))])
 
     found = look(run, engine_url, TOUCHBASE_ENCRYPTION_KEY=encode_key(new_key()))
@@ -240,14 +240,14 @@ def test_secrets_that_cannot_be_decrypted_are_a_problem(run: Run, engine_url: st
     assert [(level, "the connections of acme cannot be read" in detail) for level, detail in found["connections"]] == [("problem", True)]
 
 
-def test_secrets_in_clear_are_a_problem(run: Run, engine_url: str) -> None:
+def test_doctor__reports_secrets_in_clear(run: Run, engine_url: str) -> None:
     fill(engine_url, lambda client: [connected(client, now(), ("a-secret-of-ours",))])
     execute(engine_url, """UPDATE connection SET secrets = '["in-clear"]'""")
 
     assert look(run, engine_url)["encryption"] == [("problem", "1 secrets are stored in clear")]
 
 
-def test_without_an_encryption_key_on_postgresql_there_is_a_note(run: Run, postgres_url: str) -> None:
+def test_doctor__notes_a_missing_encryption_key_on_postgresql(run: Run, postgres_url: str) -> None:
     found = look(run, postgres_url, TOUCHBASE_ENCRYPTION_KEY="")
 
     assert [level for level, _ in found["encryption"]] == ["note", "ok"]
@@ -263,7 +263,7 @@ def test_without_an_encryption_key_on_postgresql_there_is_a_note(run: Run, postg
         (lambda client: [key(1, expires_us=2)], "problem", "no key is active"),
     ],
 )
-def test_keys_that_end_that_nobody_uses_and_that_are_missing(run: Run, engine_url: str, make: Make, level: str, says: str) -> None:
+def test_doctor__reports_expiring_unused_and_missing_keys(run: Run, engine_url: str, make: Make, level: str, says: str) -> None:
     fill(engine_url, make)
 
     found = look(run, engine_url, TOUCHBASE_AUTH="api-key")
@@ -271,7 +271,7 @@ def test_keys_that_end_that_nobody_uses_and_that_are_missing(run: Run, engine_ur
     assert level in [each for each, detail in found["keys"] if detail.startswith(says)]
 
 
-def test_in_open_mode_no_key_is_missing(run: Run, sqlite_url: str) -> None:
+def test_doctor__needs_no_key_in_open_mode(run: Run, sqlite_url: str) -> None:
     fill(sqlite_url, lambda client: [])
 
     assert look(run, sqlite_url)["keys"] == [("ok", "no key is needed")]
@@ -286,9 +286,7 @@ def test_in_open_mode_no_key_is_missing(run: Run, sqlite_url: str) -> None:
         (20, 3, None),
     ],
 )
-def test_a_connection_that_receives_nothing_is_a_problem(
-    run: Run, engine_url: str, days: int, received: int | None, says: str | None
-) -> None:
+def test_doctor__reports_a_silent_connection(run: Run, engine_url: str, days: int, received: int | None, says: str | None) -> None:
     def make(client: Client) -> list[Command[Any]]:
         heard = [] if received is None else [delivery(client, now() - received * DAY)]
         return [connected(client, now() - days * DAY), *heard, delivery(client, now(), None)]
@@ -300,7 +298,7 @@ def test_a_connection_that_receives_nothing_is_a_problem(
     assert found["connections"] == ([("problem", says)] if says else [("ok", "all 1 connections receive webhooks")])
 
 
-def test_how_long_a_connection_may_receive_nothing_is_an_option(run: Run, sqlite_url: str) -> None:
+def test_silent_after_option__sets_how_long_a_connection_may_be_silent(run: Run, sqlite_url: str) -> None:
     fill(sqlite_url, lambda client: [connected(client, now() - 3 * DAY)])
 
     levels = [look(run, sqlite_url, "--silent-after", after)["connections"][0][0] for after in ("2d", "4d")]
@@ -308,14 +306,14 @@ def test_how_long_a_connection_may_receive_nothing_is_an_option(run: Run, sqlite
     assert levels == ["problem", "ok"]
 
 
-def test_a_suspended_client_may_be_silent(run: Run, sqlite_url: str) -> None:
+def test_doctor__accepts_the_silence_of_a_suspended_client(run: Run, sqlite_url: str) -> None:
     fill(sqlite_url, lambda client: [connected(client, 1)])
     run("clients", "suspend", "acme", "--database", sqlite_url)
 
     assert look(run, sqlite_url)["connections"] == [("ok", "no tool is connected")]
 
 
-def test_fetching_that_has_stopped_is_a_problem(run: Run, engine_url: str) -> None:
+def test_doctor__reports_stopped_enrichment(run: Run, engine_url: str) -> None:
     fill(
         engine_url,
         lambda client: [
@@ -340,7 +338,7 @@ def test_fetching_that_has_stopped_is_a_problem(run: Run, engine_url: str) -> No
         ("applied", "ok", "no delivery failed or waits too long"),
     ],
 )
-def test_what_stands_in_the_inbox(run: Run, engine_url: str, state: str, level: str, says: str) -> None:
+def test_doctor__reports_deliveries_by_state(run: Run, engine_url: str, state: str, level: str, says: str) -> None:
     fill(engine_url, lambda client: [delivery(client, now() - HOUR)])
     execute(engine_url, f"UPDATE delivery SET state = '{state}'")
 

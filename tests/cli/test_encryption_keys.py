@@ -29,7 +29,7 @@ def set_secrets(run: Run, **options: dict[str, str]) -> list[int]:
     return [one["secret_count"] for one in json.loads(run("connections", "list", "--client", "acme", "--json", **options).output)]
 
 
-def test_a_generated_key_seals(store: Run) -> None:
+def test_encryption_keys_generate__makes_a_key_that_encrypts(store: Run) -> None:
     one, another = (store("encryption-keys", "generate").output.strip() for _ in range(2))
     keys = {"TOUCHBASE_ENCRYPTION_KEY": one}
 
@@ -42,7 +42,7 @@ def test_a_generated_key_seals(store: Run) -> None:
     assert set_secrets(store, env=keys) == [1]
 
 
-def test_a_key_may_come_from_a_file(store: Run) -> None:
+def test_encryption_key__may_come_from_a_file(store: Run) -> None:
     Path("master").write_text(store("encryption-keys", "generate").output)
     store("clients", "add", "acme")
 
@@ -51,7 +51,7 @@ def test_a_key_may_come_from_a_file(store: Run) -> None:
     assert (made.exit_code, Path(KEY).exists()) == (0, False)
 
 
-def test_check_counts_by_key_and_opens_each(sealed: Run) -> None:
+def test_encryption_keys_check__counts_secrets_by_key_and_decrypts_each(sealed: Run) -> None:
     checked = sealed("encryption-keys", "check")
 
     assert checked.exit_code == 0
@@ -59,7 +59,7 @@ def test_check_counts_by_key_and_opens_each(sealed: Run) -> None:
     assert checked.output.splitlines()[1] == "every secret can be decrypted"
 
 
-def test_without_its_key_a_store_is_refused_and_check_says_what_is_missing(sealed: Run) -> None:
+def test_missing_encryption_key__makes_commands_fail_and_check_name_the_secrets(sealed: Run) -> None:
     Path(KEY).unlink()
 
     listed, checked = sealed("clients", "list"), sealed("encryption-keys", "check")
@@ -71,7 +71,7 @@ def test_without_its_key_a_store_is_refused_and_check_says_what_is_missing(seale
     assert not Path(KEY).exists()
 
 
-def test_a_lost_secret_is_named_as_the_command_that_sets_a_new_one_takes_it(sealed: Run) -> None:
+def test_replace_lost__names_the_replaced_secret(sealed: Run) -> None:
     Path(KEY).unlink()
 
     replaced = sealed("encryption-keys", "replace-lost", "--yes")
@@ -79,7 +79,7 @@ def test_a_lost_secret_is_named_as_the_command_that_sets_a_new_one_takes_it(seal
     assert "replaced: the secret of hubspot (crm) of client 'acme'\n" in replaced.output
 
 
-def test_a_server_does_not_start_without_the_key(sealed: Run) -> None:
+def test_serve__does_not_start_without_the_encryption_key(sealed: Run) -> None:
     Path(KEY).rename("elsewhere")
 
     ended = subprocess.run(
@@ -92,7 +92,7 @@ def test_a_server_does_not_start_without_the_key(sealed: Run) -> None:
     assert "TOUCHBASE_ENCRYPTION_KEY" in ended.stderr
 
 
-def test_rotating_a_key_file_makes_a_new_key_and_keeps_the_one_before_aside(sealed: Run) -> None:
+def test_encryption_keys_rotate__makes_a_new_key_file_and_sets_the_old_one_aside(sealed: Run) -> None:
     before = Path(KEY).read_text()
 
     rotated = sealed("encryption-keys", "rotate")
@@ -106,7 +106,7 @@ def test_rotating_a_key_file_makes_a_new_key_and_keeps_the_one_before_aside(seal
     assert set_secrets(sealed) == [1]
 
 
-def test_rotating_to_a_key_of_the_settings_lets_go_of_the_file(sealed: Run) -> None:
+def test_encryption_keys_rotate__to_a_key_in_the_settings_drops_the_key_file(sealed: Run) -> None:
     keys = {"TOUCHBASE_ENCRYPTION_KEY": sealed("encryption-keys", "generate").output.strip()}
 
     rotated = sealed("encryption-keys", "rotate", env=keys)
@@ -116,7 +116,7 @@ def test_rotating_to_a_key_of_the_settings_lets_go_of_the_file(sealed: Run) -> N
     assert set_secrets(sealed, env=keys) == [1]
 
 
-def test_there_is_nothing_to_rotate_where_nothing_is_sealed(store: Run) -> None:
+def test_encryption_keys_rotate__has_nothing_to_do_without_secrets(store: Run) -> None:
     rotated = store("encryption-keys", "rotate")
 
     assert rotated.exit_code == 1
@@ -124,7 +124,7 @@ def test_there_is_nothing_to_rotate_where_nothing_is_sealed(store: Run) -> None:
     assert not Path(KEY).exists()
 
 
-def test_lost_secrets_are_only_replaced_when_that_is_confirmed(sealed: Run) -> None:
+def test_replace_lost__requires_confirmation(sealed: Run) -> None:
     Path(KEY).unlink()
 
     asked = sealed("encryption-keys", "replace-lost")
@@ -145,7 +145,7 @@ def test_lost_secrets_are_only_replaced_when_that_is_confirmed(sealed: Run) -> N
         ({"TOUCHBASE_ENCRYPTION_KEY_OLD": "A" * 43}, "without TOUCHBASE_ENCRYPTION_KEY"),
     ],
 )
-def test_a_key_that_cannot_be_is_refused_and_not_shown(store: Run, env: dict[str, str], says: str) -> None:
+def test_invalid_encryption_key__is_rejected_and_not_shown(store: Run, env: dict[str, str], says: str) -> None:
     refused = store("clients", "list", env=env)
 
     assert refused.exit_code == 1
@@ -153,5 +153,5 @@ def test_a_key_that_cannot_be_is_refused_and_not_shown(store: Run, env: dict[str
     assert next(iter(env.values())) not in refused.output
 
 
-def test_no_command_takes_a_key_as_an_option(run: Run) -> None:
+def test_encryption_key__is_not_a_command_line_option(run: Run) -> None:
     assert "encryption-key" not in run("serve", "--help").output

@@ -26,7 +26,7 @@ def states(store: Run) -> list[str]:
     return [each["state"] for each in json.loads(store("inbox", "list", "--json").output)]
 
 
-def test_groups_are_a_table_for_people(store: Run) -> None:
+def test_inbox_groups__are_printed_as_a_table(store: Run) -> None:
     keep(*DEALS, channel="crm")
     keep(NONSENSE)
     store("worker", "--once")
@@ -38,7 +38,7 @@ def test_groups_are_a_table_for_people(store: Run) -> None:
     assert lines[2].split()[:5] == ["1", "acme", "email_campaign", "-", "unrecognised"]
 
 
-def test_a_call_at_the_wrong_address_is_listed_with_what_to_do(store: Run) -> None:
+def test_inbox_list__says_what_to_do_about_a_webhook_at_the_wrong_address(store: Run) -> None:
     keep(SENT.replace(b"{", b'{"workspace":"w1","campaign_id":"c1","email_account":"you@example.net",'), channel="crm")
     store("worker", "--once")
 
@@ -47,7 +47,7 @@ def test_a_call_at_the_wrong_address_is_listed_with_what_to_do(store: Run) -> No
     assert ["Configure the client's email_campaign address in instantly" in table for table in (listed, grouped)] == [True, True]
 
 
-def test_what_strangers_have_sent_cannot_steer_a_terminal(store: Run) -> None:
+def test_inbox_output__escapes_control_characters(store: Run) -> None:
     odd = "\x1b[2J\x07\x9b"
     keep(json.dumps([{"subscriptionType": f"deal.{odd}", "portalId": 1, "objectId": 1}], ensure_ascii=False).encode(), channel="crm")
     store("worker", "--once")
@@ -59,7 +59,7 @@ def test_what_strangers_have_sent_cannot_steer_a_terminal(store: Run) -> None:
 
 
 @pytest.mark.parametrize("command", ["list", "replay"])
-def test_a_tool_that_there_is_not_is_no_empty_inbox(store: Run, command: str) -> None:
+def test_inbox_tool_filter__rejects_an_unknown_tool(store: Run, command: str) -> None:
     refused = store("inbox", command, "--tool", "HubSpot")
 
     assert refused.exit_code == 2
@@ -67,7 +67,7 @@ def test_a_tool_that_there_is_not_is_no_empty_inbox(store: Run, command: str) ->
     assert "touchbase tools" in refused.output
 
 
-def test_groups_are_json_for_programs(store: Run) -> None:
+def test_inbox_groups__are_printed_as_json(store: Run) -> None:
     numbers = keep(SENT, b'{"what": 1}', b'{"what": 2 }')
     store("worker", "--once")
 
@@ -77,14 +77,14 @@ def test_groups_are_json_for_programs(store: Run) -> None:
     assert groups[0]["reason"]
 
 
-def test_groups_are_of_states_that_changed_nothing(store: Run) -> None:
+def test_inbox_groups__reject_the_state_applied(store: Run) -> None:
     result = store("inbox", "list", "--group", "--state", "applied")
 
     assert result.exit_code == 2
     assert "unrecognised, parked, failed, ignored" in result.output
 
 
-def test_a_dry_run_tells_each_delivery_and_what_would_change(store: Run) -> None:
+def test_replay_dry_run__shows_each_result_and_the_changes(store: Run) -> None:
     sent, nonsense = keep(SENT, NONSENSE)
 
     by_id = store("inbox", "replay", "--dry-run", str(sent), str(nonsense)).output.splitlines()
@@ -100,7 +100,7 @@ def test_a_dry_run_tells_each_delivery_and_what_would_change(store: Run) -> None
     assert states(store) == ["received", "received"]
 
 
-def test_a_replay_takes_only_what_was_received_since(store: Run) -> None:
+def test_inbox_replay__since_takes_only_later_deliveries(store: Run) -> None:
     keep(NONSENSE)
     store("worker", "--once")
 
@@ -110,7 +110,7 @@ def test_a_replay_takes_only_what_was_received_since(store: Run) -> None:
     assert (none.output, one.output) == ("0 deliveries will be applied again\n", "1 delivery will be applied again\n")
 
 
-def test_a_list_shows_only_what_was_received_since(store: Run) -> None:
+def test_inbox_list__since_shows_only_later_deliveries(store: Run) -> None:
     keep(NONSENSE)
 
     found = [json.loads(store("inbox", "list", "--json", "--since", since).output) for since in (DAY_AFTER_EPOCH, "1970-01-01")]
@@ -118,7 +118,7 @@ def test_a_list_shows_only_what_was_received_since(store: Run) -> None:
     assert [len(each) for each in found] == [0, 1]
 
 
-def test_a_time_may_be_given_by_how_long_ago_it_was(store: Run) -> None:
+def test_since_option__accepts_a_duration(store: Run) -> None:
     keep(NONSENSE)
     three_hours_ago = time.time_ns() // 1000 - 3 * 3_600_000_000
     execute_sql(f"UPDATE delivery SET received_us = {three_hours_ago}")
@@ -130,7 +130,7 @@ def test_a_time_may_be_given_by_how_long_ago_it_was(store: Run) -> None:
     assert replayed == ["0", "1"]
 
 
-def test_what_has_no_body_any_more_is_told_apart_from_what_is_applied_again(store: Run) -> None:
+def test_inbox_replay__counts_deliveries_without_a_body_separately(store: Run) -> None:
     keep(SENT, NONSENSE)
     store("worker", "--once")
     execute_sql("UPDATE delivery SET body_removed = 'retention', body_removed_us = 5 WHERE state = 'applied'")
@@ -155,7 +155,7 @@ def test_what_has_no_body_any_more_is_told_apart_from_what_is_applied_again(stor
         (["99999999999999999999"], "is not in the range"),
     ],
 )
-def test_what_cannot_be_meant_is_refused(store: Run, arguments: list[str], says: str) -> None:
+def test_inbox_replay__rejects_invalid_arguments(store: Run, arguments: list[str], says: str) -> None:
     result = store("inbox", "replay", *arguments)
 
     assert result.exit_code == 2
@@ -174,14 +174,14 @@ def test_what_cannot_be_meant_is_refused(store: Run, arguments: list[str], says:
         (["replay", "5"], 1, "there is no delivery with id 5: `touchbase inbox list`"),
     ],
 )
-def test_an_inbox_that_cannot_be_shown_says_what_to_do(store: Run, arguments: list[str], status: int, says: str) -> None:
+def test_inbox__rejects_invalid_ids_and_options_with_advice(store: Run, arguments: list[str], status: int, says: str) -> None:
     result = store("inbox", *arguments)
 
     assert result.exit_code == status
     assert says in result.output
 
 
-def test_a_replay_that_is_stopped_says_how_to_go_on(store: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_inbox_replay__that_is_interrupted_says_how_to_go_on(store: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     keep(*(b"%d nonsense" % number for number in range(5)))
     keep(NONSENSE, client_id="zeta")
     store("worker", "--once")
@@ -205,7 +205,7 @@ def test_a_replay_that_is_stopped_says_how_to_go_on(store: Run, monkeypatch: pyt
     assert states(store) == ["received"] * 6
 
 
-def test_a_whole_store_is_verified_with_one_line(store: Run) -> None:
+def test_verify__reports_a_consistent_store_in_one_line(store: Run) -> None:
     keep(SENT, NONSENSE)
     store("worker", "--once")
 
@@ -214,7 +214,7 @@ def test_a_whole_store_is_verified_with_one_line(store: Run) -> None:
     assert (result.exit_code, result.output) == (0, "verified 1 contacts, 0 companies, 1 events: no differences\n")
 
 
-def test_a_difference_is_told_with_its_client_and_ends_in_failure(store: Run) -> None:
+def test_verify__reports_a_difference_and_fails(store: Run) -> None:
     keep(SENT)
     keep(SENT + b" ", client_id="other")
     store("worker", "--once")
@@ -230,7 +230,7 @@ def test_a_difference_is_told_with_its_client_and_ends_in_failure(store: Run) ->
     assert "verified 1 contacts" in one.output
 
 
-def test_calls_that_were_applied_with_a_problem_are_listed(store: Run) -> None:
+def test_inbox_list__problems_shows_deliveries_with_a_problem(store: Run) -> None:
     keep(*(b'{"lead_email":"%b@example.com","event_type":"email_sent"}' % name for name in (b"a", b"b")))
     store("clients", "configure", "acme", "-", given='{"contact_statuses": {"statuses": ["New"], "transitions": {}}}')
     store("worker", "--once")

@@ -37,7 +37,7 @@ def database(request: pytest.FixtureRequest) -> list[str]:
     return [] if request.param == "sqlite" else ["--database", request.getfixturevalue("postgres_url")]
 
 
-def test_what_was_answered_before_a_crash_is_answered_again_after_it(serve: Serve, database: list[str]) -> None:  # noqa: F811
+def test_killed_server__repeats_a_stored_response_after_the_restart(serve: Serve, database: list[str]) -> None:  # noqa: F811
     first = serve(*database)
     made = create(first, "k")
     first.process.kill()
@@ -51,7 +51,7 @@ def test_what_was_answered_before_a_crash_is_answered_again_after_it(serve: Serv
     assert contacts(second) == [made[2]]
 
 
-def test_a_crash_at_any_moment_neither_loses_nor_doubles_what_is_sent_until_it_is_answered(
+def test_killed_server__neither_loses_nor_duplicates_retried_requests(
     serve: Serve, database: list[str]  # noqa: F811
 ) -> None:  # fmt: skip
     servers = [serve(*database)]

@@ -48,19 +48,19 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NO_COLOR", raising=False)
 
 
-def test_every_command_takes_json() -> None:
+def test_json_option__exists_on_every_command_but_those_listed() -> None:
     without = {name for name, command in commands(cli) if "--json" not in [word for each in command.params for word in each.opts]}
 
     assert without == WITHOUT_JSON
 
 
-def test_numbers_stand_to_the_right_and_what_is_missing_is_a_dash(capsys: pytest.CaptureFixture[str]) -> None:
+def test_table__aligns_numbers_right_and_shows_missing_values_as_dashes(capsys: pytest.CaptureFixture[str]) -> None:
     lines = printed(capsys, "id", "name", "proved", rows=[[7, "", True], [1234, "acme", None]])
 
     assert lines == ["  ID  NAME  PROVED", "   7  -     yes", "1234  acme  -"]
 
 
-def test_a_time_is_shown_as_people_read_it(capsys: pytest.CaptureFixture[str]) -> None:
+def test_table__shows_times_in_readable_form(capsys: pytest.CaptureFixture[str]) -> None:
     lines = printed(capsys, "received", rows=[["2026-11-20T09:30:15.123456Z"]])
     print_record({"received_time": "2026-11-20T09:30:15Z"})
 
@@ -68,13 +68,13 @@ def test_a_time_is_shown_as_people_read_it(capsys: pytest.CaptureFixture[str]) -
     assert capsys.readouterr().out == "received_time  2026-11-20 09:30:15\n"
 
 
-def test_received_text_stays_in_its_line_and_cannot_steer_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+def test_table__replaces_line_breaks_and_escapes_control_characters(capsys: pytest.CaptureFixture[str]) -> None:
     lines = printed(capsys, "name", "why", rows=[["a\nb\tc", "\x1b[2J"]])
 
     assert lines[1] == "a b c  \\x1b[2J"
 
 
-def test_where_nobody_reads_on_a_terminal_nothing_is_shortened(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_table__is_not_shortened_without_a_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("COLUMNS", raising=False)
 
     lines = printed(capsys, Column("name", SHORT), Column("channel", SPARE), Column("why", NOTE), rows=[["n" * 90, "crm", "w" * 90]])
@@ -83,7 +83,7 @@ def test_where_nobody_reads_on_a_terminal_nothing_is_shortened(capsys: pytest.Ca
 
 
 @pytest.mark.usefixtures("terminal")
-def test_what_a_terminal_has_no_room_for_is_shortened_left_out_or_put_below(
+def test_table__shortens_drops_or_moves_columns_to_fit_a_terminal(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
@@ -103,7 +103,7 @@ def test_what_a_terminal_has_no_room_for_is_shortened_left_out_or_put_below(
 
 
 @pytest.mark.usefixtures("terminal")
-def test_the_last_spare_column_goes_first_and_a_note_stays_where_there_is_room(capsys: pytest.CaptureFixture[str]) -> None:
+def test_table__drops_the_last_spare_column_first(capsys: pytest.CaptureFixture[str]) -> None:
     columns = ("id", Column("first", SPARE), Column("second", SPARE), Column("why", NOTE))
 
     lines = printed(capsys, *columns, rows=[[1, "f" * 15, "s" * 15, "word " * 20]])
@@ -115,9 +115,7 @@ def test_the_last_spare_column_goes_first_and_a_note_stays_where_there_is_room(c
 
 
 @pytest.mark.usefixtures("terminal")
-def test_states_have_colours_on_a_terminal_unless_nobody_wants_them(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_table__colours_states_on_a_terminal_unless_disabled(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     coloured = printed(capsys, "state", rows=[["failed"], ["parked"], ["applied"], ["other"]])
     monkeypatch.setenv("NO_COLOR", "1")
     plain = printed(capsys, "state", rows=[["failed"]])
@@ -129,25 +127,25 @@ def test_states_have_colours_on_a_terminal_unless_nobody_wants_them(
     assert plain == dumb == ["STATE", "failed"]
 
 
-def test_without_a_terminal_nothing_has_colours(store: Run) -> None:
+def test_table__has_no_colours_without_a_terminal(store: Run) -> None:
     store("clients", "add", "acme")
 
     assert "\x1b" not in store("clients", "list").output
 
 
-def test_an_empty_list_says_so_beside_its_output_and_is_an_empty_array(store: Run) -> None:
+def test_empty_list__prints_a_hint_to_stderr_or_an_empty_json_array(store: Run) -> None:
     people, programs = store("clients", "list"), store("clients", "list", "--json")
 
     assert (people.stdout, people.stderr) == ("", "there is no client: `touchbase clients add` adds one\n")
     assert json.loads(programs.stdout) == []
 
 
-def test_a_text_is_shortened_with_an_ellipsis() -> None:
+def test_shorten__ends_with_an_ellipsis() -> None:
     assert [shorten(text, 6) for text in ("letters", "letter")] == ["lette…", "letter"]
     assert [cut(text, 12) for text in ("seventeen letters", "short", "seventeenletters")] == ["seventeen…", "short", "seventeenle…"]
 
 
-def test_wide_characters_take_two_cells(capsys: pytest.CaptureFixture[str]) -> None:
+def test_wide_characters__take_two_cells(capsys: pytest.CaptureFixture[str]) -> None:
     lines = printed(capsys, "name", "id", rows=[["株式会社", 7], ["Zoe\u0308", 8]])
 
     assert lines == ["NAME      ID", "株式会社   7", "Zoe\u0308        8"]
@@ -186,7 +184,7 @@ LISTS = [
 
 
 @pytest.mark.parametrize("words", LISTS, ids=" ".join)
-def test_every_list_fits_a_hundred_columns_and_breaks_no_id(store: Run, wide: str, words: tuple[str, ...]) -> None:
+def test_every_list__fits_100_columns_and_breaks_no_id(store: Run, wide: str, words: tuple[str, ...]) -> None:
     result = store(*words, env={"COLUMNS": "100"})
 
     assert result.exit_code == 0
@@ -196,7 +194,7 @@ def test_every_list_fits_a_hundred_columns_and_breaks_no_id(store: Run, wide: st
     assert words == ("tools",) or any(re.search(rf"\b{wide}\b", line) for line in lines)
 
 
-def test_every_command_prints_one_json_document(store: Run, tmp_path: Path) -> None:
+def test_json_option__prints_one_document_for_every_command(store: Run, tmp_path: Path) -> None:
     keep(SENT)
     (tmp_path / "call.json").write_bytes(SENT)
     client, person = ("--client", "acme"), ("--client", "acme", "--email", "contact@example.com")
@@ -243,7 +241,7 @@ def test_every_command_prints_one_json_document(store: Run, tmp_path: Path) -> N
     assert answer("clients", "show", "acme")["name"] == "Acme Ltd"
 
 
-def test_a_difference_is_json_too(store: Run) -> None:
+def test_verify_json__contains_the_differences(store: Run) -> None:
     keep(SENT)
     store("worker", "--once")
     with apsw.Connection("touchbase.db") as connection:
@@ -263,7 +261,7 @@ def test_a_difference_is_json_too(store: Run) -> None:
         (["persons", "erase", "--client", "acme", "--email", "a@example.com", "--json"], "give --yes or --dry-run"),
     ],
 )
-def test_json_where_there_is_no_answer_is_refused(store: Run, words: list[str], says: str) -> None:
+def test_json_option__is_rejected_without_once_or_confirmation(store: Run, words: list[str], says: str) -> None:
     result = store(*words)
 
     assert result.exit_code == 2

@@ -34,7 +34,7 @@ def filled(store: Run) -> Run:
     return store
 
 
-def test_an_erasure_says_what_it_removed_and_leaves_nothing(filled: Run) -> None:
+def test_persons_erase__reports_what_it_removed_and_leaves_no_trace(filled: Run) -> None:
     keep(b"  " + CANARY.replace(b"09:30", b"10:30"))  # waits
 
     result = filled("persons", "erase", *WHO, "--yes")
@@ -44,7 +44,7 @@ def test_an_erasure_says_what_it_removed_and_leaves_nothing(filled: Run) -> None
     assert filled("verify").output.startswith("verified 1 contacts")
 
 
-def test_a_dry_run_only_says_it(filled: Run) -> None:
+def test_persons_erase_dry_run__reports_and_removes_nothing(filled: Run) -> None:
     told = filled("persons", "erase", *WHO, "--dry-run").output
 
     assert told == "would remove: 1 contacts, 1 events of the timeline, 2 bodies of deliveries\n"
@@ -52,7 +52,7 @@ def test_a_dry_run_only_says_it(filled: Run) -> None:
 
 
 @pytest.mark.parametrize(("answer", "gone"), [("y\n", True), ("n\n", False), ("", False)])
-def test_an_erasure_asks_first(filled: Run, answer: str, gone: bool) -> None:
+def test_persons_erase__asks_for_confirmation(filled: Run, answer: str, gone: bool) -> None:
     result = filled("persons", "erase", *WHO, given=answer)
 
     assert "would remove: 1 contacts" in result.output
@@ -75,14 +75,14 @@ def test_an_erasure_asks_first(filled: Run, answer: str, gone: bool) -> None:
         (["--client", "acme", "--id", "99999999999999999999", "--yes"], "not in the range"),
     ],
 )
-def test_an_erasure_of_nobody_says_what_to_do(filled: Run, arguments: list[str], says: str) -> None:
+def test_persons_erase__says_how_to_name_a_person(filled: Run, arguments: list[str], says: str) -> None:
     result = filled("persons", "erase", *arguments)
 
     assert result.exit_code != 0
     assert says in result.output
 
 
-def test_a_lifted_erasure_lets_a_person_come_back(filled: Run) -> None:
+def test_persons_erase_lift__lets_a_person_be_stored_again(filled: Run) -> None:
     filled("persons", "erase", *WHO, "--yes")
 
     lifted = filled("persons", "erase", *WHO, "--lift").output
@@ -93,7 +93,7 @@ def test_a_lifted_erasure_lets_a_person_come_back(filled: Run) -> None:
     assert asyncio.run(find_in_database(URL, "goldfinch")) != []
 
 
-def test_a_dry_run_of_lifting_lifts_nothing_and_nobody_is_not_lifted(filled: Run) -> None:
+def test_persons_erase_lift__changes_nothing_in_a_dry_run_or_without_an_erasure(filled: Run) -> None:
     nobody = filled("persons", "erase", *WHO, "--lift").output
     filled("persons", "erase", *WHO, "--yes")
 
@@ -106,7 +106,7 @@ def test_a_dry_run_of_lifting_lifts_nothing_and_nobody_is_not_lifted(filled: Run
 
 
 @pytest.mark.parametrize("how", ["--yes", "--dry-run"])
-def test_two_people_are_not_erased_as_one(filled: Run, how: str) -> None:
+def test_persons_erase__rejects_arguments_that_name_two_contacts(filled: Run, how: str) -> None:
     (other,) = [each["id"] for each in exported(filled) if each["email"] == "contact@example.com"]
 
     result = filled("persons", "erase", *WHO, "--id", str(other), how)
@@ -130,7 +130,7 @@ def exported(run: Run) -> list[dict[str, Any]]:
         ("search", ["--yes"], "erased; the search of the inbox stopped: a running server, or `touchbase worker`, continues it"),
     ],
 )
-def test_an_erasure_that_is_stopped_says_what_is_true(
+def test_persons_erase__that_is_interrupted_reports_what_was_done(
     filled: Run, monkeypatch: pytest.MonkeyPatch, step: str, arguments: list[str], says: str
 ) -> None:
     async def stopped(*arguments: object, **more: object) -> None:
@@ -144,7 +144,7 @@ def test_an_erasure_that_is_stopped_says_what_is_true(
     assert (filled("persons", "export", *WHO).exit_code == 0) == (step == "would_erase")
 
 
-def test_of_a_suspended_client_an_erasure_removes_what_waits_too(filled: Run) -> None:
+def test_persons_erase__removes_waiting_deliveries_of_a_suspended_client(filled: Run) -> None:
     counted = filled("persons", "erase", *WHO, "--dry-run").output.replace("would remove", "removed")
     filled("clients", "suspend", "acme")
     keep(b"  " + CANARY.replace(b"09:30", b"10:30"))
@@ -155,7 +155,7 @@ def test_of_a_suspended_client_an_erasure_removes_what_waits_too(filled: Run) ->
     assert asyncio.run(find_in_database(URL, "goldfinch")) == []
 
 
-def test_a_delivery_without_a_body_says_why(filled: Run) -> None:
+def test_inbox_show__explains_a_removed_body(filled: Run) -> None:
     filled("persons", "erase", *WHO, "--yes")
 
     shown = filled("inbox", "show", "1").output
@@ -169,7 +169,7 @@ def test_a_delivery_without_a_body_says_why(filled: Run) -> None:
     assert "cannot be replayed" in replayed.output
 
 
-def test_bodies_are_removed_when_they_were_kept_long_enough(filled: Run) -> None:
+def test_prune__removes_bodies_past_their_retention(filled: Run) -> None:
     early = filled("prune", "--dry-run").output
     filled("clients", "configure", "acme", "-", given='{"keep_bodies_days": 0}')
 
@@ -185,7 +185,7 @@ def test_bodies_are_removed_when_they_were_kept_long_enough(filled: Run) -> None
     assert filled("verify").exit_code == 0
 
 
-def test_one_persons_data_is_written_as_json(filled: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_persons_export__writes_one_persons_data_as_json(filled: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from touchbase.cli import persons
 
     monkeypatch.setattr(persons, "PAGE", 1)
@@ -202,7 +202,7 @@ def test_one_persons_data_is_written_as_json(filled: Run, tmp_path: Path, monkey
     assert all("goldfinch" in each["body"]["content"] for each in printed["deliveries"])
 
 
-def test_an_export_is_a_whole_file_for_its_owner_or_none(filled: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_persons_export__writes_a_complete_private_file_or_none(filled: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     nowhere = filled("persons", "export", *WHO, "--out", "nowhere/person.json")
     done = filled("persons", "export", *WHO, "--out", "person.json")
     with monkeypatch.context() as broken:
@@ -215,7 +215,7 @@ def test_an_export_is_a_whole_file_for_its_owner_or_none(filled: Run, monkeypatc
     assert [path.name for path in Path.cwd().glob("*.json*")] == ["person.json"]
 
 
-def test_of_two_exports_to_one_file_the_later_one_stays_whole(tmp_path: Path) -> None:
+def test_output_file__with_two_writers_holds_the_last_one_whole(tmp_path: Path) -> None:
     with output_file(tmp_path / "person.json") as first:
         first.write("the whole first")
         with output_file(tmp_path / "person.json") as second:
@@ -224,13 +224,13 @@ def test_of_two_exports_to_one_file_the_later_one_stays_whole(tmp_path: Path) ->
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"person.json": "the whole first"}
 
 
-def test_nobody_cannot_be_exported(filled: Run) -> None:
+def test_persons_export__fails_for_an_unknown_person(filled: Run) -> None:
     result = filled("persons", "export", "--client", "acme", "--email", "nobody@example.com")
 
     assert (result.exit_code, result.output) == (1, "Error: no such person is stored: try another address of the person, or --id\n")
 
 
-def test_no_log_line_holds_a_persons_data(serve: Serve) -> None:
+def test_server_log__contains_no_personal_data(serve: Serve) -> None:
     server = serve("--log-level", "debug")
     hook = "/public/emailcampaign-webhook/default"
     contact: dict[str, Any] = server.post("/public/v2/contacts", {"email": "goldfinch@example.com", "first_name": "Vogelsang"})[1]
@@ -254,14 +254,14 @@ def test_no_log_line_holds_a_persons_data(serve: Serve) -> None:
     assert "vogelsang" not in log.lower()
 
 
-def test_nonsense_of_others_is_kept(filled: Run) -> None:
+def test_persons_erase__leaves_unrelated_deliveries(filled: Run) -> None:
     keep(NONSENSE)
     filled("persons", "erase", *WHO, "--yes")
 
     assert asyncio.run(find_in_database(URL, "nothing that a tool would send")) != []
 
 
-def test_scrubbing_says_that_nothing_is_left(filled: Run) -> None:
+def test_vacuum__reports_no_trace_of_deleted_rows(filled: Run) -> None:
     assert filled("persons", "erase", *WHO, "--yes").exit_code == 0
 
     result = filled("vacuum")
@@ -270,7 +270,7 @@ def test_scrubbing_says_that_nothing_is_left(filled: Run) -> None:
     assert asyncio.run(find_in_database(URL, "goldfinch")) == []
 
 
-def test_scrubbing_beside_a_reader_says_what_to_do(filled: Run) -> None:
+def test_vacuum__with_an_open_reader_says_what_to_do(filled: Run) -> None:
     with apsw.Connection("touchbase.db") as reader:
         row = reader.execute("SELECT * FROM contact").fetchone()
         cursor = reader.execute("SELECT * FROM delivery")

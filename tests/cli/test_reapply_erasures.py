@@ -51,7 +51,7 @@ async def _fill(url: str) -> None:
     await store.close()
 
 
-def test_whom_the_store_before_has_erased_goes_from_the_copy_and_nobody_else(run: Run, engine_url: str, copy: Copy) -> None:
+def test_reapply_erasures__erases_only_persons_erased_in_the_other_store(run: Run, engine_url: str, copy: Copy) -> None:
     asyncio.run(_fill(engine_url))
     restored = copy(run, engine_url)
     assert run("persons", "erase", "--database", engine_url, *WHO, "--yes").exit_code == 0
@@ -66,7 +66,7 @@ def test_whom_the_store_before_has_erased_goes_from_the_copy_and_nobody_else(run
     assert run("persons", "export", "--database", restored, "--client", "acme", "--email", "wren@example.com").exit_code == 0
 
 
-def test_an_address_of_nothing_is_refused_and_nothing_is_made_there(run: Run, engine_url: str) -> None:
+def test_reapply_erasures__rejects_a_missing_store_and_creates_none(run: Run, engine_url: str) -> None:
     refused = run("persons", "reapply-erasures", "--database", engine_url, "--from", "sqlite:///typo.db")
     misnamed = run("persons", "reapply-erasures", "--database", engine_url, "--from", "mysql://db/x")
 

@@ -104,7 +104,7 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
         server.clean_up()
 
 
-def test_a_first_run_without_options_takes_a_contact_and_ends_well(serve: Serve, tmp_path: Path) -> None:
+def test_serve__without_options_creates_a_contact_and_stops_cleanly(serve: Serve, tmp_path: Path) -> None:
     server = serve()
 
     status, contact = server.post("/public/v2/contacts", {"email": "contact@example.com"})
@@ -118,12 +118,12 @@ def test_a_first_run_without_options_takes_a_contact_and_ends_well(serve: Serve,
 
 
 @pytest.mark.slow
-def test_ctrl_c_is_a_good_end_too(serve: Serve) -> None:
+def test_serve__stops_cleanly_on_ctrl_c(serve: Serve) -> None:
     assert serve().stop(signal.SIGINT) == 0
 
 
 @pytest.mark.slow
-def test_keys_mode_makes_one_first_key_that_works_and_no_client_that_can_be_guessed(serve: Serve, run: Run) -> None:
+def test_serve_with_api_keys__creates_one_first_key_and_no_default_client(serve: Serve, run: Run) -> None:
     first = serve("--auth", "api-key")
     found = re.search(r"key +(tb_\w+)", first.banner)
     assert found
@@ -147,7 +147,7 @@ def test_keys_mode_makes_one_first_key_that_works_and_no_client_that_can_be_gues
 
 
 @pytest.mark.slow
-def test_open_mode_on_an_address_that_others_can_reach_is_said_loudly(serve: Serve) -> None:
+def test_open_mode__on_a_public_address_prints_a_warning(serve: Serve) -> None:
     server = serve("--auth", "none", "--allow-unauthenticated", "--host", "0.0.0.0")
 
     assert server.stop() == 0
@@ -158,7 +158,7 @@ def test_open_mode_on_an_address_that_others_can_reach_is_said_loudly(serve: Ser
 
 
 @pytest.mark.slow
-def test_open_mode_on_loopback_is_quiet_and_serves_no_foreign_name(serve: Serve) -> None:
+def test_open_mode__on_loopback_prints_no_warning_and_rejects_foreign_hosts(serve: Serve) -> None:
     server = serve()
 
     refused, _ = server.post("/public/v2/contacts", {}, Host="rebound.example")
@@ -170,7 +170,7 @@ def test_open_mode_on_loopback_is_quiet_and_serves_no_foreign_name(serve: Serve)
 
 
 @pytest.mark.slow
-def test_a_server_finishes_a_deletion_and_notes_when_a_key_was_used(serve: Serve, run: Run) -> None:
+def test_serve__finishes_a_client_deletion_and_records_key_use(serve: Serve, run: Run) -> None:
     server = serve("--auth", "api-key")
     found = re.search(r"key +(tb_\w+)", server.banner)
     assert found
@@ -190,7 +190,7 @@ def test_a_server_finishes_a_deletion_and_notes_when_a_key_was_used(serve: Serve
 
 
 @pytest.mark.slow
-def test_a_webhook_is_applied_by_the_servers_own_worker_and_its_address_is_not_logged(serve: Serve) -> None:
+def test_serve__applies_a_webhook_and_does_not_log_its_address(serve: Serve) -> None:
     server = serve()
 
     status, _ = server.post(
@@ -211,7 +211,7 @@ def test_a_webhook_is_applied_by_the_servers_own_worker_and_its_address_is_not_l
 
 
 @pytest.mark.slow
-def test_a_connection_guards_a_running_servers_door_and_words_its_statuses(serve: Serve, run: Run) -> None:
+def test_connection__verifies_webhooks_and_maps_statuses_in_a_running_server(serve: Serve, run: Run) -> None:
     server = serve("--public-url", "https://hooks.example.com", "--auth", "none", "--allow-unauthenticated")
     run("clients", "add", "acme")
     connected = run(
@@ -245,7 +245,7 @@ def test_a_connection_guards_a_running_servers_door_and_words_its_statuses(serve
 
 
 @pytest.mark.slow
-def test_a_slow_body_is_cut(serve: Serve) -> None:
+def test_slow_body__gets_408(serve: Serve) -> None:
     server = serve("--body-idle-timeout", "0.1")
 
     with socket.create_connection(("127.0.0.1", server.port)) as caller:
@@ -257,7 +257,7 @@ def test_a_slow_body_is_cut(serve: Serve) -> None:
 
 
 @pytest.mark.slow
-def test_bodies_have_the_limits_that_the_operator_gives(serve: Serve, run: Run) -> None:
+def test_body_limits__are_those_of_the_options(serve: Serve, run: Run) -> None:
     server = serve("--max-webhook-body-bytes", "60", "--max-api-body-bytes", "30", "--no-inbox-worker")
     webhook = {"event": "sent", "email": "ann@example.com"}
 
@@ -272,7 +272,7 @@ def test_bodies_have_the_limits_that_the_operator_gives(serve: Serve, run: Run) 
 
 
 @pytest.mark.slow
-def test_everything_answered_before_the_end_is_kept(serve: Serve, tmp_path: Path) -> None:
+def test_graceful_stop__loses_no_acknowledged_write(serve: Serve, tmp_path: Path) -> None:
     server = serve()
     answered: list[str] = []
     enough = asyncio.Event()
@@ -317,7 +317,7 @@ def test_everything_answered_before_the_end_is_kept(serve: Serve, tmp_path: Path
 
 
 @pytest.mark.slow
-def test_a_second_server_on_one_file_says_so_and_serves_and_one_after_it_says_nothing(serve: Serve) -> None:
+def test_second_server__on_one_file_is_reported(serve: Serve) -> None:
     first = serve()
     alone = first.log()
 
@@ -339,7 +339,9 @@ def test_a_second_server_on_one_file_says_so_and_serves_and_one_after_it_says_no
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("arguments", "warned"), [((), True), (("--no-inbox-worker",), False)])
-def test_a_worker_beside_a_server_that_works_itself_says_so(serve: Serve, tmp_path: Path, arguments: tuple[str, ...], warned: bool) -> None:
+def test_worker__next_to_a_server_that_applies_the_inbox_is_reported(
+    serve: Serve, tmp_path: Path, arguments: tuple[str, ...], warned: bool
+) -> None:
     serve(*arguments)
 
     work = subprocess.Popen(
@@ -356,7 +358,7 @@ def test_a_worker_beside_a_server_that_works_itself_says_so(serve: Serve, tmp_pa
 
 
 @pytest.mark.slow
-def test_several_processes_share_a_port_on_postgresql(serve: Serve, postgres_url: str) -> None:
+def test_serve__shares_a_port_among_processes_on_postgresql(serve: Serve, postgres_url: str) -> None:
     server = serve("--database", postgres_url, "--workers", "2")
 
     answers = [server.post("/public/v2/contacts", {"email": f"contact-{number}@example.com"})[0] for number in range(6)]
@@ -393,7 +395,7 @@ def test_several_processes_share_a_port_on_postgresql(serve: Serve, postgres_url
         (["--port", "0", "--database", "postgresql://user:secret@127.0.0.1:1/x"], 1, "cannot connect to PostgreSQL"),
     ],
 )
-def test_what_cannot_be_served_is_one_line_that_says_what_to_do(run: Run, arguments: list[str], status: int, says: str) -> None:
+def test_serve__rejects_invalid_options_in_one_line(run: Run, arguments: list[str], status: int, says: str) -> None:
     result = run("serve", *arguments)
 
     assert result.exit_code == status
@@ -401,7 +403,7 @@ def test_what_cannot_be_served_is_one_line_that_says_what_to_do(run: Run, argume
     assert "secret" not in result.output
 
 
-def test_a_port_in_use_is_one_line_that_says_what_to_do(run: Run) -> None:
+def test_serve__reports_a_port_in_use_in_one_line(run: Run) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         result = run("serve", "--port", str(other.getsockname()[1]))
 
@@ -412,7 +414,7 @@ def test_a_port_in_use_is_one_line_that_says_what_to_do(run: Run) -> None:
 
 
 @pytest.mark.parametrize(("database", "ends"), [("sqlite://", True), ("sqlite:///", True), ("sqlite:///touchbase.db", False)])
-def test_a_store_that_ends_with_the_process_is_called_so(database: str, ends: bool) -> None:
+def test_banner__warns_of_an_in_memory_store(database: str, ends: bool) -> None:
     from touchbase.cli.serve import banner
     from touchbase.config import Settings
 
@@ -422,7 +424,7 @@ def test_a_store_that_ends_with_the_process_is_called_so(database: str, ends: bo
     assert ("all data is lost when this process ends" in told) is ends
 
 
-def test_an_address_that_others_can_reach_needs_keys_unless_told_otherwise(run: Run) -> None:
+def test_public_address__requires_api_keys_unless_disabled(run: Run) -> None:
     from touchbase.config import Settings
 
     public = Settings.read({}, host="0.0.0.0")
@@ -433,7 +435,7 @@ def test_an_address_that_others_can_reach_needs_keys_unless_told_otherwise(run: 
     told.check_serving()
 
 
-def test_commands_that_serve_nothing_load_no_server() -> None:
+def test_preview__does_not_import_the_server() -> None:
     code = (
         "import sys; from touchbase.cli import cli\n"
         "cli(['preview', '--channel', 'email_campaign', '-'], standalone_mode=False)\n"

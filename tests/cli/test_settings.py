@@ -15,7 +15,7 @@ from touchbase.config import BadSettings, Settings
 from touchbase.http.dependencies import Limits
 
 
-def test_without_any_decision_only_this_machine_is_served_without_keys() -> None:
+def test_settings__default_to_open_mode_on_loopback() -> None:
     settings = Settings.read({})
 
     assert (settings.database, settings.host, settings.port) == ("sqlite:///touchbase.db", "127.0.0.1", 8000)
@@ -23,7 +23,7 @@ def test_without_any_decision_only_this_machine_is_served_without_keys() -> None
     settings.check_serving()
 
 
-def test_an_option_beats_the_environment_and_the_environment_beats_the_default() -> None:
+def test_settings__prefer_options_over_environment_over_defaults() -> None:
     environment = {"TOUCHBASE_PORT": "9000", "TOUCHBASE_HOST": "::1"}
 
     settings = Settings.read(environment, port=9001, host=None)
@@ -32,11 +32,11 @@ def test_an_option_beats_the_environment_and_the_environment_beats_the_default()
 
 
 @pytest.mark.parametrize(("text", "value"), [("on", True), ("YES", True), ("1", True), ("off", False), ("False", False), ("0", False)])
-def test_the_environment_switches_with_plain_words(text: str, value: bool) -> None:
+def test_boolean_setting__accepts_plain_words(text: str, value: bool) -> None:
     assert Settings.read({"TOUCHBASE_ACCESS_LOG": text}).access_log is value
 
 
-def test_a_list_stands_between_commas_or_spaces() -> None:
+def test_list_setting__is_separated_by_commas_or_spaces() -> None:
     settings = Settings.read(
         {
             "TOUCHBASE_TRUSTED_PROXIES": "10.0.0.0/8, ::1",
@@ -50,11 +50,11 @@ def test_a_list_stands_between_commas_or_spaces() -> None:
     assert settings.fetch_allowed == ("https://a.example", "http://b.example:81/", "https://[::1]:8443")
 
 
-def test_an_empty_variable_is_none_at_all() -> None:
+def test_empty_variable__is_ignored() -> None:
     assert Settings.read({"TOUCHBASE_PORT": "", "TOUCHBASE_DATABASE": ""}) == Settings.read({})
 
 
-def test_a_secret_may_come_from_a_file(tmp_path: Path) -> None:
+def test_secret_setting__may_come_from_a_file(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("postgresql://user:secret@db/touchbase\n")
 
     settings = Settings.read({"TOUCHBASE_DATABASE_FILE": str(tmp_path / "secret")})
@@ -92,7 +92,7 @@ def test_a_secret_may_come_from_a_file(tmp_path: Path) -> None:
         ({"TOUCHBASE_DATABASE": "sqlite://", "TOUCHBASE_DATABASE_FILE": "x"}, "keep one of them"),
     ],
 )
-def test_a_setting_that_cannot_be_used_is_named(environment: dict[str, str], says: str) -> None:
+def test_invalid_setting__is_named_in_the_error(environment: dict[str, str], says: str) -> None:
     with pytest.raises(BadSettings, match=says):
         Settings.read(environment)
 
@@ -109,19 +109,19 @@ def test_a_setting_that_cannot_be_used_is_named(environment: dict[str, str], say
         ("example.com", False),
     ],
 )
-def test_only_loopback_addresses_are_open_by_themselves(host: str, loopback: bool) -> None:
+def test_open_mode__is_the_default_only_on_loopback(host: str, loopback: bool) -> None:
     assert Settings.read({}, host=host).open_mode is loopback
 
 
 @pytest.mark.parametrize(
     "host", ["::ffff:127.0.0.1", "127.1", "0x7f.1", "localhost.", "[::1]", "2130706433", "127.0.0.1.example.com", " 127.0.0.1"]
 )
-def test_what_only_looks_like_loopback_is_served_with_keys(host: str) -> None:
+def test_loopback_lookalike__requires_api_keys(host: str) -> None:
     assert not Settings.read({}, host=host).open_mode
 
 
 @pytest.mark.parametrize("address", ["10.0.0.5", "0.0.0.0", "::", "192.168.1.7", "fe80::1%eth0"])
-def test_a_name_that_stands_for_an_address_that_others_can_reach_is_not_served_open(address: str) -> None:
+def test_open_mode__rejects_a_host_name_that_resolves_outside_loopback(address: str) -> None:
     settings = Settings.read({}, host="localhost")
 
     with pytest.raises(BadSettings, match=address):
@@ -132,7 +132,7 @@ def test_a_name_that_stands_for_an_address_that_others_can_reach_is_not_served_o
     Settings.read({}, host="localhost", allow_unauthenticated=True).check_listening(address)
 
 
-def test_open_mode_knows_its_names_only_where_nothing_in_front_checks() -> None:
+def test_origin_guard__is_needed_only_in_default_open_mode() -> None:
     assert Settings.read({}).needs_origin_guard
     assert "hooks.example.com" in Settings.read({}, public_url="https://Hooks.example.com/x").own_names
     for other in ({"auth": "api-key"}, {"allow_unauthenticated": True}, {"host": "0.0.0.0", "auth": "none", "allow_unauthenticated": True}):
@@ -153,7 +153,7 @@ def test_open_mode_knows_its_names_only_where_nothing_in_front_checks() -> None:
         ({"public_url": "http://localhost", "trusted_proxies": "10.0.0.0/8"}, False),
     ],
 )
-def test_a_public_url_elsewhere_and_trusted_proxies_mean_keys(options: dict[str, str], is_open: bool) -> None:
+def test_public_url_elsewhere_or_trusted_proxies__require_api_keys(options: dict[str, str], is_open: bool) -> None:
     assert Settings.read({}, **options).open_mode is is_open
     told = Settings.read({}, auth="none", allow_unauthenticated=True, **options)
     told.check_serving()
@@ -164,11 +164,11 @@ def test_a_public_url_elsewhere_and_trusted_proxies_mean_keys(options: dict[str,
 
 
 @pytest.mark.parametrize(("old", "auth"), [("open", "none"), ("keys", "api-key")])
-def test_an_old_value_of_auth_means_its_new_one(old: str, auth: str) -> None:
+def test_auth_setting__accepts_its_old_values(old: str, auth: str) -> None:
     assert Settings.read({"TOUCHBASE_AUTH": old}) == Settings.read({}, auth=old) == Settings.read({}, auth=auth)
 
 
-def test_body_limits_come_from_the_settings_and_are_the_same_by_default() -> None:
+def test_body_limits__come_from_the_settings() -> None:
     told = body_limits(Settings.read({"TOUCHBASE_MAX_API_BODY_BYTES": "10"}, max_webhook_body_bytes=20))
 
     assert (told.api_body_bytes, told.webhook_body_bytes) == (10, 20)
@@ -176,7 +176,7 @@ def test_body_limits_come_from_the_settings_and_are_the_same_by_default() -> Non
 
 
 @given(st.text(min_size=1).map(lambda text: quote(text, safe="")))
-def test_no_password_is_ever_shown(password: str) -> None:
+def test_without_password__masks_any_password(password: str) -> None:
     shown = without_password(f"postgresql://user:{password}@db.example:5432/name?password={password}")
 
     assert shown == "postgresql://user:***@db.example:5432/name"
@@ -184,22 +184,22 @@ def test_no_password_is_ever_shown(password: str) -> None:
 
 @pytest.mark.parametrize("password", ["swordfish/", "swordfish#x", "swordfish?x", "sword/fish", "1234/swordfish", "sword@swordfish"])
 @pytest.mark.parametrize("slashes", ["//", "/"])
-def test_not_even_a_password_that_breaks_its_address_is_shown(password: str, slashes: str) -> None:
+def test_without_password__masks_a_password_that_breaks_its_url(password: str, slashes: str) -> None:
     assert "swordfish" not in without_password(f"postgresql:{slashes}user:{password}@db.example:5432/name")
 
 
-def test_an_address_in_libpqs_form_is_not_shown() -> None:
+def test_without_password__hides_a_libpq_connection_string() -> None:
     assert without_password("host=db user=t password=swordfish") == "(not a URL)"
 
 
-def test_several_hosts_are_shown_without_the_password() -> None:
+def test_without_password__masks_the_password_of_several_hosts() -> None:
     shown = without_password("postgresql://user:swordfish@one.example:5432,two.example:5433/name?target_session_attrs=read-write")
 
     assert shown == "postgresql://user:***@one.example:5432,two.example:5433/name"
 
 
 @pytest.mark.parametrize("url", ["sqlite:///a@b.db", "sqlite:///touchbase.db", "sqlite://", "postgresql://db/name"])
-def test_an_address_without_a_password_is_shown_as_it_is(url: str) -> None:
+def test_without_password__leaves_a_url_without_a_password_unchanged(url: str) -> None:
     assert without_password(url) == url
 
 
@@ -227,7 +227,7 @@ def test_an_address_without_a_password_is_shown_as_it_is(url: str) -> None:
         ("TOUCHBASE_LIMIT_FAILED_CALLS", "TOUCHBASE_RATE_LIMIT_FAILED_CALLS;"),
     ],
 )
-def test_a_name_that_is_no_setting_is_refused_with_the_nearest(name: str, nearest: str) -> None:
+def test_unknown_setting__is_rejected_with_the_nearest_name(name: str, nearest: str) -> None:
     with pytest.raises(BadSettings, match=f"{name} is no setting: the nearest is {nearest}"):
         Settings.read({name: "x"})
 
@@ -237,5 +237,5 @@ def test_a_name_that_is_no_setting_is_refused_with_the_nearest(name: str, neares
     ["TOUCHBASE_KEY", "TOUCHBASE_TEST_POSTGRES", "TOUCHBASE_SERVICE_HOST", "TOUCHBASE_SERVICE_PORT_HTTP", "TOUCHBASE_PORT_8000_TCP_ADDR",
      "TOUCHBASES", "touchbase_x", "_TOUCHBASE_COMPLETE"],
 )  # fmt: skip
-def test_names_that_are_taken_for_other_things_are_left_alone(name: str) -> None:
+def test_unrelated_variable__is_ignored(name: str) -> None:
     Settings.read({name: "x"})

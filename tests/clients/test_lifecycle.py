@@ -45,7 +45,7 @@ async def key_of(call: ApiClient, client_id: str, *scopes: str) -> dict[str, str
     return {"x_api_key": await add_key(call.parts.store, client.number, scopes or [ADMIN], "test", call.clock.now)}
 
 
-async def test_a_client_is_made_with_an_id_that_nobody_can_guess(call: ApiClient) -> None:
+async def test_create_client__generates_an_unguessable_id(call: ApiClient) -> None:
     replies = [await call.post("/admin/v1/clients", {"name": " Acme "}) for _ in range(2)]
 
     one, other = (reply.json() for reply in replies)
@@ -58,7 +58,7 @@ async def test_a_client_is_made_with_an_id_that_nobody_can_guess(call: ApiClient
     assert (await call.get(replies[0].headers["location"])).json() == one
 
 
-async def test_a_client_is_made_with_settings_and_an_id_of_ones_own_once(call: ApiClient) -> None:
+async def test_create_client__accepts_settings_and_an_id_but_no_duplicate(call: ApiClient) -> None:
     body = {"client_id": "ours", "name": "Ours", "settings": {"on_duplicate": "update"}}
 
     first, second = await call.post("/admin/v1/clients", body), await call.post("/admin/v1/clients", body)
@@ -80,7 +80,7 @@ async def test_a_client_is_made_with_settings_and_an_id_of_ones_own_once(call: A
         ({"settings": {"on_duplicate": "x"}}, "/settings/on_duplicate"),
     ],
 )
-async def test_a_client_that_cannot_be_is_refused_naming_the_place(sqlite_call: ApiClient, body: Any, pointer: str) -> None:
+async def test_create_client__refuses_an_invalid_body_and_names_the_field(sqlite_call: ApiClient, body: Any, pointer: str) -> None:
     reply = await sqlite_call.post("/admin/v1/clients", body)
 
     assert reply.status == 422
@@ -88,7 +88,7 @@ async def test_a_client_that_cannot_be_is_refused_naming_the_place(sqlite_call: 
     assert (await sqlite_call.get("/admin/v1/clients")).json()["data"] == []
 
 
-async def test_a_client_is_renamed_and_its_settings_stay(call: ApiClient) -> None:
+async def test_patch_client__changes_the_name_and_leaves_the_settings(call: ApiClient) -> None:
     await made(call)
     await call.settings("ours", on_duplicate="update")
 
@@ -101,7 +101,7 @@ async def test_a_client_is_renamed_and_its_settings_stay(call: ApiClient) -> Non
     assert (await call.patch("/admin/v1/clients/nobody", {"name": "x"})).status == 404
 
 
-async def test_clients_are_filtered_by_state_and_by_part_of_their_name_or_id(call: ApiClient) -> None:
+async def test_list_clients__filters_by_state_and_part_of_the_name_or_id(call: ApiClient) -> None:
     for client_id, name in (("a1", "North Ltd"), ("b2", "South Ltd"), ("c3", "north pole")):
         await call.post("/admin/v1/clients", {"client_id": client_id, "name": name})
     await call.post("/admin/v1/clients/b2/suspend")
@@ -118,7 +118,7 @@ async def test_clients_are_filtered_by_state_and_by_part_of_their_name_or_id(cal
     assert (await call.get("/admin/v1/clients?state=gone")).status == 422
 
 
-async def test_a_suspended_clients_records_are_closed_to_everybody_and_its_keys_do_nothing(guarded: ApiClient) -> None:
+async def test_suspended_client__gets_403_for_all_keys(guarded: ApiClient) -> None:
     everything = await admin(guarded)
     await made(guarded, **everything)
     own = await key_of(guarded, "ours")
@@ -141,7 +141,7 @@ async def test_a_suspended_clients_records_are_closed_to_everybody_and_its_keys_
     assert len((await guarded.get(CONTACTS, **own)).json()["data"]) == 1
 
 
-async def test_in_open_mode_a_suspended_client_is_closed_too(call: ApiClient) -> None:
+async def test_suspended_client__gets_403_in_open_mode(call: ApiClient) -> None:
     await call.post(CONTACTS, {"email": "a@example.com"})
 
     await call.post("/admin/v1/clients/default/suspend")
@@ -151,7 +151,7 @@ async def test_in_open_mode_a_suspended_client_is_closed_too(call: ApiClient) ->
     assert (await call.post(CONTACTS, {})).status == 201
 
 
-async def test_a_suspended_clients_webhook_calls_are_kept_and_wake_the_worker_when_it_is_resumed(call: ApiClient) -> None:
+async def test_suspended_client__stores_webhooks_and_a_resume_notifies_the_worker(call: ApiClient) -> None:
     client = await made(call)
     await call.post("/admin/v1/clients/ours/suspend")
 
@@ -166,7 +166,7 @@ async def test_a_suspended_clients_webhook_calls_are_kept_and_wake_the_worker_wh
     assert len(await call.parts.store.read(ListDeliveries(10, found.number))) == 1
 
 
-async def test_another_process_sees_a_suspension_within_a_second(call: ApiClient) -> None:
+async def test_suspend_client__applies_in_other_processes_within_a_second(call: ApiClient) -> None:
     other = ApiClient(call.parts, call.clock)
     await made(call)
     assert (await other.get(CONTACTS, x_client_id="ours")).status == 200
@@ -178,7 +178,7 @@ async def test_another_process_sees_a_suspension_within_a_second(call: ApiClient
     assert (await other.post(CONTACTS, {}, x_client_id="ours")).status == 403
 
 
-async def test_a_new_id_works_at_once_and_the_old_one_for_as_long_as_it_is_kept(guarded: ApiClient) -> None:
+async def test_rotate_client_id__leaves_the_old_id_valid_for_keep_old_seconds(guarded: ApiClient) -> None:
     everything = await admin(guarded)
     await made(guarded, "old", **everything)
     hook = "/public/emailcampaign-webhook"
@@ -202,7 +202,7 @@ async def test_a_new_id_works_at_once_and_the_old_one_for_as_long_as_it_is_kept(
     assert len(await guarded.parts.store.read(ListDeliveries(10, client.number))) == 4
 
 
-async def test_an_old_id_that_is_not_kept_ends_at_once_here_and_within_a_second_elsewhere(call: ApiClient) -> None:
+async def test_rotate_client_id__with_zero_seconds_ends_the_old_id_in_all_processes(call: ApiClient) -> None:
     other = ApiClient(call.parts, call.clock)
     await made(call, "old")
     await other("POST", "/public/crm-webhook/old", raw=b"1")
@@ -216,7 +216,7 @@ async def test_an_old_id_that_is_not_kept_ends_at_once_here_and_within_a_second_
     assert [each["client_id"] for each in (await call.get("/admin/v1/clients")).json()["data"]] == ["new"]
 
 
-async def test_an_id_that_is_or_was_anothers_is_a_conflict(call: ApiClient) -> None:
+async def test_rotate_client_id__refuses_a_current_or_former_id_of_a_client(call: ApiClient) -> None:
     await made(call, "ours")
     await made(call, "theirs")
     await call.post("/admin/v1/clients/theirs/rotate-id", {"client_id": "theirs2"})
@@ -230,13 +230,13 @@ async def test_an_id_that_is_or_was_anothers_is_a_conflict(call: ApiClient) -> N
 @pytest.mark.parametrize(
     "body", [{"keep_old_seconds": -1}, {"keep_old_seconds": 90 * 86_400 + 1}, {"client_id": "a/b"}, {"client_id": ".."}, {"x": 1}]
 )
-async def test_a_rotation_that_makes_no_sense_is_refused(sqlite_call: ApiClient, body: Any) -> None:
+async def test_rotate_client_id__refuses_invalid_values(sqlite_call: ApiClient, body: Any) -> None:
     await made(sqlite_call)
 
     assert (await sqlite_call.post("/admin/v1/clients/ours/rotate-id", body)).status == 422
 
 
-async def test_a_deletion_needs_the_clients_id_once_more(call: ApiClient) -> None:
+async def test_delete_client__requires_the_id_as_confirmation(call: ApiClient) -> None:
     await made(call)
 
     for query, code in (("", "required"), ("?confirm=yes", "confirm"), ("?confirm=OURS", "confirm")):
@@ -246,7 +246,7 @@ async def test_a_deletion_needs_the_clients_id_once_more(call: ApiClient) -> Non
     assert (await call("DELETE", "/admin/v1/clients/nobody?confirm=nobody")).status == 404
 
 
-async def test_a_deleted_client_is_closed_at_once_shows_how_far_it_is_and_is_gone_in_the_end(store: Store, make_client: MakeClient) -> None:
+async def test_delete_client__refuses_requests_at_once_and_reports_progress_until_removed(store: Store, make_client: MakeClient) -> None:
     woken: list[bool] = []
     call = make_client(store, auth="api-key", on_deleting=lambda: woken.append(True))
     everything = await admin(call)
@@ -282,7 +282,7 @@ async def test_a_deleted_client_is_closed_at_once_shows_how_far_it_is_and_is_gon
 
 
 @pytest.mark.parametrize("target", [CONTACTS, "/public/crm-webhook/ours"])
-async def test_a_slow_body_does_not_write_for_a_client_that_was_deleted_meanwhile(call: ApiClient, target: str) -> None:
+async def test_slow_body__for_a_client_deleted_as_it_arrives_gets_404(call: ApiClient, target: str) -> None:
     await made(call)
     other = ApiClient(call.parts, call.clock)
     pieces = [{"type": "http.request", "body": b"{", "more_body": True}, {"type": "http.request", "body": b"}"}]
@@ -299,7 +299,7 @@ async def test_a_slow_body_does_not_write_for_a_client_that_was_deleted_meanwhil
     assert reply.status == 404
 
 
-async def test_a_key_of_one_client_neither_makes_nor_closes_nor_deletes_any(guarded: ApiClient) -> None:
+async def test_admin_key_of_one_client__may_not_create_suspend_or_delete_clients(guarded: ApiClient) -> None:
     everything = await admin(guarded)
     for name in ("ours", "theirs"):
         await made(guarded, name, **everything)

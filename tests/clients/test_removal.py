@@ -53,7 +53,7 @@ class Dying:
         return await self._store.write(command)
 
 
-async def test_a_housekeeper_that_is_killed_anywhere_leaves_a_client_that_the_next_one_finishes(store: Store) -> None:
+async def test_client_removal__is_resumed_after_a_kill_at_any_step(store: Store) -> None:
     clock = Clock()
     number = await with_contacts(store, 3 * BATCH + 7)
     await store.write(BeginDeletion(number, clock()))
@@ -78,7 +78,7 @@ async def test_a_housekeeper_that_is_killed_anywhere_leaves_a_client_that_the_ne
     assert await store.read(CountClientRows(number)) == 0
 
 
-async def test_a_housekeeper_comes_back_for_the_last_row(store: Store) -> None:
+async def test_client_removal__deletes_the_client_row_after_the_delay(store: Store) -> None:
     clock = Clock()
     number = await with_contacts(store, 2)
     await store.write(BeginDeletion(number, clock()))
@@ -96,7 +96,7 @@ async def test_a_housekeeper_comes_back_for_the_last_row(store: Store) -> None:
     assert await store.read(FindClientByNumber(number)) is None
 
 
-async def test_a_housekeeper_that_is_not_to_remove_leaves_that_to_others(store: Store) -> None:
+async def test_maintenance__with_removes_false_removes_no_client(store: Store) -> None:
     clock = Clock()
     number = await with_contacts(store, 2)
     await store.write(BeginDeletion(number, clock()))
@@ -106,7 +106,7 @@ async def test_a_housekeeper_that_is_not_to_remove_leaves_that_to_others(store: 
     assert await store.read(CountClientRows(number)) == 4  # each has an entry of its creation
 
 
-async def test_a_client_with_too_many_rows_to_be_counted_is_removed_all_the_same(store: Store) -> None:
+async def test_client_removal__completes_when_counting_the_rows_times_out(store: Store) -> None:
     class Busy(Dying):
         async def read(self, query: Any) -> Any:
             if isinstance(query, CountClientRows):
@@ -123,7 +123,7 @@ async def test_a_client_with_too_many_rows_to_be_counted_is_removed_all_the_same
     assert (told[-1].done, told[-1].removed, told[-1].total) == (True, 6, None)  # 2 notes for the full-text index
 
 
-async def test_a_running_housekeeper_ends_when_it_is_told_to(store: Store) -> None:
+async def test_maintenance__stops_on_request(store: Store) -> None:
     clock = Clock()
     keeper = Maintenance(store, clock)
 

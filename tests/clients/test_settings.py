@@ -46,7 +46,7 @@ DECIDED = {
 }
 
 
-async def test_a_client_comes_into_being_on_first_use_and_everything_is_open(call: ApiClient) -> None:
+async def test_client__is_created_on_first_use_with_default_settings(call: ApiClient) -> None:
     await call.post("/public/v2/contacts", {}, x_client_id="ours")
 
     reply = await call.get("/admin/v1/clients/ours")
@@ -55,7 +55,7 @@ async def test_a_client_comes_into_being_on_first_use_and_everything_is_open(cal
     assert reply.json() == {"client_id": "ours", **NEW, "made_by": "call", "settings": OPEN, "former_ids": []}
 
 
-async def test_settings_are_answered_as_they_were_put(call: ApiClient) -> None:
+async def test_put_client__returns_the_given_settings(call: ApiClient) -> None:
     put = await call("PUT", "/admin/v1/clients/ours", {"settings": DECIDED})
     again = await call("PUT", "/admin/v1/clients/ours", put.json())
     read = await call.get("/admin/v1/clients/ours")
@@ -65,7 +65,7 @@ async def test_settings_are_answered_as_they_were_put(call: ApiClient) -> None:
     assert again.json() == read.json() == put.json()
 
 
-async def test_what_is_left_out_has_its_default(call: ApiClient) -> None:
+async def test_put_client__resets_omitted_settings_to_the_default(call: ApiClient) -> None:
     await call("PUT", "/admin/v1/clients/ours", {"settings": DECIDED})
 
     reply = await call("PUT", "/admin/v1/clients/ours", {"settings": {"create_unknown": False}})
@@ -73,7 +73,7 @@ async def test_what_is_left_out_has_its_default(call: ApiClient) -> None:
     assert reply.json()["settings"] == {**OPEN, "create_unknown": False}
 
 
-async def test_a_setting_holds_from_the_next_call_on(call: ApiClient) -> None:
+async def test_put_client__applies_from_the_next_request(call: ApiClient) -> None:
     await call.post("/public/v2/contacts", {"contact_status": "lead"})
 
     await call.settings(contact_statuses={"statuses": ["new"]})
@@ -81,7 +81,7 @@ async def test_a_setting_holds_from_the_next_call_on(call: ApiClient) -> None:
     assert (await call.post("/public/v2/contacts", {"contact_status": "lead"})).status == 422
 
 
-async def test_a_setting_that_another_process_changed_holds_within_seconds(call: ApiClient) -> None:
+async def test_put_client__applies_in_other_processes_within_seconds(call: ApiClient) -> None:
     other = type(call)(call.parts, call.clock)
     await call.post("/public/v2/contacts", {"contact_status": "lead"})
     await other.settings(contact_statuses={"statuses": ["new"]})
@@ -91,7 +91,7 @@ async def test_a_setting_that_another_process_changed_holds_within_seconds(call:
     assert (await call.post("/public/v2/contacts", {"contact_status": "lead"})).status == 422
 
 
-async def test_clients_are_listed_by_name_in_pages(call: ApiClient) -> None:
+async def test_list_clients__returns_pages_in_order_of_id(call: ApiClient) -> None:
     for name in "cab":
         await call.settings(name)
 
@@ -103,11 +103,11 @@ async def test_clients_are_listed_by_name_in_pages(call: ApiClient) -> None:
 
 
 @pytest.mark.parametrize("name", ["nobody", "a b", "x" * 101])
-async def test_a_client_that_is_not_there_is_not_found(sqlite_call: ApiClient, name: str) -> None:
+async def test_get_client__returns_404_for_an_unknown_id(sqlite_call: ApiClient, name: str) -> None:
     assert (await sqlite_call.get(f"/admin/v1/clients/{name}")).status == 404
 
 
-async def test_a_name_that_no_client_can_have_is_not_put(sqlite_call: ApiClient) -> None:
+async def test_put_client__refuses_an_invalid_id_with_404(sqlite_call: ApiClient) -> None:
     refused = await sqlite_call("PUT", "/admin/v1/clients/a b", {"settings": {}})
 
     assert refused.status == 404
@@ -143,7 +143,7 @@ async def test_a_name_that_no_client_can_have_is_not_put(sqlite_call: ApiClient)
         ([], "/settings"),
     ],
 )
-async def test_settings_that_make_no_sense_are_refused_naming_the_place(sqlite_call: ApiClient, settings: Any, pointer: str) -> None:
+async def test_put_client__refuses_invalid_settings_and_names_the_field(sqlite_call: ApiClient, settings: Any, pointer: str) -> None:
     reply = await sqlite_call("PUT", "/admin/v1/clients/ours", {"settings": settings})
 
     assert reply.status == 422
@@ -151,19 +151,19 @@ async def test_settings_that_make_no_sense_are_refused_naming_the_place(sqlite_c
     assert (await sqlite_call.get("/admin/v1/clients/ours")).status == 404
 
 
-async def test_a_list_that_needs_an_item_must_not_be_empty(sqlite_call: ApiClient) -> None:
+async def test_statuses__refuses_an_empty_list(sqlite_call: ApiClient) -> None:
     reply = await sqlite_call("PUT", "/admin/v1/clients/ours", {"settings": {"contact_statuses": {"statuses": []}}})
 
     assert reply.problem["detail"] == "/settings/contact_statuses/statuses must not be empty"
 
 
-async def test_a_body_without_settings_is_refused(sqlite_call: ApiClient) -> None:
+async def test_put_client__requires_settings(sqlite_call: ApiClient) -> None:
     reply = await sqlite_call("PUT", "/admin/v1/clients/ours", {})
 
     assert reply.problem["errors"] == [{"pointer": "/settings", "code": "required", "detail": "is required"}]
 
 
-async def test_more_transitions_than_there_may_be_are_one_fault(sqlite_call: ApiClient) -> None:
+async def test_transitions__over_the_limit_are_one_fault(sqlite_call: ApiClient) -> None:
     statuses = {"statuses": ["a"], "transitions": {str(number): [] for number in range(201)}}
 
     reply = await sqlite_call("PUT", "/admin/v1/clients/ours", {"settings": {"contact_statuses": statuses}})
@@ -176,7 +176,7 @@ async def test_more_transitions_than_there_may_be_are_one_fault(sqlite_call: Api
     assert (reply.status, reply.problem["errors"]) == (422, [fault])
 
 
-def test_every_setting_of_a_client_stands_on_the_page_with_its_default() -> None:
+def test_client_settings__are_documented_with_their_defaults() -> None:
     page = (Path(__file__).parents[2] / "docs" / "reference" / "clients.md").read_text(encoding="utf-8")
     section = page.partition("\n## What a client decides\n")[2].partition("\n## ")[0]
     rows = [re.findall(r"`([^`]+)`", " ".join(row.split("|")[1:3])) for row in section.splitlines() if row.startswith("| `")]
@@ -186,14 +186,14 @@ def test_every_setting_of_a_client_stands_on_the_page_with_its_default() -> None
     assert told == msgspec.to_builtins(SettingsBody())
 
 
-async def test_a_misspelt_setting_is_told_beside_those_that_there_are(sqlite_call: ApiClient) -> None:
+async def test_unknown_setting__is_refused_with_the_list_of_settings(sqlite_call: ApiClient) -> None:
     reply = await sqlite_call("PUT", "/admin/v1/clients/acme", {"settings": {"on_duplicat": "return"}})
 
     assert [fault["pointer"] for fault in reply.problem["errors"]] == ["/settings/on_duplicat"]
     assert reply.problem["errors"][0]["detail"].startswith("is no field of this object; its fields are on_duplicate, ")
 
 
-async def test_of_very_many_unknown_names_only_the_first_are_told(call: ApiClient) -> None:
+async def test_unknown_fields__are_reported_up_to_a_limit(call: ApiClient) -> None:
     reply = await call.post("/admin/v1/clients", {f"k{n}": 1 for n in range(50_000)})
 
     assert [error["pointer"] for error in reply.problem["errors"]] == [f"/k{n}" for n in range(100)]

@@ -20,7 +20,7 @@ def left(folder: Path, name: str, seconds_ago: float) -> None:
     os.utime(folder / name, (at, at))
 
 
-def test_a_part_is_its_owners_alone_and_goes_with_what_lies_beside_it(tmp_path: Path) -> None:
+def test_part_of__is_private_and_removes_its_files_at_the_end(tmp_path: Path) -> None:
     with part_of(tmp_path / "b.db") as part:
         mode = part.stat().st_mode & 0o777
         Path(f"{part}-journal").write_text("")
@@ -29,7 +29,7 @@ def test_a_part_is_its_owners_alone_and_goes_with_what_lies_beside_it(tmp_path: 
     assert names_in(tmp_path) == []
 
 
-def test_a_part_that_was_renamed_stays(tmp_path: Path) -> None:
+def test_part_of__leaves_a_renamed_file(tmp_path: Path) -> None:
     with part_of(tmp_path / "b.db") as part:
         part.write_text("whole")
         part.replace(tmp_path / "b.db")
@@ -37,7 +37,7 @@ def test_a_part_that_was_renamed_stays(tmp_path: Path) -> None:
     assert names_in(tmp_path) == ["b.db"]
 
 
-def test_what_somebody_killed_has_left_is_removed_and_what_is_being_written_stays(tmp_path: Path) -> None:
+def test_part_of__removes_abandoned_parts_and_leaves_recent_ones(tmp_path: Path) -> None:
     left(tmp_path, KILLED, ABANDONED_AFTER + 60)
     left(tmp_path, f"{KILLED}-journal", ABANDONED_AFTER + 60)
     left(tmp_path, "b.db.fedcba9876543210.part", ABANDONED_AFTER - 60)
@@ -49,7 +49,7 @@ def test_what_somebody_killed_has_left_is_removed_and_what_is_being_written_stay
 
 
 @pytest.mark.parametrize("name", ["c.db.0123456789abcdef.part", "b.db", "b.db.part", f"{KILLED}.txt", f"x{KILLED}"])
-def test_what_only_looks_similar_is_somebody_elses(tmp_path: Path, name: str) -> None:
+def test_part_of__leaves_files_with_similar_names(tmp_path: Path, name: str) -> None:
     left(tmp_path, name, ABANDONED_AFTER * 100)
 
     with part_of(tmp_path / "b.db"):

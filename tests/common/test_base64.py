@@ -14,15 +14,13 @@ from touchbase.common.content_encoding import from_base64
 
 
 @given(plain=st.binary(), pack=st.sampled_from([b64encode, urlsafe_b64encode]), padded=st.booleans())
-def test_any_bytes_come_back_from_either_alphabet_with_padding_or_without(
-    plain: bytes, pack: Callable[[bytes], bytes], padded: bool
-) -> None:
+def test_from_base64__decodes_either_alphabet_with_or_without_padding(plain: bytes, pack: Callable[[bytes], bytes], padded: bool) -> None:
     packed = pack(plain) if padded else pack(plain).rstrip(b"=")
 
     assert from_base64(packed) == from_base64(packed.decode()) == plain
 
 
 @pytest.mark.parametrize("text", ["a", "ab=c", "a b c d", "{}", "ümläut"])
-def test_what_is_no_base64_is_told(text: str) -> None:
+def test_from_base64__raises_for_other_text(text: str) -> None:
     with pytest.raises((binascii.Error, UnicodeEncodeError)):
         from_base64(text)

@@ -20,5 +20,5 @@ from touchbase.common.asgi import LOCAL_PEER, peer_of
         (None, LOCAL_PEER),
     ],
 )
-def test_whoever_has_one_address_of_a_network_has_them_all(client: object, peer: str) -> None:
+def test_peer_of__groups_ipv6_addresses_by_their_network(client: object, peer: str) -> None:
     assert peer_of({"client": client}) == peer

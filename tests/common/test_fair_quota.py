@@ -16,14 +16,14 @@ def fill(shares: FairQuota, client: int) -> int:
     return count
 
 
-def test_one_greedy_client_leaves_a_quarter_and_several_leave_something() -> None:
+def test_fair_quota__one_client_leaves_a_quarter_and_several_leave_some() -> None:
     shares = FairQuota(1000)
 
     assert [fill(shares, client) for client in range(1, 5)] == [750, 188, 47, 12]
     assert shares.acquire(99)
 
 
-def test_clients_that_take_in_turn_get_the_same() -> None:
+def test_fair_quota__gives_alternating_clients_equal_shares() -> None:
     shares = FairQuota(1000)
     held = dict.fromkeys(range(4), 0)
 
@@ -36,7 +36,7 @@ def test_clients_that_take_in_turn_get_the_same() -> None:
 
 
 @given(st.integers(1, 40), st.lists(st.tuples(st.integers(1, 4), st.booleans()), max_size=200))
-def test_any_taking_and_giving_never_overfills_the_room_nor_shuts_out_a_newcomer(room: int, steps: list[tuple[int, bool]]) -> None:
+def test_fair_quota__never_exceeds_capacity_and_admits_a_new_client_while_there_is_space(room: int, steps: list[tuple[int, bool]]) -> None:
     shares, held = FairQuota(room), dict.fromkeys(range(1, 5), 0)
     for client, takes in steps:
         if takes:

@@ -39,12 +39,12 @@ def by_the_library(email: str) -> str | None:
 @example("a@b.c--d.co")
 @example("a@1.2.3.4")
 @example("a@b.co\n")
-def test_the_quick_way_never_differs_from_the_library(email: str) -> None:
+def test_find_email_key__agrees_with_the_email_validator_library(email: str) -> None:
     assert find_email_key(email) == by_the_library(email.strip())
 
 
 @given(addresses | st.emails())
-def test_a_key_of_an_address_is_a_key_of_itself(email: str) -> None:
+def test_find_email_key__is_idempotent(email: str) -> None:
     key = find_email_key(email)
 
     assert key is None or find_email_key(key) == key
@@ -62,14 +62,14 @@ def test_a_key_of_an_address_is_a_key_of_itself(email: str) -> None:
         ("o'brien/x=y@example.com", "o'brien/x=y@example.com"),
     ],
 )
-def test_an_address_is_known_by_its_lower_case_and_ascii_domain(email: str, key: str) -> None:
+def test_email_key__is_lower_case_with_an_ascii_domain(email: str, key: str) -> None:
     assert email_key(email) == key
 
 
 @pytest.mark.parametrize(
     "email", ["", "jane", "jane@", "@example.com", "jane@example", "a b@example.com", "Jane <jane@example.com>", "a@b.co,c@d.co", "a@-b.co"]
 )
-def test_what_is_no_address_is_refused_with_a_reason(email: str) -> None:
+def test_email_key__refuses_an_invalid_address_with_a_reason(email: str) -> None:
     with pytest.raises(InvalidText, match=r"^is not an e-mail address: .+") as refused:
         email_key(email)
 
@@ -97,7 +97,7 @@ PROFILE = "linkedin.com/in/jane-doe"
         "linkedin.com/in/jane-doe%2C?trk=x",
     ],
 )
-def test_a_profile_is_known_however_its_address_is_written(text: str) -> None:
+def test_linkedin_key__is_equal_for_every_form_of_a_profile_address(text: str) -> None:
     assert linkedin_key(text) == PROFILE
 
 
@@ -117,14 +117,14 @@ def test_a_profile_is_known_however_its_address_is_written(text: str) -> None:
         ("@JaneDoe", "@janedoe"),
     ],
 )
-def test_other_texts_have_the_key_that_is_written_here(text: str, key: str) -> None:
+def test_linkedin_key__normalises_other_addresses_and_texts(text: str, key: str) -> None:
     assert linkedin_key(text) == key
 
 
 @pytest.mark.parametrize(
     "text", ["n/a", "N/A ", "none", "-", "--", "...", "unknown", "LinkedIn", "linkedin.com", "https://www.linkedin.com/in/", " "]
 )
-def test_what_stands_for_nobody_has_no_key_and_finds_nobody(text: str) -> None:
+def test_linkedin_key__is_none_for_placeholders(text: str) -> None:
     assert linkedin_key(text) is None
     assert linkedin_key(linkedin_search_key(text)) is None
 
@@ -132,7 +132,7 @@ def test_what_stands_for_nobody_has_no_key_and_finds_nobody(text: str) -> None:
 @given(
     st.text(max_size=60) | st.builds("linkedin.com/in/{}".format, st.text(max_size=30)) | st.text(max_size=30).map(lambda text: text * 100)
 )
-def test_any_text_has_a_key_that_every_store_can_index(text: str) -> None:
+def test_linkedin_key__of_any_text_can_be_indexed(text: str) -> None:
     key = linkedin_key(text)
 
     if key is not None and "\0" not in text and text.isprintable():
@@ -162,7 +162,7 @@ def test_any_text_has_a_key_that_every_store_can_index(text: str) -> None:
         ("intranet.local", "intranet.local"),
     ],
 )
-def test_a_domain_is_taken_from_what_people_paste(text: str, domain: str) -> None:
+def test_company_domain__is_extracted_from_addresses_and_pasted_text(text: str, domain: str) -> None:
     assert company_domain(text) == domain
 
 
@@ -171,7 +171,7 @@ def test_a_domain_is_taken_from_what_people_paste(text: str, domain: str) -> Non
     ["", " ", "acme", "acme inc", "Acme, Inc.", "192.0.2.1", "http://[::1]/", "a..com", "-a.com", "a-.com", "a_b.com", "xn--zz--.com",
      "a." + "b" * 64, "a" * 250 + ".com", ("a" * 60 + ".") * 5 + "com", "https://", "/about", "javascript:alert(1)", "\0.com", "com"],
 )  # fmt: skip
-def test_what_holds_no_domain_is_refused_with_a_reason(text: str) -> None:
+def test_company_domain__refuses_text_without_a_domain_with_a_reason(text: str) -> None:
     with pytest.raises(InvalidText) as refused:
         company_domain(text)
 
@@ -180,12 +180,12 @@ def test_what_holds_no_domain_is_refused_with_a_reason(text: str) -> None:
 
 
 @given(st.text(max_size=40) | st.text(HOST, max_size=40))
-def test_a_domain_that_is_taken_is_its_own_normal_form(text: str) -> None:
+def test_find_company_domain__is_idempotent(text: str) -> None:
     domain = find_company_domain(text)
 
     assert domain is None or company_domain(domain) == domain
     assert domain is None or (domain.isascii() and len(domain) <= 253)
 
 
-def test_the_same_domain_is_known_in_an_address_and_by_itself() -> None:
+def test_company_domain__equals_the_domain_of_an_email_key() -> None:
     assert normalize.email_key("jane@MÜNCHEN.example").partition("@")[2] == company_domain("https://www.münchen.example/")

@@ -18,14 +18,14 @@ from touchbase.history.events import Change, Event
 
 
 @given(some.integers(EARLIEST, LATEST))
-def test_any_time_reads_back_as_it_was_written(at: int) -> None:
+def test_to_text__any_time_is_read_back_unchanged(at: int) -> None:
     text = to_text(at)
 
     assert text.endswith("Z")
     assert from_text(text) == at
 
 
-def test_a_time_is_utc_with_microseconds_only_where_there_are_any() -> None:
+def test_to_text__is_utc_with_microseconds_only_if_not_zero() -> None:
     assert to_text(0) == "1970-01-01T00:00:00Z"
     assert to_text(1_500_000) == "1970-01-01T00:00:01.500000Z"
     assert from_text("1970-01-01T02:00:00+02:00") == 0
@@ -33,16 +33,16 @@ def test_a_time_is_utc_with_microseconds_only_where_there_are_any() -> None:
 
 
 @pytest.mark.parametrize(("now", "passed"), [(100, False), (109, False), (110, True), (99, True), (-DAY, True)])
-def test_a_span_counts_as_passed_when_the_clock_was_put_back(now: int, passed: bool) -> None:
+def test_has_passed__is_true_when_the_clock_goes_back(now: int, passed: bool) -> None:
     assert has_passed(10, 100, now) is passed
 
 
 @pytest.mark.parametrize(("occurred", "taken"), [(None, 100), (50, 50), (100 + DAY, 100 + DAY), (101 + DAY, 100), (-5, -5)])
-def test_a_missing_or_far_future_time_becomes_the_time_of_receipt(occurred: int | None, taken: int) -> None:
+def test_event_time__replaces_a_missing_or_far_future_time_by_the_time_of_receipt(occurred: int | None, taken: int) -> None:
     assert event_time(occurred, 100, DAY) == taken
 
 
-def test_the_same_bytes_are_another_call_on_another_channel_query_or_event_header() -> None:
+def test_body_key__differs_by_channel_query_and_event_header() -> None:
     keys = {
         body_key("crm", "", "", b"{}"),
         body_key("email_campaign", "", "", b"{}"),
@@ -54,7 +54,7 @@ def test_the_same_bytes_are_another_call_on_another_channel_query_or_event_heade
     assert body_key("crm", "", "", b"{}") in keys
 
 
-def test_a_tools_own_event_id_recognises_the_event_whatever_else_changed() -> None:
+def test_event_key__with_a_tools_event_id_ignores_other_values() -> None:
     first = Event("email_sent", 5, email="ann@example.com", key="evt_1")
     again = Event("email_sent", 6, email="ann@example.com", key="evt_1", campaign="Q4")
 
@@ -62,7 +62,7 @@ def test_a_tools_own_event_id_recognises_the_event_whatever_else_changed() -> No
     assert event_key("tool", first, "1") != event_key("other", first, "1")
 
 
-def test_an_event_without_id_is_recognised_by_what_it_says() -> None:
+def test_event_key__without_an_event_id_depends_on_the_values() -> None:
     one = Event("contact.updated", 5, object_id="7", changed=[Change("stage", "won")])
     same = Event("contact.updated", 5, object_id="7", changed=[Change("stage", "won")])
     other = Event("contact.updated", 5, object_id="7", changed=[Change("stage", "lost")])
@@ -71,7 +71,7 @@ def test_an_event_without_id_is_recognised_by_what_it_says() -> None:
     assert event_key("tool", one, "1") != event_key("tool", other, "1")
 
 
-def test_an_event_without_a_time_counts_once_for_each_call() -> None:
+def test_event_key__without_a_time_differs_for_each_webhook() -> None:
     event = Event("lead_status_changed", None, email="ann@example.com", status="interested")
 
     assert event_key("tool", event, "1") == event_key("tool", event, "1")
@@ -88,7 +88,7 @@ def test_an_event_without_a_time_counts_once_for_each_call() -> None:
         ("", b"hello"),
     ],
 )
-def test_an_encoded_body_is_read_as_it_was(encoding: str, packed: bytes) -> None:
+def test_decoded__decompresses_every_supported_encoding(encoding: str, packed: bytes) -> None:
     assert decoded(encoding, packed) == b"hello"
 
 
@@ -104,10 +104,10 @@ def test_an_encoded_body_is_read_as_it_was(encoding: str, packed: bytes) -> None
         ("gzip", gzip.compress(bytes(100_000), mtime=0) + gzip.compress(b"x", mtime=0), "more than 100000 bytes"),
     ],
 )
-def test_a_body_that_cannot_be_unpacked_says_why(encoding: str, packed: bytes, reason: str) -> None:
+def test_decoded__refuses_an_undecodable_body_with_a_reason(encoding: str, packed: bytes, reason: str) -> None:
     with pytest.raises(UnrecognisedPayload, match=reason):
         decoded(encoding, packed, largest=100_000)
 
 
-def test_a_body_may_unpack_to_the_largest_size() -> None:
+def test_decoded__accepts_a_body_of_exactly_the_limit() -> None:
     assert decoded("gzip", gzip.compress(bytes(100_000)), largest=100_000) == bytes(100_000)

@@ -18,9 +18,7 @@ STEPS = st.lists(st.tuples(st.integers(1, 5_000), st.integers(-10 * SECOND, 10 *
 
 
 @given(rate=RATES, window=WINDOWS, steps=STEPS)
-def test_any_sequence_of_takes_is_given_no_more_than_the_burst_and_the_rate_times_the_time(
-    rate: float, window: int, steps: list[tuple[int, int]]
-) -> None:
+def test_token_bucket__never_gives_more_than_the_burst_plus_rate_times_time(rate: float, window: int, steps: list[tuple[int, int]]) -> None:
     bucket = TokenBucket("test", rate, window, NOON)
     now, given_out, passed, largest = NOON, 0, 0, 0.0
     for cost, later in steps:
@@ -36,7 +34,7 @@ def test_any_sequence_of_takes_is_given_no_more_than_the_burst_and_the_rate_time
 
 @given(rate=RATES, window=WINDOWS, steps=STEPS, cost=st.integers(1, 5_000))
 @example(rate=0.1, window=1, steps=[(2, 0), (1, SECOND)], cost=2)
-def test_whoever_waits_as_long_as_told_is_served(rate: float, window: int, steps: list[tuple[int, int]], cost: int) -> None:
+def test_token_bucket_wait__is_long_enough(rate: float, window: int, steps: list[tuple[int, int]], cost: int) -> None:
     bucket = TokenBucket("test", rate, window, NOON)
     now = NOON
     for each, later in steps:
@@ -50,7 +48,7 @@ def test_whoever_waits_as_long_as_told_is_served(rate: float, window: int, steps
 
 
 @given(rate=st.integers(1, 1000), window=st.integers(1, 60), taken=st.integers(1, 100_000))
-def test_what_is_left_is_what_can_be_taken(rate: int, window: int, taken: int) -> None:
+def test_token_bucket_left__is_exactly_the_available_amount(rate: int, window: int, taken: int) -> None:
     bucket = TokenBucket("test", rate, window, NOON)
     bucket.take(taken, NOON)
     left = bucket.left
@@ -59,7 +57,7 @@ def test_what_is_left_is_what_can_be_taken(rate: int, window: int, taken: int) -
     assert left == 0 or bucket.take(left, NOON)
 
 
-def test_it_is_full_when_it_says_so() -> None:
+def test_token_bucket_full_in__is_the_exact_time_to_full() -> None:
     bucket = TokenBucket("test", 10, 2, NOON)
     bucket.take(15, NOON)
 
@@ -70,7 +68,7 @@ def test_it_is_full_when_it_says_so() -> None:
     assert not bucket.take(1, NOON + 2 * SECOND)
 
 
-def test_a_clock_that_is_put_back_an_hour_stops_nobody_for_an_hour() -> None:
+def test_token_bucket__refills_after_the_clock_goes_back() -> None:
     bucket = TokenBucket("test", 10, 1, NOON)
     bucket.take(10, NOON)
 
@@ -78,7 +76,7 @@ def test_a_clock_that_is_put_back_an_hour_stops_nobody_for_an_hour() -> None:
     assert bucket.take(10, NOON - 3599 * SECOND)
 
 
-def test_a_refusal_says_what_is_allowed_and_when_to_come_again() -> None:
+def test_token_bucket_error__states_the_limit_and_the_retry_time() -> None:
     bucket = TokenBucket("rows", 100, 10, NOON)
     bucket.take(1000, NOON)
 
@@ -89,7 +87,7 @@ def test_a_refusal_says_what_is_allowed_and_when_to_come_again() -> None:
 
 
 @pytest.mark.parametrize("taken", [0, 1])
-def test_names_that_anybody_can_make_up_are_remembered_only_up_to_a_number(taken: int) -> None:
+def test_bounded_cache__holds_at_most_its_limit_of_buckets(taken: int) -> None:
     buckets: BoundedCache[int, TokenBucket] = BoundedCache(lambda name, now: TokenBucket("test", 1, 60, now), TokenBucket.is_full, most=50)
 
     for name in range(1000):
@@ -98,7 +96,7 @@ def test_names_that_anybody_can_make_up_are_remembered_only_up_to_a_number(taken
     assert len(buckets.by_name) <= 50
 
 
-def test_buckets_in_use_outlive_those_that_are_as_good_as_new() -> None:
+def test_bounded_cache__evicts_full_buckets_before_used_ones() -> None:
     buckets: BoundedCache[int, TokenBucket] = BoundedCache(lambda name, now: TokenBucket("test", 1, 60, now), TokenBucket.is_full, most=50)
     buckets.of(7, NOON).take(60, NOON)
 

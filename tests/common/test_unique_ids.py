@@ -27,7 +27,7 @@ tell()
 """
 
 
-def test_no_two_processes_give_the_same_request_id_or_write_key() -> None:
+def test_unique_ids__differ_between_forked_processes() -> None:
     done = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, check=True)
 
     told = done.stdout.split()

@@ -56,7 +56,7 @@ def shown(**more: Any) -> dict[str, Any]:
     return {**HUBSPOT, **usual, "access_token": "not set", "fetching": None, **more}
 
 
-async def test_a_connection_is_made_and_read(call: ApiClient) -> None:
+async def test_create_connection__returns_the_connection_and_stores_its_secret(call: ApiClient) -> None:
     made = await call.post(HERE, {**HUBSPOT, "secrets": [SECRET], "settings": DECIDED})
 
     one, listed = await call.get(f"{HERE}/crm/hubspot"), await call.get(HERE)
@@ -68,11 +68,11 @@ async def test_a_connection_is_made_and_read(call: ApiClient) -> None:
     assert await secrets(call) == [[SECRET]]
 
 
-async def test_what_is_left_out_has_its_default(call: ApiClient) -> None:
+async def test_create_connection__applies_defaults(call: ApiClient) -> None:
     assert (await call.post(HERE, HUBSPOT)).json() == shown()
 
 
-async def test_a_secret_may_be_made_and_is_shown_once(call: ApiClient) -> None:
+async def test_generate_secret__returns_the_new_secret_once(call: ApiClient) -> None:
     made = (await call.post(HERE, {**HUBSPOT, "generate_secret": True})).json()
     call.clock.move(1)
     again = (await call.patch(f"{HERE}/crm/hubspot", {"generate_secret": True})).json()
@@ -84,7 +84,7 @@ async def test_a_secret_may_be_made_and_is_shown_once(call: ApiClient) -> None:
     assert await secrets(call) == [[again["generated_secret"], made["generated_secret"]]]
 
 
-async def test_a_secret_under_a_name_that_is_not_ours_is_refused_instead_of_forgotten(call: ApiClient) -> None:
+async def test_unknown_field__is_refused_without_repeating_its_value(call: ApiClient) -> None:
     made = await call.post(HERE, {**HUBSPOT, "secret": SECRET})
     await call.post(HERE, HUBSPOT)
     changed = await call.patch(f"{HERE}/crm/hubspot", {"secret": SECRET})
@@ -96,7 +96,7 @@ async def test_a_secret_under_a_name_that_is_not_ours_is_refused_instead_of_forg
     assert await secrets(call) == [[]]
 
 
-async def test_a_third_secret_drives_out_the_oldest(sqlite_call: ApiClient) -> None:
+async def test_generate_secret__replaces_the_oldest_of_two_secrets(sqlite_call: ApiClient) -> None:
     made = [(await sqlite_call.post(HERE, {**HUBSPOT, "generate_secret": True})).json()]
     for _ in range(2):
         made.append((await sqlite_call.patch(f"{HERE}/crm/hubspot", {"generate_secret": True})).json())
@@ -104,7 +104,7 @@ async def test_a_third_secret_drives_out_the_oldest(sqlite_call: ApiClient) -> N
     assert await secrets(sqlite_call) == [[made[2]["generated_secret"], made[1]["generated_secret"]]]
 
 
-async def test_a_tool_is_connected_once_for_each_channel(call: ApiClient) -> None:
+async def test_create_connection__refuses_a_second_one_for_a_tool_and_channel(call: ApiClient) -> None:
     await call.post(HERE, HUBSPOT)
 
     again = await call.post(HERE, {**HUBSPOT, "secrets": [SECRET]})
@@ -115,7 +115,7 @@ async def test_a_tool_is_connected_once_for_each_channel(call: ApiClient) -> Non
     assert await secrets(call) == [[], []]
 
 
-async def test_a_change_replaces_what_it_names_and_null_puts_back_a_default(call: ApiClient) -> None:
+async def test_patch_connection__replaces_given_settings_and_resets_null_to_the_default(call: ApiClient) -> None:
     await call.post(HERE, {**HUBSPOT, "secrets": [SECRET], "settings": {**DECIDED, "create_unknown": False}})
     later = call.clock.move(60)
 
@@ -137,7 +137,7 @@ async def test_a_change_replaces_what_it_names_and_null_puts_back_a_default(call
         ({}, [SECRET]),
     ],
 )
-async def test_secrets_are_replaced_whole_or_left_alone(sqlite_call: ApiClient, change: dict[str, Any], left: list[str]) -> None:
+async def test_patch_connection__replaces_all_secrets_or_none(sqlite_call: ApiClient, change: dict[str, Any], left: list[str]) -> None:
     await sqlite_call.post(HERE, {**HUBSPOT, "secrets": [SECRET], "settings": DECIDED})
 
     changed = await sqlite_call.patch(f"{HERE}/crm/hubspot", change)
@@ -146,7 +146,7 @@ async def test_secrets_are_replaced_whole_or_left_alone(sqlite_call: ApiClient, 
     assert changed.json()["settings"] == (USUAL if change.get("settings", 0) is None else DECIDED)
 
 
-async def test_a_removed_connection_is_gone(call: ApiClient) -> None:
+async def test_delete_connection__removes_the_connection(call: ApiClient) -> None:
     await call.post(HERE, HUBSPOT)
 
     removed = await call("DELETE", f"{HERE}/crm/hubspot")
@@ -162,7 +162,7 @@ async def test_a_removed_connection_is_gone(call: ApiClient) -> None:
     [f"{HERE}/crm/close", f"{HERE}/email_campaign/hubspot", f"{HERE}/post/hubspot", HERE.replace("acme", "nobody") + "/crm/hubspot"],
 )
 @pytest.mark.parametrize("method", ["GET", "PATCH", "DELETE"])
-async def test_what_is_not_connected_is_not_found(sqlite_call: ApiClient, target: str, method: str) -> None:
+async def test_unknown_connection__gets_404(sqlite_call: ApiClient, target: str, method: str) -> None:
     await sqlite_call.post(HERE, HUBSPOT)
 
     reply = await sqlite_call(method, target, {} if method == "PATCH" else None)
@@ -170,7 +170,7 @@ async def test_what_is_not_connected_is_not_found(sqlite_call: ApiClient, target
     assert reply.status == 404
 
 
-async def test_nothing_is_connected_to_a_client_that_is_being_deleted(call: ApiClient) -> None:
+async def test_client_in_deletion__refuses_new_and_changed_connections(call: ApiClient) -> None:
     await call.post(HERE, HUBSPOT)
     await call("DELETE", "/admin/v1/clients/acme?confirm=acme")
 
@@ -180,7 +180,7 @@ async def test_nothing_is_connected_to_a_client_that_is_being_deleted(call: ApiC
 
 
 @pytest.mark.parametrize("target", [HERE.replace("acme", "nobody"), HERE.replace("acme", "a b")])
-async def test_a_client_that_is_not_there_has_no_connections(sqlite_call: ApiClient, target: str) -> None:
+async def test_connections__of_an_unknown_client_get_404(sqlite_call: ApiClient, target: str) -> None:
     assert (await sqlite_call.get(target)).status == 404
     assert (await sqlite_call.post(target, HUBSPOT)).status == 404
 
@@ -223,7 +223,7 @@ async def test_a_client_that_is_not_there_has_no_connections(sqlite_call: ApiCli
         ),
     ],
 )
-async def test_a_connection_that_cannot_be_is_refused_with_every_fault(
+async def test_create_connection__reports_every_fault_of_an_invalid_body(
     sqlite_call: ApiClient, body: dict[str, Any], pointers: list[str]
 ) -> None:
     reply = await sqlite_call.post(HERE, body)
@@ -233,7 +233,7 @@ async def test_a_connection_that_cannot_be_is_refused_with_every_fault(
     assert (await sqlite_call.get(HERE)).json()["data"] == []
 
 
-async def test_a_kind_that_a_tool_lacks_is_refused_with_those_that_it_has(sqlite_call: ApiClient) -> None:
+async def test_status_property__refuses_an_unknown_kind_and_lists_the_known_ones(sqlite_call: ApiClient) -> None:
     odoo = {"channel": "crm", "tool": "odoo", "settings": {"status_property": {"opportunity": "stage_id"}}}
 
     (error,) = (await sqlite_call.post(HERE, odoo)).problem["errors"]
@@ -242,7 +242,7 @@ async def test_a_kind_that_a_tool_lacks_is_refused_with_those_that_it_has(sqlite
 
 
 @pytest.mark.parametrize("tool", ADAPTERS.tools("crm"))
-async def test_every_tool_takes_a_status_of_each_of_its_kinds(sqlite_call: ApiClient, tool: str) -> None:
+async def test_status_property__accepts_every_kind_of_each_tool(sqlite_call: ApiClient, tool: str) -> None:
     kinds = ADAPTERS.kinds("crm", tool, ConnectionSettings()) or ()
 
     made = await sqlite_call.post(HERE, {"channel": "crm", "tool": tool, "settings": {"status_property": dict.fromkeys(kinds, "stage")}})
@@ -251,7 +251,7 @@ async def test_every_tool_takes_a_status_of_each_of_its_kinds(sqlite_call: ApiCl
     assert {"contact", "company"} <= set(kinds)
 
 
-async def test_of_changes_at_once_none_is_lost(call: ApiClient) -> None:
+async def test_patch_connection__concurrent_changes_all_apply(call: ApiClient) -> None:
     await call.settings("acme")
     await call.post(HERE, HUBSPOT)
     target, changes = f"{HERE}/crm/hubspot", [{"generate_secret": True}, {"settings": {"create_unknown": True}}, {"generate_secret": True}]
@@ -264,7 +264,7 @@ async def test_of_changes_at_once_none_is_lost(call: ApiClient) -> None:
     assert (len(kept.secrets), kept.settings.create_unknown) == (2, True)
 
 
-async def test_a_secret_that_is_too_short_is_told_how_long_one_must_be(sqlite_call: ApiClient) -> None:
+async def test_short_secret__is_refused_with_the_minimum_length(sqlite_call: ApiClient) -> None:
     reply = await sqlite_call.post(HERE, {**HUBSPOT, "secrets": ["short"]})
     blank = await sqlite_call.post(HERE, {**HUBSPOT, "secrets": [""]})
 
@@ -272,7 +272,7 @@ async def test_a_secret_that_is_too_short_is_told_how_long_one_must_be(sqlite_ca
     assert told == [("too_short", "must have at least 8 characters, and has 5"), ("required", "must not be blank")]
 
 
-async def test_a_change_is_held_to_the_same_rules(sqlite_call: ApiClient) -> None:
+async def test_patch_connection__validates_settings_like_create(sqlite_call: ApiClient) -> None:
     await sqlite_call.post(HERE, {**HUBSPOT, "settings": DECIDED})
 
     reply = await sqlite_call.patch(f"{HERE}/crm/hubspot", {"settings": {"fields": {"email": "a"}, "objects": {"1": "x"}}})
@@ -281,7 +281,7 @@ async def test_a_change_is_held_to_the_same_rules(sqlite_call: ApiClient) -> Non
     assert (await sqlite_call.get(f"{HERE}/crm/hubspot")).json()["settings"] == DECIDED
 
 
-async def test_a_change_that_gives_two_secrets_and_wants_a_third_is_refused_and_drops_none(sqlite_call: ApiClient) -> None:
+async def test_patch_connection__refuses_two_secrets_with_generate_secret(sqlite_call: ApiClient) -> None:
     await sqlite_call.post(HERE, {**HUBSPOT, "secrets": [SECRET]})
 
     reply = await sqlite_call.patch(f"{HERE}/crm/hubspot", {"secrets": ["x" * 8, "y" * 8], "generate_secret": True})
@@ -290,9 +290,7 @@ async def test_a_change_that_gives_two_secrets_and_wants_a_third_is_refused_and_
     assert (await sqlite_call.parts.store.read(ListConnections(1)))[0].secrets == [SECRET]
 
 
-async def test_a_key_of_another_client_sees_no_connections_and_a_key_without_the_scope_none_at_all(
-    memory: Store, make_client: MakeClient
-) -> None:
+async def test_connections__require_an_admin_key_of_their_client(memory: Store, make_client: MakeClient) -> None:
     call = make_client(memory, senders=ADAPTERS, auth="api-key")
     acme, other = [await memory.write(EnsureClient(name, 1)) for name in ("acme", "other")]
     own, foreign = [await add_key(memory, client.number, [ADMIN], "", 1) for client in (acme, other)]
@@ -314,7 +312,7 @@ def fetching(**more: Any) -> dict[str, Any]:
     return usual | more
 
 
-async def test_an_access_token_goes_in_and_never_comes_out(call: ApiClient) -> None:
+async def test_access_token__is_stored_and_never_returned(call: ApiClient) -> None:
     made = await call.post(HERE, {**HUBSPOT, "access_token": TOKEN})
     listed = await call.get(HERE)
     one = await call.get(f"{HERE}/crm/hubspot")
@@ -326,7 +324,7 @@ async def test_an_access_token_goes_in_and_never_comes_out(call: ApiClient) -> N
     assert all(TOKEN.encode() not in reply.body for reply in (made, listed, one, kept, taken))
 
 
-async def test_what_went_wrong_with_fetching_is_shown_until_the_connection_is_changed(call: ApiClient) -> None:
+async def test_fetching_state__shows_the_last_error_until_the_connection_is_changed(call: ApiClient) -> None:
     await call.post(HERE, {**HUBSPOT, "access_token": TOKEN})
     client = (await call.parts.store.write(EnsureClient("acme", 1))).number
     now = call.clock()
@@ -362,16 +360,14 @@ async def test_what_went_wrong_with_fetching_is_shown_until_the_connection_is_ch
         ({"channel": "email_campaign", "tool": "instantly", "settings": {"api_base": "https://a.example"}}, ["/settings/api_base"]),
     ],
 )
-async def test_an_access_token_and_its_settings_are_held_to_rules(
-    sqlite_call: ApiClient, body: dict[str, Any], pointers: list[str]
-) -> None:
+async def test_access_token__is_validated_with_its_settings(sqlite_call: ApiClient, body: dict[str, Any], pointers: list[str]) -> None:
     reply = await sqlite_call.post(HERE, body)
 
     assert reply.status == 422
     assert [error["pointer"] for error in reply.problem["errors"]] == pointers
 
 
-async def test_an_address_that_the_operator_has_named_need_not_be_https(memory: Store, make_client: MakeClient) -> None:
+async def test_api_base__may_be_http_if_listed_in_fetch_allowed(memory: Store, make_client: MakeClient) -> None:
     call = make_client(memory, senders=ADAPTERS, fetch_allowed=["http://127.0.0.1:9999"])
     await call.settings("acme")
 

@@ -57,7 +57,7 @@ async def worked(store: Store, translation: Translation) -> None:
     await InboxWorker(store, lambda request: translation, Clock()).drain()
 
 
-async def test_connections_are_remembered_for_a_second_and_a_change_is_seen_at_once(store: Store) -> None:
+async def test_connection_cache__lasts_a_second_and_is_updated_by_its_own_changes(store: Store) -> None:
     client, clock = await client_of(store), Clock()
     here, elsewhere = Connections(store, clock), Connections(store, clock)
 
@@ -74,7 +74,7 @@ async def test_connections_are_remembered_for_a_second_and_a_change_is_seen_at_o
     assert await here.of(client) == []
 
 
-async def test_a_connection_is_changed_and_found_by_its_place(store: Store) -> None:
+async def test_connections__are_changed_and_found_by_channel_and_tool(store: Store) -> None:
     client = await client_of(store)
     connections = Connections(store, Clock())
     made = await connections.connect(hubspot(client))
@@ -89,14 +89,14 @@ async def test_a_connection_is_changed_and_found_by_its_place(store: Store) -> N
         await connections.connect(hubspot(client))
 
 
-def test_no_two_secrets_that_we_make_are_alike() -> None:
+def test_new_secret__is_unique_and_long() -> None:
     made = {new_secret() for _ in range(100)}
 
     assert len(made) == 100
     assert min(map(len, made)) >= 40
 
 
-async def test_whoever_reads_a_call_is_told_what_its_client_has_connected_and_who_has_proved_it(store: Store) -> None:
+async def test_translation__receives_the_clients_connections_and_the_verified_tool(store: Store) -> None:
     client = await client_of(store)
     connections = Connections(store, Clock())
     await connections.connect(hubspot(client))
@@ -113,7 +113,7 @@ async def test_whoever_reads_a_call_is_told_what_its_client_has_connected_and_wh
     assert read == [("hubspot", ["hubspot"]), (None, ["hubspot"]), (None, ["hubspot"])]
 
 
-async def test_a_call_that_proved_its_tool_and_is_not_understood_keeps_the_tool(store: Store) -> None:
+async def test_unrecognised_delivery__retains_its_verified_tool(store: Store) -> None:
     client = await client_of(store)
     proved, other = await keep(store, client, "crm", "hubspot", True), await keep(store, client, "crm")
 
@@ -132,7 +132,7 @@ async def test_a_call_that_proved_its_tool_and_is_not_understood_keeps_the_tool(
 @pytest.mark.parametrize(
     ("of_client", "of_connection", "made"), [(True, None, 1), (True, False, 0), (False, None, 0), (False, True, 1), (False, False, 0)]
 )
-async def test_a_connection_decides_before_its_client_whether_unknown_people_are_created(
+async def test_create_unknown__of_the_connection_overrides_the_client(
     store: Store, of_client: bool, of_connection: bool | None, made: int
 ) -> None:
     client = await client_of(store, create_unknown=of_client)
@@ -147,7 +147,7 @@ async def test_a_connection_decides_before_its_client_whether_unknown_people_are
 
 
 @pytest.mark.parametrize(("of_connection", "made"), [(None, 1), (True, 1), (False, 0)])
-async def test_a_crm_creates_people_unless_its_own_connection_says_no(store: Store, of_connection: bool | None, made: int) -> None:
+async def test_create_unknown__for_a_crm_depends_on_its_connection_only(store: Store, of_connection: bool | None, made: int) -> None:
     client = await client_of(store, create_unknown=False)
     await keep(store, client, "crm")
 
@@ -156,7 +156,7 @@ async def test_a_crm_creates_people_unless_its_own_connection_says_no(store: Sto
     assert len(await store.read(ListContacts(client, 5))) == made
 
 
-async def test_a_crm_call_about_somebody_whom_nobody_may_create_says_so_and_a_replay_applies_it(store: Store) -> None:
+async def test_create_unknown__parks_a_crm_delivery_and_a_replay_applies_it(store: Store) -> None:
     client = await client_of(store)
     number = await keep(store, client, "crm")
     translation = Translation("hubspot", [CRM_UPDATE], False)
@@ -179,7 +179,7 @@ async def test_a_crm_call_about_somebody_whom_nobody_may_create_says_so_and_a_re
 @pytest.mark.parametrize(
     ("of_client", "of_connection", "counts"), [(True, None, True), (True, False, False), (False, None, False), (False, True, True)]
 )
-async def test_a_connection_decides_before_its_client_whether_a_linkedin_reply_counts(
+async def test_linkedin_reply_counts__of_the_connection_overrides_the_client(
     store: Store, of_client: bool, of_connection: bool | None, counts: bool
 ) -> None:
     client = await client_of(store, linkedin_reply_counts=of_client)
@@ -193,7 +193,7 @@ async def test_a_connection_decides_before_its_client_whether_a_linkedin_reply_c
     assert contact.status == ("replied" if counts else None)
 
 
-async def test_a_replay_under_settings_that_ignore_a_call_leaves_it_applied_as_its_events_are_there(store: Store) -> None:
+async def test_replay__under_ignoring_settings_leaves_an_applied_delivery_applied(store: Store) -> None:
     client = await client_of(store)
     applied = await keep(store, client, "crm")
     await worked(store, Translation("hubspot", [CRM_UPDATE]))
@@ -207,7 +207,7 @@ async def test_a_replay_under_settings_that_ignore_a_call_leaves_it_applied_as_i
     assert [len(await store.read(DeliveryEvents(client, number))) for number in (applied, other)] == [1, 0]
 
 
-async def test_a_change_is_seen_at_once_by_whoever_was_reading_meanwhile(store: Store) -> None:
+async def test_connection_cache__reads_again_after_a_change_during_a_read(store: Store) -> None:
     class Slow:
         """A store whose first answer about connections comes after somebody has changed them."""
 
@@ -231,7 +231,7 @@ async def test_a_change_is_seen_at_once_by_whoever_was_reading_meanwhile(store: 
     assert [one.tool for one in await known.of(client)] == ["hubspot"]
 
 
-async def test_a_client_is_forgotten_under_its_former_ids_too(store: Store) -> None:
+async def test_clients_forget__removes_the_client_under_its_former_ids(store: Store) -> None:
     clock = Clock()
     number = await client_of(store)
     await store.write(RotateClientId(number, "present", NOON + DAY))

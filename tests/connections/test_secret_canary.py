@@ -24,7 +24,7 @@ async def call(store: Store, make_client: MakeClient) -> ApiClient:
     return made
 
 
-async def test_a_secret_goes_in_and_comes_out_nowhere(
+async def test_secret__appears_in_no_response_log_delivery_or_database(
     call: ApiClient,
     engine_url: str,
     execute_sql: ExecuteSql,
@@ -71,7 +71,9 @@ async def _everything_kept(engine_url: str, execute_sql: ExecuteSql, folder: Pat
     return repr(rows).encode()
 
 
-async def test_what_cannot_be_opened_is_no_open_door(call: ApiClient, execute_sql: ExecuteSql, caplog: pytest.LogCaptureFixture) -> None:
+async def test_undecryptable_secret__refuses_all_webhooks_with_503(
+    call: ApiClient, execute_sql: ExecuteSql, caplog: pytest.LogCaptureFixture
+) -> None:
     await call.post(HERE, {"channel": "crm", "tool": "hubspot", "secrets": [CANARY]})
     await execute_sql("UPDATE connection SET secrets = 'sealed:1:0123456789ab:AAAA'")
     call.clock.move(2)
@@ -83,7 +85,7 @@ async def test_what_cannot_be_opened_is_no_open_door(call: ApiClient, execute_sq
     assert "encrypted with the key 0123456789ab, which is missing" in caplog.text
 
 
-async def test_without_an_encryption_key_the_administrator_is_told_what_to_do(postgres_url: str, make_client: MakeClient) -> None:
+async def test_missing_encryption_key__refuses_secrets_and_names_the_setting(postgres_url: str, make_client: MakeClient) -> None:
     from touchbase.storage import open_store
 
     store = await open_store(postgres_url)

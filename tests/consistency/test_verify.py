@@ -71,7 +71,7 @@ async def told(store: Store, client: int, page: int = 200) -> list[str]:
 
 
 @pytest.mark.parametrize("page", [1, 2, 200])
-async def test_what_calls_and_callers_have_made_has_no_differences(store: Store, page: int) -> None:
+async def test_verify__finds_no_differences_after_webhooks_and_writes(store: Store, page: int) -> None:
     client = await filled(store, times=2)
     so_far = Verified()
 
@@ -156,7 +156,7 @@ async def test_what_calls_and_callers_have_made_has_no_differences(store: Store,
         ("DELETE FROM delivery_body", "body is missing, and must be present, because neither erasure nor retention removed it"),
     ],
 )  # fmt: skip
-async def test_a_value_changed_by_hand_is_found_and_named(store: Store, execute_sql: ExecuteSql, statement: str, field: str) -> None:
+async def test_verify__names_a_value_changed_by_hand(store: Store, execute_sql: ExecuteSql, statement: str, field: str) -> None:
     client = await filled(store, times=2)
 
     await execute_sql(statement)
@@ -165,7 +165,7 @@ async def test_a_value_changed_by_hand_is_found_and_named(store: Store, execute_
     assert any(field in each for each in found), found
 
 
-async def test_a_link_from_a_record_that_is_there_is_found(store: Store, execute_sql: ExecuteSql) -> None:
+async def test_verify__finds_a_merge_link_from_an_existing_record(store: Store, execute_sql: ExecuteSql) -> None:
     client = await filled(store)
     [[bob]] = await execute_sql("SELECT id FROM contact WHERE email_key = 'bob@example.com'")
     linked = f"UPDATE link SET tool = '', object_type = 'contact', object_id = '{bob}' WHERE record_kind = 1 AND object_id = '1'"
@@ -177,7 +177,7 @@ async def test_a_link_from_a_record_that_is_there_is_found(store: Store, execute
     ]
 
 
-async def test_exchanged_addresses_are_found(store: Store, execute_sql: ExecuteSql) -> None:
+async def test_verify__finds_exchanged_addresses(store: Store, execute_sql: ExecuteSql) -> None:
     client = await filled(store)
 
     for old, new in (("ann", "eve"), ("bob", "ann"), ("eve", "bob")):
@@ -190,7 +190,7 @@ async def test_exchanged_addresses_are_found(store: Store, execute_sql: ExecuteS
     ]
 
 
-async def test_a_former_address_that_leads_to_another_record_is_found(store: Store, execute_sql: ExecuteSql) -> None:
+async def test_verify__finds_a_former_address_of_another_record(store: Store, execute_sql: ExecuteSql) -> None:
     client = await filled(store)
     [bob] = await store.read(ListContacts(client, 1, email_key="bob@example.com"))
     [ann] = await store.read(ListContacts(client, 1, email_key="ann@example.com"))
@@ -204,7 +204,7 @@ async def test_a_former_address_that_leads_to_another_record_is_found(store: Sto
     ]
 
 
-async def test_a_history_of_two_people_is_found(store: Store, execute_sql: ExecuteSql) -> None:
+async def test_verify__finds_a_history_of_two_people(store: Store, execute_sql: ExecuteSql) -> None:
     client = await filled(store)
     for number in ("8", "9"):
         said = {"event": "contact.updated", "object_type": "contact", "object_id": number, "email": f"p{number}@x.test"}
@@ -221,7 +221,7 @@ async def test_a_history_of_two_people_is_found(store: Store, execute_sql: Execu
 
 
 @pytest.mark.parametrize("by_api", [True, False])
-async def test_another_company_of_a_contact_is_found(store: Store, execute_sql: ExecuteSql, by_api: bool) -> None:
+async def test_verify__finds_a_changed_company_of_a_contact(store: Store, execute_sql: ExecuteSql, by_api: bool) -> None:
     client = await filled(store)
     [ann] = await store.read(ListContacts(client, 1, email_key="ann@example.com"))
     [company] = await store.read(ListCompanies(client, 10))
@@ -242,7 +242,7 @@ async def test_another_company_of_a_contact_is_found(store: Store, execute_sql: 
     ]
 
 
-async def test_a_company_that_became_part_of_another_is_that(store: Store) -> None:
+async def test_verify__accepts_a_contact_whose_company_was_merged(store: Store) -> None:
     client = await filled(store)
     [ann] = await store.read(ListContacts(client, 1, email_key="ann@example.com"))
     [company] = await store.read(ListCompanies(client, 10))
@@ -259,7 +259,7 @@ async def test_a_company_that_became_part_of_another_is_that(store: Store) -> No
     assert await told(store, client) == []
 
 
-async def test_a_record_from_before_creations_were_entries_has_no_differences(store: Store, execute_sql: ExecuteSql) -> None:
+async def test_verify__accepts_a_record_without_an_event_of_its_creation(store: Store, execute_sql: ExecuteSql) -> None:
     client = await filled(store)
     # An earlier version: neither the creation nor a write of what was there already is in the history, and no event names addresses.
     await execute_sql("UPDATE contact SET initial_status = 'New' WHERE email_key = 'bob@example.com'")
@@ -275,7 +275,7 @@ async def test_a_record_from_before_creations_were_entries_has_no_differences(st
     assert await told(store, client) == []
 
 
-async def test_a_company_that_is_not_there_is_found(sqlite_url: str) -> None:
+async def test_verify__finds_a_missing_company(sqlite_url: str) -> None:
     store = await open_store(sqlite_url)
     client = await filled(store)
 
@@ -287,7 +287,7 @@ async def test_a_company_that_is_not_there_is_found(sqlite_url: str) -> None:
 
 
 @pytest.mark.parametrize("naming", [{"x-event": "a"}, {"x-event": "a, b"}, {"x-event": "a", "idempotency-key": "1"}, {"user-agent": "x"}])
-async def test_a_call_as_it_comes_has_the_key_of_its_body(store: Store, naming: dict[str, str]) -> None:
+async def test_verify__accepts_the_dedupe_key_of_a_received_webhook(store: Store, naming: dict[str, str]) -> None:
     client = await store.write(EnsureClient("acme", NOON))
     several = [(name.encode(), each.encode()) for name, value in naming.items() for each in value.split(", ")]
     for headers in (several, [(name.encode(), value.encode()) for name, value in naming.items()]):
@@ -296,7 +296,7 @@ async def test_a_call_as_it_comes_has_the_key_of_its_body(store: Store, naming: 
     assert await told(store, client.number) == []
 
 
-async def test_a_record_that_was_fetched_has_the_key_of_its_body(store: Store) -> None:
+async def test_verify__accepts_the_dedupe_key_of_a_fetched_record(store: Store) -> None:
     client = (await store.write(EnsureClient("acme", NOON))).number
     connection = Connection(client, "crm", "hubspot", NOON, NOON, access_token="secret-token")
     await store_fetched(store, connection, "contacts", b'{"id": 1}', NOON)
@@ -304,7 +304,7 @@ async def test_a_record_that_was_fetched_has_the_key_of_its_body(store: Store) -
     assert await told(store, client) == []
 
 
-async def test_a_record_that_is_mended_while_the_page_is_checked_is_not_told(store: Store, execute_sql: ExecuteSql) -> None:
+async def test_verify__omits_a_record_that_is_corrected_during_the_check(store: Store, execute_sql: ExecuteSql) -> None:
     client = await filled(store)
     await execute_sql("UPDATE contact SET status = 'lost' WHERE email_key = 'ann@example.com'")
 
@@ -319,7 +319,7 @@ async def test_a_record_that_is_mended_while_the_page_is_checked_is_not_told(sto
     assert await told(Mending(), client) == []  # type: ignore[arg-type]
 
 
-async def test_a_call_of_the_api_rules_over_a_tool_whose_clock_runs_ahead(store: Store) -> None:
+async def test_verify__accepts_an_api_write_after_an_event_with_a_future_time(store: Store) -> None:
     client = await filled(store)
     ahead = {"event": "contact.updated", "email": "ann@example.com", "fields": {"last_name": "Lu"}, "custom": {"plan": "max"},
              "occurred_us": NOON + 3600 * SECOND}  # fmt: skip
@@ -334,7 +334,7 @@ async def test_a_call_of_the_api_rules_over_a_tool_whose_clock_runs_ahead(store:
     assert await told(store, client) == []
 
 
-async def test_other_clients_are_left_out(store: Store, execute_sql: ExecuteSql) -> None:
+async def test_verify__checks_only_the_given_client(store: Store, execute_sql: ExecuteSql) -> None:
     client = await filled(store)
     other = (await store.write(EnsureClient("other", NOON))).number
 
@@ -344,7 +344,7 @@ async def test_other_clients_are_left_out(store: Store, execute_sql: ExecuteSql)
     assert len(await told(store, client)) == 2
 
 
-async def test_a_lost_field_is_missed_on_a_record_that_calls_have_filled_beyond_500(store: Store, execute_sql: ExecuteSql) -> None:
+async def test_verify__finds_a_missing_custom_field_of_a_record_over_500(store: Store, execute_sql: ExecuteSql) -> None:
     client = (await store.write(EnsureClient("acme", NOON))).number
     for word in ("a", "b"):
         said = {"event": "contact.updated", "email": "ann@example.com", "custom": {f"{word}{n}": "x" for n in range(300)}}

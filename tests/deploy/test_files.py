@@ -58,7 +58,7 @@ def arguments(name: str, stage: int = -1) -> list[str]:
     return [rest for each, rest in places if each == name]
 
 
-def test_the_image_runs_as_a_user_who_is_not_root() -> None:
+def test_image__runs_as_a_user_other_than_root() -> None:
     (user,) = arguments("USER")
 
     assert [int(each) for each in user.split(":")] > [1000, 1000]
@@ -67,7 +67,7 @@ def test_the_image_runs_as_a_user_who_is_not_root() -> None:
     assert names[names.index("USER") :].count("RUN") == 0
 
 
-def test_the_image_installs_what_is_locked_and_nothing_else() -> None:
+def test_image__installs_only_locked_packages() -> None:
     installs = [rest for name, rest in instructions() if name == "RUN" and "install " in rest and "pip" in rest]
 
     assert len(installs) == 1
@@ -76,7 +76,7 @@ def test_the_image_installs_what_is_locked_and_nothing_else() -> None:
     assert not re.search(r"curl|wget|apt-get|apk |:latest|https?://(?!127\.0\.0\.1)", text("Dockerfile"))
 
 
-def test_every_file_that_the_image_copies_is_there_and_not_left_out() -> None:
+def test_image__finds_every_copied_file_in_the_build_context() -> None:
     sources = [each for name, rest in instructions() if name == "COPY" and "--from" not in rest for each in rest.split()[:-1]]
     let_in = [line[1:] for line in text("Dockerfile.dockerignore").splitlines() if line.startswith("!")]
 
@@ -87,7 +87,7 @@ def test_every_file_that_the_image_copies_is_there_and_not_left_out() -> None:
         assert any(fnmatch(source, each) for each in let_in), source
 
 
-def test_the_images_settings_are_settings_and_hold_no_secret() -> None:
+def test_image_settings__are_valid_and_hold_no_secret() -> None:
     given = dict(pair.split("=", 1) for rest in arguments("ENV") for pair in shlex.split(rest))
     own = {name: value for name, value in given.items() if name.startswith("TOUCHBASE_")}
 
@@ -100,7 +100,7 @@ def test_the_images_settings_are_settings_and_hold_no_secret() -> None:
     assert "/data" in arguments("VOLUME")
 
 
-def test_the_images_command_is_touchbases_own() -> None:
+def test_image_command__starts_touchbase() -> None:
     (entry,), (command,) = arguments("ENTRYPOINT"), arguments("CMD")
     words = [sys.executable if word == "python" else word for word in [*json.loads(entry), *json.loads(command)]]
 
@@ -109,7 +109,7 @@ def test_the_images_command_is_touchbases_own() -> None:
     assert "Run the HTTP server" in done.stdout
 
 
-def test_the_images_health_check_tells_a_server_that_serves_from_one_that_does_not(serve: Serve) -> None:
+def test_image_health_check__distinguishes_a_running_server_from_a_stopped_one(serve: Serve) -> None:
     (line,) = arguments("HEALTHCHECK")
     words = [sys.executable if word == "python" else word for word in json.loads(line.partition("CMD ")[2])]
     server = serve()
@@ -130,7 +130,7 @@ def composed() -> Mapping[str, Any]:
 
 
 @pytest.mark.parametrize("name", composed()["services"])
-def test_every_container_can_do_no_more_than_it_must(name: str) -> None:
+def test_container__has_only_the_privileges_it_needs(name: str) -> None:
     service = composed()["services"][name]
 
     assert service["read_only"] is True
@@ -143,7 +143,7 @@ def test_every_container_can_do_no_more_than_it_must(name: str) -> None:
     assert [port for port in service.get("ports", []) if not port.startswith("127.0.0.1:")] == []
 
 
-def test_images_are_named_by_digests_that_whoever_builds_has_looked_up() -> None:
+def test_image_digests__are_given_by_the_operator_and_not_written_in_the_files() -> None:
     service, build = composed()["services"]["postgres"], composed()["services"]["touchbase"]["build"]
 
     assert service["image"].startswith("${POSTGRES_IMAGE:?")
@@ -152,20 +152,20 @@ def test_images_are_named_by_digests_that_whoever_builds_has_looked_up() -> None
     assert not re.search(r"sha256:[0-9a-f]", text("compose.yaml") + text("Dockerfile")), "none was looked up"
 
 
-def test_proxies_are_trusted_by_address() -> None:
+def test_trusted_proxies__are_listed_by_address() -> None:
     listed = composed()["services"]["touchbase"]["environment"]["TOUCHBASE_TRUSTED_PROXIES"]
     (unit,) = re.findall(r'TOUCHBASE_TRUSTED_PROXIES=([^"\n]+)', text("touchbase.service"))
 
     assert [str(ip_address(each)) for each in f"{listed} {unit}".split()] == f"{listed} {unit}".split()
 
 
-def test_the_unit_bounds_the_memory_and_leaves_room_for_bodies() -> None:
+def test_systemd_unit__limits_memory_with_room_for_bodies() -> None:
     (most,) = re.findall(r"^MemoryMax=(\d+)G$", text("touchbase.service"), re.MULTILINE)
 
     assert int(most) * 1024 * MIB >= 4 * Settings().max_body_memory
 
 
-def test_no_password_stands_in_the_composition() -> None:
+def test_compose_file__contains_no_password() -> None:
     made = composed()
     given = [(name, str(value)) for service in made["services"].values() for name, value in service["environment"].items()]
 
@@ -175,7 +175,7 @@ def test_no_password_stands_in_the_composition() -> None:
     assert made["services"]["postgres"]["networks"] == ["back"]
 
 
-def test_the_compositions_settings_can_be_used(tmp_path: Path) -> None:
+def test_compose_settings__are_valid(tmp_path: Path) -> None:
     service = composed()["services"]["touchbase"]
     given = {name: value for name, value in service["environment"].items() if not value.startswith("${")}
     assert set(service["environment"]) <= KNOWN
@@ -195,7 +195,7 @@ def test_the_compositions_settings_can_be_used(tmp_path: Path) -> None:
     assert len(EncryptionKeys(settings.encryption_key).read()) == 1
 
 
-def test_every_secret_that_a_container_gets_is_one_that_is_made(tmp_path: Path) -> None:
+def test_compose_secrets__are_all_made_by_make_secrets(tmp_path: Path) -> None:
     made, services = composed(), composed()["services"]
 
     assert {f"./secrets/{path.name}" for path in made_secrets(tmp_path).iterdir()} == {each["file"] for each in made["secrets"].values()}
@@ -205,7 +205,7 @@ def test_every_secret_that_a_container_gets_is_one_that_is_made(tmp_path: Path) 
         assert named <= set(service["secrets"]) <= made["secrets"].keys()
 
 
-def test_the_public_address_is_kept_where_an_upgrade_finds_it() -> None:
+def test_public_url__is_set_in_the_env_file_for_upgrades() -> None:
     guide = (ROOT / "docs/how-to/deploy.md").read_text(encoding="utf-8")
 
     assert re.search(r"^cat >\.env <<END.*\nTOUCHBASE_PUBLIC_URL=https://hooks\.example\.com\n", guide, re.MULTILINE)
@@ -220,7 +220,7 @@ def made_secrets(folder: Path) -> Path:
     return folder / "secrets"
 
 
-def test_the_secrets_are_made_once_and_fit_each_other(tmp_path: Path) -> None:
+def test_make_secrets__runs_once_and_makes_matching_secrets(tmp_path: Path) -> None:
     shutil.copy(DEPLOY / "make-secrets", tmp_path)
 
     first = subprocess.run([tmp_path / "make-secrets"], capture_output=True, check=False)
@@ -252,7 +252,7 @@ def initialised(tmp_path: Path) -> Iterator[str]:
         server.cleanup()
 
 
-async def test_the_composition_serves_as_a_role_that_row_level_security_holds(initialised: str) -> None:
+async def test_compose_database_role__is_subject_to_row_level_security(initialised: str) -> None:
     store = await open_store(initialised)
 
     warned = list(store.warnings)
@@ -288,7 +288,7 @@ def unit(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     process.stdout.close()
 
 
-def test_the_units_command_line_serves_with_keys_from_its_own_folder(unit: subprocess.Popen[str], tmp_path: Path) -> None:
+def test_systemd_unit__serves_with_api_keys_from_its_own_folder(unit: subprocess.Popen[str], tmp_path: Path) -> None:
     assert unit.stdout is not None
     banner = ""
     for line in unit.stdout:
@@ -309,7 +309,7 @@ def test_the_units_command_line_serves_with_keys_from_its_own_folder(unit: subpr
     assert (tmp_path / "touchbase" / "touchbase.db").exists()
 
 
-def test_the_unit_takes_away_what_the_server_does_not_need() -> None:
+def test_systemd_unit__drops_unneeded_privileges() -> None:
     found = dict(directives())
     on = {
         "DynamicUser", "NoNewPrivileges", "ProtectHome", "PrivateTmp", "PrivateDevices", "PrivateUsers", "ProtectClock", "ProtectHostname",
@@ -325,7 +325,7 @@ def test_the_unit_takes_away_what_the_server_does_not_need() -> None:
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="there is no systemd-analyze here to check the unit with")
-def test_systemd_understands_the_unit_and_finds_it_hardened(tmp_path: Path) -> None:
+def test_systemd_unit__passes_systemd_analyze(tmp_path: Path) -> None:
     copy = tmp_path / "touchbase.service"
     copy.write_text(text("touchbase.service").replace("/opt/touchbase/.venv/bin/touchbase", "/bin/true").replace("file:/opt", "file:/"))
 
@@ -339,7 +339,7 @@ def test_systemd_understands_the_unit_and_finds_it_hardened(tmp_path: Path) -> N
     assert judged.returncode == 0, judged.stdout
 
 
-def test_caddy_keeps_what_it_says_of_its_own_errors_to_itself() -> None:
+def test_caddyfile__excludes_errors_that_quote_requests_from_its_log() -> None:
     """It quotes the request there. What is held is that the file says so; a running Caddy was not tried."""
     options = text("Caddyfile").partition("\nhooks.example.com")[0]
 
@@ -349,7 +349,7 @@ def test_caddy_keeps_what_it_says_of_its_own_errors_to_itself() -> None:
     assert not re.search(r"^\s+log\b", text("Caddyfile").partition("\nhooks.example.com")[2], re.MULTILINE)
 
 
-def test_caddy_lets_through_what_touchbase_answers_itself() -> None:
+def test_caddyfile__allows_bodies_larger_than_the_touchbase_limit() -> None:
     found = re.search(r"max_size (\d+)MiB", text("Caddyfile"))
 
     assert found is not None
@@ -358,7 +358,7 @@ def test_caddy_lets_through_what_touchbase_answers_itself() -> None:
 
 
 @pytest.mark.skipif(shutil.which("caddy") is None, reason="there is no caddy here to check the Caddyfile with")
-def test_caddy_understands_its_file() -> None:
+def test_caddyfile__passes_caddy_validate() -> None:
     done = subprocess.run(
         ["caddy", "validate", "--adapter", "caddyfile", "--config", DEPLOY / "Caddyfile"], capture_output=True, check=False
     )
@@ -366,6 +366,6 @@ def test_caddy_understands_its_file() -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_nothing_in_the_files_is_a_secret() -> None:
+def test_deploy_files__contain_no_secret() -> None:
     assert [path.name for path in DEPLOY.iterdir() if re.search(r"tb_(live|test)_|BEGIN .*PRIVATE", path.read_text(encoding="utf-8"))] == []
     assert "secrets/" in (ROOT / ".gitignore").read_text(encoding="utf-8")

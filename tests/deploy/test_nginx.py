@@ -145,7 +145,7 @@ def key_of(server: Server) -> dict[str, str]:
     return {"Authorization": f"Bearer {found[1]}", "X_Client_Id": "default"}
 
 
-def test_callers_are_seen_through_nginx_whatever_they_say_of_themselves(front: Front, behind: Server) -> None:
+def test_nginx__sets_the_peer_address_and_ignores_forwarded_headers(front: Front, behind: Server) -> None:
     nginx = front(behind.port)
 
     status, headers, _ = nginx.called("GET", "/public/v2/contacts", X_Forwarded_For="203.0.113.9", **key_of(behind))
@@ -158,7 +158,7 @@ def test_callers_are_seen_through_nginx_whatever_they_say_of_themselves(front: F
     assert headers["server"] == "nginx"
 
 
-def test_a_signed_address_is_https_through_nginx(front: Front, behind: Server) -> None:
+def test_nginx__gives_signed_addresses_the_https_scheme(front: Front, behind: Server) -> None:
     nginx, admin = front(behind.port), {**key_of(behind), "Content_Type": "application/json"}
     connection = json.dumps({"channel": "crm", "tool": "hubspot", "secrets": [SECRET]}).encode()
     assert nginx.called("PUT", "/admin/v1/clients/acme", b'{"settings": {}}', **admin)[0] == 201
@@ -170,7 +170,7 @@ def test_a_signed_address_is_https_through_nginx(front: Front, behind: Server) -
     assert (true, false) == (200, 401)
 
 
-def test_nginx_lets_every_body_through_that_touchbase_answers_itself(front: Front, behind: Server) -> None:
+def test_nginx__passes_on_bodies_that_touchbase_itself_rejects(front: Front, behind: Server) -> None:
     nginx = front(behind.port)
     found = re.search(r"client_max_body_size (\d+)m;", CONF)
     assert found is not None
@@ -186,7 +186,7 @@ def test_nginx_lets_every_body_through_that_touchbase_answers_itself(front: Fron
     assert b"nginx" in too_long[2]
 
 
-def test_a_503_comes_through_nginx_as_it_is_and_is_not_tried_again(front: Front, serve: Serve) -> None:
+def test_nginx__passes_on_a_503_and_does_not_retry(front: Front, serve: Serve) -> None:
     server = serving(serve, "--max-requests", "1", "--body-idle-timeout", "30")
     nginx = front(server.port)
 
@@ -202,7 +202,7 @@ def test_a_503_comes_through_nginx_as_it_is_and_is_not_tried_again(front: Front,
     assert server.log().count('"status":503') == 1
 
 
-def test_nginx_keeps_its_connections_to_the_server(front: Front) -> None:
+def test_nginx__reuses_its_connection_to_the_server(front: Front) -> None:
     accepted: list[socket.socket] = []
     listener = socket.create_server(("127.0.0.1", 0))
 
@@ -230,14 +230,14 @@ def test_nginx_keeps_its_connections_to_the_server(front: Front) -> None:
     assert len(accepted) == 1
 
 
-def test_a_server_keeps_a_connection_longer_than_nginx_does() -> None:
+def test_server_keep_alive__outlasts_that_of_nginx() -> None:
     found = re.search(r"keepalive_timeout (\d+)s;", CONF)
 
     assert found is not None
     assert int(found[1]) < Settings.read({}).keep_alive
 
 
-def test_what_nginx_logs_holds_no_address_of_a_webhook_and_no_token(front: Front, behind: Server) -> None:
+def test_nginx_log__contains_no_webhook_address_or_token(front: Front, behind: Server) -> None:
     nginx = front(behind.port)
 
     nginx.called("POST", "/public/crm-webhook/nobody-may-guess?token=swordfish", b"{}")
@@ -252,7 +252,7 @@ def test_what_nginx_logs_holds_no_address_of_a_webhook_and_no_token(front: Front
     assert "swordfish" not in nginx.logs() + behind.log()
 
 
-def test_only_this_machine_reads_metrics_and_readiness_and_plain_http_leads_to_https(front: Front, behind: Server) -> None:
+def test_nginx__restricts_metrics_and_readiness_and_redirects_http_to_https(front: Front, behind: Server) -> None:
     nginx = front(behind.port)
 
     denied = [nginx.called("GET", path)[0] for path in ("/metrics", "/health/ready")]
@@ -265,9 +265,7 @@ def test_only_this_machine_reads_metrics_and_readiness_and_plain_http_leads_to_h
     assert (moved, headers["location"]) == (308, f"https://{NAME}/public/v2/contacts?a=1")
 
 
-def test_one_address_gets_no_more_than_its_rate_and_is_told_to_come_again(
-    front: Front, behind: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nginx__limits_the_rate_per_address_with_retry_after(front: Front, behind: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     slow = CONF.replace("rate=100r/s", "rate=1r/m").replace("burst=300", "burst=2")
     assert slow.count("1r/m") == slow.count("burst=2 ") == 1
     monkeypatch.setattr(sys.modules[__name__], "CONF", slow)

@@ -181,7 +181,7 @@ async def snapshot(store: Store, client: int) -> list[Any]:
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(tool=some.sampled_from(sorted(TYPES)), drawn=some.lists(facts, min_size=1, max_size=9), data=some.data())
-async def test_any_order_of_thin_calls_and_fetched_records_gives_the_same(
+async def test_projection__is_equal_for_any_order_of_thin_webhooks_and_fetched_records(
     store: Store, tool: str, drawn: list[tuple[str, int, str, bool, str | None]], data: some.DataObject
 ) -> None:
     calls = [told_of(tool, one, step) for step, one in enumerate(drawn)]
@@ -196,7 +196,7 @@ async def test_any_order_of_thin_calls_and_fetched_records_gives_the_same(
     assert [str(each) for client in (one, other) async for each in verify(store, client, Verified())] == []
 
 
-async def test_every_tool_is_fetched_in_the_property(store: Store) -> None:
+async def test_convergence_cases__create_records_of_every_tool(store: Store) -> None:
     for tool in TYPES:
         client = (await store.write(EnsureClient(tool, NOON))).number
         calls = [

@@ -54,7 +54,7 @@ def resolving_to(monkeypatch: pytest.MonkeyPatch, *addresses: str) -> list[str]:
      "169.254.169.254",
      "10.0.0.1", "[fd00:ec2::254]", "0.0.0.0"],
 )  # fmt: skip
-async def test_an_address_that_is_not_public_is_never_called(careful: HttpClient, host: str) -> None:
+async def test_http_client__never_connects_to_a_non_public_address(careful: HttpClient, host: str) -> None:
     async with asyncio.timeout(30), fake_api(lambda request: (200, {})) as server:
         with pytest.raises(FetchFailed, match=r"not a public address|cannot be reached") as refused:
             await careful.send(f"https://{host}:{server.port}", CALL)
@@ -64,7 +64,7 @@ async def test_an_address_that_is_not_public_is_never_called(careful: HttpClient
 
 
 @pytest.mark.parametrize("addresses", [("10.0.0.1",), ("8.8.8.8", "127.0.0.1"), ("169.254.169.254", "8.8.8.8")])
-async def test_a_name_that_leads_to_a_private_address_even_among_others_is_refused(
+async def test_http_client__refuses_a_name_that_resolves_to_any_private_address(
     careful: HttpClient, monkeypatch: pytest.MonkeyPatch, addresses: tuple[str, ...]
 ) -> None:
     resolving_to(monkeypatch, *addresses)
@@ -75,7 +75,7 @@ async def test_a_name_that_leads_to_a_private_address_even_among_others_is_refus
     assert refused.value.stop
 
 
-async def test_the_connection_goes_to_the_address_that_was_checked(careful: HttpClient, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_http_client__connects_to_the_checked_address(careful: HttpClient, monkeypatch: pytest.MonkeyPatch) -> None:
     looked_up, connected = resolving_to(monkeypatch, "8.8.8.8", "8.8.4.4"), []
 
     async def connect_tcp(self: object, host: str, *more: Any) -> Any:
@@ -94,7 +94,7 @@ async def test_the_connection_goes_to_the_address_that_was_checked(careful: Http
     "base",
     ["http://api.example.com", "ftp://api.example.com", "https://user:pw@api.example.com", "https://", "x", "https://h:x", "https://a..b"],
 )
-async def test_only_plain_https_addresses_are_called(careful: HttpClient, base: str) -> None:
+async def test_http_client__refuses_base_urls_other_than_plain_https(careful: HttpClient, base: str) -> None:
     with pytest.raises(FetchFailed, match="api_base") as refused:
         await careful.send(base, CALL)
 
@@ -102,7 +102,7 @@ async def test_only_plain_https_addresses_are_called(careful: HttpClient, base: 
     assert "pw" not in str(refused.value)
 
 
-async def test_a_place_that_the_operator_names_is_called_and_only_that_place() -> None:
+async def test_fetch_allowed__permits_only_the_listed_base_url() -> None:
     async with asyncio.timeout(30), fake_api(lambda request: (200, {"me": 1})) as server, fake_api(lambda request: (200, {})) as other:
         caller = HttpClient("touchbase/1", [server.base])
         answer = await caller.send(server.base + "/", CALL)
@@ -120,7 +120,7 @@ async def test_a_place_that_the_operator_names_is_called_and_only_that_place() -
     assert other.requests == []
 
 
-async def test_a_redirect_is_answered_and_not_followed() -> None:
+async def test_http_client__does_not_follow_redirects() -> None:
     async with asyncio.timeout(30), fake_api(lambda request: (302, {})) as server:
         server.respond = lambda request: (302, {}, {"location": f"{server.base}/elsewhere"})
         caller = HttpClient("touchbase/1", [server.base])
@@ -131,7 +131,7 @@ async def test_a_redirect_is_answered_and_not_followed() -> None:
     assert len(server.requests) == 1
 
 
-async def test_an_answer_that_is_too_long_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_http_client__refuses_a_response_over_the_size_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(caller_module, "MAX_BYTES", 1000)
     async with asyncio.timeout(30), fake_api(lambda request: (200, b"x" * 1001)) as server:
         caller = HttpClient("touchbase/1", [server.base])
@@ -142,7 +142,7 @@ async def test_an_answer_that_is_too_long_is_cut_off(monkeypatch: pytest.MonkeyP
         await caller.close()
 
 
-async def test_an_answer_that_never_ends_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_http_client__times_out_on_a_silent_server(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(caller_module, "SECONDS", 0.05)
     release = asyncio.Event()
 
@@ -162,7 +162,7 @@ async def test_an_answer_that_never_ends_is_given_up(monkeypatch: pytest.MonkeyP
     assert not given_up.value.stop
 
 
-async def test_a_header_that_cannot_be_sent_is_not_quoted() -> None:
+async def test_http_client__does_not_quote_an_invalid_header_in_the_error() -> None:
     async with asyncio.timeout(30), fake_api(lambda request: (200, {})) as server:
         caller = HttpClient("touchbase/1", [server.base])
         with pytest.raises(FetchFailed) as refused:
@@ -195,7 +195,7 @@ def certificate(folder: Path, name: str) -> tuple[Path, ssl.SSLContext]:
 
 
 @pytest.mark.parametrize(("name", "trusted"), [("127.0.0.1", True), ("other.example.com", True), ("127.0.0.1", False)])
-async def test_a_certificate_must_be_trusted_and_of_the_name_that_is_called(
+async def test_http_client__verifies_the_certificate_and_its_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, trusted: bool
 ) -> None:
     file, context = certificate(tmp_path, name)
@@ -213,5 +213,5 @@ async def test_a_certificate_must_be_trusted_and_of_the_name_that_is_called(
             await caller.close()
 
 
-def test_what_is_asked_shows_no_header_when_it_is_printed() -> None:
+def test_api_request__hides_headers_in_its_repr() -> None:
     assert SECRET not in repr(CALL)

@@ -54,7 +54,7 @@ def paths(requests: list[ReceivedRequest]) -> list[str]:
     return [one.path.partition("?")[0] for one in requests]
 
 
-async def test_a_token_is_got_once_and_used_until_it_is_refused(store: Store) -> None:
+async def test_oauth_token__is_reused_until_it_is_refused(store: Store) -> None:
     zoho = Zoho()
     async with setup_with_api(store, zoho) as (setup, server):
         await setup.connect("zoho", server.base, GRANT)
@@ -71,7 +71,7 @@ async def test_a_token_is_got_once_and_used_until_it_is_refused(store: Store) ->
         assert setup.outcomes == [("records", 1)] * 3
 
 
-async def test_the_refresh_token_goes_into_a_body_and_nowhere_else(store: Store) -> None:
+async def test_refresh_token__is_sent_only_in_the_body_of_the_token_request(store: Store) -> None:
     async with setup_with_api(store, Zoho()) as (setup, server):
         await setup.connect("zoho", server.base, GRANT)
         await setup.receive(inserted(1))
@@ -99,7 +99,9 @@ async def test_the_refresh_token_goes_into_a_body_and_nowhere_else(store: Store)
         ((503, {}), False),
     ],
 )
-async def test_without_a_token_the_record_is_not_asked_for_and_stays_wanted(store: Store, answer: FakeResponse, stopped: bool) -> None:
+async def test_oauth_token__when_refused_leaves_the_record_queued_without_a_request(
+    store: Store, answer: FakeResponse, stopped: bool
+) -> None:
     async with setup_with_api(store, Zoho(answer)) as (setup, server):
         await setup.connect("zoho", server.base, GRANT)
         await setup.receive(inserted(1))
@@ -114,7 +116,7 @@ async def test_without_a_token_the_record_is_not_asked_for_and_stays_wanted(stor
         assert await emails(setup) == (set() if stopped else {"person-1@example.com"})
 
 
-async def test_a_new_token_that_is_refused_too_stops_asking(store: Store) -> None:
+async def test_oauth_token__stops_fetching_if_a_new_token_is_refused(store: Store) -> None:
     def refused(request: ReceivedRequest) -> FakeResponse:
         return (200, {"access_token": "t"}) if request.path == TOKEN_PATH else (401, {})
 
@@ -127,7 +129,7 @@ async def test_a_new_token_that_is_refused_too_stops_asking(store: Store) -> Non
         assert (await setup.fetching("zoho")).stopped
 
 
-async def test_nothing_that_is_logged_or_kept_holds_a_token(store: Store, caplog: pytest.LogCaptureFixture) -> None:
+async def test_oauth_token__appears_in_no_log_error_or_delivery(store: Store, caplog: pytest.LogCaptureFixture) -> None:
     zoho = Zoho((500, {"seen": REFRESH}), (200, {"error": f"invalid {SECRET}"}))
     async with setup_with_api(store, zoho) as (setup, server):
         await setup.connect("zoho", server.base, GRANT)
@@ -150,7 +152,7 @@ async def test_nothing_that_is_logged_or_kept_holds_a_token(store: Store, caplog
             assert text.encode() not in bodies
 
 
-async def test_a_tool_that_gives_no_tokens_is_not_asked(store: Store) -> None:
+async def test_refresh_token__for_a_tool_without_oauth_stops_fetching(store: Store) -> None:
     async with setup_with_api(store, Zoho()) as (setup, server):
         await setup.connect("hubspot", server.base, GRANT)
         await setup.receive([{"eventId": 7, "portalId": 1, "occurredAt": 1, "subscriptionType": "contact.creation", "objectId": 1}])
@@ -159,7 +161,7 @@ async def test_a_tool_that_gives_no_tokens_is_not_asked(store: Store) -> None:
         assert (server.requests, (await setup.fetching("hubspot")).stopped) == ([], True)
 
 
-async def test_a_connection_that_gets_another_refresh_token_uses_it(store: Store) -> None:
+async def test_refresh_token__when_replaced_is_used_for_the_next_token(store: Store) -> None:
     from touchbase.connections.commands import ChangeConnection
     from touchbase.connections.models import ConnectionSettings
 
@@ -179,5 +181,5 @@ async def test_a_connection_that_gets_another_refresh_token_uses_it(store: Store
 
 
 @pytest.mark.parametrize("text", ["", "token", "refresh:", "refresh:a:b", "refresh:a:b:", "refresh::b:c", "refresh:a:b:c:d"])
-def test_what_is_no_refresh_token(text: str) -> None:
+def test_grant_of__returns_none_for_malformed_text(text: str) -> None:
     assert grant_of(text) is None

@@ -22,17 +22,17 @@ WELCOME = ["1.1.1.1", "8.8.8.8", "104.16.0.1", "172.32.0.1", "100.128.0.1", "260
 
 
 @pytest.mark.parametrize("address", REFUSED)
-def test_what_is_private_local_reserved_or_no_address_is_refused(address: str) -> None:
+def test_is_public__refuses_private_local_reserved_and_invalid_addresses(address: str) -> None:
     assert not is_public(address)
 
 
 @pytest.mark.parametrize("address", WELCOME)
-def test_public_addresses_are_welcome(address: str) -> None:
+def test_is_public__accepts_public_addresses(address: str) -> None:
     assert is_public(address)
 
 
 @given(some.sampled_from(["10.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16"]).flatmap(lambda network: some.ip_addresses(v=4, network=network)))
-def test_any_private_address_is_refused_in_any_dress(address: object) -> None:
+def test_is_public__refuses_any_private_address_embedded_in_ipv6(address: object) -> None:
     number = int(address)  # type: ignore[call-overload]
     high, low = number >> 16, number & 0xFFFF
 

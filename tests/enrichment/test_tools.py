@@ -190,7 +190,7 @@ def check_asked(case: Case, request: ReceivedRequest) -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
-async def test_a_parked_object_becomes_a_record_by_asking_its_tool(store: Store, name: str) -> None:
+async def test_fetch__turns_a_parked_object_into_a_record(store: Store, name: str) -> None:
     case = CASES[name]
     async with setup_with_api(store, always(case.answer)) as (setup, server):
         contacts, companies = await fetched(setup, server, case)
@@ -206,7 +206,7 @@ async def test_a_parked_object_becomes_a_record_by_asking_its_tool(store: Store,
 
 
 @pytest.mark.parametrize("name", CASES)
-async def test_what_was_fetched_is_a_delivery_that_says_so_and_holds_no_token(store: Store, name: str) -> None:
+async def test_fetched_record__is_stored_as_a_marked_delivery_without_the_token(store: Store, name: str) -> None:
     case = CASES[name]
     async with setup_with_api(store, always(case.answer)) as (setup, server):
         await fetched(setup, server, case)
@@ -220,7 +220,7 @@ async def test_what_was_fetched_is_a_delivery_that_says_so_and_holds_no_token(st
 
 
 @pytest.mark.parametrize("name", CASES)
-async def test_a_tool_that_does_not_know_the_object_is_not_asked_again(store: Store, name: str) -> None:
+async def test_fetch__of_an_object_unknown_to_the_tool_is_not_repeated(store: Store, name: str) -> None:
     case = CASES[name]
     alone = ADAPTERS.fetcher("crm", case.tool).most == 1
     empty: dict[str, object] = {"hubspot": {"results": []}, "zoho": b"", "copper": [], "monday": {"data": {"items": []}}}
@@ -235,7 +235,7 @@ async def test_a_tool_that_does_not_know_the_object_is_not_asked_again(store: St
         assert setup.outcomes == [("gone", 0)]
 
 
-async def test_a_record_that_does_not_say_who_it_is_waits_and_is_not_asked_for_in_circles(store: Store) -> None:
+async def test_fetched_record__without_a_primary_key_stays_parked_and_is_not_fetched_again(store: Store) -> None:
     case = CASES["hubspot contact"]
     nameless = {"results": [{"id": "123", "properties": {"email": None, "lifecyclestage": "lead", "lastmodifieddate": LATER}}]}
     async with setup_with_api(store, always(nameless)) as (setup, server):
@@ -251,7 +251,7 @@ async def test_a_record_that_does_not_say_who_it_is_waits_and_is_not_asked_for_i
     [("hubspot contact", NOON - DAY // 2), ("attio person", NOON - DAY // 2), ("zoho lead", NOON - DAY // 2), ("copper lead", NOON - DAY),
      ("monday item", NOON - DAY // 2), ("folk person", NOON + 3_000_000)],
 )  # fmt: skip
-async def test_a_record_counts_from_when_the_tool_says_it_changed_else_from_when_it_was_asked_for(store: Store, name: str, at: int) -> None:
+async def test_fetched_record__has_the_tools_modification_time_or_the_time_of_the_request(store: Store, name: str, at: int) -> None:
     case = CASES[name]
     async with setup_with_api(store, always(case.answer)) as (setup, server):
         ((known,), _) = await fetched(setup, server, case)

@@ -82,7 +82,7 @@ def in_turn(*answers: FakeResponse, then: Callable[[ReceivedRequest], FakeRespon
     return lambda request: left.pop(0) if left else then(request)
 
 
-async def test_without_a_token_nobody_is_asked_and_with_one_given_later_everybody_is(store: Store) -> None:
+async def test_fetch__waits_for_an_access_token(store: Store) -> None:
     async with setup_with_api(store, hubspot) as (setup, server):
         await setup.connect(HUBSPOT, server.base, token="")
         await setup.receive([creation(1)])
@@ -95,7 +95,7 @@ async def test_without_a_token_nobody_is_asked_and_with_one_given_later_everybod
         assert await emails(setup) == {"person-1@example.com"}
 
 
-async def test_a_tool_that_says_when_to_come_back_is_left_alone_until_then(store: Store) -> None:
+async def test_fetch__waits_for_the_retry_after_of_a_429(store: Store) -> None:
     async with setup_with_api(store, in_turn((429, {}, {"retry-after": "30"}), then=hubspot)) as (setup, server):
         await setup.connect(HUBSPOT, server.base)
         await setup.receive([creation(1)])
@@ -123,9 +123,7 @@ async def test_a_tool_that_says_when_to_come_back_is_left_alone_until_then(store
         ({"retry-after": "9" * 9}, 3600),
     ],
 )
-async def test_a_pause_may_be_told_as_a_date_or_not_at_all_and_is_never_longer_than_an_hour(
-    store: Store, headers: dict[str, str], seconds: int
-) -> None:
+async def test_retry_after__may_be_a_date_or_missing_and_is_at_most_an_hour(store: Store, headers: dict[str, str], seconds: int) -> None:
     async with setup_with_api(store, lambda request: (429, {}, headers)) as (setup, server):
         await setup.connect(HUBSPOT, server.base)
         await setup.receive([creation(1)])
@@ -136,7 +134,7 @@ async def test_a_pause_may_be_told_as_a_date_or_not_at_all_and_is_never_longer_t
 
 
 @pytest.mark.parametrize("status", [401, 403, 302, 404, 405])
-async def test_a_refusal_stops_asking_until_the_connection_is_changed(store: Store, status: int) -> None:
+async def test_fetch__stops_after_a_refusal_until_the_connection_is_changed(store: Store, status: int) -> None:
     async with setup_with_api(store, in_turn((status, {"message": TOKEN}, {"location": "/elsewhere"}), then=hubspot)) as (setup, server):
         await setup.connect(HUBSPOT, server.base)
         await setup.receive([creation(1)])
@@ -155,7 +153,7 @@ async def test_a_refusal_stops_asking_until_the_connection_is_changed(store: Sto
         assert server.requests[-1].headers["authorization"] == "Bearer another"
 
 
-async def test_a_page_that_is_not_found_is_no_word_about_the_record(store: Store) -> None:
+async def test_fetch__treats_an_html_404_as_a_refusal_not_as_a_missing_record(store: Store) -> None:
     async with setup_with_api(store, lambda request: (404, b"<html>nginx</html>")) as (setup, server):
         await setup.connect("attio", server.base)
         await setup.receive(attio_event("record.created"), "object=people")
@@ -166,7 +164,7 @@ async def test_a_page_that_is_not_found_is_no_word_about_the_record(store: Store
         assert (told.stopped, told.not_found, told.wanted) == (True, 0, 1)
 
 
-async def test_after_failures_asking_waits_longer_each_time_and_nothing_is_lost(store: Store) -> None:
+async def test_fetch__backs_off_after_failures_and_loses_nothing(store: Store) -> None:
     failures = [(500, {}), (503, b"down"), (502, {})]
     async with setup_with_api(store, in_turn(*failures, then=hubspot)) as (setup, server):
         await setup.connect(HUBSPOT, server.base)
@@ -185,7 +183,7 @@ async def test_after_failures_asking_waits_longer_each_time_and_nothing_is_lost(
         assert (await setup.fetching(HUBSPOT)).failures == 0
 
 
-async def test_an_answer_that_is_no_json_is_a_failure(store: Store) -> None:
+async def test_fetch__treats_a_non_json_response_as_a_failure(store: Store) -> None:
     async with setup_with_api(store, lambda request: (200, b"<html>")) as (setup, server):
         await setup.connect(HUBSPOT, server.base)
         await setup.receive([creation(1)])
@@ -197,7 +195,7 @@ async def test_an_answer_that_is_no_json_is_a_failure(store: Store) -> None:
         assert "not JSON" in (told.error or "")
 
 
-async def test_mondays_word_on_its_limit_is_heeded_though_the_status_is_200(store: Store) -> None:
+async def test_fetch__honours_mondays_rate_limit_in_a_200_response(store: Store) -> None:
     error = {"errors": [{"message": "Complexity budget exhausted", "extensions": {"retry_in_seconds": 40}}]}
     async with setup_with_api(store, lambda request: (200, error)) as (setup, server):
         await setup.connect("monday", server.base)
@@ -209,7 +207,7 @@ async def test_mondays_word_on_its_limit_is_heeded_though_the_status_is_200(stor
         assert (told.next_us - setup.clock(), told.wanted, told.stopped) == (40 * SECOND, 1, False)
 
 
-async def test_one_id_that_spoils_a_call_does_not_keep_the_others_from_coming(store: Store) -> None:
+async def test_fetch__isolates_one_bad_id_of_a_batch(store: Store) -> None:
     def respond(request: ReceivedRequest) -> FakeResponse:
         bad = any(one["id"] == "2" for one in request.json()["inputs"])
         return (400, {"message": "one of them is bad"}) if bad else hubspot(request)
@@ -227,7 +225,7 @@ async def test_one_id_that_spoils_a_call_does_not_keep_the_others_from_coming(st
         assert len(server.requests) < 20
 
 
-async def test_many_are_asked_for_together_by_kind_with_a_pause_between_calls(store: Store) -> None:
+async def test_fetch__batches_by_kind_with_a_pause_between_requests(store: Store) -> None:
     began: list[int] = []
 
     async with setup_with_api(store, hubspot) as (setup, server):
@@ -251,7 +249,7 @@ async def test_many_are_asked_for_together_by_kind_with_a_pause_between_calls(st
         assert len(await contacts(setup)) == 60
 
 
-async def test_an_object_that_the_next_call_names_is_not_asked_for(store: Store) -> None:
+async def test_fetch__skips_an_object_identified_by_the_next_webhook(store: Store) -> None:
     async with setup_with_api(store, hubspot) as (setup, server):
         await setup.connect(HUBSPOT, server.base)
         await setup.receive([creation(1)])
@@ -261,7 +259,7 @@ async def test_an_object_that_the_next_call_names_is_not_asked_for(store: Store)
         assert await emails(setup) == {"ann@example.com"}
 
 
-async def test_a_deletion_makes_nobody_ask(store: Store) -> None:
+async def test_fetch__is_not_started_by_a_deletion(store: Store) -> None:
     async with setup_with_api(store, hubspot) as (setup, server):
         await setup.connect(HUBSPOT, server.base)
         await setup.receive([{**creation(1), "subscriptionType": "contact.deletion"}])
@@ -269,7 +267,7 @@ async def test_a_deletion_makes_nobody_ask(store: Store) -> None:
         assert await setup.work() == 0
 
 
-async def test_a_thin_change_of_somebody_known_is_asked_for_after_those_who_wait(store: Store) -> None:
+async def test_fetch__requests_parked_objects_before_changes_of_known_records(store: Store) -> None:
     async with setup_with_api(store, attio(job_title="CTO")) as (setup, server):
         await setup.connect("attio", server.base)
         await setup.receive(attio_event("record.created"), "object=people")
@@ -285,7 +283,7 @@ async def test_a_thin_change_of_somebody_known_is_asked_for_after_those_who_wait
         assert [(one.name, one.value) for one in known.custom_fields] == [("job_title", "CEO")]
 
 
-async def test_what_changes_while_a_tool_is_asked_is_asked_for_again(store: Store) -> None:
+async def test_fetch__repeats_for_a_change_received_during_the_request(store: Store) -> None:
     async with setup_with_api(store, attio(job_title="CTO")) as (setup, server):
         await setup.connect("attio", server.base)
         await setup.receive(attio_event("record.created"), "object=people")
@@ -307,7 +305,7 @@ async def test_what_changes_while_a_tool_is_asked_is_asked_for_again(store: Stor
         assert [(one.name, one.value) for one in known.custom_fields] == [("job_title", "CEO")]
 
 
-async def test_the_same_values_again_long_after_others_count_again(store: Store) -> None:
+async def test_fetched_record__with_earlier_values_again_is_applied(store: Store) -> None:
     async with setup_with_api(store, attio(job_title="CTO")) as (setup, server):
         await setup.connect("attio", server.base)
         for title in ("CTO", "CEO", "CTO"):
@@ -345,7 +343,7 @@ class Mortal:
 
 
 @pytest.mark.parametrize(("kind", "after"), [(StoreDelivery, False), (StoreDelivery, True), (FinishFetch, False)])
-async def test_a_crash_at_any_step_loses_nothing_and_gives_nothing_twice(store: Store, kind: type, after: bool) -> None:
+async def test_fetch__survives_a_crash_at_any_step_without_loss_or_repetition(store: Store, kind: type, after: bool) -> None:
     async with setup_with_api(store, hubspot) as (setup, server):
         await setup.connect(HUBSPOT, server.base)
         await setup.receive([creation(1)])
@@ -366,7 +364,7 @@ async def test_a_crash_at_any_step_loses_nothing_and_gives_nothing_twice(store: 
         assert [difference async for difference in verify(store, setup.client, Verified())] == []
 
 
-async def test_two_workers_never_ask_for_one_client_at_the_same_time(store: Store) -> None:
+async def test_fetch_claim__admits_one_worker_per_client(store: Store) -> None:
     async with setup_with_api(store, hubspot) as (setup, server):
         await setup.connect(HUBSPOT, server.base)
         await setup.receive([creation(1)])
@@ -379,7 +377,7 @@ async def test_two_workers_never_ask_for_one_client_at_the_same_time(store: Stor
         assert len(server.requests) == 1
 
 
-async def test_a_store_that_cannot_write_leaves_everything_wanted(store: Store) -> None:
+async def test_fetch__retries_after_an_overloaded_store(store: Store) -> None:
     class Full(Mortal):
         async def write(self, command: Any) -> Any:
             if isinstance(command, StoreDelivery):
@@ -400,7 +398,7 @@ async def test_a_store_that_cannot_write_leaves_everything_wanted(store: Store) 
 
 
 @pytest.mark.parametrize("goes", ["deleting", "gone"])
-async def test_an_answer_that_outlives_its_client_is_not_kept(store: Store, execute_sql: ExecuteSql, goes: str) -> None:
+async def test_fetch__stores_nothing_for_a_client_deleted_during_the_request(store: Store, execute_sql: ExecuteSql, goes: str) -> None:
     async with setup_with_api(store, hubspot) as (setup, server):
         await setup.connect(HUBSPOT, server.base)
         await setup.receive([creation(1)])
@@ -422,7 +420,7 @@ async def test_an_answer_that_outlives_its_client_is_not_kept(store: Store, exec
         assert await execute_sql("SELECT count(*) FROM delivery_body") == [(0 if goes == "gone" else 1,)]
 
 
-async def test_a_suspended_client_is_not_asked_for_and_one_that_is_resumed_is(store: Store) -> None:
+async def test_fetch__pauses_while_the_client_is_suspended(store: Store) -> None:
     async with setup_with_api(store, hubspot) as (setup, server):
         await setup.connect(HUBSPOT, server.base)
         await setup.receive([creation(1)])
@@ -457,7 +455,7 @@ class Sealed(Mortal):
         return await self._store.read(query)
 
 
-async def test_a_connection_that_cannot_be_opened_is_left_alone(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_fetch__backs_off_for_a_connection_with_undecryptable_secrets(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("POLL_SECONDS", "BUSY_POLL_SECONDS"):
         monkeypatch.setattr(enrichment_worker, name, 0)
     async with setup_with_api(store, hubspot) as (setup, server):
@@ -479,7 +477,7 @@ async def test_a_connection_that_cannot_be_opened_is_left_alone(store: Store, mo
         assert (early, sealed.tried) == (1, 2)
 
 
-async def test_a_connection_that_cannot_be_opened_ends_nobody_elses_fetching(store: Store) -> None:
+async def test_fetch__continues_for_other_clients_if_one_connection_is_undecryptable(store: Store) -> None:
     async with setup_with_api(store, hubspot) as (setup, server):
         await setup.connect(HUBSPOT, server.base)
         await setup.receive([creation(1)])
@@ -495,7 +493,7 @@ async def test_a_connection_that_cannot_be_opened_ends_nobody_elses_fetching(sto
         assert (calls, len(server.requests)) == (1, 1)
 
 
-async def test_a_replay_gives_the_same_and_asks_nobody(store: Store) -> None:
+async def test_replay__of_fetched_records_changes_nothing_and_sends_no_request(store: Store) -> None:
     async with setup_with_api(store, hubspot) as (setup, server):
         await setup.connect(HUBSPOT, server.base)
         await setup.receive([creation(1)])
@@ -510,7 +508,7 @@ async def test_a_replay_gives_the_same_and_asks_nobody(store: Store) -> None:
         assert (calls, await contacts(setup)) == (0, before)
 
 
-async def test_a_parked_call_that_is_replayed_asks_once_more(store: Store) -> None:
+async def test_replay__of_a_parked_delivery_fetches_again(store: Store) -> None:
     async with setup_with_api(store, lambda request: (200, {"results": []})) as (setup, server):
         await setup.connect(HUBSPOT, server.base)
         parked = await setup.receive([creation(1)])
@@ -524,7 +522,7 @@ async def test_a_parked_call_that_is_replayed_asks_once_more(store: Store) -> No
         assert await emails(setup) == {"person-1@example.com"}
 
 
-async def test_the_mark_of_what_we_fetched_cannot_be_forged(store: Store) -> None:
+async def test_fetched_header__is_removed_from_received_webhooks(store: Store) -> None:
     async with setup_with_api(store, hubspot) as (setup, _):
         client = Client(setup.client, "acme", NOON, ClientSettings())
         body = json.dumps({"id": "1", "properties": {"email": "evil@example.com"}}).encode()
@@ -537,7 +535,7 @@ async def test_the_mark_of_what_we_fetched_cannot_be_forged(store: Store) -> Non
         assert "x-touchbase-fetched" not in found.headers
 
 
-async def test_a_token_that_a_tool_repeats_is_struck_out(store: Store) -> None:
+async def test_store_fetched__masks_the_access_token_in_the_body(store: Store) -> None:
     async with setup_with_api(store, hubspot) as (setup, _):
         connection = Connection(setup.client, "crm", HUBSPOT, NOON, NOON, access_token=TOKEN)
 
@@ -548,7 +546,7 @@ async def test_a_token_that_a_tool_repeats_is_struck_out(store: Store) -> None:
         assert TOKEN.encode() not in found.body
 
 
-async def test_copper_without_its_user_is_not_asked(store: Store) -> None:
+async def test_copper__without_api_user_stops_fetching(store: Store) -> None:
     async with setup_with_api(store, hubspot) as (setup, server):
         await setup.connect("copper", server.base)
         await setup.receive({"ids": [23], "type": "lead", "event": "new", "subscription_id": 31})
@@ -560,7 +558,7 @@ async def test_copper_without_its_user_is_not_asked(store: Store) -> None:
         assert "api_user" in (told.error or "")
 
 
-async def test_an_address_that_is_not_public_stops_asking(store: Store, caplog: pytest.LogCaptureFixture) -> None:
+async def test_fetch__stops_at_a_non_public_address(store: Store, caplog: pytest.LogCaptureFixture) -> None:
     async with setup_with_api(store, hubspot) as (_, server), asyncio.timeout(30):
         careful = HttpClient("test")
         setup = await open_setup(store, careful, "other")
@@ -577,7 +575,7 @@ async def test_an_address_that_is_not_public_stops_asking(store: Store, caplog: 
         assert TOKEN not in caplog.text
 
 
-async def test_nothing_that_is_logged_holds_the_token(store: Store, caplog: pytest.LogCaptureFixture) -> None:
+async def test_access_token__appears_in_no_log(store: Store, caplog: pytest.LogCaptureFixture) -> None:
     async with setup_with_api(store, in_turn((500, {}), (401, {"message": TOKEN}), then=hubspot)) as (setup, server):
         await setup.connect(HUBSPOT, server.base)
         await setup.receive([creation(1)])
@@ -591,7 +589,7 @@ async def test_nothing_that_is_logged_holds_the_token(store: Store, caplog: pyte
         assert TOKEN not in repr(Connection(1, "crm", HUBSPOT, 0, 0, access_token=TOKEN))
 
 
-async def test_a_running_worker_finds_what_is_wanted_by_itself_and_stops_when_told(store: Store) -> None:
+async def test_fetch_worker__polls_for_queued_objects_until_stopped(store: Store) -> None:
     came = asyncio.Event()
     async with setup_with_api(store, hubspot) as (setup, server):
         await setup.connect(HUBSPOT, server.base)
@@ -607,7 +605,7 @@ async def test_a_running_worker_finds_what_is_wanted_by_itself_and_stops_when_to
         assert await emails(setup) == {"person-1@example.com"}
 
 
-async def test_a_tool_that_is_slow_is_let_go_of_when_the_worker_stops(store: Store) -> None:
+async def test_fetch_worker__cancels_a_slow_request_on_stop(store: Store) -> None:
     request = asyncio.Event()
 
     async def never(base: str, call: ApiRequest) -> ApiResponse:

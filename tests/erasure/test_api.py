@@ -53,7 +53,7 @@ async def contact_of(caller: ApiClient, email: str) -> dict[str, Any] | None:
     return found[0] if found else None
 
 
-async def test_erasing_tells_what_was_removed_and_leaves_nothing(caller: ApiClient, engine_url: str) -> None:
+async def test_erase_contact__reports_the_removed_data_and_leaves_none(caller: ApiClient, engine_url: str) -> None:
     asked = {"email": EMAIL, "first_name": "Canary", "contact_custom_fields_input": [{"field_name": "pet", "field_value": "Vogelsang"}]}
     number = (await caller.post("/public/v2/contacts", asked)).json()["id"]
     await hook(caller, EMAIL)
@@ -106,12 +106,12 @@ async def test_a_deletion_with_an_unclear_parameter_is_refused(caller: ApiClient
 
 
 @pytest.mark.parametrize("number", ["7", "x"])
-async def test_who_is_not_there_is_404(caller: ApiClient, number: str) -> None:
+async def test_erase_and_export__return_404_for_an_unknown_contact(caller: ApiClient, number: str) -> None:
     assert (await caller("DELETE", f"/public/v2/contacts/{number}?erase=true")).status == 404
     assert (await caller.get(f"/public/v2/contacts/{number}/export")).status == 404
 
 
-async def test_a_key_that_may_only_write_can_neither_erase_nor_export(store: Store, make_client: MakeClient, caller: ApiClient) -> None:
+async def test_erase_and_export__require_the_admin_scope(store: Store, make_client: MakeClient, caller: ApiClient) -> None:
     await caller.post("/public/v2/contacts", {"email": EMAIL})
     guarded = make_client(store, auth="api-key")
     client = (await caller.parts.store.read(_clients()))[0].number
@@ -136,7 +136,7 @@ def _clients() -> Any:
     return ListClients()
 
 
-async def test_an_erased_person_is_created_again_only_on_purpose(caller: ApiClient) -> None:
+async def test_restore_erased__is_required_to_create_an_erased_person(caller: ApiClient) -> None:
     asked = {"email": EMAIL, "linkedin_url": "https://linkedin.com/in/goldfinch"}
     await caller.post("/public/v2/contacts", asked)
     bob = (await caller.post("/public/v2/contacts", {"email": "bob@example.com"})).json()["id"]
@@ -159,7 +159,7 @@ async def test_an_erased_person_is_created_again_only_on_purpose(caller: ApiClie
     assert (await contact_of(caller, EMAIL) or {})["contact_status"] == "contacted"
 
 
-async def test_a_delivery_whose_body_is_gone_says_so_and_cannot_be_replayed(caller: ApiClient) -> None:
+async def test_erased_delivery__reports_the_removal_and_refuses_a_replay(caller: ApiClient) -> None:
     delivery = await hook(caller, EMAIL)
     await caller("DELETE", "/public/v2/contacts/1?erase=true")
 
@@ -178,7 +178,7 @@ async def test_a_delivery_whose_body_is_gone_says_so_and_cannot_be_replayed(call
     assert (many.json()["count"], rehearsed.json()["count"]) == (0, 0)
 
 
-async def test_bodies_are_kept_as_long_as_the_client_wants(caller: ApiClient) -> None:
+async def test_keep_bodies_days__prunes_older_payloads(caller: ApiClient) -> None:
     await caller.settings(keep_bodies_days=30)
     delivery = await hook(caller, EMAIL)
     caller.clock.now += 31 * DAY
@@ -194,14 +194,14 @@ async def test_bodies_are_kept_as_long_as_the_client_wants(caller: ApiClient) ->
 
 
 @pytest.mark.parametrize("days", [-1, 36_501, 1.5, "90"])
-async def test_days_that_cannot_be_are_refused(caller: ApiClient, days: object) -> None:
+async def test_keep_bodies_days__refuses_invalid_values(caller: ApiClient, days: object) -> None:
     reply = await caller("PUT", "/admin/v1/clients/default", {"settings": {"keep_bodies_days": days}})
 
     assert reply.status == 422
     assert reply.problem["errors"][0]["pointer"] == "/settings/keep_bodies_days"
 
 
-async def test_an_export_holds_everything_that_is_kept_and_nothing_of_others(caller: ApiClient) -> None:
+async def test_export_contact__returns_all_data_of_the_person_and_none_of_others(caller: ApiClient) -> None:
     asked = {"email": "old@example.com", "first_name": "Canary", "contact_custom_fields_input": [{"field_name": "pet", "field_value": "V"}]}
     await caller.post("/public/v2/contacts", asked)
     await caller.patch("/public/v2/contacts/1", {"email": EMAIL})
@@ -223,7 +223,7 @@ async def test_an_export_holds_everything_that_is_kept_and_nothing_of_others(cal
     assert repeated >= shared
 
 
-async def test_an_export_of_many_calls_comes_in_pages(caller: ApiClient) -> None:
+async def test_export_contact__returns_deliveries_in_pages(caller: ApiClient) -> None:
     for number in range(5):
         await hook(caller, EMAIL, campaign=str(number))
 

@@ -21,7 +21,7 @@ ANN, BOB, CY = (("", "email", f"{name}@example.com") for name in ("ann", "bob", 
 SECRET = b"s" * 32
 
 
-async def test_who_has_a_former_address_of_an_erased_person_is_heard_all_the_same(house: House) -> None:
+async def test_erase__leaves_the_current_owner_of_a_former_address(house: House) -> None:
     first = await create(house, "info@example.com", linkedin_url=PROFILE, linkedin_key=linkedin_key(PROFILE))
     moved = {"email": EMAIL, "email_key": REF[2], "linkedin_url": None, "linkedin_key": None}
     await house.store.write(UpdateContact(house.client, first.id, moved, {}, NOON - DAY, "k"))
@@ -39,7 +39,7 @@ async def test_who_has_a_former_address_of_an_erased_person_is_heard_all_the_sam
     assert await house.differences() == []
 
 
-async def test_a_former_address_that_nobody_has_now_is_erased_with_the_person(house: House) -> None:
+async def test_erase__suppresses_an_unowned_former_address(house: House) -> None:
     first = await create(house, "info@example.com")
     await house.store.write(UpdateContact(house.client, first.id, {"email": EMAIL, "email_key": REF[2]}, {}, NOON - DAY, "k"))
 
@@ -60,7 +60,7 @@ async def erased(house: House) -> set[Ref]:
 
 
 @pytest.mark.parametrize("lifted", [ANN, BOB, CY])
-async def test_lifting_one_erasure_of_a_restored_store_lifts_nobody_elses(house: House, lifted: Ref) -> None:
+async def test_lift_erasure__lifts_only_that_person_in_a_restored_store(house: House, lifted: Ref) -> None:
     await carried(house, {1: [ANN], 2: [BOB]})
     own = await house.erase(refs=(CY,))
     await carried(house, {own.id: [ANN], own.id + 1: [BOB]})
@@ -71,7 +71,7 @@ async def test_lifting_one_erasure_of_a_restored_store_lifts_nobody_elses(house:
     assert await erased(house) == {ANN, BOB, CY} - {lifted}
 
 
-async def test_identities_that_were_erased_together_in_another_store_are_lifted_together(house: House) -> None:
+async def test_lift_erasure__lifts_identities_erased_together_in_another_store(house: House) -> None:
     await carried(house, {7: [ANN]})
     added = await carried(house, {7: [ANN, BOB], 8: [CY]})
 
@@ -81,7 +81,7 @@ async def test_identities_that_were_erased_together_in_another_store_are_lifted_
     assert await erased(house) == {CY}
 
 
-async def test_what_is_carried_again_changes_nothing(house: House) -> None:
+async def test_add_erasures__repeated_changes_nothing(house: House) -> None:
     await carried(house, {7: [ANN, BOB]})
     before = (await house.store.read(ListErasures(house.client, 10))).keys
 
@@ -91,7 +91,7 @@ async def test_what_is_carried_again_changes_nothing(house: House) -> None:
     assert (await house.store.read(ListErasures(house.client, 10))).keys == before
 
 
-async def test_an_object_only_seen_with_an_erased_person_is_lifted_with_them_after_it_was_carried_again(house: House) -> None:
+async def test_lift_erasure__includes_objects_derived_before_a_repeated_transfer(house: House) -> None:
     await carried(house, {7: [ANN]})
     await house.tell(crm(object_id="7", email=ANN[2]))
     page = await house.store.read(ListErasures(house.client, 10))
@@ -101,7 +101,7 @@ async def test_an_object_only_seen_with_an_erased_person_is_lifted_with_them_aft
     assert await house.store.write(LiftErasure(house.client, [BOB])) == 3
 
 
-async def test_what_waited_under_an_object_of_an_erased_person_goes_from_a_restored_store(house: House) -> None:
+async def test_add_erasures__removes_parked_deliveries_of_an_erased_object(house: House) -> None:
     parked = await house.tell(crm(object_id="7", fields={"first_name": "Annabel"}))
     others = await house.tell(crm(object_id="8", fields={"first_name": "Bob"}))
     keys = [ErasedKey(digest(SECRET, house.client, ref), 1, ref != ANN, NOON) for ref in (ANN, ("test", "person", "7"))]
@@ -116,7 +116,7 @@ async def test_what_waited_under_an_object_of_an_erased_person_goes_from_a_resto
     assert await house.differences() == []
 
 
-async def test_nobody_is_asked_for_an_erased_persons_object(house: House, execute_sql: ExecuteSql) -> None:
+async def test_erase__removes_the_persons_objects_from_the_fetch_queue(house: House, execute_sql: ExecuteSql) -> None:
     await house.tell(crm(object_id="7", fields={"first_name": "Annabel"}), crm(object_id="8", fields={"first_name": "Bob"}))
     for number in ("7", "8"):
         await execute_sql("INSERT INTO fetch_queue VALUES (?, 'test', 'person', ?, 0, 0, 5, 5, 0)", house.client, number)
@@ -127,7 +127,7 @@ async def test_nobody_is_asked_for_an_erased_persons_object(house: House, execut
     assert await execute_sql("SELECT object_id FROM fetch_queue") == [("8",)]
 
 
-async def test_a_call_is_looked_through_before_its_transaction_begins(house: House) -> None:
+async def test_erased_identities__are_searched_in_a_webhook_before_its_transaction(house: House) -> None:
     await house.erase(refs=(ANN,))
     number = await house.keep(b'{"odd": "ann@example.com"}')
     seen: list[Delivery] = []

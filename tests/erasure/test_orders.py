@@ -37,7 +37,7 @@ async def erase(store: Store, client: int) -> None:
 
 @HYPOTHESIS
 @given(calls=batches, before=some.integers(0, 6), known=some.booleans(), data=some.data())
-async def test_any_order_of_calls_around_an_erasure_leaves_the_person_absent(
+async def test_erase__removes_the_person_for_any_order_of_webhooks(
     store: Store, engine_url: str, calls: list[list[dict[str, Any]]], before: int, known: bool, data: some.DataObject
 ) -> None:
     client = await seed(store, [ANN] if known else [])
@@ -59,7 +59,7 @@ async def test_any_order_of_calls_around_an_erasure_leaves_the_person_absent(
     before=some.integers(0, 6),
     data=some.data(),
 )
-async def test_any_erasure_leaves_everybody_else_as_if_the_person_had_never_been(
+async def test_erase__leaves_other_people_as_if_the_person_had_never_existed(
     store: Store, calls: list[list[dict[str, Any]]], before: int, data: some.DataObject
 ) -> None:
     one, other = await seed(store, []), await seed(store, [])
@@ -86,7 +86,7 @@ class Held:
 
 
 @pytest.mark.parametrize("replayed", [False, True])
-async def test_a_turn_that_is_under_way_does_not_bring_an_erased_person_back(house: House, engine_url: str, replayed: bool) -> None:
+async def test_erase__during_a_batch_does_not_restore_the_person(house: House, engine_url: str, replayed: bool) -> None:
     # So large that a thread translates them.
     number = await house.keep(b'[{"event": "email_sent", "email": "%s", "occurred_us": 5}]'.ljust(SLICE_BYTES) % EMAIL.encode())
     told = (
@@ -114,7 +114,7 @@ async def test_a_turn_that_is_under_way_does_not_bring_an_erased_person_back(hou
     assert await house.differences() == []
 
 
-async def test_workers_and_erasures_at_the_same_time_end_without_the_person(house: House, engine_url: str) -> None:
+async def test_erase__concurrent_with_workers_removes_the_person(house: House, engine_url: str) -> None:
     async def tell() -> None:
         for step in range(20):
             await house.keep(
@@ -137,7 +137,7 @@ async def test_workers_and_erasures_at_the_same_time_end_without_the_person(hous
     assert await house.differences() == []
 
 
-async def test_a_change_and_an_erasure_at_the_same_time_leave_nothing(house: House, engine_url: str) -> None:
+async def test_erase__concurrent_with_changes_leaves_no_data(house: House, engine_url: str) -> None:
     from touchbase.errors import NotFound
     from touchbase.records.commands import UpdateContact
 

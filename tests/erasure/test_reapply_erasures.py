@@ -56,7 +56,9 @@ async def emails(store: Store, client: int) -> list[str | None]:
     return [contact.email for contact in await store.read(ListContacts(client, 50))]
 
 
-async def test_every_erasure_is_carried_over_page_by_page(stores: tuple[Store, Store], monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_reapply_erasures__applies_every_page_to_the_restored_store(
+    stores: tuple[Store, Store], monkeypatch: pytest.MonkeyPatch
+) -> None:
     restored, known = stores
     monkeypatch.setattr(module, "PAGE", 3)
 
@@ -68,14 +70,14 @@ async def test_every_erasure_is_carried_over_page_by_page(stores: tuple[Store, S
     assert await emails(restored, 2) == [f"person{n}@example.com" for n in (1, 2, 3, 4)]
 
 
-async def test_what_was_carried_over_before_is_no_news(stores: tuple[Store, Store]) -> None:
+async def test_reapply_erasures__repeated_adds_nothing(stores: tuple[Store, Store]) -> None:
     restored, known = stores
     await reapply_erasures(restored, known, now())
 
     assert await reapply_erasures(restored, known, now()) == 0
 
 
-async def test_a_client_that_has_another_number_is_passed_over(tmp_path: Path, stores: tuple[Store, Store]) -> None:
+async def test_reapply_erasures__skips_a_client_with_a_different_number(tmp_path: Path, stores: tuple[Store, Store]) -> None:
     other = await filled(tmp_path / "other.db", "other", "acme")
 
     added = await reapply_erasures(other, stores[1], now())
@@ -86,7 +88,7 @@ async def test_a_client_that_has_another_number_is_passed_over(tmp_path: Path, s
     await other.close()
 
 
-async def test_a_client_whose_id_was_rotated_since_the_backup_is_still_the_same(stores: tuple[Store, Store]) -> None:
+async def test_reapply_erasures__recognises_a_client_with_a_rotated_id(stores: tuple[Store, Store]) -> None:
     restored, known = stores
     await known.write(RotateClientId(1, "acme-now", 7))
 
@@ -96,7 +98,7 @@ async def test_a_client_whose_id_was_rotated_since_the_backup_is_still_the_same(
     assert await emails(restored, 1) == ["person4@example.com"]
 
 
-async def test_a_client_made_since_is_not_taken_for_one_that_got_its_number(tmp_path: Path, stores: tuple[Store, Store]) -> None:
+async def test_reapply_erasures__skips_a_different_client_with_an_equal_number(tmp_path: Path, stores: tuple[Store, Store]) -> None:
     other = await filled(tmp_path / "other.db", "somebody else", "other")
 
     await reapply_erasures(other, stores[1], now())

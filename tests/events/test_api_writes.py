@@ -199,7 +199,7 @@ def ann(shown: list[Any]) -> dict[str, Any]:
 NEW = Post(1, {"email": ANN})
 
 
-async def test_an_address_that_a_patch_took_away_does_not_come_back_by_an_older_call(store: Store) -> None:
+async def test_email_removed_by_patch__stays_removed_after_an_older_webhook(store: Store) -> None:
     call, gone = Call([crm("contact.updated", 2)], at(2)), Patch(3, ANN, {"email": None})
 
     shown = await the_same(store, [NEW, call, gone], [NEW, gone, call], [NEW, call, gone, call, call])
@@ -207,7 +207,7 @@ async def test_an_address_that_a_patch_took_away_does_not_come_back_by_an_older_
     assert "email" not in ann(shown)
 
 
-async def test_an_address_that_a_patch_took_away_comes_back_by_a_newer_call(store: Store) -> None:
+async def test_email_removed_by_patch__returns_with_a_newer_webhook(store: Store) -> None:
     call, newer = Call([crm("contact.updated", 2)], at(2)), Call([crm("contact.updated", 5)], at(5))
 
     shown = await the_same(store, [NEW, call, Patch(3, ANN, {"email": None}), newer], [NEW, newer, call, Patch(3, ANN, {"email": None})])
@@ -215,7 +215,7 @@ async def test_an_address_that_a_patch_took_away_comes_back_by_a_newer_call(stor
     assert ann(shown)["email"] == ANN
 
 
-async def test_a_removed_address_stays_removed_where_its_record_is_united_with_another(store: Store) -> None:
+async def test_email_removed_by_patch__stays_removed_after_a_merge(store: Store) -> None:
     calls = [
         Call([event("email_sent", 1, linkedin_url="linkedin.com/in/ann")], at(1)),
         Call([crm("contact.updated", 2, None, linkedin_url="linkedin.com/in/ann")], at(2)),
@@ -227,7 +227,7 @@ async def test_a_removed_address_stays_removed_where_its_record_is_united_with_a
     assert "email" not in ann(shown)
 
 
-async def test_a_patch_of_a_status_to_what_it_is_holds_against_an_older_event_and_a_reply(store: Store) -> None:
+async def test_patch_of_an_equal_status__outranks_an_older_event_and_a_reply(store: Store) -> None:
     calls = [Call([crm("contact.status_changed", 2, status="lead")], at(9)), Call([event("email_replied", 4)], at(9))]
     writes = [Post(1, {"email": ANN, "contact_status": "Prospect"}), Patch(3, ANN, {"status": "Prospect"})]
 
@@ -236,7 +236,7 @@ async def test_a_patch_of_a_status_to_what_it_is_holds_against_an_older_event_an
     assert ann(shown)["contact_status"] == "Prospect"
 
 
-async def test_a_custom_field_that_was_taken_away_before_anybody_knew_it_stays_away(store: Store) -> None:
+async def test_custom_field_removed_by_patch__stays_removed_after_an_older_webhook(store: Store) -> None:
     call = Call([crm("contact.updated", 2, custom={"plan": "pro", "seats": "3"})], at(9))
     one, every = Patch(3, ANN, {}, {"plan": None}), Patch(4, ANN, {}, {"size": "9"}, clear=True)
 
@@ -247,7 +247,7 @@ async def test_a_custom_field_that_was_taken_away_before_anybody_knew_it_stays_a
     assert ann(cleared)["contact_custom_fields"] == {"size": "9"}
 
 
-async def test_a_write_beats_an_event_that_was_received_before_it_and_lies_ahead(store: Store) -> None:
+async def test_api_write__outranks_an_earlier_received_event_with_a_future_time(store: Store) -> None:
     call = Call([crm("contact.status_changed", 50, status="lead", fields={"first_name": "A."})], at(2))
     writes = [NEW, Patch(3, ANN, {"status": "won", "first_name": "Ann"})]
 
@@ -256,7 +256,7 @@ async def test_a_write_beats_an_event_that_was_received_before_it_and_lies_ahead
     assert (ann(shown)["contact_status"], ann(shown)["previous_status"], ann(shown)["first_name"]) == ("won", "lead", "Ann")
 
 
-async def test_events_ahead_of_one_call_stay_in_the_order_of_the_tool(store: Store) -> None:
+async def test_future_events_of_one_webhook__stay_in_the_order_of_the_tool(store: Store) -> None:
     call = Call([crm("contact.status_changed", step, status=word) for step, word in ((60, "second"), (50, "first"))], at(2))
 
     shown = await the_same(store, [NEW, call], [call, NEW])
@@ -264,7 +264,7 @@ async def test_events_ahead_of_one_call_stay_in_the_order_of_the_tool(store: Sto
     assert (ann(shown)["contact_status"], ann(shown)["previous_status"]) == ("second", "first")
 
 
-async def test_of_two_receipts_of_an_event_ahead_the_earlier_one_gives_its_place(store: Store) -> None:
+async def test_future_event__takes_the_place_of_its_earlier_receipt(store: Store) -> None:
     said = [crm("contact.status_changed", 50, status="lead", fields={"first_name": "A."}, custom={"plan": "pro"})]
     first, again = Call(said, at(2)), Call(said, at(9))
     writes = [NEW, Patch(5, ANN, {"status": "won", "first_name": "Ann"}, {"plan": None})]
@@ -274,7 +274,7 @@ async def test_of_two_receipts_of_an_event_ahead_the_earlier_one_gives_its_place
     assert (ann(shown)["contact_status"], ann(shown)["first_name"], ann(shown)["contact_custom_fields"]) == ("won", "Ann", {})
 
 
-async def test_a_timeline_adds_up_where_two_objects_of_a_crm_are_one_record(store: Store) -> None:
+async def test_timeline_of_two_crm_objects__adds_up_to_their_shared_record(store: Store) -> None:
     calls = [
         Call([crm("contact.updated", 2, fields={"last_name": "Lee"}, custom={"phone": "1"})], at(2)),
         Call(
@@ -289,7 +289,7 @@ async def test_a_timeline_adds_up_where_two_objects_of_a_crm_are_one_record(stor
     assert (ann(shown)["last_name"], ann(shown)["contact_custom_fields"]) == ("Lee", {"plan": "pro"})
 
 
-async def test_a_creation_that_meets_a_record_is_as_if_it_had_come_first(store: Store) -> None:
+async def test_post_of_an_existing_record__has_the_result_of_a_post_that_came_first(store: Store) -> None:
     sent, replied = Call([event("email_sent", 1, first_name="A.")], at(1)), Call([event("email_replied", 7)], at(7))
     post = Post(4, {"email": ANN, "contact_status": "Prospect", "first_name": "Ann", "contact_custom_fields_input": [PLAN]})
 
@@ -300,7 +300,7 @@ async def test_a_creation_that_meets_a_record_is_as_if_it_had_come_first(store: 
     assert (values["origin"], values["contact_custom_fields"]) == ("test", {"plan": "pro"})
 
 
-async def test_the_earliest_fact_names_the_origin_unless_a_request_does(store: Store) -> None:
+async def test_origin__comes_from_the_earliest_event_unless_a_request_sets_it(store: Store) -> None:
     call, named = Call([event("email_sent", 4)], at(4)), Post(5, {"email": ANN, "origin": "fair"})
 
     before = await the_same(store, [NEW, call], [call, NEW])
@@ -309,7 +309,7 @@ async def test_the_earliest_fact_names_the_origin_unless_a_request_does(store: S
     assert (ann(before)["origin"], ann(asked)["origin"]) == ("", "fair")
 
 
-async def test_a_reply_after_a_resubscription_replaces_only_what_a_reply_may(store: Store) -> None:
+async def test_reply_after_resubscription__replaces_only_a_status_that_a_reply_may_replace(store: Store) -> None:
     label = Call([event("lead_status_changed", 2, status="interested")], at(2))
     rest = [
         Call([event(name, step)], at(step)) for step, name in ((3, "email_unsubscribed"), (4, "email_resubscribed"), (5, "email_replied"))
@@ -375,7 +375,7 @@ customs = some.dictionaries(some.sampled_from(["plan", "seats"]), some.sampled_f
     changes=some.lists(some.tuples(some.integers(0, 1), patched, customs, some.booleans()), max_size=4),
     data=some.data(),
 )
-async def test_any_interleaving_of_writes_and_calls_gives_the_same_records_and_timelines(
+async def test_any_interleaving_of_writes_and_webhooks__gives_the_same_records_and_timelines(
     store: Store,
     webhooks: list[Call],
     people: list[tuple[str, dict[str, Any]]],
@@ -421,7 +421,7 @@ OLD = {
 }  # fmt: skip
 
 
-async def test_a_record_of_an_earlier_version_goes_on_as_it_was(store: Store, execute_sql: Any) -> None:
+async def test_record_of_an_earlier_version__has_a_valid_history_and_accepts_new_events(store: Store, execute_sql: Any) -> None:
     client = await store.write(EnsureClient("default", NOON))
     for table, row in OLD.items():
         whole = row if table in ("contact", "custom_field") else row | {"client": 1, "record_kind": 1, "record_id": 1}

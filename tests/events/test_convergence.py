@@ -175,7 +175,7 @@ def is_decided(calls: list[list[dict[str, Any]]]) -> bool:
     known=some.lists(EMAILS, unique=True, max_size=1),
     data=some.data(),
 )
-async def test_any_order_repetition_and_split_gives_the_same_records(
+async def test_any_order_repetition_and_split__gives_the_same_records(
     store: Store, calls: list[list[dict[str, Any]]], known: list[str], data: some.DataObject
 ) -> None:
     assume(is_decided(calls))
@@ -198,7 +198,7 @@ async def differences(store: Store, client: int) -> list[str]:
     return [str(each) async for each in verify(store, client, Verified(), page=2)]
 
 
-def test_the_linkedin_address_of_a_test_person_is_recognised() -> None:
+def test_linkedin_key__recognises_the_linkedin_address_of_a_test_person() -> None:
     assert linkedin_key("https://linkedin.com/in/ann") == "linkedin.com/in/ann"
 
 
@@ -387,7 +387,7 @@ turns = some.tuples(some.integers(1, 3), some.integers(1, 4), some.one_of(some.n
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(drawn=real_calls, known=some.lists(EMAILS, unique=True, max_size=1), data=some.data())
-async def test_calls_of_real_tools_in_any_order_with_workers_killed_at_any_step_give_the_same_records(
+async def test_any_order_of_real_webhooks_with_killed_workers__gives_the_same_records(
     store: Store, execute_sql: ExecuteSql, drawn: list[tuple[Recording, int, int, int]], known: list[str], data: some.DataObject
 ) -> None:
     calls = [recording.about(*people) for recording, *people in drawn]
@@ -453,7 +453,7 @@ asyncio.run(work())
 
 
 @pytest.mark.slow
-async def test_a_worker_killed_by_the_system_leaves_nothing_half_done(store: Store, engine_url: str, execute_sql: ExecuteSql) -> None:
+async def test_worker_killed_by_the_system__leaves_no_partial_change(store: Store, engine_url: str, execute_sql: ExecuteSql) -> None:
     client = await seed(store, ["bob@example.com"])
     recordings = [each for each in RECORDINGS if any(event.about and not event.linkedin_url for event in each.events)][::9]
     calls = [each.about(place % 3, (place + 1) % 3, place % 2) for place, each in enumerate(recordings)]

@@ -50,7 +50,7 @@ async def drain(store: Store, read: Any = ADAPTERS.translate, at: int = NOON) ->
     await InboxWorker(store, read, lambda: at).drain()
 
 
-async def test_many_calls_of_an_event_without_use_are_one_group(store: Store) -> None:
+async def test_group_deliveries__groups_ignored_deliveries_by_event_and_keys(store: Store) -> None:
     client, other = await client_of(store), await client_of(store, "other")
     numbers = [await keep(store, client, [DEAL | {"objectId": place}], at=NOON + place) for place in range(12)]
     await keep(store, client, [DEAL | {"subscriptionType": "ticket.creation"}])
@@ -84,7 +84,9 @@ async def test_many_calls_of_an_event_without_use_are_one_group(store: Store) ->
     ],
     ids=["json", "list", "form", "bytes", "xml", "broken", "empty", "gzip", "no gzip", "deep", "large"],
 )
-async def test_what_nobody_understands_shows_by_its_keys(store: Store, said: Any, headers: str, event: str | None, keys: list[str]) -> None:
+async def test_group_deliveries__groups_unrecognised_deliveries_by_event_and_keys(
+    store: Store, said: Any, headers: str, event: str | None, keys: list[str]
+) -> None:
     client = await client_of(store)
     await keep(store, client, said, headers=headers)
 
@@ -97,7 +99,7 @@ async def test_what_nobody_understands_shows_by_its_keys(store: Store, said: Any
     assert (fingerprint_parts(group.fingerprint), group.tool, group.reason) == ((event, keys), None, group.reason)
 
 
-async def test_of_several_events_that_nobody_knows_the_first_with_a_name_is_told(store: Store) -> None:
+async def test_unrecognised_delivery__reports_its_first_event_with_a_name(store: Store) -> None:
     client = await client_of(store)
     number = await keep(store, client, [NAME])
 
@@ -108,7 +110,7 @@ async def test_of_several_events_that_nobody_knows_the_first_with_a_name_is_told
     assert (found.state, found.error) == ("unrecognised", "hubspot sent an event that we do not know: contact.weird")
 
 
-async def test_what_waits_and_what_failed_have_groups_too(store: Store) -> None:
+async def test_group_deliveries__includes_parked_and_failed_deliveries(store: Store) -> None:
     client = await client_of(store)
     await keep(store, client, [NAME])
     await drain(store)
@@ -128,7 +130,7 @@ async def test_what_waits_and_what_failed_have_groups_too(store: Store) -> None:
     }
 
 
-async def test_a_replay_goes_page_by_page_and_on_from_any_place(store: Store) -> None:
+async def test_replay__goes_page_by_page_and_resumes_from_a_cursor(store: Store) -> None:
     first, second = await client_of(store, "a"), await client_of(store, "b")
     ids = [await keep(store, client, [DEAL], at=NOON + place) for place, client in enumerate([first] * 3 + [second] * 4)]
     await drain(store)
@@ -152,7 +154,7 @@ async def test_a_replay_goes_page_by_page_and_on_from_any_place(store: Store) ->
     assert await count(store, DeliveryFilter(state=IGNORED)) == 3
 
 
-async def test_a_rehearsal_says_what_would_change_and_keeps_nothing(store: Store, execute_sql: Any) -> None:
+async def test_dry_run__reports_the_changes_and_stores_nothing(store: Store, execute_sql: Any) -> None:
     client = await client_of(store)
 
     def ignorant(request: WebhookRequest) -> Translation:
@@ -187,7 +189,7 @@ async def test_a_rehearsal_says_what_would_change_and_keeps_nothing(store: Store
     assert (told.created, told.changed, told.fields) == (0, 1, {"first_name": 1})
 
 
-async def test_a_rehearsal_comes_true(store: Store) -> None:
+async def test_dry_run__predicts_the_result_of_the_replay(store: Store) -> None:
     client = await client_of(store)
 
     def ignorant(request: WebhookRequest) -> Translation:
@@ -207,7 +209,7 @@ async def test_a_rehearsal_comes_true(store: Store) -> None:
     assert [each async for each in verify(store, client, Verified())] == []
 
 
-async def test_a_delivery_that_breaks_its_rehearsal_does_not_harm_its_neighbours(store: Store) -> None:
+async def test_dry_run__limits_a_failure_to_its_own_delivery(store: Store) -> None:
     client = await client_of(store)
     ids = [await keep(store, client, {"n": place}) for place in range(5)]
 

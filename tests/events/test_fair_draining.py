@@ -52,7 +52,7 @@ async def keep(store: Store, client: int, count: int) -> int:
 
 
 @pytest.mark.parametrize("told", [True, False], ids=["kept here", "kept by another process"])
-async def test_a_single_delivery_is_applied_while_another_client_has_a_large_backlog(store: Store, told: bool) -> None:
+async def test_single_delivery__is_applied_during_a_large_backlog_of_another_client(store: Store, told: bool) -> None:
     loud, quiet = await client_of(store, "loud"), await client_of(store, "quiet")
     await keep(store, loud, BACKLOG)
     clock = Clock()
@@ -88,7 +88,7 @@ async def test_a_single_delivery_is_applied_while_another_client_has_a_large_bac
     assert left == BACKLOG - (sum(turns) - 1) > BACKLOG // 2  # a turn may follow that of the quiet client before the worker stops
 
 
-async def test_everything_is_applied_in_the_end(store: Store) -> None:
+async def test_worker__applies_every_delivery_of_all_clients(store: Store) -> None:
     clients = [await client_of(store, name) for name in ("loud", "also loud", "quiet")]
     for client, count in zip(clients, (2_000, 1_500, 1), strict=True):
         await keep(store, client, count)
@@ -107,7 +107,7 @@ async def test_everything_is_applied_in_the_end(store: Store) -> None:
     assert [await store.read(CountDeliveries(client, state="ignored")) for client in clients] == [2_000, 1_500, 1]
 
 
-async def test_while_many_callers_write_turns_are_no_longer_than_the_store_wants(store: Store) -> None:
+async def test_worker__uses_smaller_batches_under_write_load(store: Store) -> None:
     loud = await client_of(store, "loud")
     await keep(store, loud, 200)
     turns: list[int] = []
@@ -148,7 +148,7 @@ class Broken:
 
 
 @pytest.mark.parametrize("error", BREAKS, ids=type)
-async def test_a_client_whose_turns_fail_holds_up_nobody(store: Store, error: Exception) -> None:
+async def test_failing_client__delays_no_other_client(store: Store, error: Exception) -> None:
     broken, loaded = Broken(await client_of(store, "broken"), error), await client_of(store, "loaded")
     await keep(store, broken.client, 1)
     await keep(store, loaded, 2_000)
@@ -169,7 +169,7 @@ async def test_a_client_whose_turns_fail_holds_up_nobody(store: Store, error: Ex
     assert broken.tried == 1
 
 
-async def test_a_client_whose_turn_failed_gets_another_one_later(store: Store) -> None:
+async def test_failing_client__is_retried_after_the_backoff(store: Store) -> None:
     broken = Broken(await client_of(store, "broken"), BREAKS[0], times=1)
     await keep(store, broken.client, 1)
     clock = Clock()
@@ -184,7 +184,7 @@ async def test_a_client_whose_turn_failed_gets_another_one_later(store: Store) -
 
 
 @pytest.mark.parametrize("error", BREAKS, ids=type)
-async def test_what_is_due_is_applied_at_once_for_all_clients_but_the_failing_one(store: Store, error: Exception) -> None:
+async def test_drain__processes_all_clients_except_a_failing_one(store: Store, error: Exception) -> None:
     broken, other = Broken(await client_of(store, "broken"), error), await client_of(store, "other")
     await keep(store, broken.client, 1)
     await keep(store, other, 700)
@@ -194,7 +194,7 @@ async def test_what_is_due_is_applied_at_once_for_all_clients_but_the_failing_on
     assert (report.ended, report.failing, broken.tried) == ({"ignored": 700}, 1, 1)
 
 
-async def test_a_worker_that_waits_for_its_store_stops_at_once(store: Store) -> None:
+async def test_worker__stops_at_once_while_it_waits_for_the_store(store: Store) -> None:
     class Full:
         commands_taken = 0
 

@@ -41,7 +41,7 @@ QUIET = 99
 
 
 @given(st.dictionaries(st.integers(1, 12), st.integers(0, 1_000_000), max_size=12), st.integers(0, 6), st.integers(0, 12))
-def test_any_backlogs_delay_a_single_delivery_by_one_long_turn_at_most(backlogs: dict[int, int], rounds: int, place: int) -> None:
+def test_any_backlogs__delay_a_single_delivery_by_at_most_one_long_batch(backlogs: dict[int, int], rounds: int, place: int) -> None:
     inbox = Inbox(backlogs)
     for _ in range(rounds):
         inbox.round()
@@ -62,7 +62,7 @@ def test_any_backlogs_delay_a_single_delivery_by_one_long_turn_at_most(backlogs:
     assert len(waited_for) <= 2 * len(backlogs) + 1
 
 
-def test_a_million_waiting_deliveries_delay_another_clients_single_one_by_one_turn() -> None:
+def test_backlog_of_a_million__delays_a_delivery_of_another_client_by_one_batch() -> None:
     inbox = Inbox({1: 1_000_000})
     inbox.round()
     inbox.round()
@@ -74,7 +74,7 @@ def test_a_million_waiting_deliveries_delay_another_clients_single_one_by_one_tu
     assert inbox.taken[-2:] == [(QUIET, 1), (1, BATCH_SIZE)]
 
 
-def test_loaded_clients_take_turns_and_each_is_done_in_the_end() -> None:
+def test_loaded_clients__alternate_until_all_are_done() -> None:
     inbox = Inbox({1: 2_000, 2: 3_000, 3: 500})
 
     while inbox.turns:
@@ -85,7 +85,7 @@ def test_loaded_clients_take_turns_and_each_is_done_in_the_end() -> None:
     assert long_turns == [1, 2, 1, 2, 1, 2, 2, 2]
 
 
-def test_a_client_that_is_never_quiet_does_not_starve_one_that_is_loaded() -> None:
+def test_constantly_active_client__does_not_starve_a_loaded_one() -> None:
     inbox = Inbox({1: 10_000})
     for _ in range(30):
         inbox.come(2)
@@ -94,7 +94,7 @@ def test_a_client_that_is_never_quiet_does_not_starve_one_that_is_loaded() -> No
     assert inbox.waiting == {1: 0, 2: 0}
 
 
-def test_what_comes_for_a_loaded_client_gets_it_no_second_turn() -> None:
+def test_new_delivery_of_a_loaded_client__adds_no_second_batch_to_the_round() -> None:
     inbox = Inbox({1: 100_000})
     inbox.round()
     inbox.come(1)
@@ -102,7 +102,7 @@ def test_what_comes_for_a_loaded_client_gets_it_no_second_turn() -> None:
     assert inbox.turns.round() == [1]
 
 
-def test_deliveries_that_take_long_make_the_next_turn_shorter() -> None:
+def test_slow_deliveries__shorten_the_next_batch() -> None:
     turns = FairScheduler()
     turns.add(1)
     limit = turns.begin(1)

@@ -71,7 +71,7 @@ def merge(kind: str, loser: str, survivor: str) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("named", ["1", "2", "3"])
 @pytest.mark.parametrize("at_once", [False, True])
-async def test_whatever_is_told_of_merged_objects_is_one_contacts_in_every_order(store: Store, named: str, at_once: bool) -> None:
+async def test_merged_objects__are_one_contact_in_every_order(store: Store, named: str, at_once: bool) -> None:
     calls = [
         merge("contact", "1", "2"),
         merge("contact", "2", "3"),
@@ -93,7 +93,7 @@ async def test_whatever_is_told_of_merged_objects_is_one_contacts_in_every_order
         assert set((await states(store, client)).values()) == {"applied"}
 
 
-async def test_later_calls_of_a_merged_objects_id_reach_the_survivors_record(store: Store) -> None:
+async def test_webhook_about_a_merged_object__reaches_the_surviving_record(store: Store) -> None:
     client = await client_of(store)
     await receive(
         store, client,
@@ -109,7 +109,7 @@ async def test_later_calls_of_a_merged_objects_id_reach_the_survivors_record(sto
     assert await no_differences(store, client)
 
 
-async def test_a_contact_made_through_the_api_survives_a_merge_into_another(store: Store) -> None:
+async def test_contact_created_by_the_api__survives_a_merge_into_another(store: Store) -> None:
     client = await client_of(store)
     await made_through_the_api(store, client, "ann@example.com")
     [ours] = await store.read(ListContacts(client, 10))
@@ -124,7 +124,7 @@ async def test_a_contact_made_through_the_api_survives_a_merge_into_another(stor
 
 
 @pytest.mark.parametrize(("kind", "number"), [("contact", CONTACT), ("company", COMPANY)])
-async def test_a_record_that_was_united_is_found_in_the_one_that_it_is_part_of_now(store: Store, kind: str, number: int) -> None:
+async def test_find_united__returns_the_surviving_record(store: Store, kind: str, number: int) -> None:
     client = await client_of(store)
     pages = {CONTACT: ListContacts(client, 10), COMPANY: ListCompanies(client, 10)}
     await receive(
@@ -143,7 +143,7 @@ async def test_a_record_that_was_united_is_found_in_the_one_that_it_is_part_of_n
 
 
 @pytest.mark.parametrize("first", ["1", "2"])
-async def test_two_contacts_made_through_the_api_are_never_united(store: Store, first: str) -> None:
+async def test_two_contacts_created_by_the_api__are_never_merged(store: Store, first: str) -> None:
     client = await client_of(store)
     await made_through_the_api(store, client, "ann@example.com", "bob@example.com")
     emails = {"1": "ann@example.com", "2": "bob@example.com"}
@@ -156,7 +156,7 @@ async def test_two_contacts_made_through_the_api_are_never_united(store: Store, 
     assert await no_differences(store, client)
 
 
-async def test_one_number_may_be_a_person_and_a_company(store: Store) -> None:
+async def test_object_id__may_belong_to_a_person_and_a_company(store: Store) -> None:
     client = await client_of(store)
     named = [about("company", "7", domain="example.com"), about("contact", "7", email="ann@example.com")]
 
@@ -167,7 +167,7 @@ async def test_one_number_may_be_a_person_and_a_company(store: Store) -> None:
     assert set((await states(store, client)).values()) == {"applied"}
 
 
-async def test_a_fact_told_again_in_the_call_that_unites_two_contacts_stays_that_of_the_first(store: Store) -> None:
+async def test_repeated_event_in_a_merging_webhook__stays_with_the_first_delivery(store: Store) -> None:
     client = await client_of(store)
     by_linkedin = {"event": "email_opened", "linkedin_url": "https://linkedin.com/in/ann", "occurred_us": NOON - 9}
     by_email = {"event": "email_sent", "email": "ann@example.com", "occurred_us": NOON - 8}
@@ -182,7 +182,7 @@ async def test_a_fact_told_again_in_the_call_that_unites_two_contacts_stays_that
     assert await no_differences(store, client)
 
 
-async def test_a_waiting_fact_told_again_does_not_wait_twice(store: Store) -> None:
+async def test_repeated_parked_event__is_parked_once(store: Store) -> None:
     client = await client_of(store)
     waiting = about("contact", "7", fields={"last_name": "Lee"}, occurred_us=NOON - 9)
 
@@ -193,7 +193,7 @@ async def test_a_waiting_fact_told_again_does_not_wait_twice(store: Store) -> No
     assert (await states(store, client))[first] == "applied"
 
 
-async def test_what_several_workers_learn_of_one_object_at_the_same_time_comes_together(store: Store) -> None:
+async def test_concurrent_workers__merge_the_events_of_one_object(store: Store) -> None:
     client = await client_of(store)
     for number in range(40):
         for call in (
@@ -221,7 +221,7 @@ async def company_of_calls(store: Store, client: int, *numbers: str) -> dict[str
     return {each.domain[1:-8]: each.id for each in await store.read(ListCompanies(client, 10))}
 
 
-async def test_the_company_of_a_contact_that_goes_moves_to_the_one_that_is_kept(store: Store) -> None:
+async def test_merge_of_contacts__moves_the_company_to_the_surviving_contact(store: Store) -> None:
     client = await client_of(store)
     companies = await company_of_calls(store, client, "1")
     await receive(store, client, *(about("contact", n, email=f"p{n}@example.com", occurred_us=NOON - 9) for n in "12"))
@@ -235,9 +235,7 @@ async def test_the_company_of_a_contact_that_goes_moves_to_the_one_that_is_kept(
 
 
 @pytest.mark.parametrize("in_one_call", [True, False])
-async def test_contacts_of_a_company_that_goes_are_of_the_one_that_is_kept_and_say_that_they_changed(
-    store: Store, in_one_call: bool
-) -> None:
+async def test_merge_of_companies__moves_and_updates_their_contacts(store: Store, in_one_call: bool) -> None:
     client = await client_of(store)
     companies = await company_of_calls(store, client, "1", "2")
     for name in ("ann", "bob"):
@@ -253,7 +251,7 @@ async def test_contacts_of_a_company_that_goes_are_of_the_one_that_is_kept_and_s
     assert [(each.company_id, each.updated_us > NOON + 5) for each in contacts] == [(companies["1"], True)] * 2
 
 
-async def test_a_record_that_was_there_is_kept_before_one_just_made_whatever_their_ids(engine_url: str, store: Store) -> None:
+async def test_merge__preserves_the_record_that_existed_first_regardless_of_ids(engine_url: str, store: Store) -> None:
     client = await client_of(store)
     await made_through_the_api(store, client, "first@example.com")  # this process takes the lower ids
     other = await open_store(engine_url, encryption_keys=ENCRYPTION_KEYS)
@@ -279,7 +277,7 @@ async def test_a_record_that_was_there_is_kept_before_one_just_made_whatever_the
     assert await no_differences(store, client)
 
 
-async def test_what_waits_joins_its_record_however_many_fields_it_brings(store: Store) -> None:
+async def test_parked_events__join_their_record_with_any_number_of_fields(store: Store) -> None:
     client = await client_of(store)
     waiting = [about("contact", "1", custom={f"f{n}-{m}": "x" for m in range(300)}, occurred_us=NOON - 9 + n) for n in range(3)]
 
@@ -290,7 +288,7 @@ async def test_what_waits_joins_its_record_however_many_fields_it_brings(store: 
     assert (await states(store, client))[last] == "applied"
 
 
-async def test_one_call_that_unites_three_makes_as_many_links_as_it_needs(store: Store) -> None:
+async def test_webhook_that_merges_several_records__leaves_one_contact(store: Store) -> None:
     client = await client_of(store)
     profile = "https://linkedin.com/in/r"
     known = [about("contact", n, email=f"r{n}@example.com", linkedin_url=f"{profile}{n}", occurred_us=NOON - 9) for n in "123"]
@@ -303,7 +301,7 @@ async def test_one_call_that_unites_three_makes_as_many_links_as_it_needs(store:
     assert (await states(store, client))[last] == "applied"
 
 
-async def test_a_fact_that_two_united_records_both_had_is_of_one_call_and_the_other_told_nothing_new(store: Store) -> None:
+async def test_event_of_two_merged_records__counts_for_one_delivery_and_the_other_is_ignored(store: Store) -> None:
     client = await client_of(store)
     twice = [[{"event": "email_sent", "email": f"q{n}@example.com", "key": "E1", "occurred_us": NOON - 9}] for n in "12"]
     named = [about("contact", n, email=f"q{n}@example.com", occurred_us=NOON - 8) for n in "12"]

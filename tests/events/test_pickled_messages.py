@@ -23,14 +23,14 @@ SIGHTED = NormalizedDelivery(DELIVERY, "test", subjects=[SIGHTING], own_ids={"ke
 
 
 @pytest.mark.parametrize("value", [DELIVERY, EVENT, SIGHTING, SIGHTED, ReadResult(SIGHTED, why="it broke", for_good=True)])
-def test_a_value_arrives_as_it_was_without_the_names_of_its_fields(value: object) -> None:
+def test_pickle__preserves_a_value_without_its_field_names(value: object) -> None:
     packed = pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
 
     assert pickle.loads(packed) == value
     assert not [name for name in ("duplicate_of", "object_id", "own_id", "may_ask", "for_good") if name.encode() in packed]
 
 
-def test_what_comparing_leaves_out_arrives_too() -> None:
+def test_pickle__preserves_fields_that_comparison_ignores() -> None:
     found = pickle.loads(pickle.dumps(DELIVERY, pickle.HIGHEST_PROTOCOL))
 
     assert (found.guarded, found.addresses) == (True, {("", "email", "a@b.co")})

@@ -69,7 +69,7 @@ async def told(store: Store, client: int, number: int) -> list[str | None]:
 
 @pytest.mark.parametrize("turn", [1, 50])
 @pytest.mark.parametrize("seconds", [5, 300])
-async def test_a_state_set_back_is_no_repeat(store: Store, turn: int, seconds: int) -> None:
+async def test_state_set_back__is_no_repeat(store: Store, turn: int, seconds: int) -> None:
     client = await made(store)
 
     for step, word in enumerate(["In Process", "Dead", "In Process"]):
@@ -82,7 +82,7 @@ async def test_a_state_set_back_is_no_repeat(store: Store, turn: int, seconds: i
     assert await told(store, client, 1) == ["In Process", "Dead", "In Process"]
 
 
-async def test_the_same_state_later_than_two_minutes_is_told_again(store: Store) -> None:
+async def test_equal_state__is_a_new_event_after_the_dedupe_window(store: Store) -> None:
     client = await made(store)
 
     kept = [await keep(store, client, NOON + at, state(1, "Dead")) for at in (0, 2 * MINUTE, 2 * MINUTE + 1)]
@@ -93,7 +93,7 @@ async def test_the_same_state_later_than_two_minutes_is_told_again(store: Store)
 
 
 @pytest.mark.parametrize("turn", [1, 2, 50])
-async def test_what_is_sent_several_times_is_one_fact_also_when_calls_about_others_come_between(store: Store, turn: int) -> None:
+async def test_repeated_webhook__is_one_event_among_webhooks_about_others(store: Store, turn: int) -> None:
     client = await made(store)
 
     for step in range(8):
@@ -108,7 +108,7 @@ async def test_what_is_sent_several_times_is_one_fact_also_when_calls_about_othe
     assert [each.state for each in deliveries].count("ignored") == 7
 
 
-async def test_a_repeat_decides_nothing_about_who_it_is(store: Store) -> None:
+async def test_equal_state__is_a_new_event_after_another_event_of_the_person(store: Store) -> None:
     client = await made(store)
     older = state(1, "Dead", email="p1@example.com")
     await keep(store, client, NOON, older)
@@ -121,7 +121,7 @@ async def test_a_repeat_decides_nothing_about_who_it_is(store: Store) -> None:
     assert await told(store, client, 1) == ["Dead", "Dead"]  # the tool spoke about the person in between
 
 
-async def test_another_object_of_the_same_person_is_another_object(store: Store) -> None:
+async def test_equal_state__is_a_repeat_after_an_event_of_another_object_of_the_person(store: Store) -> None:
     client = await made(store)
     await keep(store, client, NOON, state(1, "Dead", email="p1@example.com"))
     await keep(store, client, NOON + 1, state(7, "New", email="p1@example.com"))
@@ -132,7 +132,7 @@ async def test_another_object_of_the_same_person_is_another_object(store: Store)
     assert await told(store, client, 1) == ["Dead", "New"]
 
 
-async def test_a_replay_is_the_call_itself_and_no_repeat(store: Store) -> None:
+async def test_replay__is_no_repeat(store: Store) -> None:
     client = await made(store)
     kept = [await keep(store, client, NOON + step, state(1, word)) for step, word in enumerate(["A", "B", "A"])]
     await apply(store)
@@ -145,7 +145,7 @@ async def test_a_replay_is_the_call_itself_and_no_repeat(store: Store) -> None:
     assert [each.repeats for each in await store.read(ListDeliveries(50, client))] == [0] * 5
 
 
-async def test_equal_bytes_with_a_time_of_their_own_are_a_repeat_for_an_hour_whatever_came_between(store: Store) -> None:
+async def test_dated_webhook__is_a_repeat_for_an_hour(store: Store) -> None:
     client = await made(store)
     dated = state(1, "A", occurred_us=NOON)
     first = await keep(store, client, NOON, dated)
@@ -160,7 +160,7 @@ async def test_equal_bytes_with_a_time_of_their_own_are_a_repeat_for_an_hour_wha
     assert await told(store, client, 1) == ["A", "B"]
 
 
-async def test_a_call_between_that_nobody_can_read_yet_may_be_about_the_object(store: Store) -> None:
+async def test_equal_state__is_a_new_event_after_an_unrecognised_webhook(store: Store) -> None:
     client = await made(store)
     await keep(store, client, NOON, state(1, "A"))
     await keep(store, client, NOON + 1, {"event": "unrecognised"})
@@ -203,7 +203,7 @@ def facts(arrived: list[tuple[int, int, str]], number: int) -> list[str]:
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(drawn=calls, data=some.data())
-async def test_states_with_retries_among_them_end_at_the_last_state_in_any_order_of_applying(
+async def test_states_with_retries__end_at_the_last_state_in_any_order(
     store: Store, drawn: list[tuple[int, str, int, int]], data: some.DataObject
 ) -> None:
     arrived = arrivals(drawn)

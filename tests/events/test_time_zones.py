@@ -45,21 +45,21 @@ async def history(call: ApiClient) -> list[tuple[str, str, bool]]:
     return [(event.event, to_text(event.occurred_us), event.detail.get("time_unsure", False)) for event in found]
 
 
-async def test_a_time_without_a_zone_that_lies_ahead_is_taken_as_the_receipt_and_flagged(call: ApiClient) -> None:
+async def test_future_time_without_a_zone__is_replaced_by_the_time_of_receipt(call: ApiClient) -> None:
     await came(call, {**LEAD, "modified": "2026-11-20 15:00:00"})  # 09:30 in India
 
     assert {each[1:] for each in await history(call)} == {(NOW, True)}
 
 
 @pytest.mark.parametrize("written", ["2026-11-20 09:32:00", "2026-11-20 04:30:00", "2026-11-20T15:00:00+05:30", "2026-11-21T09:00:00Z"])
-async def test_a_time_that_may_be_true_is_believed(call: ApiClient, written: str) -> None:
+async def test_plausible_time__is_accepted(call: ApiClient, written: str) -> None:
     await came(call, {**LEAD, "modified": written})
 
     assert {unsure for _, _, unsure in await history(call)} == {False}
     assert NOW not in {at for _, at, _ in await history(call)} or written.endswith("+05:30")
 
 
-async def test_a_time_is_one_of_the_zone_that_the_client_has_named(call: ApiClient) -> None:
+async def test_time_without_a_zone__is_read_in_the_zone_of_the_connection(call: ApiClient) -> None:
     made = await call.post("/admin/v1/clients/default/connections", {**FRAPPE, "settings": {"time_zone": "Asia/Kolkata"}})
     assert made.json()["settings"]["time_zone"] == "Asia/Kolkata"
 
@@ -68,7 +68,7 @@ async def test_a_time_is_one_of_the_zone_that_the_client_has_named(call: ApiClie
     assert {each[1:] for each in await history(call)} == {("2026-11-20T09:28:00Z", False)}
 
 
-async def test_a_reply_after_a_lead_of_a_site_ahead_counts(call: ApiClient) -> None:
+async def test_reply_after_a_lead_with_a_future_time__sets_the_status(call: ApiClient) -> None:
     await came(call, {**LEAD, "modified": "2026-11-20 15:00:00"})
     reply = {
         "event_type": "reply_received",
@@ -87,7 +87,7 @@ async def test_a_reply_after_a_lead_of_a_site_ahead_counts(call: ApiClient) -> N
 
 
 @pytest.mark.parametrize("zone", ["Europe/Berln", "CET+1", "../UTC", "right/UTC", "localtime", "x" * 200])
-async def test_a_zone_that_is_none_is_refused_with_names_to_send_instead(call: ApiClient, zone: str) -> None:
+async def test_time_zone_setting__refuses_an_unknown_zone_with_examples(call: ApiClient, zone: str) -> None:
     reply = await call.post("/admin/v1/clients/default/connections", {**FRAPPE, "settings": {"time_zone": zone}})
 
     (error,) = reply.problem["errors"]
@@ -95,7 +95,7 @@ async def test_a_zone_that_is_none_is_refused_with_names_to_send_instead(call: A
     assert "Europe/Berlin, Asia/Kolkata" in error["detail"]
 
 
-async def test_a_system_without_zones_says_what_it_lacks(call: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_time_zone_setting__reports_missing_time_zone_data(call: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
     def nowhere(name: str) -> ZoneInfo:
         raise ZoneInfoNotFoundError(name)
 

@@ -84,7 +84,7 @@ async def keep(store: Store, client: int, body: bytes) -> int:
 
 
 @pytest.mark.parametrize("poison", REASONS, ids=bytes.decode)
-async def test_a_call_that_takes_too_much_is_stopped_and_its_neighbours_are_read(poisoned: TranslatorPool, poison: bytes) -> None:
+async def test_read_many__stops_a_delivery_over_budget_and_reads_the_others(poisoned: TranslatorPool, poison: bytes) -> None:
     found = await poisoned.for_client([]).read_many([delivery_of(b"a@b.co", 1), delivery_of(poison, 2), delivery_of(b"c@d.co", 3)])
 
     assert [one.why for one in found] == [None, REASONS[poison], None]
@@ -92,20 +92,20 @@ async def test_a_call_that_takes_too_much_is_stopped_and_its_neighbours_are_read
     assert [one.normalized.subjects[0].primary for one in (found[0], found[2])] == ["a@b.co", "c@d.co"]
 
 
-async def test_a_call_over_which_its_process_ends_is_tried_again(poisoned: TranslatorPool) -> None:
+async def test_read_many__reports_an_ended_process_as_a_failure_to_retry(poisoned: TranslatorPool) -> None:
     (found,) = await poisoned.for_client([]).read_many([delivery_of(b"die")])
 
     assert (found.why, found.for_good) == ("the process that read it ended (-9)", False)
 
 
-async def test_a_call_that_breaks_its_adapter_says_how(poisoned: TranslatorPool) -> None:
+async def test_read_many__reports_an_adapter_error(poisoned: TranslatorPool) -> None:
     (found,) = await poisoned.for_client([]).read_many([delivery_of(b"deep")])
 
     assert found.why is not None
     assert found.why.startswith("RecursionError")
 
 
-def test_one_call_can_be_read_by_itself(reader: TranslatorPool, poisoned: TranslatorPool) -> None:
+def test_translator_pool__translates_a_single_webhook(reader: TranslatorPool, poisoned: TranslatorPool) -> None:
     body = b'[{"subscriptionType": "contact.creation", "objectId": 5, "portalId": 1, "occurredAt": 1790000000000, "eventId": 3}]'
     request = WebhookRequest(CRM, {}, "", body)
 
@@ -116,7 +116,7 @@ def test_one_call_can_be_read_by_itself(reader: TranslatorPool, poisoned: Transl
         poisoned(WebhookRequest(CRM, {}, "", b"spin"))
 
 
-def test_a_process_is_given_no_secret_and_no_setting(reader: TranslatorPool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_translator_process__receives_no_secret_and_no_setting(reader: TranslatorPool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOUCHBASE_ENCRYPTION_KEY", "secret")
     code = """
 import os, sys
@@ -133,12 +133,12 @@ for frame in (b"ready", b"%d" % sum("TOUCHBASE" in name for name in os.environ))
     showing.close()
 
 
-async def test_a_reader_that_cannot_start_a_process_says_try_again() -> None:
+async def test_read_many__asks_for_a_retry_when_no_process_can_start() -> None:
     with pytest.raises(Overloaded, match="cannot start a process to read webhooks"):
         await TranslatorPool(("/nowhere/python",)).for_client([]).read_many([delivery_of(b"a@b.co")])
 
 
-async def test_a_process_that_ends_as_it_starts_is_the_fault_of_no_call() -> None:
+async def test_read_many__blames_no_delivery_for_a_process_that_ends_at_start() -> None:
     reader = TranslatorPool((sys.executable, "-c", "raise SystemExit(1)"))
 
     with pytest.raises(Overloaded, match=r"does not start: the process that read it ended \(1\)"):
@@ -146,7 +146,7 @@ async def test_a_process_that_ends_as_it_starts_is_the_fault_of_no_call() -> Non
     reader.close()
 
 
-async def test_a_poisoned_inbox_ends_as_failed_and_holds_up_no_other_client(store: Store, poisoned: TranslatorPool) -> None:
+async def test_inbox_with_deliveries_over_budget__fails_them_and_delays_no_other_client(store: Store, poisoned: TranslatorPool) -> None:
     bad, good = [(await store.write(EnsureClient(name, NOON))).number for name in ("bad", "good")]
     poison = [await keep(store, bad, body) for body in (b"sleep", b"bad@b.co", b"spin")]
     await keep(store, good, b"a@b.co")

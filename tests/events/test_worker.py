@@ -92,7 +92,7 @@ SENT = {"event": "email_sent", "email": "ann@example.com", "occurred_us": NOON -
         ([{"event": "contact.updated", "object_id": "7"}], "crm", "parked", "waits until"),
     ],
 )
-async def test_a_delivery_ends_with_the_reason(store: Store, said: Any, channel: str, state: str, reason: str | None) -> None:
+async def test_delivery__ends_in_its_state_with_a_reason(store: Store, said: Any, channel: str, state: str, reason: str | None) -> None:
     client = await client_of(store)
     number = await keep(store, client, said, channel)
 
@@ -103,7 +103,7 @@ async def test_a_delivery_ends_with_the_reason(store: Store, said: Any, channel:
     assert ended.error is None if reason is None else reason in str(ended.error)
 
 
-async def test_one_bad_delivery_does_not_harm_its_neighbours(store: Store) -> None:
+async def test_worker__limits_a_failure_to_its_own_delivery(store: Store) -> None:
     client = await client_of(store)
     before, bad, after = [await keep(store, client, said) for said in ([SENT], "broken", [SENT | {"email": "bob@example.com"}])]
 
@@ -113,7 +113,7 @@ async def test_one_bad_delivery_does_not_harm_its_neighbours(store: Store) -> No
     assert (await delivery(store, bad)).error == "ZeroDivisionError: the adapter has a fault"
 
 
-async def test_a_delivery_that_keeps_failing_is_given_up_and_can_be_replayed(store: Store) -> None:
+async def test_failing_delivery__ends_as_failed_and_can_be_replayed(store: Store) -> None:
     client, clock = await client_of(store), Clock()
     bad = await keep(store, client, "broken")
     for _ in range(MAX_ATTEMPTS):
@@ -131,7 +131,7 @@ async def test_a_delivery_that_keeps_failing_is_given_up_and_can_be_replayed(sto
     assert (await delivery(store, bad)).state == "applied"
 
 
-async def test_the_same_fact_in_two_calls_counts_once(store: Store) -> None:
+async def test_repeated_event__counts_once_in_two_deliveries(store: Store) -> None:
     client = await client_of(store)
     first, second = [await keep(store, client, [SENT]) for _ in range(2)]
 
@@ -141,7 +141,7 @@ async def test_the_same_fact_in_two_calls_counts_once(store: Store) -> None:
     assert len(await contacts(store, client)) == 1
 
 
-async def test_a_replay_of_an_applied_delivery_changes_nothing(store: Store) -> None:
+async def test_replay_of_an_applied_delivery__changes_nothing(store: Store) -> None:
     client = await client_of(store)
     number = await keep(store, client, [SENT, {"event": "email_replied", "email": "ann@example.com"}])
     clock = Clock()
@@ -155,7 +155,7 @@ async def test_a_replay_of_an_applied_delivery_changes_nothing(store: Store) -> 
     assert await contacts(store, client) == before
 
 
-async def test_parked_events_are_applied_in_time_order_once_the_address_is_known(store: Store) -> None:
+async def test_parked_events__are_applied_in_order_of_time_once_the_address_is_known(store: Store) -> None:
     client = await client_of(store)
     said = [
         {"event": "contact.status_changed", "object_id": "7", "status": "customer", "occurred_us": NOON - 1},
@@ -172,7 +172,7 @@ async def test_parked_events_are_applied_in_time_order_once_the_address_is_known
     assert {(await delivery(store, number)).state for number in parked} == {"applied"}
 
 
-async def test_a_late_call_about_a_former_address_finds_the_contact_that_the_api_renamed(store: Store) -> None:
+async def test_late_webhook_about_a_former_address__finds_the_contact_renamed_by_the_api(store: Store) -> None:
     client = await client_of(store)
     await keep(store, client, [SENT])
     await InboxWorker(store, read, Clock()).drain()
@@ -187,7 +187,7 @@ async def test_a_late_call_about_a_former_address_finds_the_contact_that_the_api
     assert (after.id, after.email, after.last_reply_us) == (before.id, "ann@example.org", NOON - 5)
 
 
-async def test_a_client_that_creates_nobody_still_keeps_the_call(store: Store) -> None:
+async def test_create_unknown_off__creates_no_contact_and_preserves_the_delivery(store: Store) -> None:
     client = await client_of(store, ClientSettings(create_unknown=False))
     number = await keep(store, client, [SENT])
 
@@ -197,7 +197,7 @@ async def test_a_client_that_creates_nobody_still_keeps_the_call(store: Store) -
     assert "about an unknown record" in str((await delivery(store, number)).error)
 
 
-async def test_a_linkedin_only_person_and_their_address_become_one_contact(store: Store) -> None:
+async def test_linkedin_only_contact__is_merged_with_the_contact_of_its_address(store: Store) -> None:
     client = await client_of(store)
     url = "https://www.linkedin.com/in/Ann-Lee/"
     await keep(store, client, [{"event": "linkedin_replied", "linkedin_url": url, "occurred_us": NOON - 9}])
@@ -212,7 +212,7 @@ async def test_a_linkedin_only_person_and_their_address_become_one_contact(store
     assert (contact.email, contact.last_reply_us, contact.first_sent_us) == ("ann@example.com", NOON - 9, NOON - DAY)
 
 
-async def test_statuses_follow_the_clients_own_set_and_spelling(store: Store) -> None:
+async def test_status__follows_the_set_and_spelling_of_the_client(store: Store) -> None:
     client = await client_of(store, ClientSettings(contact_statuses=StatusSet(["Fresh", "Do not contact", "Interested"])))
     await keep(store, client, [SENT])
     labelled = {"event": "lead_status_changed", "email": "ann@example.com", "status": "interested", "occurred_us": NOON - 5}
@@ -224,7 +224,7 @@ async def test_statuses_follow_the_clients_own_set_and_spelling(store: Store) ->
     assert (contact.status, contact.previous_status, contact.first_sent_us) == ("Interested", None, NOON - DAY)
 
 
-async def test_crm_values_become_fields_and_custom_fields_and_the_latest_stays(store: Store) -> None:
+async def test_crm_values__set_fields_and_custom_fields_and_the_latest_wins(store: Store) -> None:
     client = await client_of(store)
     person = {"event": "contact.updated", "email": "ann@example.com", "object_id": "7"}
     later = person | {"fields": {"last_name": "Lee"}, "custom": {"plan": "pro", "seats": None}, "occurred_us": NOON - 1}
@@ -241,7 +241,7 @@ async def test_crm_values_become_fields_and_custom_fields_and_the_latest_stays(s
 
 @pytest.mark.parametrize("channel", ["email_campaign", "crm"])
 @pytest.mark.parametrize("odd", ["a\0b", "x" * 20_000, "é" * 5_000, " ", "🙂"])
-async def test_odd_text_in_a_call_never_keeps_it_from_being_applied(store: Store, channel: str, odd: str) -> None:
+async def test_odd_text__does_not_prevent_a_delivery_from_being_applied(store: Store, channel: str, odd: str) -> None:
     client = await client_of(store)
     said: dict[str, Any] = {
         "event": "lead_status_changed" if channel == "email_campaign" else "contact.status_changed",
@@ -283,13 +283,13 @@ async def test_odd_text_in_a_call_never_keeps_it_from_being_applied(store: Store
         "a clock that went back",
     ],
 )
-def test_the_worker_rests_only_for_many_callers_and_not_when_it_is_behind(
+def test_pause_seconds__is_above_zero_only_for_many_writes_and_a_small_lag(
     took: int, commands: int, behind: int, held_up: float, rest: float
 ) -> None:
     assert pause_seconds(took, commands, behind, held_up) == pytest.approx(rest, rel=0.01)
 
 
-async def test_the_rest_is_for_those_whom_a_turn_of_this_store_holds_up(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_worker_pause__depends_on_the_share_of_writes_that_the_store_blocks(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     held_up: list[float] = []
     monkeypatch.setattr(events_worker, "pause_seconds", lambda took, commands, behind, part, patience: held_up.append(part) or 0)
     client = await client_of(store)
@@ -302,7 +302,7 @@ async def test_the_rest_is_for_those_whom_a_turn_of_this_store_holds_up(store: S
     assert held_up == [store.blocked_share]
 
 
-async def test_draining_leaves_to_another_worker_what_that_one_holds(postgres_url: str) -> None:
+async def test_drain__leaves_deliveries_that_another_worker_holds(postgres_url: str) -> None:
     # Nobody can hold a delivery on SQLite, where a turn is one transaction after the other.
     store = await open_store(postgres_url)
     number = await keep(store, await client_of(store), [SENT])
@@ -323,7 +323,7 @@ async def test_draining_leaves_to_another_worker_what_that_one_holds(postgres_ur
 A_DAY = 86_400.0
 
 
-async def test_a_client_with_little_to_say_ends_a_long_rest(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_worker_pause__ends_for_a_delivery_of_another_client(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(events_worker, "pause_seconds", lambda *turn: A_DAY)
     monkeypatch.setattr(events_worker, "SHORT_PAUSE", 0)
     busy, quiet = await client_of(store), (await store.write(EnsureClient("quiet", NOON))).number
@@ -344,7 +344,7 @@ async def test_a_client_with_little_to_say_ends_a_long_rest(store: Store, monkey
     await asyncio.wait_for(working, 10)
 
 
-async def test_what_another_process_kept_is_found_while_callers_never_stop(store: Store) -> None:
+async def test_worker__finds_deliveries_of_another_process_while_it_is_busy(store: Store) -> None:
     busy = await client_of(store)
     quiet = (await store.write(EnsureClient("quiet", NOON))).number
     clock = Clock()
@@ -368,7 +368,7 @@ async def test_what_another_process_kept_is_found_while_callers_never_stop(store
     assert (await delivery(store, kept)).state == "applied"
 
 
-async def test_what_nobody_told_of_is_found_after_the_clock_was_put_back(store: Store) -> None:
+async def test_worker__finds_deliveries_after_the_clock_went_back(store: Store) -> None:
     client, clock, told = await client_of(store), Clock(), asyncio.Event()
     worker = InboxWorker(store, read, clock, on_report=lambda _: told.set())
     await keep(store, client, [SENT])
@@ -385,7 +385,7 @@ async def test_what_nobody_told_of_is_found_after_the_clock_was_put_back(store: 
     await working
 
 
-async def test_what_two_processes_would_both_take_is_applied_once(store: Store) -> None:
+async def test_concurrent_workers__apply_each_delivery_once(store: Store) -> None:
     client = await client_of(store)
     for step in range(40):
         await keep(store, client, [SENT | {"occurred_us": NOON - step, "email": f"p{step % 7}@example.com"}])

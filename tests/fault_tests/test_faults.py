@@ -28,14 +28,14 @@ def harm(row: dict[str, Any]) -> list[str]:
     return told[: len(told) - row["missed"]]
 
 
-def test_a_server_that_is_killed_loses_nothing(tmp_path: Path) -> None:
+def test_killed_server__loses_nothing(tmp_path: Path) -> None:
     status, (row,) = report_of(tmp_path, "--only", "kill", "--rounds", "1")
 
     assert (status, harm(row), row["survived"]) == (0, [], True)
     assert row["acknowledged"] > 20
 
 
-def test_a_server_that_answers_before_it_commits_is_found_out(tmp_path: Path) -> None:
+def test_response_before_commit__is_detected(tmp_path: Path) -> None:
     status, (row,) = report_of(tmp_path, "--only", "kill", "--rounds", "3", "--broken", "no-flush")
 
     assert (status, row["survived"]) == (1, False)
@@ -43,19 +43,19 @@ def test_a_server_that_answers_before_it_commits_is_found_out(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("fault", ["duplicates", "apply"])
-def test_a_whole_server_stands_it(tmp_path: Path, fault: str) -> None:
+def test_sound_server__passes_the_duplicates_and_apply_faults(tmp_path: Path, fault: str) -> None:
     status, (row,) = report_of(tmp_path, "--only", fault, "--rounds", "1")
 
     assert (status, harm(row), row["survived"]) == (0, [], True)
 
 
-def test_a_server_that_knows_no_repeats_is_found_out(tmp_path: Path) -> None:
+def test_missing_deduplication__is_detected(tmp_path: Path) -> None:
     status, (row,) = report_of(tmp_path, "--only", "duplicates", "--rounds", "1", "--broken", "no-dedup")
 
     assert (status, row["twice"]) == (1, 62)
 
 
-def test_a_server_that_forgets_what_waits_is_found_out(tmp_path: Path) -> None:
+def test_missing_polling__is_detected(tmp_path: Path) -> None:
     status, (row,) = report_of(tmp_path, "--only", "apply", "--rounds", "1", "--broken", "no-polling")
 
     assert (status, row["lost"]) == (1, row["acknowledged"])
@@ -63,7 +63,7 @@ def test_a_server_that_forgets_what_waits_is_found_out(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("fault", ["power", "io", "points", "clock"])
-def test_a_whole_server_stands_what_disks_and_clocks_do(tmp_path: Path, fault: str) -> None:
+def test_sound_server__passes_the_disk_and_clock_faults(tmp_path: Path, fault: str) -> None:
     status, (row,) = report_of(tmp_path, "--only", fault, "--rounds", "1")
 
     assert (status, harm(row), row["survived"]) == (0, [], True)
@@ -74,7 +74,7 @@ def test_a_whole_server_stands_what_disks_and_clocks_do(tmp_path: Path, fault: s
     ("fault", "way"),
     [("power", "no-sync"), ("io", "no-refusal"), ("points", "no-polling"), ("points", "no-apply"), ("clock", "no-event-times")],
 )
-def test_a_server_that_breaks_its_promise_is_found_out(tmp_path: Path, fault: str, way: str) -> None:
+def test_broken_server__is_detected_by_the_disk_and_clock_faults(tmp_path: Path, fault: str, way: str) -> None:
     status, (row,) = report_of(tmp_path, "--only", fault, "--rounds", "1", "--broken", way)
 
     assert (status, row["survived"]) == (1, False)
@@ -82,7 +82,7 @@ def test_a_server_that_breaks_its_promise_is_found_out(tmp_path: Path, fault: st
 
 
 @pytest.mark.parametrize("fault", ["postgres", "failover"])
-def test_a_postgresql_that_is_killed_takes_nothing_with_it(tmp_path: Path, fault: str) -> None:
+def test_killed_postgresql__loses_nothing(tmp_path: Path, fault: str) -> None:
     status, (row,) = report_of(tmp_path, "--only", fault, "--rounds", "1", engine="postgresql")
 
     assert (status, harm(row), row["survived"]) == (0, [], True)
@@ -91,14 +91,14 @@ def test_a_postgresql_that_is_killed_takes_nothing_with_it(tmp_path: Path, fault
 
 
 @pytest.mark.parametrize("fault", ["postgres", "failover"])
-def test_an_answer_before_the_commit_is_found_out_on_postgresql_too(tmp_path: Path, fault: str) -> None:
+def test_response_before_commit__is_detected_on_postgresql(tmp_path: Path, fault: str) -> None:
     status, (row,) = report_of(tmp_path, "--only", fault, "--rounds", "1", "--broken", "no-flush", engine="postgresql")
 
     assert (status, row["survived"]) == (1, False)
     assert row["lost"] > 0
 
 
-def test_a_lost_answer_that_is_taken_for_a_refusal_is_found_out(tmp_path: Path) -> None:
+def test_lost_response_reported_as_refusal__is_detected(tmp_path: Path) -> None:
     # Several rounds, as it has happened that a kill met no call whose answer was late.
     status, (row,) = report_of(tmp_path, "--only", "postgres", "--rounds", "3", "--broken", "no-unknown-outcome", engine="postgresql")
 
@@ -106,7 +106,7 @@ def test_a_lost_answer_that_is_taken_for_a_refusal_is_found_out(tmp_path: Path) 
     assert any(each.endswith("was refused and is there") for each in row["complaints"])
 
 
-def test_a_full_disk_of_postgresql_is_refused_with_a_reason(tmp_path: Path) -> None:
+def test_full_postgresql_disk__is_refused_with_a_reason(tmp_path: Path) -> None:
     status, rows = report_of(tmp_path, "--only", "pgdisk", "--rounds", "1", engine="postgresql")
 
     if not rows:
@@ -115,7 +115,7 @@ def test_a_full_disk_of_postgresql_is_refused_with_a_reason(tmp_path: Path) -> N
     assert rows[0]["more"]["refused"] > 0
 
 
-def test_a_full_disk_that_is_taken_for_a_fault_is_found_out(tmp_path: Path) -> None:
+def test_full_disk_reported_as_server_error__is_detected(tmp_path: Path) -> None:
     status, rows = report_of(tmp_path, "--only", "pgdisk", "--rounds", "1", "--broken", "no-transient-errors", engine="postgresql")
 
     if not rows:
@@ -124,7 +124,7 @@ def test_a_full_disk_that_is_taken_for_a_fault_is_found_out(tmp_path: Path) -> N
     assert any("500" in each for each in rows[0]["complaints"])
 
 
-def test_slow_and_dead_peers_are_cut_and_others_are_answered(tmp_path: Path) -> None:
+def test_slow_clients__are_disconnected_and_others_are_served(tmp_path: Path) -> None:
     status, (row,) = report_of(tmp_path, "--only", "peers")
 
     assert (status, row["wrong"], row["lost"]) == (0, 0, 0)
@@ -133,42 +133,42 @@ def test_slow_and_dead_peers_are_cut_and_others_are_answered(tmp_path: Path) -> 
     assert row["more"]["cut"] >= 20
 
 
-def test_a_server_without_deadlines_is_found_out(tmp_path: Path) -> None:
+def test_missing_deadline__is_detected(tmp_path: Path) -> None:
     status, (row,) = report_of(tmp_path, "--only", "peers", "--broken", "no-deadline")
 
     assert status == 1
     assert "5 peers with slow headers were never cut" in row["complaints"]
 
 
-def test_a_stop_answers_whoever_was_heard(tmp_path: Path) -> None:
+def test_graceful_stop__completes_accepted_requests(tmp_path: Path) -> None:
     status, (row,) = report_of(tmp_path, "--only", "stop", "--rounds", "1")
 
     assert (status, harm(row), row["survived"]) == (0, [], True)
     assert row["acknowledged"] > 20
 
 
-def test_a_stop_that_cuts_off_whoever_was_heard_is_found_out(tmp_path: Path) -> None:
+def test_missing_graceful_stop__is_detected(tmp_path: Path) -> None:
     status, (row,) = report_of(tmp_path, "--only", "stop", "--rounds", "3", "--broken", "no-graceful-stop")
 
     assert (status, row["survived"]) == (1, False)
     assert row["lost"] > 0
 
 
-def test_more_calls_than_can_be_served_are_refused_and_none_is_lost(tmp_path: Path) -> None:
+def test_overload__is_refused_without_loss(tmp_path: Path) -> None:
     status, rows = report_of(tmp_path, "--only", "overload")
 
     assert (status, [(row["wrong"], row["lost"]) for row in rows]) == (0, [(0, 0)] * 2)
     assert rows[1]["more"]["refused"] > 0
 
 
-def test_a_server_that_takes_as_many_requests_as_come_is_found_out(tmp_path: Path) -> None:
+def test_missing_request_limit__is_detected(tmp_path: Path) -> None:
     status, rows = report_of(tmp_path, "--only", "overload", "--broken", "no-limit")
 
     assert (status, [row["wrong"] for row in rows]) == (1, [0, 1])
 
 
 @pytest.mark.parametrize(("broken", "status"), [((), 0), (("--broken", "no-refusal"), 1)])
-def test_who_acknowledges_what_a_full_disk_did_not_take_is_found_out(tmp_path: Path, broken: tuple[str, ...], status: int) -> None:
+def test_full_disk__reveals_a_server_that_acknowledges_lost_writes(tmp_path: Path, broken: tuple[str, ...], status: int) -> None:
     found, rows = report_of(tmp_path, "--only", "disk", "--rounds", "1", "--still", PATIENT, *broken)
 
     if not rows:
@@ -176,14 +176,14 @@ def test_who_acknowledges_what_a_full_disk_did_not_take_is_found_out(tmp_path: P
     assert (found, rows[0]["lost"] > 0) == (status, status == 1)
 
 
-def test_a_single_call_is_applied_before_the_backlog_of_another_client(tmp_path: Path) -> None:
+def test_single_delivery__is_applied_before_the_backlog_of_another_client(tmp_path: Path) -> None:
     status, (row,) = report_of(tmp_path, "--only", "neighbour")
 
     assert (status, row["wrong"], row["lost"]) == (0, 0, 0)
     assert row["more"]["others before the first"] < row["more"]["backlog"]
 
 
-def test_a_worker_that_knows_no_fair_queueing_is_found_out(tmp_path: Path) -> None:
+def test_missing_fair_queueing__is_detected(tmp_path: Path) -> None:
     status, (row,) = report_of(tmp_path, "--only", "neighbour", "--broken", "no-fair-queueing")
 
     assert (status, row["wrong"]) == (1, 1)

@@ -12,7 +12,7 @@ from fault_tests import mutated_webhooks
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(seed=st.integers(0, 2**32))
-def test_nothing_but_a_refusal_comes_of_any_mutated_call_within_its_budget(seed: int) -> None:
+def test_mutated_webhook__is_processed_or_refused_within_its_budget(seed: int) -> None:
     rng, tally = Random(seed), mutated_webhooks.Tally()
 
     mutated_webhooks.try_out(mutated_webhooks.mutated(rng), rng, tally)
@@ -21,9 +21,9 @@ def test_nothing_but_a_refusal_comes_of_any_mutated_call_within_its_budget(seed:
     assert tally.checks > 0
 
 
-def test_a_mutated_call_is_the_same_whenever_its_seed_is() -> None:
+def test_mutated__returns_the_same_webhook_for_a_seed() -> None:
     assert mutated_webhooks.mutated(Random(7)) == mutated_webhooks.mutated(Random(7))
 
 
-def test_headers_of_signatures_are_among_those_that_are_mutated() -> None:
+def test_headers__include_signature_headers() -> None:
     assert {"x-hubspot-signature-v3", "svix-signature"} <= set(mutated_webhooks.headers())

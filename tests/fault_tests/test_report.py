@@ -13,7 +13,7 @@ from fault_tests.report import Report
 from fault_tests import pages
 
 
-def test_a_goal_of_speed_that_was_missed_is_told_apart_from_a_loss(tmp_path: Path) -> None:
+def test_report__separates_a_missed_speed_goal_from_a_loss(tmp_path: Path) -> None:
     slow, wrong = Findings(), Findings("acme")
     slow.add_missed("served too little")
     wrong.add_lost("contact 1")
@@ -28,7 +28,7 @@ def test_a_goal_of_speed_that_was_missed_is_told_apart_from_a_loss(tmp_path: Pat
     assert [(cells[0], cells[-1]) for cells in written] == [("overload", "MISSED"), ("kill", "FAILED")]
 
 
-def test_the_page_tells_what_the_kept_runs_found() -> None:
+def test_page__shows_the_stored_runs() -> None:
     written = PAGE.read_text(encoding="utf-8")
 
     assert written == page(written, load()), "run `.venv/bin/python -m fault_tests.pages`"
@@ -36,7 +36,7 @@ def test_the_page_tells_what_the_kept_runs_found() -> None:
     assert written.count("\n") <= 150
 
 
-def test_a_run_with_a_loss_shows_on_the_page_in_place_of_the_one_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_page__replaces_an_earlier_run_with_a_run_with_a_loss(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pages, "DATA", tmp_path / "reliability.json")
     for command, lost in (("python -m fault_tests", 0), ("python -m fault_tests --only kill", 1)):
         found = Findings("acme")

@@ -7,7 +7,7 @@ import asyncio
 from fault_tests.slow_clients import KINDS, SlowClients
 
 
-async def test_who_is_cut_when_all_is_over_does_not_come_again() -> None:
+async def test_disconnected_slow_clients__do_not_reconnect_after_the_run() -> None:
     there: list[asyncio.StreamWriter] = []
     server = await asyncio.start_server(lambda _, writer: there.append(writer), "127.0.0.1", 0)
     strangers = SlowClients(*server.sockets[0].getsockname(), slow=1)

@@ -60,7 +60,7 @@ async def timeline(call: ApiClient) -> list[dict[str, Any]]:
     return found
 
 
-async def test_a_status_that_the_clients_set_refuses_is_a_problem(call: ApiClient) -> None:
+async def test_status_outside_the_set_of_the_client__is_a_problem_of_the_delivery(call: ApiClient) -> None:
     report = await tell(call, SENT, REPLY)
 
     (found,) = await listed(call)
@@ -83,7 +83,7 @@ async def test_a_status_that_the_clients_set_refuses_is_a_problem(call: ApiClien
     assert [each async for each in verify(call.parts.store, 1, Verified())] == []
 
 
-async def test_a_replay_keeps_the_problem_of_what_is_known_and_counts_it_once(call: ApiClient) -> None:
+async def test_replay__leaves_the_problem_and_counts_it_once(call: ApiClient) -> None:
     await tell(call, SENT, REPLY)
     await call.settings("acme", contact_statuses={"statuses": ["contacted", "replied"], "transitions": {}})
     (found,) = await listed(call)
@@ -95,7 +95,7 @@ async def test_a_replay_keeps_the_problem_of_what_is_known_and_counts_it_once(ca
     assert report.problems == {}
 
 
-async def test_our_own_words_are_labels_and_what_they_do_stays_the_same(call: ApiClient) -> None:
+async def test_status_labels__rename_statuses_and_leave_their_effect(call: ApiClient) -> None:
     await call.post(
         "/admin/v1/clients/acme/connections",
         {"channel": "email_campaign", "tool": "instantly", "settings": {"status_labels": {"replied": "Interested", "bounced": None}}},
@@ -115,7 +115,7 @@ async def test_our_own_words_are_labels_and_what_they_do_stays_the_same(call: Ap
     assert [str(each) async for each in verify(call.parts.store, 1, Verified())] == []
 
 
-async def test_a_time_ahead_is_a_problem(call: ApiClient) -> None:
+async def test_time_ahead__is_a_problem_of_the_delivery(call: ApiClient) -> None:
     await tell(call, {**SENT, "timestamp": "2026-11-23T08:00:00Z"})
 
     assert [[one["code"] for one in each["problems"]] for each in await listed(call)] == [["time_ahead"]]

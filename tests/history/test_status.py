@@ -30,23 +30,23 @@ def folded(person: Contact, *entries: StoredEvent) -> tuple[str | None, str | No
     return person.status, person.previous_status, person.status_changed_us
 
 
-def test_a_status_given_at_creation_is_no_change() -> None:
+def test_status_at_creation__is_no_change() -> None:
     assert folded(contact("New")) == ("New", None, None)
 
 
-def test_a_new_status_remembers_the_one_before_and_when_it_changed() -> None:
+def test_status_change__stores_the_previous_status_and_its_time() -> None:
     assert folded(contact("New"), entry(STATUS, MONDAY + DAY, "Customer")) == ("Customer", "New", MONDAY + DAY)
 
 
-def test_the_first_status_of_a_contact_without_one_has_none_before() -> None:
+def test_first_status__has_no_previous_status() -> None:
     assert folded(contact(), entry(SENT, MONDAY)) == ("contacted", None, MONDAY)
 
 
-def test_equal_neighbours_count_as_one_change() -> None:
+def test_repeated_status__counts_as_one_change() -> None:
     assert folded(contact(), entry(REPLY, MONDAY + 1), entry(REPLY, MONDAY + 2)) == ("replied", None, MONDAY + 1)
 
 
-def test_a_late_event_takes_its_place_before_a_status_given_later() -> None:
+def test_late_event__takes_its_place_before_a_later_status() -> None:
     assert folded(contact("Customer"), entry(REPLY, MONDAY - DAY)) == ("Customer", "replied", MONDAY)
 
 
@@ -66,25 +66,25 @@ def test_a_late_event_takes_its_place_before_a_status_given_later() -> None:
         ("Customer", RESUBSCRIBE, "Customer"),
     ],
 )
-def test_a_campaign_fact_climbs_only_what_it_knows_better(before: str, effect: str, after: str) -> None:
+def test_campaign_event__replaces_only_a_less_advanced_status(before: str, effect: str, after: str) -> None:
     assert folded(contact(before), entry(effect, MONDAY + DAY))[0] == after
 
 
 @pytest.mark.parametrize("effect", [SENT, REPLY, BOUNCE])
-def test_nothing_but_a_decision_lifts_an_unsubscribe(effect: str) -> None:
+def test_unsubscription__outlasts_sends_replies_and_bounces_until_a_status_change(effect: str) -> None:
     person = contact()
 
     assert folded(person, entry(UNSUBSCRIBE, MONDAY), entry(effect, MONDAY + 1))[0] == "do_not_contact"
     assert folded(person, entry(UNSUBSCRIBE, MONDAY), entry(STATUS, MONDAY + 1, "Customer"))[0] == "Customer"
 
 
-def test_a_resubscription_lifts_an_unsubscribe_to_the_status_before() -> None:
+def test_resubscription__restores_the_status_before_an_unsubscription() -> None:
     entries = (entry(REPLY, MONDAY), entry(UNSUBSCRIBE, MONDAY + 1), entry(RESUBSCRIBE, MONDAY + 2))
 
     assert folded(contact(), *entries) == ("replied", "do_not_contact", MONDAY + 2)
 
 
-def test_a_resubscription_does_not_lift_a_complaint() -> None:
+def test_resubscription__does_not_lift_a_complaint() -> None:
     entries = (entry(UNSUBSCRIBE, MONDAY), entry(COMPLAINT, MONDAY + 1), entry(RESUBSCRIBE, MONDAY + 2))
 
     assert folded(contact(), *entries)[0] == "do_not_contact"
@@ -117,7 +117,7 @@ STATUS_EVENTS = some.sampled_from(["lead_status_changed", "contact.status_change
     initial=some.sampled_from([None, "New", "Customer"]),
     data=some.data(),
 )
-def test_any_order_of_arrival_gives_the_status_of_time_order(
+def test_any_order_of_arrival__gives_the_status_of_time_order(
     steps: list[tuple[str, int, str, str]], initial: str | None, data: some.DataObject
 ) -> None:
     entries = [entry(effect, MONDAY + at, word if effect == STATUS else None, event) for effect, at, word, event in steps]

@@ -62,7 +62,7 @@ async def refusal(call: ApiClient, raw: bytes, **headers: str) -> dict[str, Any]
     ],
     ids=lambda value: str(value[:30]),
 )
-async def test_a_body_that_cannot_be_read_is_400(sqlite_call: ApiClient, raw: bytes, detail: str) -> None:
+async def test_malformed_body__gets_400(sqlite_call: ApiClient, raw: bytes, detail: str) -> None:
     assert await refusal(sqlite_call, raw) == {
         "type": "about:blank",
         "title": "Bad Request",
@@ -132,9 +132,7 @@ async def test_a_body_that_cannot_be_read_is_400(sqlite_call: ApiClient, raw: by
     ],
     ids=lambda value: str(value[:40]),
 )
-async def test_a_body_whose_fields_are_wrong_is_422_and_names_them(
-    sqlite_call: ApiClient, raw: bytes, pointer: str, code: str, detail: str
-) -> None:
+async def test_invalid_field__gets_422_and_is_named(sqlite_call: ApiClient, raw: bytes, pointer: str, code: str, detail: str) -> None:
     problem = await refusal(sqlite_call, raw)
 
     assert problem["errors"] == [{"pointer": pointer, "code": code, "detail": detail}]
@@ -158,7 +156,7 @@ async def test_a_body_whose_fields_are_wrong_is_422_and_names_them(
         (b'{"email": "\\ud83e@example.com"}', "/email"),
     ],
 )
-async def test_half_of_a_surrogate_pair_is_refused_wherever_it_stands(sqlite_call: ApiClient, raw: bytes, pointer: str) -> None:
+async def test_unpaired_surrogate__is_refused_anywhere_in_the_body(sqlite_call: ApiClient, raw: bytes, pointer: str) -> None:
     problem = await refusal(sqlite_call, raw)
 
     assert problem["errors"] == [
@@ -186,13 +184,13 @@ async def test_half_of_a_surrogate_pair_is_refused_wherever_it_stands(sqlite_cal
     ],
     ids=lambda value: str(value[:30]),
 )
-async def test_a_body_that_only_looks_wrong_is_taken(sqlite_call: ApiClient, raw: bytes) -> None:
+async def test_unusual_but_valid_body__is_accepted(sqlite_call: ApiClient, raw: bytes) -> None:
     reply = await sqlite_call("POST", CONTACTS, raw=raw, content_type="application/json")
 
     assert reply.status == 201, reply
 
 
-async def test_all_faults_are_named_at_once_types_and_rules_alike(sqlite_call: ApiClient) -> None:
+async def test_invalid_body__reports_all_faults_of_types_and_rules(sqlite_call: ApiClient) -> None:
     body = {
         "email": "nonsense",
         "first_name": None,
@@ -223,7 +221,7 @@ async def test_all_faults_are_named_at_once_types_and_rules_alike(sqlite_call: A
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "text/json", "json", "multipart/form-data; a=b"])
-async def test_another_content_type_is_415(sqlite_call: ApiClient, kind: str) -> None:
+async def test_content_type__other_than_json_gets_415(sqlite_call: ApiClient, kind: str) -> None:
     problem = await refusal(sqlite_call, b"{}", content_type=kind)
 
     name = kind.partition(";")[0]
@@ -235,15 +233,15 @@ async def test_another_content_type_is_415(sqlite_call: ApiClient, kind: str) ->
     "kind",
     ["application/json; charset=utf-8", "APPLICATION/JSON;charset=UTF-8", "application/merge-patch+json", "application/vnd.x+json", ""],
 )
-async def test_every_way_to_say_json_is_read(sqlite_call: ApiClient, kind: str) -> None:
+async def test_content_type__accepts_every_json_media_type(sqlite_call: ApiClient, kind: str) -> None:
     assert (await sqlite_call("POST", CONTACTS, raw=b"{}", content_type=kind)).status == 201
 
 
-async def test_no_content_type_is_read_as_json(sqlite_call: ApiClient) -> None:
+async def test_content_type__when_missing_is_read_as_json(sqlite_call: ApiClient) -> None:
     assert (await sqlite_call("POST", CONTACTS, raw=b"{}")).status == 201
 
 
-async def test_a_body_over_the_limit_is_413_however_it_comes(sqlite_call: ApiClient) -> None:
+async def test_api_body_bytes__refuses_a_larger_body_with_413(sqlite_call: ApiClient) -> None:
     megabytes = [b" " * 1_000_000] * 30
 
     problems = [
@@ -255,11 +253,11 @@ async def test_a_body_over_the_limit_is_413_however_it_comes(sqlite_call: ApiCli
     assert [(problem["status"], problem["detail"]) for problem in problems] == [(413, "the body may have at most 1048576 bytes")] * 3
 
 
-async def test_a_body_of_just_the_limit_is_read(sqlite_call: ApiClient) -> None:
+async def test_api_body_bytes__accepts_a_body_of_exactly_the_limit(sqlite_call: ApiClient) -> None:
     assert (await sqlite_call("POST", CONTACTS, raw=b"{}" + b" " * 1_048_574)).status == 201
 
 
-async def test_a_packed_body_is_read(sqlite_call: ApiClient) -> None:
+async def test_gzip_body__is_decompressed(sqlite_call: ApiClient) -> None:
     body = gzip.compress(b'{"first_name": "Jane"}')
 
     reply = await sqlite_call("POST", CONTACTS, raw=body, content_type="application/json", content_encoding="gzip")
@@ -267,7 +265,7 @@ async def test_a_packed_body_is_read(sqlite_call: ApiClient) -> None:
     assert (reply.status, reply.json()["first_name"]) == (201, "Jane")
 
 
-async def test_a_body_that_expands_beyond_the_limit_is_413(sqlite_call: ApiClient) -> None:
+async def test_gzip_body__that_expands_beyond_the_limit_gets_413(sqlite_call: ApiClient) -> None:
     bombs = [gzip.compress(b" " * 1_048_577), gzip.compress(b"\0" * 200_000_000, 9), gzip.compress(b" " * 600_000) * 2]
 
     for bomb in bombs:
@@ -276,14 +274,14 @@ async def test_a_body_that_expands_beyond_the_limit_is_413(sqlite_call: ApiClien
 
 
 @pytest.mark.parametrize("raw", [b"this is no gzip", gzip.compress(b"{}", mtime=0)[:-5], gzip.compress(b"{}", mtime=0) + b"x"])
-async def test_a_body_that_is_not_packed_as_it_says_is_400(sqlite_call: ApiClient, raw: bytes) -> None:
+async def test_gzip_body__that_is_corrupt_gets_400(sqlite_call: ApiClient, raw: bytes) -> None:
     problem = await refusal(sqlite_call, raw, content_encoding="gzip")
 
     assert (problem["status"], problem["code"]) == (400, "malformed_body")
     assert problem["detail"].startswith("the body has Content-Encoding gzip and ")
 
 
-async def test_gzip_in_a_few_pieces_is_put_together_and_in_many_refused_unread(sqlite_call: ApiClient) -> None:
+async def test_gzip_body__accepts_a_few_members_and_refuses_many_without_reading(sqlite_call: ApiClient) -> None:
     few = b"".join(gzip.compress(piece) for piece in [b'{"first_name"', *[b" "] * (MOST_PIECES - 2), b': "Jane"}'])
     # Nothing comes out of it, so that no limit on what comes out holds it.
     many = gzip.compress(b"") * (MOST_PIECES + 1)
@@ -297,12 +295,12 @@ async def test_gzip_in_a_few_pieces_is_put_together_and_in_many_refused_unread(s
 
 
 @pytest.mark.parametrize("packing", ["deflate", "br", "gzip, gzip", "zstd"])
-async def test_another_packing_is_415(sqlite_call: ApiClient, packing: str) -> None:
+async def test_content_encoding__other_than_gzip_gets_415(sqlite_call: ApiClient, packing: str) -> None:
     problem = await refusal(sqlite_call, zlib.compress(b"{}"), content_encoding=packing)
 
     assert problem["status"] == 415
     assert packing in problem["detail"]
 
 
-async def test_identity_is_no_packing(sqlite_call: ApiClient) -> None:
+async def test_content_encoding__accepts_identity(sqlite_call: ApiClient) -> None:
     assert (await sqlite_call("POST", CONTACTS, raw=b"{}", content_encoding="identity")).status == 201

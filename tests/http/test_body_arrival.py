@@ -34,19 +34,19 @@ class Dripping:
 
 
 @pytest.mark.parametrize("target", TARGETS)
-async def test_a_body_in_pieces_is_put_together(sqlite_call: ApiClient, target: str) -> None:
+async def test_body_in_pieces__is_joined(sqlite_call: ApiClient, target: str) -> None:
     reply = await sqlite_call.in_pieces("POST", target, [b'{"first', b'_name": ', b"", b'"Jane"}'])
 
     assert reply.status in (200, 201)
 
 
-async def test_a_body_that_comes_slowly_but_in_time_is_taken(sqlite_call: ApiClient) -> None:
+async def test_slow_body__within_the_time_limit_is_accepted(sqlite_call: ApiClient) -> None:
     reply = await sqlite_call.with_receive(scope_of("POST", TARGETS[0], {}), Dripping(b"{", b"}", pause=0.01, ends=True))
 
     assert reply.status == 201
 
 
-async def test_a_body_that_is_waited_for_from_its_first_piece_is_taken(sqlite_call: ApiClient) -> None:
+async def test_slow_body__whose_first_piece_is_late_is_accepted(sqlite_call: ApiClient) -> None:
     async def late() -> dict[str, Any]:
         await asyncio.sleep(0.01)
         return {"type": "http.request", "body": b"{}", "more_body": False}
@@ -66,7 +66,7 @@ async def test_a_body_that_is_waited_for_from_its_first_piece_is_taken(sqlite_ca
     ],
     ids=["never begins", "pauses for too long", "drips for too long"],
 )
-async def test_a_body_that_does_not_arrive_in_time_is_408(
+async def test_slow_body__ends_with_408(
     memory: Store, make_client: MakeClient, target: str, limits: Limits, pieces: list[bytes], pause: float
 ) -> None:
     call = make_client(memory, limits=limits)
@@ -77,7 +77,7 @@ async def test_a_body_that_does_not_arrive_in_time_is_408(
     assert reply.problem["code"] == "body_too_slow"
 
 
-async def test_a_body_that_is_announced_too_long_by_a_caller_who_asks_first_is_refused_unread(sqlite_call: ApiClient) -> None:
+async def test_expect_100_continue__with_a_too_large_content_length_gets_413_unread(sqlite_call: ApiClient) -> None:
     caller = Dripping(b"", pause=0, ends=True)
     scope = scope_of("POST", TARGETS[0], {"content-length": "2000000", "expect": "100-continue"})
 
@@ -86,7 +86,7 @@ async def test_a_body_that_is_announced_too_long_by_a_caller_who_asks_first_is_r
     assert (reply.status, caller.asked) == (413, 0)
 
 
-async def test_a_body_that_is_far_too_long_is_not_read_to_its_end(memory: Store, make_client: MakeClient) -> None:
+async def test_drained_bytes__limits_reading_of_a_too_large_body(memory: Store, make_client: MakeClient) -> None:
     call = make_client(memory, limits=Limits(api_body_bytes=10, drained_bytes=100))
     caller = Dripping(*[b" " * 20] * 1000, pause=0, ends=True)
 
@@ -96,7 +96,7 @@ async def test_a_body_that_is_far_too_long_is_not_read_to_its_end(memory: Store,
     assert caller.asked <= 7
 
 
-async def test_a_caller_that_leaves_gets_no_answer(sqlite_call: ApiClient) -> None:
+async def test_disconnect_during_the_body__sends_no_response_and_stores_nothing(sqlite_call: ApiClient) -> None:
     reply = await sqlite_call.send(scope_of("POST", TARGETS[0], {}), [{"type": "http.request", "body": b"{", "more_body": True}])
 
     assert reply == Response(0, {}, b"")

@@ -36,7 +36,7 @@ def bodies(wanted: type[msgspec.Struct]) -> st.SearchStrategy[Any]:
 
 
 @given(st.data())
-def test_whatever_the_types_refuse_is_explained_and_nothing_else(data: st.DataObject) -> None:
+def test_decode_leniently__reports_faults_exactly_where_strict_decoding_fails(data: st.DataObject) -> None:
     wanted = data.draw(st.sampled_from(WANTED))
     body = _encoded(data.draw(bodies(wanted)), data.draw(st.booleans()))
 
@@ -70,7 +70,7 @@ def _encoded(value: Any, ascii_only: bool) -> bytes:
 
 
 @given(st.binary(max_size=60))
-def test_any_bytes_are_read_or_refused_in_words(body: bytes) -> None:
+def test_request_body__any_bytes_are_read_or_refused_with_a_message(body: bytes) -> None:
     read, refusal = read_or_refused(body, ContactRequest)
 
     assert isinstance(read, ContactRequest) or str(refusal)
@@ -80,7 +80,7 @@ brackets = st.text(alphabet='[]{}"\\x', max_size=4)
 
 
 @given(st.recursive(brackets, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(brackets, inner, max_size=3)))
-def test_nesting_is_counted_as_it_is(value: Any) -> None:
+def test_check_nesting__measures_the_depth_exactly(value: Any) -> None:
     def depth(part: Any) -> int:
         inner = part.values() if isinstance(part, dict) else part if isinstance(part, list) else None
         return 0 if inner is None else 1 + max((depth(each) for each in inner), default=0)
@@ -93,14 +93,14 @@ def test_nesting_is_counted_as_it_is(value: Any) -> None:
             check_nesting(body, deep - 1)
 
 
-def test_text_that_never_ends_is_counted_in_linear_time() -> None:
+def test_check_nesting__reads_unterminated_text_in_linear_time() -> None:
     body = b'["' + b'\\"' * 500_000 + b"[" * 100
 
     check_nesting(body + b'"]', 1)
 
 
 @pytest.mark.parametrize("value", [b'"\\ud800"', b'{"\\ud800":"\\ud800"}'], ids=["texts", "names"])
-def test_what_is_told_of_a_body_is_not_longer_than_the_body(value: bytes) -> None:
+def test_decode_leniently__reports_less_text_than_the_body_has(value: bytes) -> None:
     body = b'{"email":5,"%b":[%b]}' % (b"a" * 10_000, b",".join([value] * 5_000))
 
     _, faults = decode_leniently(parse_json(body), ContactRequest)
@@ -109,7 +109,7 @@ def test_what_is_told_of_a_body_is_not_longer_than_the_body(value: bytes) -> Non
     assert sum(len(fault.pointer) + len(fault.detail) for fault in faults) < len(body)
 
 
-def test_what_is_right_is_kept_beside_what_is_wrong() -> None:
+def test_decode_leniently__returns_the_valid_fields_with_the_faults() -> None:
     data = parse_json(b'{"email": 5, "first_name": "Jane", "contact_custom_fields_input": [{"field_name": "a", "field_value": 1}]}')
 
     made, faults = decode_leniently(data, ContactRequest)

@@ -39,9 +39,7 @@ PATHS = {
 
 @pytest.mark.parametrize(("path", "allowed"), PATHS.items())
 @pytest.mark.parametrize("method", ["DELETE", "OPTIONS", "BREW"])
-async def test_a_method_that_an_address_does_not_have_is_405_with_those_it_has(
-    sqlite_call: ApiClient, path: str, allowed: str, method: str
-) -> None:
+async def test_unsupported_method__gets_405_with_the_allowed_methods(sqlite_call: ApiClient, path: str, allowed: str, method: str) -> None:
     reply = await sqlite_call("TRACE" if method in allowed else method, path)
 
     assert (reply.status, reply.headers["allow"]) == (405, allowed)
@@ -52,7 +50,7 @@ async def test_a_method_that_an_address_does_not_have_is_405_with_those_it_has(
     "path", ["/", "", "/public", "/public/v2/contact", "/public/v2/contacts/", "/public/v2/contacts/1/x", "/docs/", "/é"]
 )
 @pytest.mark.parametrize("method", ["GET", "POST"])
-async def test_an_unknown_address_is_404_with_a_problem(sqlite_call: ApiClient, path: str, method: str) -> None:
+async def test_unknown_path__gets_404_with_a_problem_body(sqlite_call: ApiClient, path: str, method: str) -> None:
     reply = await sqlite_call(method, path)
 
     assert reply.status == 404
@@ -63,12 +61,12 @@ async def test_an_unknown_address_is_404_with_a_problem(sqlite_call: ApiClient, 
     )  # fmt: skip
 
 
-async def test_a_file_that_the_page_does_not_need_is_404(sqlite_call: ApiClient) -> None:
+async def test_get_docs_file__returns_404_for_other_files(sqlite_call: ApiClient) -> None:
     for name in ("x.js", "..%2Fapp.py", "docs.html"):
         assert (await sqlite_call.get(f"/docs/{name}")).status == 404
 
 
-async def test_head_answers_as_get_does_without_the_body(sqlite_call: ApiClient) -> None:
+async def test_head__returns_the_status_and_headers_of_get_without_a_body(sqlite_call: ApiClient) -> None:
     await sqlite_call.post("/public/v2/contacts", {"email": "jane@example.com"})
 
     for path in ("/public/v2/contacts", "/public/v2/contacts/1", "/public/v2/contacts/2", "/openapi.json", "/docs"):
@@ -78,21 +76,21 @@ async def test_head_answers_as_get_does_without_the_body(sqlite_call: ApiClient)
 
 
 @pytest.mark.parametrize("path", ["/public/v2/contacts", "/public/crm-webhook/abc", "/nowhere"])
-async def test_the_callers_request_id_comes_back(sqlite_call: ApiClient, path: str) -> None:
+async def test_request_id__echoes_the_given_value(sqlite_call: ApiClient, path: str) -> None:
     reply = await sqlite_call("POST", path, raw=b"{}", x_request_id="order-17/a.b:c=")
 
     assert reply.headers["x-request-id"] == "order-17/a.b:c="
 
 
 @pytest.mark.parametrize("given", ["", "a b", "x" * 129, "é", '"'])
-async def test_a_request_id_that_is_not_sane_is_replaced(sqlite_call: ApiClient, given: str) -> None:
+async def test_request_id__replaces_an_invalid_value(sqlite_call: ApiClient, given: str) -> None:
     first, second = await sqlite_call.get("/nowhere", x_request_id=given), await sqlite_call.get("/nowhere")
 
     assert given != first.headers["x-request-id"] != second.headers["x-request-id"]
     assert first.problem["status"] == 404
 
 
-async def test_the_request_log_finds_route_client_and_request_id_in_the_scope(sqlite_call: ApiClient) -> None:
+async def test_asgi_scope__has_the_route_client_and_request_id_for_the_access_log(sqlite_call: ApiClient) -> None:
     async def noted(method: str, path: str) -> dict[str, Any]:
         scope = scope_of(method, path, {"x-request-id": "one", "x-client-id": "ours"})
         await sqlite_call.send(scope, [{"type": "http.request", "body": b"{}"}])
@@ -124,7 +122,7 @@ NOT_NOW = [("overloaded", Overloaded("the queue is full", retry_after=2)), ("sto
 
 @pytest.mark.parametrize(("code", "error"), NOT_NOW)
 @pytest.mark.parametrize("method", ["GET", "POST"])
-async def test_an_engine_that_cannot_now_is_503_with_retry_after_and_says_why(
+async def test_overloaded_store__gets_503_with_retry_after_and_the_reason(
     make_client: MakeClient, method: str, code: str, error: Overloaded
 ) -> None:
     reply = await make_client(Failing(error))(method, "/public/v2/contacts", raw=b"{}")
@@ -134,7 +132,7 @@ async def test_an_engine_that_cannot_now_is_503_with_retry_after_and_says_why(
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
-async def test_a_fault_of_ours_is_500_says_nothing_of_it_and_is_logged(
+async def test_internal_error__gets_500_without_details_and_is_logged(
     make_client: MakeClient, method: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.ERROR):
@@ -146,7 +144,7 @@ async def test_a_fault_of_ours_is_500_says_nothing_of_it_and_is_logged(
     assert reply.headers["x-request-id"] in caplog.text
 
 
-async def test_problems_and_deliveries_are_counted(memory: Store, make_client: MakeClient) -> None:
+async def test_metrics__count_refused_requests_and_deliveries(memory: Store, make_client: MakeClient) -> None:
     counting = CountedMetrics()
     call = make_client(memory, metrics=counting)
 
@@ -163,7 +161,7 @@ async def test_problems_and_deliveries_are_counted(memory: Store, make_client: M
     ]
 
 
-async def test_start_and_stop_messages_are_answered(sqlite_call: ApiClient) -> None:
+async def test_lifespan__completes_startup_and_shutdown(sqlite_call: ApiClient) -> None:
     coming = iter([{"type": "lifespan.startup"}, {"type": "lifespan.shutdown"}])
     sent: list[str] = []
 
@@ -181,7 +179,7 @@ async def test_start_and_stop_messages_are_answered(sqlite_call: ApiClient) -> N
 @pytest.mark.parametrize(
     "target", ["/public%2Fv2/contacts", "/public/v2/contacts%2f1", "/admin/v1/clients/acme%2Fsuspend", "/public%2fcrm-webhook/acme"]
 )
-async def test_a_slash_written_with_a_percent_sign_leads_to_no_other_address(sqlite_call: ApiClient, target: str) -> None:
+async def test_encoded_slash__does_not_match_another_route(sqlite_call: ApiClient, target: str) -> None:
     await sqlite_call.settings("acme")
 
     assert [(await sqlite_call(method, target)).status in (404, 405) for method in ("GET", "POST")] == [True, True]

@@ -148,7 +148,7 @@ def faults_of_problem(reply: Response) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("auth", ["none", "api-key"])
-async def test_mutated_requests_leave_no_fault_and_touch_no_other_client(
+async def test_mutated_requests__get_valid_responses_and_change_no_other_client(
     store: Store, engine_url: str, execute_sql: ExecuteSql, make_client: MakeClient, auth: str
 ) -> None:
     engine = "sqlite" if engine_url.startswith("sqlite") else "postgresql"

@@ -16,14 +16,14 @@ from touchbase.http.openapi import description
 ADAPTERS = load_adapters()
 
 
-async def test_the_description_is_answered_as_it_is_made(sqlite_call: ApiClient) -> None:
+async def test_get_openapi__returns_the_generated_description(sqlite_call: ApiClient) -> None:
     reply = await sqlite_call.get("/openapi.json")
 
     assert reply.headers["content-type"] == "application/json"
     assert reply.json() == description("1", keys_needed=False)
 
 
-async def test_every_address_of_the_description_is_there(sqlite_call: ApiClient) -> None:
+async def test_openapi__lists_exactly_the_methods_of_each_path(sqlite_call: ApiClient) -> None:
     paths = (await sqlite_call.get("/openapi.json")).json()["paths"]
 
     for path, item in paths.items():
@@ -32,7 +32,7 @@ async def test_every_address_of_the_description_is_there(sqlite_call: ApiClient)
         assert methods == set(reply.headers["allow"].split(", ")) - {"HEAD"}
 
 
-async def test_every_example_is_true(sqlite_call: ApiClient) -> None:
+async def test_openapi__examples_are_accepted_and_match_responses(sqlite_call: ApiClient) -> None:
     connecting = ApiClient(replace(sqlite_call.parts, senders=ADAPTERS, read=ADAPTERS.translate), sqlite_call.clock)
     schemas = (await sqlite_call.get("/openapi.json")).json()["components"]["schemas"]
 
@@ -63,7 +63,7 @@ async def test_every_example_is_true(sqlite_call: ApiClient) -> None:
         }.items()
 
 
-async def test_every_problem_is_shown_as_it_is_answered(sqlite_call: ApiClient) -> None:
+async def test_openapi__problem_examples_match_the_error_responses(sqlite_call: ApiClient) -> None:
     responses = description("1", keys_needed=True)["components"]["responses"]
     shown = {name.removeprefix("Problem"): told["content"]["application/problem+json"]["example"] for name, told in responses.items()}
     jane, contacts = {"email": "jane@example.com"}, "/public/v2/contacts"
@@ -85,7 +85,7 @@ async def test_every_problem_is_shown_as_it_is_answered(sqlite_call: ApiClient) 
     assert {status: str(example["status"]) for status, example in shown.items()} == {status: status for status in shown}
 
 
-async def test_the_page_and_all_that_it_needs_come_from_here(sqlite_call: ApiClient) -> None:
+async def test_get_docs__loads_all_its_files_from_this_server(sqlite_call: ApiClient) -> None:
     page = await sqlite_call.get("/docs")
 
     wanted = re.findall(r'(?:src|href)="([^"]+)"', page.body.decode())
@@ -95,7 +95,7 @@ async def test_the_page_and_all_that_it_needs_come_from_here(sqlite_call: ApiCli
             assert (await sqlite_call.get(f"/{address}")).status == 200, address
 
 
-async def test_the_page_needs_no_looser_policy_than_itself(sqlite_call: ApiClient) -> None:
+async def test_get_docs__runs_under_a_content_security_policy_without_unsafe(sqlite_call: ApiClient) -> None:
     page = await sqlite_call.get("/docs")
 
     assert "unsafe" not in page.headers["content-security-policy"]
@@ -105,7 +105,7 @@ async def test_the_page_needs_no_looser_policy_than_itself(sqlite_call: ApiClien
 
 
 @pytest.mark.parametrize("name", FILES)
-async def test_the_pages_files_say_what_they_are(sqlite_call: ApiClient, name: str) -> None:
+async def test_get_docs_file__has_a_content_type_with_a_charset(sqlite_call: ApiClient, name: str) -> None:
     reply = await sqlite_call.get(f"/docs/{name}")
 
     assert reply.status == 200

@@ -85,14 +85,14 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return [str(folder / f"{name}.json") for name in made]
 
 
-def test_redocly_finds_nothing(linters: Path, documents: list[str]) -> None:
+def test_redocly__reports_no_problems(linters: Path, documents: list[str]) -> None:
     config = str(HERE / "redocly.yaml")
     found = [run(str(linters / "redocly"), "lint", "--config", config, "--format", "json", each, cwd=linters) for each in documents]
 
     assert [json.loads(each.stdout)["problems"] for each in found] == [[] for _ in documents]
 
 
-def test_spectral_finds_nothing(linters: Path, documents: list[str]) -> None:
+def test_spectral__reports_no_problems(linters: Path, documents: list[str]) -> None:
     ruleset = str(HERE / "spectral.yaml")
     found = run(
         str(linters / "spectral"), "lint", "--ruleset", ruleset, "--fail-severity", "hint", "--format", "json", *documents, cwd=linters
@@ -101,7 +101,7 @@ def test_spectral_finds_nothing(linters: Path, documents: list[str]) -> None:
     assert found.returncode == 0, found.stdout + found.stderr
 
 
-def test_the_lock_file_names_no_registry_and_has_a_hash_for_each_package() -> None:
+def test_linter_lock_file__names_no_registry_and_has_a_hash_for_each_package() -> None:
     packages = json.loads((HERE / "package-lock.json").read_text(encoding="utf-8"))["packages"]
     wanted = json.loads((HERE / "package.json").read_text(encoding="utf-8"))["devDependencies"]
 

@@ -24,7 +24,7 @@ MADE: list[tuple[str, dict[str, Any]]] = [
 
 @pytest.mark.parametrize("key", [None, "a-key-of-ours"])
 @pytest.mark.parametrize(("prefix", "public_url"), [("/touchbase", PUBLIC), ("", "https://example.com"), ("", "")])
-async def test_the_location_of_what_was_made_is_where_callers_find_it(
+async def test_location_header__has_the_path_prefix_of_the_public_url(
     memory: Store, make_client: MakeClient, prefix: str, public_url: str, key: str | None
 ) -> None:
     call = make_client(memory, senders=load_adapters(), public_url=public_url)
@@ -37,7 +37,7 @@ async def test_the_location_of_what_was_made_is_where_callers_find_it(
         assert (await call.get(place.removeprefix(prefix))).status == 200
 
 
-async def test_the_description_says_where_we_are_reached(memory: Store, make_client: MakeClient) -> None:
+async def test_openapi_servers__names_the_public_url(memory: Store, make_client: MakeClient) -> None:
     outside = await make_client(memory, public_url=PUBLIC).get("/openapi.json")
     inside = await make_client(memory).get("/openapi.json")
 

@@ -95,11 +95,11 @@ few = settings(max_examples=15, deadline=None, phases=[Phase.explicit, Phase.gen
 
 @described(OPEN, keys_needed=False).parametrize()
 @few
-def test_every_call_answers_as_described(case: Any) -> None:
+def test_generated_requests__get_documented_responses_in_open_mode(case: Any) -> None:
     case.call_and_validate(checks=checks_of(case))
 
 
 @described(GUARDED, keys_needed=True).parametrize()
 @few
-def test_with_keys_every_call_answers_as_described(case: Any) -> None:
+def test_generated_requests__get_documented_responses_with_api_keys(case: Any) -> None:
     case.call_and_validate(checks=checks_of(case), headers={"Authorization": f"Bearer {GUARDED.key}"})

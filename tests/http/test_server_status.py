@@ -21,9 +21,7 @@ def guarded(store: Store, make_client: MakeClient) -> ApiClient:
     return make_client(store, auth="api-key")
 
 
-async def test_an_administrator_sees_whether_the_server_is_ready_and_what_should_be_changed(
-    guarded: ApiClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_get_status__reports_readiness_its_reason_and_store_warnings(guarded: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
     async def full() -> None:
         raise Overloaded("the disk is full")
 
@@ -39,7 +37,7 @@ async def test_an_administrator_sees_whether_the_server_is_ready_and_what_should
     assert ill.json()["warnings"] == ["the role is a superuser"]
 
 
-async def test_nobody_else_sees_it(guarded: ApiClient) -> None:
+async def test_get_status__is_refused_without_an_admin_key_for_all_clients(guarded: ApiClient) -> None:
     await made(guarded, **await admin(guarded))
 
     told = [

@@ -45,7 +45,6 @@ BODIES: dict[str, Any] = {
     "CompanyBatch": {"commands": [{"op": "upsert", "body": {"domain": "late.example"}}]},
     "ContactMatchRequest": {"items": [{"email": "late@example.com"}]},
     "CompanyMatchRequest": {"items": [{"domain": "late.example"}]},
-    "SearchBody": {},
     "ReplayRequest": {"state": "failed"},
     "NewClient": {},
     "ClientRequest": {"settings": {}},
@@ -92,14 +91,14 @@ async def slowly(call: ApiClient, method: str, path: str, body: object, headers:
     return await call.with_receive(scope, receive)
 
 
-def test_every_call_with_a_body_is_tried_with_one() -> None:
+def test_slow_body_cases__cover_every_operation_with_a_body() -> None:
     assert {name: body for name, body in CALLS.items() if body is None} == {}
     assert len(CALLS) >= 13
 
 
 @pytest.mark.parametrize("idempotency_key", [None, "again"])
 @pytest.mark.parametrize("name", CALLS)
-async def test_a_key_that_is_revoked_while_its_body_comes_does_nothing(guarded: ApiClient, name: str, idempotency_key: str | None) -> None:
+async def test_api_key__revoked_while_the_body_arrives_gets_401(guarded: ApiClient, name: str, idempotency_key: str | None) -> None:
     method, path = name.split()
     own, other = await key(guarded, "own"), await key(guarded, "other")
     key_id = own["authorization"].split("_")[2]
@@ -115,7 +114,7 @@ async def test_a_key_that_is_revoked_while_its_body_comes_does_nothing(guarded: 
 
 
 @pytest.mark.parametrize("name", [name for name in CALLS if "/public/" in name])
-async def test_a_record_of_a_client_that_is_suspended_while_the_body_comes_stays_as_it_is(guarded: ApiClient, name: str) -> None:
+async def test_client__suspended_while_the_body_arrives_gets_403(guarded: ApiClient, name: str) -> None:
     own = await key(guarded, "own")
 
     async def suspend() -> None:
@@ -126,7 +125,7 @@ async def test_a_record_of_a_client_that_is_suspended_while_the_body_comes_stays
     assert (reply.status, reply.problem["code"]) == (403, "client_suspended")
 
 
-async def test_a_webhook_call_proves_itself_by_the_secrets_that_hold_when_it_is_whole(guarded: ApiClient) -> None:
+async def test_webhook__is_verified_by_the_secrets_in_force_at_the_end_of_its_body(guarded: ApiClient) -> None:
     own = await key(guarded, "own")
 
     async def demand_a_secret() -> None:

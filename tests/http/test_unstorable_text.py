@@ -24,7 +24,7 @@ CONTACTS, KEYS, CONNECTION = "/public/v2/contacts", "/admin/v1/keys", "/admin/v1
         ("GET", "/docs/%00"),
     ],
 )
-async def test_a_nul_in_a_path_is_404(call: ApiClient, method: str, target: str) -> None:
+async def test_path__with_a_nul_gets_404(call: ApiClient, method: str, target: str) -> None:
     await call.post(CONTACTS, {})
 
     reply = await call(method, target, {} if method in ("POST", "PATCH") else None)
@@ -52,9 +52,7 @@ def spoilt(place: object) -> list[object]:
 
 
 @pytest.mark.parametrize(("target", "listing", "place"), LISTS, ids=[listing for _, listing, _ in LISTS])
-async def test_a_cursor_that_names_what_no_store_can_hold_is_none_of_ours(
-    call: ApiClient, target: str, listing: str, place: object
-) -> None:
+async def test_cursor__with_unstorable_values_gets_422(call: ApiClient, target: str, listing: str, place: object) -> None:
     await call.post(CONTACTS, {})
     joined = "&" if "?" in target else "?"
 
@@ -67,7 +65,7 @@ async def test_a_cursor_that_names_what_no_store_can_hold_is_none_of_ours(
 
 
 @pytest.mark.parametrize("place", [("default", 2**64), ("default\0", 1), ("default", None)])
-async def test_a_replay_goes_on_only_from_a_place_that_a_store_can_hold(call: ApiClient, place: tuple[str, int | None]) -> None:
+async def test_replay_cursor__with_unstorable_values_gets_422(call: ApiClient, place: tuple[str, int | None]) -> None:
     await call.post(CONTACTS, {})
 
     reply = await call.post("/admin/v1/deliveries/replay", {"state": "failed", "cursor": cursor_text("replay", place)})

@@ -26,7 +26,7 @@ async def keep(store: Store, *keys: str, client: int = 1, at: int = NOW) -> None
         await store.write(Idempotent(RequestKey(client, key, b"f", at), None, lambda _: StoredResponse(b"x")))
 
 
-async def test_what_is_over_goes_and_the_rest_stays(store: Store, execute_sql: ExecuteSql) -> None:
+async def test_response_cleanup__deletes_only_expired_responses(store: Store, execute_sql: ExecuteSql) -> None:
     await keep(store, "a", "b")
     await keep(store, "a", client=2)
     await keep(store, "c", at=NOW + 1)
@@ -37,7 +37,9 @@ async def test_what_is_over_goes_and_the_rest_stays(store: Store, execute_sql: E
     assert await execute_sql("SELECT key FROM idempotency_key") == [("c",)]
 
 
-async def test_one_round_is_bounded_and_the_next_goes_on_at_once(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_response_cleanup__deletes_a_bounded_number_and_continues_in_the_next_run(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(idempotency_service, "CLEANUP_BATCH", 2)
     await keep(store, "a", "b", "c")
     sweep = ResponseCleanup(store)
@@ -46,7 +48,7 @@ async def test_one_round_is_bounded_and_the_next_goes_on_at_once(store: Store, m
     assert [await sweep(then) for _ in range(3)] == [2, 1, 0]
 
 
-async def test_when_there_was_little_it_pauses(store: Store) -> None:
+async def test_response_cleanup__pauses_after_an_incomplete_batch(store: Store) -> None:
     sweep = ResponseCleanup(store)
     then = NOW + LIFETIME
     first = await sweep(then)
@@ -55,7 +57,7 @@ async def test_when_there_was_little_it_pauses(store: Store) -> None:
     assert (first, await sweep(then + CLEANUP_PAUSE - 1), await sweep(then + CLEANUP_PAUSE)) == (0, 0, 1)
 
 
-async def test_a_clock_that_was_put_back_pauses_nothing(store: Store) -> None:
+async def test_response_cleanup__does_not_pause_when_the_clock_goes_back(store: Store) -> None:
     sweep = ResponseCleanup(store)
     await sweep(NOW + 3 * LIFETIME)
     await keep(store, "a")
@@ -63,7 +65,7 @@ async def test_a_clock_that_was_put_back_pauses_nothing(store: Store) -> None:
     assert await sweep(NOW + LIFETIME) == 1
 
 
-async def test_a_drained_inbox_is_swept_too(store: Store, execute_sql: ExecuteSql) -> None:
+async def test_response_cleanup__runs_in_a_drain_of_the_inbox(store: Store, execute_sql: ExecuteSql) -> None:
     await keep(store, "a")
 
     await InboxWorker(store, no_adapter, lambda: NOW + LIFETIME, tasks=[ResponseCleanup(store)]).drain()
@@ -71,7 +73,7 @@ async def test_a_drained_inbox_is_swept_too(store: Store, execute_sql: ExecuteSq
     assert await execute_sql("SELECT key FROM idempotency_key") == []
 
 
-async def test_a_chore_that_breaks_is_tried_again_and_does_not_end_the_worker(store: Store, caplog: pytest.LogCaptureFixture) -> None:
+async def test_periodic_task__is_retried_after_an_error_and_the_worker_continues(store: Store, caplog: pytest.LogCaptureFixture) -> None:
     tries: list[int] = []
 
     async def breaks(now_us: int) -> None:
@@ -95,7 +97,7 @@ async def waiting(store: Store) -> list[tuple[int, str]]:
 
 
 @pytest.mark.parametrize("alone", [True, False])
-async def test_the_worker_of_a_server_sweeps_and_so_does_one_alone(sqlite_url: str, alone: bool) -> None:
+async def test_response_cleanup__runs_in_the_server_and_in_a_standalone_worker(sqlite_url: str, alone: bool) -> None:
     store = await open_store(sqlite_url)
     await keep(store, "a")
     settings = Settings.read({}, database=sqlite_url)

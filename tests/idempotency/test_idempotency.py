@@ -62,7 +62,7 @@ async def beside(call: ApiClient, engine_url: str, make_client: MakeClient) -> A
 
 
 @pytest.mark.parametrize(("path", "body"), [(CONTACTS, JANE), (COMPANIES, {"domain": "example.com"})])
-async def test_the_same_request_again_gets_the_same_answer(call: ApiClient, path: str, body: dict[str, str]) -> None:
+async def test_idempotency_key__repeated_returns_the_stored_response(call: ApiClient, path: str, body: dict[str, str]) -> None:
     first = await call.post(path, body, **KEY)
     again = await call.post(path, body, **KEY)
 
@@ -73,7 +73,7 @@ async def test_the_same_request_again_gets_the_same_answer(call: ApiClient, path
     assert await count(call, path) == 1
 
 
-async def test_an_answer_with_a_key_is_that_without_one(sqlite_call: ApiClient) -> None:
+async def test_idempotency_key__leaves_the_response_unchanged(sqlite_call: ApiClient) -> None:
     fields = [{"field_name": "Seats", "field_value": "40"}]
     plain = await sqlite_call.post(f"{CONTACTS}?structure=FLAT", {**JANE, "contact_custom_fields_input": fields})
     keyed = await sqlite_call.post(
@@ -85,7 +85,7 @@ async def test_an_answer_with_a_key_is_that_without_one(sqlite_call: ApiClient) 
     assert keyed.headers["etag"] == plain.headers["etag"]
 
 
-async def test_it_is_the_same_answer_also_when_all_has_changed_since(call: ApiClient) -> None:
+async def test_stored_response__is_returned_after_later_changes(call: ApiClient) -> None:
     first = await call.post(f"{CONTACTS}?structure=FLAT", {**JANE, "contact_status": "new"}, **KEY)
     await call.patch(f"{CONTACTS}/1", {"first_name": "Janet", "email": None})
     await call.settings(contact_statuses={"statuses": ["other"], "transitions": {}})
@@ -105,7 +105,7 @@ async def test_it_is_the_same_answer_also_when_all_has_changed_since(call: ApiCl
         (COMPANIES, JANE),
     ],
 )
-async def test_another_request_with_the_key_is_refused(call: ApiClient, target: str, body: dict[str, str]) -> None:
+async def test_idempotency_key__reused_for_a_different_request_gets_422(call: ApiClient, target: str, body: dict[str, str]) -> None:
     await call.post(CONTACTS, JANE, **KEY)
 
     reply = await call.post(target, body, **KEY)
@@ -117,18 +117,18 @@ async def test_another_request_with_the_key_is_refused(call: ApiClient, target: 
 
 
 @given(one=REQUESTS, other=REQUESTS)
-def test_any_two_requests_differ_in_their_fingerprints(one: tuple[str, bytes, bytes], other: tuple[str, bytes, bytes]) -> None:
+def test_fingerprint__differs_for_any_two_requests(one: tuple[str, bytes, bytes], other: tuple[str, bytes, bytes]) -> None:
     assert (fingerprint(*one) == fingerprint(*other)) == (one == other)
 
 
-async def test_a_key_belongs_to_its_client(call: ApiClient) -> None:
+async def test_idempotency_key__is_separate_for_each_client(call: ApiClient) -> None:
     replies = [await call.post(CONTACTS, JANE, x_client_id=client, **KEY) for client in ("acme", "other", "acme")]
 
     assert [(reply.status, is_replayed(reply)) for reply in replies] == [(201, False), (201, False), (201, True)]
     assert [await count(call, x_client_id=client) for client in ("acme", "other")] == [1, 1]
 
 
-async def test_a_key_may_be_used_again_after_a_day(call: ApiClient) -> None:
+async def test_idempotency_key__expires_after_a_day(call: ApiClient) -> None:
     await call.post(CONTACTS, JANE, **KEY)
     call.clock.now += DAY - 1
 
@@ -145,7 +145,7 @@ async def test_a_key_may_be_used_again_after_a_day(call: ApiClient) -> None:
     ("one", "other"),
     [("abc", '"abc"'), ('"a\\"b\\\\"', 'a"b\\'), ("x" * 255, f'"{"x" * 255}"'), ("!~", '"!~"'), ("a:b/c=", "a:b/c=")],
 )
-async def test_a_key_is_the_same_with_quotes_and_without(sqlite_call: ApiClient, one: str, other: str) -> None:
+async def test_idempotency_key__is_equal_with_and_without_quotes(sqlite_call: ApiClient, one: str, other: str) -> None:
     await sqlite_call.post(CONTACTS, JANE, idempotency_key=one)
 
     assert is_replayed(await sqlite_call.post(CONTACTS, JANE, idempotency_key=other))
@@ -154,7 +154,7 @@ async def test_a_key_is_the_same_with_quotes_and_without(sqlite_call: ApiClient,
 @pytest.mark.parametrize(
     "key", ["", '""', "a b", '"a b"', '"a', '"', '"a"b"', '"a";v=1', '"\\a"', "käse", "a\tb", "a, b", "x" * 256, f'"{"x" * 256}"', "\x7f"]
 )
-async def test_a_key_that_is_none_is_refused_naming_the_header(sqlite_call: ApiClient, key: str) -> None:
+async def test_idempotency_key__with_invalid_syntax_gets_422(sqlite_call: ApiClient, key: str) -> None:
     reply = await sqlite_call.post(CONTACTS, JANE, idempotency_key=key)
 
     (fault,) = reply.problem["errors"]
@@ -162,7 +162,7 @@ async def test_a_key_that_is_none_is_refused_naming_the_header(sqlite_call: ApiC
     assert await count(sqlite_call) == 0
 
 
-async def test_two_keys_are_none(sqlite_call: ApiClient) -> None:
+async def test_idempotency_key__sent_twice_gets_422(sqlite_call: ApiClient) -> None:
     scope = {
         "type": "http", "method": "POST", "path": CONTACTS, "query_string": b"", "scheme": "http",
         "headers": [(b"idempotency-key", b"a"), (b"idempotency-key", b"a")],
@@ -172,7 +172,7 @@ async def test_two_keys_are_none(sqlite_call: ApiClient) -> None:
     assert (reply.status, reply.problem["errors"][0]["pointer"]) == (422, "Idempotency-Key")
 
 
-async def test_of_64_at_once_one_is_carried_out_and_all_get_its_answer(call: ApiClient, engine_url: str, make_client: MakeClient) -> None:
+async def test_concurrent_repeats__run_once_and_all_get_its_response(call: ApiClient, engine_url: str, make_client: MakeClient) -> None:
     # Nothing but the key makes these one contact.
     body = {"first_name": "Jane"}
 
@@ -188,7 +188,7 @@ async def test_of_64_at_once_one_is_carried_out_and_all_get_its_answer(call: Api
 @given(
     batches=some.lists(some.lists(some.tuples(some.integers(0, 3), some.integers(0, 1)), min_size=1, max_size=8), min_size=1, max_size=4)
 )
-async def test_any_interleaving_of_repeats_gives_one_record_for_each_key(
+async def test_concurrent_repeats__in_any_order_create_one_record_per_key(
     call: ApiClient, engine_url: str, make_client: MakeClient, batches: list[list[tuple[int, int]]]
 ) -> None:
     client = f"client-{next(COUNT)}"
@@ -210,7 +210,7 @@ async def test_any_interleaving_of_repeats_gives_one_record_for_each_key(
     assert await count(call, x_client_id=client) == len(answers)
 
 
-async def test_a_merge_is_carried_out_once(call: ApiClient) -> None:
+async def test_on_duplicate_update__runs_once_per_key(call: ApiClient) -> None:
     await call.post(CONTACTS, JANE)
     call.clock.move(60)
     merge = {"email": "jane@example.com", "last_name": "Doe", "contact_status": "customer"}
@@ -224,7 +224,7 @@ async def test_a_merge_is_carried_out_once(call: ApiClient) -> None:
     assert (await call.get(f"{CONTACTS}/1")).json()["contact_status"] == "lost"
 
 
-async def test_merges_at_once_are_one(call: ApiClient, engine_url: str, make_client: MakeClient) -> None:
+async def test_on_duplicate_update__concurrent_repeats_run_once(call: ApiClient, engine_url: str, make_client: MakeClient) -> None:
     await call.post(COMPANIES, {"domain": "example.com"})
     call.clock.move(60)
     merge = {"domain": "example.com", "name": "Example", "company_status": "customer"}
@@ -239,7 +239,7 @@ async def test_merges_at_once_are_one(call: ApiClient, engine_url: str, make_cli
 
 
 @pytest.mark.parametrize("path", [CONTACTS, COMPANIES])
-async def test_return_answers_the_record_of_then(call: ApiClient, path: str) -> None:
+async def test_on_duplicate_return__repeats_the_record_as_first_returned(call: ApiClient, path: str) -> None:
     body, change = (JANE, "first_name") if path == CONTACTS else ({"domain": "example.com"}, "name")
     await call.post(path, body)
 
@@ -251,7 +251,7 @@ async def test_return_answers_the_record_of_then(call: ApiClient, path: str) -> 
     assert same(first, again)
 
 
-async def test_a_conflict_is_a_result_and_stays_so(call: ApiClient) -> None:
+async def test_conflict__is_stored_as_the_response(call: ApiClient) -> None:
     await call.post(CONTACTS, JANE)
 
     first = await call.post(CONTACTS, JANE, **KEY)
@@ -267,7 +267,7 @@ async def test_a_conflict_is_a_result_and_stays_so(call: ApiClient) -> None:
 @pytest.mark.parametrize(
     ("wrong", "status"), [(b'{"email": "no address"}', 422), (b"{", 400), (b'{"company_id": 7}', 422), (b"[" * 100, 400)]
 )
-async def test_what_was_refused_did_not_run_and_leaves_its_key_free(call: ApiClient, wrong: bytes, status: int) -> None:
+async def test_refused_request__leaves_the_key_unused(call: ApiClient, wrong: bytes, status: int) -> None:
     refused = [await call("POST", CONTACTS, raw=wrong, **KEY) for _ in range(2)]
     made = await call.post(CONTACTS, JANE, **KEY)
 
@@ -275,7 +275,7 @@ async def test_what_was_refused_did_not_run_and_leaves_its_key_free(call: ApiCli
     assert made.status == 201
 
 
-async def test_a_request_may_be_sent_again_once_its_cause_is_mended(call: ApiClient) -> None:
+async def test_refused_request__may_be_repeated_once_its_cause_is_fixed(call: ApiClient) -> None:
     body = {**JANE, "company_id": 1}
     refused = await call.post(CONTACTS, body, **KEY)
     await call.post(COMPANIES, {"domain": "example.com"})
@@ -307,7 +307,7 @@ class Door:
         return await self._store.write(command)
 
 
-async def test_what_could_not_be_kept_is_carried_out_when_it_comes_again(store: Store, make_client: MakeClient) -> None:
+async def test_overloaded_request__runs_when_repeated(store: Store, make_client: MakeClient) -> None:
     door = Door(store)
     call = make_client(door)
     door.refuses = 1
@@ -319,7 +319,7 @@ async def test_what_could_not_be_kept_is_carried_out_when_it_comes_again(store: 
     assert await count(call) == 1
 
 
-async def test_a_request_waits_for_an_equal_one_and_gets_its_answer(store: Store, make_client: MakeClient) -> None:
+async def test_concurrent_repeat__waits_for_the_first_request_and_returns_its_response(store: Store, make_client: MakeClient) -> None:
     door = Door(store)
     call = make_client(door)
     door.held = asyncio.Event()
@@ -340,7 +340,7 @@ async def test_a_request_waits_for_an_equal_one_and_gets_its_answer(store: Store
     assert await count(call) == 2
 
 
-async def test_a_request_that_waits_too_long_is_told_that_an_equal_one_still_runs(
+async def test_concurrent_repeat__gets_409_after_waiting_too_long(
     store: Store, make_client: MakeClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(service, "MAX_WAIT_SECONDS", 0.01)
@@ -359,7 +359,7 @@ async def test_a_request_that_waits_too_long_is_told_that_an_equal_one_still_run
     assert (made.status, same(made, after)) == (201, True)
 
 
-async def test_a_caller_that_goes_away_holds_nobody_up(store: Store, make_client: MakeClient) -> None:
+async def test_concurrent_repeat__completes_if_the_first_request_is_cancelled(store: Store, make_client: MakeClient) -> None:
     door = Door(store)
     call = make_client(door)
     door.held = asyncio.Event()
@@ -377,7 +377,9 @@ async def test_a_caller_that_goes_away_holds_nobody_up(store: Store, make_client
     assert await count(call) == 1
 
 
-async def test_an_answer_that_never_went_out_is_given_by_the_next_process(store: Store, engine_url: str, make_client: MakeClient) -> None:
+async def test_stored_response__is_returned_by_the_next_process_after_a_lost_connection(
+    store: Store, engine_url: str, make_client: MakeClient
+) -> None:
     call = make_client(store)
 
     async def receive() -> dict[str, Any]:
@@ -402,7 +404,7 @@ async def test_an_answer_that_never_went_out_is_given_by_the_next_process(store:
     assert found == 1
 
 
-async def test_the_body_counts_as_it_is_meant_however_it_was_sent(sqlite_call: ApiClient) -> None:
+async def test_idempotency_key__compares_the_decoded_body(sqlite_call: ApiClient) -> None:
     raw = json.dumps(JANE).encode()
     packed = [gzip.compress(raw, level, mtime=level) for level in (1, 9)]
 
@@ -422,13 +424,11 @@ async def test_the_body_counts_as_it_is_meant_however_it_was_sent(sqlite_call: A
         ({}, b"[" + b" " * 1_048_576 + b"]", 413),
     ],
 )
-async def test_a_body_that_is_refused_is_refused_with_a_key_too(
-    sqlite_call: ApiClient, headers: dict[str, str], raw: bytes, status: int
-) -> None:
+async def test_unreadable_body__is_refused_with_a_key_too(sqlite_call: ApiClient, headers: dict[str, str], raw: bytes, status: int) -> None:
     assert (await sqlite_call("POST", CONTACTS, raw=raw, **headers, **KEY)).status == status
 
 
-async def test_only_who_may_write_gets_what_was_kept(memory: Store, make_client: MakeClient) -> None:
+async def test_stored_response__is_returned_only_to_keys_with_the_write_scope(memory: Store, make_client: MakeClient) -> None:
     call = make_client(memory)
     for client in ("acme", "other"):
         await call.settings(client)
@@ -445,7 +445,7 @@ async def test_only_who_may_write_gets_what_was_kept(memory: Store, make_client:
     assert nobody.status == 401
 
 
-async def test_administrators_of_clients_do_not_share_keys(memory: Store, make_client: MakeClient) -> None:
+async def test_idempotency_key__is_separate_for_each_administrator(memory: Store, make_client: MakeClient) -> None:
     call = make_client(memory, senders=ADAPTERS)
     await call.settings("acme")
     admins = [await add_key(memory, client, [ADMIN], "", 1) for client in (None, 1)]
@@ -457,7 +457,9 @@ async def test_administrators_of_clients_do_not_share_keys(memory: Store, make_c
     assert [(reply.status, is_replayed(reply)) for reply in replies] == [(201, False), (409, False), (201, True), (409, True)]
 
 
-async def test_a_connection_is_made_once_and_its_secret_is_not_kept(store: Store, make_client: MakeClient, execute_sql: ExecuteSql) -> None:
+async def test_create_connection__runs_once_and_stores_no_secret_in_the_response(
+    store: Store, make_client: MakeClient, execute_sql: ExecuteSql
+) -> None:
     call = make_client(store, senders=ADAPTERS)
     await call.settings("acme")
     where, body = "/admin/v1/clients/acme/connections", {"channel": "crm", "tool": "hubspot", "generate_secret": True}
@@ -475,7 +477,7 @@ async def test_a_connection_is_made_once_and_its_secret_is_not_kept(store: Store
     assert secret.encode() not in kept
 
 
-async def test_one_delivery_is_put_back_once(call: ApiClient) -> None:
+async def test_replay_delivery__runs_once_per_key(call: ApiClient) -> None:
     await call("POST", "/public/crm-webhook/abc", raw=b"{}")
     first = await call.post("/admin/v1/deliveries/1/replay", **KEY)
     await work(call)
@@ -492,7 +494,7 @@ async def test_one_delivery_is_put_back_once(call: ApiClient) -> None:
 
 
 @pytest.mark.parametrize("dry_run", [False, True])
-async def test_many_deliveries_are_put_back_once(call: ApiClient, dry_run: bool) -> None:
+async def test_replay_deliveries__runs_once_per_key(call: ApiClient, dry_run: bool) -> None:
     for number in range(3):
         await call("POST", f"/public/crm-webhook/client-{number % 2}", raw=b"%d" % number)
     asked = {"state": "received", "dry_run": dry_run}
@@ -505,7 +507,7 @@ async def test_many_deliveries_are_put_back_once(call: ApiClient, dry_run: bool)
     assert same(first, again)
 
 
-async def test_webhooks_have_their_own_way_to_know_repeats_and_ignore_the_header(call: ApiClient) -> None:
+async def test_webhooks__ignore_the_idempotency_key_and_use_the_dedupe_key(call: ApiClient) -> None:
     replies = [await call("POST", "/public/crm-webhook/abc", raw=body, **KEY) for body in (b"1", b"2", b"2")]
     odd = await call("POST", "/public/crm-webhook/abc", raw=b"3", idempotency_key="a b")
 
@@ -513,7 +515,7 @@ async def test_webhooks_have_their_own_way_to_know_repeats_and_ignore_the_header
     assert [each["repeats"] for each in (await call.get("/admin/v1/deliveries")).json()["data"]] == [0, 1, 0]
 
 
-async def test_other_methods_ignore_the_header(sqlite_call: ApiClient) -> None:
+async def test_patch_and_get__ignore_the_idempotency_key(sqlite_call: ApiClient) -> None:
     await sqlite_call.post(CONTACTS, JANE)
 
     changed = [await sqlite_call.patch(f"{CONTACTS}/1", {"first_name": name}, **KEY) for name in ("A", "B")]
@@ -522,7 +524,7 @@ async def test_other_methods_ignore_the_header(sqlite_call: ApiClient) -> None:
     assert [reply.json()["first_name"] for reply in (*changed, read)] == ["A", "B", "B"]
 
 
-async def test_without_the_header_nothing_is_kept(call: ApiClient, execute_sql: ExecuteSql) -> None:
+async def test_request_without_a_key__stores_no_response(call: ApiClient, execute_sql: ExecuteSql) -> None:
     await call.post(CONTACTS, JANE)
 
     assert await execute_sql("SELECT client FROM idempotency_key") == []
@@ -531,7 +533,7 @@ async def test_without_the_header_nothing_is_kept(call: ApiClient, execute_sql: 
 @pytest.mark.parametrize(
     ("path", "body", "kind"), [(CONTACTS, JANE, 1), (COMPANIES, {"domain": "example.com"}, 2), (f"{CONTACTS}?on_duplicate=update", JANE, 1)]
 )
-async def test_a_kept_answer_names_the_record_that_it_shows(
+async def test_stored_response__refers_to_its_record(
     call: ApiClient, execute_sql: ExecuteSql, path: str, body: dict[str, str], kind: int
 ) -> None:
     if "?" in path:

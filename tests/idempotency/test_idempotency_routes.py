@@ -13,8 +13,8 @@ from touchbase.sql.store import Store
 
 PATHS = description("1", keys_needed=False)["paths"]
 POSTS: dict[str, dict[str, Any]] = {path: item["post"] for path, item in PATHS.items() if "post" in item}
-LOOKUPS = {path for path in POSTS if path.endswith(("/match", "/search"))}
-"""They store nothing, and take no key."""
+LOOKUPS = {path for path in POSTS if path.endswith(("/match", "/search", "/imports"))}
+"""They store nothing but a file, and take no key."""
 WEBHOOKS = {"/public/emailcampaign-webhook/{client_id}", "/public/crm-webhook/{client_id}"}
 HONOURING = sorted(POSTS.keys() - WEBHOOKS - LOOKUPS)
 
@@ -29,7 +29,7 @@ def headers_of(post: dict[str, Any]) -> set[str]:
 
 
 @pytest.mark.parametrize("path", HONOURING)
-def test_a_post_documents_the_key_and_what_becomes_of_it(path: str) -> None:
+def test_post_route__documents_the_idempotency_key_and_its_responses(path: str) -> None:
     post = POSTS[path]
 
     good = [answer for status, answer in post["responses"].items() if status.startswith("2")]
@@ -40,7 +40,7 @@ def test_a_post_documents_the_key_and_what_becomes_of_it(path: str) -> None:
 
 
 @pytest.mark.parametrize("path", HONOURING)
-async def test_a_post_honours_the_key(call: ApiClient, path: str) -> None:
+async def test_post_route__checks_the_idempotency_key(call: ApiClient, path: str) -> None:
     """A route that was not wrapped in `once` would not look at the header, and so not refuse this one."""
     reply = await call.post(re.sub(r"\{\w+\}", "1", path), {}, idempotency_key="no key")
 
@@ -48,7 +48,7 @@ async def test_a_post_honours_the_key(call: ApiClient, path: str) -> None:
 
 
 @pytest.mark.parametrize("path", sorted(WEBHOOKS))
-async def test_a_webhook_neither_documents_nor_honours_it(call: ApiClient, path: str) -> None:
+async def test_webhook_route__neither_documents_nor_checks_the_idempotency_key(call: ApiClient, path: str) -> None:
     reply = await call.post(path.replace("{client_id}", "abc"), {}, idempotency_key="no key")
 
     assert "Idempotency-Key" not in headers_of(POSTS[path])
@@ -57,7 +57,7 @@ async def test_a_webhook_neither_documents_nor_honours_it(call: ApiClient, path:
 
 @pytest.mark.parametrize("key", ["abc", '"abc"', "x" * 255, f'"{"x" * 255}"', "!#$%&'()*+,-./:;<=>?@[]^_`{|}~"])
 @pytest.mark.parametrize("taken", [True, False])
-async def test_the_documented_pattern_is_what_is_taken(call: ApiClient, key: str, taken: bool) -> None:
+async def test_documented_pattern__matches_exactly_the_accepted_keys(call: ApiClient, key: str, taken: bool) -> None:
     if not taken:
         key = f"{key} x"
     pattern = next(each for each in POSTS["/public/v2/contacts"]["parameters"] if each["name"] == "Idempotency-Key")["schema"]["pattern"]

@@ -31,7 +31,7 @@ async def left(execute_sql: ExecuteSql) -> list[bytes]:
     return [bytes(key) for (key,) in await execute_sql("SELECT key FROM dedupe_key ORDER BY client, key")]
 
 
-async def test_what_is_too_old_goes_and_the_rest_stays(store: Store, execute_sql: ExecuteSql) -> None:
+async def test_dedupe_cleanup__deletes_only_expired_keys(store: Store, execute_sql: ExecuteSql) -> None:
     await keep(store, b"a", b"b")
     await keep(store, b"a", name="other")
     await keep(store, b"c", at=NOW + 1)
@@ -41,7 +41,7 @@ async def test_what_is_too_old_goes_and_the_rest_stays(store: Store, execute_sql
     assert (gone, await left(execute_sql)) == (3, [b"c"])
 
 
-async def test_one_walk_is_bounded_and_the_next_goes_on_at_once_where_it_ended(
+async def test_dedupe_cleanup__deletes_a_bounded_number_and_continues_in_the_next_run(
     store: Store, execute_sql: ExecuteSql, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(inbox_cleanup, "BATCH_SIZE", 2)
@@ -54,7 +54,7 @@ async def test_one_walk_is_bounded_and_the_next_goes_on_at_once_where_it_ended(
     assert (gone, await left(execute_sql)) == ([4, 3, 0], [])
 
 
-async def test_when_all_were_looked_at_it_pauses_and_then_begins_anew(store: Store) -> None:
+async def test_dedupe_cleanup__pauses_after_a_complete_pass(store: Store) -> None:
     sweep = DedupeCleanup(store)
     first = await sweep(THEN)
     await keep(store, b"a")
@@ -67,7 +67,7 @@ async def waiting(store: Store) -> list[tuple[int, bytes]]:
 
 
 @pytest.mark.parametrize("alone", [True, False])
-async def test_the_worker_of_a_server_sweeps_and_so_does_one_alone(sqlite_url: str, alone: bool) -> None:
+async def test_dedupe_cleanup__runs_in_the_server_and_in_a_standalone_worker(sqlite_url: str, alone: bool) -> None:
     store = await open_store(sqlite_url)
     await keep(store, b"a")
     settings = Settings.read({}, database=sqlite_url)

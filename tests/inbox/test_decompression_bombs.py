@@ -37,7 +37,7 @@ PACKED: dict[str, Callable[[], bytes]] = {
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] if "gigabyte" in name else []) for name in PACKED])
-async def test_a_bomb_is_kept_and_told_and_costs_little(memory: Store, make_client: MakeClient, name: str) -> None:
+async def test_decompression_bomb__is_stored_and_becomes_unrecognised(memory: Store, make_client: MakeClient, name: str) -> None:
     body = PACKED[name]()
     here = make_client(memory, senders=ADAPTERS, protocol_answer=ADAPTERS.protocol_answer)
     encoding = "deflate" if body[:1] == b"x" else "gzip"
@@ -54,7 +54,7 @@ async def test_a_bomb_is_kept_and_told_and_costs_little(memory: Store, make_clie
 
 
 @pytest.mark.parametrize(("size", "status"), [(LARGEST_SIGNED, 200), (LARGEST_SIGNED + 1, 401)])
-async def test_while_its_caller_waits_a_call_is_unfolded_only_so_far(
+async def test_signature_check__decompresses_a_webhook_up_to_a_limit(
     memory: Store, make_client: MakeClient, size: int, status: int
 ) -> None:
     here = make_client(memory, senders=ADAPTERS)
@@ -69,7 +69,7 @@ async def test_while_its_caller_waits_a_call_is_unfolded_only_so_far(
     assert reply.status == status
 
 
-def test_the_largest_batch_of_any_tool_is_no_bulk() -> None:
+def test_check_payload__accepts_the_largest_batch_of_any_tool() -> None:
     event = {"msys": {"message_event": {"type": "delivery", "rcpt_to": "contact@example.com", "rcpt_meta": {}, "rcpt_tags": []}}}
 
     check_payload(json.dumps([event] * 10_000).encode())
@@ -79,6 +79,6 @@ def test_the_largest_batch_of_any_tool_is_no_bulk() -> None:
 @pytest.mark.parametrize(
     "body", [b"[" * (MAX_OBJECTS + 1), b"%7B" * (MAX_OBJECTS + 1), b"<a>" * (MAX_OBJECTS + 1), b"0," * (MAX_VALUES + 1)]
 )
-def test_one_more_than_the_limit_is_refused(body: bytes) -> None:
+def test_check_payload__refuses_one_more_object_or_value_than_the_limit(body: bytes) -> None:
     with pytest.raises(UnrecognisedPayload, match="send fewer at a time"):
         check_payload(body)

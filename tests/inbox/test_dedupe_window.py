@@ -10,7 +10,7 @@ from touchbase.history.dedupe_keys import body_key
 __all__ = ["house"]
 
 
-async def test_a_call_whose_body_went_with_an_erased_person_is_recognised_no_more(house: House, execute_sql: ExecuteSql) -> None:
+async def test_dedupe_key__is_deleted_with_the_body_of_an_erased_person(house: House, execute_sql: ExecuteSql) -> None:
     body = b'[{"event": "email_sent", "email": "%s", "occurred_us": 5}]' % EMAIL.encode()
     first = await house.keep(body)
     await house.tell(sent("bob@example.com", 2))
@@ -26,7 +26,7 @@ async def test_a_call_whose_body_went_with_an_erased_person_is_recognised_no_mor
     assert (await house.state(again))[:2] == ("ignored", "erased")
 
 
-async def test_the_body_of_an_older_call_goes_and_the_newer_one_of_the_same_bytes_is_still_recognised(house: House) -> None:
+async def test_dedupe_key__of_a_newer_equal_webhook_survives_the_erasure_of_the_older_body(house: House) -> None:
     body = b'[{"event": "email_sent", "email": "%s", "occurred_us": 5}]' % EMAIL.encode()
     await house.keep(body)
     await house.work()

@@ -41,7 +41,7 @@ async def work(call: ApiClient) -> None:
         await call.parts.store.work(client, 10, translate, call.clock.now)
 
 
-async def test_a_delivery_is_listed_as_it_stands(call: ApiClient) -> None:
+async def test_list_deliveries__returns_a_received_delivery(call: ApiClient) -> None:
     await call("POST", "/public/crm-webhook/abc", raw=b"{}")
 
     reply = await call.get("/admin/v1/deliveries")
@@ -50,7 +50,7 @@ async def test_a_delivery_is_listed_as_it_stands(call: ApiClient) -> None:
     assert reply.json() == {"data": [WAITING], "next_cursor": None}
 
 
-async def test_deliveries_come_newest_first_in_pages(call: ApiClient) -> None:
+async def test_list_deliveries__returns_pages_with_the_newest_first(call: ApiClient) -> None:
     for number in range(5):
         await call("POST", "/public/crm-webhook/abc", raw=b"%d" % number)
 
@@ -65,7 +65,7 @@ async def test_deliveries_come_newest_first_in_pages(call: ApiClient) -> None:
     assert pages == [[5, 4], [3, 2], [1]]
 
 
-async def test_deliveries_are_found_by_each_filter(call: ApiClient) -> None:
+async def test_list_deliveries__filters_by_each_parameter(call: ApiClient) -> None:
     await call("POST", "/public/crm-webhook/abc", raw=b"riddle")
     await call("POST", "/public/emailcampaign-webhook/abc", raw=b"sent")
     await work(call)
@@ -97,7 +97,7 @@ async def test_deliveries_are_found_by_each_filter(call: ApiClient) -> None:
         ("received_since=now", "?received_since"),
     ],
 )
-async def test_a_wrong_filter_is_refused_naming_it(sqlite_call: ApiClient, query: str, pointer: str) -> None:
+async def test_list_deliveries__refuses_an_invalid_filter_and_names_it(sqlite_call: ApiClient, query: str, pointer: str) -> None:
     reply = await sqlite_call.get(f"/admin/v1/deliveries?{query}")
 
     assert (reply.status, reply.problem["errors"][0]["pointer"]) == (422, pointer)
@@ -111,7 +111,7 @@ async def test_a_wrong_filter_is_refused_naming_it(sqlite_call: ApiClient, query
         (b"", {"encoding": "utf-8", "content": ""}),
     ],
 )
-async def test_one_delivery_shows_its_raw_body_and_headers(call: ApiClient, raw: bytes, body: dict[str, str]) -> None:
+async def test_get_delivery__returns_the_raw_body_and_the_headers(call: ApiClient, raw: bytes, body: dict[str, str]) -> None:
     await call("POST", "/public/crm-webhook/abc?a=1&b", raw=raw, content_type="text/plain")
 
     reply = await call.get("/admin/v1/deliveries/1")
@@ -120,7 +120,7 @@ async def test_one_delivery_shows_its_raw_body_and_headers(call: ApiClient, raw:
     assert reply.json() == {**WAITING, "size": len(raw), **more}
 
 
-async def test_an_applied_delivery_shows_its_events(call: ApiClient) -> None:
+async def test_get_delivery__returns_the_events_of_an_applied_delivery(call: ApiClient) -> None:
     await call("POST", "/public/emailcampaign-webhook/abc", raw=b"sent")
     await work(call)
 
@@ -132,7 +132,7 @@ async def test_an_applied_delivery_shows_its_events(call: ApiClient) -> None:
     ]
 
 
-async def test_a_delivery_that_nobody_understands_says_so_and_is_replayed_on_demand(call: ApiClient) -> None:
+async def test_replay_delivery__returns_an_unrecognised_delivery_to_received(call: ApiClient) -> None:
     await call("POST", "/public/crm-webhook/abc", raw=b"riddle")
     await work(call)
     before = (await call.get("/admin/v1/deliveries/1")).json()
@@ -146,7 +146,7 @@ async def test_a_delivery_that_nobody_understands_says_so_and_is_replayed_on_dem
     assert len(call.kept) == 2
 
 
-async def test_a_replay_of_what_was_applied_changes_nothing(call: ApiClient) -> None:
+async def test_replay_delivery__of_an_applied_delivery_changes_nothing(call: ApiClient) -> None:
     await call("POST", "/public/emailcampaign-webhook/abc", raw=b"sent")
     await work(call)
     contact = (await call.get("/public/v2/contacts/1", x_client_id="abc")).json()
@@ -160,7 +160,9 @@ async def test_a_replay_of_what_was_applied_changes_nothing(call: ApiClient) -> 
 
 
 @pytest.mark.parametrize(("query", "body", "says"), [("?dry_run=true", b"", "there are none"), ("", b'{"dry_run": true}', "has dry_run")])
-async def test_a_replay_of_one_that_asks_for_more_is_refused_and_not_done(call: ApiClient, query: str, body: bytes, says: str) -> None:
+async def test_replay_delivery__refuses_parameters_and_fields_and_does_not_replay(
+    call: ApiClient, query: str, body: bytes, says: str
+) -> None:
     await call("POST", "/public/crm-webhook/abc", raw=b"riddle")
     await work(call)
 
@@ -173,7 +175,7 @@ async def test_a_replay_of_one_that_asks_for_more_is_refused_and_not_done(call: 
 
 
 @pytest.mark.parametrize("number", ["9", "0", "x", "9" * 30])
-async def test_a_delivery_that_is_not_there_is_not_found(sqlite_call: ApiClient, number: str) -> None:
+async def test_delivery__with_an_unknown_id_returns_404(sqlite_call: ApiClient, number: str) -> None:
     replies: list[Any] = [
         await sqlite_call.get(f"/admin/v1/deliveries/{number}"),
         await sqlite_call("POST", f"/admin/v1/deliveries/{number}/replay"),

@@ -8,20 +8,20 @@ from hypothesis import strategies as some
 from touchbase.inbox.payload_fingerprint import fingerprint_of, fingerprint_parts
 
 
-def test_a_shape_is_the_event_and_the_keys_in_order() -> None:
+def test_fingerprint_of__joins_the_event_and_the_sorted_keys() -> None:
     assert fingerprint_parts(fingerprint_of("deal.creation", ["portalId", "eventId"])) == ("deal.creation", ["eventId", "portalId"])
 
 
-def test_calls_of_one_kind_have_one_shape_whatever_numbers_their_keys_are() -> None:
+def test_fingerprint_of__is_equal_for_keys_that_differ_only_in_numbers() -> None:
     assert fingerprint_of("x", ["1", "22", "a1"]) == fingerprint_of("x", ["a1", "7-8"])
 
 
-def test_what_was_never_kept_has_no_parts() -> None:
+def test_fingerprint_parts__of_none_are_empty() -> None:
     assert fingerprint_parts(None) == fingerprint_parts(fingerprint_of(None, [])) == (None, [])
 
 
 @given(some.one_of(some.none(), some.text()), some.lists(some.text()))
-def test_any_shape_is_short_and_can_be_kept(event: str | None, keys: list[str]) -> None:
+def test_fingerprint_of__any_input_is_short_and_storable(event: str | None, keys: list[str]) -> None:
     shape = fingerprint_of(event, keys)
 
     assert len(shape) < 700

@@ -12,24 +12,24 @@ from touchbase.inbox.receive import receive_webhook, stored_headers
 OURS = Client(1, "ours", 0, ClientSettings())
 
 
-def test_a_header_that_comes_twice_is_kept_as_one() -> None:
+def test_stored_headers__joins_a_repeated_header() -> None:
     kept, _ = stored_headers([(b"X-Tag", b"a"), (b"x-tag", b"b")])
 
     assert kept == {"x-tag": "a, b"}
 
 
-def test_headers_that_name_the_event_are_told_in_any_order() -> None:
+def test_stored_headers__returns_the_event_headers_in_sorted_order() -> None:
     one = stored_headers([(b"x-hook-event", b"sent"), (b"x-hook-topic", b"mail"), (b"x-other", b"1")])[1]
     other = stored_headers([(b"x-other", b"2"), (b"X-Hook-Topic", b"mail"), (b"X-Hook-Event", b"sent")])[1]
 
     assert one == other == "x-hook-event: sent\nx-hook-topic: mail"
 
 
-def test_bytes_beyond_ascii_in_a_header_are_kept() -> None:
+def test_stored_headers__preserves_non_ascii_bytes() -> None:
     assert stored_headers([(b"x-name", b"\xe9\xff")])[0] == {"x-name": "\xe9\xff"}
 
 
-async def test_a_repeat_that_cannot_be_counted_now_is_answered_all_the_same() -> None:
+async def test_receive_webhook__returns_a_repeat_when_counting_it_fails() -> None:
     class Full:
         async def write(self, command: Any) -> Any:
             if isinstance(command, CountRepeat):

@@ -36,7 +36,7 @@ async def deliveries(call: ApiClient) -> dict[int, str]:
     return {each["id"]: each["state"] for each in found}
 
 
-async def test_deliveries_that_changed_nothing_come_in_groups(call: ApiClient) -> None:
+async def test_list_delivery_groups__groups_deliveries_without_effect_by_fingerprint(call: ApiClient) -> None:
     await receive(call, b'{"event": "odd", "b": 1}', b'{"event": "odd", "b": 2}', b"riddle")
 
     def puzzled(delivery: Delivery) -> Translation:
@@ -63,13 +63,13 @@ async def test_deliveries_that_changed_nothing_come_in_groups(call: ApiClient) -
 @pytest.mark.parametrize(
     ("query", "pointer"), [("client=nobody", "?client"), ("state=applied", "?state"), ("channel=fax", "?channel"), ("cursor=x", "?cursor")]
 )
-async def test_a_wrong_filter_of_groups_is_refused_naming_it(sqlite_call: ApiClient, query: str, pointer: str) -> None:
+async def test_list_delivery_groups__refuses_an_invalid_filter_and_names_it(sqlite_call: ApiClient, query: str, pointer: str) -> None:
     reply = await sqlite_call.get(f"/admin/v1/deliveries/groups?{query}")
 
     assert (reply.status, reply.problem["errors"][0]["pointer"]) == (422, pointer)
 
 
-async def test_a_replay_by_filter_puts_back_what_fits(call: ApiClient) -> None:
+async def test_replay_deliveries__returns_matching_deliveries_to_received(call: ApiClient) -> None:
     await receive(call, b"riddle", b"1", b"2")
     await receive(call, b"riddle", client="xyz")
     await work(call)
@@ -82,7 +82,7 @@ async def test_a_replay_by_filter_puts_back_what_fits(call: ApiClient) -> None:
     assert len(call.kept) == before + 1
 
 
-async def test_a_replay_takes_what_was_received_since(call: ApiClient) -> None:
+async def test_replay_deliveries__filters_by_received_since(call: ApiClient) -> None:
     await receive(call, b"riddle", b"riddle 2", b"riddle 3")
 
     reply = await call.post("/admin/v1/deliveries/replay", {"received_since": "2026-11-20T09:30:01Z"})
@@ -90,7 +90,7 @@ async def test_a_replay_takes_what_was_received_since(call: ApiClient) -> None:
     assert reply.json()["count"] == 2
 
 
-async def test_a_dry_run_answers_what_would_change_and_stores_nothing(call: ApiClient) -> None:
+async def test_replay_deliveries__dry_run_reports_the_changes_and_stores_nothing(call: ApiClient) -> None:
     await receive(call, b"riddle", b"1")
 
     reply = await call.post("/admin/v1/deliveries/replay", {"channel": "crm", "dry_run": True})
@@ -101,7 +101,7 @@ async def test_a_dry_run_answers_what_would_change_and_stores_nothing(call: ApiC
     assert (await call.get("/public/v2/contacts", x_client_id="abc")).json()["data"] == []
 
 
-async def test_many_deliveries_are_replayed_with_a_cursor(call: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_replay_deliveries__continues_with_a_cursor(call: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(events_api, "PAGE", 2)
     monkeypatch.setattr(events_api, "MAX_AT_ONCE", 3)
     await receive(call, *(b"riddle %d" % number for number in range(5)))
@@ -132,14 +132,16 @@ async def test_many_deliveries_are_replayed_with_a_cursor(call: ApiClient, monke
         ({"state": "failed", "dry_run": "yes"}, {"/dry_run"}),
     ],
 )
-async def test_a_replay_that_cannot_be_meant_is_refused_with_every_fault(sqlite_call: ApiClient, body: object, pointers: set[str]) -> None:
+async def test_replay_deliveries__refuses_an_invalid_body_and_names_every_fault(
+    sqlite_call: ApiClient, body: object, pointers: set[str]
+) -> None:
     reply = await sqlite_call.post("/admin/v1/deliveries/replay", body)
 
     assert reply.status == 422
     assert {each["pointer"] for each in reply.problem["errors"]} == pointers
 
 
-async def test_a_tool_that_there_is_not_is_no_empty_inbox(memory: Store, make_client: MakeClient) -> None:
+async def test_delivery_routes__refuse_an_unknown_tool(memory: Store, make_client: MakeClient) -> None:
     sqlite_call = make_client(memory, senders=load_adapters())
 
     for name, status in (("HubSpot", 422), ("hubspot", 200)):

@@ -66,7 +66,7 @@ async def refused(call: ApiClient, reply: Response) -> bool:
     return (reply.status, reply.problem["code"]) == (401, "unauthorized")
 
 
-async def test_a_call_that_proves_itself_is_kept_with_the_tool_that_sent_it(call: ApiClient) -> None:
+async def test_signature_check__stores_a_verified_webhook_with_its_tool(call: ApiClient) -> None:
     await connect(call, "attio", SECRET)
 
     reply = await call("POST", CRM, **signed(b'{"a": 1}'))
@@ -77,7 +77,7 @@ async def test_a_call_that_proves_itself_is_kept_with_the_tool_that_sent_it(call
 
 
 @pytest.mark.parametrize("given", [{}, {"attio_signature": "0" * 64}, signed(b"another body"), {"authorization": "Bearer x"}])
-async def test_a_call_that_fails_the_secret_is_401_and_nothing_is_kept(call: ApiClient, given: dict[str, Any]) -> None:
+async def test_signature_check__refuses_an_unverified_webhook_with_401_and_stores_nothing(call: ApiClient, given: dict[str, Any]) -> None:
     await connect(call, "attio", SECRET)
 
     reply = await call("POST", CRM, **{**given, "raw": b'{"a": 1}'})
@@ -90,7 +90,7 @@ async def test_a_call_that_fails_the_secret_is_401_and_nothing_is_kept(call: Api
     assert refusals(call) == [("crm", "not_verified")]
 
 
-async def test_a_form_that_nobody_can_count_through_proves_nothing(sqlite_call: ApiClient) -> None:
+async def test_signature_check__refuses_a_form_with_an_oversized_index(sqlite_call: ApiClient) -> None:
     await connect(sqlite_call, "smartlead", SECRET, channel="email_campaign")
 
     reply = await sqlite_call("POST", MAILS, raw=b"a[0]=1&a[%b]=2" % (b"9" * 5_000))
@@ -98,7 +98,7 @@ async def test_a_form_that_nobody_can_count_through_proves_nothing(sqlite_call: 
     assert await refused(sqlite_call, reply)
 
 
-async def test_without_a_secret_a_call_is_accepted_and_marked_as_not_verified(call: ApiClient) -> None:
+async def test_signature_check__without_a_secret_accepts_a_webhook_as_not_verified(call: ApiClient) -> None:
     await connect(call, "attio")
 
     reply = await call("POST", CRM, raw=b"{}")
@@ -108,7 +108,7 @@ async def test_without_a_secret_a_call_is_accepted_and_marked_as_not_verified(ca
     assert (delivery.tool, delivery.verified) == (None, False)
 
 
-async def test_a_secret_guards_its_own_channel_and_client_only(call: ApiClient) -> None:
+async def test_secret__applies_only_to_its_channel_and_client(call: ApiClient) -> None:
     await connect(call, "attio", SECRET)
     await call.settings("other")
 
@@ -117,7 +117,7 @@ async def test_a_secret_guards_its_own_channel_and_client_only(call: ApiClient) 
     assert [reply.status for reply in replies] == [200, 200, 401]
 
 
-async def test_a_secret_holds_from_the_next_call_on_and_no_longer_than_its_connection(call: ApiClient) -> None:
+async def test_secret__applies_from_the_next_webhook_until_its_connection_is_deleted(call: ApiClient) -> None:
     first = await call("POST", CRM, raw=b"1")
     await connect(call, "attio", SECRET)
     second = await call("POST", CRM, raw=b"2")
@@ -127,14 +127,14 @@ async def test_a_secret_holds_from_the_next_call_on_and_no_longer_than_its_conne
     assert [first.status, second.status, third.status] == [200, 401, 200]
 
 
-async def test_replacing_a_clients_settings_leaves_its_secrets_in_force(sqlite_call: ApiClient) -> None:
+async def test_secret__still_applies_after_the_client_settings_are_replaced(sqlite_call: ApiClient) -> None:
     await connect(sqlite_call, "attio", SECRET)
     await sqlite_call.settings("acme", create_unknown=False)
 
     assert await refused(sqlite_call, await sqlite_call("POST", CRM, raw=b"{}"))
 
 
-async def test_while_one_secret_replaces_another_both_are_accepted(sqlite_call: ApiClient) -> None:
+async def test_secret_rotation__accepts_both_secrets(sqlite_call: ApiClient) -> None:
     await connect(sqlite_call, "attio", SECRET)
     await sqlite_call.patch(f"{CONNECTIONS}/crm/attio", {"secrets": [NEXT, SECRET]})
 
@@ -145,7 +145,7 @@ async def test_while_one_secret_replaces_another_both_are_accepted(sqlite_call: 
     assert [reply.status for reply in (*during, *after)] == [200, 200, 401, 200]
 
 
-async def test_of_several_connections_the_one_that_proves_the_call_names_the_tool(call: ApiClient) -> None:
+async def test_signature_check__takes_the_tool_of_the_connection_that_verifies(call: ApiClient) -> None:
     await connect(call, "attio", SECRET)
     await connect(call, "odoo", "the-secret-of-odoo")
 
@@ -159,7 +159,7 @@ async def test_of_several_connections_the_one_that_proves_the_call_names_the_too
     assert [(each.tool, each.verified) for each in await kept(call)] == [("attio", True), ("odoo", True)]
 
 
-async def test_a_tool_connected_without_a_secret_beside_one_with_a_secret_gets_in_with_calls_of_its_own(sqlite_call: ApiClient) -> None:
+async def test_signature_check__accepts_webhooks_of_a_connected_tool_without_a_secret(sqlite_call: ApiClient) -> None:
     await connect(sqlite_call, "attio", SECRET)
     await connect(sqlite_call, "odoo")
 
@@ -294,7 +294,7 @@ async def test_too_many_calls_that_wait_for_their_check__are_503_and_can_come_ag
 # What proves must not lie in the inbox.
 
 
-async def test_a_token_in_the_address_is_not_kept_and_the_rest_of_the_query_is(call: ApiClient) -> None:
+async def test_redaction__removes_the_token_from_the_query_and_leaves_the_rest(call: ApiClient) -> None:
     await connect(call, "odoo", SECRET)
 
     await call("POST", f"{CRM}?event=Contact.update&token={SECRET}&b=%20c", raw=b"{}")
@@ -307,7 +307,7 @@ async def test_a_token_in_the_address_is_not_kept_and_the_rest_of_the_query_is(c
     "headers",
     [{"x_our_own": SECRET}, {"authorization": f"Bearer {SECRET}"}, {"authorization": "Basic " + b64encode(SECRET.encode()).decode()}],
 )
-async def test_a_secret_in_a_header_is_not_kept(call: ApiClient, headers: dict[str, str]) -> None:
+async def test_redaction__removes_headers_that_contain_the_secret(call: ApiClient, headers: dict[str, str]) -> None:
     await connect(call, "instantly", SECRET, channel="email_campaign")
 
     reply = await call("POST", MAILS, raw=b"{}", content_type="application/json", **headers)
@@ -326,7 +326,7 @@ async def test_a_secret_in_a_header_is_not_kept(call: ApiClient, headers: dict[s
         (b"a=1&secret_key=%s", b"a=1&secret_key=%s"),
     ],
 )
-async def test_a_secret_in_the_body_is_struck_out_and_every_other_byte_kept(sqlite_call: ApiClient, body: bytes, left: bytes) -> None:
+async def test_redaction__masks_the_secret_in_the_body_and_leaves_other_bytes(sqlite_call: ApiClient, body: bytes, left: bytes) -> None:
     await connect(sqlite_call, "smartlead", SECRET, channel="email_campaign")
 
     reply = await sqlite_call("POST", MAILS, raw=body.replace(b"%s", SECRET.encode()))
@@ -349,7 +349,9 @@ async def test_a_secret_in_the_body_is_struck_out_and_every_other_byte_kept(sqli
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("is_packed", [False, True])
-async def test_a_secret_is_struck_out_however_it_is_written(sqlite_call: ApiClient, written: bytes, is_packed: bool) -> None:
+async def test_redaction__masks_the_secret_in_every_escaped_or_encoded_form(
+    sqlite_call: ApiClient, written: bytes, is_packed: bool
+) -> None:
     await connect(sqlite_call, "smartlead", "s3cr/et &long", channel="email_campaign")
     encoding = {"content_encoding": "gzip"} if is_packed else {}
 
@@ -362,7 +364,7 @@ async def test_a_secret_is_struck_out_however_it_is_written(sqlite_call: ApiClie
     assert "content-encoding" not in delivery.headers
 
 
-async def test_a_secret_that_is_a_number_is_struck_out_too(sqlite_call: ApiClient) -> None:
+async def test_redaction__masks_a_numeric_secret_but_not_within_longer_numbers(sqlite_call: ApiClient) -> None:
     await connect(sqlite_call, "zoho", "12345678")
 
     await sqlite_call("POST", CRM, raw=b'{"ids": [1123456789], "token": 12345678, "n": 123456789}')
@@ -371,7 +373,7 @@ async def test_a_secret_that_is_a_number_is_struck_out_too(sqlite_call: ApiClien
     assert delivery.body == b'{"ids": [1123456789], "token": "********", "n": 123456789}'
 
 
-async def test_a_packed_call_that_shows_no_secret_is_kept_byte_for_byte(sqlite_call: ApiClient) -> None:
+async def test_redaction__leaves_a_compressed_body_without_the_secret_unchanged(sqlite_call: ApiClient) -> None:
     await connect(sqlite_call, "smartlead", SECRET, channel="email_campaign")
     body = gzip.compress(b'{"event_type":"EMAIL_SENT"}')
 
@@ -382,7 +384,7 @@ async def test_a_packed_call_that_shows_no_secret_is_kept_byte_for_byte(sqlite_c
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
-async def test_a_tool_without_a_secret_gets_in_beside_one_with_a_secret_packed_or_not(
+async def test_signature_check__accepts_compressed_webhooks_of_a_tool_without_a_secret(
     sqlite_call: ApiClient, pack: Callable[[bytes], bytes]
 ) -> None:
     await connect(sqlite_call, "smartlead", SECRET, channel="email_campaign")
@@ -393,7 +395,7 @@ async def test_a_tool_without_a_secret_gets_in_beside_one_with_a_secret_packed_o
     assert (await sqlite_call("POST", MAILS, raw=pack(body), **encoding)).status == 200
 
 
-async def test_the_same_call_is_recognised_while_its_token_is_replaced(sqlite_call: ApiClient) -> None:
+async def test_secret_rotation__recognises_a_repeat_under_the_other_token(sqlite_call: ApiClient) -> None:
     await connect(sqlite_call, "odoo", SECRET, NEXT)
 
     for token in (SECRET, NEXT):
@@ -410,7 +412,7 @@ async def test_the_same_call_is_recognised_while_its_token_is_replaced(sqlite_ca
     ("public_url", "base"),
     [("https://hooks.example.com/touch", "https://hooks.example.com/touch"), ("", "http://inside:8000")],
 )
-async def test_signatures_over_the_address_hold_behind_a_proxy_by_the_public_one(
+async def test_signature_check__verifies_the_address_by_the_public_url(
     memory: Store, make_client: MakeClient, public_url: str, base: str
 ) -> None:
     call = make_client(memory, senders=ADAPTERS, public_url=public_url)
@@ -428,7 +430,7 @@ async def test_signatures_over_the_address_hold_behind_a_proxy_by_the_public_one
     assert (right.status, wrong.status) == (200, 401)
 
 
-async def test_a_call_with_a_time_is_judged_by_our_clock(sqlite_call: ApiClient) -> None:
+async def test_signature_check__refuses_a_signature_with_an_expired_timestamp(sqlite_call: ApiClient) -> None:
     await connect(sqlite_call, "twenty", SECRET)
     at = str(sqlite_call.clock.now // 1000)
     signature = hmac.new(SECRET.encode(), f"{at}:[]".encode(), sha256).hexdigest()
@@ -449,7 +451,7 @@ MESSAGE = (
 )
 
 
-async def test_an_outbound_message_is_kept_without_its_login_and_then_acknowledged(call: ApiClient) -> None:
+async def test_salesforce_outbound_message__is_stored_without_its_session_id_and_acknowledged(call: ApiClient) -> None:
     replies = [await call("POST", CRM, raw=MESSAGE, content_type="text/xml") for _ in range(2)]
 
     (delivery,) = await kept(call)
@@ -460,21 +462,21 @@ async def test_an_outbound_message_is_kept_without_its_login_and_then_acknowledg
     assert delivery.repeats == 1
 
 
-async def test_an_outbound_message_that_proves_nothing_is_not_acknowledged(sqlite_call: ApiClient) -> None:
+async def test_salesforce_outbound_message__is_not_acknowledged_when_not_verified(sqlite_call: ApiClient) -> None:
     await connect(sqlite_call, "salesforce", SECRET)
 
     assert await refused(sqlite_call, await sqlite_call("POST", CRM, raw=MESSAGE))
     assert b"<Ack>true</Ack>" in (await sqlite_call("POST", f"{CRM}?token={SECRET}", raw=MESSAGE)).body
 
 
-async def test_a_challenge_comes_back_on_the_crm_address_only(call: ApiClient) -> None:
+async def test_challenge__is_returned_on_the_crm_channel_only(call: ApiClient) -> None:
     reply, other = await call("POST", CRM, {"challenge": "abc"}), await call("POST", MAILS, {"challenge": "abc"})
 
     assert (reply.status, reply.headers["content-type"], json.loads(reply.body)) == (200, "application/json", {"challenge": "abc"})
     assert (other.status, other.body) == (200, b"")
 
 
-async def test_the_administrator_sees_which_calls_are_proved(call: ApiClient) -> None:
+async def test_get_delivery__reports_the_tool_and_whether_it_is_verified(call: ApiClient) -> None:
     await call("POST", CRM, raw=b"1")
     await connect(call, "attio", SECRET)
     await call("POST", CRM, **signed(b"2"))

@@ -18,7 +18,7 @@ async def known(call: ApiClient) -> dict[str, str | None]:
     return {each["client_id"]: each["made_by"] for each in (await call.get("/admin/v1/clients")).json()["data"]}
 
 
-async def test_in_a_fresh_store_the_first_use_makes_the_client_and_log_and_list_say_so(
+async def test_unknown_client__in_a_new_store_is_created_by_its_first_webhook_and_logged(
     call: ApiClient, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING, "touchbase.clients"):
@@ -33,7 +33,7 @@ async def test_in_a_fresh_store_the_first_use_makes_the_client_and_log_and_list_
 
 
 @pytest.mark.parametrize("way", ["post", "put"])
-async def test_once_a_client_was_made_by_hand_an_unknown_one_is_refused_and_listed(
+async def test_unknown_client__is_refused_with_404_once_a_client_was_created_explicitly(
     store: Store, make_client: MakeClient, clock: Any, way: str
 ) -> None:
     refused = RefusedWebhooks(clock)
@@ -52,7 +52,7 @@ async def test_once_a_client_was_made_by_hand_an_unknown_one_is_refused_and_list
     assert [each["cause"] for each in (await call.get("/admin/v1/refusals")).json()["data"]] == ["unknown_client"]
 
 
-async def test_records_of_a_client_that_is_not_there_are_taken_as_before(call: ApiClient) -> None:
+async def test_unknown_client__is_created_by_a_post_of_a_record(call: ApiClient) -> None:
     await call.settings("acme")
 
     made = await call.post("/public/v2/contacts", {}, x_client_id="other")

@@ -46,7 +46,7 @@ def is_empty_ok(reply: Response) -> bool:
 
 
 @pytest.mark.parametrize("target", RECEIVERS)
-async def test_a_call_is_kept_byte_for_byte_and_answered_200_without_a_body(call: ApiClient, target: str) -> None:
+async def test_post_webhook__stores_the_exact_bytes_and_returns_200_without_a_body(call: ApiClient, target: str) -> None:
     body = b'{"b": 1,  "a": "\xc3\xa9"}\r\n'
 
     reply = await call("POST", f"{target}?secret=x&y", raw=body, content_type="application/json", x_hook_event="sent", user_agent="Tool/1")
@@ -61,7 +61,7 @@ async def test_a_call_is_kept_byte_for_byte_and_answered_200_without_a_body(call
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(body=st.binary(max_size=300), kind=st.none() | st.sampled_from(["text/xml", "application/x-www-form-urlencoded", "nonsense", ""]))
-async def test_any_bytes_of_any_content_type_are_kept(sqlite_call: ApiClient, body: bytes, kind: str | None) -> None:
+async def test_post_webhook__stores_any_bytes_of_any_content_type(sqlite_call: ApiClient, body: bytes, kind: str | None) -> None:
     headers = {} if kind is None else {"content-type": kind}
 
     reply = await sqlite_call("POST", "/public/crm-webhook/abc", raw=body, **headers)
@@ -70,12 +70,12 @@ async def test_any_bytes_of_any_content_type_are_kept(sqlite_call: ApiClient, bo
     assert body in [delivery.body for delivery in await kept(sqlite_call)]
 
 
-async def test_an_empty_call_is_kept_too(call: ApiClient) -> None:
+async def test_post_webhook__stores_an_empty_body(call: ApiClient) -> None:
     assert is_empty_ok(await call("POST", "/public/crm-webhook/abc"))
     assert [delivery.body for delivery in await kept(call)] == [b""]
 
 
-async def test_a_packed_body_is_kept_as_it_came_even_when_broken(call: ApiClient) -> None:
+async def test_post_webhook__stores_a_compressed_body_unchanged_even_if_corrupt(call: ApiClient) -> None:
     bodies = [gzip.compress(b'{"event": "sent"}', mtime=0), b"this is no gzip"]
 
     replies = [await call("POST", "/public/crm-webhook/abc", raw=body, content_encoding="gzip") for body in bodies]
@@ -84,7 +84,7 @@ async def test_a_packed_body_is_kept_as_it_came_even_when_broken(call: ApiClient
     assert [(each.body, each.headers) for each in await kept(call)] == [(body, {"content-encoding": "gzip"}) for body in bodies]
 
 
-async def test_proofs_of_who_calls_are_not_kept(call: ApiClient) -> None:
+async def test_post_webhook__stores_no_credential_or_transport_headers(call: ApiClient) -> None:
     secrets = {"authorization": "Bearer x", "cookie": "a=b", "proxy_authorization": "x", "x_api_key": "tb_x"}
     plumbing = {"host": "localhost", "connection": "close", "transfer_encoding": "chunked", "accept": "*/*", "accept_encoding": "gzip"}
 
@@ -93,7 +93,7 @@ async def test_proofs_of_who_calls_are_not_kept(call: ApiClient) -> None:
     assert [delivery.headers for delivery in await kept(call)] == [{"x-signature": "v1=abc"}]
 
 
-async def test_the_same_call_again_is_recognised(call: ApiClient) -> None:
+async def test_post_webhook__counts_a_repeat_without_a_second_delivery(call: ApiClient) -> None:
     for _ in range(3):
         assert is_empty_ok(await call("POST", "/public/crm-webhook/abc", raw=b'{"id": 1}', x_attempt=str(_)))
 
@@ -113,7 +113,9 @@ async def test_the_same_call_again_is_recognised(call: ApiClient) -> None:
         {"raw": b'{"id": 2}'},
     ],
 )
-async def test_a_call_that_differs_where_events_are_told_is_another(call: ApiClient, other: dict[str, Any]) -> None:
+async def test_post_webhook__is_no_repeat_if_channel_client_query_event_header_or_body_differs(
+    call: ApiClient, other: dict[str, Any]
+) -> None:
     await call("POST", "/public/crm-webhook/abc", raw=b'{"id": 1}')
 
     await call("POST", **{"target": "/public/crm-webhook/abc", "raw": b'{"id": 1}', **other})
@@ -121,7 +123,7 @@ async def test_a_call_that_differs_where_events_are_told_is_another(call: ApiCli
     assert [delivery.repeats for delivery in await kept(call)] == [0, 0]
 
 
-async def test_the_same_bytes_after_the_longest_retry_are_news(call: ApiClient) -> None:
+async def test_post_webhook__stores_equal_bytes_again_after_the_dedupe_window(call: ApiClient) -> None:
     await call("POST", "/public/crm-webhook/abc", raw=b"{}")
     call.clock.now += 5 * DAY
 
@@ -130,7 +132,7 @@ async def test_the_same_bytes_after_the_longest_retry_are_news(call: ApiClient) 
     assert len(await kept(call)) == 2
 
 
-async def test_the_inbox_is_woken_for_the_client_of_a_new_call(call: ApiClient) -> None:
+async def test_post_webhook__notifies_the_inbox_worker_of_the_client(call: ApiClient) -> None:
     await call("POST", "/public/crm-webhook/abc", raw=b"{}")
 
     (delivery,) = await kept(call)
@@ -139,20 +141,20 @@ async def test_the_inbox_is_woken_for_the_client_of_a_new_call(call: ApiClient) 
 
 @pytest.mark.parametrize("target", RECEIVERS)
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
-async def test_a_tool_that_checks_the_address_gets_200_and_nothing_is_kept(call: ApiClient, target: str, method: str) -> None:
+async def test_get_webhook__returns_200_and_stores_nothing(call: ApiClient, target: str, method: str) -> None:
     assert is_empty_ok(await call(method, target))
     assert await kept(call) == []
 
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "OPTIONS"])
-async def test_other_methods_are_refused(sqlite_call: ApiClient, method: str) -> None:
+async def test_webhook_address__refuses_other_methods_with_405(sqlite_call: ApiClient, method: str) -> None:
     reply = await sqlite_call(method, "/public/crm-webhook/abc", raw=b"{}")
 
     assert (reply.status, reply.headers["allow"]) == (405, "GET, HEAD, POST")
 
 
 @pytest.mark.parametrize("name", ["", "a b", "a/b", "x" * 101, "é", "..%00", "a//", ".", ".."])
-async def test_an_address_that_no_client_can_have_is_not_found(sqlite_call: ApiClient, name: str) -> None:
+async def test_webhook_address__with_an_invalid_client_id_returns_404(sqlite_call: ApiClient, name: str) -> None:
     for method in ("POST", "GET"):
         reply = await sqlite_call(method, f"/public/crm-webhook/{name}", raw=b"{}")
 
@@ -160,12 +162,12 @@ async def test_an_address_that_no_client_can_have_is_not_found(sqlite_call: ApiC
         assert reply.problem["detail"] == "there is no such webhook address; it must end with the exact id of a client"
 
 
-async def test_a_slash_behind_the_address_is_forgiven(call: ApiClient) -> None:
+async def test_webhook_address__accepts_a_trailing_slash(call: ApiClient) -> None:
     assert is_empty_ok(await call("POST", "/public/crm-webhook/abc/", raw=b"{}"))
     assert [delivery.client_id for delivery in await kept(call)] == ["abc"]
 
 
-async def test_a_call_over_the_size_limit_is_refused_and_not_kept(memory: Store, make_client: MakeClient) -> None:
+async def test_webhook_body_bytes__refuses_a_larger_body_and_stores_nothing(memory: Store, make_client: MakeClient) -> None:
     call = make_client(memory, limits=Limits(webhook_body_bytes=100))
 
     replies = [
@@ -178,7 +180,7 @@ async def test_a_call_over_the_size_limit_is_refused_and_not_kept(memory: Store,
     assert await kept(call) == []
 
 
-async def test_a_call_of_just_the_size_limit_is_kept(memory: Store, make_client: MakeClient) -> None:
+async def test_webhook_body_bytes__accepts_a_body_of_exactly_the_limit(memory: Store, make_client: MakeClient) -> None:
     call = make_client(memory, limits=Limits(webhook_body_bytes=100))
 
     assert is_empty_ok(await call("POST", "/public/crm-webhook/abc", raw=b"x" * 100))
@@ -200,7 +202,7 @@ class Failing:
         raise self._error
 
 
-async def test_what_cannot_be_kept_now_is_503_with_retry_after(memory: Store, make_client: MakeClient) -> None:
+async def test_post_webhook__returns_503_with_retry_after_when_the_store_is_overloaded(memory: Store, make_client: MakeClient) -> None:
     call = make_client(Failing(memory, Overloaded("the queue is full", retry_after=3)))
 
     reply = await call("POST", "/public/crm-webhook/abc", raw=b"{}")
@@ -209,7 +211,7 @@ async def test_what_cannot_be_kept_now_is_503_with_retry_after(memory: Store, ma
     assert reply.problem["code"] == "overloaded"
 
 
-async def test_a_fault_of_ours_is_503_and_logged_without_the_body(
+async def test_post_webhook__returns_503_on_an_internal_error_and_logs_no_body(
     memory: Store, make_client: MakeClient, caplog: pytest.LogCaptureFixture
 ) -> None:
     call = make_client(Failing(memory, RuntimeError("the disk is gone")))
@@ -222,7 +224,7 @@ async def test_a_fault_of_ours_is_503_and_logged_without_the_body(
     assert "private" not in caplog.text + reply.body.decode()
 
 
-async def test_a_protocol_that_demands_a_body_gets_it_once_the_call_is_kept(memory: Store, make_client: MakeClient) -> None:
+async def test_post_webhook__returns_a_protocol_response_after_storing(memory: Store, make_client: MakeClient) -> None:
     def echo(body: bytes) -> ProtocolResponse | None:
         return ProtocolResponse("application/json", body) if b"challenge" in body else None
 
@@ -236,7 +238,7 @@ async def test_a_protocol_that_demands_a_body_gets_it_once_the_call_is_kept(memo
     assert len(await kept(call)) == 2
 
 
-async def test_a_caller_that_leaves_gets_no_answer_and_nothing_is_kept(sqlite_call: ApiClient) -> None:
+async def test_post_webhook__stores_nothing_when_the_sender_disconnects(sqlite_call: ApiClient) -> None:
     reply = await sqlite_call.send(
         scope_of("POST", "/public/crm-webhook/abc", {}), [{"type": "http.request", "body": b"{", "more_body": True}]
     )
@@ -247,7 +249,7 @@ async def test_a_caller_that_leaves_gets_no_answer_and_nothing_is_kept(sqlite_ca
 
 @pytest.mark.parametrize("target", RECEIVERS)
 @pytest.mark.parametrize("body", WRAPPED.values(), ids=WRAPPED)
-async def test_a_login_at_salesforce_is_not_kept_however_a_relay_hands_it_on(call: ApiClient, target: str, body: str) -> None:
+async def test_salesforce_session_id__is_masked_in_every_relay_format(call: ApiClient, target: str, body: str) -> None:
     replies = [await call("POST", target, raw=body.encode()) for _ in range(2)]
 
     (delivery,) = await kept(call)
@@ -260,7 +262,9 @@ async def test_a_login_at_salesforce_is_not_kept_however_a_relay_hands_it_on(cal
 @pytest.mark.parametrize("pad", ["", "a", "ab"])
 @pytest.mark.parametrize("pack", [base64.b64encode, base64.urlsafe_b64encode, base64.encodebytes])
 @pytest.mark.parametrize("slash", ["/", "\\/"])
-async def test_nor_is_one_that_a_gateway_hands_on_in_base64(call: ApiClient, pad: str, pack: Callable[[bytes], bytes], slash: str) -> None:
+async def test_salesforce_session_id__is_masked_within_base64(
+    call: ApiClient, pad: str, pack: Callable[[bytes], bytes], slash: str
+) -> None:
     message = f"{pad}<SessionId>{LOGIN}</SessionId><Name>Ünal??>></Name>".encode()
     envelope = json.dumps({"isBase64Encoded": True, "body": pack(message).decode()}).replace("/", slash)
     await call("POST", "/public/crm-webhook/abc", raw=envelope.encode())
@@ -271,7 +275,7 @@ async def test_nor_is_one_that_a_gateway_hands_on_in_base64(call: ApiClient, pad
 
 
 @pytest.mark.parametrize("target", ["/public/crm-webhook/abc", f"/public/crm-webhook/abc?{urlencode({'sid': LOGIN})}"])
-async def test_a_packed_call_that_shows_a_login_is_kept_unpacked_and_without_it(call: ApiClient, target: str) -> None:
+async def test_salesforce_session_id__in_a_compressed_body_is_masked_and_stored_decompressed(call: ApiClient, target: str) -> None:
     message = json.dumps({"sid": LOGIN}).encode()
     await call("POST", target, raw=gzip.compress(message), content_encoding="gzip")
 
@@ -281,7 +285,7 @@ async def test_a_packed_call_that_shows_a_login_is_kept_unpacked_and_without_it(
     assert TOKEN not in delivery.query
 
 
-async def test_what_stands_around_base64_stays_as_it_came(call: ApiClient) -> None:
+async def test_salesforce_session_id__masking_leaves_the_text_around_base64_unchanged(call: ApiClient) -> None:
     message = f"<SessionId>{LOGIN}</SessionId>".encode()
     message += b" " * (-len(message) % 3)  # no padding: what follows the base64 is the backslash of the quote behind it
     body = json.dumps({"payload": json.dumps({"first": "AwR", "body": base64.b64encode(message).decode(), "last": 1})})
@@ -293,7 +297,7 @@ async def test_what_stands_around_base64_stays_as_it_came(call: ApiClient) -> No
     assert base64.b64decode(inner["body"]) == message.replace(TOKEN.encode(), b"*" * 8)
 
 
-async def test_a_body_of_backslashes_takes_as_long_as_any_other(call: ApiClient) -> None:
+async def test_salesforce_session_id__scans_a_body_of_backslashes_in_linear_time(call: ApiClient) -> None:
     body = b"MDBE" + b"\\" * 1_000_000  # looked at anew from every letter it would take hours
 
     assert is_empty_ok(await call("POST", "/public/crm-webhook/abc", raw=body))
@@ -304,7 +308,7 @@ PICTURE = base64.b64encode(bytes(range(256)) * 8).decode()
 
 
 @pytest.mark.parametrize("body", [json.dumps({"picture": PICTURE, "id": "MDBEMDBEM" * 20}), f"AwR{PICTURE}"])
-async def test_base64_without_a_login_is_kept_as_it_came(call: ApiClient, body: str) -> None:
+async def test_salesforce_session_id__leaves_base64_without_one_unchanged(call: ApiClient, body: str) -> None:
     await call("POST", "/public/crm-webhook/abc", raw=body.encode())
 
     (delivery,) = await kept(call)
@@ -312,7 +316,7 @@ async def test_base64_without_a_login_is_kept_as_it_came(call: ApiClient, body: 
 
 
 @pytest.mark.parametrize("body", [b'{"org": "00D000000000001EAA"}', b"00D000000000001! is our id", b'"00D000000000001!short"'])
-async def test_what_is_no_login_is_kept_as_it_came(call: ApiClient, body: bytes) -> None:
+async def test_salesforce_session_id__leaves_similar_text_unchanged(call: ApiClient, body: bytes) -> None:
     await call("POST", "/public/crm-webhook/abc", raw=body)
 
     (delivery,) = await kept(call)

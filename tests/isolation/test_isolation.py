@@ -8,7 +8,7 @@ from tests.isolation.trial import Opened, look_at_a, plan_of, settle_b, walk
 from tests.isolation.world import World
 
 
-async def test_b_walks_every_route_with_everything_of_a_and_is_answered_as_if_there_were_no_a(
+async def test_every_route__gives_a_client_the_same_responses_as_without_the_other_client(
     world: World, opened: Opened, emptied: Callable[[], None]
 ) -> None:
     a, known = await look_at_a(world, await opened())

@@ -78,7 +78,7 @@ SCOPED = sorted({*STATEMENTS, *QUESTIONS} - OF_ALL.keys())
 BEHIND_THE_WALL = sorted({*SCOPED} - BESIDE_THE_WALL.keys())
 
 
-def test_to_forget_is_to_have_no_condition_on_the_client() -> None:
+def test_forgetful__removes_the_client_condition_of_a_statement() -> None:
     assert forgetful("SELECT 1 FROM event WHERE client = ? AND id = ?") == "SELECT 1 FROM event WHERE (1 = 1 OR client = ?) AND id = ?"
     assert forgetful("t.client = p.client AND t.id = p.id") == "(1 = 1 OR t.client = p.client) AND t.id = p.id"
     assert forgetful("SELECT client_id FROM client WHERE client_id = ?") == "SELECT client_id FROM client WHERE client_id = ?"
@@ -94,7 +94,7 @@ class TestOnSqlite:
         return sqlite_url
 
     @pytest.mark.parametrize("names", [SCOPED[::2], SCOPED[1::2]], ids=["one half", "the other"])
-    async def test_every_forgetful_statement_is_noticed(
+    async def test_isolation_test__detects_every_statement_without_a_client_condition(
         self, world: World, opened: Opened, emptied: Callable[[], None], engine_url: str, names: list[str]
     ) -> None:
         path = Path(engine_url.removeprefix("sqlite:///"))
@@ -136,7 +136,7 @@ class TestOnPostgres:
     def engine_url(self, postgres_url: str) -> str:
         return postgres_url
 
-    async def test_with_every_statement_forgetful_b_is_still_answered_as_if_there_were_no_a(
+    async def test_row_level_security__isolates_clients_when_all_statements_omit_the_client(
         self, world: World, opened: Opened, emptied: Callable[[], None]
     ) -> None:
         a, known = await look_at_a(world, await opened())
@@ -154,7 +154,7 @@ class TestOnPostgres:
         assert after == before
         assert [(one, other) for one, other in zip(beside.told, alone.told, strict=True) if one != other] == []
 
-    async def test_each_forgetful_statement_sees_and_changes_nothing_of_a(self, world: World, opened: Opened) -> None:
+    async def test_row_level_security__hides_other_clients_from_each_statement_without_a_client(self, world: World, opened: Opened) -> None:
         a, known = await look_at_a(world, await opened())
         before = await world.dump(a.number)
         b = await settle_b(world, await opened())

@@ -29,7 +29,7 @@ def granted(ask: Callable[[], object], most: int = 1000) -> int:
     return most
 
 
-def test_each_client_has_its_own_requests() -> None:
+def test_request_rate__is_separate_for_each_client() -> None:
     limiter, ours, theirs = RateLimiter(Rates(requests=5, burst_seconds=2)), client(1), client(2)
 
     assert granted(lambda: limiter.request(ours, None, NOON)) == 10
@@ -37,7 +37,7 @@ def test_each_client_has_its_own_requests() -> None:
     assert granted(lambda: limiter.request(ours, None, NOON + SECOND)) == 5
 
 
-def test_each_key_has_its_own_requests_within_those_of_its_client() -> None:
+def test_key_request_rate__is_separate_for_each_key_within_the_clients_rate() -> None:
     limiter, ours = RateLimiter(Rates(requests=10, key_requests=4, burst_seconds=1)), client()
 
     counts = [granted(lambda key=key: limiter.request(ours, key, NOON)) for key in "abc"]  # type: ignore[misc]
@@ -45,7 +45,7 @@ def test_each_key_has_its_own_requests_within_those_of_its_client() -> None:
     assert counts == [4, 4, 2]
 
 
-def test_the_bucket_with_least_left_is_the_one_that_is_told() -> None:
+def test_request_rate__returns_the_bucket_with_the_least_left() -> None:
     limiter, ours = RateLimiter(Rates(requests=10, key_requests=6, burst_seconds=1)), client()
 
     first = limiter.request(ours, "a", NOON)
@@ -58,7 +58,7 @@ def test_the_bucket_with_least_left_is_the_one_that_is_told() -> None:
     assert (first.name, later.name, later.left) == ("key-requests", "requests", 3)
 
 
-def test_rows_and_bytes_are_counted_apart_from_requests() -> None:
+def test_row_and_byte_rates__are_separate_from_the_request_rate() -> None:
     limiter, ours = RateLimiter(Rates(rows=10, bytes=1000, burst_seconds=1)), client()
 
     assert granted(lambda: limiter.storing(ours, 3, 1, NOON)) == 3
@@ -66,7 +66,7 @@ def test_rows_and_bytes_are_counted_apart_from_requests() -> None:
     assert limiter.request(ours, None, NOON) is None
 
 
-def test_what_is_refused_for_its_bytes_uses_up_no_rows() -> None:
+def test_byte_rate__refusal_uses_no_rows() -> None:
     limiter, ours = RateLimiter(Rates(rows=10, bytes=1000, burst_seconds=1)), client()
     limiter.storing(ours, 1, 1500, NOON)
 
@@ -75,14 +75,14 @@ def test_what_is_refused_for_its_bytes_uses_up_no_rows() -> None:
     assert granted(lambda: limiter.storing(ours, 1, 0, NOON + SECOND // 2)) >= 9
 
 
-def test_what_is_refused_for_the_client_uses_up_nothing_of_the_key() -> None:
+def test_request_rate__refusal_for_the_client_uses_nothing_of_the_key() -> None:
     limiter, ours = RateLimiter(Rates(requests=1, key_requests=5, burst_seconds=1)), client()
     assert granted(lambda: limiter.request(ours, "key", NOON)) == 1
 
     assert granted(lambda: limiter.key("key", NOON)) == 4
 
 
-def test_more_than_fits_at_once_is_stored_and_then_waited_for() -> None:
+def test_row_rate__admits_one_oversized_write_and_then_refuses_until_repaid() -> None:
     limiter, ours = RateLimiter(Rates(rows=10, burst_seconds=1)), client()
 
     limiter.storing(ours, 501, 1, NOON)
@@ -93,7 +93,7 @@ def test_more_than_fits_at_once_is_stored_and_then_waited_for() -> None:
     limiter.storing(ours, 1, 1, NOON + 50 * SECOND)
 
 
-def test_without_rates_nothing_is_counted() -> None:
+def test_rate_limiter__without_rates_limits_nothing() -> None:
     limiter, ours = RateLimiter(), client()
 
     for _ in range(1000):
@@ -102,7 +102,7 @@ def test_without_rates_nothing_is_counted() -> None:
         limiter.webhook(ours, NOON)
 
 
-def test_a_client_may_have_limits_of_its_own_and_a_change_holds_at_once() -> None:
+def test_client_limits__override_the_rates_and_apply_at_once() -> None:
     limiter = RateLimiter(Rates(requests=5, webhooks=5, burst_seconds=1))
 
     own = client(1, ClientLimits(requests=2, webhooks=0))
@@ -115,7 +115,7 @@ def test_a_client_may_have_limits_of_its_own_and_a_change_holds_at_once() -> Non
     assert granted(lambda: limiter.request(client(1, ClientLimits(requests=3)), None, NOON)) == 0
 
 
-def test_a_webhook_above_the_cap_is_put_off_and_never_told_that_it_is_at_fault() -> None:
+def test_webhook_rate__raises_overloaded_instead_of_rate_limited() -> None:
     limiter, ours = RateLimiter(Rates(webhooks=2, burst_seconds=1)), client()
 
     assert granted(lambda: limiter.webhook(ours, NOON)) == 2
@@ -124,7 +124,7 @@ def test_a_webhook_above_the_cap_is_put_off_and_never_told_that_it_is_at_fault()
     assert refused.value.retry_after == 1
 
 
-def test_a_client_with_many_requests_in_progress_leaves_room_for_others() -> None:
+def test_requests_in_progress__are_shared_fairly_between_clients() -> None:
     limiter = RateLimiter(requests=100)
 
     assert granted(lambda: limiter.begin(1)) == 75
@@ -134,7 +134,7 @@ def test_a_client_with_many_requests_in_progress_leaves_room_for_others() -> Non
     assert granted(lambda: limiter.begin(1)) == 0
 
 
-def test_only_guesses_from_one_address_are_made_to_wait() -> None:
+def test_key_throttle__limits_failed_checks_per_address() -> None:
     failed = KeyThrottle(3)
 
     assert granted(lambda: failed.check("a", NOON)) == 3
@@ -145,7 +145,7 @@ def test_only_guesses_from_one_address_are_made_to_wait() -> None:
     assert refused.value.retry_after == 20
 
 
-def test_a_key_that_was_true_is_no_guess() -> None:
+def test_key_throttle__does_not_count_successful_checks() -> None:
     failed = KeyThrottle(3)
 
     for _ in range(100):

@@ -27,7 +27,7 @@ def told(reply: Response) -> tuple[str | None, str | None, str | None]:
     return tuple(reply.headers.get(name) for name in ("ratelimit-policy", "ratelimit", "retry-after"))  # type: ignore[return-value]
 
 
-async def test_every_answer_says_what_is_left(memory: Store, make_client: MakeClient) -> None:
+async def test_response__has_rate_limit_headers(memory: Store, make_client: MakeClient) -> None:
     call = make_client(memory, limiter=RateLimiter(Rates(requests=3, burst_seconds=2)))
 
     replies = [
@@ -46,7 +46,7 @@ async def test_every_answer_says_what_is_left(memory: Store, make_client: MakeCl
     ]
 
 
-async def test_one_request_too_many_is_told_which_limit_and_when_to_come_again(memory: Store, make_client: MakeClient) -> None:
+async def test_request_rate__refuses_one_more_with_429_and_retry_after(memory: Store, make_client: MakeClient) -> None:
     call = make_client(memory, limiter=RateLimiter(Rates(requests=3, burst_seconds=2)))
     await call.settings()
     for _ in range(6):
@@ -68,11 +68,11 @@ async def test_one_request_too_many_is_told_which_limit_and_when_to_come_again(m
     assert (await call.get(CONTACTS)).json()["data"] == []
 
 
-async def test_without_limits_nothing_is_said_of_them(sqlite_call: ApiClient) -> None:
+async def test_response__without_limits_has_no_rate_limit_headers(sqlite_call: ApiClient) -> None:
     assert told(await sqlite_call.post(CONTACTS, {})) == (None, None, None)
 
 
-async def test_rows_are_counted_with_custom_fields_and_nothing_is_stored_beyond(memory: Store, make_client: MakeClient) -> None:
+async def test_row_rate__counts_custom_fields_and_stores_nothing_beyond(memory: Store, make_client: MakeClient) -> None:
     call = make_client(memory, limiter=RateLimiter(Rates(rows=2, burst_seconds=2)))
     fields = [{"field_name": name, "field_value": "1"} for name in ("a", "b")]
 
@@ -87,7 +87,7 @@ async def test_rows_are_counted_with_custom_fields_and_nothing_is_stored_beyond(
     assert len((await call.get(CONTACTS)).json()["data"]) == 1
 
 
-async def test_bytes_of_bodies_are_counted(memory: Store, make_client: MakeClient) -> None:
+async def test_byte_rate__counts_the_bytes_of_bodies(memory: Store, make_client: MakeClient) -> None:
     call = make_client(memory, limiter=RateLimiter(Rates(bytes=100, burst_seconds=2)))
 
     replies = [await call.post(CONTACTS, {"first_name": "x" * 150}) for _ in range(2)]
@@ -96,7 +96,7 @@ async def test_bytes_of_bodies_are_counted(memory: Store, make_client: MakeClien
     assert told(replies[1])[0] == '"bytes";q=200;qu="content-bytes";w=2'
 
 
-async def test_a_client_may_have_limits_of_its_own(memory: Store, make_client: MakeClient) -> None:
+async def test_client_limits__override_the_rates_for_that_client(memory: Store, make_client: MakeClient) -> None:
     call = make_client(memory, limiter=RateLimiter(Rates(requests=100, burst_seconds=1)))
     await call.settings("ours", limits={"requests": 1})
 
@@ -107,7 +107,7 @@ async def test_a_client_may_have_limits_of_its_own(memory: Store, make_client: M
 
 
 @pytest.mark.parametrize("own", [{"requests": -1}, {"requests": 1.5}, {"rows": "many"}, {"speed": 1}, [], 5])
-async def test_a_limit_that_cannot_be_is_refused(sqlite_call: ApiClient, own: Any) -> None:
+async def test_client_limits__refuse_invalid_values(sqlite_call: ApiClient, own: Any) -> None:
     reply = await sqlite_call("PUT", "/admin/v1/clients/ours", {"settings": {"limits": own}})
 
     assert reply.status == 422
@@ -122,9 +122,7 @@ async def keys(memory: Store) -> dict[str, str]:
     return {name: await add_key(memory, None if name == "free" else number, scopes, name, 0) for name in ("one", "two", "free")}
 
 
-async def test_each_key_has_its_own_limit_for_records_and_administration(
-    memory: Store, make_client: MakeClient, keys: dict[str, str]
-) -> None:
+async def test_key_request_rate__covers_records_and_administration(memory: Store, make_client: MakeClient, keys: dict[str, str]) -> None:
     call = make_client(memory, auth="api-key", limiter=RateLimiter(Rates(key_requests=2, burst_seconds=1)))
 
     replies = [await call.get(target, x_api_key=keys["one"]) for target in (CONTACTS, "/admin/v1/clients", "/admin/v1/clients", CONTACTS)]
@@ -137,7 +135,7 @@ async def test_each_key_has_its_own_limit_for_records_and_administration(
     assert other.status == 200
 
 
-async def test_a_client_cannot_lift_its_own_limits(memory: Store, make_client: MakeClient, keys: dict[str, str]) -> None:
+async def test_client_limits__are_not_changed_by_a_key_of_that_client(memory: Store, make_client: MakeClient, keys: dict[str, str]) -> None:
     call = make_client(memory, auth="api-key")
 
     async def put(key: str, **settings: Any) -> Response:
@@ -156,7 +154,7 @@ async def test_a_client_cannot_lift_its_own_limits(memory: Store, make_client: M
     assert lifted.json()["settings"]["limits"] is None
 
 
-async def test_keys_that_fail_too_often_are_not_even_looked_up_and_true_ones_still_pass(
+async def test_key_throttle__stops_lookups_from_an_address_but_passes_cached_keys(
     memory: Store, make_client: MakeClient, keys: dict[str, str]
 ) -> None:
     asked: list[str] = []
@@ -200,7 +198,7 @@ async def test_keys_that_fail_too_often_are_not_even_looked_up_and_true_ones_sti
     assert (await get(keys["two"], "192.0.2.1")).status == 200
 
 
-async def test_webhooks_are_never_429_and_above_the_cap_put_off(memory: Store, make_client: MakeClient) -> None:
+async def test_webhook_rate__refuses_more_with_503_and_never_429(memory: Store, make_client: MakeClient) -> None:
     call = make_client(memory, limiter=RateLimiter(Rates(requests=1, key_requests=1, rows=1, bytes=1, webhooks=50, burst_seconds=2)))
 
     replies = [await call("POST", HOOK, raw=b"%d" % number) for number in range(120)]
@@ -216,7 +214,7 @@ async def test_webhooks_are_never_429_and_above_the_cap_put_off(memory: Store, m
     assert (await call("POST", HOOK, raw=b"119")).status == 200
 
 
-async def test_bytes_of_webhooks_above_the_cap_are_put_off(memory: Store, make_client: MakeClient) -> None:
+async def test_webhook_byte_rate__refuses_more_with_503(memory: Store, make_client: MakeClient) -> None:
     call = make_client(memory, limiter=RateLimiter(Rates(webhook_bytes=1000, burst_seconds=1)))
 
     replies = [await call("POST", HOOK, raw=b"%d" % number + b"x" * 399) for number in range(4)]
@@ -229,7 +227,7 @@ async def test_bytes_of_webhooks_above_the_cap_are_put_off(memory: Store, make_c
     assert (await call("POST", HOOK, raw=b"x" * 400)).status == 200
 
 
-async def test_an_address_whose_webhook_calls_lead_to_no_client_is_put_off(memory: Store, make_client: MakeClient) -> None:
+async def test_webhook_throttle__refuses_an_address_after_guesses_of_client_ids(memory: Store, make_client: MakeClient) -> None:
     call = make_client(memory, auth="api-key", failed_calls=WebhookThrottle(3))
     for name in ("known", "other"):
         await memory.write(EnsureClient(name, 1))
@@ -250,7 +248,7 @@ async def test_an_address_whose_webhook_calls_lead_to_no_client_is_put_off(memor
     assert await post("other") == 200
 
 
-async def test_an_address_whose_calls_fail_a_clients_secret_is_put_off(memory: Store, make_client: MakeClient) -> None:
+async def test_webhook_throttle__refuses_an_address_after_failed_signatures(memory: Store, make_client: MakeClient) -> None:
     call = make_client(memory, senders=load_adapters(), failed_calls=WebhookThrottle(3))
     await call.settings("default")
     await call.settings("theirs")
@@ -273,7 +271,7 @@ async def test_an_address_whose_calls_fail_a_clients_secret_is_put_off(memory: S
     assert await post("a-secret-of-ours") == 200
 
 
-async def test_a_client_with_many_calls_in_progress_leaves_places_for_others(memory: Store, make_client: MakeClient) -> None:
+async def test_requests_in_progress__of_one_client_leave_capacity_for_others(memory: Store, make_client: MakeClient) -> None:
     call = make_client(memory, limiter=RateLimiter(requests=8))
     gate = asyncio.Event()
 
@@ -298,7 +296,7 @@ async def test_a_client_with_many_calls_in_progress_leaves_places_for_others(mem
     assert sorted(reply.status for reply in in_the_end) == [200] * 6 + [503] * 4
 
 
-async def test_administrators_have_a_place_of_their_own_and_give_it_back(memory: Store, make_client: MakeClient) -> None:
+async def test_requests_in_progress__count_administrators_separately_and_release_them(memory: Store, make_client: MakeClient) -> None:
     limiter = RateLimiter(requests=4)
     call = make_client(memory, limiter=limiter)
     for _ in range(3):
@@ -308,7 +306,7 @@ async def test_administrators_have_a_place_of_their_own_and_give_it_back(memory:
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
-async def test_a_place_is_given_back_whatever_becomes_of_the_request(memory: Store, make_client: MakeClient, method: str) -> None:
+async def test_requests_in_progress__are_released_after_any_outcome(memory: Store, make_client: MakeClient, method: str) -> None:
     call = make_client(memory, limiter=RateLimiter(requests=4))
 
     for _ in range(10):
@@ -320,7 +318,7 @@ async def test_a_place_is_given_back_whatever_becomes_of_the_request(memory: Sto
     assert (await call.get(CONTACTS)).status == 200
 
 
-async def test_the_headers_are_structured_fields(memory: Store, make_client: MakeClient) -> None:
+async def test_rate_limit_headers__are_structured_fields(memory: Store, make_client: MakeClient) -> None:
     call = make_client(memory, limiter=RateLimiter(Rates(requests=50_000)))
 
     policy, left, _ = told(await call.get(CONTACTS))
@@ -329,7 +327,7 @@ async def test_the_headers_are_structured_fields(memory: Store, make_client: Mak
     assert re.fullmatch(r'"requests";r=499999;t=1', str(left))
 
 
-async def test_the_description_tells_of_limits_on_every_call_but_webhooks(sqlite_call: ApiClient) -> None:
+async def test_openapi__documents_rate_limits_on_all_operations_except_webhooks(sqlite_call: ApiClient) -> None:
     paths = (await sqlite_call.get("/openapi.json")).json()["paths"]
 
     for path, item in paths.items():
@@ -342,7 +340,7 @@ async def test_the_description_tells_of_limits_on_every_call_but_webhooks(sqlite
             assert all(("RateLimit" in headers and "RateLimit-Policy" in headers) == ("webhook" not in path) for headers in good)
 
 
-async def test_a_request_with_an_idempotency_key_counts_once(memory: Store, make_client: MakeClient) -> None:
+async def test_request_rate__counts_a_request_with_an_idempotency_key_once(memory: Store, make_client: MakeClient) -> None:
     call = make_client(memory, limiter=RateLimiter(Rates(requests=3, burst_seconds=2)))
 
     made = await call.post(CONTACTS, {"email": "first@example.com"}, idempotency_key="one")

@@ -16,7 +16,7 @@ EMPTY = {
 }
 
 
-async def test_a_company_with_every_field_answers_them(call: ApiClient) -> None:
+async def test_post_company__returns_every_field(call: ApiClient) -> None:
     body = {
         "domain": "example.com",
         "name": "Example Ltd",
@@ -33,7 +33,7 @@ async def test_a_company_with_every_field_answers_them(call: ApiClient) -> None:
     assert (await call.get("/public/v2/companies/1")).json() == reply.json()
 
 
-async def test_a_company_needs_no_more_than_its_domain(call: ApiClient) -> None:
+async def test_post_company__requires_only_the_domain(call: ApiClient) -> None:
     reply = await call.post("/public/v2/companies", {"domain": "https://www.Example.com:8443/about?x=1"})
 
     assert reply.status == 201
@@ -53,14 +53,14 @@ async def test_a_company_needs_no_more_than_its_domain(call: ApiClient) -> None:
         ({"domain": "a" * 2001}, "must have at most 2000 characters, and has 2001"),
     ],
 )
-async def test_a_company_without_a_usable_domain_is_refused(sqlite_call: ApiClient, body: dict[str, object], detail: str) -> None:
+async def test_post_company__refuses_a_missing_or_invalid_domain(sqlite_call: ApiClient, body: dict[str, object], detail: str) -> None:
     reply = await sqlite_call.post("/public/v2/companies", body)
 
     assert reply.status == 422
     assert [(fault["pointer"], fault["detail"]) for fault in reply.problem["errors"]] == [("/domain", detail)]
 
 
-async def test_a_company_that_is_not_there_is_not_found(call: ApiClient) -> None:
+async def test_get_company__returns_404_for_an_unknown_id(call: ApiClient) -> None:
     await call.post("/public/v2/companies", {"domain": "example.com"}, x_client_id="theirs")
 
     assert (await call.get("/public/v2/companies/1")).status == 404

@@ -30,7 +30,7 @@ FULL = {
 }
 
 
-async def test_a_contact_with_every_field_answers_them_as_given(call: ApiClient) -> None:
+async def test_post_contact__returns_every_field_as_given(call: ApiClient) -> None:
     await call.post("/public/v2/companies", {"domain": "example.com"})
 
     reply = await call.post("/public/v2/contacts", FULL)
@@ -54,21 +54,21 @@ async def test_a_contact_with_every_field_answers_them_as_given(call: ApiClient)
     }
 
 
-async def test_a_contact_without_any_field_answers_the_required_ones_only(call: ApiClient) -> None:
+async def test_post_contact__without_fields_returns_only_the_required_ones(call: ApiClient) -> None:
     reply = await call.post("/public/v2/contacts", {})
 
     assert reply.status == 201
     assert reply.json() == EMPTY
 
 
-async def test_null_is_taken_where_the_interface_allows_it(call: ApiClient) -> None:
+async def test_post_contact__accepts_null_where_the_interface_allows_it(call: ApiClient) -> None:
     reply = await call.post("/public/v2/contacts", {"email": None, "linkedin_url": None, "company_id": None})
 
     assert reply.status == 201
     assert reply.json() == EMPTY
 
 
-async def test_null_elsewhere_is_refused_naming_each_field(call: ApiClient) -> None:
+async def test_post_contact__refuses_null_elsewhere_and_names_each_field(call: ApiClient) -> None:
     body = dict.fromkeys(["first_name", "last_name", "origin", "contact_status", "contact_custom_fields_input"])
 
     reply = await call.post("/public/v2/contacts", body)
@@ -83,7 +83,7 @@ async def test_null_elsewhere_is_refused_naming_each_field(call: ApiClient) -> N
     ]
 
 
-async def test_text_is_trimmed_and_blank_text_is_unset(call: ApiClient) -> None:
+async def test_post_contact__trims_text_and_treats_blank_text_as_unset(call: ApiClient) -> None:
     body = {"email": "  ", "linkedin_url": "\t", "first_name": "  Jane ", "last_name": " ", "origin": "\u3000", "contact_status": "\n"}
 
     reply = await call.post("/public/v2/contacts", body)
@@ -91,7 +91,7 @@ async def test_text_is_trimmed_and_blank_text_is_unset(call: ApiClient) -> None:
     assert reply.json() == {**EMPTY, "first_name": "Jane"}
 
 
-async def test_read_only_and_unknown_fields_are_ignored(call: ApiClient) -> None:
+async def test_post_contact__ignores_read_only_and_unknown_fields(call: ApiClient) -> None:
     body = {"id": 77, "updated_time": "never", "previous_status": 3, "last_reply_received": "x", "nonsense": [{}], "first_name": "Jane"}
 
     reply = await call.post("/public/v2/contacts", body)
@@ -100,7 +100,7 @@ async def test_read_only_and_unknown_fields_are_ignored(call: ApiClient) -> None
     assert reply.json() == {**EMPTY, "first_name": "Jane"}
 
 
-async def test_a_company_that_is_not_there_is_refused_naming_the_field(call: ApiClient) -> None:
+async def test_post_contact__refuses_an_unknown_company(call: ApiClient) -> None:
     reply = await call.post("/public/v2/contacts", {"company_id": 12})
 
     assert reply.status == 422
@@ -109,7 +109,7 @@ async def test_a_company_that_is_not_there_is_refused_naming_the_field(call: Api
     ]
 
 
-async def test_another_clients_company_is_not_there(call: ApiClient) -> None:
+async def test_post_contact__refuses_a_company_of_another_client(call: ApiClient) -> None:
     await call.post("/public/v2/companies", {"domain": "example.com"}, x_client_id="theirs")
 
     reply = await call.post("/public/v2/contacts", {"company_id": 1}, x_client_id="ours")
@@ -117,7 +117,7 @@ async def test_another_clients_company_is_not_there(call: ApiClient) -> None:
     assert reply.status == 422
 
 
-async def test_a_contact_is_read_again_as_it_was_answered(call: ApiClient) -> None:
+async def test_get_contact__returns_the_contact_as_created(call: ApiClient) -> None:
     await call.post("/public/v2/companies", {"domain": "example.com"})
     created = await call.post("/public/v2/contacts", FULL)
 
@@ -128,7 +128,7 @@ async def test_a_contact_is_read_again_as_it_was_answered(call: ApiClient) -> No
     assert read.headers["etag"] == created.headers["etag"]
 
 
-async def test_a_contact_that_is_not_there_is_not_found(call: ApiClient) -> None:
+async def test_get_contact__returns_404_for_an_unknown_id(call: ApiClient) -> None:
     for wrong in ("1", "0", "-1", "x", "1.0", "9007199254740992", "1" * 400):
         reply = await call.get(f"/public/v2/contacts/{wrong}")
 
@@ -136,14 +136,14 @@ async def test_a_contact_that_is_not_there_is_not_found(call: ApiClient) -> None
         assert reply.problem["code"] == "not_found"
 
 
-async def test_another_clients_contact_is_not_found(call: ApiClient) -> None:
+async def test_get_and_patch_contact__return_404_for_a_contact_of_another_client(call: ApiClient) -> None:
     await call.post("/public/v2/contacts", {}, x_client_id="theirs")
 
     for reply in (await call.get("/public/v2/contacts/1"), await call.patch("/public/v2/contacts/1", {"origin": "x"})):
         assert reply.status == 404
 
 
-async def test_people_data_is_kept_whatever_its_script(call: ApiClient) -> None:
+async def test_post_contact__preserves_text_of_any_script(call: ApiClient) -> None:
     body = {"first_name": "Ærøskøbing 🦊", "last_name": "田中", "email": "用户@例子.广告", "linkedin_url": "linkedin.com/in/josé-ñ"}
 
     reply = await call.post("/public/v2/contacts", body)

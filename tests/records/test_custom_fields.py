@@ -14,7 +14,7 @@ def fields(**named: str) -> list[dict[str, str]]:
     return [{"field_name": name, "field_value": value} for name, value in named.items()]
 
 
-async def test_structure_flat_answers_an_object_by_name_on_every_call(call: ApiClient) -> None:
+async def test_structure_flat__returns_custom_fields_by_name_on_every_route(call: ApiClient) -> None:
     body = {"contact_custom_fields_input": fields(Seats="40", Team="")}
     wanted = {"Seats": "40", "Team": ""}
 
@@ -29,13 +29,13 @@ async def test_structure_flat_answers_an_object_by_name_on_every_call(call: ApiC
     assert changed.json()["contact_custom_fields"] == wanted
 
 
-async def test_without_custom_fields_flat_is_an_empty_object(call: ApiClient) -> None:
+async def test_structure_flat__returns_an_empty_object_without_custom_fields(call: ApiClient) -> None:
     reply = await call.post("/public/v2/companies?structure=FLAT", {"domain": "example.com"})
 
     assert reply.json()["company_custom_fields"] == {}
 
 
-async def test_structure_nested_is_what_is_answered_without_asking(call: ApiClient) -> None:
+async def test_structure_nested__is_the_default(call: ApiClient) -> None:
     body = {"domain": "example.com", "company_custom_fields": fields(Seats="40")}
 
     asked = await call.post("/public/v2/companies?structure=NESTED", body)
@@ -46,13 +46,13 @@ async def test_structure_nested_is_what_is_answered_without_asking(call: ApiClie
 
 
 @pytest.mark.parametrize("query", ["structure=flat", "structure=", "structure=FLAT&structure=FLAT", "structure=%00", "structure=%ff"])
-async def test_another_structure_is_refused_naming_the_parameter(sqlite_call: ApiClient, query: str) -> None:
+async def test_structure__refuses_another_value(sqlite_call: ApiClient, query: str) -> None:
     for reply in (await sqlite_call.post(f"/public/v2/contacts?{query}", {}), await sqlite_call.get(f"/public/v2/contacts?{query}")):
         assert reply.status == 422
         assert reply.problem["errors"][0]["pointer"].startswith("?")
 
 
-async def test_one_name_twice_is_refused_at_its_place(sqlite_call: ApiClient) -> None:
+async def test_post_contact__refuses_a_repeated_custom_field(sqlite_call: ApiClient) -> None:
     body = {"contact_custom_fields_input": [*fields(Seats="40"), {"field_name": " Seats ", "field_value": "41"}]}
 
     reply = await sqlite_call.post("/public/v2/contacts", body)
@@ -67,7 +67,7 @@ async def test_one_name_twice_is_refused_at_its_place(sqlite_call: ApiClient) ->
     ]
 
 
-async def test_more_fields_than_the_limit_are_refused(sqlite_call: ApiClient) -> None:
+async def test_post_contact__refuses_more_custom_fields_than_the_limit(sqlite_call: ApiClient) -> None:
     body = {"contact_custom_fields_input": [{"field_name": f"f{n}", "field_value": "x"} for n in range(501)]}
 
     reply = await sqlite_call.post("/public/v2/contacts", body)
@@ -76,7 +76,7 @@ async def test_more_fields_than_the_limit_are_refused(sqlite_call: ApiClient) ->
     assert reply.problem["detail"] == "/contact_custom_fields_input must have at most 500 items, and has 501"
 
 
-async def test_as_many_fields_as_the_limit_are_kept(sqlite_call: ApiClient) -> None:
+async def test_post_contact__accepts_as_many_custom_fields_as_the_limit(sqlite_call: ApiClient) -> None:
     body = {"contact_custom_fields_input": [{"field_name": f"f{n}", "field_value": "x" * 50} for n in range(500)]}
 
     reply = await sqlite_call.post("/public/v2/contacts?structure=FLAT", body)
@@ -85,7 +85,7 @@ async def test_as_many_fields_as_the_limit_are_kept(sqlite_call: ApiClient) -> N
     assert len(reply.json()["contact_custom_fields"]) == 500
 
 
-async def test_declared_fields_are_checked_and_flat_answers_their_json_type(call: ApiClient) -> None:
+async def test_declared_fields__are_checked_and_typed_in_flat(call: ApiClient) -> None:
     await call.settings(
         contact_fields={
             "seats": {"type": "number"},
@@ -109,7 +109,7 @@ async def test_declared_fields_are_checked_and_flat_answers_their_json_type(call
     }
 
 
-async def test_values_of_another_type_than_declared_are_refused_each_at_its_place(call: ApiClient) -> None:
+async def test_declared_fields__refuse_values_of_another_type(call: ApiClient) -> None:
     await call.settings(
         company_fields={
             "seats": {"type": "number"},
@@ -131,7 +131,7 @@ async def test_values_of_another_type_than_declared_are_refused_each_at_its_plac
     ]
 
 
-async def test_a_value_older_than_its_declaration_stays_a_text_in_flat(call: ApiClient) -> None:
+async def test_structure_flat__returns_a_value_older_than_its_declaration_as_text(call: ApiClient) -> None:
     await call.post("/public/v2/contacts", {"contact_custom_fields_input": fields(seats="many")})
     await call.settings(contact_fields={"seats": {"type": "number"}})
 
@@ -163,7 +163,7 @@ def values_of(body: dict[str, Any]) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("names", [["contact_custom_fields"], ["contact_custom_fields", "contact_custom_fields_input"]])
-async def test_custom_fields_of_a_contact_are_taken_under_the_name_of_the_answer_too(call: ApiClient, names: list[str]) -> None:
+async def test_contact_custom_fields__are_accepted_under_both_names(call: ApiClient, names: list[str]) -> None:
     made = await call.post("/public/v2/contacts", {"email": "a@example.com", **dict.fromkeys(names, SEATS)})
     change = [{"field_name": "Seats", "field_value": "50"}, {"field_name": "Team", "field_value": "Sales"}]
     changed = await call.patch("/public/v2/contacts/1", dict.fromkeys(names, change))
@@ -180,7 +180,7 @@ async def test_custom_fields_of_a_contact_are_taken_under_the_name_of_the_answer
 
 
 @pytest.mark.parametrize("other", [[], [{"field_name": "Seats", "field_value": "41"}]])
-async def test_custom_fields_under_two_names_that_differ_are_refused_by_both(call: ApiClient, other: list[Any]) -> None:
+async def test_contact_custom_fields__refuse_different_values_under_both_names(call: ApiClient, other: list[Any]) -> None:
     await call.post("/public/v2/contacts", {})
     body = {"contact_custom_fields": SEATS, "contact_custom_fields_input": other}
 
@@ -190,7 +190,7 @@ async def test_custom_fields_under_two_names_that_differ_are_refused_by_both(cal
         assert "send one of the two" in reply.problem["errors"][0]["detail"]
 
 
-async def test_a_fault_in_custom_fields_names_the_field_that_was_sent(call: ApiClient) -> None:
+async def test_contact_custom_fields__report_errors_under_the_name_that_was_sent(call: ApiClient) -> None:
     await call.post("/public/v2/contacts", {})
     body = {"contact_custom_fields": [{"field_name": " ", "field_value": "x"}]}
 

@@ -18,7 +18,7 @@ JANE = {"email": "jane@example.com", "linkedin_url": "https://www.linkedin.com/i
         {"email": "other@example.com", "linkedin_url": "linkedin.com/in/jane%2Ddoe/de"},
     ],
 )
-async def test_a_contact_known_by_email_or_linkedin_is_a_conflict_with_its_id(call: ApiClient, again: dict[str, str]) -> None:
+async def test_post_contact__returns_409_with_the_id_of_a_known_email_or_linkedin_url(call: ApiClient, again: dict[str, str]) -> None:
     await call.post("/public/v2/contacts", JANE)
 
     reply = await call.post("/public/v2/contacts", again)
@@ -34,7 +34,7 @@ async def test_a_contact_known_by_email_or_linkedin_is_a_conflict_with_its_id(ca
     }
 
 
-async def test_a_company_known_by_its_domain_is_a_conflict_with_its_id(call: ApiClient) -> None:
+async def test_post_company__returns_409_with_the_id_of_a_known_domain(call: ApiClient) -> None:
     await call.post("/public/v2/companies", {"domain": "münchen.example"})
 
     reply = await call.post("/public/v2/companies", {"domain": "HTTPS://WWW.xn--mnchen-3ya.EXAMPLE/kontakt"})
@@ -43,7 +43,7 @@ async def test_a_company_known_by_its_domain_is_a_conflict_with_its_id(call: Api
     assert reply.problem["existing_id"] == 1
 
 
-async def test_return_answers_the_existing_record_unchanged(call: ApiClient) -> None:
+async def test_on_duplicate_return__returns_the_existing_record_unchanged(call: ApiClient) -> None:
     created = await call.post("/public/v2/contacts", JANE)
 
     reply = await call.post("/public/v2/contacts?on_duplicate=return", {"email": "jane@example.com", "first_name": "Janet"})
@@ -53,7 +53,7 @@ async def test_return_answers_the_existing_record_unchanged(call: ApiClient) -> 
     assert reply.headers["location"] == "/public/v2/contacts/1"
 
 
-async def test_update_merges_what_is_given_and_keeps_the_rest(call: ApiClient) -> None:
+async def test_on_duplicate_update__merges_the_given_fields_and_leaves_the_others(call: ApiClient) -> None:
     fields = [{"field_name": "Seats", "field_value": "40"}, {"field_name": "Team", "field_value": "Sales"}]
     created = await call.post("/public/v2/contacts", {**JANE, "contact_status": "new", "contact_custom_fields_input": fields})
     later = call.clock.move(60)
@@ -80,7 +80,7 @@ async def test_update_merges_what_is_given_and_keeps_the_rest(call: ApiClient) -
     assert (await call.get("/public/v2/contacts/1")).json() == reply.json()
 
 
-async def test_a_linkedin_text_that_stands_for_nobody_replaces_the_address_as_a_change_does(call: ApiClient) -> None:
+async def test_on_duplicate_update__replaces_a_linkedin_url_with_a_placeholder(call: ApiClient) -> None:
     await call.post("/public/v2/contacts", JANE)
 
     merged = await call.post("/public/v2/contacts?on_duplicate=update", {"email": "jane@example.com", "linkedin_url": "n/a"})
@@ -89,13 +89,13 @@ async def test_a_linkedin_text_that_stands_for_nobody_replaces_the_address_as_a_
     assert (merged.status, merged.json()["linkedin_url"], found.json()["data"]) == (200, "n/a", [])
 
 
-async def test_update_creates_what_is_not_there(call: ApiClient) -> None:
+async def test_on_duplicate_update__creates_a_missing_record(call: ApiClient) -> None:
     reply = await call.post("/public/v2/companies?on_duplicate=update", {"domain": "example.com"})
 
     assert reply.status == 201
 
 
-async def test_update_merges_a_company(call: ApiClient) -> None:
+async def test_on_duplicate_update__merges_a_company(call: ApiClient) -> None:
     await call.post("/public/v2/companies", {"domain": "example.com", "name": "Example"})
 
     reply = await call.post("/public/v2/companies?on_duplicate=update&structure=FLAT", {"domain": "example.com", "company_status": "won"})
@@ -104,7 +104,7 @@ async def test_update_merges_a_company(call: ApiClient) -> None:
     assert (reply.json()["name"], reply.json()["company_status"]) == ("Example", "won")
 
 
-async def test_update_that_would_take_a_third_records_identity_is_a_conflict_with_that_one(call: ApiClient) -> None:
+async def test_on_duplicate_update__returns_409_for_an_identity_of_a_third_record(call: ApiClient) -> None:
     await call.post("/public/v2/contacts", {"email": "jane@example.com"})
     await call.post("/public/v2/contacts", {"linkedin_url": "https://www.linkedin.com/in/jane-doe"})
 
@@ -114,7 +114,7 @@ async def test_update_that_would_take_a_third_records_identity_is_a_conflict_wit
     assert reply.problem["existing_id"] == 2
 
 
-async def test_the_clients_setting_decides_where_the_caller_does_not(call: ApiClient) -> None:
+async def test_on_duplicate__in_the_request_overrides_the_client_setting(call: ApiClient) -> None:
     await call.settings(on_duplicate="return")
     await call.post("/public/v2/contacts", JANE)
 
@@ -124,21 +124,21 @@ async def test_the_clients_setting_decides_where_the_caller_does_not(call: ApiCl
     assert (by_setting.status, by_caller.status) == (200, 409)
 
 
-async def test_another_word_for_on_duplicate_is_refused(sqlite_call: ApiClient) -> None:
+async def test_on_duplicate__refuses_another_value(sqlite_call: ApiClient) -> None:
     reply = await sqlite_call.post("/public/v2/contacts?on_duplicate=merge", {})
 
     assert reply.status == 422
     assert reply.problem["errors"] == [{"pointer": "?on_duplicate", "code": "choice", "detail": "must be one of error, return, update"}]
 
 
-async def test_the_same_person_of_two_clients_is_two_contacts(call: ApiClient) -> None:
+async def test_post_contact__creates_one_contact_per_client_of_the_same_person(call: ApiClient) -> None:
     first = await call.post("/public/v2/contacts", JANE, x_client_id="one")
     second = await call.post("/public/v2/contacts", JANE, x_client_id="two")
 
     assert (first.status, second.status) == (201, 201)
 
 
-async def test_people_without_an_address_are_not_the_same_person(call: ApiClient) -> None:
+async def test_post_contact__matches_no_placeholder_in_linkedin_url(call: ApiClient) -> None:
     texts = ["n/a", "N/A", "-", "-", "linkedin.com", "https://www.linkedin.com/"]
 
     replies = [await call.post("/public/v2/contacts", {"linkedin_url": text}) for text in texts]
@@ -146,14 +146,14 @@ async def test_people_without_an_address_are_not_the_same_person(call: ApiClient
     assert [reply.status for reply in replies] == [201] * 6
 
 
-async def test_any_other_text_still_finds_the_same_contact(call: ApiClient) -> None:
+async def test_post_contact__matches_any_other_linkedin_text(call: ApiClient) -> None:
     first = await call.post("/public/v2/contacts", {"linkedin_url": "Jane on the network"})
     second = await call.post("/public/v2/contacts", {"linkedin_url": "JANE ON THE NETWORK"})
 
     assert (first.status, second.status) == (201, 409)
 
 
-async def test_of_many_at_once_one_is_new_and_all_get_it(call: ApiClient) -> None:
+async def test_on_duplicate_update__creates_one_record_among_concurrent_requests(call: ApiClient) -> None:
     await call.post("/public/v2/contacts", {})
 
     replies = await asyncio.gather(*(call.post("/public/v2/contacts?on_duplicate=update", JANE) for _ in range(20)))

@@ -25,7 +25,7 @@ async def walked(call: ApiClient, target: str) -> list[list[int]]:
         cursor = f"&cursor={reply.json()['next_cursor']}"
 
 
-async def test_a_list_holds_whole_records_newest_last(call: ApiClient) -> None:
+async def test_list_companies__returns_whole_records_newest_last(call: ApiClient) -> None:
     bodies = [(await call.post("/public/v2/companies", {"domain": f"{name}.example"})).json() for name in "abc"]
 
     reply = await call.get("/public/v2/companies")
@@ -33,11 +33,11 @@ async def test_a_list_holds_whole_records_newest_last(call: ApiClient) -> None:
     assert reply.json() == {"data": bodies, "next_cursor": None}
 
 
-async def test_an_empty_list_is_a_page_too(call: ApiClient) -> None:
+async def test_list_contacts__returns_an_empty_page_without_records(call: ApiClient) -> None:
     assert (await call.get("/public/v2/contacts")).json() == {"data": [], "next_cursor": None}
 
 
-async def test_pages_hold_every_record_once(call: ApiClient) -> None:
+async def test_list_contacts__pages_have_every_record_once(call: ApiClient) -> None:
     for _ in range(5):
         await call.post("/public/v2/contacts", {})
 
@@ -49,7 +49,7 @@ async def test_pages_hold_every_record_once(call: ApiClient) -> None:
     "path", ["/public/v2/contacts", "/public/v2/companies", "/admin/v1/deliveries", "/admin/v1/clients", "/admin/v1/keys"]
 )
 @pytest.mark.parametrize("blank", ["", "%20", "+"])
-async def test_a_blank_cursor_is_the_first_page(sqlite_call: ApiClient, path: str, blank: str) -> None:
+async def test_lists__treat_a_blank_cursor_as_the_first_page(sqlite_call: ApiClient, path: str, blank: str) -> None:
     for name in "abc":
         await sqlite_call.post("/public/v2/contacts", {})
         await sqlite_call.post("/public/v2/companies", {"domain": f"{name}.example"})
@@ -63,7 +63,7 @@ async def test_a_blank_cursor_is_the_first_page(sqlite_call: ApiClient, path: st
     assert reply.json() == (await sqlite_call.get(f"{path}?limit=2")).json()
 
 
-async def test_a_record_made_between_two_pages_is_on_the_last(call: ApiClient) -> None:
+async def test_list_contacts__puts_a_record_created_between_two_pages_on_the_last(call: ApiClient) -> None:
     for _ in range(3):
         await call.post("/public/v2/contacts", {})
     first = await call.get("/public/v2/contacts?limit=2")
@@ -72,7 +72,7 @@ async def test_a_record_made_between_two_pages_is_on_the_last(call: ApiClient) -
     assert await ids(call, f"/public/v2/contacts?limit=2&cursor={first.json()['next_cursor']}") == [3, 4]
 
 
-async def test_in_order_of_change_what_changed_is_last(call: ApiClient) -> None:
+async def test_list_contacts__with_updated_since_puts_the_last_change_last(call: ApiClient) -> None:
     since = call.clock.move(0)
     for _ in range(4):
         await call.post("/public/v2/contacts", {})
@@ -84,7 +84,7 @@ async def test_in_order_of_change_what_changed_is_last(call: ApiClient) -> None:
     assert await ids(call, f"/public/v2/contacts?updated_since={later}") == [2]
 
 
-async def test_contacts_are_found_by_each_filter_in_normal_form(call: ApiClient) -> None:
+async def test_list_contacts__filters_by_each_parameter_in_normal_form(call: ApiClient) -> None:
     await call.post("/public/v2/companies", {"domain": "example.com"})
     await call.post("/public/v2/contacts", {"email": "Jane@example.com", "contact_status": "new", "company_id": 1})
     await call.post("/public/v2/contacts", {"linkedin_url": "https://www.linkedin.com/in/Joe/", "contact_status": "new"})
@@ -98,7 +98,7 @@ async def test_contacts_are_found_by_each_filter_in_normal_form(call: ApiClient)
     assert await ids(call, "/public/v2/contacts?linkedin_url=n/a") == []
 
 
-async def test_companies_are_found_by_each_filter_in_normal_form(call: ApiClient) -> None:
+async def test_list_companies__filters_by_each_parameter_in_normal_form(call: ApiClient) -> None:
     await call.post("/public/v2/companies", {"domain": "example.com", "company_status": "won"})
     await call.post("/public/v2/companies", {"domain": "example.org"})
 
@@ -107,7 +107,7 @@ async def test_companies_are_found_by_each_filter_in_normal_form(call: ApiClient
     assert await ids(call, "/public/v2/companies?domain=example.net") == []
 
 
-async def test_another_clients_records_are_not_in_the_list(call: ApiClient) -> None:
+async def test_list_contacts__omits_records_of_another_client(call: ApiClient) -> None:
     await call.post("/public/v2/contacts", {"contact_status": "new"}, x_client_id="theirs")
 
     assert await ids(call, "/public/v2/contacts", x_client_id="ours") == []
@@ -147,7 +147,7 @@ async def test_another_clients_records_are_not_in_the_list(call: ApiClient) -> N
         ("updated_since=2026-01-01&cursor=" + urlsafe_b64encode(b'["contacts",[0,1]]').decode().rstrip("="), "?cursor"),
     ],
 )
-async def test_a_wrong_parameter_is_refused_naming_it(sqlite_call: ApiClient, query: str, pointer: str) -> None:
+async def test_list_contacts__refuses_an_invalid_parameter_and_names_it(sqlite_call: ApiClient, query: str, pointer: str) -> None:
     reply = await sqlite_call.get(f"/public/v2/contacts?{query}")
 
     assert reply.status == 422
@@ -164,19 +164,19 @@ async def test_a_wrong_parameter_is_refused_naming_it(sqlite_call: ApiClient, qu
         "jane%2Btest@example.com+",
     ],
 )
-async def test_a_plus_sign_in_an_address_need_not_be_escaped(call: ApiClient, written: str) -> None:
+async def test_list_contacts__accepts_an_unescaped_plus_sign_in_an_address(call: ApiClient, written: str) -> None:
     await call.post("/public/v2/contacts", {"email": "jane+test@example.com"})
 
     assert await ids(call, f"/public/v2/contacts?email={written}") == [1]
 
 
-async def test_what_is_wrong_with_the_query_as_a_whole_is_told_of_the_query(sqlite_call: ApiClient) -> None:
+async def test_list_contacts__reports_an_invalid_query_as_a_whole(sqlite_call: ApiClient) -> None:
     reply = await sqlite_call.get("/public/v2/contacts?contact_status=%ff")
 
     assert reply.problem["detail"] == "the query must be UTF-8"
 
 
-async def test_every_wrong_parameter_is_named(sqlite_call: ApiClient) -> None:
+async def test_list_companies__names_every_invalid_parameter(sqlite_call: ApiClient) -> None:
     reply = await sqlite_call.get("/public/v2/companies?limit=x&structure=x&cursor=x&more=x&updated_since=x")
 
     assert [fault["pointer"] for fault in reply.problem["errors"]] == ["?structure", "?limit", "?updated_since", "?more", "?cursor"]
@@ -185,7 +185,7 @@ async def test_every_wrong_parameter_is_named(sqlite_call: ApiClient) -> None:
 @pytest.mark.parametrize(
     "time", ["2026-11-20T09:30:00Z", "2026-11-20T10:30:00+01:00", "2026-11-20T10:30:00%2B01:00", "2026-11-20", "2026-11-20t09:30:00z"]
 )
-async def test_a_time_may_be_written_as_iso_8601_allows(sqlite_call: ApiClient, time: str) -> None:
+async def test_updated_since__accepts_iso_8601_forms(sqlite_call: ApiClient, time: str) -> None:
     await sqlite_call.post("/public/v2/contacts", {})
 
     assert await ids(sqlite_call, f"/public/v2/contacts?updated_since={time}") == [1]

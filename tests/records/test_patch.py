@@ -28,7 +28,7 @@ def custom(body: Any) -> dict[str, str]:
     return {each["field_name"]: each["field_value"] for each in body["contact_custom_fields"]}
 
 
-async def test_a_field_that_is_absent_stays(call: ApiClient) -> None:
+async def test_patch_contact__leaves_absent_fields_unchanged(call: ApiClient) -> None:
     before = await created(call)
     later = call.clock.move(5)
 
@@ -40,7 +40,7 @@ async def test_a_field_that_is_absent_stays(call: ApiClient) -> None:
 
 
 @pytest.mark.parametrize("nothing", [None, "", "  "])
-async def test_null_and_blank_unset_a_field(call: ApiClient, nothing: object) -> None:
+async def test_patch_contact__unsets_a_field_on_null_or_blank(call: ApiClient, nothing: object) -> None:
     await call.post("/public/v2/companies", {"domain": "example.com"})
     before = await created(call, company_id=1)
     body = dict.fromkeys(["email", "linkedin_url", "first_name", "last_name", "origin", "contact_status"], nothing)
@@ -54,7 +54,7 @@ async def test_null_and_blank_unset_a_field(call: ApiClient, nothing: object) ->
     assert (after["previous_status"], after["contact_custom_fields"]) == ("new", before["contact_custom_fields"])
 
 
-async def test_an_identity_that_was_unset_is_free_again(call: ApiClient) -> None:
+async def test_patch_contact__frees_an_email_and_linkedin_url_that_it_unsets(call: ApiClient) -> None:
     await created(call)
 
     await call.patch("/public/v2/contacts/1", {"email": None, "linkedin_url": None})
@@ -62,7 +62,7 @@ async def test_an_identity_that_was_unset_is_free_again(call: ApiClient) -> None
     assert (await created(call))["id"] == 2
 
 
-async def test_a_changed_identity_is_matched_in_its_normal_form(call: ApiClient) -> None:
+async def test_patch_contact__matches_a_changed_email_and_linkedin_url_in_normal_form(call: ApiClient) -> None:
     await created(call)
     await call.patch("/public/v2/contacts/1", {"email": "Janet@Example.com", "linkedin_url": "https://de.linkedin.com/in/Janet/"})
 
@@ -70,7 +70,7 @@ async def test_a_changed_identity_is_matched_in_its_normal_form(call: ApiClient)
         assert (await call.post("/public/v2/contacts", again)).status == 409
 
 
-async def test_an_identity_of_another_record_is_a_conflict_with_its_id(call: ApiClient) -> None:
+async def test_patch_contact__returns_409_for_an_email_of_another_record(call: ApiClient) -> None:
     await created(call)
     await call.post("/public/v2/contacts", {"email": "other@example.com"})
 
@@ -80,7 +80,7 @@ async def test_an_identity_of_another_record_is_a_conflict_with_its_id(call: Api
     assert reply.problem["existing_id"] == 1
 
 
-async def test_custom_fields_are_put_in_by_name(call: ApiClient) -> None:
+async def test_patch_contact__merges_custom_fields_by_name(call: ApiClient) -> None:
     before = await created(call)
     changes = [{"field_name": "Seats", "field_value": "50"}, {"field_name": "New", "field_value": "x"}]
 
@@ -90,7 +90,7 @@ async def test_custom_fields_are_put_in_by_name(call: ApiClient) -> None:
     assert reply.json()["contact_custom_fields"][0]["id"] == before["contact_custom_fields"][0]["id"]
 
 
-async def test_a_null_value_takes_one_custom_field_away(call: ApiClient) -> None:
+async def test_patch_contact__removes_one_custom_field_on_a_null_value(call: ApiClient) -> None:
     await created(call)
 
     reply = await call.patch("/public/v2/contacts/1", {"contact_custom_fields_input": [{"field_name": "Seats", "field_value": None}]})
@@ -99,7 +99,7 @@ async def test_a_null_value_takes_one_custom_field_away(call: ApiClient) -> None
     assert custom((await call.get("/public/v2/contacts/1")).json()) == {"Team": "Sales"}
 
 
-async def test_null_for_the_list_takes_all_custom_fields_away(call: ApiClient) -> None:
+async def test_patch_contact__removes_all_custom_fields_on_a_null_list(call: ApiClient) -> None:
     await created(call)
 
     reply = await call.patch("/public/v2/contacts/1", {"contact_custom_fields_input": None})
@@ -107,7 +107,7 @@ async def test_null_for_the_list_takes_all_custom_fields_away(call: ApiClient) -
     assert custom(reply.json()) == {}
 
 
-async def test_an_empty_list_and_an_empty_patch_change_nothing(call: ApiClient) -> None:
+async def test_patch_contact__changes_nothing_for_an_empty_patch_or_list(call: ApiClient) -> None:
     before = await created(call)
     call.clock.move(5)
 
@@ -115,7 +115,7 @@ async def test_an_empty_list_and_an_empty_patch_change_nothing(call: ApiClient) 
         assert (await call.patch("/public/v2/contacts/1", body)).json() == before
 
 
-async def test_a_status_change_fills_the_previous_status_and_its_time(call: ApiClient) -> None:
+async def test_patch_contact__sets_previous_status_and_its_time_on_a_status_change(call: ApiClient) -> None:
     before = await created(call)
     later = call.clock.move(5)
 
@@ -125,7 +125,7 @@ async def test_a_status_change_fills_the_previous_status_and_its_time(call: ApiC
     assert reply.json() == {**before, **changed}
 
 
-async def test_the_same_status_again_is_no_change(call: ApiClient) -> None:
+async def test_patch_contact__changes_nothing_for_the_same_status(call: ApiClient) -> None:
     before = await created(call)
     call.clock.move(5)
 
@@ -134,7 +134,7 @@ async def test_the_same_status_again_is_no_change(call: ApiClient) -> None:
     assert reply.json() == before
 
 
-async def test_a_company_is_changed_the_same_way_and_keeps_a_domain(call: ApiClient) -> None:
+async def test_patch_company__changes_fields_and_requires_a_valid_domain(call: ApiClient) -> None:
     await call.post("/public/v2/companies", {"domain": "example.com", "name": "Example", "company_status": "target"})
     later = call.clock.move(5)
 
@@ -156,7 +156,7 @@ async def test_a_company_is_changed_the_same_way_and_keeps_a_domain(call: ApiCli
     assert all(reply.problem["errors"][0]["pointer"] == "/domain" for reply in refused)
 
 
-async def test_a_clients_statuses_are_the_only_ones_and_the_answer_lists_them(call: ApiClient) -> None:
+async def test_status__outside_the_set_of_the_client_is_refused_with_the_list(call: ApiClient) -> None:
     await call.settings(contact_statuses={"statuses": ["new", "talking", "customer"]}, company_statuses={"statuses": ["target"]})
     await call.post("/public/v2/contacts", {"contact_status": "new"})
 
@@ -174,7 +174,7 @@ async def test_a_clients_statuses_are_the_only_ones_and_the_answer_lists_them(ca
     ]
 
 
-async def test_a_transition_that_the_client_does_not_allow_is_refused(call: ApiClient) -> None:
+async def test_patch_contact__refuses_a_status_transition_that_the_client_forbids(call: ApiClient) -> None:
     statuses = {"statuses": ["new", "talking", "customer"], "transitions": {"new": ["talking"], "customer": []}}
     await call.settings(contact_statuses=statuses)
     await created(call)
@@ -189,7 +189,7 @@ async def test_a_transition_that_the_client_does_not_allow_is_refused(call: ApiC
     assert allowed.status == 200
 
 
-async def test_a_change_may_insist_on_the_state_that_was_read(call: ApiClient) -> None:
+async def test_if_match__refuses_a_change_of_an_outdated_record(call: ApiClient) -> None:
     await created(call)
     read = (await call.get("/public/v2/contacts/1")).headers["etag"]
     await call.patch("/public/v2/contacts/1", {"origin": "x"})
@@ -201,7 +201,7 @@ async def test_a_change_may_insist_on_the_state_that_was_read(call: ApiClient) -
     assert (await call.get("/public/v2/contacts/1")).json()["origin"] == "x"
 
 
-async def test_a_state_that_still_holds_lets_the_change_through(call: ApiClient) -> None:
+async def test_if_match__accepts_the_current_etag_or_a_wildcard(call: ApiClient) -> None:
     await created(call)
 
     for target in ("/public/v2/contacts/1", "/public/v2/contacts/1?structure=FLAT"):
@@ -211,7 +211,7 @@ async def test_a_state_that_still_holds_lets_the_change_through(call: ApiClient)
 
 
 @pytest.mark.parametrize("states", [['"elsewhere"', ""], ["", '"elsewhere"']])
-async def test_states_in_several_header_lines_are_one_list(sqlite_call: ApiClient, states: list[str]) -> None:
+async def test_if_match__combines_several_header_lines(sqlite_call: ApiClient, states: list[str]) -> None:
     await created(sqlite_call)
     read = (await sqlite_call.get("/public/v2/contacts/1")).headers["etag"]
     scope = scope_of("PATCH", "/public/v2/contacts/1", {})
@@ -222,7 +222,7 @@ async def test_states_in_several_header_lines_are_one_list(sqlite_call: ApiClien
     assert (reply.status, reply.json()["origin"]) == (200, "y")
 
 
-async def test_a_change_to_what_another_record_is_found_by_names_the_field(call: ApiClient) -> None:
+async def test_patch_contact__names_the_field_that_another_record_has(call: ApiClient) -> None:
     await created(call)
     await call.post("/public/v2/contacts", {})
 
@@ -234,14 +234,14 @@ async def test_a_change_to_what_another_record_is_found_by_names_the_field(call:
 
 
 @pytest.mark.parametrize("state", ['W/"1"', '"1"', "nonsense", "", '"zz"'])
-async def test_a_state_that_never_was_is_refused(call: ApiClient, state: str) -> None:
+async def test_if_match__refuses_an_unknown_etag(call: ApiClient, state: str) -> None:
     await created(call)
 
     assert (await call.patch("/public/v2/contacts/1", {"origin": "z"}, if_match=state)).status == 412
 
 
 @pytest.mark.parametrize("state", ["W/{tag}", "{bare}", "", "nonsense"])
-async def test_a_state_that_is_not_as_it_was_answered_is_told_how_to_send_it(call: ApiClient, state: str) -> None:
+async def test_if_match__explains_the_form_of_an_etag(call: ApiClient, state: str) -> None:
     await created(call)
     tag = (await call.get("/public/v2/contacts/1")).headers["etag"]
 
@@ -251,7 +251,7 @@ async def test_a_state_that_is_not_as_it_was_answered_is_told_how_to_send_it(cal
     assert "send the ETag of the response, with its quotes and without W/" in reply.problem["detail"]
 
 
-async def test_every_fault_of_a_change_is_named(sqlite_call: ApiClient) -> None:
+async def test_patch_contact__names_every_invalid_field(sqlite_call: ApiClient) -> None:
     await created(sqlite_call)
     body = {
         "email": "nonsense",

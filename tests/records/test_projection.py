@@ -26,26 +26,26 @@ def fold(contact: Contact, *events: StoredEvent) -> Contact:
     return contact
 
 
-def test_the_first_mail_is_the_earliest_and_the_last_the_latest() -> None:
+def test_fold__sets_the_earliest_first_sent_and_the_latest_last_sent_time() -> None:
     contact = fold(Contact(1, 1, NOON, NOON), event(NOON + 5, SENT), event(NOON + 1, SENT), event(NOON + 3, SENT))
 
     assert (contact.first_sent_us, contact.last_sent_us, contact.last_reply_us) == (NOON + 1, NOON + 5, None)
 
 
-def test_an_older_reply_never_moves_the_time_back() -> None:
+def test_fold__leaves_the_last_reply_time_for_an_older_reply() -> None:
     contact = fold(Contact(1, 1, NOON, NOON), event(NOON + 5, REPLY), event(NOON + 1, REPLY))
 
     assert contact.last_reply_us == NOON + 5
 
 
-def test_an_opened_mail_changes_nothing() -> None:
+def test_fold_event__changes_nothing_for_an_opened_email() -> None:
     folded = Folded()
     fold_event(Contact(1, 1, NOON, NOON), event(NOON), folded)
 
     assert folded == Folded()
 
 
-def test_a_campaign_tool_fills_a_name_and_never_replaces_one() -> None:
+def test_fold__fills_an_empty_name_from_a_campaign_tool_and_replaces_none() -> None:
     known = Contact(1, 1, NOON, NOON, first_name="Ann")
     unnamed = Contact(1, 2, NOON, NOON)
     carried = event(NOON + 1, detail={"carried": {"first_name": "Bob"}})
@@ -54,7 +54,7 @@ def test_a_campaign_tool_fills_a_name_and_never_replaces_one() -> None:
     assert fold(unnamed, carried).first_name == "Bob"
 
 
-def test_the_crm_write_that_happened_last_wins() -> None:
+def test_fold__lets_the_last_writer_win_among_crm_writes() -> None:
     newer = event(NOON + 9, detail={"fields": {"first_name": "Cy"}})
     older = event(NOON + 4, detail={"fields": {"first_name": "Bob"}})
 
@@ -65,7 +65,7 @@ STAMPS = some.tuples(some.sampled_from([CARRIED, DELIBERATE]), some.integers(0, 
 
 
 @given(some.lists(STAMPS, min_size=1, max_size=6, unique=True), some.data())
-def test_the_winner_among_any_stamps_is_the_same_in_any_order(stamps: list[tuple[int, int, str]], data: some.DataObject) -> None:
+def test_beats__chooses_the_same_winner_in_any_order(stamps: list[tuple[int, int, str]], data: some.DataObject) -> None:
     def winner(order: list[tuple[int, int, str]]) -> tuple[int, int, str]:
         best = order[0]
         for one in order[1:]:
@@ -75,7 +75,7 @@ def test_the_winner_among_any_stamps_is_the_same_in_any_order(stamps: list[tuple
     assert winner(data.draw(some.permutations(stamps))) == winner(stamps)
 
 
-def test_the_timeline_tells_what_each_event_changed_newest_first() -> None:
+def test_explain__lists_the_changes_of_each_event_newest_first() -> None:
     contact = Contact(1, 1, NOON, NOON, initial_status="New")
     sent = event(NOON + 1, SENT, status="contacted")
     patched = event(

@@ -35,7 +35,7 @@ async def mailed_and_replied(call: ApiClient) -> None:
         await call.parts.store.work(call.kept[-1], 10, campaign(event), call.clock.now)
 
 
-async def test_each_event_says_what_it_changed_in_the_order_of_time(call: ApiClient) -> None:
+async def test_timeline__lists_events_newest_first_with_their_changes(call: ApiClient) -> None:
     await mailed_and_replied(call)
     later = call.clock.move(60)
     await call.patch("/public/v2/contacts/1", {"contact_status": "customer", "first_name": "Jane"}, x_request_id="patch-1")
@@ -95,7 +95,7 @@ async def test_each_event_says_what_it_changed_in_the_order_of_time(call: ApiCli
     }
 
 
-async def test_a_value_of_a_crm_is_told_once_and_under_our_name(call: ApiClient) -> None:
+async def test_timeline__lists_a_crm_value_once_under_the_record_field(call: ApiClient) -> None:
     item = {"subscriptionType": "contact.propertyChange", "portalId": 1, "objectId": 7, "occurredAt": 1_763_600_000_000}
     named = {"email": "nora@example.com", "firstname": "Nora", "lastname": "Quill", "phone": "1"}
     body = [{**item, "eventId": name, "propertyName": name, "propertyValue": value} for name, value in named.items()]
@@ -125,7 +125,7 @@ async def changes(call: ApiClient, records: str, field: str) -> list[tuple[str |
     return [(change["previous"], change["value"]) for change in told if change["field"] == field]
 
 
-async def test_an_address_that_a_webhook_changes_stands_under_our_name_with_the_one_before(call: ApiClient) -> None:
+async def test_timeline__lists_an_email_changed_by_webhooks_with_its_previous_value(call: ApiClient) -> None:
     person = {"_model": "res.partner", "_id": 8, "is_company": False}
 
     await came(call, "", {**person, "email": "Olga@example.com"}, {**person, "email": "olga.new@example.com"}, {**person, "email": False})
@@ -133,7 +133,7 @@ async def test_an_address_that_a_webhook_changes_stands_under_our_name_with_the_
     assert await changes(call, "contacts", "email") == [(None, "olga@example.com"), ("olga@example.com", "olga.new@example.com")]
 
 
-async def test_a_property_that_is_an_address_or_a_domain_has_our_name(call: ApiClient) -> None:
+async def test_timeline__lists_a_crm_address_or_domain_property_under_the_record_field(call: ApiClient) -> None:
     await came(call, "event=Contact.create", [{"id": "c", "emailAddress": "uma@example.com"}])
     await came(call, "event=Contact.fieldUpdate.emailAddress", [{"id": "c", "emailAddress": "uma.ray@example.com", "title": "CEO"}])
     await came(call, "event=Account.create", [{"id": "a", "website": "https://www.ray.example"}])
@@ -144,7 +144,7 @@ async def test_a_property_that_is_an_address_or_a_domain_has_our_name(call: ApiC
     assert [await changes(call, "contacts", "emailAddress"), await changes(call, "companies", "website")] == [[], []]
 
 
-async def test_a_late_event_stands_at_its_own_time(call: ApiClient) -> None:
+async def test_timeline__places_a_late_event_at_its_own_time(call: ApiClient) -> None:
     await mailed_and_replied(call)
 
     reply = await call.get("/public/v2/contacts/1/timeline")
@@ -159,7 +159,7 @@ async def test_a_late_event_stands_at_its_own_time(call: ApiClient) -> None:
     assert (record["first_campaign_email_sent"], record["last_reply_received"]) == (SENT, REPLIED)
 
 
-async def test_a_timeline_comes_in_pages(call: ApiClient) -> None:
+async def test_timeline__has_pages(call: ApiClient) -> None:
     await call.post("/public/v2/companies", {"domain": "example.com"})
     for number in range(5):
         call.clock.move(1)
@@ -175,7 +175,7 @@ async def test_a_timeline_comes_in_pages(call: ApiClient) -> None:
     assert names == [["Example 4", "Example 3"], ["Example 2", "Example 1"], ["Example 0", "example.com"]]
 
 
-async def test_a_creation_that_sets_nothing_is_an_entry_too(call: ApiClient) -> None:
+async def test_timeline__includes_a_creation_without_values(call: ApiClient) -> None:
     await call.post("/public/v2/contacts", {})
 
     [entry] = (await call.get("/public/v2/contacts/1/timeline")).json()["data"]
@@ -183,7 +183,7 @@ async def test_a_creation_that_sets_nothing_is_an_entry_too(call: ApiClient) -> 
     assert (entry["event"], entry["occurred_at"], entry["changed"]) == ("contact.created", NOW, [])
 
 
-async def test_a_timeline_adds_up_to_the_record(call: ApiClient) -> None:
+async def test_timeline__adds_up_to_the_record(call: ApiClient) -> None:
     company = (await call.post("/public/v2/companies", {"domain": "example.com", "name": "Example"})).json()["id"]
     posted = {
         "email": "Jane@example.com", "linkedin_url": "linkedin.com/in/jane", "first_name": "Jane", "company_id": company,
@@ -211,7 +211,7 @@ async def test_a_timeline_adds_up_to_the_record(call: ApiClient) -> None:
     assert ("email" in record, "company_id" in record, record["contact_custom_fields"]) == (False, False, {"seats": "3"})
 
 
-async def test_previous_is_that_of_time_and_not_of_arrival(call: ApiClient) -> None:
+async def test_timeline__orders_previous_values_by_time_and_not_by_arrival(call: ApiClient) -> None:
     await call.post("/public/v2/contacts", {"email": "jane@example.com"})
     call.clock.move(60)
     await call.patch("/public/v2/contacts/1", {"first_name": "Jane"})
@@ -227,14 +227,14 @@ async def test_previous_is_that_of_time_and_not_of_arrival(call: ApiClient) -> N
     ]
 
 
-async def test_the_timeline_of_nobody_is_not_found(call: ApiClient) -> None:
+async def test_timeline__returns_404_for_an_unknown_record(call: ApiClient) -> None:
     await call.post("/public/v2/contacts", {}, x_client_id="theirs")
 
     assert (await call.get("/public/v2/contacts/1/timeline")).status == 404
     assert (await call.get("/public/v2/companies/x/timeline")).status == 404
 
 
-async def test_a_cursor_of_another_timeline_is_refused(sqlite_call: ApiClient) -> None:
+async def test_timeline__refuses_a_cursor_of_another_timeline(sqlite_call: ApiClient) -> None:
     for _ in range(2):
         await sqlite_call.post("/public/v2/contacts", {})
     for number in range(2):
@@ -247,7 +247,7 @@ async def test_a_cursor_of_another_timeline_is_refused(sqlite_call: ApiClient) -
     assert (reply.status, reply.problem["errors"][0]["pointer"]) == (422, "?cursor")
 
 
-async def test_a_contact_that_was_united_with_another_says_with_which(call: ApiClient) -> None:
+async def test_merged_contact__returns_404_with_the_id_of_the_surviving_contact(call: ApiClient) -> None:
     calls = [[Event("contact.updated", NOON - 9, email=f"p{n}@example.com", object_type="record", object_id=n)] for n in "12"]
     calls.append([Event("contact.deleted", NOON - 5, object_type="record", object_id="2", merged_into="1")])
     for number, events in enumerate(calls):

@@ -37,7 +37,7 @@ async def merged(store: Any) -> Any:
     return await create_or_merge(store, "create", lambda existing: f"merge {existing}")  # type: ignore[arg-type,return-value]
 
 
-async def test_a_record_that_was_united_meanwhile_is_looked_for_again() -> None:
+async def test_upsert__retries_when_the_duplicate_was_merged_away() -> None:
     store = Answering(taken(5), NotFound("gone"), taken(7), JANE)
 
     found = await merged(store)
@@ -46,19 +46,19 @@ async def test_a_record_that_was_united_meanwhile_is_looked_for_again() -> None:
     assert store.asked == ["create", "merge 5", "create", "merge 7"]
 
 
-async def test_a_record_that_was_taken_away_meanwhile_is_made() -> None:
+async def test_upsert__creates_the_record_when_the_duplicate_was_removed() -> None:
     store = Answering(taken(5), NotFound("gone"), Created(JANE, is_new=True))
 
     assert (await merged(store)).is_new
 
 
-async def test_it_does_not_try_for_ever() -> None:
+async def test_upsert__gives_up_after_repeated_conflicts() -> None:
     store = Answering(*[taken(5), NotFound("gone")] * TRIES)
 
     with pytest.raises(Overloaded):
         await merged(store)
 
 
-async def test_a_conflict_that_names_nobody_is_passed_on() -> None:
+async def test_upsert__passes_on_a_conflict_without_an_existing_id() -> None:
     with pytest.raises(Conflict, match="try again"):
         await merged(Answering(Conflict("try again")))

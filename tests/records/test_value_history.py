@@ -43,7 +43,7 @@ async def jane(call: ApiClient) -> None:
     await receive(call, "1", fact("email_sent", SENT))
 
 
-async def test_the_history_of_a_field_has_each_value_with_its_time_and_source(call: ApiClient) -> None:
+async def test_history__lists_each_value_of_a_field_with_its_time_and_source(call: ApiClient) -> None:
     await jane(call)
 
     page = (await call.get("/public/v2/contacts/1/history?field=contact_status")).json()
@@ -59,7 +59,7 @@ async def test_the_history_of_a_field_has_each_value_with_its_time_and_source(ca
     assert page["next_cursor"] is None
 
 
-async def test_the_history_of_all_fields_comes_in_pages(call: ApiClient) -> None:
+async def test_history__of_all_fields_has_pages(call: ApiClient) -> None:
     await jane(call)
     whole = (await call.get("/public/v2/contacts/1/history")).json()["data"]
 
@@ -74,7 +74,7 @@ async def test_the_history_of_all_fields_comes_in_pages(call: ApiClient) -> None
     assert {one["field"] for one in whole} >= {"email", "contact_status", "first_name", "cf.Seats", "last_reply_received"}
 
 
-async def test_a_record_as_of_a_time_has_the_values_of_that_time(call: ApiClient) -> None:
+async def test_as_of__returns_the_values_of_that_time(call: ApiClient) -> None:
     await jane(call)
     await call.patch("/public/v2/contacts/1", {"contact_custom_fields": [{"field_name": "Seats", "field_value": "20"}], "first_name": "J."})
 
@@ -91,7 +91,7 @@ async def test_a_record_as_of_a_time_has_the_values_of_that_time(call: ApiClient
     assert (present.json()["first_name"], present.json()["contact_custom_fields"]) == ("J.", {"Seats": "20"})
 
 
-async def test_a_record_as_of_now_is_the_record(call: ApiClient) -> None:
+async def test_as_of__now_returns_the_current_record(call: ApiClient) -> None:
     await jane(call)
     now = to_text(call.clock.now)
 
@@ -101,7 +101,7 @@ async def test_a_record_as_of_now_is_the_record(call: ApiClient) -> None:
     assert {**past, "updated_time": None} == {**present, "updated_time": None}
 
 
-async def test_a_time_before_the_first_event_has_no_values(call: ApiClient) -> None:
+async def test_as_of__before_the_first_event_returns_404(call: ApiClient) -> None:
     await jane(call)
 
     refused = await call.get("/public/v2/contacts/1?as_of=2026-11-01")
@@ -110,7 +110,7 @@ async def test_a_time_before_the_first_event_has_no_values(call: ApiClient) -> N
     assert CREATED in refused.problem["detail"]
 
 
-async def test_explain_names_the_source_of_each_value_and_what_came_without_effect(call: ApiClient) -> None:
+async def test_explain__names_the_source_of_each_value_and_the_values_without_effect(call: ApiClient) -> None:
     await jane(call)
     await receive(call, "4", fact("email_opened", NOW, first_name="Janet"))
 
@@ -131,7 +131,7 @@ async def test_explain_names_the_source_of_each_value_and_what_came_without_effe
     assert explained["last_name"] == {"field": "last_name", "value": None, "set_by": None, "others": [], "others_total": 0}
 
 
-async def test_explain_names_a_status_that_the_clients_set_refused(call: ApiClient) -> None:
+async def test_explain__names_a_status_outside_the_set_of_the_client(call: ApiClient) -> None:
     call.clock.now = from_text(CREATED)
     await call.settings("default", contact_statuses={"statuses": ["contacted", "customer"], "transitions": {}})
     await call.post("/public/v2/contacts", {"email": "jane@example.com"})
@@ -144,7 +144,7 @@ async def test_explain_names_a_status_that_the_clients_set_refused(call: ApiClie
 
 
 @pytest.mark.parametrize("route", ["history", "explain"])
-async def test_an_unknown_field_is_refused_with_the_nearest(call: ApiClient, route: str) -> None:
+async def test_history_and_explain__refuse_an_unknown_field_and_suggest_the_nearest(call: ApiClient, route: str) -> None:
     await jane(call)
 
     refused = await call.get(f"/public/v2/contacts/1/{route}?field=contact_statu")
@@ -154,7 +154,7 @@ async def test_an_unknown_field_is_refused_with_the_nearest(call: ApiClient, rou
     assert "did you mean contact_status?" in refused.problem["errors"][0]["detail"]
 
 
-async def test_companies_have_a_history_too(call: ApiClient) -> None:
+async def test_company__has_history_as_of_and_explain(call: ApiClient) -> None:
     call.clock.now = from_text(CREATED)
     await call.post("/public/v2/companies", {"domain": "example.com", "name": "Example", "company_status": "new"})
     call.clock.now = from_text(NOW)
@@ -175,7 +175,7 @@ FACTS = st.lists(st.tuples(st.sampled_from(NAMES), st.integers(0, 20), st.sample
 
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(facts=FACTS, seats=st.lists(st.sampled_from(["1", "2", None]), max_size=3))
-async def test_any_history_adds_up_to_its_record(call: ApiClient, facts: list[tuple[str, int, str]], seats: list[str | None]) -> None:
+async def test_any_history__adds_up_to_its_record(call: ApiClient, facts: list[tuple[str, int, str]], seats: list[str | None]) -> None:
     call.clock.now = from_text(NOW)
     address = f"p{len(call.kept)}@example.com"
     for number, (name, hour, first_name) in enumerate(facts):

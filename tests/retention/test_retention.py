@@ -38,7 +38,7 @@ async def body(house: House, number: int) -> bytes:
     return (await house.state(number))[2]
 
 
-async def test_only_bodies_of_calls_that_are_done_go_and_events_stay(house: House) -> None:
+async def test_retention__prunes_only_bodies_of_applied_and_ignored_deliveries(house: House) -> None:
     applied = await house.tell(sent(EMAIL))
     ignored = await house.tell()
     parked = await house.tell(crm(object_id="1", fields={"first_name": "X"}))
@@ -66,7 +66,7 @@ async def test_only_bodies_of_calls_that_are_done_go_and_events_stay(house: Hous
     assert await house.differences() == []
 
 
-async def test_an_object_that_waited_long_counts_from_when_it_was_applied(house: House) -> None:
+async def test_retention__counts_a_parked_delivery_from_its_application(house: House) -> None:
     parked = await house.tell(crm(object_id="1", fields={"first_name": "X"}))
     house.now += 100 * DAY
     await house.tell(crm(step=3, object_id="1", email=EMAIL))
@@ -80,7 +80,7 @@ async def test_an_object_that_waited_long_counts_from_when_it_was_applied(house:
 
 
 @pytest.mark.parametrize(("days", "kept"), [(None, True), (0, False), (500, True)])
-async def test_a_client_decides_how_long(house: House, days: int | None, kept: bool) -> None:
+async def test_keep_bodies_days__sets_the_retention_of_a_client(house: House, days: int | None, kept: bool) -> None:
     await house.store.write(SetClientSettings("acme", ClientSettings(keep_bodies_days=days)))
     number = await house.tell(sent(EMAIL))
     house.now += 400 * DAY
@@ -90,7 +90,7 @@ async def test_a_client_decides_how_long(house: House, days: int | None, kept: b
     assert (await body(house, number) != b"") == kept
 
 
-async def test_more_bodies_than_a_page_go_at_once(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_prune__removes_bodies_page_by_page(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retention, "PAGE", 2)
     numbers = [await house.tell(sent(EMAIL, step)) for step in range(5)]
     house.now += 91 * DAY
@@ -101,7 +101,7 @@ async def test_more_bodies_than_a_page_go_at_once(house: House, monkeypatch: pyt
     assert [await body(house, number) for number in numbers] == [b""] * 5
 
 
-async def test_a_delivery_put_back_meanwhile_keeps_its_body(house: House) -> None:
+async def test_retention__leaves_the_body_of_a_replayed_delivery(house: House) -> None:
     from touchbase.inbox.commands import ReplayDeliveries
 
     number = await house.tell(sent(EMAIL))
@@ -114,7 +114,7 @@ async def test_a_delivery_put_back_meanwhile_keeps_its_body(house: House) -> Non
     assert await body(house, number) != b""
 
 
-async def test_a_search_that_was_left_is_finished(house: House, engine_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_retention__finishes_an_interrupted_erasure_search(house: House, engine_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from touchbase.erasure import service as erasure_service
 
     monkeypatch.setattr(erasure_service, "PAGE", 2)
@@ -138,7 +138,7 @@ async def test_a_search_that_was_left_is_finished(house: House, engine_url: str,
     assert still_open == []
 
 
-async def test_a_backup_that_is_told_of_erasures_loses_who_was_erased_since(store: Store, sqlite_url: str, engine_url: str) -> None:
+async def test_add_erasures__erases_people_from_a_restored_backup(store: Store, sqlite_url: str, engine_url: str) -> None:
     later = House(store, (await store.write(EnsureClient("acme", NOON))).number)
     restored_store = await open_store("sqlite://") if engine_url == sqlite_url else await open_store(sqlite_url)
     restored = House(restored_store, (await restored_store.write(EnsureClient("acme", NOON))).number)
@@ -162,7 +162,7 @@ async def test_a_backup_that_is_told_of_erasures_loses_who_was_erased_since(stor
     assert (left, differences) == ([], [])
 
 
-async def test_a_housekeeper_that_is_told_to_stop_ends_at_once(house: House) -> None:
+async def test_retention__stops_at_once(house: House) -> None:
     one = keeper(house)
     running = asyncio.create_task(one.run())
     await asyncio.sleep(0)
@@ -172,7 +172,7 @@ async def test_a_housekeeper_that_is_told_to_stop_ends_at_once(house: House) -> 
         await running
 
 
-async def test_a_delivery_without_a_body_is_read_as_such(house: House) -> None:
+async def test_get_delivery__returns_empty_content_without_a_body(house: House) -> None:
     number = await house.tell(sent(EMAIL))
     await house.erase(refs=(REF,))
 
@@ -182,7 +182,7 @@ async def test_a_delivery_without_a_body_is_read_as_such(house: House) -> None:
     assert (found.headers, found.query, found.body, found.body_removed_us) == ({}, "", b"", house.now)
 
 
-async def test_a_client_that_fails_keeps_nobody_elses_work_from_being_done(store: Store, house: House) -> None:
+async def test_retention__continues_with_other_clients_after_a_failure(store: Store, house: House) -> None:
     other = House(store, (await store.write(EnsureClient("other", NOON))).number)
     calls = [(each, await each.tell(sent("bob@example.com"))) for each in (house, other)]
     for each, _ in calls:
@@ -201,7 +201,7 @@ async def test_a_client_that_fails_keeps_nobody_elses_work_from_being_done(store
     assert [await body(each, number) for each, number in calls] == [b"", b""]
 
 
-async def test_bodies_that_could_not_be_removed_are_tried_again_with_the_next_look(store: Store, house: House) -> None:
+async def test_retention__retries_a_failed_removal_in_the_next_run(store: Store, house: House) -> None:
     class Full:
         failures = 1
 
@@ -244,7 +244,7 @@ async def riddles(house: House, count: int, size: int, **told: Any) -> list[int]
     return numbers
 
 
-async def test_calls_that_nobody_understood_and_nothing_verified_end_after_some_days(house: House) -> None:
+async def test_retention__removes_old_bodies_of_unrecognised_and_unverified_deliveries(house: House) -> None:
     old = await riddles(house, 3, 50)
     verified = await riddles(house, 1, 51, verified=True)
     house.now += 90 * DAY
@@ -260,7 +260,7 @@ async def test_calls_that_nobody_understood_and_nothing_verified_end_after_some_
     assert all([await body(house, number) for number in (*verified, *young)])
 
 
-async def test_above_a_size_the_oldest_calls_that_nobody_understood_go_first(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_retention__removes_the_oldest_unrecognised_bodies_above_a_size(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retention, "PAGE", 2)
     numbers = await riddles(house, 10, 100)
     applied = await house.tell(sent(EMAIL))
@@ -277,7 +277,7 @@ async def test_above_a_size_the_oldest_calls_that_nobody_understood_go_first(hou
     assert await body(house, applied) != b""
 
 
-async def test_without_an_end_all_calls_stay(house: House) -> None:
+async def test_retention__leaves_unrecognised_bodies_without_a_limit(house: House) -> None:
     numbers = await riddles(house, 2, 100)
     house.now += 1000 * DAY
 

@@ -52,7 +52,7 @@ async def served(*connections: list[bytes]) -> list[bytes]:
 
 @settings(max_examples=25, deadline=None)
 @given(st.sets(st.integers(1, len(REQUESTS) - 1), max_size=20))
-def test_how_requests_are_cut_into_pieces_changes_no_answer(cuts: set[int]) -> None:
+def test_request_parser__gives_equal_responses_wherever_the_bytes_are_split(cuts: set[int]) -> None:
     places = [0, *sorted(cuts), len(REQUESTS)]
 
     (response,) = uvloop.run(served([REQUESTS[start:end] for start, end in pairwise(places)]))
@@ -63,7 +63,7 @@ def test_how_requests_are_cut_into_pieces_changes_no_answer(cuts: set[int]) -> N
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.one_of(st.binary(max_size=40), st.sampled_from(PARTS)), max_size=12))
-def test_any_bytes_leave_a_server_that_serves_the_next_caller(pieces: list[bytes]) -> None:
+def test_request_parser__after_any_bytes_the_server_serves_the_next_connection(pieces: list[bytes]) -> None:
     response, next_answer = uvloop.run(served(pieces, [REQUESTS]))
 
     assert response == b"" or response.startswith(b"HTTP/1.1 ")

@@ -29,7 +29,7 @@ class Once:
         await send({"type": "http.response.body", "body": b""})
 
 
-async def test_a_refused_caller_is_read_again_after_a_moment(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_backpressure__resumes_reading_a_refused_connection_after_the_pause(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(flow_control, "PAUSE_SECONDS", 0.01)
     caller = await (await start(Once())).call()
 
@@ -41,7 +41,7 @@ async def test_a_refused_caller_is_read_again_after_a_moment(start: Start, monke
     assert (refused[0], served[0]) == (503, 200)
 
 
-async def test_until_then_others_are_served_and_it_is_not(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_backpressure__during_the_pause_serves_other_connections_only(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(flow_control, "PAUSE_SECONDS", 3600)
     app = Once()
     running = await start(app)
@@ -58,7 +58,7 @@ async def test_until_then_others_are_served_and_it_is_not(start: Start, monkeypa
 
 
 @pytest.mark.parametrize(("refusal", "proxies"), [(GONE_WRONG, None), (TOO_MANY_REQUESTS, TrustedProxies(["127.0.0.1"]))])
-async def test_who_was_not_told_to_come_later_is_read_at_once_and_so_is_a_proxy(
+async def test_backpressure__pauses_neither_proxies_nor_connections_after_other_errors(
     start: Start, monkeypatch: pytest.MonkeyPatch, refusal: ErrorResponse, proxies: TrustedProxies | None
 ) -> None:
     monkeypatch.setattr(flow_control, "PAUSE_SECONDS", 3600)

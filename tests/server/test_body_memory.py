@@ -30,7 +30,7 @@ async def counted(running: Running, bodies: int) -> None:
             await asyncio.sleep(0)
 
 
-async def test_a_body_for_which_there_is_no_room_is_503_and_those_in_progress_go_on(start: Start) -> None:
+async def test_body_memory__refuses_a_new_body_with_503_while_those_in_progress_complete(start: Start) -> None:
     running = await start(bodies=BodyMemory(1000))
     first = await begin(running, 700, 600)
     await counted(running, 600)
@@ -46,7 +46,7 @@ async def test_a_body_for_which_there_is_no_room_is_503_and_those_in_progress_go
     assert (done, len(echoed), again) == (200, 700, 200)
 
 
-async def test_a_body_that_grows_beyond_the_room_is_503_and_frees_what_it_had(start: Start) -> None:
+async def test_body_memory__releases_the_memory_of_a_body_that_outgrows_the_limit(start: Start) -> None:
     running = await start(bodies=BodyMemory(1000))
     caller = await begin(running, 5000, 700)
     await counted(running, 700)
@@ -58,7 +58,7 @@ async def test_a_body_that_grows_beyond_the_room_is_503_and_frees_what_it_had(st
     assert status == 503
 
 
-async def test_what_is_answered_without_being_read_is_counted_until_its_answer(start: Start) -> None:
+async def test_body_memory__counts_an_unread_body_until_its_response(start: Start) -> None:
     gate = Gate()
     running = await start(gate, bodies=BodyMemory(1000))
     waiting = await begin(running, 600, 600)
@@ -73,7 +73,7 @@ async def test_what_is_answered_without_being_read_is_counted_until_its_answer(s
     await counted(running, 0)
 
 
-async def test_one_address_leaves_room_for_others(start: Start) -> None:
+async def test_body_memory__limits_the_share_of_one_address(start: Start) -> None:
     running = await start(bodies=BodyMemory(1000), proxies=TrustedProxies(["127.0.0.1"]))
     greedy = [await begin(running, 300, 250, b"X-Forwarded-For: 192.0.2.1\r\n") for _ in range(3)]
     await counted(running, 750)
@@ -87,7 +87,7 @@ async def test_one_address_leaves_room_for_others(start: Start) -> None:
 
 
 @pytest.mark.parametrize("ends", ["abort", "eof"])
-async def test_bodies_of_callers_that_leave_are_counted_no_more(start: Start, ends: str) -> None:
+async def test_body_memory__is_released_when_the_connection_closes(start: Start, ends: str) -> None:
     gate = Gate()
     running = await start(gate, bodies=BodyMemory(1000))
     caller = await begin(running, 10, 10)
@@ -103,7 +103,7 @@ async def test_bodies_of_callers_that_leave_are_counted_no_more(start: Start, en
     await counted(running, 0)
 
 
-async def test_without_a_room_nothing_is_limited(start: Start) -> None:
+async def test_body_memory__is_unlimited_when_not_configured(start: Start) -> None:
     async def app(scope: Any, receive: Any, send: Any) -> None:
         await echo(scope, receive, send)
 
@@ -113,7 +113,7 @@ async def test_without_a_room_nothing_is_limited(start: Start) -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 400)), max_size=40))
-def test_never_is_more_taken_than_there_is_and_an_address_that_has_nothing_gets_in_while_a_quarter_is_free(
+def test_body_memory__stays_within_capacity_and_admits_small_bodies_of_new_addresses(
     asked: list[tuple[str, int]],
 ) -> None:
     bodies, held = BodyMemory(1000), {"a": 0, "b": 0, "c": 0}

@@ -21,7 +21,7 @@ def code_in(body: bytes) -> str:
     return str(json.loads(body)["code"])
 
 
-async def test_a_request_is_answered_and_the_connection_stays_open(start: Start) -> None:
+async def test_connection__stays_open_after_a_response(start: Start) -> None:
     caller = await (await start()).call()
 
     await caller.send(b"POST /a?q=1 HTTP/1.1\r\n" + HOST + b"Content-Length: 5\r\n\r\nhello")
@@ -33,7 +33,7 @@ async def test_a_request_is_answered_and_the_connection_stays_open(start: Start)
     assert (second[0], second[2]) == (200, b"")
 
 
-async def test_every_answer_carries_the_security_headers_and_the_date(start: Start) -> None:
+async def test_response__has_the_security_headers_and_the_date(start: Start) -> None:
     caller = await (await start()).call()
 
     await caller.send(b"GET / HTTP/1.1\r\n" + HOST + b"\r\n")
@@ -46,7 +46,7 @@ async def test_every_answer_carries_the_security_headers_and_the_date(start: Sta
     assert "server" not in headers
 
 
-async def test_a_chunked_body_needs_no_length(start: Start) -> None:
+async def test_chunked_body__is_read_without_a_content_length(start: Start) -> None:
     caller = await (await start()).call()
 
     await caller.send(b"POST / HTTP/1.1\r\n" + HOST + b"Transfer-Encoding: chunked\r\n\r\n3\r\nhel\r\n2\r\nlo\r\n0\r\n\r\n")
@@ -65,7 +65,7 @@ async def test_a_chunked_body_needs_no_length(start: Start) -> None:
         b"Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n",
     ],
 )
-async def test_a_request_with_two_lengths_is_refused_and_its_connection_ended(start: Start, lengths: bytes) -> None:
+async def test_two_body_lengths__are_refused_and_close_the_connection(start: Start, lengths: bytes) -> None:
     running = await start()
     caller = await running.call()
 
@@ -96,7 +96,7 @@ async def test_a_request_with_two_lengths_is_refused_and_its_connection_ended(st
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
     ],
 )
-async def test_what_is_no_plain_request_is_refused_with_a_problem(start: Start, request_bytes: bytes) -> None:
+async def test_malformed_request__gets_400_with_a_problem_body(start: Start, request_bytes: bytes) -> None:
     caller = await (await start()).call()
 
     await caller.send(request_bytes)
@@ -108,7 +108,7 @@ async def test_what_is_no_plain_request_is_refused_with_a_problem(start: Start, 
     assert await caller.rest() == b""
 
 
-async def test_more_headers_than_allowed_are_refused(start: Start) -> None:
+async def test_max_headers__refuses_more_with_431(start: Start) -> None:
     caller = await (await start(max_headers=5)).call()
 
     await caller.send(b"GET / HTTP/1.1\r\n" + HOST + b"".join(b"X-%d: 1\r\n" % number for number in range(5)) + b"\r\n")
@@ -118,7 +118,7 @@ async def test_more_headers_than_allowed_are_refused(start: Start) -> None:
 
 
 @pytest.mark.parametrize("where", [b"GET /" + b"a" * 3000 + b" HTTP/1.1\r\n", b"GET / HTTP/1.1\r\nX: " + b"a" * 3000 + b"\r\n"])
-async def test_longer_headers_than_allowed_are_refused(start: Start, where: bytes) -> None:
+async def test_max_header_bytes__refuses_longer_headers_with_431(start: Start, where: bytes) -> None:
     caller = await (await start()).call()
 
     await caller.send(where + HOST + b"\r\n")
@@ -127,7 +127,7 @@ async def test_longer_headers_than_allowed_are_refused(start: Start, where: byte
     assert (status, code_in(body)) == (431, "headers_too_large")
 
 
-async def test_headers_without_end_are_refused_before_they_fill_the_memory(start: Start) -> None:
+async def test_max_header_bytes__refuses_endless_headers_while_they_arrive(start: Start) -> None:
     caller = await (await start()).call()
 
     await caller.send(b"GET / HTTP/1.1\r\n" + HOST)
@@ -140,7 +140,7 @@ async def test_headers_without_end_are_refused_before_they_fill_the_memory(start
     assert (status, code_in(body)) == (431, "headers_too_large")
 
 
-async def test_large_pipelined_requests_do_not_count_as_headers(start: Start) -> None:
+async def test_max_header_bytes__excludes_the_bodies_of_pipelined_requests(start: Start) -> None:
     running = await start()
     caller = await running.call()
     one = b"POST /a HTTP/1.1\r\n" + HOST + b"Content-Length: 900\r\n\r\n" + b"x" * 900
@@ -152,7 +152,7 @@ async def test_large_pipelined_requests_do_not_count_as_headers(start: Start) ->
     assert [(status, len(body)) for status, _, body in answers] == [(200, 900)] * 5 + [(200, 0)]
 
 
-async def test_slow_headers_are_cut(start: Start) -> None:
+async def test_header_timeout__ends_slow_headers_with_408(start: Start) -> None:
     caller = await (await start(header_timeout=0.1)).call()
 
     await caller.send(b"GET / HTTP/1.1\r\nHo")
@@ -163,13 +163,13 @@ async def test_slow_headers_are_cut(start: Start) -> None:
     assert await caller.rest() == b""
 
 
-async def test_a_caller_that_never_says_anything_is_cut(start: Start) -> None:
+async def test_header_timeout__closes_a_silent_connection(start: Start) -> None:
     caller = await (await start(header_timeout=0.1)).call()
 
     assert await caller.rest() == b""
 
 
-async def test_empty_lines_do_not_keep_a_connection_alive(start: Start) -> None:
+async def test_header_timeout__is_not_extended_by_empty_lines(start: Start) -> None:
     caller = await (await start(header_timeout=0.1)).call()
 
     for _ in range(3):
@@ -179,7 +179,7 @@ async def test_empty_lines_do_not_keep_a_connection_alive(start: Start) -> None:
     assert await caller.rest() == b""
 
 
-async def test_an_idle_connection_is_closed_after_its_answer(start: Start) -> None:
+async def test_keep_alive__closes_a_connection_idle_after_its_response(start: Start) -> None:
     caller = await (await start(keep_alive=0.1)).call()
 
     await caller.send(b"GET / HTTP/1.1\r\n" + HOST + b"\r\n")
@@ -189,7 +189,7 @@ async def test_an_idle_connection_is_closed_after_its_answer(start: Start) -> No
     assert await caller.rest() == b""
 
 
-async def test_a_slow_answer_is_not_cut_by_deadlines_of_callers(start: Start) -> None:
+async def test_slow_response__is_not_ended_by_the_header_or_keep_alive_timeout(start: Start) -> None:
     gate = Gate()
     running = await start(gate, header_timeout=0.1, keep_alive=0.1)
     caller, silent = await running.call(), await running.call()
@@ -202,7 +202,7 @@ async def test_a_slow_answer_is_not_cut_by_deadlines_of_callers(start: Start) ->
     assert status == 200
 
 
-async def test_too_many_requests_at_once_are_told_so_at_once_and_may_come_again(start: Start) -> None:
+async def test_max_requests__refuses_more_with_503_and_serves_a_later_request(start: Start) -> None:
     gate = Gate()
     running = await start(gate, max_requests=1)
     first, second = await running.call(), await running.call()
@@ -220,7 +220,7 @@ async def test_too_many_requests_at_once_are_told_so_at_once_and_may_come_again(
     assert (later[0], later[2]) == (200, b"hello")
 
 
-async def test_one_connection_too_many_is_told_so_and_closed(start: Start) -> None:
+async def test_max_connections__refuses_one_more_with_503_and_closes_it(start: Start) -> None:
     running = await start(max_connections=1)
     first = await running.call()
     await first.send(b"GET / HTTP/1.1\r\n")
@@ -232,7 +232,7 @@ async def test_one_connection_too_many_is_told_so_and_closed(start: Start) -> No
     assert await second.rest() == b""
 
 
-async def test_pipelined_requests_are_answered_in_order_before_a_broken_one_ends_the_connection(start: Start) -> None:
+async def test_pipelined_requests__get_responses_in_order_before_a_malformed_one(start: Start) -> None:
     running = await start()
     caller = await running.call()
 
@@ -244,7 +244,7 @@ async def test_pipelined_requests_are_answered_in_order_before_a_broken_one_ends
     assert running.ended == [("/a", 200), ("/b", 200)]
 
 
-async def test_a_broken_chunk_ends_the_request_with_a_problem(start: Start) -> None:
+async def test_malformed_chunk__ends_the_request_with_400(start: Start) -> None:
     running = await start()
     caller = await running.call()
 
@@ -256,7 +256,7 @@ async def test_a_broken_chunk_ends_the_request_with_a_problem(start: Start) -> N
     assert running.ended == [("/a", 499)]
 
 
-async def test_fields_after_a_chunked_body_do_not_become_headers(start: Start) -> None:
+async def test_trailer_fields__do_not_become_headers(start: Start) -> None:
     seen: list[Any] = []
 
     async def spy(scope: Any, receive: Any, send: Any) -> None:
@@ -271,7 +271,7 @@ async def test_fields_after_a_chunked_body_do_not_become_headers(start: Start) -
     assert seen == [(b"host", b"localhost"), (b"transfer-encoding", b"chunked")]
 
 
-async def test_a_caller_answered_before_its_body_ended_may_finish_it_and_go_on(start: Start) -> None:
+async def test_early_response__leaves_the_connection_usable_after_the_rest_of_the_body(start: Start) -> None:
     async def hasty(scope: Any, receive: Any, send: Any) -> None:
         await send({"type": "http.response.start", "status": 413, "headers": [(b"content-length", b"0")]})
         await send({"type": "http.response.body"})
@@ -286,7 +286,7 @@ async def test_a_caller_answered_before_its_body_ended_may_finish_it_and_go_on(s
     assert (first[0], second[0]) == (413, 413)
 
 
-async def test_an_answer_that_ends_the_connection_reaches_a_caller_that_is_still_sending(start: Start) -> None:
+async def test_early_response__with_close_reaches_a_sender_that_is_still_sending(start: Start) -> None:
     async def hasty(scope: Any, receive: Any, send: Any) -> None:
         await receive()
         await send({"type": "http.response.start", "status": 413, "headers": [(b"content-length", b"0"), (b"connection", b"close")]})
@@ -301,7 +301,7 @@ async def test_an_answer_that_ends_the_connection_reaches_a_caller_that_is_still
     assert await caller.rest() == b""
 
 
-async def test_a_caller_that_waits_for_leave_to_send_its_body_gets_it(start: Start) -> None:
+async def test_expect_100_continue__gets_100_before_the_body(start: Start) -> None:
     caller = await (await start()).call()
 
     await caller.send(b"POST / HTTP/1.1\r\n" + HOST + b"Expect: 100-continue\r\nContent-Length: 5\r\n\r\n")
@@ -313,7 +313,7 @@ async def test_a_caller_that_waits_for_leave_to_send_its_body_gets_it(start: Sta
     assert (status, body) == (200, b"hello")
 
 
-async def test_an_answer_instead_of_leave_to_send_ends_the_connection(start: Start) -> None:
+async def test_expect_100_continue__an_early_final_response_closes_the_connection(start: Start) -> None:
     async def hasty(scope: Any, receive: Any, send: Any) -> None:
         await send({"type": "http.response.start", "status": 413, "headers": [(b"content-length", b"0")]})
         await send({"type": "http.response.body"})
@@ -327,7 +327,7 @@ async def test_an_answer_instead_of_leave_to_send_ends_the_connection(start: Sta
     assert await caller.rest() == b""
 
 
-async def test_a_request_to_change_the_protocol_is_answered_as_what_it_is(start: Start) -> None:
+async def test_upgrade_header__is_ignored_and_the_request_served(start: Start) -> None:
     caller = await (await start()).call()
 
     await caller.send(b"GET / HTTP/1.1\r\n" + HOST + b"Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
@@ -337,7 +337,7 @@ async def test_a_request_to_change_the_protocol_is_answered_as_what_it_is(start:
     assert await caller.rest() == b""
 
 
-async def test_a_caller_that_does_not_take_its_answer_is_cut(start: Start) -> None:
+async def test_send_timeout__closes_a_connection_that_does_not_read_its_response(start: Start) -> None:
     async def large(scope: Any, receive: Any, send: Any) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": []})
         for _ in range(1000):
@@ -352,7 +352,7 @@ async def test_a_caller_that_does_not_take_its_answer_is_cut(start: Start) -> No
     assert running.ended == [("/large", 499)]
 
 
-async def test_callers_that_come_at_once_are_let_in_together(start: Start) -> None:
+async def test_accept__admits_many_waiting_connections_per_loop_iteration(start: Start) -> None:
     running = await start(max_connections=50)
     loop = asyncio.get_running_loop()
     with contextlib.ExitStack() as ending:
@@ -377,7 +377,7 @@ async def answered(caller: Any) -> int:
     return int(status)
 
 
-async def test_when_all_places_are_taken_the_connection_that_was_idle_longest_gives_way(start: Start) -> None:
+async def test_max_connections__closes_the_longest_idle_connection_first(start: Start) -> None:
     running = await start(max_connections=3)
     first, second, third = [await running.call() for _ in range(3)]
     assert [await answered(each) for each in (first, second, third, first)] == [200] * 4
@@ -389,7 +389,7 @@ async def test_when_all_places_are_taken_the_connection_that_was_idle_longest_gi
     assert await answered(first) == 200
 
 
-async def test_a_connection_with_a_request_in_progress_gives_no_way(start: Start) -> None:
+async def test_max_connections__never_closes_a_connection_with_a_request_in_progress(start: Start) -> None:
     gate = Gate()
     running = await start(gate, max_connections=2)
     busy, begun = await running.call(), await running.call()
@@ -406,7 +406,7 @@ async def test_a_connection_with_a_request_in_progress_gives_no_way(start: Start
     assert [(await each.response())[0] for each in (busy, begun)] == [200, 200]
 
 
-async def test_a_connection_that_begins_a_request_is_idle_no_more(start: Start) -> None:
+async def test_max_connections__counts_a_connection_with_a_partial_request_as_busy(start: Start) -> None:
     running = await start(max_connections=1)
     first = await running.call()
     assert await answered(first) == 200
@@ -420,7 +420,7 @@ async def test_a_connection_that_begins_a_request_is_idle_no_more(start: Start) 
     assert (status, (await first.response())[0]) == (503, 200)
 
 
-async def test_a_proxys_connection_does_not_give_way(start: Start) -> None:
+async def test_max_connections__never_closes_an_idle_connection_of_a_proxy(start: Start) -> None:
     running = await start(max_connections=1, proxies=TrustedProxies(["127.0.0.1"]))
     first = await running.call()
     assert await answered(first) == 200

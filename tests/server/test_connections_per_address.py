@@ -24,7 +24,7 @@ async def of_address(running: Running, count: int) -> None:
             await asyncio.sleep(0)
 
 
-async def test_one_connection_too_many_of_an_address_is_told_so_and_closed(start: Start) -> None:
+async def test_max_connections_per_address__refuses_one_more_with_503(start: Start) -> None:
     running = await start(max_connections_per_address=2)
     callers = [await running.call() for _ in range(2)]
     assert [await greeted(caller) for caller in callers] == [200, 200]
@@ -39,7 +39,7 @@ async def test_one_connection_too_many_of_an_address_is_told_so_and_closed(start
     assert await greeted(callers[0]) == 200
 
 
-async def test_a_closed_connection_makes_room_for_another(start: Start) -> None:
+async def test_max_connections_per_address__admits_a_new_connection_after_one_closes(start: Start) -> None:
     running = await start(max_connections_per_address=1)
     first = await running.call()
     assert await greeted(first) == 200
@@ -52,7 +52,7 @@ async def test_a_closed_connection_makes_room_for_another(start: Start) -> None:
     assert running.server.limits.addresses == {"127.0.0.1": 1}
 
 
-async def test_an_address_with_far_too_many_is_cut_without_a_word(start: Start) -> None:
+async def test_max_connections_per_address__far_above_it_closes_without_a_response(start: Start) -> None:
     running = await start(max_connections_per_address=1, max_connections=100)
     await running.call()
     polite = await running.call()
@@ -68,7 +68,7 @@ async def test_an_address_with_far_too_many_is_cut_without_a_word(start: Start) 
 
 
 @pytest.mark.parametrize("most", [0, 20])
-async def test_within_its_limit_an_address_may_have_as_many_as_there_are(start: Start, most: int) -> None:
+async def test_max_connections_per_address__admits_all_within_the_limit_or_at_zero(start: Start, most: int) -> None:
     running = await start(max_connections_per_address=most)
 
     assert [await greeted(await running.call()) for _ in range(10)] == [200] * 10

@@ -10,7 +10,7 @@ from tests.server.conftest import Gate, Start
 GET = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
-async def test_a_request_in_progress_is_answered_and_no_other_is_taken(start: Start) -> None:
+async def test_shutdown__completes_the_request_in_progress_and_accepts_no_other(start: Start) -> None:
     gate = Gate()
     running = await start(gate)
     busy, idle = await running.call(), await running.call()
@@ -30,7 +30,7 @@ async def test_a_request_in_progress_is_answered_and_no_other_is_taken(start: St
     assert await busy.rest() == b""
 
 
-async def test_a_request_that_does_not_end_in_time_is_told_why(start: Start) -> None:
+async def test_shutdown__ends_a_request_with_503_after_the_timeout(start: Start) -> None:
     gate = Gate()
     running = await start(gate, shutdown_timeout=0.1)
     caller = await running.call()
@@ -43,7 +43,7 @@ async def test_a_request_that_does_not_end_in_time_is_told_why(start: Start) -> 
     assert (status, headers["retry-after"], json.loads(body)["code"]) == (503, "1", "shutting_down")
 
 
-async def test_a_request_whose_headers_are_not_complete_is_not_waited_for(start: Start) -> None:
+async def test_shutdown__does_not_wait_for_incomplete_headers(start: Start) -> None:
     running = await start(shutdown_timeout=5)
     caller = await running.call()
     await caller.send(GET)

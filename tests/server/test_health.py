@@ -35,7 +35,7 @@ async def get(caller: RawConnection, path: str, method: str = "GET") -> tuple[in
     return status, headers, body.decode()
 
 
-async def test_every_metric_can_be_read(start: Start, operations: Operations) -> None:
+async def test_get_metrics__returns_the_prometheus_text_format(start: Start, operations: Operations) -> None:
     caller = await (await start(dispatched(operations))).call()
 
     status, headers, text = await get(caller, "/metrics")
@@ -106,7 +106,7 @@ async def test_metrics__are_there_without_those_of_the_inbox_where_it_cannot_be_
     assert "\ntouchbase_inbox_deliveries{" not in text
 
 
-async def test_metrics_tell_how_many_deliveries_are_stuck_and_how_old_the_oldest_of_each_kind_is(
+async def test_get_metrics__reports_the_number_and_oldest_age_of_deliveries_by_state(
     start: Start, operations: Operations, memory: Store
 ) -> None:
     client = (await memory.write(EnsureClient("acme", NOW))).number
@@ -139,7 +139,7 @@ async def test_metrics_tell_how_many_deliveries_are_stuck_and_how_old_the_oldest
     }
 
 
-async def test_a_live_server_says_so(start: Start, operations: Operations) -> None:
+async def test_get_health_live__returns_live(start: Start, operations: Operations) -> None:
     caller = await (await start(dispatched(operations))).call()
 
     status, _, body = await get(caller, "/health/live")
@@ -147,7 +147,7 @@ async def test_a_live_server_says_so(start: Start, operations: Operations) -> No
     assert (status, json.loads(body)) == (200, {"status": "live"})
 
 
-async def test_a_store_that_can_write_makes_the_server_ready(start: Start, operations: Operations) -> None:
+async def test_get_health_ready__returns_ready_when_the_store_can_write(start: Start, operations: Operations) -> None:
     caller = await (await start(dispatched(operations))).call()
 
     status, _, body = await get(caller, "/health/ready")
@@ -155,7 +155,7 @@ async def test_a_store_that_can_write_makes_the_server_ready(start: Start, opera
     assert (status, json.loads(body)) == (200, {"status": "ready"})
 
 
-async def test_a_store_that_cannot_write_makes_the_server_not_ready_and_keeps_it_alive(
+async def test_get_health_ready__returns_503_when_the_store_is_full_and_live_stays_200(
     start: Start, operations: Operations, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def full() -> None:
@@ -171,7 +171,7 @@ async def test_a_store_that_cannot_write_makes_the_server_not_ready_and_keeps_it
     assert live == 200
 
 
-async def test_a_server_that_is_being_stopped_is_not_ready(start: Start, operations: Operations) -> None:
+async def test_get_health_ready__returns_503_during_shutdown(start: Start, operations: Operations) -> None:
     operations.stopping = lambda: True
     caller = await (await start(dispatched(operations))).call()
 
@@ -181,7 +181,7 @@ async def test_a_server_that_is_being_stopped_is_not_ready(start: Start, operati
 
 
 @pytest.mark.parametrize("path", ["/metrics", "/health/live", "/health/ready"])
-async def test_operators_only_read(start: Start, operations: Operations, path: str) -> None:
+async def test_operations_routes__allow_get_and_head_only(start: Start, operations: Operations, path: str) -> None:
     caller = await (await start(dispatched(operations))).call()
 
     status, headers, _ = await get(caller, path, "DELETE")
@@ -189,7 +189,7 @@ async def test_operators_only_read(start: Start, operations: Operations, path: s
     assert (status, headers["allow"]) == (405, "GET, HEAD")
 
 
-async def test_everything_else_is_the_applications(start: Start, operations: Operations) -> None:
+async def test_operations_routes__pass_other_paths_to_the_application(start: Start, operations: Operations) -> None:
     caller = await (await start(dispatched(operations))).call()
 
     await caller.send(b"POST /metrics/more HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\nhello")
@@ -198,7 +198,7 @@ async def test_everything_else_is_the_applications(start: Start, operations: Ope
     assert (response[0], response[2]) == (200, b"hello")
 
 
-async def test_what_should_be_changed_about_the_store_is_told(start: Start, operations: Operations, memory: Any) -> None:
+async def test_store_warnings__appear_in_health_ready_and_in_metrics(start: Start, operations: Operations, memory: Any) -> None:
     caller = await (await start(dispatched(operations))).call()
     _, _, before = await get(caller, "/health/ready")
     memory.warnings = ["the role is a superuser"]
@@ -211,7 +211,7 @@ async def test_what_should_be_changed_about_the_store_is_told(start: Start, oper
     assert "\ntouchbase_store_warnings 1.0\n" in metrics
 
 
-async def test_strangers_learn_of_readiness_only_yes_or_no_and_the_log_says_why(
+async def test_hide_details__leaves_the_reason_to_the_log(
     start: Start, memory: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def full() -> None:
@@ -229,7 +229,7 @@ async def test_strangers_learn_of_readiness_only_yes_or_no_and_the_log_says_why(
     assert "not ready: the disk is full" in caplog.text
 
 
-async def test_why_the_server_is_not_ready_stands_in_the_log_once(
+async def test_get_health_ready__logs_the_reason_once_and_the_recovery(
     start: Start, operations: Operations, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def full() -> None:

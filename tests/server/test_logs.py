@@ -42,7 +42,7 @@ async def labelled(scope: Any, receive: Any, send: Any) -> None:
     await send({"type": "http.response.body", "body": b"ok"})
 
 
-async def test_a_request_is_one_line_without_anything_secret(start: Start) -> None:
+async def test_access_log__writes_one_json_line_per_request_without_secrets(start: Start) -> None:
     pipe, metrics = Pipe(), ProcessMetrics()
     writer = LineWriter(pipe.writing)
     caller = await (await start(labelled, observe=AccessLog(metrics, writer))).call()
@@ -75,7 +75,7 @@ async def test_a_request_is_one_line_without_anything_secret(start: Start) -> No
     assert b"nobody-may-guess" not in text
 
 
-async def test_a_level_above_info_writes_no_request_lines_and_counts_all_the_same(start: Start) -> None:
+async def test_access_log__above_info_writes_no_lines_but_counts_requests(start: Start) -> None:
     pipe, metrics = Pipe(), ProcessMetrics()
     writer = LineWriter(pipe.writing)
     caller = await (await start(labelled, observe=AccessLog(metrics, writer, lowest="warning"))).call()
@@ -102,7 +102,7 @@ async def test_the_metrics_have_no_series_for_methods_that_a_client_invents(star
     assert found == "other"
 
 
-def test_lines_that_nobody_reads_are_dropped_and_counted() -> None:
+def test_line_writer__drops_and_counts_lines_beyond_the_buffer_limit() -> None:
     pipe = Pipe()
     writer = LineWriter(pipe.writing)
     line = b"x" * 999 + b"\n"
@@ -124,7 +124,7 @@ def test_lines_that_nobody_reads_are_dropped_and_counted() -> None:
     assert read[0].count(b"\n") + dropped == handed
 
 
-def test_a_log_whose_reader_is_gone_harms_nobody() -> None:
+def test_line_writer__survives_a_closed_pipe() -> None:
     pipe = Pipe()
     os.close(pipe.reading)
     writer = LineWriter(pipe.writing)
@@ -136,7 +136,7 @@ def test_a_log_whose_reader_is_gone_harms_nobody() -> None:
     assert writer.dropped == 1
 
 
-def test_an_exception_is_logged_with_its_place_and_without_its_text() -> None:
+def test_json_formatter__logs_an_exceptions_type_and_location_without_its_message() -> None:
     try:
         raise ValueError("contact@example.com")
     except ValueError:
@@ -150,7 +150,7 @@ def test_an_exception_is_logged_with_its_place_and_without_its_text() -> None:
     assert "contact@example.com" not in text.replace(json.dumps('raise ValueError("contact@example.com")')[1:-1], "")
 
 
-async def test_a_request_is_a_line_of_text_where_people_read_it(start: Start) -> None:
+async def test_access_log__writes_a_text_line_with_as_text(start: Start) -> None:
     pipe = Pipe()
     writer = LineWriter(pipe.writing)
     caller = await (await start(labelled, observe=AccessLog(ProcessMetrics(), writer, as_text=True))).call()
@@ -169,7 +169,7 @@ async def test_a_request_is_a_line_of_text_where_people_read_it(start: Start) ->
     assert re.fullmatch(pattern, text)
 
 
-def test_an_exception_is_text_with_its_place_and_without_its_text() -> None:
+def test_text_formatter__logs_an_exceptions_type_and_location_without_its_message() -> None:
     try:
         raise ValueError("contact@example.com")
     except ValueError:
@@ -182,7 +182,7 @@ def test_an_exception_is_text_with_its_place_and_without_its_text() -> None:
     assert [line for line in [first, *rest] if "contact@example.com" in line and "raise ValueError" not in line] == []
 
 
-def test_a_value_with_spaces_stands_in_quotes_and_an_empty_one_is_left_out() -> None:
+def test_text_line__quotes_values_with_spaces_and_omits_empty_ones() -> None:
     line = text_line(
         "09:30:15.123", "warning", "slow", {"route": "a b", "why": 'x="1"', "client": "", "peer": None, "ms": 0}, coloured=True
     )
@@ -199,7 +199,7 @@ def test_a_value_with_spaces_stands_in_quotes_and_an_empty_one_is_left_out() -> 
         ("text", False, TextFormatter),
     ],
 )
-def test_lines_are_text_on_a_terminal_unless_settings_say_otherwise(
+def test_log_format__auto_is_text_on_a_terminal_and_json_elsewhere(
     monkeypatch: pytest.MonkeyPatch, log_format: str, on_terminal: bool, kind: type[logging.Formatter]
 ) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: on_terminal)

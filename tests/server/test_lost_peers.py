@@ -44,7 +44,7 @@ async def all_gone(running: Running) -> None:
 
 
 @pytest.mark.parametrize("requests", [GET, GET * 2, GET + b"GET /ha"], ids=["one", "two", "one and a half"])
-async def test_a_caller_that_takes_nothing_of_an_answer_in_one_part_is_cut(start: Start, requests: bytes) -> None:
+async def test_send_timeout__closes_a_connection_that_reads_nothing_of_a_one_part_response(start: Start, requests: bytes) -> None:
     running = await start(large, send_timeout=0.1, keep_alive=LONG, header_timeout=LONG)
     caller = await running.call()
 
@@ -54,7 +54,7 @@ async def test_a_caller_that_takes_nothing_of_an_answer_in_one_part_is_cut(start
     await all_gone(running)
 
 
-async def test_a_caller_that_asks_on_without_taking_its_answer_is_cut(start: Start) -> None:
+async def test_send_timeout__closes_a_connection_that_sends_more_requests_without_reading(start: Start) -> None:
     running = await start(large, send_timeout=0.1, keep_alive=LONG, header_timeout=LONG)
     caller = await running.call()
 
@@ -65,7 +65,7 @@ async def test_a_caller_that_asks_on_without_taking_its_answer_is_cut(start: Sta
     await all_gone(running)
 
 
-async def test_a_caller_that_goes_away_behind_pipelined_requests_is_no_fault_of_ours(
+async def test_connection_reset__with_pipelined_requests_is_logged_as_499_without_an_error(
     start: Start, caplog: pytest.LogCaptureFixture
 ) -> None:
     gate = Listening()
@@ -99,7 +99,7 @@ async def half_closed(running: Running, requests: bytes) -> RawConnection:
     [(GET * 2, 2), (GET * 102, 102), (GET + UNFINISHED, 1), (GET * 2 + UNFINISHED, 2), (GET + b"GET /ha", 1)],
     ids=["two", "more than are read at once", "and half a body", "two and half a body", "and half a head"],
 )
-async def test_a_caller_that_says_no_more_gets_the_answers_that_it_is_owed(start: Start, requests: bytes, answers: int) -> None:
+async def test_half_closed_connection__gets_the_responses_to_its_complete_requests(start: Start, requests: bytes, answers: int) -> None:
     gate = Gate()
     running = await start(gate)
     caller = await half_closed(running, requests)
@@ -114,7 +114,7 @@ async def test_a_caller_that_says_no_more_gets_the_answers_that_it_is_owed(start
     assert running.ended[answers:] in ([], [("/post", 499)])
 
 
-async def test_half_a_request_of_a_caller_that_says_no_more_is_dropped(start: Start) -> None:
+async def test_half_closed_connection__drops_an_incomplete_request(start: Start) -> None:
     running = await start(echo)
     caller = await half_closed(running, UNFINISHED)
 
@@ -123,7 +123,7 @@ async def test_half_a_request_of_a_caller_that_says_no_more_is_dropped(start: St
 
 
 @pytest.mark.parametrize("requests", [b"", GET, GET + b"GET /ha", UNFINISHED], ids=["nothing", "one", "one and a half", "half a body"])
-async def test_a_connection_that_is_gone_leaves_nothing_to_the_collector(start: Start, requests: bytes) -> None:
+async def test_closed_connection__is_freed_without_garbage_collection(start: Start, requests: bytes) -> None:
     running = await start()
     caller = await running.call()
     await caller.send(requests)

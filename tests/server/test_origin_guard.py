@@ -28,7 +28,7 @@ async def asked(caller: RawConnection, method: bytes = b"GET", path: bytes = b"/
     [b"localhost", b"localhost:8000", b"LOCALHOST", b"app.localhost:1", b"127.0.0.1:8000", b"[::1]:8000", b"10.0.0.7", b"hooks.example.com",
      b"HOOKS.example.com.:443"],
 )  # fmt: skip
-async def test_without_keys_names_of_our_own_are_served(start: Start, host: bytes) -> None:
+async def test_open_mode__serves_local_names_ip_addresses_and_the_public_host(start: Start, host: bytes) -> None:
     caller = await (await start(origin_guard=OURS)).call()
 
     assert (await asked(caller, host=host))[0] == 200
@@ -38,7 +38,7 @@ async def test_without_keys_names_of_our_own_are_served(start: Start, host: byte
 @pytest.mark.parametrize(
     "host", [b"evil.example", b"evil.example:8000", b"127.0.0.1.evil.example", b"localhost.evil.example", b"xlocalhost", b"1.2"]
 )
-async def test_without_keys_a_strangers_name_for_this_machine_is_refused(start: Start, host: bytes) -> None:
+async def test_open_mode__refuses_a_foreign_host_with_421(start: Start, host: bytes) -> None:
     running = await start(origin_guard=OURS)
     caller = await running.call()
 
@@ -55,7 +55,7 @@ async def test_without_keys_a_strangers_name_for_this_machine_is_refused(start: 
     "origin", [b"https://evil.example", b"null", b"http://localhost:9999", b"https://app.example.com.evil.example", b"x"]
 )
 @pytest.mark.parametrize("method", [b"GET", b"POST", b"OPTIONS"])
-async def test_without_keys_a_page_of_a_stranger_may_not_call(start: Start, method: bytes, origin: bytes) -> None:
+async def test_open_mode__refuses_a_foreign_origin_with_403(start: Start, method: bytes, origin: bytes) -> None:
     caller = await (await start(origin_guard=OURS)).call()
 
     status, headers, body = await asked(caller, method, host=b"localhost:8000", origin=origin)
@@ -68,7 +68,7 @@ HOOK = b"/public/crm-webhook/default"
 PUBLIC = OriginGuard(("127.0.0.1",), ("https://app.example.com",), public=("hooks.example.com",), any_name=True)
 
 
-async def test_without_keys_a_listed_page_may_call_and_tools_always(start: Start) -> None:
+async def test_open_mode__accepts_a_listed_origin_and_webhooks_to_any_host(start: Start) -> None:
     caller = await (await start(origin_guard=OURS)).call()
 
     listed, _, _ = await asked(caller, origin=APP)
@@ -88,7 +88,7 @@ async def test_without_keys_a_listed_page_may_call_and_tools_always(start: Start
         (b"hooks.example.com", {"sec_fetch_site": b"Cross-Site"}),
     ],
 )
-async def test_without_keys_a_webhook_from_a_page_elsewhere_is_refused(
+async def test_open_mode__refuses_a_webhook_from_a_foreign_page(
     start: Start, sites: OriginGuard, host: bytes, page: dict[str, bytes]
 ) -> None:
     running = await start(origin_guard=sites)
@@ -100,7 +100,7 @@ async def test_without_keys_a_webhook_from_a_page_elsewhere_is_refused(
     assert running.ended == [(HOOK.decode(), 403)]
 
 
-async def test_without_keys_a_webhook_from_a_page_under_its_own_name_for_this_machine_is_refused(start: Start) -> None:
+async def test_open_mode__refuses_a_webhook_from_a_page_by_dns_rebinding(start: Start) -> None:
     caller = await (await start(origin_guard=OURS)).call()
 
     rebound, _, _ = await asked(caller, b"POST", HOOK, b"evil.example", content_length=b"0", origin=b"http://evil.example")
@@ -108,7 +108,7 @@ async def test_without_keys_a_webhook_from_a_page_under_its_own_name_for_this_ma
     assert rebound == 403
 
 
-async def test_a_refused_webhook_of_a_page_elsewhere_is_reported(start: Start) -> None:
+async def test_on_foreign_origin__reports_only_webhooks_refused_for_their_origin(start: Start) -> None:
     seen: list[str] = []
     caller = await (await start(origin_guard=OURS, on_foreign_origin=lambda scope: seen.append(scope["path"]))).call()
 
@@ -118,7 +118,7 @@ async def test_a_refused_webhook_of_a_page_elsewhere_is_reported(start: Start) -
     assert seen == ["/public/crm-webhook/acme"]
 
 
-async def test_without_keys_own_and_listed_pages_send_webhooks(start: Start) -> None:
+async def test_open_mode__accepts_webhooks_from_same_origin_and_listed_pages(start: Start) -> None:
     caller = await (await start(origin_guard=OURS)).call()
 
     own, _, _ = await asked(caller, b"POST", HOOK, b"localhost:80", content_length=b"0", origin=b"http://localhost:80")
@@ -127,7 +127,7 @@ async def test_without_keys_own_and_listed_pages_send_webhooks(start: Start) -> 
     assert (own, listed) == (200, 200)
 
 
-async def test_a_link_on_a_page_elsewhere_is_followed_and_no_form_is_taken(start: Start) -> None:
+async def test_cross_site_page__may_link_to_the_docs_but_not_post_a_form(start: Start) -> None:
     caller = await (await start(origin_guard=OURS)).call()
 
     link, _, _ = await asked(caller, b"GET", b"/docs", sec_fetch_site=b"cross-site")
@@ -141,7 +141,7 @@ async def test_a_link_on_a_page_elsewhere_is_followed_and_no_form_is_taken(start
     [{"host": b"hooks.example.com"}, {"host": b"HOOKS.example.com.:443"}, {"host": b"localhost", "x_forwarded_host": b"hooks.example.com"}],
 )
 @pytest.mark.parametrize("path", [b"/admin/v1/clients", b"/public/v2/contacts", b"/docs", b"/metrics", b"/public/crm-webhook"])
-async def test_without_keys_only_webhook_addresses_answer_by_the_public_name(start: Start, way: dict[str, bytes], path: bytes) -> None:
+async def test_open_mode__serves_only_webhook_addresses_under_the_public_host(start: Start, way: dict[str, bytes], path: bytes) -> None:
     caller = await (await start(origin_guard=PUBLIC)).call()
 
     status, _, body = await asked(caller, path=path, **way)
@@ -153,7 +153,7 @@ async def test_without_keys_only_webhook_addresses_answer_by_the_public_name(sta
     assert (hook, here) == (200, 200)
 
 
-async def test_without_keys_only_webhook_addresses_answer_through_a_listed_proxy(start: Start) -> None:
+async def test_open_mode__serves_only_webhook_addresses_through_a_trusted_proxy(start: Start) -> None:
     caller = await (await start(origin_guard=PUBLIC, proxies=TrustedProxies(["127.0.0.1"]))).call()
 
     status, _, body = await asked(caller, path=b"/admin/v1/clients")
@@ -162,7 +162,7 @@ async def test_without_keys_only_webhook_addresses_answer_through_a_listed_proxy
     assert (status, json.loads(body)["code"], hook) == (403, "open_mode", 200)
 
 
-async def test_without_keys_what_a_proxy_was_called_counts_although_nobody_listed_it(start: Start) -> None:
+async def test_open_mode__checks_x_forwarded_host_of_an_untrusted_proxy(start: Start) -> None:
     caller = await (await start(origin_guard=OURS)).call()
 
     status, _, _ = await asked(caller, x_forwarded_host=b"localhost, tunnel.example")
@@ -171,7 +171,7 @@ async def test_without_keys_what_a_proxy_was_called_counts_although_nobody_liste
     assert (status, hook) == (421, 200)
 
 
-async def test_an_answer_names_no_origin_unless_told_to(start: Start) -> None:
+async def test_cors__sends_no_headers_unless_configured(start: Start) -> None:
     caller = await (await start()).call()
 
     _, headers, _ = await asked(caller, origin=APP)
@@ -179,7 +179,7 @@ async def test_an_answer_names_no_origin_unless_told_to(start: Start) -> None:
     assert [name for name in headers if name.startswith("access-control") or name == "vary"] == []
 
 
-async def test_a_listed_origin_is_named_in_full_and_never_with_cookies(start: Start) -> None:
+async def test_cors__allows_a_listed_origin_without_credentials(start: Start) -> None:
     caller = await (await start(Cors(echo, ["https://app.example.com"]))).call()
 
     _, headers, _ = await asked(caller, origin=APP)
@@ -194,7 +194,7 @@ async def test_a_listed_origin_is_named_in_full_and_never_with_cookies(start: St
     "origin",
     [b"https://app.example.com.", b"http://app.example.com", b"https://app.example.com:8443", b"https://example.com", b"null", b"*"],
 )
-async def test_an_origin_that_is_not_listed_is_not_named(start: Start, origin: bytes) -> None:
+async def test_cors__sends_no_headers_for_an_unlisted_origin(start: Start, origin: bytes) -> None:
     caller = await (await start(Cors(echo, ["https://app.example.com"]))).call()
 
     _, headers, _ = await asked(caller, origin=origin)
@@ -205,7 +205,7 @@ async def test_an_origin_that_is_not_listed_is_not_named(start: Start, origin: b
         assert each["vary"] == "origin"
 
 
-async def test_a_browsers_question_is_answered_without_asking_the_application(start: Start) -> None:
+async def test_cors__responds_to_a_preflight_without_the_application(start: Start) -> None:
     running = await start(Cors(echo, ["https://app.example.com"]))
     caller = await running.call()
 
@@ -218,7 +218,7 @@ async def test_a_browsers_question_is_answered_without_asking_the_application(st
     assert "access-control-allow-credentials" not in headers
 
 
-async def test_an_options_call_that_is_no_question_is_the_applications(start: Start) -> None:
+async def test_cors__passes_options_without_preflight_headers_to_the_application(start: Start) -> None:
     caller = await (await start(Cors(echo, ["https://app.example.com"]))).call()
 
     assert (await asked(caller, b"OPTIONS", origin=APP))[0] == 200
@@ -233,7 +233,7 @@ async def answers_of_every_kind(running: Running) -> list[dict[str, str]]:
     return [first, second]
 
 
-async def test_every_answer_tells_browsers_to_keep_nothing_and_run_nothing(start: Start) -> None:
+async def test_response__of_every_kind_has_no_store_and_a_closed_content_security_policy(start: Start) -> None:
     for headers in await answers_of_every_kind(await start()):
         assert headers["content-security-policy"] == "default-src 'none'; frame-ancestors 'none'"
         assert headers["cache-control"] == "no-store"
@@ -244,7 +244,7 @@ async def test_every_answer_tells_browsers_to_keep_nothing_and_run_nothing(start
         assert "strict-transport-security" not in headers
 
 
-async def test_an_answer_may_say_otherwise_and_then_says_it_once(start: Start) -> None:
+async def test_response__of_the_application_overrides_default_headers_without_repeating_them(start: Start) -> None:
     async def page(scope: Any, receive: Any, send: Any) -> None:
         own = [(b"Content-Security-Policy", b"default-src 'self'"), (b"cache-control", b"max-age=60"), (b"content-length", b"0")]
         await send({"type": "http.response.start", "status": 200, "headers": own})
@@ -260,7 +260,7 @@ async def test_an_answer_may_say_otherwise_and_then_says_it_once(start: Start) -
     assert "max-age=60" in head
 
 
-def test_only_a_server_that_is_reached_by_https_says_so() -> None:
+def test_strict_transport_security__is_sent_only_with_https() -> None:
     limits = ServerLimits(5, 5, 5, 20, 2000, 10, 10, lambda cycle: None)
 
     def headers(https: bool) -> dict[str, str]:

@@ -31,7 +31,7 @@ def connections_of(running: Running) -> list[Connection]:
     return [cast(Connection, each) for each in running.server.server_state.connections]
 
 
-async def test_of_many_requests_sent_ahead_only_a_portion_is_parsed_and_all_are_answered(start: Start) -> None:
+async def test_pipelining__parses_a_few_requests_at_a_time_and_responds_to_all(start: Start) -> None:
     gate = Gate()
     running = await start(gate, max_requests=MANY)
     caller = await running.call()
@@ -48,7 +48,7 @@ async def test_of_many_requests_sent_ahead_only_a_portion_is_parsed_and_all_are_
     assert len(running.ended) == MANY
 
 
-async def test_a_connection_never_heaps_up_more_than_a_portion(start: Start) -> None:
+async def test_pipelining__never_queues_more_than_a_few_parsed_requests(start: Start) -> None:
     most = 0
 
     async def looking(scope: Any, receive: Any, send: Any) -> None:
@@ -71,7 +71,7 @@ async def test_a_connection_never_heaps_up_more_than_a_portion(start: Start) -> 
     assert 0 < most < FEW
 
 
-async def test_bodies_and_requests_sent_ahead_of_them_are_told_apart_wherever_a_portion_ends(start: Start) -> None:
+async def test_pipelining__separates_bodies_from_requests_wherever_a_portion_ends(start: Start) -> None:
     bodies = [b"", b"\r\n\r\n" * 300, b"x" * (PORTION - 1), b"\r\n\r\nGET /body HTTP/1.1\r\n\r\n", b"x" * LARGE, b"x"]
     chunked = b"POST / HTTP/1.1\r\n" + HOST + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%b\r\n0\r\n\r\n"
     whole = b"POST / HTTP/1.1\r\n" + HOST + b"Content-Length: %d\r\n\r\n%b"
@@ -83,7 +83,7 @@ async def test_bodies_and_requests_sent_ahead_of_them_are_told_apart_wherever_a_
     assert [body for _, _, body in answers] == bodies * 5
 
 
-async def test_nonsense_behind_many_requests_ends_the_connection_after_their_answers(start: Start) -> None:
+async def test_pipelining__closes_at_malformed_bytes_after_the_responses_due(start: Start) -> None:
     running = await start()
     caller = await running.call()
 
@@ -93,7 +93,7 @@ async def test_nonsense_behind_many_requests_ends_the_connection_after_their_ans
     assert answers == MANY
 
 
-async def test_the_rest_of_a_request_sent_ahead_may_come_late(start: Start) -> None:
+async def test_pipelining__completes_a_partial_request_whose_rest_arrives_later(start: Start) -> None:
     caller = await (await start()).call()
 
     await caller.send(GET * MANY + b"POST / HTTP/1.1\r\n" + HOST + b"Content-Le")
@@ -105,7 +105,7 @@ async def test_the_rest_of_a_request_sent_ahead_may_come_late(start: Start) -> N
     assert (status, body) == (200, b"hello")
 
 
-async def test_half_a_request_behind_many_is_waited_for_as_long_as_any(start: Start) -> None:
+async def test_pipelining__applies_the_header_timeout_to_a_partial_last_request(start: Start) -> None:
     caller = await (await start(header_timeout=0.1)).call()
 
     await caller.send(GET * MANY + b"GET / HT")
@@ -116,7 +116,7 @@ async def test_half_a_request_behind_many_is_waited_for_as_long_as_any(start: St
     assert status == 408
 
 
-async def test_little_is_made_and_kept_for_a_caller_that_takes_nothing(start: Start) -> None:
+async def test_pipelining__buffers_few_responses_for_a_connection_that_does_not_read(start: Start) -> None:
     async def large(scope: Any, receive: Any, send: Any) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"%d" % LARGE)]})
         await send({"type": "http.response.body", "body": b"x" * LARGE})
@@ -138,9 +138,7 @@ async def test_little_is_made_and_kept_for_a_caller_that_takes_nothing(start: St
 
 
 @pytest.mark.parametrize("seen", [server_server.MAX_CHECKED_PER_PASS, 2])
-async def test_callers_whose_deadlines_end_together_are_let_go_a_few_at_a_time(
-    start: Start, monkeypatch: pytest.MonkeyPatch, seen: int
-) -> None:
+async def test_sweep__closes_expired_connections_in_bounded_passes(start: Start, monkeypatch: pytest.MonkeyPatch, seen: int) -> None:
     monkeypatch.setattr(server_server, "MAX_CHECKED_PER_PASS", seen)
     most = min(seen, MAX_CLOSED_PER_PASS)
     running = await start(max_connections=1_000)
@@ -165,7 +163,7 @@ async def test_callers_whose_deadlines_end_together_are_let_go_a_few_at_a_time(
 
 
 @given(st.lists(st.one_of(st.just(b"\r\n\r\n"), st.binary(max_size=2 * PORTION)), max_size=40).map(b"".join))
-def test_portions_are_the_whole_and_none_but_the_last_is_short(data: bytes) -> None:
+def test_portions__cover_all_bytes_and_only_the_last_is_short(data: bytes) -> None:
     found = list(portions(data))
 
     assert b"".join(portion for portion, _ in found) == data

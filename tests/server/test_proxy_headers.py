@@ -42,11 +42,11 @@ CHAINS = {
 
 
 @pytest.mark.parametrize(("chain", "caller"), CHAINS.values(), ids=CHAINS)
-def test_the_caller_is_the_rightmost_address_that_is_no_proxy(chain: str, caller: str) -> None:
+def test_x_forwarded_for__gives_the_rightmost_address_that_is_not_a_trusted_proxy(chain: str, caller: str) -> None:
     assert address_of(after_belief(("x-forwarded-for", chain))) == caller
 
 
-def test_several_headers_are_one_chain() -> None:
+def test_x_forwarded_for__joins_repeated_headers_into_one_chain() -> None:
     scope = after_belief(("x-forwarded-for", "203.0.113.9"), ("x-forwarded-for", "192.0.2.1"), ("x-forwarded-for", "10.1.2.3"))
 
     assert address_of(scope) == "192.0.2.1"
@@ -55,7 +55,7 @@ def test_several_headers_are_one_chain() -> None:
 @pytest.mark.parametrize(
     ("said", "scheme"), [("https", "https"), ("HTTPS", "https"), ("http, https", "https"), ("gopher", "http"), ("", "http")]
 )
-def test_the_scheme_is_what_the_nearest_proxy_says(said: str, scheme: str) -> None:
+def test_x_forwarded_proto__gives_the_scheme_of_the_nearest_proxy(said: str, scheme: str) -> None:
     assert after_belief(("x-forwarded-proto", said))["scheme"] == scheme
 
 
@@ -70,13 +70,13 @@ def test_the_scheme_is_what_the_nearest_proxy_says(said: str, scheme: str) -> No
         ("", b"inner:8000"),
     ],
 )
-def test_the_host_is_what_the_nearest_proxy_says_if_it_is_one(said: str, host: bytes) -> None:
+def test_x_forwarded_host__gives_the_host_of_the_nearest_proxy_if_valid(said: str, host: bytes) -> None:
     headers = after_belief(("x-forwarded-host", said))["headers"]
 
     assert [value for name, value in headers if name == b"host"] == [host]
 
 
-def test_a_caller_without_an_address_has_none() -> None:
+def test_address_of__is_empty_without_a_peer_address() -> None:
     assert address_of({"client": None}) == address_of({}) == ""
 
 
@@ -84,12 +84,12 @@ addresses = st.one_of(st.ip_addresses().map(str), st.sampled_from(["10.1.2.3", "
 
 
 @given(st.lists(addresses, max_size=5), st.ip_addresses(v=4, network="192.0.2.0/24").map(str))
-def test_whatever_a_caller_writes_it_stays_the_one_whom_the_proxy_saw(made_up: list[str], real: str) -> None:
+def test_x_forwarded_for__ignores_any_addresses_before_the_one_the_proxy_added(made_up: list[str], real: str) -> None:
     assert address_of(after_belief(("x-forwarded-for", ", ".join([*made_up, real])))) == real
 
 
 @given(st.text(max_size=40), st.text(max_size=40), st.text(max_size=40))
-def test_any_text_leaves_a_scope_that_is_whole(chain: str, scheme: str, host: str) -> None:
+def test_proxy_headers__with_any_text_leave_a_valid_scope(chain: str, scheme: str, host: str) -> None:
     said = (("x-forwarded-for", chain), ("x-forwarded-proto", scheme), ("x-forwarded-host", host))
 
     scope = after_belief(*((name, text.encode("utf-8", "replace").decode("latin-1")) for name, text in said))
@@ -121,7 +121,7 @@ CALL = (
     ],
     ids=["nobody listed", "another listed", "listed"],
 )
-async def test_only_a_listed_proxy_is_believed(
+async def test_proxy_headers__are_used_only_from_a_trusted_proxy(
     start: Start, monkeypatch: pytest.MonkeyPatch, proxies: TrustedProxies | None, says: list[str]
 ) -> None:
     monkeypatch.setenv("FORWARDED_ALLOW_IPS", "*")  # what uvicorn itself would heed

@@ -38,7 +38,7 @@ class Noted:
         (b"GET http://evil.example/", 421),
     ],
 )  # fmt: skip
-async def test_what_the_server_answers_itself_is_found_in_the_log(
+async def test_request_id__of_responses_by_the_server_itself_is_in_the_log(
     start: Start, memory: Store, caplog: pytest.LogCaptureFixture, request_line: bytes, status: int
 ) -> None:
     noted = Noted()
@@ -54,7 +54,7 @@ async def test_what_the_server_answers_itself_is_found_in_the_log(
     assert (headers["x-request-id"] in caplog.text) == (status == 500)
 
 
-async def test_a_browsers_question_is_found_in_the_log(start: Start) -> None:
+async def test_request_id__of_a_preflight_response_is_in_the_log(start: Start) -> None:
     noted = Noted()
     caller = await (await start(Cors(echo, [SITE.decode()]), observe=noted)).call()
 
@@ -64,7 +64,7 @@ async def test_a_browsers_question_is_found_in_the_log(start: Start) -> None:
     assert (status, noted.ids) == (204, [headers["x-request-id"]])
 
 
-async def test_a_listed_page_can_read_that_there_are_too_many_requests(start: Start) -> None:
+async def test_cors__lets_a_listed_origin_read_an_overload_response(start: Start) -> None:
     running = await start(max_requests=0, wrap_app=partial(Cors, origins=[SITE.decode()]))
     caller = await running.call()
 
@@ -90,7 +90,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("said", "status"), REFUSED.values(), ids=REFUSED)
-async def test_what_the_server_answers_itself_has_the_callers_id_and_can_be_read_by_a_listed_page(
+async def test_response_by_the_server_itself__echoes_the_request_id_and_has_cors_headers(
     start: Start, memory: Store, said: bytes, status: int
 ) -> None:
     origins = [SITE.decode()]
@@ -107,7 +107,7 @@ async def test_what_the_server_answers_itself_has_the_callers_id_and_can_be_read
 
 
 @pytest.mark.parametrize("given", [b"two words", b"x" * 200, b'"', b""])
-async def test_an_id_that_no_log_should_hold_is_not_echoed(start: Start, given: bytes) -> None:
+async def test_request_id__replaces_an_invalid_value(start: Start, given: bytes) -> None:
     caller = await (await start()).call()
 
     await caller.send(b"GET /a#b HTTP/1.1\r\nHost: localhost\r\nX-Request-Id: " + given + b"\r\n\r\n")
@@ -116,7 +116,7 @@ async def test_an_id_that_no_log_should_hold_is_not_echoed(start: Start, given: 
     assert len(headers["x-request-id"]) == 32
 
 
-async def test_an_unlisted_page_cannot_read_a_refusal_and_a_caller_is_not_told_of_the_one_before(start: Start) -> None:
+async def test_malformed_request__gets_no_cors_headers_or_request_id_of_the_previous_request(start: Start) -> None:
     caller = await (await start(cors_headers=CorsHeaders([SITE.decode()]))).call()
     await caller.send(b"GET /" + HEAD + b"\r\n")
     await caller.response()

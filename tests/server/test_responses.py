@@ -21,7 +21,7 @@ def answering(status: int, headers: list[tuple[bytes, bytes]], *parts: bytes) ->
     return app
 
 
-async def test_a_body_of_unknown_length_is_chunked(start: Start) -> None:
+async def test_response__without_content_length_is_chunked(start: Start) -> None:
     caller = await (await start(answering(200, [], b"hel", b"", b"lo"))).call()
 
     await caller.send(GET.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
@@ -31,7 +31,7 @@ async def test_a_body_of_unknown_length_is_chunked(start: Start) -> None:
     assert body == b"3\r\nhel\r\n2\r\nlo\r\n0\r\n\r\n"
 
 
-async def test_the_answer_to_head_has_headers_and_no_body(start: Start) -> None:
+async def test_head__gets_the_headers_without_a_body(start: Start) -> None:
     caller = await (await start(answering(200, [(b"content-length", b"5")], b"hello"))).call()
 
     await caller.send(GET.replace(b"GET", b"HEAD").replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
@@ -41,7 +41,7 @@ async def test_the_answer_to_head_has_headers_and_no_body(start: Start) -> None:
     assert body == b""
 
 
-async def test_an_answer_that_has_no_body_by_nature_is_not_chunked(start: Start) -> None:
+async def test_response__with_204_is_not_chunked(start: Start) -> None:
     caller = await (await start(answering(204, []))).call()
 
     await caller.send(GET)
@@ -51,7 +51,7 @@ async def test_an_answer_that_has_no_body_by_nature_is_not_chunked(start: Start)
     assert "transfer-encoding" not in headers
 
 
-async def test_a_caller_of_http_1_0_gets_its_answer_and_the_end_of_the_connection(start: Start) -> None:
+async def test_http_1_0_request__gets_its_response_and_the_connection_closes(start: Start) -> None:
     caller = await (await start(answering(200, [(b"content-length", b"5")], b"hello"))).call()
 
     await caller.send(b"GET / HTTP/1.0\r\n\r\n")
@@ -73,7 +73,7 @@ async def test_a_caller_of_http_1_0_gets_its_answer_and_the_end_of_the_connectio
     ],
     ids=["longer than announced", "shorter than announced", "line break", "line feed", "line break in a name", "NUL"],
 )
-async def test_an_answer_that_would_break_the_protocol_becomes_a_problem(start: Start, app: Any) -> None:
+async def test_response__that_violates_http_becomes_500(start: Start, app: Any) -> None:
     running = await start(app)
     caller = await running.call()
 
@@ -85,7 +85,7 @@ async def test_an_answer_that_would_break_the_protocol_becomes_a_problem(start: 
     assert await caller.rest() == b""
 
 
-async def test_an_exception_in_the_application_becomes_a_problem_without_its_text(start: Start) -> None:
+async def test_application_exception__becomes_500_without_its_message(start: Start) -> None:
     async def broken(scope: Any, receive: Any, send: Any) -> None:
         raise ValueError("secret")
 
@@ -101,7 +101,7 @@ async def test_an_exception_in_the_application_becomes_a_problem_without_its_tex
     assert running.ended == [("/", 500)]
 
 
-async def test_an_application_that_says_nothing_is_a_problem_of_ours(start: Start) -> None:
+async def test_application__that_sends_no_response_becomes_500(start: Start) -> None:
     async def silent(scope: Any, receive: Any, send: Any) -> None:
         return
 
@@ -113,7 +113,7 @@ async def test_an_application_that_says_nothing_is_a_problem_of_ours(start: Star
     assert (status, json.loads(body)["code"]) == (500, "internal_error")
 
 
-async def test_an_answer_broken_off_in_its_middle_ends_the_connection(start: Start) -> None:
+async def test_application_exception__in_mid_response_closes_the_connection(start: Start) -> None:
     async def broken(scope: Any, receive: Any, send: Any) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": []})
         await send({"type": "http.response.body", "body": b"half", "more_body": True})
@@ -127,7 +127,7 @@ async def test_an_answer_broken_off_in_its_middle_ends_the_connection(start: Sta
     assert response.endswith(b"4\r\nhalf\r\n")
 
 
-async def test_a_fault_after_the_whole_answer_leaves_the_answer_as_it_is(start: Start) -> None:
+async def test_application_exception__after_the_response_leaves_the_connection_open(start: Start) -> None:
     async def late(scope: Any, receive: Any, send: Any) -> None:
         await answering(200, [(b"content-length", b"0")])(scope, receive, send)
         raise ValueError

@@ -40,7 +40,7 @@ AMBIGUOUS = {
 
 
 @pytest.mark.parametrize("lengths", AMBIGUOUS.values(), ids=AMBIGUOUS)
-async def test_a_request_of_two_lengths_is_refused_and_nothing_behind_it_is_read(start: Start, lengths: bytes) -> None:
+async def test_ambiguous_length__is_refused_and_later_bytes_are_not_parsed(start: Start, lengths: bytes) -> None:
     running = await start()
 
     assert await refused(
@@ -76,7 +76,7 @@ HEADS = {
 
 
 @pytest.mark.parametrize("line", HEADS.values(), ids=HEADS)
-async def test_a_header_that_can_be_read_in_two_ways_is_refused(start: Start, line: bytes) -> None:
+async def test_ambiguous_header__is_refused_and_later_bytes_are_not_parsed(start: Start, line: bytes) -> None:
     running = await start()
 
     assert await refused(await running.call(), b"POST / HTTP/1.1\r\n" + HOST + line + b"\r\nhello" + SMUGGLED)
@@ -110,7 +110,7 @@ FIRST_LINES = {
 
 
 @pytest.mark.parametrize("request_bytes", FIRST_LINES.values(), ids=FIRST_LINES)
-async def test_a_request_that_is_not_plain_http_is_refused(start: Start, request_bytes: bytes) -> None:
+async def test_malformed_request_line__is_refused_and_later_bytes_are_not_parsed(start: Start, request_bytes: bytes) -> None:
     running = await start()
 
     assert await refused(await running.call(), request_bytes + SMUGGLED)
@@ -128,7 +128,7 @@ OTHER_VERSIONS = {
 
 
 @pytest.mark.parametrize("request_bytes", OTHER_VERSIONS.values(), ids=OTHER_VERSIONS)
-async def test_another_version_of_http_is_refused(start: Start, request_bytes: bytes) -> None:
+async def test_other_http_version__gets_505(start: Start, request_bytes: bytes) -> None:
     running = await start()
 
     assert await refused(await running.call(), request_bytes, 505, "http_version")
@@ -136,7 +136,7 @@ async def test_another_version_of_http_is_refused(start: Start, request_bytes: b
 
 
 @pytest.mark.parametrize("length", [b"Content-Length: 5 \r\n\r\nhello", b"Transfer-Encoding: chunked \r\n\r\n5\r\nhello\r\n0\r\n\r\n"])
-async def test_white_space_behind_a_value_is_none_of_it(start: Start, length: bytes) -> None:
+async def test_header_value__excludes_trailing_white_space(start: Start, length: bytes) -> None:
     caller = await (await start()).call()
 
     await caller.send(b"POST http://localhost/ HTTP/1.1\r\nHost: localhost \t \r\n" + length)
@@ -148,7 +148,7 @@ async def test_white_space_behind_a_value_is_none_of_it(start: Start, length: by
 @pytest.mark.parametrize(
     ("target", "path"), [(b"http://localhost/a?q=1", "/a"), (b"HTTPS://LocalHost/a", "/a"), (b"http://localhost", "/")]
 )
-async def test_a_whole_address_of_the_host_that_is_called_is_answered_as_its_path(start: Start, target: bytes, path: str) -> None:
+async def test_absolute_target__of_the_same_host_is_served_by_its_path(start: Start, target: bytes, path: str) -> None:
     running = await start()
     caller = await running.call()
 
@@ -177,7 +177,7 @@ CHUNKS = {
 
 
 @pytest.mark.parametrize("chunks", CHUNKS.values(), ids=CHUNKS)
-async def test_a_chunk_that_can_be_read_in_two_ways_ends_the_request(start: Start, chunks: bytes) -> None:
+async def test_ambiguous_chunk__ends_the_request(start: Start, chunks: bytes) -> None:
     running = await start()
 
     assert await refused(await running.call(), CHUNKED + chunks + SMUGGLED)
@@ -185,7 +185,7 @@ async def test_a_chunk_that_can_be_read_in_two_ways_ends_the_request(start: Star
 
 
 @pytest.mark.parametrize("filling", [b"1;" + b"x" * 990 + b"\r\na\r\n", b"1;x=" + b"y" * 9_990 + b"\r\na\r\n"])
-async def test_chunks_that_are_nothing_but_extensions_end_the_request(start: Start, filling: bytes) -> None:
+async def test_chunk_extensions__of_excessive_size_end_the_request(start: Start, filling: bytes) -> None:
     caller = await (await start()).call()
 
     await caller.send(CHUNKED)
@@ -199,7 +199,7 @@ async def test_chunks_that_are_nothing_but_extensions_end_the_request(start: Sta
     assert (status, code_in(body)) == (400, "malformed_request")
 
 
-async def test_fields_without_end_behind_a_body_end_the_request(start: Start) -> None:
+async def test_trailer_fields__without_end_end_the_request(start: Start) -> None:
     caller = await (await start()).call()
 
     await caller.send(CHUNKED + b"5\r\nhello\r\n0\r\n")
@@ -213,7 +213,7 @@ async def test_fields_without_end_behind_a_body_end_the_request(start: Start) ->
     assert (status, code_in(body)) == (400, "malformed_request")
 
 
-async def test_a_body_of_very_small_chunks_is_read_all_the_same(start: Start) -> None:
+async def test_chunked_body__of_one_byte_chunks_is_read_completely(start: Start) -> None:
     caller = await (await start()).call()
 
     await caller.send(CHUNKED)
@@ -226,7 +226,7 @@ async def test_a_body_of_very_small_chunks_is_read_all_the_same(start: Start) ->
     assert (status, body) == (200, b"a" * 5000)
 
 
-async def test_what_follows_a_request_that_ends_its_connection_is_not_read(start: Start) -> None:
+async def test_connection_close__leaves_later_bytes_unparsed(start: Start) -> None:
     running = await start()
     caller = await running.call()
 
@@ -242,7 +242,7 @@ async def test_what_follows_a_request_that_ends_its_connection_is_not_read(start
     [b"Content-Length: 5\r\n\r\nhello", b"Transfer-Encoding: chunked\r\n\r\n3\r\nhel\r\n2\r\nlo\r\n0\r\n\r\n"],
     ids=["length", "chunks"],
 )
-async def test_a_wish_for_another_protocol_does_not_lose_the_body(start: Start, body: bytes) -> None:
+async def test_upgrade_header__is_ignored_and_the_body_read(start: Start, body: bytes) -> None:
     seen: list[Any] = []
 
     async def spy(scope: Any, receive: Any, send: Any) -> None:
@@ -277,7 +277,7 @@ LENIENT = (b"GET  / HTTP/1.1\r\n" + HOST + b"\r\n", b"SOURCE / ICE/1.1\r\n" + HO
 
 @pytest.mark.parametrize("before", BEFORE.values(), ids=BEFORE)
 @pytest.mark.parametrize("pieces", ["at once", "byte by byte"])
-async def test_a_request_line_is_read_letter_by_letter_whatever_came_before_it(start: Start, before: bytes, pieces: str) -> None:
+async def test_request_line__is_parsed_strictly_after_any_previous_request(start: Start, before: bytes, pieces: str) -> None:
     for line in LENIENT:
         running = await start()
         caller = await running.call()
@@ -296,7 +296,7 @@ async def test_a_request_line_is_read_letter_by_letter_whatever_came_before_it(s
         assert b"malformed_request" in rest or pieces == "at once"  # where an answer is owed, no other takes its place
 
 
-async def test_requests_behind_each_other_are_all_answered(start: Start) -> None:
+async def test_consecutive_requests__all_get_responses_for_any_split_of_the_bytes(start: Start) -> None:
     sent = b"".join(each for each in BEFORE.values()) * 2
     for size in (1, 2, 3, 5, 7, 50, len(sent)):
         caller = await (await start()).call()
@@ -309,7 +309,7 @@ async def test_requests_behind_each_other_are_all_answered(start: Start) -> None
 
 
 @pytest.mark.parametrize("path", [b"/a%2fb", b"/a%2Fb", b"/a%2f%62"])
-async def test_a_slash_that_is_written_with_a_percent_sign_parts_no_path(start: Start, path: bytes) -> None:
+async def test_encoded_slash__does_not_separate_path_segments(start: Start, path: bytes) -> None:
     running = await start()
     caller = await running.call()
 

@@ -50,7 +50,7 @@ def started(parent: subprocess.Popen[str]) -> tuple[int, int]:
     return int(number), int(pid)
 
 
-def test_a_process_that_dies_is_replaced_and_all_end_together() -> None:
+def test_supervisor__replaces_a_killed_process_and_stops_all_together() -> None:
     with running("waits") as parent:
         first = dict([started(parent), started(parent)])
         os.kill(first[1], signal.SIGKILL)
@@ -63,7 +63,7 @@ def test_a_process_that_dies_is_replaced_and_all_end_together() -> None:
     assert status == 0
 
 
-def test_processes_that_cannot_run_are_not_started_for_ever() -> None:
+def test_supervisor__gives_up_after_repeated_early_exits() -> None:
     for work in ("fails", "breaks"):
         with running(work) as parent:
             status = parent.wait(10)

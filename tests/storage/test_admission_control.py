@@ -18,7 +18,7 @@ from touchbase.storage.postgres.admission_control import AdmissionControl
 from touchbase.storage.postgres.engine import WRITERS
 
 
-def test_the_wait_grows_with_the_groups_ahead() -> None:
+def test_expected_wait__grows_with_the_groups_ahead() -> None:
     running = AdmissionControl(2)
     for _ in range(100):
         running.started(0.0)
@@ -33,14 +33,14 @@ def test_the_wait_grows_with_the_groups_ahead() -> None:
     assert waits == pytest.approx([0.5, 0.5, 1.0, 2.0])
 
 
-def test_when_nothing_comes_to_an_end_it_grows_with_time() -> None:
+def test_expected_wait__grows_with_time_while_no_group_ends() -> None:
     stalled = AdmissionControl(1)
     stalled.started(10.0)
 
     assert [stalled.expected_wait(0, at) for at in (10.0, 11.0, 13.0)] == [0.0, 1.0, 3.0]
 
 
-def test_one_slow_group_is_soon_forgotten() -> None:
+def test_expected_wait__recovers_soon_after_one_slow_group() -> None:
     running = AdmissionControl(1)
     running.started(0.0)
     running.ended(0.0, 5.0)
@@ -54,7 +54,7 @@ def test_one_slow_group_is_soon_forgotten() -> None:
     assert running.expected_wait(0, 5.0) < 0.2
 
 
-async def test_a_command_that_would_wait_too_long_is_refused_at_once(postgres_url, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_write__refuses_a_command_at_once_when_the_expected_wait_is_too_long(postgres_url, monkeypatch: pytest.MonkeyPatch) -> None:
     store = await open_store(postgres_url)
     client = await store.write(EnsureClient("acme", 1))
     admin = await asyncpg.connect(postgres_url)

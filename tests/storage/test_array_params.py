@@ -28,13 +28,13 @@ async def echoed(url: str, kind: str, values: list[object]) -> list[object]:
 
 @given(values=some.lists(TEXTS) | some.lists(AWKWARD))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150, deadline=None)
-def test_any_texts_arrive_as_they_are(postgres_url: str, values: list[object]) -> None:
+def test_array_parameter__preserves_any_texts(postgres_url: str, values: list[object]) -> None:
     assert asyncio.run(echoed(postgres_url, "text", values)) == values
 
 
 @given(values=some.lists(NUMBERS))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30, deadline=None)
-def test_any_whole_numbers_arrive_as_they_are(postgres_url: str, values: list[object]) -> None:
+def test_array_parameter__preserves_any_integers(postgres_url: str, values: list[object]) -> None:
     assert asyncio.run(echoed(postgres_url, "bigint", values)) == values
 
 
@@ -49,11 +49,11 @@ def test_any_whole_numbers_arrive_as_they_are(postgres_url: str, values: list[ob
         (["\\n", "x"], '{"\\\\n","x"}'),
     ],
 )
-def test_an_array_is_written_as_the_server_reads_it(values: list[object], text: str) -> None:
+def test_as_array__writes_the_array_syntax_of_postgresql(values: list[object], text: str) -> None:
     assert as_array(values) == text
 
 
-def test_rows_become_columns_those_of_bytes_as_they_are() -> None:
+def test_column_params__turns_rows_into_columns_and_leaves_bytes_unchanged() -> None:
     op = Statement("op", (("id", "bigint"), ("key", "bytea")), more_columns=(("name", "text"),))
 
     assert column_params(Execute(op, [(1, b"a"), (2, b"b")], [("x",), (None,)])) == ["{1,2}", (b"a", b"b"), '{"x",null}']

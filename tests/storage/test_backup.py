@@ -89,7 +89,7 @@ async def differences(store: Store, client: int) -> list[str]:
 Taken = Callable[[Load], str]
 
 
-async def test_a_backup_under_load_is_one_moment_with_all_that_was_acknowledged_before(
+async def test_backup__under_load_is_a_consistent_snapshot_with_all_earlier_writes(
     engine_url: str, tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(backup, "PAGES_PER_STEP", 5)
@@ -152,7 +152,7 @@ def _postgres_dump(url: str, folder: Path, load: Load, request: pytest.FixtureRe
     return restored
 
 
-async def test_what_interrupts_a_backup_leaves_nothing_and_the_one_before_stays(sqlite_url: str, tmp_path: Path) -> None:
+async def test_backup__leaves_the_previous_backup_unchanged_when_interrupted(sqlite_url: str, tmp_path: Path) -> None:
     await (await open_store(sqlite_url)).close()
     source, target = tmp_path / "touchbase.db", tmp_path / "b" / "backup.db"
     (tmp_path / "b").mkdir()
@@ -170,7 +170,7 @@ async def test_what_interrupts_a_backup_leaves_nothing_and_the_one_before_stays(
     assert (read_backup(target).made_us, read_backup(target).program, read_backup(target).checked) == (5, "1", True)
 
 
-async def test_two_backups_to_one_file_at_once_leave_a_whole_one(sqlite_url: str, tmp_path: Path) -> None:
+async def test_backup__leaves_a_complete_file_when_two_write_to_it_at_once(sqlite_url: str, tmp_path: Path) -> None:
     await (await open_store(sqlite_url)).close()
     source, target = Path(sqlite_url.removeprefix("sqlite:///")), tmp_path / "backup.db"
     meanwhile = [lambda: back_up(source, target, "2", 6, lambda done, total: None)]
@@ -181,7 +181,7 @@ async def test_two_backups_to_one_file_at_once_leave_a_whole_one(sqlite_url: str
     assert names_in(tmp_path) == ["backup.db", "backup.db.sha256", "touchbase.db"]
 
 
-async def test_a_restore_beside_another_one_keeps_what_it_has_laid_out(sqlite_url: str, tmp_path: Path) -> None:
+async def test_restore__preserves_its_staged_file_while_another_restore_runs(sqlite_url: str, tmp_path: Path) -> None:
     await (await open_store(sqlite_url)).close()
     source, target = Path(sqlite_url.removeprefix("sqlite:///")), tmp_path / "target.db"
     back_up(source, tmp_path / "backup.db", "1", 5, lambda done, total: None)
@@ -194,7 +194,7 @@ async def test_a_restore_beside_another_one_keeps_what_it_has_laid_out(sqlite_ur
     assert _schema(target) == _schema(source)
 
 
-async def test_a_restore_that_breaks_off_changes_nothing(sqlite_url: str, tmp_path: Path) -> None:
+async def test_restore__changes_nothing_when_interrupted_or_refused(sqlite_url: str, tmp_path: Path) -> None:
     await (await open_store(sqlite_url)).close()
     source, target = tmp_path / "touchbase.db", tmp_path / "backup.db"
     back_up(source, target, "1", 5, lambda done, total: None)
@@ -209,7 +209,7 @@ async def test_a_restore_that_breaks_off_changes_nothing(sqlite_url: str, tmp_pa
     assert names_in(tmp_path) == ["backup.db", "backup.db.sha256", "touchbase.db"]
 
 
-async def test_a_backup_of_an_earlier_version_is_brought_up_to_date_when_it_is_opened(sqlite_url: str, tmp_path: Path) -> None:
+async def test_restore__migrates_a_backup_of_an_earlier_version(sqlite_url: str, tmp_path: Path) -> None:
     await (await open_store(sqlite_url)).close()
     make_old_sqlite(tmp_path / "early.db")
     back_up(tmp_path / "early.db", tmp_path / "b.db", "1", 5, lambda done, total: None)

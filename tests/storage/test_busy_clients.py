@@ -30,7 +30,7 @@ def nodes(plan: dict[str, Any]) -> list[dict[str, Any]]:
     return [plan, *(node for part in plan.get("Plans", ()) for node in nodes(part))]
 
 
-async def test_postgres_reads_a_few_rows_of_an_index(postgres_url: str) -> None:
+async def test_busy_clients__reads_few_rows_of_an_index_on_postgresql(postgres_url: str) -> None:
     connection = await asyncpg.connect(postgres_url)
     await connection.execute(FILL)
     asked = next(HANDLERS[BusyClients](BusyClients(5)))
@@ -45,7 +45,7 @@ async def test_postgres_reads_a_few_rows_of_an_index(postgres_url: str) -> None:
     assert sum(node["Actual Rows"] * node["Actual Loops"] for node in read) < 20
 
 
-async def test_only_clients_with_something_due_are_found(postgres_url: str) -> None:
+async def test_busy_clients__finds_only_clients_with_due_deliveries(postgres_url: str) -> None:
     connection = await asyncpg.connect(postgres_url)
     await connection.execute(FILL)
     await connection.close()

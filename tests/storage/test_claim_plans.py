@@ -34,7 +34,7 @@ FIGURES = {
 
 @pytest.mark.parametrize("figures", FIGURES.values(), ids=FIGURES)
 @pytest.mark.parametrize(("op", "row"), [(CLAIM, (1, 9, TAKES)), (PEEK, (1, 9, TAKES, 0, 100))], ids=["claim", "peek"])
-async def test_a_claim_reads_what_it_takes(postgres_url: str, op: Statement, row: Row, figures: str) -> None:
+async def test_claim__reads_only_the_rows_that_it_takes(postgres_url: str, op: Statement, row: Row, figures: str) -> None:
     connection = await asyncpg.connect(postgres_url)
     await connection.execute(FILL + figures)
 

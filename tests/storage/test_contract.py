@@ -55,7 +55,7 @@ def change(
     return kind(record.client, record.id, changes, custom or {}, FRIDAY, "key", **more)
 
 
-async def test_a_new_contact_is_read_back_as_it_was_answered(store: Store) -> None:
+async def test_create_contact__stores_the_record_that_it_returns(store: Store) -> None:
     employer = await made(store, company("acme.example"))
     given = contact(
         "Ann@Example.com", first_name="Ann", last_name="Lee ✓", linkedin_url="LinkedIn.com/in/ann", linkedin_key="linkedin.com/in/ann",
@@ -77,14 +77,14 @@ async def test_a_new_contact_is_read_back_as_it_was_answered(store: Store) -> No
     assert (read.status, read.previous_status, read.status_changed_us) == ("new", None, None)
 
 
-async def test_a_new_company_is_read_back_as_it_was_answered(store: Store) -> None:
+async def test_create_company__stores_the_record_that_it_returns(store: Store) -> None:
     answer = await store.write(CreateCompany(company("acme.example", name="Acme", status="lead"), [("size", "9")]))
 
     assert answer.is_new
     assert await store.read(GetCompany(OURS, answer.record.id)) == answer.record
 
 
-async def test_a_contact_with_nothing_in_it_is_welcome_any_number_of_times(store: Store) -> None:
+async def test_create_contact__accepts_any_number_of_empty_contacts(store: Store) -> None:
     answers = await asyncio.gather(*(store.write(CreateContact(contact())) for _ in range(5)))
 
     assert len({answer.record.id for answer in answers}) == 5
@@ -100,7 +100,7 @@ async def test_a_contact_with_nothing_in_it_is_welcome_any_number_of_times(store
     ],
     ids=["by e-mail", "by e-mail before LinkedIn", "by LinkedIn"],
 )
-async def test_the_same_person_twice_is_a_conflict_that_names_the_first(store: Store, again: Contact, together: bool) -> None:
+async def test_create_contact__reports_a_conflict_with_the_existing_contact(store: Store, again: Contact, together: bool) -> None:
     first = CreateContact(contact("ann@example.com", linkedin_key="linkedin.com/in/ann"))
     second = CreateContact(again)
 
@@ -113,7 +113,7 @@ async def test_the_same_person_twice_is_a_conflict_that_names_the_first(store: S
 
 
 @pytest.mark.parametrize("together", [True, False])
-async def test_a_duplicate_may_be_answered_with_the_one_that_is_there(store: Store, together: bool) -> None:
+async def test_create_contact__returns_the_existing_contact_on_request(store: Store, together: bool) -> None:
     first = CreateContact(contact("ann@example.com", first_name="Ann"), [("seats", "12")])
     second = CreateContact(contact("ann@example.com", first_name="Anna"), [("plan", "gold")], on_duplicate="return")
 
@@ -125,7 +125,7 @@ async def test_a_duplicate_may_be_answered_with_the_one_that_is_there(store: Sto
 
 
 @pytest.mark.parametrize("together", [True, False])
-async def test_the_same_domain_twice_is_a_conflict_or_the_one_that_is_there(store: Store, together: bool) -> None:
+async def test_create_company__reports_or_returns_the_existing_company(store: Store, together: bool) -> None:
     first, second = CreateCompany(company("acme.example", name="Acme")), CreateCompany(company("acme.example"))
     third = CreateCompany(company("acme.example"), on_duplicate="return")
 
@@ -142,7 +142,7 @@ async def _both(store: Store, first: Any, second: Any, together: bool) -> list[A
     return [await store.write(first), *await asyncio.gather(store.write(second), return_exceptions=True)]
 
 
-async def test_the_clients_never_see_each_other(store: Store) -> None:
+async def test_client__reads_and_changes_only_its_own_records(store: Store) -> None:
     ours, theirs = await made(store, contact("ann@example.com")), await made(store, contact("ann@example.com", THEIRS))
     employer = await made(store, company("acme.example", THEIRS))
 
@@ -157,7 +157,7 @@ async def test_the_clients_never_see_each_other(store: Store) -> None:
     assert await store.read(GetHistory(OURS, CONTACT, theirs.id)) == []
 
 
-async def test_of_many_who_read_at_once_each_gets_what_is_theirs(store: Store) -> None:
+async def test_concurrent_reads__return_each_record_only_to_its_client(store: Store) -> None:
     people = [await made(store, contact(f"{n}@example.com", client), ("n", str(n))) for n in range(40) for client in (OURS, THEIRS)]
     firms = [await made(store, company(f"{n}.example", client), ("n", str(n))) for n in range(3) for client in (OURS, THEIRS)]
     nobody = max(person.id for person in people) + 1
@@ -174,7 +174,7 @@ async def test_of_many_who_read_at_once_each_gets_what_is_theirs(store: Store) -
     assert set(found[len(wanted) :]) == {None}
 
 
-async def test_a_company_that_is_none_of_the_clients_is_refused(store: Store) -> None:
+async def test_company_id__is_refused_for_an_unknown_company_or_one_of_another_client(store: Store) -> None:
     employer = await made(store, company("acme.example", THEIRS))
     ann = await made(store, contact("ann@example.com"))
 
@@ -187,7 +187,7 @@ async def test_a_company_that_is_none_of_the_clients_is_refused(store: Store) ->
     assert [one.id for one in await store.read(ListContacts(OURS, 10))] == [ann.id]
 
 
-async def test_a_change_is_kept_explained_and_moves_the_status(store: Store) -> None:
+async def test_update_contact__stores_fields_custom_fields_status_and_history(store: Store) -> None:
     ann = await made(store, contact("ann@example.com", first_name="Ann", status="new"), ("seats", "12"), ("plan", "gold"))
 
     changed = await store.write(
@@ -206,7 +206,7 @@ async def test_a_change_is_kept_explained_and_moves_the_status(store: Store) -> 
     ]  # fmt: skip
 
 
-async def test_what_is_asked_for_after_our_clock_was_put_back_comes_after_what_was_asked_for_before(store: Store) -> None:
+async def test_update_contact__orders_history_by_arrival_when_the_clock_goes_back(store: Store) -> None:
     ann = await made(store, contact("ann@example.com"), ("seats", "1"))
     await store.write(change(ann, {"status": "open"}, {"seats": "2"}))
 
@@ -218,7 +218,7 @@ async def test_what_is_asked_for_after_our_clock_was_put_back_comes_after_what_w
     assert [each async for each in verify(store, OURS, Verified())] == []
 
 
-async def test_all_custom_fields_may_be_replaced(store: Store) -> None:
+async def test_update_company__replaces_all_custom_fields_on_request(store: Store) -> None:
     acme = await made(store, company("acme.example"), ("size", "9"), ("plan", "gold"))
 
     await store.write(change(acme, {"name": "Acme"}, {"tier": "a"}, clear_custom=True))
@@ -229,7 +229,7 @@ async def test_all_custom_fields_may_be_replaced(store: Store) -> None:
     assert len(await store.read(GetHistory(OURS, COMPANY, acme.id))) == 2
 
 
-async def test_a_write_that_changes_nothing_is_an_entry_and_no_new_state(store: Store) -> None:
+async def test_update_contact__with_equal_values_adds_an_event_and_leaves_the_record(store: Store) -> None:
     ann = await made(store, contact("ann@example.com", first_name="Ann", status="new"), ("plan", "pro"))
 
     await store.write(change(ann, {"first_name": "Ann", "status": "new"}, {"plan": "pro", "seats": None}))
@@ -243,7 +243,7 @@ async def test_a_write_that_changes_nothing_is_an_entry_and_no_new_state(store: 
     assert entry.detail == {"fields": {"first_name": "Ann"}, "custom": {"plan": "pro", "seats": None}}
 
 
-async def test_a_key_of_another_record_cannot_be_taken(store: Store) -> None:
+async def test_update__refuses_the_primary_key_of_another_record(store: Store) -> None:
     ann, bob = await made(store, contact("ann@example.com")), await made(store, contact("bob@example.com"))
     acme, other = await made(store, company("acme.example")), await made(store, company("other.example"))
 
@@ -258,7 +258,7 @@ async def test_a_key_of_another_record_cannot_be_taken(store: Store) -> None:
     assert [one.id for one in await store.read(ListCompanies(OURS, 10, domain="acme.example"))] == [acme.id]
 
 
-async def test_of_many_that_want_the_same_key_at_once_one_gets_it(engine_url: str, open_with) -> None:
+async def test_concurrent_updates__give_one_primary_key_to_one_contact(engine_url: str, open_with) -> None:
     stores = [await open_with(engine_url, {}) for _ in range(3)]
     people = [await made(stores[0], contact(f"p{n}@example.com")) for n in range(30)]
     wish = {"email": "ann@example.com", "email_key": "ann@example.com"}
@@ -269,7 +269,7 @@ async def test_of_many_that_want_the_same_key_at_once_one_gets_it(engine_url: st
     assert len(await stores[0].read(ListContacts(OURS, 10, email_key="ann@example.com"))) == 1
 
 
-async def test_changes_of_one_record_at_once_are_all_kept(engine_url: str, open_with) -> None:
+async def test_concurrent_updates__of_one_record_are_all_stored(engine_url: str, open_with) -> None:
     stores = [await open_with(engine_url, {}) for _ in range(3)]
     ann = await made(stores[0], contact("ann@example.com"))
 
@@ -282,7 +282,7 @@ async def test_changes_of_one_record_at_once_are_all_kept(engine_url: str, open_
     assert len(await stores[0].read(GetHistory(OURS, CONTACT, ann.id))) == 31
 
 
-async def test_a_record_that_changed_since_it_was_read_is_not_overwritten(store: Store) -> None:
+async def test_update_contact__refuses_a_record_that_changed_since_it_was_read(store: Store) -> None:
     ann = await made(store, contact("ann@example.com"))
     seen = ann.updated_us
 
@@ -295,7 +295,7 @@ async def test_a_record_that_changed_since_it_was_read_is_not_overwritten(store:
     assert read.first_name == "Ann"
 
 
-async def test_only_declared_transitions_are_allowed(store: Store) -> None:
+async def test_update_company__allows_only_declared_status_transitions(store: Store) -> None:
     acme = await made(store, company("acme.example", status="lead"))
     declared = {"lead": ["customer"], "customer": []}
 
@@ -308,7 +308,7 @@ async def test_only_declared_transitions_are_allowed(store: Store) -> None:
     assert (read.status, read.previous_status) == ("customer", "lead")
 
 
-async def test_what_is_asked_for_last_stays_although_the_clock_was_put_back(store: Store) -> None:
+async def test_update_contact__sets_the_last_written_status_when_the_clock_goes_back(store: Store) -> None:
     ann = await made(store, contact("ann@example.com", status="new"))
 
     await store.write(UpdateContact(OURS, ann.id, {"status": "won"}, {}, FRIDAY, "b"))
@@ -319,7 +319,7 @@ async def test_what_is_asked_for_last_stays_although_the_clock_was_put_back(stor
     assert (read.status, read.previous_status, read.status_changed_us) == ("interested", "won", FRIDAY + 1)
 
 
-async def test_a_change_of_nobody_is_not_found(store: Store) -> None:
+async def test_update__raises_not_found_for_an_unknown_record(store: Store) -> None:
     with pytest.raises(NotFound):
         await store.write(UpdateContact(OURS, 1, {"first_name": "Ann"}, {}, FRIDAY, "key"))
     with pytest.raises(NotFound):
@@ -327,7 +327,7 @@ async def test_a_change_of_nobody_is_not_found(store: Store) -> None:
 
 
 @pytest.mark.parametrize("make", [lambda: contact("ann@example.com"), lambda: company("example.com")], ids=["contact", "company"])
-async def test_a_record_never_has_more_than_500_custom_fields(store: Store, make: Any) -> None:
+async def test_update__refuses_more_than_500_custom_fields(store: Store, make: Any) -> None:
     first = await made(store, make(), *((f"f{n}", "x") for n in range(499)))
 
     await store.write(change(first, {}, {"one": "x"}))
@@ -341,7 +341,7 @@ async def test_a_record_never_has_more_than_500_custom_fields(store: Store, make
     assert sorted(one.name for one in found.custom_fields if one.value is not None)[:2] == ["another", "f0"]
 
 
-async def test_an_update_that_is_refused_takes_no_key_from_its_neighbour(store: Store) -> None:
+async def test_update_contact__leaves_the_primary_key_free_when_it_is_refused(store: Store) -> None:
     ann, bob = await made(store, contact("ann@example.com")), await made(store, contact("bob@example.com"))
     cy = {"email": "cy@example.com", "email_key": "cy@example.com"}
 
@@ -352,7 +352,7 @@ async def test_an_update_that_is_refused_takes_no_key_from_its_neighbour(store: 
     assert answers[1].email == "cy@example.com"
 
 
-async def test_a_record_that_calls_have_filled_beyond_500_fields_may_be_changed_but_not_grow(store: Store) -> None:
+async def test_update_contact__lets_a_record_over_500_custom_fields_change_but_not_grow(store: Store) -> None:
     client = (await store.write(EnsureClient("acme", MONDAY))).number
     for n in (1, 2):
         body = f"{n}".encode()
@@ -376,7 +376,7 @@ def _four_hundred(word: str) -> Event:
 
 
 @pytest.mark.parametrize("make", [lambda: contact("ann@example.com"), lambda: company("example.com")], ids=["contact", "company"])
-async def test_statuses_of_one_group_come_one_after_the_other(store: Store, make: Any) -> None:
+async def test_group_commit__applies_statuses_of_one_record_in_order_of_arrival(store: Store, make: Any) -> None:
     first = await made(store, make())
     kind = UpdateContact if isinstance(first, Contact) else UpdateCompany
     times = {"first": 9, "second": 5, "third": 8, "last": 4}  # as processes with different clocks give them
@@ -389,7 +389,7 @@ async def test_statuses_of_one_group_come_one_after_the_other(store: Store, make
     assert (read.status, read.previous_status, read.status_changed_us) == ("last", "third", FRIDAY + 12)
 
 
-async def test_an_address_that_is_lost_leads_to_its_record_whatever_else_was_changed(store: Store) -> None:
+async def test_former_address__leads_to_its_record_after_a_change_of_several_fields(store: Store) -> None:
     client = (await store.write(EnsureClient("acme", MONDAY))).number
     ann = await made(store, contact("ann@example.com", client))
     await store.write(change(ann, {"email": "lee@example.com", "email_key": "lee@example.com", "first_name": "ann@example.com"}))

@@ -33,7 +33,7 @@ async def states(store: Store, numbers: list[int]) -> Counter[str]:
     return Counter([(await state(store, number)).state for number in numbers])
 
 
-async def test_a_backlog_is_worked_off_in_order_and_each_delivery_translated_once(store: Store, client: int) -> None:
+async def test_work__applies_a_backlog_in_order_and_translates_each_delivery_once(store: Store, client: int) -> None:
     kept = await backlog(store, client, 4)
     seen: list[int] = []
 
@@ -50,7 +50,7 @@ async def test_a_backlog_is_worked_off_in_order_and_each_delivery_translated_onc
 
 
 @pytest.mark.parametrize("limit", [TURN // 2, TURN + 3, 3 * TURN])
-async def test_a_turn_of_another_size_takes_what_it_may(store: Store, client: int, limit: int) -> None:
+async def test_work__takes_as_many_deliveries_as_its_limit_allows(store: Store, client: int, limit: int) -> None:
     kept = await backlog(store, client)
     await store.work(client, TURN, translate, NOON)
 
@@ -61,7 +61,7 @@ async def test_a_turn_of_another_size_takes_what_it_may(store: Store, client: in
     assert await states(store, kept) == {APPLIED: len(kept)}
 
 
-async def test_what_another_process_took_is_not_taken_again(engine_url: str, open_with: Callable[..., Awaitable[AnyStore]]) -> None:
+async def test_work__skips_deliveries_that_another_process_took(engine_url: str, open_with: Callable[..., Awaitable[AnyStore]]) -> None:
     one, other = [await open_with(engine_url, {}) for _ in range(2)]
     client = (await one.write(EnsureClient("acme", NOON))).number
     kept = await backlog(one, client)
@@ -75,7 +75,7 @@ async def test_what_another_process_took_is_not_taken_again(engine_url: str, ope
     assert await states(one, kept) == {APPLIED: len(kept)}
 
 
-async def test_of_a_client_that_was_suspended_since_nothing_is_taken(store: Store, client: int) -> None:
+async def test_work__takes_no_delivery_of_a_client_suspended_after_the_last_batch(store: Store, client: int) -> None:
     kept = await backlog(store, client)
     await store.work(client, TURN, translate, NOON)
 
@@ -88,7 +88,7 @@ async def test_of_a_client_that_was_suspended_since_nothing_is_taken(store: Stor
     assert await states(store, kept) == {APPLIED: len(kept)}
 
 
-async def test_what_was_replayed_since_comes_first_and_is_read_anew(store: Store, client: int) -> None:
+async def test_replayed_delivery__comes_first_and_is_translated_again(store: Store, client: int) -> None:
     kept = await backlog(store, client)
     await store.work(client, TURN, translate, NOON)
 
@@ -105,7 +105,7 @@ async def test_what_was_replayed_since_comes_first_and_is_read_anew(store: Store
     assert await states(store, kept[15:18]) == {APPLIED: 3}
 
 
-async def test_who_was_erased_since_does_not_come_back_and_is_not_kept_in_a_body(store: Store, client: int) -> None:
+async def test_erasure__between_two_batches_removes_the_person_from_prefetched_deliveries(store: Store, client: int) -> None:
     tells = [{**sent("other")[0], "campaign": "looks for p12@example.com"}]
     kept = [(await store.write(call(client, tells if n == 14 else sent(f"p{n}")))).id for n in range(2 * TURN)]
     await store.work(client, TURN, translate, NOON)
@@ -120,7 +120,7 @@ async def test_who_was_erased_since_does_not_come_back_and_is_not_kept_in_a_body
     assert [number for number in kept if (await state(store, number)).body == b""] == [kept[12], kept[14]]
 
 
-async def test_one_that_breaks_its_adapter_harms_none_of_the_next_turns(store: Store, client: int) -> None:
+async def test_failing_delivery__harms_no_delivery_of_the_next_batches(store: Store, client: int) -> None:
     kept = [(await store.write(call(client, b"bug" if n == 14 else sent(f"p{n}")))).id for n in range(3 * TURN)]
 
     for _ in range(4):
@@ -130,7 +130,7 @@ async def test_one_that_breaks_its_adapter_harms_none_of_the_next_turns(store: S
     assert "a bug of an adapter" in ((await state(store, kept[14])).error or "")
 
 
-async def test_a_store_may_be_closed_while_it_looks_ahead(engine_url: str, open_with: Callable[..., Awaitable[AnyStore]]) -> None:
+async def test_close__ends_a_running_prefetch(engine_url: str, open_with: Callable[..., Awaitable[AnyStore]]) -> None:
     store = await open_with(engine_url, {})
     client = (await store.write(EnsureClient("acme", NOON))).number
     await backlog(store, client)
@@ -145,7 +145,7 @@ async def test_a_store_may_be_closed_while_it_looks_ahead(engine_url: str, open_
 
 
 @pytest.mark.parametrize("sizes", [[], [1], [10, 20_000, 10], [9_000, 9_000, 9_000], [20_000, 20_000], [1] * 40])
-async def test_bodies_of_any_size_are_translated_in_order(store: Store, client: int, sizes: list[int]) -> None:
+async def test_work__translates_bodies_of_any_size_in_order(store: Store, client: int, sizes: list[int]) -> None:
     seen: list[int] = []
     bodies = [msgspec.json.encode(sent(f"p{n}")).ljust(size) for n, size in enumerate(sizes)]
     kept = [(await store.write(call(client, body))).id for body in bodies]
@@ -158,7 +158,7 @@ async def test_bodies_of_any_size_are_translated_in_order(store: Store, client: 
     assert seen == kept
 
 
-async def test_a_replay_does_not_wait_for_the_end_of_a_backlog(store: Store, client: int) -> None:
+async def test_replayed_delivery__is_applied_before_the_backlog_ends(store: Store, client: int) -> None:
     kept = await backlog(store, client, 9)
     await store.work(client, 2, translate, NOON)
 

@@ -146,7 +146,7 @@ async def remove(store: Store, number: int, *, most: int = 500, at: int = LATER,
     return done
 
 
-async def test_the_list_of_tables_is_that_of_the_schema(store: Store, execute_sql: ExecuteSql, engine_url: str) -> None:
+async def test_client_tables__list_every_table_with_a_client_column(store: Store, execute_sql: ExecuteSql, engine_url: str) -> None:
     listed = {table.name: [*table.key] for table in CLIENT_TABLES}
     beside = {name for table in CLIENT_TABLES for name in table.children}
 
@@ -157,7 +157,7 @@ async def test_the_list_of_tables_is_that_of_the_schema(store: Store, execute_sq
     assert {name: [column for column in key if column != "client"] for name, key in schema.items() if name in listed} == listed
 
 
-async def test_every_table_is_emptied_along_an_index_that_begins_with_the_client(sqlite_url: str) -> None:
+async def test_client_tables__have_an_index_that_begins_with_the_client(sqlite_url: str) -> None:
     await (await open_store(sqlite_url)).close()
 
     with apsw.Connection(sqlite_url.removeprefix("sqlite:///")) as connection:
@@ -168,7 +168,7 @@ async def test_every_table_is_emptied_along_an_index_that_begins_with_the_client
 
 
 @pytest.mark.parametrize("most", [1, 7, 500])
-async def test_nothing_of_a_deleted_client_remains_and_nothing_of_others_goes(
+async def test_client_deletion__removes_all_rows_of_the_client_and_none_of_others(
     store: Store, execute_sql: ExecuteSql, engine_url: str, most: int
 ) -> None:
     client, other = await with_data(store), await with_data(store, "other")
@@ -187,7 +187,7 @@ async def test_nothing_of_a_deleted_client_remains_and_nothing_of_others_goes(
     assert await store.read(FindClient("acme", 5)) is None
 
 
-async def test_a_removal_that_is_killed_goes_on_where_it_was(store: Store, execute_sql: ExecuteSql, engine_url: str) -> None:
+async def test_client_deletion__resumes_after_an_interruption(store: Store, execute_sql: ExecuteSql, engine_url: str) -> None:
     client = await with_data(store)
     rows = await store.read(CountClientRows(client.number))
     await store.write(BeginDeletion(client.number, 5))
@@ -203,7 +203,7 @@ async def test_a_removal_that_is_killed_goes_on_where_it_was(store: Store, execu
     assert set((await left_of(execute_sql, engine_url, client.number)).values()) == {0}
 
 
-async def test_several_may_remove_one_client_at_once(engine_url: str, open_with: Any, execute_sql: ExecuteSql) -> None:
+async def test_client_deletion__may_run_in_several_processes_at_once(engine_url: str, open_with: Any, execute_sql: ExecuteSql) -> None:
     cipher = AesGcmCipher(StaticKeys(ENCRYPTION_KEYS.read()))
     stores = [await open_with(engine_url, {}, cipher=cipher) for _ in range(2)]
     client = await with_data(stores[0], many=8)
@@ -216,7 +216,9 @@ async def test_several_may_remove_one_client_at_once(engine_url: str, open_with:
     assert set((await left_of(execute_sql, engine_url, client.number)).values()) == {0}
 
 
-async def test_the_clients_own_row_waits_for_calls_that_were_let_in_before(store: Store, execute_sql: ExecuteSql, engine_url: str) -> None:
+async def test_client_deletion__removes_the_client_row_after_earlier_requests_end(
+    store: Store, execute_sql: ExecuteSql, engine_url: str
+) -> None:
     client = await with_data(store)
     await store.write(BeginDeletion(client.number, 5))
 
@@ -230,7 +232,9 @@ async def test_the_clients_own_row_waits_for_calls_that_were_let_in_before(store
     assert set((await left_of(execute_sql, engine_url, client.number)).values()) == {0}
 
 
-async def test_only_a_client_that_is_being_deleted_loses_anything(store: Store, execute_sql: ExecuteSql, engine_url: str) -> None:
+async def test_remove_client_rows__refuses_a_client_that_is_not_being_deleted(
+    store: Store, execute_sql: ExecuteSql, engine_url: str
+) -> None:
     client = await with_data(store)
     before = await left_of(execute_sql, engine_url, client.number)
 
@@ -241,7 +245,7 @@ async def test_only_a_client_that_is_being_deleted_loses_anything(store: Store, 
     assert (await store.write(RemoveClientRows(10**9, LATER, 500))).done
 
 
-async def test_a_client_that_is_being_deleted_stays_as_it_is_and_is_listed(store: Store) -> None:
+async def test_client_being_deleted__refuses_changes_and_is_listed(store: Store) -> None:
     client, other = await store.write(EnsureClient("acme", 1)), await store.write(EnsureClient("other", 1))
     await store.write(BeginDeletion(client.number, 5))
 
@@ -258,7 +262,7 @@ async def test_a_client_that_is_being_deleted_stays_as_it_is_and_is_listed(store
         await store.write(BeginDeletion(other.number + 10_000, 5))
 
 
-async def test_a_client_is_made_once_with_its_name(store: Store) -> None:
+async def test_create_client__stores_the_name_and_refuses_a_client_id_in_use(store: Store) -> None:
     made = await store.write(CreateClient("acme", "Acme Ltd", 5))
 
     with pytest.raises(Conflict):
@@ -268,7 +272,7 @@ async def test_a_client_is_made_once_with_its_name(store: Store) -> None:
     assert await store.read(FindClient("acme")) == await store.read(FindClientByNumber(made.number)) == made
 
 
-async def test_of_two_that_make_one_client_at_once_one_does(engine_url: str, open_with: Any) -> None:
+async def test_create_client__succeeds_once_when_two_processes_create_one_client(engine_url: str, open_with: Any) -> None:
     stores = [await open_with(engine_url, {}) for _ in range(2)]
 
     answers = await asyncio.gather(
@@ -278,7 +282,7 @@ async def test_of_two_that_make_one_client_at_once_one_does(engine_url: str, ope
     assert sorted(type(answer).__name__ for answer in answers) == ["Client", "Conflict"]
 
 
-async def test_a_client_is_renamed_suspended_and_resumed(store: Store) -> None:
+async def test_client__is_renamed_suspended_and_resumed(store: Store) -> None:
     client = await store.write(EnsureClient("acme", 1))
 
     named = await store.write(RenameClient(client.number, "Acme"))
@@ -292,7 +296,7 @@ async def test_a_client_is_renamed_suspended_and_resumed(store: Store) -> None:
         await store.write(RenameClient(client.number + 10_000, "x"))
 
 
-async def test_calls_of_a_suspended_client_are_kept_and_applied_once_it_is_resumed(store: Store) -> None:
+async def test_suspended_client__has_webhooks_stored_and_applied_on_resumption(store: Store) -> None:
     client = await store.write(EnsureClient("acme", 1))
     await store.write(SetClientState(client.number, SUSPENDED, 2))
     await keep(store, client, "ann", "bob")
@@ -308,7 +312,7 @@ async def test_calls_of_a_suspended_client_are_kept_and_applied_once_it_is_resum
     assert len(await store.read(ListContacts(client.number, 10))) == 2
 
 
-async def test_a_call_of_a_suspended_client_that_would_break_is_not_even_tried(store: Store) -> None:
+async def test_suspended_client__has_no_failing_delivery_attempted(store: Store) -> None:
     client = await store.write(EnsureClient("acme", 1))
     await keep(store, client, "ann")
     await store.write(SetClientState(client.number, SUSPENDED, 2))
@@ -321,7 +325,7 @@ async def test_a_call_of_a_suspended_client_that_would_break_is_not_even_tried(s
     assert [(each.state, each.attempts) for each in await store.read(ListDeliveries(10, client.number))] == [("received", 0)]
 
 
-async def test_what_was_claimed_before_a_suspension_is_not_applied_after_it(store: Store) -> None:
+async def test_suspension__stops_a_claimed_delivery_from_being_applied(store: Store) -> None:
     client = await store.write(EnsureClient("acme", 1))
     body = b"ann@example.com".ljust(SLICE_BYTES)  # so large that a thread translates it
     await store.write(StoreDelivery(client.number, "email_campaign", body[:16], b"{}", "", body, 6))
@@ -339,7 +343,7 @@ async def test_what_was_claimed_before_a_suspension_is_not_applied_after_it(stor
     assert (rehearsal.created, [each.state for each in rehearsal.deliveries]) == (1, ["applied"])
 
 
-async def test_a_former_id_is_honoured_until_it_ends_and_stays_its_clients(store: Store) -> None:
+async def test_former_client_id__works_until_it_expires_and_stays_reserved(store: Store) -> None:
     client = await store.write(EnsureClient("old", 1))
 
     rotated = await store.write(RotateClientId(client.number, "new", 100))
@@ -360,7 +364,7 @@ async def test_a_former_id_is_honoured_until_it_ends_and_stays_its_clients(store
         await store.write(CreateClient("old", "", 101))
 
 
-async def test_an_id_that_is_or_was_anothers_is_refused_and_ones_own_may_come_back(store: Store) -> None:
+async def test_rotate_client_id__refuses_an_id_of_another_client_and_allows_a_former_own_id(store: Store) -> None:
     one, other = await store.write(EnsureClient("one", 1)), await store.write(EnsureClient("other", 1))
     await store.write(RotateClientId(other.number, "other2", 0))
 
@@ -376,7 +380,7 @@ async def test_an_id_that_is_or_was_anothers_is_refused_and_ones_own_may_come_ba
     assert await store.read(FindClient("one")) == one
 
 
-async def test_whoever_takes_an_id_while_it_is_given_up_takes_it_from_nobody(engine_url: str, open_with: Any) -> None:
+async def test_rotate_client_id__gives_each_id_to_one_client_during_concurrent_creations(engine_url: str, open_with: Any) -> None:
     stores = [await open_with(engine_url, {}) for _ in range(3)]
     for turn in range(8):
         client = await stores[0].write(EnsureClient(f"id{turn}", 1))
@@ -395,7 +399,7 @@ async def test_whoever_takes_an_id_while_it_is_given_up_takes_it_from_nobody(eng
         assert found.number == next(each.number for each in (answers[0], answers[2]) if isinstance(each, Client))
 
 
-async def test_clients_are_found_by_state_and_by_part_of_their_name_or_id(store: Store) -> None:
+async def test_list_client_page__filters_by_state_and_by_part_of_the_name_or_id(store: Store) -> None:
     names = {"c1": "Ärzte Nord", "b2": "Acme", "a3": "acme Süd", "d4": ""}
     made = {client_id: await store.write(CreateClient(client_id, name, 1)) for client_id, name in names.items()}
     await store.write(SetClientState(made["b2"].number, SUSPENDED, 2))

@@ -14,7 +14,7 @@ from touchbase.errors import Forbidden, NotFound
 from touchbase.sql.store import Store
 
 
-async def test_a_client_comes_into_being_once(engine_url: str, open_with) -> None:
+async def test_ensure_client__creates_a_client_once_among_concurrent_commands(engine_url: str, open_with) -> None:
     stores = [await open_with(engine_url, {}) for _ in range(3)]
 
     made = await asyncio.gather(*(stores[n % 3].write(EnsureClient(f"client{n % 4}", n)) for n in range(24)))
@@ -26,13 +26,13 @@ async def test_a_client_comes_into_being_once(engine_url: str, open_with) -> Non
     assert await stores[1].read(FindClient("nobody")) is None
 
 
-async def test_a_client_has_the_default_settings_until_it_decides(store: Store) -> None:
+async def test_ensure_client__creates_a_client_with_default_settings(store: Store) -> None:
     client = await store.write(EnsureClient("acme", 5))
 
     assert client == Client(client.number, "acme", 5, ClientSettings(), made_by="call")
 
 
-async def test_settings_are_replaced_whole(store: Store) -> None:
+async def test_set_client_settings__replaces_all_settings(store: Store) -> None:
     settings = ClientSettings(
         on_duplicate="update", contact_statuses=StatusSet(["new", "won"], {"new": ["won"]}), contact_fields={"size": FieldType("number")},
         create_unknown=False,
@@ -47,7 +47,7 @@ async def test_settings_are_replaced_whole(store: Store) -> None:
     assert await store.write(EnsureClient("acme", 6)) == changed
 
 
-async def test_a_client_that_decides_itself_keeps_the_limits_that_it_has_then(store: Store) -> None:
+async def test_set_client_settings__with_keep_limits_leaves_the_limits_and_refuses_others(store: Store) -> None:
     await store.write(EnsureClient("acme", 5))
     lowered = ClientLimits(requests=5)
     await store.write(SetClientSettings("acme", ClientSettings(limits=lowered)))
@@ -62,12 +62,12 @@ async def test_a_client_that_decides_itself_keeps_the_limits_that_it_has_then(st
     assert named.settings == ClientSettings(limits=lowered)
 
 
-async def test_settings_of_nobody_are_not_found(store: Store) -> None:
+async def test_set_client_settings__raises_not_found_for_an_unknown_client(store: Store) -> None:
     with pytest.raises(NotFound):
         await store.write(SetClientSettings("nobody", ClientSettings()))
 
 
-async def test_a_key_is_kept_and_found(store: Store) -> None:
+async def test_store_key__stores_an_api_key_with_all_its_values(store: Store) -> None:
     before = await store.read(AnyKey())
     client = (await store.write(EnsureClient("acme", 1))).number
 

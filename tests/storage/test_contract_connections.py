@@ -29,7 +29,7 @@ def connection(client: int, tool: str = "hubspot", channel: str = "crm", **more:
     return replace(Connection(client, channel, tool, 5, 5), **more)
 
 
-async def test_a_connection_is_kept_with_all_that_it_holds(store: Store) -> None:
+async def test_add_connection__stores_all_values(store: Store) -> None:
     client = await client_of(store)
     wanted = connection(client, secrets=["one é", 'two"'], settings=SETTINGS)
 
@@ -39,7 +39,7 @@ async def test_a_connection_is_kept_with_all_that_it_holds(store: Store) -> None
     assert await store.read(ListConnections(client)) == [wanted]
 
 
-async def test_a_tool_is_connected_once_for_each_channel_of_each_client(store: Store) -> None:
+async def test_add_connection__refuses_a_second_connection_of_a_tool_on_a_channel(store: Store) -> None:
     one, other = await client_of(store), await client_of(store, "other")
     for client, channel in ((one, "crm"), (one, "email_campaign"), (other, "crm")):
         await store.write(AddConnection(connection(client, "outreach", channel)))
@@ -51,7 +51,7 @@ async def test_a_tool_is_connected_once_for_each_channel_of_each_client(store: S
     assert [(each.channel, each.secrets) for each in listed] == [("crm", []), ("email_campaign", [])]
 
 
-async def test_connections_are_listed_by_channel_and_tool_and_of_one_client_only(store: Store) -> None:
+async def test_list_connections__sorts_those_of_one_client_by_channel_and_tool(store: Store) -> None:
     one, other = await client_of(store), await client_of(store, "other")
     for client, channel, tool in ((one, "email_campaign", "a"), (one, "crm", "b"), (one, "crm", "a"), (other, "crm", "c")):
         await store.write(AddConnection(connection(client, tool, channel)))
@@ -61,7 +61,7 @@ async def test_connections_are_listed_by_channel_and_tool_and_of_one_client_only
     assert [(each.channel, each.tool) for each in listed] == [("crm", "a"), ("crm", "b"), ("email_campaign", "a")]
 
 
-async def test_a_change_replaces_settings_and_only_the_secrets_that_are_given(store: Store) -> None:
+async def test_change_connection__replaces_settings_and_only_the_given_secrets(store: Store) -> None:
     client = await client_of(store)
     await store.write(AddConnection(connection(client, secrets=["first secret"])))
     await store.write(AddConnection(connection(client, "close", secrets=["its own"])))
@@ -76,7 +76,7 @@ async def test_a_change_replaces_settings_and_only_the_secrets_that_are_given(st
     assert [each.secrets for each in await store.read(ListConnections(client))] == [["its own"], []]
 
 
-async def test_a_change_made_up_from_what_has_changed_since_is_refused(store: Store) -> None:
+async def test_change_connection__refuses_a_change_based_on_an_outdated_connection(store: Store) -> None:
     client = await client_of(store)
     await store.write(AddConnection(connection(client, secrets=["first secret"])))
     (known,) = await store.read(ListConnections(client))
@@ -90,7 +90,7 @@ async def test_a_change_made_up_from_what_has_changed_since_is_refused(store: St
     assert second.secrets == ["third", "second"]
 
 
-async def test_a_removed_connection_is_gone_and_may_come_back(store: Store) -> None:
+async def test_remove_connection__allows_the_connection_to_be_added_again(store: Store) -> None:
     client = await client_of(store)
     await store.write(AddConnection(connection(client)))
 
@@ -103,7 +103,7 @@ async def test_a_removed_connection_is_gone_and_may_come_back(store: Store) -> N
 
 
 @pytest.mark.parametrize("place", [("crm", "close"), ("email_campaign", "hubspot")])
-async def test_what_is_not_connected_is_neither_changed_nor_removed(store: Store, place: tuple[str, str]) -> None:
+async def test_change_and_remove_connection__raise_not_found_without_a_connection(store: Store, place: tuple[str, str]) -> None:
     client, other = await client_of(store), await client_of(store, "other")
     await store.write(AddConnection(connection(client)))
 
@@ -117,7 +117,7 @@ async def test_what_is_not_connected_is_neither_changed_nor_removed(store: Store
 
 
 @pytest.mark.parametrize(("tool", "verified"), [("hubspot", True), (None, False), (None, None)])
-async def test_a_delivery_remembers_what_it_has_proved(store: Store, tool: str | None, verified: bool | None) -> None:
+async def test_delivery__stores_its_tool_and_whether_it_is_verified(store: Store, tool: str | None, verified: bool | None) -> None:
     client = await client_of(store)
 
     kept = await store.write(StoreDelivery(client, "crm", b"k" * 16, b"{}", "", b"{}", 5, tool, verified))

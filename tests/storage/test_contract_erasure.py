@@ -139,7 +139,7 @@ async def full_life(house: House) -> int:
     return contact.id
 
 
-async def test_nothing_of_an_erased_person_is_left_anywhere(house: House, engine_url: str) -> None:
+async def test_erasure__removes_every_value_of_the_person_from_the_database(house: House, engine_url: str) -> None:
     contact = await full_life(house)
     assert await find_in_database(engine_url, *NAMES) != []
 
@@ -156,7 +156,7 @@ async def test_nothing_of_an_erased_person_is_left_anywhere(house: House, engine
     assert await house.differences() == []
 
 
-async def test_a_delivery_of_several_people_loses_its_body_and_only_one_persons_events(house: House) -> None:
+async def test_erasure__removes_the_body_of_a_shared_delivery_and_only_one_persons_events(house: House) -> None:
     shared = await house.tell(sent(EMAIL), sent("bob@example.com", 2))
     alone = await house.tell(sent(EMAIL, 3))
     bobs = await house.tell(sent("bob@example.com", 4))
@@ -174,7 +174,7 @@ async def test_a_delivery_of_several_people_loses_its_body_and_only_one_persons_
     assert await house.differences() == []
 
 
-async def test_a_delivery_whose_body_is_gone_is_not_applied_again(house: House) -> None:
+async def test_replay__skips_a_delivery_whose_body_was_erased(house: House) -> None:
     shared = await house.tell(sent(EMAIL), sent("bob@example.com", 2))
     await house.erase(refs=(REF,))
 
@@ -207,7 +207,7 @@ LATE: dict[str, tuple[dict[str, Any], ...]] = {
 
 @pytest.mark.parametrize("at_once", [True, False])
 @pytest.mark.parametrize("late", LATE.values(), ids=LATE)
-async def test_a_late_call_does_not_bring_an_erased_person_back(
+async def test_suppression__ignores_a_late_webhook_about_an_erased_person(
     house: House, engine_url: str, late: tuple[dict[str, Any], ...], at_once: bool
 ) -> None:
     contact = await create(house, "old.canary.bird@example.com", linkedin_url=PROFILE, linkedin_key=linkedin_key(PROFILE))
@@ -225,7 +225,7 @@ async def test_a_late_call_does_not_bring_an_erased_person_back(
     assert await house.differences() == []
 
 
-async def test_a_late_call_of_several_people_is_applied_to_the_others(house: House) -> None:
+async def test_suppression__applies_a_late_shared_webhook_to_the_other_people(house: House) -> None:
     await house.tell(sent(EMAIL))
     await house.erase(refs=(REF,))
 
@@ -235,7 +235,7 @@ async def test_a_late_call_of_several_people_is_applied_to_the_others(house: Hou
     assert await house.state(number) == ("applied", "erased", b"")
 
 
-async def test_a_late_call_that_nobody_understands_loses_its_body_too(house: House) -> None:
+async def test_suppression__removes_the_body_of_a_late_unrecognised_or_failing_webhook(house: House) -> None:
     await house.erase(refs=(REF,))
 
     odd = await house.tell()
@@ -246,7 +246,7 @@ async def test_a_late_call_that_nobody_understands_loses_its_body_too(house: Hou
     assert [(await house.state(number))[:2] for number in (strange, broken)] == [("ignored", "erased")] * 2
 
 
-async def test_a_call_that_cannot_be_looked_through_fails_alone(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_suppression__limits_a_search_error_to_one_delivery(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     await house.erase(refs=(REF,))
     looked = inbox_batch.find_identities
 
@@ -264,7 +264,7 @@ async def test_a_call_that_cannot_be_looked_through_fails_alone(house: House, mo
     assert (await house.store.read(GetDelivery(bad))).error == "ValueError: no text that can be looked through"  # type: ignore[union-attr]
 
 
-async def test_numbers_of_any_length_stop_neither_the_inbox_nor_an_erasure(house: House) -> None:
+async def test_erasure__handles_character_references_of_any_length(house: House) -> None:
     number = await house.tell({**sent("bob@example.com"), "campaign": "&#" + "9" * 5_000})
     await house.erase(refs=(REF,))
     later = await house.tell({**sent("bob@example.com", 2), "campaign": "&#" + "9" * 5_000})
@@ -272,7 +272,7 @@ async def test_numbers_of_any_length_stop_neither_the_inbox_nor_an_erasure(house
     assert [(await house.state(each))[0] for each in (number, later)] == ["applied", "applied"]
 
 
-async def test_an_object_that_turns_out_to_be_somebody_else_is_theirs(house: House) -> None:
+async def test_object_of_an_erased_person__follows_a_later_claim_of_another_address(house: House) -> None:
     await house.erase(refs=(REF,))
     await house.tell(crm(object_id="7", email=EMAIL))
 
@@ -283,7 +283,7 @@ async def test_an_object_that_turns_out_to_be_somebody_else_is_theirs(house: Hou
     assert (bob.email, bob.first_name) == ("bob@example.com", "Bob")
 
 
-async def test_an_object_of_somebody_who_is_there_stays_theirs(house: House) -> None:
+async def test_object_of_a_present_contact__stays_with_it_after_naming_an_erased_address(house: House) -> None:
     await house.tell(crm("created", object_id="7", email="bob@example.com"))
     await house.erase(refs=(REF,))
 
@@ -294,7 +294,7 @@ async def test_an_object_of_somebody_who_is_there_stays_theirs(house: House) -> 
     assert (bob.email, bob.first_name) == ("bob@example.com", "Bob")
 
 
-async def test_what_waits_under_an_erased_identity_goes_and_its_delivery_ends(house: House) -> None:
+async def test_erasure__removes_parked_events_of_an_erased_identity(house: House) -> None:
     parked = await house.tell(crm(object_id="7", fields={"first_name": "Canaria"}))
     both = await house.tell(crm(step=3, object_id="7", fields={"last_name": "X"}), crm(step=3, object_id="8", fields={"last_name": "Y"}))
     await house.tell(crm(step=5, object_id="7", merged_into="9"))
@@ -308,7 +308,7 @@ async def test_what_waits_under_an_erased_identity_goes_and_its_delivery_ends(ho
     assert await house.differences() == []
 
 
-async def test_a_company_stays(house: House) -> None:
+async def test_erasure__leaves_the_company_of_the_person(house: House) -> None:
     company = (await house.store.write(CreateCompany(Company(house.client, 0, NOON, NOON, "example.com")))).record
     contact = await create(house, EMAIL, company_id=company.id)
 
@@ -317,7 +317,7 @@ async def test_a_company_stays(house: House) -> None:
     assert await house.store.read(GetCompany(house.client, company.id)) == company
 
 
-async def test_another_clients_contact_of_the_same_address_stays(house: House) -> None:
+async def test_erasure__leaves_a_contact_of_another_client_with_the_same_address(house: House) -> None:
     other = House(house.store, (await house.store.write(EnsureClient("other", NOON))).number)
     for each in (house, other):
         await each.tell(sent(EMAIL))
@@ -332,7 +332,7 @@ async def test_another_clients_contact_of_the_same_address_stays(house: House) -
     assert await other.store.read(FindErased(other.client, [REF])) == set()
 
 
-async def test_what_would_be_erased_is_counted_and_stays(house: House) -> None:
+async def test_would_erase__counts_without_removing(house: House) -> None:
     contact = await full_life(house)
     before = await house.store.read(FindPerson(house.client, contact))
 
@@ -347,7 +347,7 @@ async def test_what_would_be_erased_is_counted_and_stays(house: House) -> None:
     }
 
 
-async def test_an_erased_person_is_not_created_by_mistake(house: House) -> None:
+async def test_erased_person__is_refused_by_create_and_update(house: House) -> None:
     contact = await create(house, EMAIL, linkedin_url=PROFILE, linkedin_key=linkedin_key(PROFILE))
     bob = await create(house, "bob@example.com")
     await house.erase(contact.id)
@@ -369,7 +369,7 @@ async def test_an_erased_person_is_not_created_by_mistake(house: House) -> None:
     assert set(await house.contacts()) == {"bob@example.com", "c@d.com"}
 
 
-async def test_a_lifted_erasure_lets_a_person_come_back_with_all_that_was_theirs(house: House) -> None:
+async def test_lift_erasure__lets_the_person_and_its_object_return(house: House) -> None:
     await house.tell(crm("created", object_id="7", email=EMAIL))
     await house.erase(refs=(REF,))
 
@@ -381,7 +381,7 @@ async def test_a_lifted_erasure_lets_a_person_come_back_with_all_that_was_theirs
     assert not (await house.store.read(FindClient("acme"))).has_erased  # type: ignore[union-attr]
 
 
-async def test_only_keyed_hashes_are_left_and_one_secret_is_all_that_a_store_has(house: House, engine_url: str) -> None:
+async def test_list_erasures__returns_keyed_hashes_with_the_single_secret_of_the_store(house: House, engine_url: str) -> None:
     copy = House(house.store, (await house.store.write(EnsureClient("backup", NOON))).number)
     await full_life(copy)
     contact = await full_life(house)
@@ -400,7 +400,7 @@ async def test_only_keyed_hashes_are_left_and_one_secret_is_all_that_a_store_has
     assert all(len(each.digest) == 32 for each in first.keys + rest.keys)
 
 
-def test_every_table_that_names_a_record_is_a_place_that_erasing_knows(sqlite_url: str) -> None:
+def test_pii_tables__include_every_table_that_names_a_record(sqlite_url: str) -> None:
     import asyncio
 
     from touchbase.storage import open_store
@@ -416,14 +416,14 @@ async def _made(open_store: Any, url: str) -> None:
     await (await open_store(url)).close()
 
 
-async def test_an_erasure_of_nobody_is_remembered_all_the_same(house: House) -> None:
+async def test_erasure__of_an_unknown_identity_is_stored(house: House) -> None:
     erasure = await house.erase(refs=(REF,))
 
     assert {name: count for name, count in erasure.removed.items() if count} == {}
     assert await house.store.read(FindErased(house.client, [REF, ("", "email", "bob@example.com")])) == {REF}
 
 
-async def test_a_contact_that_is_not_there_cannot_be_erased(house: House) -> None:
+async def test_erasure__raises_not_found_for_an_unknown_contact(house: House) -> None:
     with pytest.raises(NotFound, match="no contact with id 7"):
         await house.store.write(ErasePerson(house.client, NOON, 7))
 
@@ -431,7 +431,7 @@ async def test_a_contact_that_is_not_there_cannot_be_erased(house: House) -> Non
     assert await house.store.read(ListDeliveries(5)) == []
 
 
-async def test_nobody_else_is_lost_by_leaving_no_trace(house: House, engine_url: str) -> None:
+async def test_vacuum__after_an_erasure_leaves_no_trace_and_all_other_people(house: House, engine_url: str) -> None:
     number = await house.keep(b'[{"event": "email_sent", "email": "%s", "occurred_us": 5}]' % EMAIL.encode())
     other = await house.keep(b'[{"event": "email_sent", "email": "bob@example.com", "occurred_us": 7}]')
     await house.work()

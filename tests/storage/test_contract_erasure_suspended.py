@@ -23,7 +23,7 @@ async def suspend(house: House, state: str = SUSPENDED) -> None:
     await house.store.write(SetClientState(house.client, state, NOON))
 
 
-async def test_calls_that_wait_lose_an_erased_person_at_once_and_others_stay_untouched(house: House, engine_url: str) -> None:
+async def test_erasure_of_a_suspended_client__searches_waiting_deliveries_and_leaves_others(house: House, engine_url: str) -> None:
     await house.tell(sent(EMAIL, first_name="Canaria"))
     await suspend(house)
     theirs = [
@@ -43,7 +43,7 @@ async def test_calls_that_wait_lose_an_erased_person_at_once_and_others_stay_unt
     assert (erasure.removed["deliveries"], await house.contacts(), await house.store.read(OpenErasures())) == (4, {}, [])
 
 
-async def test_what_a_waiting_call_tells_of_others_comes_out_as_if_all_had_been_applied_at_once(house: House) -> None:
+async def test_erasure_of_a_suspended_client__applies_shared_deliveries_as_for_an_active_one(house: House) -> None:
     active = House(house.store, (await house.store.write(EnsureClient("active", NOON))).number)
     calls = [
         [sent("bob@example.com", 4, first_name="Robert")],
@@ -67,7 +67,7 @@ async def test_what_a_waiting_call_tells_of_others_comes_out_as_if_all_had_been_
     assert await house.differences() == []
 
 
-async def test_a_call_that_names_only_an_object_goes_when_another_that_waits_shows_whose_it_is(
+async def test_erasure_of_a_suspended_client__finds_an_object_through_another_delivery(
     house: House, engine_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(erase_pending, "PAGE", 1)
@@ -83,7 +83,7 @@ async def test_a_call_that_names_only_an_object_goes_when_another_that_waits_sho
     assert (await house.state(bobs))[0] == "received"
 
 
-async def test_calls_that_come_for_a_suspended_client_after_an_erasure_are_looked_through_every_hour(house: House) -> None:
+async def test_retention__removes_erased_people_from_late_webhooks_of_a_suspended_client(house: House) -> None:
     await house.erase(refs=(REF,))
     await suspend(house)
     late = await house.keep(msgspec.json.encode([sent(EMAIL, 7)]))
@@ -95,7 +95,7 @@ async def test_calls_that_come_for_a_suspended_client_after_an_erasure_are_looke
     assert (await house.state(bobs))[0] == "received"
 
 
-async def test_nothing_is_applied_of_a_client_that_is_being_deleted(house: House) -> None:
+async def test_work_on__applies_no_delivery_of_a_client_being_deleted(house: House) -> None:
     number = await house.keep(msgspec.json.encode([sent(EMAIL)]))
     await house.store.write(BeginDeletion(house.client, NOON))
 

@@ -65,7 +65,7 @@ async def ids(store: Store, client: int, now: int = SOON) -> list[str]:
     return [one.object_id for one in claimed.requests]
 
 
-async def test_objects_that_wait_are_wanted_after_a_short_while_and_first(store: Store) -> None:
+async def test_due_fetches__have_parked_objects_after_a_delay_and_first(store: Store) -> None:
     client = await client_of(store)
     await told(store, client, {"object_id": "1", "email": "ann@example.com"})
     await told(store, client, {"object_id": "1", "thin": True}, at=NOON + 1)
@@ -79,14 +79,14 @@ async def test_objects_that_wait_are_wanted_after_a_short_while_and_first(store:
 
 
 @pytest.mark.parametrize("token", ["", "a-token"])
-async def test_only_who_has_a_token_is_due(store: Store, token: str) -> None:
+async def test_due_fetches__require_an_access_token(store: Store, token: str) -> None:
     client = await client_of(store, token=token)
     await told(store, client, {"object_id": "1"})
 
     assert await store.read(DueFetches(SOON)) == ([(client, "test")] if token else [])
 
 
-async def test_whoever_waits_longest_is_due_first(store: Store) -> None:
+async def test_due_fetches__are_ordered_by_waiting_time(store: Store) -> None:
     clients = [await client_of(store, f"c{number}") for number in range(4)]
     for client, next_us in zip(clients, (NOON + 3, NOON + 1, None, NOON + 2), strict=True):
         await told(store, client, {"object_id": "1"})
@@ -100,7 +100,7 @@ async def test_whoever_waits_longest_is_due_first(store: Store) -> None:
 
 
 @pytest.mark.parametrize("state", ["active", "suspended", "deleting"])
-async def test_only_of_an_active_client_records_are_due(store: Store, state: str) -> None:
+async def test_due_fetches__include_only_active_clients(store: Store, state: str) -> None:
     client = await client_of(store)
     await told(store, client, {"object_id": "1"})
     if state == "deleting":
@@ -120,7 +120,7 @@ async def test_only_of_an_active_client_records_are_due(store: Store, state: str
         ({"email": "ann@example.com", "thin": True}, ""),
     ],
 )
-async def test_what_tells_all_or_was_fetched_or_is_deleted_makes_nothing_wanted(store: Store, event: dict[str, Any], query: str) -> None:
+async def test_enrichment__requests_no_complete_fetched_or_deleted_object(store: Store, event: dict[str, Any], query: str) -> None:
     client = await client_of(store)
 
     await told(store, client, event, query=query)
@@ -128,7 +128,7 @@ async def test_what_tells_all_or_was_fetched_or_is_deleted_makes_nothing_wanted(
     assert await ids(store, client) == []
 
 
-async def test_an_object_that_becomes_known_is_wanted_no_more_unless_values_are_missing(store: Store) -> None:
+async def test_enrichment__drops_the_request_for_a_known_object_unless_values_are_missing(store: Store) -> None:
     client = await client_of(store)
     await told(store, client, {"object_id": "1"}, {"object_id": "2", "thin": True}, {"object_id": "3"})
 
@@ -138,7 +138,7 @@ async def test_an_object_that_becomes_known_is_wanted_no_more_unless_values_are_
     assert sorted(await ids(store, client)) == ["2", "3"]
 
 
-async def test_a_repeat_of_what_is_known_makes_nothing_wanted(store: Store) -> None:
+async def test_enrichment__requests_no_object_for_a_repeated_event(store: Store) -> None:
     client = await client_of(store)
     await told(store, client, {"object_id": "1", "email": "ann@example.com", "thin": True})
     claimed = await claim(store, client)
@@ -150,7 +150,7 @@ async def test_a_repeat_of_what_is_known_makes_nothing_wanted(store: Store) -> N
     assert await ids(store, client, SOON + 10) == []
 
 
-async def test_one_claim_holds_until_it_is_given_up_or_ends(store: Store) -> None:
+async def test_claim_fetch__holds_until_it_is_released_or_expires(store: Store) -> None:
     client, other = await client_of(store), await client_of(store, "other")
     for one in (client, other):
         await told(store, one, {"object_id": "1"})
@@ -167,7 +167,7 @@ async def test_one_claim_holds_until_it_is_given_up_or_ends(store: Store) -> Non
     assert await store.read(DueFetches(UNTIL + 49)) == [(other, "test")]
 
 
-async def test_of_many_who_claim_at_once_one_gets_it(store: Store) -> None:
+async def test_claim_fetch__succeeds_once_among_concurrent_claims(store: Store) -> None:
     client = await client_of(store)
     await told(store, client, {"object_id": "1"})
 
@@ -176,7 +176,7 @@ async def test_of_many_who_claim_at_once_one_gets_it(store: Store) -> None:
     assert sum(one is not None for one in claims) == 1
 
 
-async def test_a_limit_is_kept(store: Store) -> None:
+async def test_claim_fetch__respects_its_limit(store: Store) -> None:
     client = await client_of(store)
     await told(store, client, *({"object_id": str(number)} for number in range(5)))
 
@@ -186,7 +186,7 @@ async def test_a_limit_is_kept(store: Store) -> None:
     assert len(claimed.requests) == 3
 
 
-async def test_how_asking_ended_is_noted(store: Store) -> None:
+async def test_finish_fetch__stores_its_outcome(store: Store) -> None:
     client = await client_of(store)
     await told(store, client, *({"object_id": str(number)} for number in range(4)))
     claimed = await claim(store, client)
@@ -211,7 +211,7 @@ async def test_how_asking_ended_is_noted(store: Store) -> None:
     assert sorted((one.object_id, one.attempts) for one in next_time.requests) == [("2", 1), ("3", 0)]
 
 
-async def test_a_later_success_keeps_the_last_error_to_look_at(store: Store) -> None:
+async def test_finish_fetch__leaves_the_last_error_visible_after_a_success(store: Store) -> None:
     client = await client_of(store)
     for finish in (
         FinishFetch(client, "test", UNTIL, 0, error="it broke", at=NOON),
@@ -224,7 +224,7 @@ async def test_a_later_success_keeps_the_last_error_to_look_at(store: Store) -> 
     assert (found.error, found.error_us, found.fetched_us, found.failures) == ("it broke", NOON, SOON, 0)
 
 
-async def test_what_is_wanted_anew_meanwhile_stays_wanted(store: Store) -> None:
+async def test_finish_fetch__leaves_a_request_that_was_renewed_during_the_fetch(store: Store) -> None:
     client = await client_of(store)
     await told(store, client, {"object_id": "1"})
     claimed = await claim(store, client)
@@ -237,7 +237,7 @@ async def test_what_is_wanted_anew_meanwhile_stays_wanted(store: Store) -> None:
     assert await ids(store, client) == ["1"]
 
 
-async def test_whoever_finishes_after_its_claim_ended_takes_nothing_from_the_next(store: Store) -> None:
+async def test_finish_fetch__after_its_claim_expired_leaves_the_next_claim_unchanged(store: Store) -> None:
     client = await client_of(store)
     await told(store, client, {"object_id": "1"})
     slow = await claim(store, client)
@@ -251,7 +251,7 @@ async def test_whoever_finishes_after_its_claim_ended_takes_nothing_from_the_nex
     assert (found.next_us, found.stopped, found.error, found.wanted) == (UNTIL + 50, False, None, 0)
 
 
-async def test_what_was_noted_is_wanted_again_by_a_new_call_or_a_new_token(store: Store) -> None:
+async def test_object_not_found__is_requested_again_after_a_new_webhook_or_token(store: Store) -> None:
     client = await client_of(store)
     await told(store, client, {"object_id": "1"}, {"object_id": "2"})
     claimed = await claim(store, client)
@@ -269,7 +269,7 @@ async def test_what_was_noted_is_wanted_again_by_a_new_call_or_a_new_token(store
     assert sorted(await ids(store, client, SOON + 1)) == ["1", "2"]
 
 
-async def test_a_stop_ends_when_the_connection_is_changed(store: Store) -> None:
+async def test_change_connection__restarts_stopped_enrichment(store: Store) -> None:
     client = await client_of(store)
     await told(store, client, {"object_id": "1"})
     await claim(store, client)
@@ -284,7 +284,7 @@ async def test_a_stop_ends_when_the_connection_is_changed(store: Store) -> None:
     assert await store.read(DueFetches(SOON)) == [(client, "test")]
 
 
-async def test_a_token_is_kept_left_alone_replaced_and_taken_away(store: Store) -> None:
+async def test_change_connection__leaves_replaces_or_removes_the_access_token(store: Store) -> None:
     client = await client_of(store)
     changes = [None, "another", None, ""]
 

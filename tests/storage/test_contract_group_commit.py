@@ -38,7 +38,7 @@ async def read(store: Store, record: Contact) -> Contact:
 
 
 @pytest.mark.parametrize("wish", WISHES.values(), ids=WISHES)
-async def test_a_change_is_read_back_as_it_was_answered_whatever_its_neighbours_change(store: Store, wish: dict[str, Any]) -> None:
+async def test_group_commit__returns_each_update_as_it_is_stored(store: Store, wish: dict[str, Any]) -> None:
     employer = await made(store, company("acme.example"))
     people = [await made(store, contact(f"p{n}@example.com", first_name="P", status="new"), ("seats", "1")) for n in range(4)]
     wishes = [{"first_name": "Q"}, {"status": "lost"}, {"company_id": employer.id}, wish]
@@ -53,7 +53,7 @@ async def test_a_change_is_read_back_as_it_was_answered_whatever_its_neighbours_
     assert await store.read(ListContacts(OURS, 10, company_id=employer.id)) == [answers[2]]
 
 
-async def test_changes_of_one_contact_each_answer_the_state_that_they_made(store: Store) -> None:
+async def test_group_commit__returns_each_state_of_a_contact_changed_several_times(store: Store) -> None:
     ann = await made(store, contact("ann@example.com"), ("seats", "0"))
     changes = [UpdateContact(OURS, ann.id, {"first_name": f"Ann {n}"}, {"seats": str(n)}, FRIDAY + n, f"key{n}") for n in range(1, 5)]
 
@@ -63,7 +63,7 @@ async def test_changes_of_one_contact_each_answer_the_state_that_they_made(store
     assert await read(store, ann) == answers[-1]
 
 
-async def test_what_is_refused_harms_none_of_its_neighbours(store: Store) -> None:
+async def test_group_commit__limits_a_refusal_to_its_own_command(store: Store) -> None:
     people = [await made(store, contact(f"p{n}@example.com")) for n in range(40)]
     wishes: list[dict[str, Any]] = [{"first_name": f"N{n}"} for n in range(40)]
     wishes[7], wishes[8] = {"company_id": 99}, {"email": "P1@example.com", "email_key": "p1@example.com"}
@@ -76,7 +76,7 @@ async def test_what_is_refused_harms_none_of_its_neighbours(store: Store) -> Non
     assert [(await read(store, one)).first_name for one in people] == [None if n in (7, 8, 20) else f"N{n}" for n in range(40)]
 
 
-async def test_a_change_and_a_creation_cannot_both_take_one_address(store: Store) -> None:
+async def test_group_commit__gives_one_address_to_either_an_update_or_a_creation(store: Store) -> None:
     bob = await made(store, contact("bob@example.com"))
 
     changed, created = await at_once(store, change(bob, dict(CY)), CreateContact(contact("cy@example.com")))
@@ -88,7 +88,7 @@ async def test_a_change_and_a_creation_cannot_both_take_one_address(store: Store
     assert owner == (done.record if isinstance(done, Created) else done)
 
 
-async def test_whoever_keeps_an_address_keeps_it_though_another_wants_it(store: Store) -> None:
+async def test_group_commit__leaves_an_address_with_its_owner_when_another_contact_asks_for_it(store: Store) -> None:
     ann, bob = await made(store, contact("ann@example.com")), await made(store, contact("bob@example.com"))
     wish = {"email": "ANN@example.com", "email_key": "ann@example.com"}
 
@@ -99,7 +99,7 @@ async def test_whoever_keeps_an_address_keeps_it_though_another_wants_it(store: 
         assert [each.id for each in await store.read(ListContacts(OURS, 10, email_key="ann@example.com"))] == [ann.id]
 
 
-async def test_an_address_that_is_given_up_may_be_taken_back(store: Store) -> None:
+async def test_group_commit__lets_a_contact_take_back_its_former_address(store: Store) -> None:
     ann = await made(store, contact("ann@example.com"))
 
     answers = await at_once(store, change(ann, dict(CY)), change(ann, {"email": "ann@example.com", "email_key": "ann@example.com"}))
@@ -109,7 +109,7 @@ async def test_an_address_that_is_given_up_may_be_taken_back(store: Store) -> No
 
 
 @pytest.mark.parametrize("choice", ["error", "return", "update"])
-async def test_of_equal_creations_one_makes_the_contact_and_the_others_are_told_of_it(store: Store, choice: str) -> None:
+async def test_group_commit__creates_one_contact_of_equal_creations_and_reports_it_to_the_others(store: Store, choice: str) -> None:
     there = await made(store, contact("ann@example.com", **PROFILE), ("seats", "12"))
     asked = [
         contact("new@example.com"),
@@ -131,7 +131,7 @@ async def test_of_equal_creations_one_makes_the_contact_and_the_others_are_told_
     assert len(await store.read(ListContacts(OURS, 10))) == 3
 
 
-async def test_of_many_who_ask_for_pages_at_once_each_gets_their_own(store: Store) -> None:
+async def test_concurrent_lists__return_each_query_its_own_page(store: Store) -> None:
     for n in range(24):
         client = (OURS, THEIRS)[n % 3 == 0]
         await made(store, contact(f"p{n}@example.com", client, status=f"s{n % 2}"), ("seats", f"{n}"), ("plan", f"{client}"))
@@ -150,7 +150,9 @@ async def test_of_many_who_ask_for_pages_at_once_each_gets_their_own(store: Stor
 
 
 @pytest.mark.parametrize("callers", [1, 2, 5])
-async def test_who_asks_again_as_soon_as_it_is_answered_is_answered(store: Store, callers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_concurrent_reads__complete_when_each_reader_reads_again_at_once(
+    store: Store, callers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(together, "READERS", 1)  # so that the one that looks at the queue for the last time is the only one
     ann = await made(store, contact("ann@example.com"))
 

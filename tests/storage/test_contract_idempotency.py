@@ -59,7 +59,7 @@ async def kept(store: Store, asked: RequestKey) -> bytes | None:
     return None if found is None else found.response.encoded
 
 
-async def test_a_command_is_carried_out_once_for_its_key(store: Store) -> None:
+async def test_idempotency_key__runs_the_command_once(store: Store) -> None:
     client = await client_of(store)
 
     first = await store.write(create(request(client)))
@@ -71,7 +71,7 @@ async def test_a_command_is_carried_out_once_for_its_key(store: Store) -> None:
     assert await names(store, client) == ["Ada"]
 
 
-async def test_another_request_with_the_key_is_refused_and_changes_nothing(store: Store) -> None:
+async def test_idempotency_key__refuses_another_request(store: Store) -> None:
     client = await client_of(store)
     await store.write(create(request(client)))
 
@@ -81,7 +81,7 @@ async def test_another_request_with_the_key_is_refused_and_changes_nothing(store
     assert await names(store, client) == ["Ada"]
 
 
-async def test_a_key_belongs_to_its_client(store: Store) -> None:
+async def test_idempotency_key__is_separate_for_each_client(store: Store) -> None:
     clients = [await client_of(store), await client_of(store), 0]
 
     made = [await store.write(create(request(client, fingerprint=b"%d" % client))) for client in clients]
@@ -90,7 +90,7 @@ async def test_a_key_belongs_to_its_client(store: Store) -> None:
     assert [await names(store, client) for client in clients] == [["Ada"]] * 3
 
 
-async def test_a_kept_answer_is_found_by_its_key_whatever_was_asked(store: Store) -> None:
+async def test_find_response__returns_the_stored_response_for_any_request_with_the_key(store: Store) -> None:
     client = await client_of(store)
     made = await store.write(create(request(client)))
     assert isinstance(made, Created)
@@ -103,7 +103,7 @@ async def test_a_kept_answer_is_found_by_its_key_whatever_was_asked(store: Store
     assert await kept(store, request(client + 1)) is None
 
 
-async def test_a_key_is_as_new_when_its_time_is_over(store: Store) -> None:
+async def test_idempotency_key__is_free_again_after_its_lifetime(store: Store) -> None:
     client = await client_of(store)
     await store.write(create(request(client)))
     last, over = (request(client, fingerprint=b"other", at=NOW + LIFETIME - early) for early in (1, 0))
@@ -121,7 +121,7 @@ async def test_a_key_is_as_new_when_its_time_is_over(store: Store) -> None:
     assert await names(store, client) == ["Ada", "Grace"]
 
 
-async def test_an_error_that_is_not_kept_leaves_the_key_free(store: Store) -> None:
+async def test_idempotency_key__stays_free_after_an_error_that_is_not_stored(store: Store) -> None:
     client = await client_of(store)
     await store.write(CreateContact(Contact(client, 0, NOW, NOW, email="a@b.c", email_key="a@b.c", first_name="Ada")))
 
@@ -132,7 +132,7 @@ async def test_an_error_that_is_not_kept_leaves_the_key_free(store: Store) -> No
     assert isinstance(made, Created)
 
 
-async def test_an_error_that_is_kept_is_answered_again(store: Store) -> None:
+async def test_idempotency_key__repeats_a_stored_error(store: Store) -> None:
     client = await client_of(store)
     await store.write(CreateContact(Contact(client, 0, NOW, NOW, email="a@b.c", email_key="a@b.c", first_name="Ada")))
 
@@ -144,7 +144,7 @@ async def test_an_error_that_is_kept_is_answered_again(store: Store) -> None:
     assert await names(store, client) == ["Ada"]
 
 
-async def test_an_answer_may_be_kept_without_any_command(store: Store) -> None:
+async def test_idempotent__stores_a_response_without_a_command(store: Store) -> None:
     client = await client_of(store)
 
     first = await store.write(Idempotent(request(client), None, lambda _: StoredResponse(b"one")))
@@ -153,7 +153,7 @@ async def test_an_answer_may_be_kept_without_any_command(store: Store) -> None:
     assert (first, again) == (None, StoredResponse(b"one"))
 
 
-async def test_a_command_that_answers_nothing_is_carried_out_once_too(store: Store) -> None:
+async def test_idempotent__runs_a_command_without_a_result_once(store: Store) -> None:
     client = await client_of(store)
     await store.write(AddConnection(Connection(client, "crm", "hubspot", NOW, NOW)))
     removal: Idempotent[None] = Idempotent(
@@ -165,7 +165,7 @@ async def test_a_command_that_answers_nothing_is_carried_out_once_too(store: Sto
     assert (first, again) == (None, StoredResponse(b"gone"))
 
 
-async def test_of_64_at_once_one_is_carried_out_and_all_get_its_answer(store: Store, engine_url: str) -> None:
+async def test_idempotency_key__runs_one_of_64_concurrent_requests_and_repeats_its_response(store: Store, engine_url: str) -> None:
     client = await client_of(store)
     # On PostgreSQL the other half comes by another process.
     other = store if engine_url.startswith("sqlite") else await open_store(engine_url)
@@ -180,7 +180,7 @@ async def test_of_64_at_once_one_is_carried_out_and_all_get_its_answer(store: St
     assert await names(store, client) == ["Ada"]
 
 
-async def test_many_keys_at_once_come_to_one_record_each_whoever_meets_whom(store: Store, engine_url: str) -> None:
+async def test_concurrent_idempotency_keys__create_one_record_each(store: Store, engine_url: str) -> None:
     client = await client_of(store)
     other = store if engine_url.startswith("sqlite") else await open_store(engine_url)
     order = [*range(30), *reversed(range(30)), *range(0, 30, 3)]
@@ -196,7 +196,7 @@ async def test_many_keys_at_once_come_to_one_record_each_whoever_meets_whom(stor
     assert sum(isinstance(each, Created) for each in answers) == 30
 
 
-async def test_of_two_processes_that_meet_with_one_key_the_later_takes_its_write_back(postgres_url: str) -> None:
+async def test_idempotency_key__rolls_back_the_later_write_of_two_processes(postgres_url: str) -> None:
     store = await open_store(postgres_url)
     client = await client_of(store)
     tries: list[object] = []
@@ -221,7 +221,7 @@ async def test_of_two_processes_that_meet_with_one_key_the_later_takes_its_write
     assert (found, len(tries)) == (["Grace"], 1)
 
 
-async def test_of_equal_ones_at_once_the_next_has_its_turn_when_the_first_fails(store: Store) -> None:
+async def test_idempotency_key__runs_the_next_concurrent_request_when_the_first_fails(store: Store) -> None:
     client = await client_of(store)
     await store.write(CreateContact(Contact(client, 0, NOW, NOW, email="a@b.c", email_key="a@b.c", first_name="Ada")))
 
@@ -236,7 +236,7 @@ async def test_of_equal_ones_at_once_the_next_has_its_turn_when_the_first_fails(
     assert await names(store, client) == ["Ada", "Grace"]
 
 
-async def test_commands_of_several_kinds_share_a_group_and_each_gets_its_own_answer(store: Store) -> None:
+async def test_group_commit__gives_idempotent_commands_of_several_kinds_their_own_results(store: Store) -> None:
     client = await client_of(store)
     company = Company(client, 0, NOW, NOW, "example.com")
 
@@ -253,7 +253,7 @@ async def test_commands_of_several_kinds_share_a_group_and_each_gets_its_own_ans
     assert len(await store.read(ListCompanies(client, 5))) == 1
 
 
-async def test_an_answer_that_cannot_be_made_takes_its_own_write_back_and_no_others(store: Store) -> None:
+async def test_response_error__rolls_back_only_its_own_command(store: Store) -> None:
     client = await client_of(store)
 
     def breaks(result: object) -> StoredResponse:
@@ -269,7 +269,7 @@ async def test_an_answer_that_cannot_be_made_takes_its_own_write_back_and_no_oth
     assert await kept(store, request(client, "k3")) is None
 
 
-async def test_a_command_that_breaks_keeps_no_answer(engine_url: str, open_with: Opener) -> None:
+async def test_failing_command__stores_no_response(engine_url: str, open_with: Opener) -> None:
     toys = Toys()
     store = await open_with(engine_url, toys.handlers)
     await store.write(Put("taken"))
@@ -280,7 +280,7 @@ async def test_a_command_that_breaks_keeps_no_answer(engine_url: str, open_with:
     assert await kept(store, request(1)) is None
 
 
-async def test_another_process_answers_what_this_one_has_kept(store: Store, engine_url: str) -> None:
+async def test_stored_response__is_repeated_by_another_process(store: Store, engine_url: str) -> None:
     client = await client_of(store)
     made = await store.write(create(request(client)))
     assert isinstance(made, Created)
@@ -295,7 +295,7 @@ async def test_another_process_answers_what_this_one_has_kept(store: Store, engi
     assert found == ["Ada"]
 
 
-async def test_only_answers_whose_time_is_over_are_taken_away(store: Store) -> None:
+async def test_delete_responses__removes_only_expired_responses(store: Store) -> None:
     client = await client_of(store)
     for hours in range(4):
         await store.write(create(request(client, f"k{hours}", at=NOW + hours)))
@@ -313,7 +313,7 @@ async def test_only_answers_whose_time_is_over_are_taken_away(store: Store) -> N
     assert await store.read(ExpiredResponses(then, 10)) == []
 
 
-async def test_answers_of_one_client_are_taken_away_and_no_others(store: Store) -> None:
+async def test_delete_responses__removes_only_those_of_one_client(store: Store) -> None:
     one, other = await client_of(store), await client_of(store)
     for client in (one, other):
         await store.write(create(request(client)))
@@ -323,7 +323,7 @@ async def test_answers_of_one_client_are_taken_away_and_no_others(store: Store) 
     assert await store.read(ExpiredResponses(NOW + 2 * DAY, 10)) == [(other, "k")]
 
 
-async def test_the_answers_about_a_record_can_be_found_and_follow_it_when_it_is_united(store: Store, execute_sql: ExecuteSql) -> None:
+async def test_stored_response__follows_its_record_through_a_merge(store: Store, execute_sql: ExecuteSql) -> None:
     client = await client_of(store)
     await receive(store, client, about("contact", "1", email="a@example.com"), about("contact", "2", email="b@example.com"))
     ids = [contact.id for contact in await store.read(ListContacts(client, 5))]
@@ -339,7 +339,7 @@ async def test_the_answers_about_a_record_can_be_found_and_follow_it_when_it_is_
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(["first", "again", "other"])))
-async def test_a_group_answers_as_if_its_commands_came_one_after_the_other(store: Store, order: tuple[str, ...]) -> None:
+async def test_group_commit__treats_requests_with_one_idempotency_key_as_sequential(store: Store, order: tuple[str, ...]) -> None:
     client = await client_of(store)
     asked = {
         "first": create(request(client)),

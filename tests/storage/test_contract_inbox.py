@@ -72,7 +72,7 @@ async def state(store: Store, number: int) -> Delivery:
     return found
 
 
-async def test_a_call_is_kept_byte_for_byte(store: Store, client: int) -> None:
+async def test_store_delivery__stores_the_webhook_byte_for_byte(store: Store, client: int) -> None:
     body = bytes(range(256)) * 300
 
     kept = await store.write(call(client, body))
@@ -85,7 +85,7 @@ async def test_a_call_is_kept_byte_for_byte(store: Store, client: int) -> None:
 
 
 @pytest.mark.parametrize("together", [True, False])
-async def test_the_same_call_again_is_the_delivery_we_had(store: Store, client: int, together: bool) -> None:
+async def test_store_delivery__recognises_a_repeat_and_counts_it(store: Store, client: int, together: bool) -> None:
     if together:
         first, second = await asyncio.gather(store.write(call(client, b"same")), store.write(call(client, b"same")))
     else:
@@ -97,7 +97,7 @@ async def test_the_same_call_again_is_the_delivery_we_had(store: Store, client: 
     assert len(await store.read(ListDeliveries(10))) == 1
 
 
-async def test_the_same_bytes_long_after_are_news(store: Store, client: int) -> None:
+async def test_store_delivery__stores_a_new_delivery_after_the_dedupe_window(store: Store, client: int) -> None:
     first = await store.write(call(client, b"same"))
 
     second = await store.write(call(client, b"same", at=LATER + 1))
@@ -110,7 +110,7 @@ async def test_the_same_bytes_long_after_are_news(store: Store, client: int) -> 
     assert len(await store.read(ListDeliveries(10))) == 2
 
 
-async def test_the_two_minutes_begin_with_the_first_and_not_with_its_last_repeat(store: Store, client: int) -> None:
+async def test_dedupe_window__begins_with_the_first_webhook_and_not_its_last_repeat(store: Store, client: int) -> None:
     first = await store.write(call(client, b"same"))
     again = await store.write(call(client, b"same", at=NOON + UNDATED_DEDUPE_WINDOW))
 
@@ -120,7 +120,7 @@ async def test_the_two_minutes_begin_with_the_first_and_not_with_its_last_repeat
     assert not after.is_repeat
 
 
-async def test_of_many_that_keep_the_same_bytes_anew_at_once_one_does(store: Store, client: int) -> None:
+async def test_store_delivery__stores_one_of_concurrent_webhooks_after_the_dedupe_window(store: Store, client: int) -> None:
     first = await store.write(call(client, b"same"))
 
     kept = await asyncio.gather(*(store.write(call(client, b"same", at=LATER + 1 + n % 2)) for n in range(5)))
@@ -130,7 +130,7 @@ async def test_of_many_that_keep_the_same_bytes_anew_at_once_one_does(store: Sto
     assert len({each.id for each in kept}) == 1
 
 
-async def test_equal_calls_written_together_are_told_apart_by_their_times(store: Store, client: int) -> None:
+async def test_store_delivery__recognises_repeats_within_one_group_by_their_times(store: Store, client: int) -> None:
     times = [NOON, NOON + 1, NOON + 3, LATER + 4, LATER + 5, NOON]
     other = store.write(call(client, b"other", at=NOON + 2))
 
@@ -141,7 +141,7 @@ async def test_equal_calls_written_together_are_told_apart_by_their_times(store:
     assert len({each.id for each in (*kept, last)}) == 4
 
 
-async def test_the_same_bytes_at_two_clients_are_two_calls(store: Store, client: int) -> None:
+async def test_store_delivery__stores_equal_webhooks_of_two_clients_separately(store: Store, client: int) -> None:
     other = (await store.write(EnsureClient("other", NOON))).number
 
     kept = [await store.write(call(whose, b"same")) for whose in (client, other, other)]
@@ -149,7 +149,7 @@ async def test_the_same_bytes_at_two_clients_are_two_calls(store: Store, client:
     assert [each.is_repeat for each in kept] == [False, False, True]
 
 
-async def test_several_processes_keep_one_delivery_of_equal_calls(engine_url: str, open_with) -> None:
+async def test_store_delivery__stores_one_of_equal_webhooks_that_several_processes_receive(engine_url: str, open_with) -> None:
     stores = [await open_with(engine_url, {}) for _ in range(3)]
     client = (await stores[0].write(EnsureClient("acme", NOON))).number
 
@@ -162,7 +162,7 @@ async def test_several_processes_keep_one_delivery_of_equal_calls(engine_url: st
     assert len({each.id for kept in rounds for each in kept}) == len(await stores[0].read(ListDeliveries(50))) == 8
 
 
-async def test_a_call_that_is_forgotten_is_news_and_its_delivery_stays(store: Store, client: int) -> None:
+async def test_forget_dedupe_keys__makes_a_webhook_new_and_leaves_its_delivery(store: Store, client: int) -> None:
     old = await store.write(call(client, b"old"))
     young = await store.write(call(client, b"young", at=NOON + 9))
     due = await store.read(OldDedupeKeys(NOON + 9, 10))
@@ -176,7 +176,7 @@ async def test_a_call_that_is_forgotten_is_news_and_its_delivery_stays(store: St
     assert (await state(store, old.id)).body == b"old"
 
 
-async def test_old_calls_are_found_page_by_page_in_the_order_of_their_place(store: Store, client: int) -> None:
+async def test_old_dedupe_keys__are_paged_in_order(store: Store, client: int) -> None:
     other = (await store.write(EnsureClient("other", NOON))).number
     for whose in (client, other):
         for n in range(3):
@@ -190,7 +190,7 @@ async def test_old_calls_are_found_page_by_page_in_the_order_of_their_place(stor
     assert await store.read(OldDedupeKeys(NOON, 10)) == []
 
 
-async def test_what_was_kept_is_applied_once(store: Store, client: int) -> None:
+async def test_work__applies_a_delivery_once(store: Store, client: int) -> None:
     kept = await asyncio.gather(*(store.write(call(client, sent(f"p{n}"))) for n in range(10)))
 
     first = await store.work(client, 100, translate, NOON)
@@ -204,7 +204,7 @@ async def test_what_was_kept_is_applied_once(store: Store, client: int) -> None:
     assert (await state(store, kept[0].id)).applied_us == NOON
 
 
-async def test_many_workers_apply_each_delivery_once(engine_url: str, open_with) -> None:
+async def test_work__applies_each_delivery_once_in_several_processes(engine_url: str, open_with) -> None:
     stores = [await open_with(engine_url, {}) for _ in range(3)]
     client = (await stores[0].write(EnsureClient("acme", NOON))).number
     await asyncio.gather(*(stores[0].write(call(client, sent(f"p{n % 7}") + sent(f"q{n}"))) for n in range(60)))
@@ -218,7 +218,7 @@ async def test_many_workers_apply_each_delivery_once(engine_url: str, open_with)
     assert await stores[0].read(BusyClients(NOON)) == []
 
 
-async def test_the_oldest_come_first_and_no_more_than_asked_for(store: Store, client: int) -> None:
+async def test_work__takes_the_oldest_deliveries_up_to_its_limit(store: Store, client: int) -> None:
     kept = [await store.write(call(client, sent(f"p{n}"))) for n in range(5)]
 
     report = await store.work(client, 3, translate, NOON)
@@ -228,7 +228,7 @@ async def test_the_oldest_come_first_and_no_more_than_asked_for(store: Store, cl
     assert await store.read(BusyClients(NOON)) == [client]
 
 
-async def test_one_bad_delivery_never_harms_its_neighbours(store: Store, client: int) -> None:
+async def test_work__limits_a_failure_to_its_own_delivery(store: Store, client: int) -> None:
     bodies: list[object] = [sent("ann"), b"nonsense", b"bug", b"poison", [], sent("bob")]
     kept = [await store.write(call(client, body)) for body in bodies]
 
@@ -244,7 +244,7 @@ async def test_one_bad_delivery_never_harms_its_neighbours(store: Store, client:
     assert [one.email for one in await store.read(ListContacts(client, 10))] == ["ann@example.com", "bob@example.com"]
 
 
-async def test_calls_bring_a_record_to_so_many_custom_fields_and_no_further_whoever_else_gets_some(store: Store, client: int) -> None:
+async def test_work__limits_each_record_to_the_maximum_of_custom_fields(store: Store, client: int) -> None:
     for name, first in (("ann", 0), ("bob", 0), ("ann", 500), ("ann", 1_000)):
         event = {"event": "contact.updated", "occurred_us": NOON, "email": f"{name}@example.com"}
         await store.write(call(client, [event | {"custom": {f"field {first + n}": "x" for n in range(500)}}]))
@@ -256,7 +256,7 @@ async def test_calls_bring_a_record_to_so_many_custom_fields_and_no_further_whoe
     assert {each.email: len(each.custom_fields) for each in found} == {"ann@example.com": MAX_CUSTOM_FIELDS, "bob@example.com": 500}
 
 
-async def test_a_reason_that_no_store_can_keep_harms_no_neighbour(store: Store, client: int) -> None:
+async def test_work__replaces_invalid_characters_in_an_error_message(store: Store, client: int) -> None:
     broken = await store.write(call(client, b"bug"))
     whole = await store.write(call(client, sent("ann")))
 
@@ -272,7 +272,7 @@ async def test_a_reason_that_no_store_can_keep_harms_no_neighbour(store: Store, 
 
 
 @pytest.mark.parametrize("body", [b"bug", b"poison"])
-async def test_what_fails_is_tried_again_later_and_ends_as_failed(store: Store, client: int, body: bytes) -> None:
+async def test_failing_delivery__is_retried_later_and_ends_as_failed(store: Store, client: int, body: bytes) -> None:
     kept = await store.write(call(client, body))
     now, tries, outcomes = NOON, 0, list[tuple[str, str, str]]()
     while (found := await state(store, kept.id)).state == RECEIVED:
@@ -288,7 +288,7 @@ async def test_what_fails_is_tried_again_later_and_ends_as_failed(store: Store, 
     assert await store.read(ListDeliveries(10, state=FAILED)) != []
 
 
-async def test_a_failed_delivery_can_be_replayed(store: Store, client: int) -> None:
+async def test_replay__applies_a_delivery_that_was_unrecognised_before(store: Store, client: int) -> None:
     kept = await store.write(call(client, b"nonsense"))
     await store.work(client, 10, translate, NOON)
 
@@ -301,7 +301,7 @@ async def test_a_failed_delivery_can_be_replayed(store: Store, client: int) -> N
     assert report == WorkReport(1, {APPLIED: 1}, 1)
 
 
-async def test_a_replayed_delivery_waits_since_its_replay(store: Store, client: int) -> None:
+async def test_replayed_delivery__counts_its_lag_from_the_replay(store: Store, client: int) -> None:
     old = [await store.write(call(client, sent(f"old{n}"), at=NOON - DAY)) for n in range(3)]
     await store.work(client, 10, translate, NOON - DAY)
     replays = [(old[2], NOON), (old[0], NOON + 1), (old[1], NOON - 60 * SECOND)]
@@ -320,7 +320,7 @@ async def test_a_replayed_delivery_waits_since_its_replay(store: Store, client: 
     assert (rest.taken, rest.oldest_us, (await state(store, old[0].id)).state) == (3, NOON - 5, APPLIED)
 
 
-async def test_a_replayed_delivery_that_fails_counts_from_its_receipt_again(store: Store, client: int) -> None:
+async def test_failing_replayed_delivery__counts_its_lag_from_its_receipt(store: Store, client: int) -> None:
     kept = await store.write(call(client, b"bug", at=NOON - DAY))
     await store.write(ReplayDeliveries(client, [kept.id], NOON))
 
@@ -329,7 +329,7 @@ async def test_a_replayed_delivery_that_fails_counts_from_its_receipt_again(stor
     assert (await store.read(CountInbox())).oldest_us == {RECEIVED: NOON - DAY}
 
 
-async def test_an_unknown_object_waits_until_its_identity_is_told(store: Store, client: int) -> None:
+async def test_parked_delivery__is_applied_when_another_names_its_address(store: Store, client: int) -> None:
     thin = {"event": "contact.status_changed", "occurred_us": NOON, "object_type": "contact", "object_id": "7", "status": "customer"}
     named = {"event": "contact.updated", "occurred_us": NOON + 1, "object_type": "contact", "object_id": "7", "email": "ann@example.com"}
     first = await store.write(call(client, [thin], b"thin"))
@@ -345,7 +345,7 @@ async def test_an_unknown_object_waits_until_its_identity_is_told(store: Store, 
     assert (ann.email, ann.status) == ("ann@example.com", "customer")
 
 
-async def test_the_inbox_is_counted_and_listed_newest_first(store: Store, client: int) -> None:
+async def test_inbox__is_counted_by_state_and_listed_newest_first(store: Store, client: int) -> None:
     other = (await store.write(EnsureClient("other", NOON))).number
     kept = [await store.write(call(client, sent(f"p{n}"), at=NOON + n)) for n in range(4)]
     kept.append(await store.write(call(other, b"nonsense", at=NOON - 1)))

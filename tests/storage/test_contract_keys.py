@@ -24,7 +24,7 @@ def rotation(of: str, to: str, at: int = 10, keep: int = 20, expires: int | None
     return RotateKey(of, to, to.encode(), at, keep, expires)
 
 
-async def test_of_many_processes_that_make_the_first_key_at_once_one_does(engine_url: str, open_with: Any) -> None:
+async def test_store_first_key__succeeds_once_among_several_processes(engine_url: str, open_with: Any) -> None:
     stores = [await open_with(engine_url, {}) for _ in range(4)]
 
     async with asyncio.timeout(60):
@@ -35,7 +35,7 @@ async def test_of_many_processes_that_make_the_first_key_at_once_one_does(engine
     assert [each.key_id for each in await stores[0].read(ListKeys(100, 0))] == [f"k{kept.index(True)}"]
 
 
-async def test_there_is_no_first_key_where_there_is_any(store: Store) -> None:
+async def test_store_first_key__is_refused_where_any_api_key_exists(store: Store) -> None:
     await store.write(StoreKey("k1", b"d", [], None, "", 5))
     await store.write(RevokeKey("k1", 6))
 
@@ -43,7 +43,7 @@ async def test_there_is_no_first_key_where_there_is_any(store: Store) -> None:
     assert await store.read(FindKey("k2")) is None
 
 
-async def test_a_successor_may_do_what_the_key_may_and_the_key_ends(store: Store) -> None:
+async def test_rotate_key__creates_an_equal_successor_and_expires_the_old_key(store: Store) -> None:
     client = (await store.write(EnsureClient("acme", 1))).number
     await store.write(StoreKey("k1", b"d", ["records:read"], client, "importer", 5, "test"))
 
@@ -56,7 +56,7 @@ async def test_a_successor_may_do_what_the_key_may_and_the_key_ends(store: Store
     assert [old.state(at) for at in (19, 20)] == [ACTIVE, EXPIRED]
 
 
-async def test_a_key_that_would_have_ended_sooner_does(store: Store) -> None:
+async def test_rotate_key__leaves_an_earlier_expiry(store: Store) -> None:
     await store.write(StoreKey("k1", b"d", [], None, "", 5, "live", 15))
 
     successor = await store.write(rotation("k1", "k2", expires=30))
@@ -64,7 +64,7 @@ async def test_a_key_that_would_have_ended_sooner_does(store: Store) -> None:
     assert ((await key(store, "k1")).expires_us, successor.expires_us) == (15, 30)
 
 
-async def test_at_most_two_of_a_line_of_keys_are_live(store: Store) -> None:
+async def test_rotate_key__leaves_at_most_two_active_api_keys(store: Store) -> None:
     await store.write(StoreKey("k1", b"d", [], None, "", 5))
     await store.write(rotation("k1", "k2", at=10, keep=1000))
     await store.write(rotation("k2", "k3", at=11, keep=1000))
@@ -72,7 +72,7 @@ async def test_at_most_two_of_a_line_of_keys_are_live(store: Store) -> None:
     assert [(await key(store, name)).state(11) for name in ("k1", "k2", "k3")] == [EXPIRED, ACTIVE, ACTIVE]
 
 
-async def test_a_key_has_one_successor_however_many_ask(engine_url: str, open_with: Any) -> None:
+async def test_rotate_key__creates_one_successor_among_concurrent_requests(engine_url: str, open_with: Any) -> None:
     stores = [await open_with(engine_url, {}) for _ in range(3)]
     await stores[0].write(StoreKey("k1", b"d", [], None, "", 5))
 
@@ -83,7 +83,7 @@ async def test_a_key_has_one_successor_however_many_ask(engine_url: str, open_wi
     assert len(await stores[0].read(ListKeys(10, 10))) == 2
 
 
-async def test_a_key_that_is_over_has_no_successor(store: Store) -> None:
+async def test_rotate_key__refuses_an_expired_revoked_or_unknown_api_key(store: Store) -> None:
     await store.write(StoreKey("expired", b"d", [], None, "", 5, "live", 9))
     await store.write(StoreKey("revoked", b"d", [], None, "", 5))
     await store.write(RevokeKey("revoked", 6))
@@ -96,7 +96,7 @@ async def test_a_key_that_is_over_has_no_successor(store: Store) -> None:
     assert await store.read(FindKey("next")) is None
 
 
-async def test_a_key_is_revoked_once_and_for_all(store: Store) -> None:
+async def test_revoke_key__preserves_the_first_revocation_time_when_repeated(store: Store) -> None:
     await store.write(StoreKey("k1", b"d", [], None, "", 5))
 
     first = await store.write(RevokeKey("k1", 6))
@@ -108,7 +108,7 @@ async def test_a_key_is_revoked_once_and_for_all(store: Store) -> None:
         await store.write(RevokeKey("k2", 6))
 
 
-async def test_uses_are_noted_for_many_at_once_and_never_go_back(store: Store) -> None:
+async def test_store_key_uses__stores_only_later_times(store: Store) -> None:
     for name in ("k1", "k2", "k3"):
         await store.write(StoreKey(name, b"d", [], None, "", 5))
 
@@ -118,7 +118,7 @@ async def test_uses_are_noted_for_many_at_once_and_never_go_back(store: Store) -
     assert [(await key(store, name)).last_used_us for name in ("k1", "k2", "k3")] == [180, 120, None]
 
 
-async def test_keys_are_listed_newest_first_by_client_and_state_in_pages(store: Store) -> None:
+async def test_list_keys__pages_newest_first_and_filters_by_client_and_state(store: Store) -> None:
     client = (await store.write(EnsureClient("acme", 1))).number
     for number, (name, owner, expires) in enumerate(
         [("a", None, None), ("b", client, 50), ("c", client, None), ("d", None, 200), ("e", client, None)]

@@ -96,7 +96,7 @@ async def records(store: Store, client: int) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize("read", [translate, Apart()], ids=["here", "apart"])
-async def test_a_large_delivery_ends_as_its_parts_would_alone(store: Store, read: Any) -> None:
+async def test_large_delivery__has_the_same_result_as_its_parts_alone(store: Store, read: Any) -> None:
     client, other = await client_of(store), (await store.write(EnsureClient("other", NOON))).number
     number = await keep(store, client, people())
     for one in people():
@@ -112,7 +112,7 @@ async def test_a_large_delivery_ends_as_its_parts_would_alone(store: Store, read
 
 
 @pytest.mark.parametrize("size", [0, LARGE + 1])
-async def test_a_large_delivery_is_worked_on_in_parts_of_bounded_size(store: Store, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_large_delivery__is_processed_in_parts_of_bounded_size(store: Store, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     seen = parts(monkeypatch)
     client = await client_of(store)
     await keep(store, client, people(), size=size)
@@ -145,9 +145,7 @@ class Crash(BaseException):
 
 
 @pytest.mark.parametrize("crash_at", [0, 1, 2])
-async def test_a_delivery_that_a_crash_left_in_the_middle_is_begun_again(
-    store: Store, crash_at: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_large_delivery__starts_again_after_a_crash(store: Store, crash_at: int, monkeypatch: pytest.MonkeyPatch) -> None:
     client = await client_of(store)
     number = await keep(store, client, people())
     with monkeypatch.context() as crashing:
@@ -163,9 +161,7 @@ async def test_a_delivery_that_a_crash_left_in_the_middle_is_begun_again(
     assert [each async for each in verify(store, client, Verified())] == []
 
 
-async def test_a_delivery_over_which_processes_keep_ending_is_failed_and_can_be_replayed(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_large_delivery__fails_after_repeated_crashes_and_can_be_replayed(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     client = await client_of(store)
     number = await keep(store, client, people())
     with monkeypatch.context() as crashing:
@@ -186,7 +182,7 @@ async def test_a_delivery_over_which_processes_keep_ending_is_failed_and_can_be_
     assert await ending(store, number) == ("applied", 1, None)
 
 
-async def test_a_large_delivery_of_known_facts_is_ignored_and_a_replay_changes_nothing(store: Store) -> None:
+async def test_large_delivery__of_known_events_is_ignored_and_a_replay_changes_nothing(store: Store) -> None:
     client = await client_of(store)
     first = await keep(store, client, people())
     await drain(store, client)
@@ -200,7 +196,7 @@ async def test_a_large_delivery_of_known_facts_is_ignored_and_a_replay_changes_n
     assert await records(store, client) == before
 
 
-async def test_a_large_delivery_about_unknown_objects_waits_and_is_applied_when_they_are_known(store: Store) -> None:
+async def test_large_delivery__about_unknown_objects_is_parked_and_applied_later(store: Store) -> None:
     client = await client_of(store)
     said = [
         {
@@ -223,7 +219,7 @@ async def test_a_large_delivery_about_unknown_objects_waits_and_is_applied_when_
     assert (await ending(store, number))[0] == "applied"
 
 
-async def test_a_part_that_names_what_an_earlier_part_left_waiting_takes_it_up(store: Store) -> None:
+async def test_large_delivery__applies_parked_events_of_an_earlier_part(store: Store) -> None:
     client = await client_of(store)
     thin = {
         "event": "contact.updated",
@@ -240,7 +236,7 @@ async def test_a_part_that_names_what_an_earlier_part_left_waiting_takes_it_up(s
     assert (await ending(store, number))[0] == "applied"
 
 
-async def test_a_large_delivery_that_names_an_erased_person_is_applied_to_the_others_and_loses_its_body(
+async def test_large_delivery__about_an_erased_person_applies_to_others_and_loses_its_body(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client = await client_of(store)
@@ -260,7 +256,7 @@ async def test_a_large_delivery_that_names_an_erased_person_is_applied_to_the_ot
     assert len(await records(store, client)) == MANY - 1
 
 
-async def test_others_write_between_the_parts(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_large_delivery__lets_other_writes_run_between_its_parts(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     client, other = await client_of(store), (await store.write(EnsureClient("other", NOON))).number
     await keep(store, client, people())
     cut, created = large_delivery.subject_parts, list[asyncio.Task[Any]]()
@@ -278,7 +274,7 @@ async def test_others_write_between_the_parts(store: Store, monkeypatch: pytest.
     assert len(created) == 3
 
 
-async def test_a_call_that_exceeds_its_budget_is_failed_at_once_and_harms_no_neighbour(store: Store) -> None:
+async def test_delivery_over_budget__fails_at_once_and_harms_no_other_delivery(store: Store) -> None:
     class Stopped(Apart):
         async def read_many(self, deliveries: Sequence[Delivery]) -> list[ReadResult]:
             found = await super().read_many(deliveries)

@@ -45,7 +45,7 @@ async def pages(store: Store, query: Any) -> list[Any]:
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(given_contacts=contacts, wanted=filters, limit=some.integers(1, 5))
-async def test_pages_of_contacts_are_those_that_match_in_order(
+async def test_list_contacts__pages_have_the_matching_records_in_order(
     store: Store, given_contacts: list[Any], wanted: dict[str, Any], limit: int
 ) -> None:
     client = next(CLIENTS)
@@ -74,7 +74,7 @@ async def test_pages_of_contacts_are_those_that_match_in_order(
     since=some.one_of(some.none(), some.integers(0, 5)),
     limit=some.integers(1, 4),
 )
-async def test_pages_of_companies_are_those_that_match_in_order(
+async def test_list_companies__pages_have_the_matching_records_in_order(
     store: Store, given_companies: list[Any], status: str | None, since: int | None, limit: int
 ) -> None:
     client = next(CLIENTS)
@@ -89,7 +89,7 @@ async def test_pages_of_companies_are_those_that_match_in_order(
     assert by_domain == kept[:1]
 
 
-async def test_a_listed_contact_is_the_one_that_is_read_alone(store: Store) -> None:
+async def test_list_contacts__returns_the_record_that_get_contact_returns(store: Store) -> None:
     await store.write(CreateContact(Contact(1, 0, 1, 1, email="a@example.com", email_key="a@example.com"), [("x", "1"), ("y", "2")]))
 
     (listed,) = await store.read(ListContacts(1, 10))
@@ -98,7 +98,7 @@ async def test_a_listed_contact_is_the_one_that_is_read_alone(store: Store) -> N
     assert [field.name for field in listed.custom_fields] == ["x", "y"]
 
 
-async def test_a_page_never_goes_back_before_the_moment_that_is_asked_for_whatever_page_was_before(store: Store) -> None:
+async def test_list_contacts__starts_no_page_before_updated_since(store: Store) -> None:
     client = next(CLIENTS)
     made = [(await store.write(CreateContact(Contact(client, 0, 1, at, email_key=f"{at}@example.com")))).record for at in (1, 5, 9)]
 

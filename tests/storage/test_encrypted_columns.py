@@ -56,7 +56,7 @@ async def secrets(store: Store) -> list[list[str]]:
     return [one.secrets for one in await store.read(ListConnections(1))]
 
 
-async def test_a_secret_stands_nowhere_in_the_database(store: Store, engine_url: str, execute_sql: ExecuteSql, tmp_path: Path) -> None:
+async def test_connection_secret__is_stored_only_encrypted(store: Store, engine_url: str, execute_sql: ExecuteSql, tmp_path: Path) -> None:
     await connect(store)
     await store.write(ChangeConnection(1, "crm", "hubspot", ["another-secret", SECRET], NO_SETTINGS, 2))
 
@@ -69,7 +69,7 @@ async def test_a_secret_stands_nowhere_in_the_database(store: Store, engine_url:
     assert await secrets(store) == [["another-secret", SECRET]]
 
 
-async def test_a_sealed_secret_does_not_open_in_another_row(store: Store, execute_sql: ExecuteSql) -> None:
+async def test_encrypted_secret__fails_to_decrypt_in_another_row(store: Store, execute_sql: ExecuteSql) -> None:
     await connect(store)
     await connect(store, "close", "the other one")
     await execute_sql("UPDATE connection SET secrets = (SELECT secrets FROM connection WHERE tool = 'close') WHERE tool = 'hubspot'")
@@ -82,9 +82,7 @@ async def test_a_sealed_secret_does_not_open_in_another_row(store: Store, execut
 
 
 @pytest.mark.parametrize("keys", [EncryptionKeys(NEW), NO_KEYS])
-async def test_a_store_is_refused_without_its_key_and_its_secrets_are_not_taken_for_absent(
-    open_with_keys: Open, keys: EncryptionKeys
-) -> None:
+async def test_open_store__refuses_a_missing_or_wrong_encryption_key(open_with_keys: Open, keys: EncryptionKeys) -> None:
     await connect(await open_with_keys(BEFORE))
 
     with pytest.raises(UnusableStore, match=f"encrypted with the key {decode_key(OLD, '').id}, which is missing or wrong"):
@@ -93,7 +91,7 @@ async def test_a_store_is_refused_without_its_key_and_its_secrets_are_not_taken_
         await secrets(await open_with_keys(keys, as_is=True))
 
 
-async def test_a_change_that_meets_a_secret_that_cannot_be_opened_is_refused_alone(open_with_keys: Open, execute_sql: ExecuteSql) -> None:
+async def test_change_connection__refuses_only_the_connection_that_fails_to_decrypt(open_with_keys: Open, execute_sql: ExecuteSql) -> None:
     before = await open_with_keys(BEFORE)
     await connect(before)
     await connect(before, "close", None)
@@ -112,7 +110,7 @@ async def test_a_change_that_meets_a_secret_that_cannot_be_opened_is_refused_alo
     assert await execute_sql("SELECT tool, updated_us FROM connection ORDER BY tool") == [("close", 5), ("hubspot", 1)]
 
 
-async def test_a_changed_canary_is_noticed_at_start(open_with_keys: Open, execute_sql: ExecuteSql) -> None:
+async def test_open_store__refuses_a_changed_canary(open_with_keys: Open, execute_sql: ExecuteSql) -> None:
     await connect(await open_with_keys(BEFORE))
     await execute_sql("UPDATE encryption_key SET canary = (SELECT secrets FROM connection)")
 
@@ -120,7 +118,7 @@ async def test_a_changed_canary_is_noticed_at_start(open_with_keys: Open, execut
         await open_with_keys(BEFORE)
 
 
-async def test_a_store_without_secrets_needs_no_key(open_with_keys: Open, tmp_path: Path) -> None:
+async def test_store_without_secrets__needs_no_encryption_key(open_with_keys: Open, tmp_path: Path) -> None:
     await connect(await open_with_keys(NO_KEYS), secret=None)
 
     again = await open_with_keys(NO_KEYS)
@@ -129,7 +127,7 @@ async def test_a_store_without_secrets_needs_no_key(open_with_keys: Open, tmp_pa
     assert "touchbase.db.key" not in names_in(tmp_path)
 
 
-async def test_postgres_without_a_key_keeps_no_secret_and_says_what_to_do(postgres_url: str) -> None:
+async def test_postgresql_without_an_encryption_key__refuses_secrets_with_an_instruction(postgres_url: str) -> None:
     store = await open_store(postgres_url)
     await connect(store, "close", None)
 
@@ -144,7 +142,7 @@ async def test_postgres_without_a_key_keeps_no_secret_and_says_what_to_do(postgr
     assert found == [[]]
 
 
-async def test_secrets_in_clear_are_sealed_at_start_and_stay_behind_nowhere(
+async def test_open_store__encrypts_secrets_stored_in_clear(
     open_with_keys: Open, engine_url: str, execute_sql: ExecuteSql, tmp_path: Path
 ) -> None:
     first = await open_with_keys(BEFORE)
@@ -163,7 +161,7 @@ async def test_secrets_in_clear_are_sealed_at_start_and_stay_behind_nowhere(
     assert SECRET.encode() not in files
 
 
-async def test_secrets_in_clear_without_a_key_are_refused_on_postgres(postgres_url: str) -> None:
+async def test_open_store__refuses_unencrypted_secrets_without_a_key_on_postgresql(postgres_url: str) -> None:
     store = await open_store(postgres_url, encryption_keys=BEFORE)
     await connect(store)
     await store.close()
@@ -175,7 +173,7 @@ async def test_secrets_in_clear_without_a_key_are_refused_on_postgres(postgres_u
         await open_store(postgres_url)
 
 
-async def test_a_rotation_seals_everything_again_while_servers_with_both_keys_read(open_with_keys: Open) -> None:
+async def test_encryption_key_rotation__encrypts_all_secrets_again_while_servers_read(open_with_keys: Open) -> None:
     first = await open_with_keys(BEFORE)
     for tool in ("attio", "close", "hubspot"):
         await connect(first, tool)
@@ -196,7 +194,7 @@ async def test_a_rotation_seals_everything_again_while_servers_with_both_keys_re
         await open_with_keys(BEFORE)
 
 
-async def test_until_a_rotation_is_at_its_end_both_keys_are_needed(open_with_keys: Open) -> None:
+async def test_unfinished_encryption_key_rotation__needs_both_keys(open_with_keys: Open) -> None:
     first = await open_with_keys(BEFORE)
     await connect(first)
     await connect(first, "close")
@@ -207,7 +205,7 @@ async def test_until_a_rotation_is_at_its_end_both_keys_are_needed(open_with_key
             await open_with_keys(keys)
 
 
-async def test_what_a_server_with_the_old_key_seals_after_the_rotation_is_not_lost(open_with_keys: Open) -> None:
+async def test_secret_encrypted_with_a_retired_key__is_readable_with_both_keys(open_with_keys: Open) -> None:
     forgotten_server = await open_with_keys(BEFORE)
     await connect(forgotten_server)
     command = await open_with_keys(BOTH)
@@ -221,7 +219,7 @@ async def test_what_a_server_with_the_old_key_seals_after_the_rotation_is_not_lo
     assert await secrets(await open_with_keys(BOTH)) == [["sealed with the old key"], [SECRET]]
 
 
-async def test_lost_secrets_are_replaced_by_ones_that_nobody_knows_and_never_taken_away(open_with_keys: Open) -> None:
+async def test_replace_lost__replaces_undecryptable_secrets_with_random_ones(open_with_keys: Open) -> None:
     first = await open_with_keys(BEFORE)
     await connect(first)
     await connect(first, "zoho", None)
@@ -233,7 +231,7 @@ async def test_lost_secrets_are_replaced_by_ones_that_nobody_knows_and_never_tak
     assert (len(hubspot), len(hubspot[0]) > 30, zoho) == (1, True, [])
 
 
-async def test_the_key_file_comes_with_the_first_secret_and_only_its_owner_reads_it(
+async def test_key_file__is_created_with_the_first_secret_and_readable_by_its_owner_only(
     sqlite_url: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     store = await open_store(sqlite_url)
@@ -254,7 +252,7 @@ async def test_the_key_file_comes_with_the_first_secret_and_only_its_owner_reads
     assert names_in(tmp_path) == ["touchbase.db", "touchbase.db.key"]
 
 
-async def test_a_running_store_finds_the_key_that_another_process_has_made_or_rotated(sqlite_url: str, tmp_path: Path) -> None:
+async def test_running_store__reads_an_encryption_key_that_another_process_made_or_rotated(sqlite_url: str, tmp_path: Path) -> None:
     server, command = await open_store(sqlite_url), await open_store(sqlite_url)
     keys = KeyFile(tmp_path / "touchbase.db.key")
 
@@ -277,7 +275,7 @@ async def test_a_running_store_finds_the_key_that_another_process_has_made_or_ro
     assert found == [["sealed with the new key"], [SECRET]]
 
 
-def test_an_interrupted_rotation_of_a_key_file_goes_on_with_the_key_that_it_made(tmp_path: Path) -> None:
+def test_key_file_rotation__resumes_with_the_key_that_it_made(tmp_path: Path) -> None:
     key_file.create_key_file(tmp_path / "k")
     KeyFile(tmp_path / "k").begin_rotation()
     first = KeyFile(tmp_path / "k").current()
@@ -287,7 +285,7 @@ def test_an_interrupted_rotation_of_a_key_file_goes_on_with_the_key_that_it_made
     assert KeyFile(tmp_path / "k").current() == first
 
 
-async def test_processes_that_make_a_key_file_at_once_end_with_one(tmp_path: Path) -> None:
+async def test_key_file__is_created_once_by_concurrent_processes(tmp_path: Path) -> None:
     made = await asyncio.gather(*(asyncio.to_thread(KeyFile(tmp_path / "k").current) for _ in range(8)))
 
     assert len({key.id for key in made}) == 1
@@ -295,7 +293,7 @@ async def test_processes_that_make_a_key_file_at_once_end_with_one(tmp_path: Pat
 
 
 @pytest.mark.parametrize("content", [b"", b"short", b"\xff\xfe", b"no base64 at all, no base64 at all, no base"])
-def test_a_key_file_that_is_no_key_is_refused_and_not_shown(tmp_path: Path, content: bytes) -> None:
+def test_key_file__refuses_invalid_content_without_showing_it(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "k").write_bytes(content)
 
     with pytest.raises(UnusableStore, match="key file") as refused:
@@ -310,7 +308,7 @@ def test_a_key_file_that_is_no_key_is_refused_and_not_shown(tmp_path: Path, cont
         (EncryptionKeys("", OLD), "without TOUCHBASE_ENCRYPTION_KEY"),
     ],
 )
-async def test_a_key_that_is_none_is_refused_and_not_shown(keys: EncryptionKeys, says: str) -> None:
+async def test_open_store__refuses_an_invalid_encryption_key_without_showing_it(keys: EncryptionKeys, says: str) -> None:
     with pytest.raises(UnusableStore, match=says) as refused:
         await open_store("sqlite://", encryption_keys=keys)
     assert "wrong-key" not in refused.value.detail
@@ -320,7 +318,7 @@ PLACES = st.tuples(st.sampled_from(["connection", "other"]), st.sampled_from(["s
 
 
 @given(st.text(), PLACES, PLACES)
-def test_any_text_opens_in_its_own_place_with_its_own_key_and_nowhere_else(
+def test_cipher__decrypts_any_text_only_with_its_key_and_in_its_location(
     text: str, place: tuple[object, ...], other: tuple[object, ...]
 ) -> None:
     one, another = new_key(), new_key()
@@ -336,14 +334,14 @@ def test_any_text_opens_in_its_own_place_with_its_own_key_and_nowhere_else(
 
 
 @given(st.binary(min_size=1))
-def test_any_other_text_does_not_open(raw: bytes) -> None:
+def test_cipher__refuses_any_other_text(raw: bytes) -> None:
     key = new_key()
 
     with pytest.raises(DecryptionFailed):
         AesGcmCipher(StaticKeys([key])).decrypt(f"sealed:1:{key.id}:{raw.decode('latin-1')}", ("connection", "secrets", 1))
 
 
-def test_what_holds_a_secret_does_not_show_it() -> None:
+def test_repr__hides_secrets_and_encryption_keys() -> None:
     made = Connection(1, "crm", "hubspot", 1, 1, [SECRET])
     shown = [made, AddConnection(made), ChangeConnection(1, "crm", "hubspot", [SECRET], NO_SETTINGS, 1), Sender("hubspot", True, (SECRET,))]
 
@@ -352,7 +350,7 @@ def test_what_holds_a_secret_does_not_show_it() -> None:
     assert ENCRYPTION_KEYS.current not in repr(ENCRYPTION_KEYS)
 
 
-async def test_a_key_file_that_cannot_be_read_is_said_in_the_log_and_the_caller_may_come_again(
+async def test_unreadable_key_file__is_logged_and_refuses_a_secret_for_now(
     sqlite_url: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     store = await open_store(sqlite_url)
@@ -367,7 +365,7 @@ async def test_a_key_file_that_cannot_be_read_is_said_in_the_log_and_the_caller_
     assert found == []
 
 
-def test_a_key_that_cannot_be_written_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_create_key_file__leaves_no_file_when_writing_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(descriptor: int) -> None:
         raise OSError(28, "No space left on device")
 

@@ -79,7 +79,7 @@ def _hold(commands: Sequence[Hold], ids: Ids) -> Plan[list[object]]:
 HOLD = {Hold: Handler(_hold)}
 
 
-async def test_commands_that_arrive_together_share_one_transaction(engine_url, open_with) -> None:
+async def test_group_commit__puts_concurrent_commands_into_one_transaction(engine_url, open_with) -> None:
     toys = Toys()
     store = await open_with(engine_url, toys.handlers)
 
@@ -89,7 +89,7 @@ async def test_commands_that_arrive_together_share_one_transaction(engine_url, o
     assert max(toys.groups) >= 99  # the thread of SQLite may have taken the first one at once
 
 
-async def test_commands_that_arrive_during_a_flush_share_the_next_transaction(sqlite_url, open_with) -> None:
+async def test_group_commit__puts_commands_that_arrive_during_a_flush_into_the_next_one(sqlite_url, open_with) -> None:
     toys, hold = Toys(), Hold()
     store = await open_with(sqlite_url, {**toys.handlers, **HOLD})
     first = asyncio.ensure_future(store.write(hold))
@@ -105,7 +105,7 @@ async def test_commands_that_arrive_during_a_flush_share_the_next_transaction(sq
     assert toys.groups == [MAX_COMMANDS, 10]
 
 
-async def test_only_the_command_that_breaks_fails(engine_url, open_with) -> None:
+async def test_group_commit__fails_only_the_failing_command(engine_url, open_with) -> None:
     toys = Toys()
     store = await open_with(engine_url, toys.handlers)
     await store.write(Put("taken"))
@@ -118,7 +118,7 @@ async def test_only_the_command_that_breaks_fails(engine_url, open_with) -> None
     assert await store.write(Count("name")) == 39
 
 
-async def test_a_contact_beside_a_command_that_breaks_is_stored_once_with_its_fields(engine_url, open_with) -> None:
+async def test_group_commit__stores_a_contact_once_when_another_command_of_the_group_fails(engine_url, open_with) -> None:
     toys = Toys()
 
     def poisoned(commands: Sequence[CreateContact], ids: Ids) -> Plan[list[object]]:
@@ -145,7 +145,7 @@ async def test_a_contact_beside_a_command_that_breaks_is_stored_once_with_its_fi
     ]  # fmt: skip
 
 
-async def test_a_known_error_harms_no_neighbour_and_costs_no_second_transaction(engine_url, open_with) -> None:
+async def test_group_commit__handles_a_known_error_without_a_second_transaction(engine_url, open_with) -> None:
     groups: list[int] = []
 
     def some_fail(commands: Sequence[Put], ids: Ids) -> Plan[list[object]]:
@@ -162,7 +162,7 @@ async def test_a_known_error_harms_no_neighbour_and_costs_no_second_transaction(
     assert sum(groups) == 10
 
 
-async def test_a_full_queue_refuses_at_once_and_loses_nothing_it_took(postgres_url, open_with) -> None:
+async def test_write_queue__refuses_new_commands_when_full_and_writes_the_accepted_ones(postgres_url, open_with) -> None:
     toys = Toys()
     store = await open_with(postgres_url, toys.handlers, queue_limit=5)
 
@@ -173,7 +173,7 @@ async def test_a_full_queue_refuses_at_once_and_loses_nothing_it_took(postgres_u
     assert await store.write(Count("name")) == 5
 
 
-async def test_a_full_queue_refuses_while_the_thread_is_busy(sqlite_url, open_with) -> None:
+async def test_write_queue__refuses_when_full_while_the_sqlite_thread_is_busy(sqlite_url, open_with) -> None:
     toys, hold = Toys(), Hold()
     store = await open_with(sqlite_url, {**toys.handlers, **HOLD}, queue_limit=5)
     first = asyncio.ensure_future(store.write(hold))
@@ -189,7 +189,7 @@ async def test_a_full_queue_refuses_while_the_thread_is_busy(sqlite_url, open_wi
     assert await asyncio.gather(first, *waiting) == [None, 0, 1, 2, 3, 4]
 
 
-async def test_a_caller_that_goes_away_does_not_break_the_group(engine_url, open_with) -> None:
+async def test_group_commit__survives_a_cancelled_command(engine_url, open_with) -> None:
     toys = Toys()
     store = await open_with(engine_url, toys.handlers)
     writes = [asyncio.ensure_future(store.write(Put(f"name{n}", n))) for n in range(6)]
@@ -210,7 +210,7 @@ class TakeId(Command[int]):
     breaks: bool = False
 
 
-async def test_an_id_is_never_given_twice_even_after_a_roll_back(engine_url, open_with) -> None:
+async def test_ids__are_unique_even_after_a_rollback(engine_url, open_with) -> None:
     given: list[int] = []
 
     def take_ids(commands: Sequence[TakeId], ids: Ids) -> Plan[list[object]]:
@@ -232,7 +232,7 @@ async def test_an_id_is_never_given_twice_even_after_a_roll_back(engine_url, ope
     assert len(given) > 18
 
 
-async def test_a_transaction_that_met_another_one_is_run_again(engine_url, open_with) -> None:
+async def test_group_commit__retries_after_a_serialization_conflict(engine_url, open_with) -> None:
     attempts: list[int] = []
 
     def meets(commands: Sequence[Put], ids: Ids) -> Plan[list[object]]:
@@ -250,7 +250,7 @@ async def test_a_transaction_that_met_another_one_is_run_again(engine_url, open_
     assert attempts == [1, 1, 1]
 
 
-async def test_a_transaction_that_meets_others_for_ever_is_given_up(engine_url, open_with) -> None:
+async def test_group_commit__gives_up_after_repeated_serialization_conflicts(engine_url, open_with) -> None:
     def meets(commands: Sequence[Put], ids: Ids) -> Plan[list[object]]:
         yield Execute(PUT, [(command.name, command.number) for command in commands])
         raise SerializationConflict
@@ -267,7 +267,7 @@ def out_of_memory(*_: object, **__: object) -> None:
     raise MemoryError
 
 
-async def test_a_command_for_which_there_is_no_memory_is_refused_and_the_next_one_is_written(engine_url, open_with) -> None:
+async def test_group_commit__refuses_a_command_out_of_memory_and_writes_the_next(engine_url, open_with) -> None:
     toys = Toys()
 
     def hungry(commands: Sequence[Count], ids: Ids) -> Plan[list[object]]:
@@ -284,7 +284,7 @@ async def test_a_command_for_which_there_is_no_memory_is_refused_and_the_next_on
     assert await store.write(Count("name")) == 1
 
 
-async def test_no_failure_around_a_group_stops_the_lanes_of_postgres(postgres_url, open_with, monkeypatch) -> None:
+async def test_postgresql_writer__continues_after_a_failed_batch(postgres_url, open_with, monkeypatch) -> None:
     store = await open_with(postgres_url, Toys().handlers)
     monkeypatch.setattr("touchbase.storage.postgres.writer.run_batch", out_of_memory)
 
@@ -298,7 +298,7 @@ async def test_no_failure_around_a_group_stops_the_lanes_of_postgres(postgres_ur
         assert await store.write(Put("name", 5)) == 5
 
 
-async def test_no_failure_around_a_group_stops_the_readers_of_postgres(postgres_url, open_with, monkeypatch) -> None:
+async def test_postgresql_reader__continues_after_a_failed_batch(postgres_url, open_with, monkeypatch) -> None:
     store = await open_with(postgres_url, COMMANDS)
     monkeypatch.setattr("touchbase.storage.postgres.read_batching.run_batch", out_of_memory)
 
@@ -312,7 +312,7 @@ async def test_no_failure_around_a_group_stops_the_readers_of_postgres(postgres_
         assert await store.read(GetContact(1, 1)) is None
 
 
-async def test_what_was_queued_before_closing_is_written(engine_url, open_with) -> None:
+async def test_close__writes_queued_commands_and_refuses_later_ones(engine_url, open_with) -> None:
     toys = Toys()
     store = await open_with(engine_url, toys.handlers)
     writes = [asyncio.ensure_future(store.write(Put(f"name{n}", n))) for n in range(300)]
@@ -325,7 +325,7 @@ async def test_what_was_queued_before_closing_is_written(engine_url, open_with) 
         await store.write(Put("too late"))
 
 
-def test_heavy_deliveries_are_spread_over_groups() -> None:
+def test_take_batch__spreads_large_deliveries_over_several_groups() -> None:
     @dataclass
     class Heavy(Command[None]):
         body: bytes

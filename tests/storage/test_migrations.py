@@ -24,7 +24,7 @@ TWO = [Migration("0001_first", "CREATE TABLE a (x BIGINT);"), Migration("0002_se
 
 
 @pytest.mark.parametrize("version", range(len(packaged("sqlite"))))
-async def test_every_earlier_sqlite_store_becomes_a_fresh_one(tmp_path, version: int) -> None:
+async def test_migrate__brings_every_earlier_sqlite_store_to_the_current_schema(tmp_path, version: int) -> None:
     connection = apsw.Connection(f"{tmp_path}/old.db")
     sqlite_schema.migrate(connection.cursor(), packaged("sqlite")[:version])
     connection.close()
@@ -35,7 +35,7 @@ async def test_every_earlier_sqlite_store_becomes_a_fresh_one(tmp_path, version:
     assert sqlite_schema_of(f"{tmp_path}/old.db") == sqlite_schema_of(f"{tmp_path}/fresh.db")
 
 
-async def test_a_sqlite_file_of_another_application_is_left_as_it_is(tmp_path) -> None:
+async def test_open_store__leaves_a_sqlite_file_of_another_application_unchanged(tmp_path) -> None:
     connection = apsw.Connection(f"{tmp_path}/theirs.db")
     connection.execute("CREATE TABLE users (x); CREATE TABLE orders (x)")
     connection.close()
@@ -47,7 +47,7 @@ async def test_a_sqlite_file_of_another_application_is_left_as_it_is(tmp_path) -
     assert (tmp_path / "theirs.db").read_bytes() == before
 
 
-async def test_a_postgres_database_of_another_application_is_left_as_it_is(empty_postgres_url) -> None:
+async def test_open_store__leaves_a_postgresql_database_of_another_application_unchanged(empty_postgres_url) -> None:
     connection = await asyncpg.connect(empty_postgres_url)
     await connection.execute("CREATE TABLE users (x int)")
     before = await postgres_schema_of(empty_postgres_url)
@@ -62,7 +62,7 @@ async def test_a_postgres_database_of_another_application_is_left_as_it_is(empty
 
 
 @pytest.mark.parametrize("version", range(1, len(packaged("postgres")) + 1))
-async def test_every_earlier_postgres_store_becomes_a_fresh_one(empty_postgres_url, postgres_url, version: int) -> None:
+async def test_migrate__brings_every_earlier_postgresql_store_to_the_current_schema(empty_postgres_url, postgres_url, version: int) -> None:
     connection = await asyncpg.connect(empty_postgres_url)
     await postgres_schema.migrate(connection, packaged("postgres")[:version])
     await postgres_schema.migrate(connection, packaged("postgres"))
@@ -71,11 +71,11 @@ async def test_every_earlier_postgres_store_becomes_a_fresh_one(empty_postgres_u
     assert await postgres_schema_of(empty_postgres_url) == await postgres_schema_of(postgres_url)
 
 
-def test_both_engines_have_the_same_migrations() -> None:
+def test_migrations__have_the_same_names_on_both_engines() -> None:
     assert [m.name for m in packaged("sqlite")] == [m.name for m in packaged("postgres")]
 
 
-def test_no_migration_that_has_landed_is_edited() -> None:
+def test_migrations__match_their_recorded_digests() -> None:
     """A store that ran the old text refuses the new one, so a change goes into a new file. A new migration adds its lines to the list."""
     landed = dict(reversed(line.split("  ")) for line in (Path(__file__).parent / "migrations.sha256").read_text().splitlines())
     here = {f"{engine}/{each.name}.sql": each.digest for engine in ("postgres", "sqlite") for each in packaged(engine)}
@@ -86,7 +86,7 @@ def test_no_migration_that_has_landed_is_edited() -> None:
 
 
 @pytest.mark.parametrize("name", ["old", "fresh"])
-async def test_no_copy_is_made_of_a_new_store_or_where_none_is_wanted(tmp_path, name: str) -> None:
+async def test_open_store__makes_no_copy_of_a_new_store_or_with_copies_off(tmp_path, name: str) -> None:
     make_old_sqlite(tmp_path / "old.db")
 
     await (await open_store(f"sqlite:///{tmp_path}/{name}.db", encryption_keys=KEYS, copies=name == "fresh")).close()
@@ -94,7 +94,7 @@ async def test_no_copy_is_made_of_a_new_store_or_where_none_is_wanted(tmp_path, 
     assert list(tmp_path.glob("*.before-*")) == []
 
 
-async def test_what_only_reads_does_not_bring_a_store_up_to_date(tmp_path, empty_postgres_url) -> None:
+async def test_open_store__without_upgrade_refuses_pending_migrations(tmp_path, empty_postgres_url) -> None:
     make_old_sqlite(tmp_path / "old.db")
     await make_old_postgres(empty_postgres_url)
     before = sqlite_schema_of(f"{tmp_path}/old.db")
@@ -108,12 +108,12 @@ async def test_what_only_reads_does_not_bring_a_store_up_to_date(tmp_path, empty
     assert sqlite_schema_of(f"{tmp_path}/old.db") == before
 
 
-def test_only_what_is_new_is_pending() -> None:
+def test_pending__returns_only_new_migrations() -> None:
     assert pending(TWO, {}) == TWO
     assert pending(TWO, {"0001_first": TWO[0].digest}) == TWO[1:]
 
 
-def test_a_changed_file_is_refused_but_line_ends_do_not_count() -> None:
+def test_pending__refuses_a_changed_migration_but_ignores_line_endings() -> None:
     applied = {"0001_first": TWO[0].digest}
 
     assert pending([Migration("0001_first", "CREATE TABLE a (x BIGINT);\r\n")], applied) == []
@@ -121,7 +121,7 @@ def test_a_changed_file_is_refused_but_line_ends_do_not_count() -> None:
         pending([Migration("0001_first", "CREATE TABLE a (x BIGINT, z BIGINT);")], applied)
 
 
-async def test_a_store_newer_than_the_program_is_refused(engine_url) -> None:
+async def test_open_store__refuses_a_store_newer_than_the_program(engine_url) -> None:
     await (await open_store(engine_url)).close()
     await _record(engine_url, "9999_future", "digest")
 
@@ -131,7 +131,7 @@ async def test_a_store_newer_than_the_program_is_refused(engine_url) -> None:
     await _forget(engine_url, "9999_future")
 
 
-async def test_a_migration_that_breaks_leaves_nothing_behind(tmp_path, empty_postgres_url) -> None:
+async def test_migrate__rolls_back_a_failing_migration(tmp_path, empty_postgres_url) -> None:
     broken = [TWO[0], Migration("0002_second", "CREATE TABLE b (y BIGINT); SELECT nonsense;")]
     cursor = apsw.Connection(f"{tmp_path}/store.db").cursor()
     connection = await asyncpg.connect(empty_postgres_url)
@@ -147,7 +147,7 @@ async def test_a_migration_that_breaks_leaves_nothing_behind(tmp_path, empty_pos
     await connection.close()
 
 
-async def test_an_empty_postgres_gets_its_schema_at_the_start(empty_postgres_url) -> None:
+async def test_open_store__creates_the_schema_in_an_empty_postgresql_database(empty_postgres_url) -> None:
     store = await open_store(empty_postgres_url)
 
     found = await store.read(ListClients())
@@ -157,7 +157,7 @@ async def test_an_empty_postgres_gets_its_schema_at_the_start(empty_postgres_url
     assert (found, ran) == ([], [])
 
 
-async def test_two_processes_may_start_on_one_empty_postgres(empty_postgres_url) -> None:
+async def test_open_store__creates_one_schema_when_several_processes_start_on_postgresql(empty_postgres_url) -> None:
     stores = await asyncio.gather(*(open_store(empty_postgres_url) for _ in range(4)))
 
     assert [await store.read(ListClients()) for store in stores] == [[]] * 4
@@ -165,7 +165,7 @@ async def test_two_processes_may_start_on_one_empty_postgres(empty_postgres_url)
         await store.close()
 
 
-def test_two_processes_may_start_on_one_new_sqlite_file(empty_sqlite_url) -> None:
+def test_open_store__creates_one_schema_when_several_processes_start_on_sqlite(empty_sqlite_url) -> None:
     failures: list[BaseException] = []
 
     def start() -> None:
@@ -186,7 +186,7 @@ def test_two_processes_may_start_on_one_new_sqlite_file(empty_sqlite_url) -> Non
     assert failures == []
 
 
-async def test_migrate_left_to_the_operator_runs_on_command(empty_sqlite_url) -> None:
+async def test_migrate__runs_on_command_and_only_once(empty_sqlite_url) -> None:
     store = await open_store(empty_sqlite_url, as_is=True)
 
     ran = await store.migrate()

@@ -104,7 +104,7 @@ MAY_WALK = {
 }
 
 
-def test_a_statement_finds_its_rows_in_an_index(subtests: pytest.Subtests, store: apsw.Cursor) -> None:
+def test_statements__find_their_rows_by_index(subtests: pytest.Subtests, store: apsw.Cursor) -> None:
     for name in sorted(STATEMENTS.keys() - MAY_WALK):
         with subtests.test(name):
             found = [walk for sql, parameters in texts(STATEMENTS[name]) for walk in walks(steps(store, sql, parameters))]
@@ -114,7 +114,7 @@ def test_a_statement_finds_its_rows_in_an_index(subtests: pytest.Subtests, store
 
 
 @pytest.mark.parametrize("query", LISTS, ids=repr)
-def test_a_filtered_page_is_found_in_an_index(store: apsw.Cursor, query: Query[Any]) -> None:
+def test_filtered_list__finds_its_page_by_index(store: apsw.Cursor, query: Query[Any]) -> None:
     asked = next(HANDLERS[type(query)](query))
 
     assert isinstance(asked, Select)
@@ -126,7 +126,7 @@ def test_a_filtered_page_is_found_in_an_index(store: apsw.Cursor, query: Query[A
 
 @pytest.mark.parametrize("after", [None, (6, 7)], ids=["first", "later"])
 @pytest.mark.parametrize("listing", [ListContacts, ListCompanies], ids=["contacts", "companies"])
-def test_a_rare_status_in_the_order_of_changes_is_read_where_its_page_begins(store: apsw.Cursor, listing: Any, after: Any) -> None:
+def test_list_by_status_and_update_time__starts_at_its_page_in_the_index(store: apsw.Cursor, listing: Any, after: Any) -> None:
     asked = next(HANDLERS[listing](listing(1, 50, status="rare", updated_since_us=5, after=after)))
 
     assert isinstance(asked, Select)
@@ -134,7 +134,7 @@ def test_a_rare_status_in_the_order_of_changes_is_read_where_its_page_begins(sto
     assert "_status_updated (client=? AND status=? AND " in step  # and nothing is sorted, and nothing of other statuses is met
 
 
-def test_what_is_stuck_is_counted_in_its_own_index(store: apsw.Cursor) -> None:
+def test_count_inbox__counts_by_index(store: apsw.Cursor) -> None:
     counting = HANDLERS[CountInbox](CountInbox())
     asked = [next(counting), *[counting.send([(0,)]) for _ in range(2 * len(STUCK) - 1)]]
 
@@ -145,7 +145,7 @@ def test_what_is_stuck_is_counted_in_its_own_index(store: apsw.Cursor) -> None:
 @pytest.mark.parametrize(
     "name", ["records.sql.statements.CREATE_CONTACT", "records.sql.statements.CREATE_COMPANY", "inbox.sql.statements.STORE_DELIVERY"]
 )
-def test_a_new_row_needs_no_table_of_its_own(store: apsw.Cursor, name: str) -> None:
+def test_insert_statements__use_no_temporary_table(store: apsw.Cursor, name: str) -> None:
     """SQLite makes one for each index that holds a row only where a value is in a list of three or more, and fills it each time."""
     explained = [row for sql, many in texts(STATEMENTS[name]) for row in store.execute(f"EXPLAIN {sql}", [None] * many)]
     made = [row for row in explained if row[1] == "OpenEphemeral"]
@@ -153,7 +153,7 @@ def test_a_new_row_needs_no_table_of_its_own(store: apsw.Cursor, name: str) -> N
     assert made == []
 
 
-def test_clients_with_waiting_deliveries_are_found_by_leaps_through_an_index(store: apsw.Cursor) -> None:
+def test_busy_clients__reads_single_rows_of_an_index(store: apsw.Cursor) -> None:
     asked = next(HANDLERS[BusyClients](BusyClients(5)))
 
     assert isinstance(asked, Select)

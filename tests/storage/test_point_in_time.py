@@ -78,7 +78,7 @@ async def _write(url: str, *emails: str) -> None:
     await store.close()
 
 
-def test_a_store_goes_back_to_a_moment_with_all_that_was_acknowledged_until_then(
+def test_point_in_time_recovery__restores_every_acknowledged_write_up_to_the_time(
     folder: Path, present: Archiving, restored: Archiving
 ) -> None:
     archive = folder / "archive"

@@ -17,7 +17,7 @@ from touchbase.storage import open_store
 from touchbase.storage.postgres.connection import committing, is_unavailable, refuse_settings, unavailable
 
 
-def test_a_server_that_loses_what_it_acknowledged_is_refused() -> None:
+def test_refuse_settings__refuses_unsafe_durability_settings_and_old_versions() -> None:
     refuse_settings(180_000, "on", "on")
     refuse_settings(140_002, "on", "local")
     refuse_settings(150_000, None, None)
@@ -30,7 +30,7 @@ def test_a_server_that_loses_what_it_acknowledged_is_refused() -> None:
         refuse_settings(130_009, "on", "on")
 
 
-async def test_a_database_without_synchronous_commit_is_refused(empty_postgres_url) -> None:
+async def test_open_store__refuses_a_database_without_synchronous_commit(empty_postgres_url) -> None:
     admin = await asyncpg.connect(empty_postgres_url)
     await admin.execute(f"ALTER DATABASE {await admin.fetchval('SELECT current_database()')} SET synchronous_commit = off")
     await admin.close()
@@ -39,7 +39,7 @@ async def test_a_database_without_synchronous_commit_is_refused(empty_postgres_u
         await open_store(empty_postgres_url)
 
 
-async def test_a_server_that_is_away_is_explained_without_the_password() -> None:
+async def test_open_store__explains_an_unreachable_server_without_the_password() -> None:
     with pytest.raises(UnusableStore, match="cannot connect") as refused:
         await open_store("postgresql://someone:hidden@127.0.0.1:1/touchbase")
 
@@ -47,14 +47,14 @@ async def test_a_server_that_is_away_is_explained_without_the_password() -> None
 
 
 @pytest.mark.parametrize("password", ["hidden/", "hidden#x", "hidden?x", "x/hidden", "[hidden"])
-async def test_an_address_that_its_password_breaks_is_explained_without_it(password: str) -> None:
+async def test_open_store__explains_an_invalid_url_without_the_password(password: str) -> None:
     with pytest.raises(UnusableStore, match="cannot be parsed; in a user name or password write %2F for /") as refused:
         await open_store(f"postgresql://someone:{password}@127.0.0.1:1/touchbase")
 
     assert "hidden" not in str(refused.value)
 
 
-async def test_lost_connections_are_made_anew(postgres_url) -> None:
+async def test_lost_connections__are_replaced(postgres_url) -> None:
     store = await open_store(postgres_url)
     await store.write(EnsureClient("before", 1))
     admin = await asyncpg.connect(postgres_url)
@@ -69,7 +69,7 @@ async def test_lost_connections_are_made_anew(postgres_url) -> None:
     assert found is not None
 
 
-async def test_a_read_that_fails_harms_none_of_those_beside_it(postgres_url) -> None:
+async def test_concurrent_reads__limit_a_failure_to_one_read(postgres_url) -> None:
     store = await open_store(postgres_url)
     client = (await store.write(EnsureClient("reads", 1))).number
     record = Company(client, 0, 1, 1, "reads.example")
@@ -94,7 +94,7 @@ CREATE POLICY breaks ON company AS RESTRICTIVE FOR SELECT USING (CASE WHEN domai
 @pytest.mark.parametrize(
     ("state", "error"), [("57014", StoreUnavailable), ("53200", StoreUnavailable), ("22012", asyncpg.DivisionByZeroError)]
 )
-async def test_a_page_that_the_server_gives_up_harms_none_of_those_beside_it(
+async def test_concurrent_lists__limit_a_server_error_to_the_affected_pages(
     empty_postgres_url: str, state: str, error: type[Exception]
 ) -> None:
     store = await open_store(empty_postgres_url)
@@ -122,7 +122,7 @@ async def _until_it_works(attempt) -> None:
     pytest.fail("it never worked again")
 
 
-async def test_a_read_only_server_is_unavailable_not_wrong(empty_postgres_url) -> None:
+async def test_read_only_server__makes_the_store_unavailable(empty_postgres_url) -> None:
     await (await open_store(empty_postgres_url)).close()
     admin = await asyncpg.connect(empty_postgres_url)
     await admin.execute(f"ALTER DATABASE {await admin.fetchval('SELECT current_database()')} SET default_transaction_read_only = on")
@@ -136,7 +136,7 @@ async def test_a_read_only_server_is_unavailable_not_wrong(empty_postgres_url) -
     await store.close()
 
 
-async def test_when_another_server_writes_its_connections_are_looked_for(empty_postgres_url) -> None:
+async def test_failover__reconnects_to_the_writable_server(empty_postgres_url) -> None:
     """As when an address leads to a standby, and then to the new primary: old connections would read for ever."""
     await (await open_store(empty_postgres_url)).close()
     admin = await asyncpg.connect(empty_postgres_url)
@@ -158,14 +158,14 @@ async def test_when_another_server_writes_its_connections_are_looked_for(empty_p
     assert made[1].is_new
 
 
-def test_an_error_of_a_commit_that_is_no_loss_is_not_its_own_cause() -> None:
+def test_committing__raises_a_serialization_error_without_a_cause() -> None:
     with pytest.raises(asyncpg.SerializationError) as met, committing():
         raise asyncpg.SerializationError("they met")
 
     assert met.value.__cause__ is None
 
 
-async def test_a_role_that_may_make_no_tables_is_told_which_one_may(databases: Databases, empty_postgres_url: str) -> None:
+async def test_open_store__names_the_role_that_may_create_tables(databases: Databases, empty_postgres_url: str) -> None:
     if databases.ordinary_by_itself:
         pytest.skip("the server's own role is an ordinary one")
     admin = await asyncpg.connect(databases.as_superuser(empty_postgres_url))
@@ -181,7 +181,7 @@ async def test_a_role_that_may_make_no_tables_is_told_which_one_may(databases: D
     await store.close()
 
 
-async def test_no_server_of_the_kind_that_was_asked_for_is_explained(postgres_url) -> None:
+async def test_open_store__explains_that_no_server_of_the_requested_kind_exists(postgres_url) -> None:
     with pytest.raises(UnusableStore, match="cannot connect to PostgreSQL"):
         await open_store(f"{postgres_url}{'&' if '?' in postgres_url else '?'}target_session_attrs=standby")
 
@@ -230,7 +230,7 @@ class Thief:
         writer.close()
 
 
-async def test_a_commit_whose_answer_is_lost_is_neither_done_nor_refused(postgres_url) -> None:
+async def test_lost_commit_response__raises_outcome_unknown_for_a_group(postgres_url) -> None:
     thief = Thief(postgres_url)
     async with thief as url:
         store = await open_store(url)
@@ -244,7 +244,7 @@ async def test_a_commit_whose_answer_is_lost_is_neither_done_nor_refused(postgre
     assert found is not None
 
 
-async def test_nor_is_a_creation_which_commits_by_itself(postgres_url) -> None:
+async def test_lost_commit_response__raises_outcome_unknown_for_a_single_creation(postgres_url) -> None:
     thief = Thief(postgres_url)
     async with thief as url:
         store = await open_store(url)
@@ -262,7 +262,7 @@ async def test_nor_is_a_creation_which_commits_by_itself(postgres_url) -> None:
     assert sorted(company.domain for company in kept) == ["first.example", "second.example"]
 
 
-async def test_a_statement_before_the_commit_that_is_lost_was_refused(postgres_url) -> None:
+async def test_lost_begin_response__raises_store_unavailable_and_writes_nothing(postgres_url) -> None:
     thief = Thief(postgres_url)
     async with thief as url:
         store = await open_store(url)
@@ -277,7 +277,7 @@ async def test_a_statement_before_the_commit_that_is_lost_was_refused(postgres_u
     assert found is None
 
 
-async def test_our_connections_are_named_and_their_statements_end(postgres_url) -> None:
+async def test_connections__have_an_application_name(postgres_url) -> None:
     store = await open_store(postgres_url)
     await store.check()
     admin = await asyncpg.connect(postgres_url)
@@ -289,7 +289,7 @@ async def test_our_connections_are_named_and_their_statements_end(postgres_url) 
     assert named >= 2
 
 
-async def test_two_processes_give_ids_and_companies_once(postgres_url) -> None:
+async def test_create_company__creates_each_company_once_in_two_processes(postgres_url) -> None:
     stores = [await open_store(postgres_url), await open_store(postgres_url)]
 
     answers = await asyncio.gather(
@@ -307,7 +307,7 @@ async def test_two_processes_give_ids_and_companies_once(postgres_url) -> None:
 @pytest.mark.parametrize(
     "error", [asyncpg.InvalidPasswordError, asyncpg.InvalidAuthorizationSpecificationError, asyncpg.InvalidCatalogNameError]
 )
-def test_a_server_that_does_not_let_us_in_any_more_says_nothing_about_a_command(error: type[asyncpg.PostgresError]) -> None:
+def test_is_unavailable__includes_refused_logins(error: type[asyncpg.PostgresError]) -> None:
     assert is_unavailable(error("no"))
 
 
@@ -318,7 +318,7 @@ def test_a_server_that_does_not_let_us_in_any_more_says_nothing_about_a_command(
         asyncpg.InvalidPasswordError('password authentication failed for user "touchbase" at 10.0.0.5'),
     ],
 )
-def test_what_an_error_says_of_the_database_is_for_the_log_alone(error: Exception, caplog: pytest.LogCaptureFixture) -> None:
+def test_unavailable__writes_details_only_to_the_log(error: Exception, caplog: pytest.LogCaptureFixture) -> None:
     told = unavailable(error)
 
     assert told.detail == "cannot use the database now: the server's log says why"

@@ -59,7 +59,7 @@ def contact(client: int, email: str | None = ANN[2], **more: Any) -> Contact:
     return Contact(client, 0, NOON, NOON, email=email, email_key=email, **more)
 
 
-async def test_whoever_is_there_already_is_told_without_waiting_for_those_who_change_them(store: Store, client: int, other: Any) -> None:
+async def test_duplicate_creation__is_refused_without_waiting_for_row_locks(store: Store, client: int, other: Any) -> None:
     profile = "linkedin.com/in/ann"
     ann = (await store.write(CreateContact(contact(client, linkedin_url=profile, linkedin_key=profile)))).record
     acme = (await store.write(CreateCompany(Company(client, 0, NOON, NOON, "acme.example")))).record
@@ -78,7 +78,7 @@ async def test_whoever_is_there_already_is_told_without_waiting_for_those_who_ch
     assert [each.data["existing_id"] for each in told if isinstance(each, Conflict)] == [ann.id, ann.id, acme.id]
 
 
-async def test_a_replay_that_waits_for_retention_does_not_put_back_what_has_no_body(store: Store, client: int, other: Any) -> None:
+async def test_replay__skips_a_delivery_whose_body_retention_removed_during_the_wait(store: Store, client: int, other: Any) -> None:
     kept = await store.write(StoreDelivery(client, "crm", b"k" * 16, b"{}", "", b"x", NOON))
     await store.work(client, 10, _sent, NOON + 1)
 
@@ -96,7 +96,7 @@ def _sent(delivery: Delivery) -> Translation:
     return Translation("test", [Event("email_sent", NOON, "bob@example.com")])
 
 
-async def test_a_person_who_is_being_erased_is_not_created_beside_it(store: Store, client: int, other: Any) -> None:
+async def test_create_contact__refuses_a_person_erased_in_a_concurrent_transaction(store: Store, client: int, other: Any) -> None:
     await store.write(ErasePerson(client, NOON, refs=[("", "email", "bob@example.com")]))
     secret = (await store.read(ListErasures(client, 10))).secret
     assert secret is not None
@@ -112,7 +112,7 @@ async def test_a_person_who_is_being_erased_is_not_created_beside_it(store: Stor
     assert await store.read(ListContacts(client, 10)) == []
 
 
-async def test_whoever_may_not_be_forgotten_as_erased_is_not_created_again(store: Store, client: int, other: Any) -> None:
+async def test_create_contact_with_restore__creates_nothing_when_the_suppression_stays(store: Store, client: int, other: Any) -> None:
     await store.write(ErasePerson(client, NOON, refs=[ANN]))
     me = await other.fetchval("SELECT current_user")
     await other.execute(f"REVOKE DELETE ON erased FROM {me}")

@@ -138,7 +138,7 @@ async def rows_of(hand: Made, table: str) -> list[int | None]:
     return sorted({row["client"] for row in await hand.fetch(f"SELECT client FROM {table}")}, key=str)
 
 
-async def test_every_table_with_a_client_is_behind_the_wall(hand: Made) -> None:
+async def test_row_level_security__covers_every_table_with_a_client_column(hand: Made) -> None:
     tables = await hand.fetch(WITH_CLIENT)
     policies = await hand.fetch(
         "SELECT tablename, policyname, permissive, roles, cmd, qual, with_check FROM pg_policies WHERE policyname <> 'read_numbers'"
@@ -158,13 +158,13 @@ async def test_every_table_with_a_client_is_behind_the_wall(hand: Made) -> None:
     assert by_table["erased"] == by_table["client_alias"]
 
 
-async def test_what_is_behind_no_wall_has_been_looked_at(hand: Made) -> None:
+async def test_tables_without_row_level_security__match_the_reviewed_list(hand: Made) -> None:
     tables = {row["tablename"] for row in await hand.fetch("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")}
 
     assert tables - set(await walled(hand)) - {"client"} == OF_NOBODY
 
 
-async def test_a_client_is_seen_in_its_own_scope_and_where_clients_are_sought(store: Store, hand: Made) -> None:
+async def test_client_row__is_visible_in_its_own_scope_and_in_client_lists(store: Store, hand: Made) -> None:
     await with_events(store)
     seen: dict[str, list[int]] = {}
     with_rows: dict[str, set[str]] = {}
@@ -178,7 +178,7 @@ async def test_a_client_is_seen_in_its_own_scope_and_where_clients_are_sought(st
     assert list(with_rows.values()) == [set(), everything, WHO_THERE_IS - {"client"}, everything]
 
 
-async def test_a_scope_shows_its_clients_rows_and_no_others(store: Store, hand: Made) -> None:
+async def test_scope__shows_only_the_rows_of_its_clients(store: Store, hand: Made) -> None:
     await with_events(store)
     seen: dict[str, dict[str, list[int | None]]] = {}
     for scope in (None, NO_CLIENT, scope_for(OURS), scope_for(THEIRS), scope_for(5), scope_for(OURS, 5, THEIRS), ALL_CLIENTS):
@@ -191,7 +191,7 @@ async def test_a_scope_shows_its_clients_rows_and_no_others(store: Store, hand: 
         assert found == [[], [], [OURS], [THEIRS], [], [OURS, THEIRS], [OURS, THEIRS]], table
 
 
-async def test_a_row_of_another_client_can_be_neither_written_nor_changed_nor_taken_away(store: Store, hand: Made) -> None:
+async def test_scope__refuses_writes_to_rows_of_other_clients(store: Store, hand: Made) -> None:
     await with_events(store)
     await hand.execute(f"SET touchbase.clients = '{scope_for(OURS)}'")
 
@@ -256,7 +256,7 @@ def look(commands: Sequence[Any], ids: Ids) -> Plan[list[object]]:
 
 
 @pytest.mark.parametrize("solo", [True, False])
-async def test_a_group_runs_in_the_scope_of_its_own_clients_and_leaves_none_behind(postgres_url: str, open_with: Any, solo: bool) -> None:
+async def test_group_commit__runs_in_the_scope_of_its_clients_and_resets_it(postgres_url: str, open_with: Any, solo: bool) -> None:
     store = await open_with(postgres_url, {Look: Handler(look, solo=solo), LookAround: Handler(look, solo=solo)})
 
     alone = [await store.write(Look(n)) for n in (5, 7, 7, 5)]
@@ -269,7 +269,7 @@ async def test_a_group_runs_in_the_scope_of_its_own_clients_and_leaves_none_behi
     assert set("".join(together).split(",")) == {"", "1", "5", "9"}
 
 
-async def test_a_connection_made_anew_is_told_its_scope_anew(postgres_url: str, open_with: Any, hand: Made) -> None:
+async def test_new_connection__has_its_scope_set_again(postgres_url: str, open_with: Any, hand: Made) -> None:
     store = await open_with(postgres_url, {Look: Handler(look, solo=True)})
     assert {await store.write(Look(5)) for _ in range(9)} == {",5,"}
 
@@ -286,7 +286,7 @@ async def test_a_connection_made_anew_is_told_its_scope_anew(postgres_url: str, 
     assert seen == [",5,"] * 9
 
 
-async def test_a_scope_that_could_not_be_set_is_not_taken_for_set(postgres_url: str) -> None:
+async def test_with_scope__sets_a_scope_again_after_a_failure(postgres_url: str) -> None:
     line = ReconnectingConnection(postgres_url)
     connection = await line.with_scope(scope_for(5))
     await connection.execute("BEGIN")
@@ -303,7 +303,7 @@ async def test_a_scope_that_could_not_be_set_is_not_taken_for_set(postgres_url: 
     assert found == ",7,"
 
 
-async def test_no_scope_of_a_role_or_database_opens_a_session(databases: Databases, empty_postgres_url: str) -> None:
+async def test_connection__ignores_a_scope_set_for_the_role_or_database(databases: Databases, empty_postgres_url: str) -> None:
     if databases.ordinary_by_itself:
         pytest.skip("only a superuser can give a database such a setting")
     hand = await asyncpg.connect(databases.as_superuser(empty_postgres_url))
@@ -317,7 +317,7 @@ async def test_no_scope_of_a_role_or_database_opens_a_session(databases: Databas
     assert found == ""
 
 
-async def test_a_connection_of_the_pool_goes_back_with_nobody_in_its_scope(store: Any) -> None:
+async def test_pooled_connection__is_returned_without_a_scope(store: Any) -> None:
     await store.write(EnsureClient("acme", 1))
     await fill(store, OURS)
     for query in (GetContact(OURS, 1), GetHistory(OURS, 1, 1), CountInbox(), FindClient("acme"), ListDeliveries(10)):
@@ -334,11 +334,11 @@ async def test_a_connection_of_the_pool_goes_back_with_nobody_in_its_scope(store
     assert scopes == {""}
 
 
-async def test_an_ordinary_role_gives_nothing_to_warn_of(store: Store) -> None:
+async def test_ordinary_role__causes_no_warning(store: Store) -> None:
     assert list(store.warnings) == []
 
 
-async def test_a_role_that_the_wall_does_not_hold_is_told(databases: Databases, postgres_url: str) -> None:
+async def test_role_that_bypasses_row_level_security__causes_a_warning(databases: Databases, postgres_url: str) -> None:
     if databases.ordinary_by_itself:
         pytest.skip("the server's role is no superuser, so there is none to come as")
     store = await open_store(databases.as_superuser(postgres_url))
@@ -351,7 +351,7 @@ async def test_a_role_that_the_wall_does_not_hold_is_told(databases: Databases, 
     assert "docs/how-to/run-on-postgresql.md" in told[0]
 
 
-async def test_a_server_on_such_a_role_says_so_in_its_log(
+async def test_server_and_workers__log_a_role_that_bypasses_row_level_security(
     databases: Databases, postgres_url: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     if databases.ordinary_by_itself:
@@ -368,7 +368,7 @@ async def test_a_server_on_such_a_role_says_so_in_its_log(
     assert all("is a superuser or has BYPASSRLS" in each for each in told)
 
 
-async def test_a_wall_that_somebody_took_down_is_told(empty_postgres_url: str) -> None:
+async def test_disabled_row_level_security__causes_a_warning(empty_postgres_url: str) -> None:
     await (await open_store(empty_postgres_url)).close()
     hand = await asyncpg.connect(empty_postgres_url)
     await hand.execute("ALTER TABLE contact NO FORCE ROW LEVEL SECURITY; ALTER TABLE link DISABLE ROW LEVEL SECURITY")
@@ -389,7 +389,7 @@ WALKING: dict[str, str] = {
 """Statements that may walk a small table: reviewed."""
 
 
-async def test_behind_the_wall_a_statement_still_finds_its_rows_in_an_index(subtests: pytest.Subtests, hand: Made) -> None:
+async def test_row_level_security__leaves_statements_on_their_indexes(subtests: pytest.Subtests, hand: Made) -> None:
     # The tables are empty, and then PostgreSQL would rather walk them.
     await hand.execute("SET enable_seqscan = off; SET plan_cache_mode = force_generic_plan; SET touchbase.clients = ',1,'")
     names = sorted(name for name, op in STATEMENTS.items() if op.columns)  # without any it is a lock, which has no plan
@@ -405,7 +405,7 @@ async def test_behind_the_wall_a_statement_still_finds_its_rows_in_an_index(subt
             assert any("Seq Scan on" in line for line in plan) == (name in WALKING), plan
 
 
-async def test_a_statement_that_forgets_its_client_is_stopped_by_the_wall(store: Any, open_with: Any, postgres_url: str) -> None:
+async def test_row_level_security__stops_a_statement_that_omits_its_client(store: Any, open_with: Any, postgres_url: str) -> None:
     await with_events(store)
 
     def forgetful(commands: Sequence[Any], ids: Ids) -> Plan[list[object]]:

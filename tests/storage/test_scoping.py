@@ -163,7 +163,7 @@ def careless(text: str) -> list[str]:
     return found
 
 
-def test_a_statement_of_the_write_path_names_its_client_unless_it_spans_them_by_right(subtests: pytest.Subtests) -> None:
+def test_write_statements__name_their_client_or_are_listed_exceptions(subtests: pytest.Subtests) -> None:
     for name in sorted(STATEMENTS):
         with subtests.test(name):
             found = [(text, careless(text)) for text in texts(STATEMENTS[name]) if careless(text)]
@@ -171,7 +171,7 @@ def test_a_statement_of_the_write_path_names_its_client_unless_it_spans_them_by_
             assert bool(found) == (name in BY_RIGHT), found
 
 
-def test_no_statement_was_overlooked() -> None:
+def test_statement_list__includes_every_statement() -> None:
     """Those that stand in a module are found there; a function that makes some must be known, or what it makes is looked at by nobody."""
     makers = {f"{module}.{function}" for maker in ("Statement", "delete") for module, function, _ in calls_of(maker) if function}
 
@@ -192,11 +192,11 @@ def test_no_statement_was_overlooked() -> None:
         "SELECT id FROM delivery WHERE client = ? AND EXISTS (SELECT 1 FROM event WHERE delivery_id = 1)",
     ],
 )
-def test_a_statement_that_names_no_client_is_found_out(text: str) -> None:
+def test_careless__finds_a_statement_without_a_client(text: str) -> None:
     assert len(careless(text)) == 1
 
 
-def test_tables_are_never_listed_with_commas() -> None:
+def test_statements__list_no_tables_with_commas() -> None:
     """`careless` would not see the second one."""
     listed = [name for name, op in STATEMENTS.items() for text in texts(op) if re.search(r"\b(FROM|USING) \w+( \w+)?, (?!unnest)", text)]
 
@@ -350,7 +350,7 @@ async def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Reader:
     return made
 
 
-def test_a_question_names_its_client_unless_it_spans_them_by_right(reader: Reader) -> None:
+def test_queries__name_their_client_or_are_listed_exceptions(reader: Reader) -> None:
     forgotten: list[tuple[Any, list[str]]] = []
     by_right: set[type] = set()
     questions: list[tuple[Any, Callable[[Any], list[str]]]] = [
@@ -370,7 +370,7 @@ def test_a_question_names_its_client_unless_it_spans_them_by_right(reader: Reade
     assert by_right == (SPANNING.keys() | SPANNING_UNLESS_NAMED) & asking - NEEDS_NO_EXCEPTION, "a list of exceptions must not rot"
 
 
-def test_no_question_was_overlooked(reader: Reader) -> None:
+def test_reader__covers_every_select(reader: Reader) -> None:
     """Every place that asks something of its own has been heard, or the test before this one proves less than it says."""
     for kind in QUERIES:
         for query in variants(kind):
@@ -386,14 +386,14 @@ def test_no_question_was_overlooked(reader: Reader) -> None:
     assert unheard == []
 
 
-def test_who_may_span_clients_is_reviewed() -> None:
+def test_cross_client_lists__match_the_reviewed_exceptions() -> None:
     assert set(rls_scope.CROSS_CLIENT) == set(SPANNING)
     assert rls_scope.CROSS_CLIENT_UNLESS_NAMED == SPANNING_UNLESS_NAMED
     assert rls_scope.CLIENT_LIST_TYPES == ABOUT_CLIENTS
     assert rls_scope.CLIENT_LIST_UNLESS_NAMED == ABOUT_CLIENTS_UNLESS_NAMED
 
 
-def test_the_scope_of_all_clients_is_named_in_a_handful_of_places() -> None:
+def test_all_clients_scope__appears_only_in_the_listed_files() -> None:
     named = {
         f"{path.parent.name}/{path.name}"
         for path in (FOLDER / "storage").rglob("*.py")
@@ -403,7 +403,7 @@ def test_the_scope_of_all_clients_is_named_in_a_handful_of_places() -> None:
     assert named == FILES_WITH_ALL_CLIENTS
 
 
-def test_every_command_and_query_says_whose_rows_it_touches(subtests: pytest.Subtests) -> None:
+def test_commands_and_queries__declare_their_client_scope(subtests: pytest.Subtests) -> None:
     """Where it fails: give the command a field `client: int`, or say in storage/rls_scope.py whose rows it may touch, and why above."""
     for kind in (*COMMANDS, *QUERIES):
         with subtests.test(kind.__name__):
@@ -423,7 +423,7 @@ def says_whose_rows(kind: type[Any]) -> None:
         assert kind in rls_scope._NAMED, f"it holds the client in {holders or 'nothing'}"
 
 
-def test_a_scope_is_read_from_commands_and_queries_of_every_kind() -> None:
+def test_scope_of__reads_the_scope_of_commands_and_queries_of_every_kind() -> None:
     contact = [CreateContact(Contact(n, 0, 5, 5)) for n in (9, 1, 9, 10)]
     keys = [StoreKey("k", b"", [], n, "", 5) for n in (5, None)]
 
@@ -447,7 +447,7 @@ def once(client: int, command: Command[Any] | None) -> Idempotent[Any]:
     return Idempotent(RequestKey(client, "k", b"", 5), command, lambda _: StoredResponse(b""))
 
 
-def test_what_is_carried_out_once_has_the_scope_of_what_is_inside_and_of_whose_answer_is_kept() -> None:
+def test_scope_of__combines_an_idempotent_command_with_the_client_of_its_response() -> None:
     contact, replay = CreateContact(Contact(9, 0, 5, 5)), ReplayMany([(3, 1), (7, 1)], 10)
 
     assert rls_scope.scope_of([once(9, contact)]) == ",9,"

@@ -65,7 +65,7 @@ def _fill(commands: Sequence[Fill], ids: Ids) -> Plan[list[object]]:
 SMALL_DISK = {Pages: Handler(_pages), Fill: Handler(_fill)}
 
 
-async def test_a_full_disk_is_unavailable_keeps_nothing_and_recovers(sqlite_url, open_with) -> None:
+async def test_full_disk__makes_the_store_unavailable_until_there_is_space(sqlite_url, open_with) -> None:
     store = await open_with(sqlite_url, SMALL_DISK)
     await store.write(Pages(300))
 
@@ -120,7 +120,7 @@ def failing_disk() -> Iterator[FailingDisk]:
 
 
 @pytest.mark.parametrize("failure", [apsw.FullError, apsw.IOError])
-async def test_a_disk_that_fails_is_unavailable_and_checked_until_it_works(sqlite_url, failing_disk, failure) -> None:
+async def test_failing_disk__makes_the_store_unavailable_until_it_works(sqlite_url, failing_disk, failure) -> None:
     store = await open_store(sqlite_url)
     failing_disk.failing = failure
 
@@ -137,7 +137,7 @@ async def test_a_disk_that_fails_is_unavailable_and_checked_until_it_works(sqlit
     assert [client.client_id for client in kept] == ["later"]
 
 
-async def test_a_disk_that_cannot_be_read_is_unavailable_until_it_can(sqlite_url, failing_disk) -> None:
+async def test_unreadable_disk__makes_reads_unavailable_until_it_works(sqlite_url, failing_disk) -> None:
     store = await open_store(sqlite_url)
     client = (await store.write(EnsureClient("acme", 1))).number
     await store.close()
@@ -152,7 +152,7 @@ async def test_a_disk_that_cannot_be_read_is_unavailable_until_it_can(sqlite_url
     await store.close()
 
 
-async def test_the_log_is_folded_while_writing_and_every_write_is_read_at_once(sqlite_url, open_with, monkeypatch) -> None:
+async def test_write_ahead_log__is_checkpointed_while_writes_continue(sqlite_url, open_with, monkeypatch) -> None:
     monkeypatch.setattr(writer, "MAX_LOG_PAGES", 4_000)
     pages: list[int] = []
     commit = wal.WriteAheadLog._committed
@@ -169,7 +169,7 @@ async def test_the_log_is_folded_while_writing_and_every_write_is_read_at_once(s
     assert os.stat(str(path_of(sqlite_url))).st_size > 5_000_000
 
 
-async def test_a_store_whose_log_cannot_be_copied_goes_on_and_closes(sqlite_url, open_with, monkeypatch, caplog) -> None:
+async def test_failed_checkpoint__is_logged_and_leaves_the_store_usable(sqlite_url, open_with, monkeypatch, caplog) -> None:
     def fails(*_: object, **__: object) -> None:
         raise RuntimeError("no such descriptor")
 
@@ -202,7 +202,7 @@ asyncio.run(main())
 """
 
 
-def test_what_was_acknowledged_survives_a_killed_process(engine_url) -> None:
+def test_killed_process__loses_no_acknowledged_write(engine_url) -> None:
     process = subprocess.Popen([sys.executable, "-c", WRITES_UNTIL_KILLED, engine_url], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     acknowledged = [process.stdout.readline().strip() for _ in range(200)]
@@ -224,7 +224,7 @@ async def _clients_of(url: str) -> set[str]:
     return kept
 
 
-async def test_a_private_store_ends_with_its_store() -> None:
+async def test_in_memory_stores__are_separate() -> None:
     one, other = await open_store("sqlite://"), await open_store("sqlite:///:memory:")
     await one.write(EnsureClient("acme", 1))
 
@@ -239,34 +239,34 @@ async def test_a_private_store_ends_with_its_store() -> None:
     ("url", "path"),
     [("sqlite:///a.db", "a.db"), ("sqlite:////srv/a b.db", "/srv/a b.db"), ("sqlite://", None), ("sqlite:///:memory:", None)],
 )
-def test_an_address_names_a_file(url: str, path: str | None) -> None:
+def test_path_of__returns_the_file_of_a_url(url: str, path: str | None) -> None:
     assert path_of(url) == path
 
 
 @pytest.mark.parametrize("url", ["sqlite:a.db", "sqlite://a.db", "sqlite:/a.db"])
-def test_an_address_with_too_few_slashes_is_explained(url: str) -> None:
+def test_path_of__explains_a_url_with_too_few_slashes(url: str) -> None:
     with pytest.raises(UnusableStore, match=r"sqlite:///touchbase\.db"):
         path_of(url)
 
 
-def test_an_address_with_parameters_is_refused_instead_of_taken_for_another_file() -> None:
+def test_path_of__refuses_a_url_with_parameters() -> None:
     with pytest.raises(BadAddress, match=r"'sqlite:///a\.db' takes no parameters"):
         path_of("sqlite:///a.db?mode=ro")
 
 
-async def test_a_folder_that_is_not_there_is_explained(tmp_path) -> None:
+async def test_open_store__explains_a_missing_folder(tmp_path) -> None:
     with pytest.raises(UnusableStore, match="check that the folder is there"):
         await open_store(f"sqlite:///{tmp_path}/nowhere/touchbase.db")
 
 
-async def test_a_file_that_is_no_database_is_explained(tmp_path) -> None:
+async def test_open_store__explains_a_file_that_is_not_a_database(tmp_path) -> None:
     (tmp_path / "notes.txt").write_text("Dear diary, " * 1000)
 
     with pytest.raises(UnusableStore, match="not a SQLite database"):
         await open_store(f"sqlite:///{tmp_path}/notes.txt")
 
 
-def test_a_sqlite_that_can_corrupt_its_file_is_refused() -> None:
+def test_refuse_old_sqlite__refuses_versions_that_can_corrupt_the_file() -> None:
     refuse_old_sqlite("3.51.3")
     refuse_old_sqlite("3.54.1")
 
@@ -274,13 +274,13 @@ def test_a_sqlite_that_can_corrupt_its_file_is_refused() -> None:
         refuse_old_sqlite("3.40.1")
 
 
-async def test_an_unknown_engine_names_those_that_exist() -> None:
+async def test_open_store__names_the_engines_for_an_unknown_one() -> None:
     with pytest.raises(UnusableStore, match="no storage engine is called 'mysql'; there are postgresql, sqlite"):
         await open_store("mysql://localhost/touchbase")
 
 
 @pytest.mark.parametrize("address", ["host=db user=t password=swordfish", "swordfish", "t:swordfish@db/touchbase", "sword fish://x"])
-async def test_an_address_in_another_form_is_not_repeated(address: str) -> None:
+async def test_open_store__refuses_a_url_in_another_form_without_repeating_it(address: str) -> None:
     with pytest.raises(UnusableStore, match="write sqlite:///touchbase") as refused:
         await open_store(address)
 
@@ -292,7 +292,7 @@ def modes_of(path: Path) -> dict[str, int]:
     return {each.name: stat.S_IMODE(each.stat().st_mode) for each in path.parent.glob(f"{path.name}*")}
 
 
-async def test_a_new_store_is_for_its_owner_only_and_one_that_is_there_stays_as_it_was(tmp_path: Path) -> None:
+async def test_open_store__makes_a_new_file_private_and_leaves_the_mode_of_an_existing_one(tmp_path: Path) -> None:
     opened = tmp_path / "opened.db"
     opened.touch(mode=0o640)
     opened.chmod(0o640)
@@ -326,7 +326,7 @@ def _traces(path: Path) -> list[str]:
     return [file.name for file in sorted(path.parent.glob(f"{path.name}*")) if b"Goldfinch" in file.read_bytes()]
 
 
-async def test_copies_of_rows_that_were_moved_go_with_the_rows(tmp_path: Path, open_with: Any) -> None:
+async def test_vacuum__removes_traces_of_erased_rows_and_leaves_the_others(tmp_path: Path, open_with: Any) -> None:
     path = tmp_path / "traces.db"
     store = await _with_erased(f"sqlite:///{path}", open_with)
 
@@ -335,7 +335,7 @@ async def test_copies_of_rows_that_were_moved_go_with_the_rows(tmp_path: Path, o
     assert [len(await store.read(ListContacts(client, 200))) for client in (1, 2, 3)] == [200, 200, 200]
 
 
-async def test_a_large_file_is_only_written_anew_when_asked_for(tmp_path: Path, open_with: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_vacuum__rewrites_a_large_file_only_on_request(tmp_path: Path, open_with: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine, "MAX_ROUTINE_VACUUM_BYTES", 1)
     path = tmp_path / "traces.db"
     store = await _with_erased(f"sqlite:///{path}", open_with)
@@ -346,7 +346,7 @@ async def test_a_large_file_is_only_written_anew_when_asked_for(tmp_path: Path, 
     assert _traces(path) == []
 
 
-async def test_a_file_that_cannot_be_written_anew_is_tried_again_later(
+async def test_vacuum__can_be_repeated_after_another_process_blocked_it(
     tmp_path: Path, open_with: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(writer, "BUSY_MS", 50)
@@ -367,7 +367,7 @@ async def _some(store: Store, count: int) -> list[Contact]:
     return sorted([(await store.write(each)).record for each in asked], key=lambda contact: contact.id)
 
 
-async def test_a_page_that_takes_long_is_read_all_the_same(sqlite_url: str, open_with: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_slow_list__returns_its_whole_page(sqlite_url: str, open_with: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     store = await open_with(sqlite_url, {})
     people = await _some(store, 60)
 
@@ -378,9 +378,7 @@ async def test_a_page_that_takes_long_is_read_all_the_same(sqlite_url: str, open
     assert await store.read(ListContacts(1, 60)) == people
 
 
-async def test_pages_that_are_cut_short_leave_no_transaction_behind(
-    sqlite_url: str, open_with: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_interrupted_lists__leave_no_open_transaction(sqlite_url: str, open_with: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     store = await open_with(sqlite_url, COMMANDS)
     client = await store.write(EnsureClient("someone", 1))
     people = await _some(store, 60)
@@ -392,7 +390,7 @@ async def test_pages_that_are_cut_short_leave_no_transaction_behind(
         assert await store.read(ListContacts(client.number, 60)) == people
 
 
-async def test_others_have_their_turn_between_two_pages(sqlite_url: str, open_with: Any) -> None:
+async def test_event_loop__runs_between_two_lists(sqlite_url: str, open_with: Any) -> None:
     store = await open_with(sqlite_url, {})
     people = await _some(store, 3)
     pages = [asyncio.create_task(store.read(ListContacts(1, 10))) for _ in range(20)]

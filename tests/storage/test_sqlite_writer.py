@@ -73,25 +73,25 @@ async def _flushed_by(sqlite_url: str, disk: WatchedDisk, size: int = 10) -> set
     return names
 
 
-async def test_a_small_write_is_flushed_before_the_loop_goes_on(sqlite_url, disk, monkeypatch) -> None:
+async def test_small_write__is_flushed_by_the_event_loop(sqlite_url, disk, monkeypatch) -> None:
     monkeypatch.setattr(writer, "SLOW_FLUSH", 60.0)
 
     assert await _flushed_by(sqlite_url, disk) == {"MainThread"}
 
 
-async def test_where_flushes_are_slow_the_loop_does_not_wait_for_them(sqlite_url, disk, monkeypatch) -> None:
+async def test_write_on_a_slow_disk__is_flushed_by_the_writer_thread(sqlite_url, disk, monkeypatch) -> None:
     monkeypatch.setattr(writer, "SLOW_FLUSH", 0.0)
 
     assert await _flushed_by(sqlite_url, disk) == {"touchbase-writer"}
 
 
-async def test_the_loop_does_not_write_large_bodies_itself(sqlite_url, disk, monkeypatch) -> None:
+async def test_large_write__is_flushed_by_the_writer_thread(sqlite_url, disk, monkeypatch) -> None:
     monkeypatch.setattr(writer, "SLOW_FLUSH", 60.0)
 
     assert await _flushed_by(sqlite_url, disk, writer.MAX_INLINE_BYTES) == {"touchbase-writer"}
 
 
-async def test_while_another_process_writes_the_loop_goes_on_and_nothing_is_refused(sqlite_url, open_with) -> None:
+async def test_writes__wait_for_another_process_while_reads_continue(sqlite_url, open_with) -> None:
     store = await open_with(sqlite_url, COMMANDS)
     await store.write(EnsureClient("before", 1))
     other = apsw.Connection(str(path_of(sqlite_url)))
@@ -141,9 +141,7 @@ def _real(url: str) -> str:
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/fd"), reason="only Linux says which descriptors there are")
-async def test_what_is_copied_beside_writers_is_flushed_at_once_and_not_where_sqlite_hears_of_errors(
-    sqlite_url, open_with, monkeypatch
-) -> None:
+async def test_checkpoint__flushes_only_the_database_file_through_a_read_only_descriptor(sqlite_url, open_with, monkeypatch) -> None:
     flushed: list[tuple[str, int]] = []
 
     def fsync(number: int) -> None:
@@ -159,7 +157,7 @@ async def test_what_is_copied_beside_writers_is_flushed_at_once_and_not_where_sq
     assert set(flushed) == {(_real(sqlite_url), os.O_RDONLY)}
 
 
-async def test_a_disk_that_cannot_flush_what_was_copied_leaves_it_to_sqlite(sqlite_url, open_with, monkeypatch) -> None:
+async def test_failed_checkpoint_flush__leaves_writes_and_reads_working(sqlite_url, open_with, monkeypatch) -> None:
     def fsync(number: int) -> None:
         raise OSError(errno.EIO, "the disk is broken")
 
@@ -176,7 +174,7 @@ def _no_thread(*_: object, **__: object) -> None:
     raise RuntimeError("can't start new thread")
 
 
-async def test_a_system_without_threads_left_stops_no_write_and_no_read(sqlite_url, open_with, monkeypatch) -> None:
+async def test_writes_and_reads__continue_when_no_thread_can_start(sqlite_url, open_with, monkeypatch) -> None:
     monkeypatch.setattr(writer, "SLOW_FLUSH", 0.0)
     store = await open_with(sqlite_url, COMMANDS)
     monkeypatch.setattr(threading.Thread, "start", _no_thread)
@@ -188,7 +186,7 @@ async def test_a_system_without_threads_left_stops_no_write_and_no_read(sqlite_u
     assert clients == [[client]] * 8
 
 
-async def test_work_that_no_thread_takes_is_refused_and_the_next_is_done(sqlite_url, open_with, monkeypatch) -> None:
+async def test_write__is_refused_when_no_thread_accepts_it_and_the_next_succeeds(sqlite_url, open_with, monkeypatch) -> None:
     monkeypatch.setattr(writer, "SLOW_FLUSH", 0.0)
     store = await open_with(sqlite_url, COMMANDS)
 
@@ -204,7 +202,7 @@ async def test_work_that_no_thread_takes_is_refused_and_the_next_is_done(sqlite_
 
 
 @pytest.mark.parametrize("flush", [0.0, 60.0], ids=["on a thread", "in the loop"])
-async def test_an_errand_that_fails_outside_of_its_commands_is_refused_and_the_next_is_done(
+async def test_write__is_refused_after_a_failure_outside_its_command_and_the_next_succeeds(
     sqlite_url, open_with, monkeypatch, flush: float
 ) -> None:
     monkeypatch.setattr(writer, "SLOW_FLUSH", flush)
@@ -224,7 +222,7 @@ async def test_an_errand_that_fails_outside_of_its_commands_is_refused_and_the_n
         assert (await store.write(EnsureClient("taken", 1))).client_id == "taken"
 
 
-async def test_a_thread_hands_back_what_it_has_done_once_there_is_memory(sqlite_url, open_with, monkeypatch) -> None:
+async def test_writer_thread__returns_its_result_once_memory_is_available(sqlite_url, open_with, monkeypatch) -> None:
     monkeypatch.setattr(writer, "SLOW_FLUSH", 0.0)
     store = await open_with(sqlite_url, COMMANDS)
     failures = [MemoryError(), MemoryError()]
@@ -246,7 +244,7 @@ async def test_a_thread_hands_back_what_it_has_done_once_there_is_memory(sqlite_
     assert (made.client_id, failures) == ("someone", [])
 
 
-async def test_a_transaction_that_could_not_be_rolled_back_does_not_stop_the_next(sqlite_url, open_with) -> None:
+async def test_failed_rollback__does_not_stop_the_next_write(sqlite_url, open_with) -> None:
     store = await open_with(sqlite_url, COMMANDS)
     store._writer.cursor.execute("BEGIN")
     store._writer.cursor.execute("UPDATE id_block SET next = -1")

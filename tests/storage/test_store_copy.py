@@ -75,7 +75,7 @@ BOTH_WAYS = [("sqlite", "postgresql"), ("postgresql", "sqlite"), ("sqlite", "sql
 
 
 @pytest.mark.parametrize(("source", "target"), BOTH_WAYS)
-async def test_a_copy_has_every_row_and_its_secrets_under_its_own_key(
+async def test_copy_store__copies_every_row_and_encrypts_secrets_with_the_target_key(
     source: str, target: str, empty_postgres_url: str, tmp_path: Path
 ) -> None:
     from_url = await made(source, empty_postgres_url, tmp_path)
@@ -105,7 +105,7 @@ async def test_a_copy_has_every_row_and_its_secrets_under_its_own_key(
         await new.close()
 
 
-async def test_a_copy_back_has_what_the_first_store_had(empty_postgres_url: str, tmp_path: Path) -> None:
+async def test_copy_store__back_to_the_first_engine_gives_the_same_rows(empty_postgres_url: str, tmp_path: Path) -> None:
     first = await made("sqlite", empty_postgres_url, tmp_path)
     await copy_store(first, empty_postgres_url, KEYS, silent)
     again = f"sqlite:///{tmp_path / 'again.db'}"
@@ -115,7 +115,7 @@ async def test_a_copy_back_has_what_the_first_store_had(empty_postgres_url: str,
 
 @pytest.mark.parametrize("target", ["sqlite", "postgresql"])
 @pytest.mark.parametrize("stop_after", [1, 7, 30])
-async def test_a_copy_stopped_anywhere_continues(
+async def test_copy_store__continues_after_an_interruption(
     target: str, stop_after: int, empty_postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(copying, "ROWS_PER_BATCH", 2)
@@ -137,7 +137,7 @@ async def test_a_copy_stopped_anywhere_continues(
     assert await content(to_url) == await content(source)
 
 
-async def test_an_unfinished_copy_is_not_continued_from_another_store(
+async def test_copy_store__refuses_to_continue_from_another_source(
     empty_postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(copying, "ROWS_PER_BATCH", 1)
@@ -154,7 +154,7 @@ async def test_an_unfinished_copy_is_not_continued_from_another_store(
         await copy_store(other, f"sqlite:///{tmp_path / 'new.db'}", KEYS, silent)
 
 
-async def test_a_source_that_changes_during_the_copy_is_noticed(empty_postgres_url: str, tmp_path: Path) -> None:
+async def test_copy_store__detects_a_source_that_changes_during_the_copy(empty_postgres_url: str, tmp_path: Path) -> None:
     source = await made("sqlite", empty_postgres_url, tmp_path)
     target = f"sqlite:///{tmp_path / 'new.db'}"
     changed: list[str] = []
@@ -177,7 +177,7 @@ async def test_a_source_that_changes_during_the_copy_is_noticed(empty_postgres_u
 
 
 @pytest.mark.parametrize("target", ["sqlite", "postgresql"])
-async def test_a_target_with_data_is_refused(target: str, empty_postgres_url: str, tmp_path: Path) -> None:
+async def test_copy_store__refuses_a_target_with_data(target: str, empty_postgres_url: str, tmp_path: Path) -> None:
     source = f"sqlite:///{tmp_path / 'source.db'}"
     await (await open_store(source, encryption_keys=KEYS)).close()
     full = await made(target, empty_postgres_url, tmp_path)
@@ -188,14 +188,14 @@ async def test_a_target_with_data_is_refused(target: str, empty_postgres_url: st
     await (await open_store(full, encryption_keys=KEYS)).close()
 
 
-async def test_secrets_need_a_key_of_the_target(empty_postgres_url: str, tmp_path: Path) -> None:
+async def test_copy_store__refuses_secrets_without_an_encryption_key_of_the_target(empty_postgres_url: str, tmp_path: Path) -> None:
     source = await made("sqlite", empty_postgres_url, tmp_path)
     await asyncio.to_thread((tmp_path / "old.db.key").write_text, KEYS.current)
     with pytest.raises(UnusableStore, match="secrets"):
         await copy_store(source, empty_postgres_url, replace(KEYS, current=""), silent)
 
 
-async def test_a_store_in_use_is_not_copied(empty_postgres_url: str, tmp_path: Path) -> None:
+async def test_copy_store__refuses_a_store_in_use(empty_postgres_url: str, tmp_path: Path) -> None:
     source = await made("postgresql", empty_postgres_url, tmp_path)
     store = await open_store(source, encryption_keys=KEYS)
     try:
@@ -208,6 +208,6 @@ async def test_a_store_in_use_is_not_copied(empty_postgres_url: str, tmp_path: P
 @pytest.mark.parametrize(
     ("source", "target"), [("sqlite://", "sqlite:///x.db"), ("sqlite:///x.db", "sqlite:///x.db"), ("mysql://h/x", "sqlite:///x.db")]
 )
-async def test_addresses_that_cannot_be_copied_are_refused(source: str, target: str) -> None:
+async def test_copy_store__refuses_urls_that_are_not_supported(source: str, target: str) -> None:
     with pytest.raises(BadAddress):
         await copy_store(source, target, EncryptionKeys(encode_key(new_key())), silent)

@@ -45,7 +45,7 @@ def finished(plan: Any, *answers: list[Any]) -> Any:
 @pytest.mark.parametrize(
     "plan", [(store_deliveries, KEEP), (create_contacts, CONTACT), (create_companies, COMPANY)], ids=lambda plan: plan[0].__name__
 )
-def test_whoever_repeats_what_has_just_gone_is_asked_to_come_again(plan: Any) -> None:
+def test_creation__asks_for_a_retry_when_its_duplicate_was_just_removed(plan: Any) -> None:
     run, command = plan
 
     [answer] = finished(run([command], ids()))
@@ -53,12 +53,12 @@ def test_whoever_repeats_what_has_just_gone_is_asked_to_come_again(plan: Any) ->
     assert isinstance(answer, Overloaded)
 
 
-def test_a_client_that_goes_while_it_is_made_is_made_again() -> None:
+def test_ensure_clients__is_retried_when_the_client_disappears_during_the_command() -> None:
     with pytest.raises(SerializationConflict):
         finished(ensure_clients([EnsureClient("acme", 5)], ids()))
 
 
-def test_what_lies_beside_a_row_that_came_while_others_were_removed_goes_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_remove_client_rows__removes_the_body_of_a_delivery_that_arrived_late(monkeypatch: pytest.MonkeyPatch) -> None:
     [delivery] = [table for table in CLIENT_TABLES if table.children]
     monkeypatch.setattr(clients_sql_removal, "CLIENT_TABLES", (delivery,))
     plan = clients_sql_removal._empty(RemoveClientRows(1, 5, 500, None))

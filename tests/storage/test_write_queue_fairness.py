@@ -29,7 +29,7 @@ async def settled(writes: list[asyncio.Future[StoredDelivery]]) -> list[object]:
         return await asyncio.gather(*writes, return_exceptions=True)
 
 
-async def test_a_flood_of_one_client_leaves_room_for_the_calls_of_another(engine_url, open_with) -> None:
+async def test_write_queue__leaves_room_for_one_client_while_another_floods_it(engine_url, open_with) -> None:
     store = await open_with(engine_url, {}, queue_limit=ROOM)
     for name in ("loud", "quiet"):
         await store.write(EnsureClient(name, 5))
@@ -49,7 +49,7 @@ async def test_a_flood_of_one_client_leaves_room_for_the_calls_of_another(engine
     assert kept == [len(loud) - len(refused), 10]
 
 
-async def test_room_that_a_flood_took_is_given_back(engine_url, open_with) -> None:
+async def test_write_queue__frees_the_room_that_a_flood_took(engine_url, open_with) -> None:
     store = await open_with(engine_url, {}, queue_limit=ROOM)
 
     counts = []
@@ -69,5 +69,5 @@ async def test_room_that_a_flood_took_is_given_back(engine_url, open_with) -> No
         (EnsureClient("new", 5), None),
     ],
 )
-def test_a_command_says_whose_it_is(command: Command[object], client: int | None) -> None:
+def test_client_of__returns_the_client_of_a_command(command: Command[object], client: int | None) -> None:
     assert client_of(command) == client

@@ -37,7 +37,7 @@ def of_size(folder: Path, size: int) -> int:
 
 
 @pytest.mark.parametrize("size", [1, SMALLEST_PART, SMALLEST_PART + 1, 10_000_001, 5_000_000_000])
-def test_every_byte_is_in_one_part_and_there_are_not_many(tmp_path: Path, asked: Asked, size: int) -> None:
+def test_start_writeback__covers_every_byte_once_in_few_parts(tmp_path: Path, asked: Asked, size: int) -> None:
     descriptor = of_size(tmp_path, size)
 
     start_writeback(descriptor)
@@ -49,7 +49,7 @@ def test_every_byte_is_in_one_part_and_there_are_not_many(tmp_path: Path, asked:
     assert all(length >= SMALLEST_PART for _, length in asked)
 
 
-def test_an_empty_file_is_written_out_already(tmp_path: Path, asked: Asked) -> None:
+def test_start_writeback__does_nothing_for_an_empty_file(tmp_path: Path, asked: Asked) -> None:
     descriptor = of_size(tmp_path, 0)
 
     start_writeback(descriptor)
@@ -58,7 +58,7 @@ def test_an_empty_file_is_written_out_already(tmp_path: Path, asked: Asked) -> N
     assert asked == []
 
 
-def test_a_system_that_cannot_is_not_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_start_writeback__does_nothing_on_an_unsupported_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def without(name: None) -> object:
         return object()
 
@@ -69,13 +69,13 @@ def test_a_system_that_cannot_is_not_asked(tmp_path: Path, monkeypatch: pytest.M
     start_writeback(-1)
 
 
-def test_a_descriptor_that_was_closed_is_told(asked: Asked) -> None:
+def test_start_writeback__raises_for_a_closed_descriptor(asked: Asked) -> None:
     with pytest.raises(OSError, match="descriptor"):
         start_writeback(-1)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has it")
-def test_linux_takes_it(tmp_path: Path) -> None:
+def test_sync_file_range__is_available_on_linux(tmp_path: Path) -> None:
     descriptor = of_size(tmp_path, 100_000)
     begin = module._sync_file_range()
 

@@ -16,14 +16,14 @@ from supply.lock import EVERYTHING, ROOT, RUNS, locked
 from supply import audit, sbom
 
 
-def test_what_runs_is_locked_as_it_is_tested() -> None:
+def test_runtime_lock__has_the_versions_of_the_test_lock() -> None:
     everything = {package.name: package for package in locked(EVERYTHING)}
 
     for package in locked(RUNS):
         assert (package.version, package.sha256) == (everything[package.name].version, everything[package.name].sha256)
 
 
-def test_a_lock_holds_every_package_of_its_file_with_hashes_and_no_address() -> None:
+def test_lock_file__has_hashes_for_every_package_and_no_urls() -> None:
     for path in (EVERYTHING, RUNS):
         text, packages = path.read_text(encoding="utf-8"), locked(path)
         assert len(packages) == len(re.findall(r"^[a-z]", text, re.MULTILINE))
@@ -31,7 +31,7 @@ def test_a_lock_holds_every_package_of_its_file_with_hashes_and_no_address() -> 
         assert "://" not in text
 
 
-def test_what_runs_is_what_the_project_asks_for_and_what_that_needs() -> None:
+def test_runtime_lock__holds_the_project_dependencies_and_no_dev_tools() -> None:
     asked = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     names = {re.split(r"[^a-z0-9-]", each)[0] for each in asked["dependencies"]}
     runs = {package.name for package in locked(RUNS)}
@@ -50,7 +50,7 @@ def bill(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return made
 
 
-def test_the_bill_is_valid_cyclonedx(bill: dict[str, Any]) -> None:
+def test_sbom__is_valid_cyclonedx(bill: dict[str, Any]) -> None:
     folder = resources.files("cyclonedx.schema") / "_res"
     names = [f"{name}.SNAPSHOT.schema.json" for name in ("bom-1.6", "spdx", "jsf-0.82")]
     schema, *others = [json.loads((folder / name).read_text(encoding="utf-8")) for name in names]
@@ -62,7 +62,7 @@ def test_the_bill_is_valid_cyclonedx(bill: dict[str, Any]) -> None:
     assert not validator.is_valid({**bill, "components": [{"name": 7}]})
 
 
-def test_the_bill_lists_all_that_runs_with_hashes_licences_and_who_needs_whom(bill: dict[str, Any]) -> None:
+def test_sbom__lists_every_runtime_package_with_hash_licence_and_dependencies(bill: dict[str, Any]) -> None:
     parts = {part["name"]: part for part in bill["components"]}
     needs = {each["ref"]: each.get("dependsOn", []) for each in bill["dependencies"]}
 
@@ -77,7 +77,7 @@ def test_the_bill_lists_all_that_runs_with_hashes_licences_and_who_needs_whom(bi
     assert reached == {"touchbase", *(part["bom-ref"] for part in bill["components"])}
 
 
-def test_the_bill_names_no_host(bill: dict[str, Any]) -> None:
+def test_sbom__contains_no_host_name(bill: dict[str, Any]) -> None:
     assert set(re.findall(r"[a-z]+://[^/\"]+", json.dumps(bill))) <= {"http://cyclonedx.org"}
 
 
@@ -99,7 +99,7 @@ HOLE = {"version": "1", "vulns": [{"id": "CVE-0000-1", "fix_versions": ["1.1"]}]
         ([None, None], audit.UNKNOWN, "NOT AUDITED"),
     ],
 )
-def test_an_audit_is_green_only_when_every_package_was_looked_up(
+def test_audit__passes_only_when_every_package_was_looked_up(
     answers: list[Any], status: int, says: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     coming = iter(answers)
@@ -120,7 +120,7 @@ def audit_package(name: str, version: str) -> Any:
 
 
 @pytest.mark.parametrize("prints", ["", "Traceback", "[", '{"dependencies": []}'])
-def test_an_auditor_that_breaks_has_audited_nothing(prints: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_audit__of_a_crashing_auditor_covers_no_package(prints: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     script = tmp_path / "python"
     script.write_text(f"#!/bin/sh\nprintf '%s' '{prints}'\nexit 1\n")
     script.chmod(0o755)
@@ -132,7 +132,7 @@ def test_an_auditor_that_breaks_has_audited_nothing(prints: str, monkeypatch: py
     assert found.unknown == set(PACKAGES)
 
 
-def test_ci_audits_and_goes_on_only_when_there_was_nobody_to_ask() -> None:
+def test_ci__continues_after_an_audit_only_when_no_service_was_reachable() -> None:
     steps = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
 
     assert f"-m supply.audit || [ $? = {audit.UNKNOWN} ]" in steps

@@ -39,24 +39,24 @@ WAYS = {
 
 
 @pytest.mark.parametrize("text", WAYS.values(), ids=WAYS)
-def test_an_address_is_found_however_it_is_written(text: str) -> None:
+def test_find_identities__finds_an_address_in_any_notation(text: str) -> None:
     assert ANN in find_identities({}, "", text.encode())
     assert ANN in find_identities({}, text, b"")
     assert ANN in find_identities({"x-info": text}, "", b"")
 
 
-def test_a_packed_body_is_unpacked() -> None:
+def test_find_identities__reads_a_gzip_body() -> None:
     assert ANN in find_identities({"content-encoding": "gzip"}, "", gzip.compress(b"ann@example.com"))
     assert ANN in find_identities({"content-encoding": "gzip"}, "", gzip.compress(b"somebody") + gzip.compress(b" ann@example.com"))
     assert find_identities({"content-encoding": "gzip"}, "", b"not packed") == set()
 
 
-def test_a_wide_encoding_is_read() -> None:
+def test_find_identities__reads_utf_16() -> None:
     assert ANN in find_identities({}, "", "ann@example.com".encode("utf-16-le"))
 
 
 @pytest.mark.parametrize("text", ["joann@example.com", "ann@example.com.au", "ann+x@example.com", "ann@ example.com", "x+ann@example.com"])
-def test_another_address_is_not_taken_for_it(text: str) -> None:
+def test_find_identities__does_not_match_a_similar_address(text: str) -> None:
     assert ANN not in find_identities({}, "", json.dumps({"email": text}).encode())
 
 
@@ -69,7 +69,7 @@ def test_another_address_is_not_taken_for_it(text: str) -> None:
         "u=https%3A%2F%2Flinkedin.com%2Fin%2Fann-lee&b=1",
     ],
 )
-def test_a_profile_is_found(text: str) -> None:
+def test_find_identities__finds_a_linkedin_address(text: str) -> None:
     assert ("", "linkedin", "linkedin.com/in/ann-lee") in find_identities({}, "", text.encode())
 
 
@@ -78,7 +78,7 @@ def test_a_profile_is_found(text: str) -> None:
     after=some.text(alphabet=' ,;:<>"()\n&', max_size=3),
     layers=some.lists(some.sampled_from([quote, html.escape, json.dumps]), max_size=2),
 )
-def test_an_address_in_any_two_layers_of_escapes_is_found(before: str, after: str, layers: list) -> None:
+def test_find_identities__finds_an_address_in_any_two_layers_of_escapes(before: str, after: str, layers: list) -> None:
     text = f"{before}ann@example.com{after}"
     for layer in layers:
         text = layer(text)
@@ -87,11 +87,11 @@ def test_an_address_in_any_two_layers_of_escapes_is_found(before: str, after: st
 
 
 @given(some.binary(max_size=300))
-def test_any_bytes_can_be_looked_through(body: bytes) -> None:
+def test_find_identities__accepts_any_bytes(body: bytes) -> None:
     find_identities({}, body.decode("latin-1"), body)
 
 
-def test_a_body_of_nothing_but_beginnings_of_addresses_is_tried_so_often_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_find_identities__limits_its_attempts_on_a_hostile_body(monkeypatch: pytest.MonkeyPatch) -> None:
     tried: list[str] = []
 
     def find(text: str) -> None:
@@ -103,7 +103,7 @@ def test_a_body_of_nothing_but_beginnings_of_addresses_is_tried_so_often_and_no_
     assert len(tried) == module.MAX_MATCHES
 
 
-def test_thousands_of_addresses_are_all_found() -> None:
+def test_find_identities__finds_thousands_of_addresses() -> None:
     many = {f"p{n}@example.com" for n in range(module.MAX_MATCHES)}
 
     assert {ref[2] for ref in find_identities({}, "", " ".join(many).encode())} == many
@@ -113,11 +113,11 @@ PIECES = ["&#", "9" * 5_000, "\\ud800", "@", "a", ".co", "%", "%e9", "=", "linke
 
 
 @pytest.mark.parametrize("digits", ["9" * 5_000, "x" + "f" * 5_000, "1114112", "x110000", "55296", "0", "9" * 5_000 + ";"])
-def test_a_character_that_there_is_not_hides_no_address(digits: str) -> None:
+def test_find_identities__finds_an_address_after_an_invalid_character_reference(digits: str) -> None:
     assert find_identities({}, "", f"&#{digits} ann@example.com".encode()) == {ANN}
 
 
-def test_a_character_in_two_halves_is_one() -> None:
+def test_find_identities__joins_a_surrogate_pair() -> None:
     told = find_identities({}, "", json.dumps({"url": "https://linkedin.com/in/ann-\U0001f600"}).encode())
 
     assert ("", "linkedin", "linkedin.com/in/ann-\U0001f600") in told
@@ -129,7 +129,7 @@ def test_a_character_in_two_halves_is_one() -> None:
         max_size=12,
     )
 )
-def test_no_text_makes_the_scan_fail(pieces: list[str]) -> None:
+def test_find_identities__accepts_any_text(pieces: list[str]) -> None:
     text = "".join(pieces)
 
     for body in (text.encode(), b64encode(text.encode())):

@@ -36,11 +36,11 @@ def one(data: Any, **headers: str) -> Event:
         {"webhook_type": "email_opened"}, {"topic": "email/opened"}, {"trigger": "email_opened"}, {"Type": "Opened", "Data": {"To": "x"}},
     ],
 )  # fmt: skip
-def test_the_events_name_is_found_in_order(named: dict[str, Any]) -> None:
+def test_generic_adapter__finds_the_event_name_by_field_precedence(named: dict[str, Any]) -> None:
     assert one(named).event == "email_opened"
 
 
-def test_the_name_may_be_in_a_header() -> None:
+def test_generic_adapter__reads_the_event_name_from_a_header() -> None:
     assert one({"id": 1}, **{"x-their-event": "email_opened"}).event == "email_opened"
 
 
@@ -59,7 +59,7 @@ def test_the_name_may_be_in_a_header() -> None:
         ({"id": 7}, "unknown"),
     ],
 )
-def test_without_a_name_the_body_shows_what_happened(body: dict[str, Any], event: str) -> None:
+def test_generic_adapter__infers_the_event_from_the_body_without_a_name(body: dict[str, Any], event: str) -> None:
     assert one(body).event == event
 
 
@@ -70,7 +70,7 @@ def test_without_a_name_the_body_shows_what_happened(body: dict[str, Any], event
         {"event": "email_sent", "reply": {"text": "STOP to opt out"}, "is_reply": True},
     ],
 )
-def test_only_the_name_decides_never_stray_text(body: dict[str, Any]) -> None:
+def test_generic_adapter__ignores_reply_text_and_outcomes_when_a_name_is_given(body: dict[str, Any]) -> None:
     assert (one(body).event, one(body).status) == ("email_sent", None)
 
 
@@ -86,7 +86,7 @@ def test_only_the_name_decides_never_stray_text(body: dict[str, Any]) -> None:
         ({"event": "replied", "data": {"reply": {"automated_reply": True}}}, "email_auto_replied", None),
     ],
 )
-def test_flags_beside_the_name_refine_it(body: dict[str, Any], event: str, kind: str | None) -> None:
+def test_generic_adapter__refines_the_event_by_severity_and_reply_flags(body: dict[str, Any], event: str, kind: str | None) -> None:
     assert (one(body).event, one(body).kind) == (event, kind)
 
 
@@ -110,7 +110,7 @@ def test_flags_beside_the_name_refine_it(body: dict[str, Any], event: str, kind:
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("event", ["email_sent", "email_replied"])
-def test_the_lead_is_found_in_order(event: str, person: dict[str, Any]) -> None:
+def test_generic_adapter__finds_the_lead_address_by_field_precedence(event: str, person: dict[str, Any]) -> None:
     if event == "email_replied" and isinstance(person.get("to"), list):
         person = {**person, "from": "nora@example.com", "to": ["sam@example.net"]}
 
@@ -125,12 +125,12 @@ def test_the_lead_is_found_in_order(event: str, person: dict[str, Any]) -> None:
         {"user": {"email": "sam@example.net"}}, {"updated_by": "sam@example.net"}, {"owner": {"email": "sam@example.net"}},
     ],
 )  # fmt: skip
-def test_the_senders_address_is_never_the_leads(sender: dict[str, Any]) -> None:
+def test_generic_adapter__never_takes_the_sender_address_for_the_lead(sender: dict[str, Any]) -> None:
     assert one({"event": "email_sent", **sender}).email is None
     assert one({"event": "email_sent", "to_email": "sam@example.net", **sender, "email": "nora@example.com"}).email == "nora@example.com"
 
 
-def test_who_wrote_is_the_lead_on_a_reply_only() -> None:
+def test_generic_adapter__takes_the_from_address_as_lead_on_replies_only() -> None:
     body = {"from": "nora@example.com", "to": "sam@example.net"}
 
     assert one({"event": "replied", **body}).email == "nora@example.com"
@@ -138,7 +138,7 @@ def test_who_wrote_is_the_lead_on_a_reply_only() -> None:
 
 
 @pytest.mark.parametrize("nobody", ["mailer-daemon@example.com", "postmaster@example.com", "no-reply@example.com"])
-def test_nobody_is_never_the_lead(nobody: str) -> None:
+def test_generic_adapter__takes_no_machine_address_for_the_lead(nobody: str) -> None:
     assert one({"event": "replied", "from": nobody}).email is None
 
 
@@ -154,7 +154,7 @@ def test_nobody_is_never_the_lead(nobody: str) -> None:
         {"date": "Fri, 20 Nov 2026 09:30:00 +0000"}, {"message": {"timestamp": "2026-11-20T09:30:00Z"}},
     ],
 )  # fmt: skip
-def test_the_events_time_is_found_in_order(timed: dict[str, Any]) -> None:
+def test_generic_adapter__finds_the_event_time_by_field_precedence(timed: dict[str, Any]) -> None:
     assert one({"event": "email_opened", **timed}).occurred_us == NINE_THIRTY
 
 
@@ -171,7 +171,7 @@ def test_the_events_time_is_found_in_order(timed: dict[str, Any]) -> None:
         "created_at_est",
     ],
 )
-def test_other_times_are_not_the_events(other: str) -> None:
+def test_generic_adapter__ignores_times_that_are_not_of_the_event(other: str) -> None:
     assert one({"event": "email_opened", other: "2026-11-20T09:30:00Z"}).occurred_us is None
     assert (
         one({"event": "email_opened", "metadata": {"webhook_created_at": "2026-11-20T09:30:00Z"}, "msg": {"ts": 1_795_167_000}}).occurred_us
@@ -188,7 +188,7 @@ def test_other_times_are_not_the_events(other: str) -> None:
         ({"mj_campaign_id": 7}, "7"),
     ],
 )  # fmt: skip
-def test_a_campaign_is_its_name_else_its_id(body: dict[str, Any], campaign: str | None) -> None:
+def test_generic_adapter__takes_the_campaign_name_or_else_its_id(body: dict[str, Any], campaign: str | None) -> None:
     assert one({"event": "email_sent", **body}).campaign == campaign
 
 
@@ -200,13 +200,13 @@ def test_a_campaign_is_its_name_else_its_id(body: dict[str, Any], campaign: str 
         {"to_name": "Nora Quill"}, {"contact": {"name": "Nora Quill"}}, {"full_name": "Nora Quill"},
     ],
 )  # fmt: skip
-def test_names_are_found(body: dict[str, Any]) -> None:
+def test_generic_adapter__finds_first_and_last_names(body: dict[str, Any]) -> None:
     event = one({"event": "email_sent", **body})
 
     assert (event.first_name, event.last_name) == ("Nora", "Quill")
 
 
-def test_items_of_a_list_are_events_of_their_own_and_a_broken_one_harms_none() -> None:
+def test_generic_adapter__gives_one_event_per_list_item_despite_a_bad_item() -> None:
     events = read([{"event": "sent", "email": "nora@example.com"}, 7, {"event": "opened", "email": "otto@example.com"}])
 
     assert [(event.event, event.email) for event in events] == [
@@ -217,7 +217,7 @@ def test_items_of_a_list_are_events_of_their_own_and_a_broken_one_harms_none() -
 
 
 @pytest.mark.parametrize("key", ["data", "payload", "body", "event-data"])
-def test_a_wrapper_is_gone_into_and_what_stands_around_it_is_a_fall_back(key: str) -> None:
+def test_generic_adapter__prefers_wrapped_values_over_outer_ones(key: str) -> None:
     event = one(
         {"event": "email_opened", "timestamp": "2026-11-20T09:30:00Z", "email": "otto@example.com", key: {"email": "nora@example.com"}}
     )
@@ -225,21 +225,21 @@ def test_a_wrapper_is_gone_into_and_what_stands_around_it_is_a_fall_back(key: st
     assert (event.event, event.email, event.occurred_us) == ("email_opened", "nora@example.com", NINE_THIRTY)
 
 
-def test_a_wrappers_name_that_holds_text_is_no_wrapper() -> None:
+def test_generic_adapter__does_not_unwrap_a_wrapper_key_that_holds_text() -> None:
     assert one({"event": "email_replied", "email": "nora@example.com", "body": "Hello"}).email == "nora@example.com"
 
 
 @pytest.mark.parametrize("body", [{}, []])
-def test_an_empty_body_says_nothing(body: object) -> None:
+def test_generic_adapter__gives_no_events_for_an_empty_body(body: object) -> None:
     assert read(body) == []
 
 
-def test_a_status_that_changed_without_saying_to_what_is_not_used() -> None:
+def test_status_change__without_a_new_status_gives_other() -> None:
     assert one({"event": "status_changed", "email": "nora@example.com"}).event == "other"
 
 
 @pytest.mark.parametrize(("said", "event"), [(True, "email_replied"), ("true", "email_replied"), ("false", "unknown")])
-def test_a_nameless_reply_is_told_by_its_flag(said: object, event: str) -> None:
+def test_generic_adapter__recognises_a_nameless_reply_by_its_flag(said: object, event: str) -> None:
     assert one({"is_reply": said, "lead_email": "nora@example.com"}).event == event
 
 
@@ -247,13 +247,13 @@ def test_a_nameless_reply_is_told_by_its_flag(said: object, event: str) -> None:
     "new", ["new_category", "newCategory", "new_status", "newStatus", "new_stage", "newStage", "new_label", "newLabel"]
 )
 @pytest.mark.parametrize("old", ["lead_category", "category", "lead_status", "status", "label", "stage"])
-def test_a_status_that_calls_itself_new_is_the_new_one(old: str, new: str) -> None:
+def test_status_change__prefers_the_field_named_new(old: str, new: str) -> None:
     event = one({"event": "lead_status_changed", "email": "lead@example.com", old: "Neutral", new: "Not Interested"})
 
     assert event.status == "not_interested"
 
 
-def test_a_status_may_stand_with_the_person() -> None:
+def test_status_change__reads_the_status_from_the_lead_object() -> None:
     event = one({"event": "lead.status.updated", "lead": {"email": "nora@example.com", "status": "Meeting Booked"}})
 
     assert (event.event, event.status, event.email) == ("lead_status_changed", "meeting_booked", "nora@example.com")
@@ -268,7 +268,7 @@ def test_a_status_may_stand_with_the_person() -> None:
         {"event": "meeting.booked", "invitee": {"email": "nora@example.com"}, "owner": {"email": "us@example.org"}},
     ],
 )
-def test_the_person_is_found_among_those_it_went_to(body: dict[str, Any]) -> None:
+def test_generic_adapter__finds_the_person_among_the_recipients(body: dict[str, Any]) -> None:
     assert one(body).email == "nora@example.com"
 
 
@@ -287,16 +287,16 @@ def test_the_person_is_found_among_those_it_went_to(body: dict[str, Any]) -> Non
         ({}, "email_replied"),
     ],
 )  # fmt: skip
-def test_a_reply_is_its_channels(about: dict[str, Any], event: str) -> None:
+def test_reply__takes_its_event_from_the_channel(about: dict[str, Any], event: str) -> None:
     assert one({"event": "reply_received", **about}).event == event
 
 
-def test_a_name_that_says_mail_is_a_mails_whatever_the_channel() -> None:
+def test_email_event_name__overrides_the_channel() -> None:
     assert one({"event": "email_sent", "channel": "linkedin", "email": "nora@example.com"}).event == "email_sent"
 
 
 @pytest.mark.parametrize("name", ["first_name", "firstName", "First Name"])
-def test_whoever_stands_around_a_list_is_none_of_its_people(name: str) -> None:
+def test_generic_adapter__does_not_apply_outer_person_fields_to_list_items(name: str) -> None:
     events = read({"event": "email_sent", name: "Sam", "leadEmail": "sam@example.net", "data": [{"email": "nora@example.com"}]})
 
     assert [(event.email, event.first_name) for event in events] == [("nora@example.com", None)]

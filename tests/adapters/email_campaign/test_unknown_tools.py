@@ -65,7 +65,7 @@ NORA, SAM = "nora@example.com", "sam@example.net"
         ({"event": "email.bounced", "id": "x", "timestamp": AT, "data": {"prospectEmail": NORA, "bounceType": "hard"}}, "email_bounced"),
     ],
 )  # fmt: skip
-def test_what_a_stranger_says_is_found_and_is_nobodys(body: dict[str, Any], event: str) -> None:
+def test_unknown_tool__is_read_by_the_generic_adapter(body: dict[str, Any], event: str) -> None:
     translation = ADAPTERS.translate(WebhookRequest(EMAIL_CAMPAIGN, {}, "", json.dumps(body).encode()))
 
     (found,) = translation.events
@@ -81,7 +81,7 @@ def test_what_a_stranger_says_is_found_and_is_nobodys(body: dict[str, Any], even
         {"type": "blocklist", "action": "add", "email": NORA},
     ],
 )  # fmt: skip
-def test_half_of_a_tools_signs_are_nobodys(body: dict[str, Any]) -> None:
+def test_tool_detection__needs_all_signs_of_a_tool(body: dict[str, Any]) -> None:
     assert ADAPTERS.translate(WebhookRequest(EMAIL_CAMPAIGN, {}, "", json.dumps(body).encode())).tool == "generic"
 
 
@@ -100,7 +100,7 @@ MAIL = {"timestamp": "2026-11-20T09:00:00Z", "source": SAM, "destination": ["ott
         ({"notificationType": "Delivery", "delivery": {"recipients": [NORA], "timestamp": AT}}, "email_delivered", None),
     ],
 )  # fmt: skip
-def test_of_the_several_people_of_one_mail_the_report_names_its_own(report: dict[str, Any], event: str, kind: str | None) -> None:
+def test_mail_report__names_its_own_recipient_among_several(report: dict[str, Any], event: str, kind: str | None) -> None:
     topic = {"Type": "Notification", "TopicArn": "arn", "Message": json.dumps({**report, "mail": MAIL}), "Timestamp": AT}
 
     (found,) = ADAPTERS.translate(WebhookRequest(EMAIL_CAMPAIGN, {}, "", json.dumps(topic).encode())).events
@@ -109,7 +109,7 @@ def test_of_the_several_people_of_one_mail_the_report_names_its_own(report: dict
 
 
 @pytest.mark.parametrize("name", ["subscriber.unsubscribed", "subscriber.bounced"])
-def test_when_a_subscriber_was_made_is_not_when_something_happened(name: str) -> None:
+def test_subscriber_event__does_not_take_the_creation_time_as_event_time(name: str) -> None:
     then = "2025-01-01T00:00:00Z"
     body = {"event": name, "email": NORA, "created_at": then, "updated_at": AT, "subscribed_at": then, "unsubscribed_at": AT}
 
@@ -128,7 +128,7 @@ def test_when_a_subscriber_was_made_is_not_when_something_happened(name: str) ->
         ({"response": {"message": "550 5.1.1 no such user"}}, "hard"),
     ],
 )
-def test_a_bounces_kind_may_stand_under_its_own_name(said: dict[str, Any], kind: str) -> None:
+def test_bounce__reads_its_kind_from_alternative_fields(said: dict[str, Any], kind: str) -> None:
     body = {"event": "bounce", "rcpt": NORA, "time": AT, **said}
 
     (found,) = ADAPTERS.translate(WebhookRequest(EMAIL_CAMPAIGN, {}, "", json.dumps(body).encode())).events
@@ -138,7 +138,7 @@ def test_a_bounces_kind_may_stand_under_its_own_name(said: dict[str, Any], kind:
 
 @pytest.mark.parametrize("object_type", ["sms", "push", "in_app", "slack", "webhook"])
 @pytest.mark.parametrize("metric", ["sent", "bounced", "unsubscribed"])
-def test_what_was_sent_elsewhere_is_no_mails(object_type: str, metric: str) -> None:
+def test_non_email_message__gives_other(object_type: str, metric: str) -> None:
     body = {"metric": metric, "object_type": object_type, "timestamp": SECONDS, "data": {"identifiers": {"email": NORA}}}
 
     (found,) = ADAPTERS.translate(WebhookRequest(EMAIL_CAMPAIGN, {}, "", json.dumps(body).encode())).events
@@ -154,7 +154,7 @@ def test_what_was_sent_elsewhere_is_no_mails(object_type: str, metric: str) -> N
         ("event=prod", {"event": "replied"}, "email_replied"),
     ],
 )
-def test_the_name_may_stand_behind_the_address(behind: str, named: dict[str, Any], event: str) -> None:
+def test_event_name__is_read_from_the_query_string(behind: str, named: dict[str, Any], event: str) -> None:
     body = {"subscriber": {"id": 1, "email_address": NORA}, **named}
 
     (found,) = ADAPTERS.translate(WebhookRequest(EMAIL_CAMPAIGN, {}, behind, json.dumps(body).encode())).events
@@ -176,14 +176,14 @@ def test_the_name_may_stand_behind_the_address(behind: str, named: dict[str, Any
         {"message_id": "m", "email": NORA, "status": "replied"},
     ],
 )
-def test_a_form_a_booking_and_a_row_are_no_reply(body: dict[str, Any]) -> None:
+def test_form_booking_and_table_row__give_no_event_about_a_contact(body: dict[str, Any]) -> None:
     found = ADAPTERS.translate(WebhookRequest(EMAIL_CAMPAIGN, {}, "", json.dumps(body).encode())).events
 
     assert [event.about for event in found] == [None]
 
 
 @pytest.mark.parametrize("ours", [{"direction": "outbound"}, {"direction": "OUTGOING"}, {"is_sender": True}, {"fromMe": "true"}])
-def test_our_own_message_of_a_conversation_is_no_reply(ours: dict[str, Any]) -> None:
+def test_outgoing_message__gives_manual_email_sent(ours: dict[str, Any]) -> None:
     body = {"event": "message_received", "contact": {"email": NORA}, "timestamp": AT, **ours}
 
     (found,) = ADAPTERS.translate(WebhookRequest(EMAIL_CAMPAIGN, {}, "", json.dumps(body).encode())).events
@@ -191,7 +191,7 @@ def test_our_own_message_of_a_conversation_is_no_reply(ours: dict[str, Any]) -> 
     assert found.event == "manual_email_sent"
 
 
-def test_the_kind_of_account_tells_the_channel() -> None:
+def test_account_type__sets_the_channel_of_a_reply() -> None:
     body = {"event": "message_received", "account_type": "LINKEDIN", "contact": {"email": NORA}, "is_sender": False}
 
     (found,) = ADAPTERS.translate(WebhookRequest(EMAIL_CAMPAIGN, {}, "", json.dumps(body).encode())).events
@@ -199,7 +199,7 @@ def test_the_kind_of_account_tells_the_channel() -> None:
     assert found.event == "linkedin_replied"
 
 
-def test_people_below_one_key_are_one_event_each() -> None:
+def test_contact_list__gives_one_event_per_contact() -> None:
     body = {"event": "unsubscribed", "campaign": "Autumn", "contacts": [{"email": NORA}, {"email": "otto@example.com"}, 7]}
 
     found = ADAPTERS.translate(WebhookRequest(EMAIL_CAMPAIGN, {}, "", json.dumps(body).encode())).events
@@ -210,7 +210,7 @@ def test_people_below_one_key_are_one_event_each() -> None:
     assert found[0].campaign == "Autumn"
 
 
-def test_a_name_of_any_length_is_read_and_only_short_ones_are_kept_in_memory() -> None:
+def test_spelling_cache__does_not_hold_long_names() -> None:
     long = "Lead Email " * 10_000
     kept = spelling._known_spellings.cache_info().currsize
 

@@ -55,11 +55,11 @@ def told(body: object, channel: str = EMAIL_CAMPAIGN) -> tuple[str | None, list[
         {"Records": [{**QUEUED, "body": json.dumps({"Type": "Notification", "TopicArn": "arn", "Message": TEXT})}]},
     ],
 )  # fmt: skip
-def test_what_is_carried_is_read_as_it_would_be_alone(carried: object) -> None:
+def test_carried_webhook__is_read_like_a_direct_one(carried: object) -> None:
     assert told(carried) == ("instantly", [("email_opened", "nora@example.com")])
 
 
-def test_several_messages_of_a_queue_are_a_list_of_calls() -> None:
+def test_queue_batch__gives_one_webhook_per_message() -> None:
     assert told({"Records": [{**QUEUED, "body": TEXT}, {**QUEUED, "body": TEXT}]})[1] == [("email_opened", "nora@example.com")] * 2
 
 
@@ -71,11 +71,11 @@ def test_several_messages_of_a_queue_are_a_list_of_calls() -> None:
         {"Records": [{**QUEUED, "body": FORM}]},
     ],
 )  # fmt: skip
-def test_a_form_is_carried_as_well(carried: object) -> None:
+def test_carried_form__is_read_like_a_direct_one(carried: object) -> None:
     assert told(carried) == ("mailchimp", [("email_unsubscribed", "nora@example.com")])
 
 
-def test_the_headers_that_a_gateway_hands_on_are_the_calls_own_but_none_says_that_we_asked() -> None:
+def test_gateway_headers__join_the_webhook_headers_without_the_fetched_mark() -> None:
     body = {"headers": {"X-Hook": "h", FETCHED.title(): "1"}, "body": FORM}
 
     call = unwrap(parse(WebhookRequest(EMAIL_CAMPAIGN, {"host": "r"}, "", json.dumps(body).encode())))
@@ -92,11 +92,11 @@ def test_the_headers_that_a_gateway_hands_on_are_the_calls_own_but_none_says_tha
         {"specversion": "1.0", "data": None}, {"specversion": "1.0", "data": "hello"}, {"data_base64": "////", "specversion": "1.0"},
     ],
 )  # fmt: skip
-def test_what_carries_nothing_stays_as_it_is(body: dict[str, object]) -> None:
+def test_unwrap__leaves_a_body_without_a_carried_webhook_unchanged(body: dict[str, object]) -> None:
     assert unwrap(parse(WebhookRequest(CRM, {}, "", json.dumps(body).encode()))).data == body
 
 
-def test_xml_is_carried_to_the_tool_that_reads_it() -> None:
+def test_carried_xml__is_passed_to_the_adapter_as_text() -> None:
     body = {"body": b64encode(b"<a>1</a>").decode(), "isBase64Encoded": True}
 
     assert unwrap(parse(WebhookRequest(CRM, {}, "", json.dumps(body).encode()))).data == {"body": "<a>1</a>"}

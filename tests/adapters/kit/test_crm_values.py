@@ -25,7 +25,7 @@ ADDRESS = {"label": "business", "address_1": "Ring 1", "city": "Bonn", "state": 
         ([{"email": "ada@example.com", "type": "office"}], "ada@example.com"),
     ],
 )
-def test_a_value_is_read_by_its_names(value: object, read: str) -> None:
+def test_crm_value__is_read_by_its_name_or_label(value: object, read: str) -> None:
     assert (display_text(value), option_text(value)) == (read, read)
 
 
@@ -39,7 +39,7 @@ def test_a_value_is_read_by_its_names(value: object, read: str) -> None:
         ({"id": 5, "name": None}, "5"),
     ],
 )
-def test_a_value_without_names_is_shown_as_it_came_and_is_no_choice(value: object, read: str) -> None:
+def test_crm_value__without_a_name_is_displayed_raw_and_gives_no_option(value: object, read: str) -> None:
     assert (display_text(value), option_text(value)) == (read, None)
 
 
@@ -55,22 +55,22 @@ def test_a_value_without_names_is_shown_as_it_came_and_is_no_choice(value: objec
         [{"email": "", "type": "office"}],
     ],
 )
-def test_a_value_that_holds_nothing_is_empty(value: object) -> None:
+def test_crm_value__without_content_is_empty(value: object) -> None:
     assert display_text(value) is None
 
 
-def test_the_address_is_found_under_its_own_name_in_a_list() -> None:
+def test_email_address__is_found_in_a_list_under_its_own_key() -> None:
     listed = [{"emailAddress": "b@example.com", "primary": False}, {"emailAddress": "Ada@Example.com", "primary": True}]
 
     assert email_address(listed) == "ada@example.com"
 
 
 @pytest.mark.parametrize("flag", [{"is_default": True}, {"primary_address": "1"}, {"type": "primary"}, {"label": "Primary"}])
-def test_the_address_that_is_said_to_be_the_first_is_taken(flag: dict[str, object]) -> None:
+def test_email_address__prefers_the_one_marked_primary(flag: dict[str, object]) -> None:
     assert email_address([{"email": "b@example.com", "type": "work"}, {"email": "ada@example.com", **flag}]) == "ada@example.com"
 
 
-def test_records_in_a_list_are_shown_by_their_names_and_are_no_choices() -> None:
+def test_record_list__is_displayed_by_names_and_gives_no_option() -> None:
     contacts = [{"id": "c1", "name": "Ada", "emails": [], "phones": [], "title": ""}]
 
     assert (display_text(contacts), option_text(contacts)) == ("Ada", None)
@@ -86,22 +86,22 @@ def test_records_in_a_list_are_shown_by_their_names_and_are_no_choices() -> None
         [{"email": "ada@example.com,b@example.com"}],
     ],
 )
-def test_the_first_of_several_addresses_in_a_text_is_taken(several: object) -> None:
+def test_email_address__takes_the_first_of_several_in_a_text(several: object) -> None:
     assert email_address(several) == "ada@example.com"
 
 
 @pytest.mark.parametrize("none", ["a@b@c", "@, @", "ada@example.com b@example.com"])
-def test_a_text_that_is_no_list_of_addresses_holds_none(none: str) -> None:
+def test_email_address__is_none_for_a_malformed_text(none: str) -> None:
     assert email_address(none) is None
 
 
 @pytest.mark.parametrize(
     "page", ["n.a.", "N.A", "t.b.d", "https://linktr.ee/orbit", "sites.google.com/view/orbit", "https://bit.ly/3x", "St. Gallen"]
 )
-def test_what_stands_in_the_place_of_a_page_is_no_domain(page: str) -> None:
+def test_host__is_none_for_placeholders_and_shared_sites(page: str) -> None:
     assert host(page) is None
 
 
 @pytest.mark.parametrize("page", ["HTTPS://www.Orbit.example:8080/de?x=1", "orbit.example.", "//orbit.example", "www.orbit.example"])
-def test_the_domain_is_what_is_left_of_a_page(page: str) -> None:
+def test_host__takes_the_domain_of_a_web_address(page: str) -> None:
     assert host(page) == "orbit.example"

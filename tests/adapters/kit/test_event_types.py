@@ -75,7 +75,7 @@ RULES = {
 }  # fmt: skip
 
 
-def test_a_name_means_what_its_words_say(subtests: pytest.Subtests) -> None:
+def test_meaning_of__maps_a_name_by_its_words(subtests: pytest.Subtests) -> None:
     for event, name in [(event, name) for event, names in RULES.items() for name in names]:
         with subtests.test(name):
             assert meaning_of(name).event == event
@@ -93,7 +93,7 @@ def test_a_name_means_what_its_words_say(subtests: pytest.Subtests) -> None:
         ("status_changed", None),
     ],
 )  # fmt: skip
-def test_a_status_stands_in_the_name_where_it_can(name: str, status: str | None) -> None:
+def test_meaning_of__reads_the_status_from_the_name(name: str, status: str | None) -> None:
     assert (meaning_of(name).event, meaning_of(name).status) == ("lead_status_changed", status)
 
 
@@ -101,5 +101,5 @@ def test_a_status_stands_in_the_name_where_it_can(name: str, status: str | None)
     ("name", "kind"),
     [("hard_bounce", "hard"), ("softBounce", "soft"), ("bounced", None), ("invalid", "hard"), ("failed_permanent", "hard")],
 )
-def test_a_bounce_says_in_its_name_how_bad_it_is_where_it_can(name: str, kind: str | None) -> None:
+def test_meaning_of__reads_the_bounce_kind_from_the_name(name: str, kind: str | None) -> None:
     assert meaning_of(name).kind == kind

@@ -28,19 +28,19 @@ ANYTHING = st.recursive(
         ("nörä@exämple.com", "nörä@exämple.com"),
     ],
 )
-def test_an_address_is_read(value: str, read: str) -> None:
+def test_address__normalises_an_email_address(value: str, read: str) -> None:
     assert address(value) == read
 
 
 @pytest.mark.parametrize(
     "value", [None, "", "nora", "@", "a@", "@b", "a@b@c", "a b@c.co", "a@b.co, c@d.co", 7, {"email": "a@b.co"}, "x" * 400 + "@b.co"]
 )
-def test_what_is_no_address_is_none(value: object) -> None:
+def test_address__is_none_for_an_invalid_value(value: object) -> None:
     assert address(value) is None
 
 
 @pytest.mark.parametrize("value", ["mailer-daemon@example.com", "Postmaster@example.com", "no-reply@example.com", "noreply+7@example.com"])
-def test_nobody_is_no_person(value: str) -> None:
+def test_personal_address__is_none_for_machine_addresses(value: str) -> None:
     assert personal_address(value) is None
 
 
@@ -60,7 +60,7 @@ def test_nobody_is_no_person(value: str) -> None:
         (["linkedin.com/in/nora"], None),
     ],
 )
-def test_a_linkedin_address_is_read_without_what_an_import_left_behind(value: object, read: str | None) -> None:
+def test_linkedin__strips_import_residue_from_an_address(value: object, read: str | None) -> None:
     assert linkedin(value) == read
 
 
@@ -69,12 +69,12 @@ def test_a_linkedin_address_is_read_without_what_an_import_left_behind(value: ob
     [("  a ", "a"), (7, "7"), (7.0, "7"), (7.5, "7.5"), (" ", None), (True, None), (None, None), ([], None), ({}, None), (10**300, None),
      (float("nan"), None), ("a\0b", "ab"), ("a\ud800b", "ab"), ("x" * 20_000, "x" * 10_000)],
 )  # fmt: skip
-def test_a_value_is_read_as_text(value: object, read: str | None) -> None:
+def test_text__reads_a_value_as_text(value: object, read: str | None) -> None:
     assert text(value) == read
 
 
 @given(ANYTHING)
-def test_nothing_breaks_a_reading_and_every_text_can_be_stored(value: object) -> None:
+def test_extract_functions__accept_any_value_and_give_storable_text(value: object) -> None:
     for read in (text, address, personal_address, linkedin, status_of):
         found = read(value)
         assert found is None or (found.encode() and "\0" not in found)
@@ -82,7 +82,7 @@ def test_nothing_breaks_a_reading_and_every_text_can_be_stored(value: object) ->
     assert isinstance(items(value), list)
 
 
-def test_a_chain_of_keys_is_followed_until_it_breaks() -> None:
+def test_dig__follows_a_path_until_it_breaks() -> None:
     data = {"a": [{"b": 1}]}
 
     assert dig(data, "a", 0, "b") == 1
@@ -90,12 +90,12 @@ def test_a_chain_of_keys_is_followed_until_it_breaks() -> None:
     assert dig(data, "a", "b") is None
 
 
-def test_the_first_value_that_is_there_counts() -> None:
+def test_first__takes_the_first_value_present() -> None:
     assert first({"a": None, "b": "", "c": 0}, "a", "b", "c") == 0
     assert first([], "a") is None
 
 
-def test_a_list_may_be_an_object_with_numbers_for_names() -> None:
+def test_items__reads_an_object_with_numeric_keys_as_a_list() -> None:
     assert items({"2": "c", "10": "d", "1": "b"}) == ["b", "c", "d"]
     assert items([1]) == [1]
     assert items({"a": 1}) == items("x") == items({}) == items({"9" * 5_000: 1}) == []
@@ -119,7 +119,7 @@ def test_a_list_may_be_an_object_with_numbers_for_names() -> None:
         ([], None), ([[["Interested"]]], None), ([3, None, "Interested"], "interested"),
     ],
 )  # fmt: skip
-def test_a_label_becomes_our_word_or_stays_itself(label: object, status: str | None) -> None:
+def test_status_of__maps_known_labels_and_marks_others_custom(label: object, status: str | None) -> None:
     assert status_of(label) == status
 
 
@@ -148,7 +148,7 @@ def test_a_label_becomes_our_word_or_stays_itself(label: object, status: str | N
         (["listed on a blocklist"], "soft"),
     ],
 )  # fmt: skip
-def test_a_bounce_is_as_bad_as_its_reasons_say(reasons: list[object], kind: str) -> None:
+def test_bounce_kind__is_read_from_the_reasons(reasons: list[object], kind: str) -> None:
     assert bounce_kind(*reasons) == kind
 
 
@@ -162,5 +162,5 @@ def test_a_bounce_is_as_bad_as_its_reasons_say(reasons: list[object], kind: str)
         ("a@b.co", (None, None)),
     ],
 )
-def test_a_full_name_is_split_at_its_first_blank(full: str | None, parts: tuple[str | None, str | None]) -> None:
+def test_split_name__splits_at_the_first_space(full: str | None, parts: tuple[str | None, str | None]) -> None:
     assert split_name(full) == parts

@@ -52,12 +52,12 @@ def flattened(body: dict[str, Any], separator: str, above: str = "") -> dict[str
         {"payload": {**HTTP, "body": {"data": OPENED, "contentType": "application/json"}, "rawBody": {"data": ""}}},
     ],
 )  # fmt: skip
-def test_a_relays_wrapping_is_taken_off(wrapped: object) -> None:
+def test_relay_envelope__is_removed(wrapped: object) -> None:
     assert told(wrapped) == ("instantly", [("email_opened", "nora@example.com")])
 
 
 @pytest.mark.parametrize("several", [2, 3])
-def test_a_list_of_wrapped_calls_is_a_list_of_calls(several: int) -> None:
+def test_relay_list__gives_one_item_per_envelope(several: int) -> None:
     assert unwrapped([{"json": {"a": number}} for number in range(several)]) == [{"a": number} for number in range(several)]
 
 
@@ -68,21 +68,21 @@ def test_a_list_of_wrapped_calls_is_a_list_of_calls(several: int) -> None:
         {"event": {"a": 1}, "id": 7}, {"items": [1], "total": 1}, {"value": None},
     ],
 )  # fmt: skip
-def test_what_only_looks_wrapped_stays(body: object) -> None:
+def test_unwrap__leaves_envelope_lookalikes_unchanged(body: object) -> None:
     assert unwrapped(body) == body
 
 
 @pytest.mark.parametrize("separator", ["__", "."])
 @pytest.mark.parametrize("write", [lambda body: json.dumps(body).encode(), lambda body: urlencode(body).encode()])
-def test_levels_that_a_relay_has_written_into_names_are_levels_again(write: Any, separator: str) -> None:
+def test_flattened_webhook__gets_its_nested_levels_back(write: Any, separator: str) -> None:
     assert told(write(flattened(CLICKED, separator))) == ("mailgun", [("email_clicked", "nora@example.com")])
 
 
-def test_a_flattened_call_in_its_wrapping_is_found() -> None:
+def test_flattened_webhook__is_recognised_inside_an_envelope() -> None:
     assert told(flattened({"headers": {"host": "r"}, "body": OPENED}, "__")) == ("instantly", [("email_opened", "nora@example.com")])
 
 
-def test_a_flattened_call_of_an_unknown_tool_is_read_by_its_levels() -> None:
+def test_flattened_webhook__of_an_unknown_tool_is_read_by_its_levels() -> None:
     body = flattened({"event": "email.opened", "data": {"lead": {"email": "nora@example.com"}, "opened_at": AT}}, ".")
 
     (event,) = ADAPTERS.translate(WebhookRequest(EMAIL_CAMPAIGN, {}, "", json.dumps(body).encode())).events
@@ -97,17 +97,17 @@ def test_a_flattened_call_of_an_unknown_tool_is_read_by_its_levels() -> None:
         {"__v": 1, "__t": 2}, {"x..y": 1, "x..z": 2}, {"1.5": "a", "1.6": "b"}, {"nora@example.com": 1, "otto@example.com": 2},
     ],
 )  # fmt: skip
-def test_a_sign_within_a_name_makes_no_levels_by_itself(body: dict[str, Any]) -> None:
+def test_separator_in_a_name__makes_no_levels_by_itself(body: dict[str, Any]) -> None:
     assert unwrapped(body) == body
 
 
-def test_numbered_levels_are_a_list() -> None:
+def test_numbered_levels__become_a_list() -> None:
     assert unwrapped({"data__to__0": "a", "data__to__1": "b"}) == {"to": ["a", "b"]}
     assert unwrapped({"ids__0": 7, "type": "x"}) == {"ids": [7], "type": "x"}
 
 
 @pytest.mark.parametrize("named", [None, "sendpilot"])
-def test_a_flattened_call_that_its_top_alone_shows_keeps_what_is_below(named: str | None) -> None:
+def test_flattened_webhook__recognised_by_its_top_level_retains_nested_values(named: str | None) -> None:
     who = {"leadId": "l", "linkedinUrl": "https://www.linkedin.com/in/nora"}
     body = {"eventId": "e", "eventType": "message.received", "workspaceId": "w", "timestamp": AT, "data": who}
 
@@ -117,27 +117,27 @@ def test_a_flattened_call_that_its_top_alone_shows_keeps_what_is_below(named: st
 
 
 @pytest.mark.parametrize("named", [None, "monday"])
-def test_a_tools_own_wrapper_stays_on_within_a_relays(named: str | None) -> None:
+def test_tool_wrapper__survives_the_removal_of_a_relay_envelope(named: str | None) -> None:
     body = {"event": {"type": "create_pulse", "boardId": 1, "pulseId": 2, "pulseName": "Nora"}}
     raw = json.dumps([{"json": {**HTTP, "body": body}}]).encode()
 
     assert ADAPTERS.translate(WebhookRequest(CRM, {}, "", raw), named).tool == "monday"
 
 
-def test_a_crms_flattened_call_is_found_too() -> None:
+def test_flattened_crm_webhook__is_recognised() -> None:
     meta = {"version": "2.0", "action": "create", "entity": "person", "entity_id": "7", "id": "m"}
     body = {"meta": meta, "data": {"id": 7, "name": "Nora"}}
 
     assert told(flattened(body, "__"), CRM)[0] == "pipedrive"
 
 
-def test_flattened_calls_in_a_list_are_found() -> None:
+def test_flattened_webhooks__in_a_list_are_recognised() -> None:
     bundle = {"__IMTINDEX__": 1, **flattened(CLICKED, "__")}
 
     assert told([bundle, bundle]) == ("mailgun", [("email_clicked", "nora@example.com")] * 2)
 
 
-def test_forms_in_a_list_below_their_wrappers_are_found() -> None:
+def test_forms_in_a_list__below_wrappers_are_recognised() -> None:
     fields = {
         "type": "unsubscribe",
         "fired_at": "2026-11-20 09:30:00",
@@ -149,13 +149,13 @@ def test_forms_in_a_list_below_their_wrappers_are_found() -> None:
     assert told([{"body": fields}, {"body": fields}]) == ("mailchimp", [("email_unsubscribed", "nora@example.com")] * 2)
 
 
-def test_a_level_may_be_a_column_of_several_words() -> None:
+def test_level_name__may_contain_spaces() -> None:
     body = {"contact__LinkedIn Profile": "x", "contact__Größe der Firma": "5", "event": "contact.updated"}
 
     assert unwrapped(body) == {"contact": {"LinkedIn Profile": "x", "Größe der Firma": "5"}, "event": "contact.updated"}
 
 
-def test_objects_that_are_written_into_fields_as_texts_are_objects_again() -> None:
+def test_text_fields__that_hold_json_objects_are_parsed() -> None:
     clicked = {name: json.dumps(value) for name, value in CLICKED.items()}
     created = {
         "meta": {"version": "2.0", "action": "create", "entity": "person", "entity_id": "7", "id": "m"},
@@ -166,13 +166,13 @@ def test_objects_that_are_written_into_fields_as_texts_are_objects_again() -> No
     assert told({name: json.dumps(value) for name, value in created.items()}, CRM) == told(created, CRM)
 
 
-def test_a_text_that_only_begins_like_an_object_stays_a_text() -> None:
+def test_text_field__that_only_starts_like_json_stays_text() -> None:
     body = {"event": "x", "note": '{"half": 1', "other": "{name}, hello"}
 
     assert unwrapped(body) == body
 
 
-def test_a_lone_list_of_objects_is_no_forms_field_whatever_the_header_says() -> None:
+def test_json_list_of_objects__is_not_a_form_whatever_the_content_type() -> None:
     body = {"events": [{"event_type": "record.updated", "id": {"object_id": "people", "record_id": "r"}, "actor": {}}]}
     headers = {"content-type": "application/x-www-form-urlencoded"}
 

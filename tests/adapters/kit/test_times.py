@@ -42,7 +42,7 @@ OFFSETS = st.integers(-14 * 60, 14 * 60).map(lambda minutes: timezone(timedelta(
         ("Fri Nov 20 2026 09:30:00 GMT+0000", 0),
     ],
 )
-def test_a_written_time_is_read(written: str, micros: int) -> None:
+def test_parse_time__reads_written_times(written: str, micros: int) -> None:
     assert parse_time(written) == MOMENT + micros
 
 
@@ -50,16 +50,16 @@ def test_a_written_time_is_read(written: str, micros: int) -> None:
     "written",
     ["2026-12-31T23:59:60Z", "2026-12-31 23:59:60", "2027-01-01T05:29:60+05:30", "Thu, 31 Dec 2026 23:59:60 +0000"],
 )
-def test_a_leap_second_is_the_first_second_of_the_next_day(written: str) -> None:
+def test_leap_second__is_the_first_second_of_the_next_day(written: str) -> None:
     assert parse_time(written) == from_text("2027-01-01T00:00:00Z")
 
 
-def test_a_leap_second_keeps_its_fraction() -> None:
+def test_leap_second__retains_its_fraction() -> None:
     assert parse_time("2026-12-31T23:59:60.25Z") == from_text("2026-12-31T23:59:60.25Z") == from_text("2027-01-01T00:00:00.25Z")
 
 
 @pytest.mark.parametrize("written", ["2026-12-31T12:34:60Z", "2026-12-31T23:59:61Z", "2026-12-31T23:60:00Z"])
-def test_a_second_that_no_clock_shows_is_no_time(written: str) -> None:
+def test_parse_time__is_none_for_an_impossible_second(written: str) -> None:
     assert parse_time(written) is None
     with pytest.raises(ValueError, match=r"must be in 0\.\.59"):
         from_text(written)
@@ -79,7 +79,7 @@ def test_a_second_that_no_clock_shows_is_no_time(written: str) -> None:
         ("/Date(1795167000250)/", 250_000),
     ],
 )
-def test_a_counted_time_is_read(counted: object, micros: int) -> None:
+def test_parse_time__reads_epoch_counts(counted: object, micros: int) -> None:
     assert parse_time(counted) == MOMENT + micros
 
 
@@ -93,12 +93,12 @@ def test_a_counted_time_is_read(counted: object, micros: int) -> None:
         "20 Xyz 2026 09:30 GMT", "\N{FULLWIDTH DIGIT TWO}026-11-20T09:30:00Z",
     ],
 )  # fmt: skip
-def test_what_names_no_moment_is_no_time(value: object) -> None:
+def test_parse_time__is_none_for_values_that_are_no_time(value: object) -> None:
     assert parse_time(value) is None
 
 
 @given(MOMENTS, OFFSETS)
-def test_any_moment_written_with_any_offset_reads_back(moment: datetime, offset: timezone) -> None:
+def test_parse_time__round_trips_any_moment_with_any_offset(moment: datetime, offset: timezone) -> None:
     aware = moment.replace(tzinfo=UTC)
     there = aware.astimezone(offset)
 
@@ -107,7 +107,7 @@ def test_any_moment_written_with_any_offset_reads_back(moment: datetime, offset:
 
 
 @given(MOMENTS, st.sampled_from("T "), st.integers(0, 7))
-def test_any_moment_with_up_to_seven_digits_reads_back_cut_to_microseconds(moment: datetime, between: str, digits: int) -> None:
+def test_parse_time__truncates_fractions_to_microseconds(moment: datetime, between: str, digits: int) -> None:
     fraction = f"{moment.microsecond:06d}7"[:digits]
     written = moment.replace(microsecond=0).isoformat(sep=between) + (f".{fraction}" if fraction else "")
 
@@ -117,7 +117,7 @@ def test_any_moment_with_up_to_seven_digits_reads_back_cut_to_microseconds(momen
 
 
 @given(RECENT)
-def test_any_recent_moment_counted_in_any_unit_reads_back(moment: datetime) -> None:
+def test_parse_time__round_trips_recent_moments_in_any_unit(moment: datetime) -> None:
     micros = from_datetime(moment)
     seconds, millis = micros // 1_000_000, micros // 1_000
 
@@ -127,24 +127,24 @@ def test_any_recent_moment_counted_in_any_unit_reads_back(moment: datetime) -> N
 
 
 @given(st.text() | st.integers() | st.floats() | st.none() | st.binary() | st.lists(st.integers()))
-def test_no_value_breaks_the_reading_of_a_time(value: object) -> None:
+def test_parse_time__accepts_any_value(value: object) -> None:
     assert parse_time(value) is None or isinstance(parse_time(value), int)
 
 
 @pytest.mark.parametrize("written", ["2026-11-20T09:30:00", "2026-11-20 09:30:00.25", "2026-11-20", "20 Nov 2026 09:30"])
-def test_a_time_that_names_no_zone_says_so(written: str) -> None:
+def test_parse_time__marks_a_time_without_a_zone(written: str) -> None:
     assert type(parse_time(written)) is Unzoned
 
 
 @pytest.mark.parametrize(
     "counted", ["2026-11-20T09:30:00Z", "2026-11-20 09:30 GMT", "Fri, 20 Nov 2026 09:30:00 -0000", "2026-11-20T09:30+01", 1_795_167_000]
 )
-def test_a_time_with_a_zone_and_a_number_are_sure(counted: object) -> None:
+def test_parse_time__does_not_mark_a_time_with_a_zone_or_an_epoch_count(counted: object) -> None:
     assert type(parse_time(counted)) is int
 
 
 @given(MOMENTS, st.sampled_from(["Asia/Kolkata", "Europe/Berlin", "America/Sao_Paulo", "Pacific/Apia", "UTC"]))
-def test_a_moment_in_a_zone_is_within_a_day_of_the_same_in_utc(moment: datetime, zone: str) -> None:
+def test_in_zone__stays_within_26_hours_of_utc(moment: datetime, zone: str) -> None:
     utc = from_datetime(moment.replace(tzinfo=UTC))
 
     found = in_zone(utc, zone)
@@ -154,5 +154,5 @@ def test_a_moment_in_a_zone_is_within_a_day_of_the_same_in_utc(moment: datetime,
 
 
 @pytest.mark.parametrize("zone", ["", "Nowhere", "../UTC", "Europe", "a\0b", "x" * 300])
-def test_an_unknown_zone_gives_no_moment(zone: str) -> None:
+def test_in_zone__is_none_for_an_unknown_zone(zone: str) -> None:
     assert in_zone(MOMENT, zone) is None
