@@ -242,7 +242,10 @@ def test_nginx_log__contains_no_webhook_address_or_token(front: Front, behind: S
 
     nginx.called("POST", "/public/crm-webhook/nobody-may-guess?token=swordfish", b"{}")
     behind.stop()
-    status, _, _ = nginx.called("POST", "/public/crm-webhook/nobody-may-guess?token=swordfish", b"x" * 34 * MIB)
+    found = re.search(r"client_max_body_size (\d+)m;", CONF)
+    assert found is not None
+    too_long = b"x" * (int(found[1]) * MIB + 1)
+    status, _, _ = nginx.called("POST", "/public/crm-webhook/nobody-may-guess?token=swordfish", too_long)
     away, _, _ = nginx.called("POST", "/public/crm-webhook/nobody-may-guess?token=swordfish", b"{}")
     nginx.stop()
 

@@ -39,6 +39,9 @@ OF_ALL: dict[str, str] = {
     "connections.sql.encrypted_columns.replace_lost": "as above",
     "connections.sql.encrypted_columns.reencrypt": "as above",
     "search.sql.index.next_to_index": "who of all has records to index",
+    "jobs.sql.due_jobs": "who of all has jobs to run",
+    "jobs.sql.due_job_files": "who of all has files of jobs to remove",
+    "records.sql.lookup.match_everywhere": "an administrator's, of all clients by right",
     "search.sql.candidates._is_common": "asked on PostgreSQL only; decides by which index a search finds, not what",
     "search.sql.candidates._matches": "words begin with the client's number; the condition is no equality (test_row_level_security.py)",
 }
@@ -49,10 +52,26 @@ BESIDE_THE_WALL: dict[str, str] = {
     "forgets would look for an erased person in vain, and tells nothing of it",
 }
 """Where the wall on PostgreSQL has a gate: reviewed. The statement alone holds."""
+_FOUND = "asked about a record or job that was found as this client's just before"
+_DUE = "the oldest of B, for housekeeping; what is A's is not due at the time of the probe"
+GROWING = ("CountClientRows(", "FileSizes(")
+"""Questions about how much B has, which the probes themselves add to."""
 _READ = "ids of records, which are then read as this client's"
 UNNOTICED: dict[str, str] = {
     "clients.sql.removal.DELETE_WORDS": "words of records that were this client's rows just before; their ids are no other's",
     "search.sql.candidates._both": _READ,
+    "merging.sql.statements.RETURN_MERGE": "merges that events of B's own record name; their ids are no other's",
+    "jobs.sql.read_piece": _FOUND,
+    "jobs.sql.APPEND_PIECE": _FOUND,
+    "jobs.sql.remove_job_files": _FOUND,
+    "erasure.sql.queries._read_deleted_links": _FOUND,
+    "erasure.sql.queries.deleted_refs": _FOUND,
+    "bin.sql.delete.remove_deleted": _DUE,
+    "merging.sql.undo.forget_merges": _DUE,
+    "records.sql.bulk.count_matching": "a number, of which B learns only that it is above its own limit",
+    "do_not_contact.sql.statements.FIND_LISTED": "its rows name their client, and others are dropped",
+    "do_not_contact.sql.statements.DELETE_ENTRY": "hides an erased person's entry; B has erased nobody whom A lists",
+    "do_not_contact.sql.statements.DELETE_CAUSES": "as above",
     "search.sql.candidates._ids": _READ,
     "search.sql.candidates._of_status": "spellings of a status that B gives; records are then compared with them as this client's",
     "search.sql.candidates._read_pending": _READ,
@@ -167,7 +186,7 @@ class TestOnPostgres:
         for name in BEHIND_THE_WALL:
             with mutated(name):
                 now = await probe(store, [one for one in fitting if one.name == name], [] if name in STATEMENTS else plan.questions)
-            other += [(name, text) for text in now if text not in told]
+            other += [(name, text) for text in now if text not in told and not text.startswith(GROWING)]
 
         assert other == []
         assert await world.dump(a.number) == before
