@@ -138,8 +138,8 @@ class BatchCommands(Generic[A, C, R]):
         return Prepared(command, asked=read.asked, ignored=read.ignored)
 
     def _delete(self, item: Item, body: bytes, sender: Sender) -> Prepared:
-        """Refuse: records cannot be deleted in a batch yet. This is the one place to plug the deletion of a record."""
-        raise Invalid([Fault("", "not_available", "delete is not available in a batch yet; leave this command out")])
+        """Refuse: a deletion is a request of its own."""
+        raise Invalid([Fault("", "not_available", "a batch takes no delete; leave this command out, and send DELETE with the record's id")])
 
 
 def _misplaced(item: Item) -> list[Fault]:

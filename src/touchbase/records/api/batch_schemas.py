@@ -18,7 +18,7 @@ OPERATIONS = ("create", "upsert", "update", "delete")
 Op = Annotated[
     str,
     Meta(
-        description="What to do with the record. `delete` is refused for now.",
+        description="What to do with the record. `delete` is refused: send `DELETE` with the id of the record.",
         extra_json_schema=named_enum("BatchOperation", "What a command of a batch does with its record.", OPERATIONS),
     ),
 ]
