@@ -22,8 +22,12 @@ from touchbase.encryption.keys import EncryptionKeys, encode_key, new_key
 from touchbase.sql.migrations import packaged
 from touchbase.sql.store import Store
 from touchbase.storage import open_store
+from touchbase.storage.postgres import pooler
 from touchbase.storage.sqlite.connection import open_writer
 from touchbase.storage.sqlite.schema import migrate
+
+pooler.ROUNDS = 0
+"""The server of the tests has no pooler. The search for one takes a third of the time of opening a store."""
 
 pytest_plugins = ["tests.asgi_client", "tests.house"]
 
@@ -46,6 +50,7 @@ DISK = os.environ.setdefault("PYTEST_DISK_TMPDIR", tempfile.gettempdir())
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "slow: takes more than 5 s, or searches long for one fault; only in `make test-all`")
+    config.addinivalue_line("markers", "slow_on_postgresql: slow there; SQLite runs it each time, with the same plans")
     config.addinivalue_line("markers", "serial: needs a machine that does nothing else: only in `make test-all`, without other tests")
     if WORKER is not None:
         config.pluginmanager.register(RunningTest(WORKER))
@@ -56,6 +61,11 @@ def pytest_configure(config: pytest.Config) -> None:
     keep_temporary_files_in_memory()
     if config.getoption("dist", "no") == "no":
         config.pluginmanager.register(RunningTest("main"))
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    if item.get_closest_marker("slow_on_postgresql") and "[postgresql" in item.name:
+        item.add_marker("slow")
 
 
 def pytest_xdist_auto_num_workers() -> int:
@@ -95,6 +105,28 @@ class RunningTest:
 
     def pytest_runtest_logfinish(self) -> None:
         self._file.unlink(missing_ok=True)
+
+
+EMPTY_TABLES = """
+SET session_replication_role = replica; -- rows that another row refers to go too
+DO $$
+DECLARE each record;
+BEGIN
+  -- A connection that was ended may still be in a transaction.
+  EXECUTE (SELECT 'LOCK TABLE ' || string_agg(format('%I', tablename), ', ') FROM pg_tables WHERE schemaname = 'public');
+  FOR each IN SELECT oid, relname FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace
+    AND relname NOT IN ('migration', 'id_block') AND pg_relation_size(oid) > 0
+  LOOP
+    IF pg_relation_size(each.oid) > 65536 THEN
+      EXECUTE format('TRUNCATE %I CASCADE', each.relname);
+    ELSE
+      EXECUTE format('DELETE FROM %I', each.relname);
+    END IF;
+  END LOOP;
+  UPDATE id_block SET next = 1;
+END $$
+"""
+"""Removes all rows but the migrations. Most tables have none or a few: to truncate those takes five times as long as to delete the rows."""
 
 
 class Databases:
@@ -169,10 +201,8 @@ class Databases:
     async def _clean(self) -> None:
         others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1"
         await self._admin.fetch(others, _name(self.migrated))
-        connection = await asyncpg.connect(self.migrated)
-        tables = await connection.fetch("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
-        names = ", ".join(row["tablename"] for row in tables if row["tablename"] not in ("migration", "id_block"))
-        await connection.execute(f"TRUNCATE {names}; UPDATE id_block SET next = 1")
+        connection = await asyncpg.connect(self.as_superuser(self.migrated))
+        await connection.execute(EMPTY_TABLES)
         await connection.execute("DELETE FROM id_block WHERE NOT name = ANY($1)", self._blocks)
         await connection.close()
 

@@ -253,6 +253,7 @@ def slowest(found: Found) -> str | None:
 ROOMS = sorted({module.split(".")[1] for module in FILES if "." in module})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("room", ROOMS)
 def test_patterns__take_linear_time(subtests: pytest.Subtests, room: str) -> None:
     for found in patterns().values():

@@ -182,6 +182,7 @@ async def receive_all(call: ApiClient, client: str, bodies: list[list[dict[str, 
         await InboxWorker(call.parts.store, read, call.clock, batch_size=batch).drain()
 
 
+@pytest.mark.slow_on_postgresql
 @HYPOTHESIS
 @given(bodies=calls, later=calls, data=some.data())
 async def test_any_order_and_repetition_of_events_gives_the_same_list(

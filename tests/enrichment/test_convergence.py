@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 from tests.enrichment.fake_tool_api import ADAPTERS
@@ -179,6 +180,7 @@ async def snapshot(store: Store, client: int) -> list[Any]:
     return sorted(seen, key=lambda one: str(one.get("email_key") or one.get("domain")))
 
 
+@pytest.mark.slow_on_postgresql
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(tool=some.sampled_from(sorted(TYPES)), drawn=some.lists(facts, min_size=1, max_size=9), data=some.data())
 async def test_projection__is_equal_for_any_order_of_thin_webhooks_and_fetched_records(

@@ -201,6 +201,7 @@ async def test_http_client__verifies_the_certificate_and_its_name(
     file, context = certificate(tmp_path, name)
     if trusted:
         monkeypatch.setenv("SSL_CERT_FILE", str(file))
+    caller_module.certificates.cache_clear()  # read once per process
     async with asyncio.timeout(30), fake_api(lambda request: (200, {}), context) as server:
         caller = HttpClient("touchbase/1", [server.base])
         try:
@@ -210,6 +211,7 @@ async def test_http_client__verifies_the_certificate_and_its_name(
                 with pytest.raises(FetchFailed, match="certificate verify failed"):
                     await caller.send(server.base, CALL)
         finally:
+            caller_module.certificates.cache_clear()
             await caller.close()
 
 

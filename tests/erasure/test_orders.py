@@ -35,6 +35,7 @@ async def erase(store: Store, client: int) -> None:
     await eraser.search(await eraser.erase(client, refs=[("", "email", ANN)]))
 
 
+@pytest.mark.slow_on_postgresql
 @HYPOTHESIS
 @given(calls=batches, before=some.integers(0, 6), known=some.booleans(), data=some.data())
 async def test_erase__removes_the_person_for_any_order_of_webhooks(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as some
 
@@ -367,6 +368,7 @@ patched = some.fixed_dictionaries(
 customs = some.dictionaries(some.sampled_from(["plan", "seats"]), some.sampled_from(["basic", None]), max_size=2)
 
 
+@pytest.mark.slow_on_postgresql
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     webhooks=calls,

@@ -169,6 +169,7 @@ def is_decided(calls: list[list[dict[str, Any]]]) -> bool:
     return not any(one.get("email") in open_ones for one in events if "." not in one["event"])
 
 
+@pytest.mark.slow_on_postgresql
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     calls=some.lists(some.lists(bodies, min_size=1, max_size=3), min_size=1, max_size=8),
@@ -385,6 +386,7 @@ turns = some.tuples(some.integers(1, 3), some.integers(1, 4), some.one_of(some.n
 """Workers at the same time, deliveries in a turn, the step at which one is killed (None: nobody), and how."""
 
 
+@pytest.mark.slow_on_postgresql
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(drawn=real_calls, known=some.lists(EMAILS, unique=True, max_size=1), data=some.data())
 async def test_any_order_of_real_webhooks_with_killed_workers__gives_the_same_records(

@@ -201,6 +201,7 @@ def facts(arrived: list[tuple[int, int, str]], number: int) -> list[str]:
     return found
 
 
+@pytest.mark.slow_on_postgresql
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(drawn=calls, data=some.data())
 async def test_states_with_retries__end_at_the_last_state_in_any_order(

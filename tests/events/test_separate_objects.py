@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
+from tests.events.orders import orders
 from tests.events.test_known_events import keep, receive, work
 from tests.events.test_merged_records import NOON, client_of
 
@@ -71,7 +72,7 @@ PASSED_ON = [
 @pytest.mark.parametrize("at_once", [False, True])
 async def test_address_that_passed_to_another_object__is_the_others_in_every_order(store: Store, at_once: bool) -> None:
     wanted = None
-    for order in itertools.permutations(range(5)):
+    for order in orders(store, 5):
         client = await apply_in(store, PASSED_ON, order, at_once)
 
         found = await seen(store, client)
@@ -93,7 +94,7 @@ SHARED = [
 
 async def test_object_that_leaves_a_shared_address__takes_its_own_history_along_in_every_order(store: Store) -> None:
     wanted = None
-    for order in itertools.permutations(range(5)):
+    for order in orders(store, 5):
         client = await apply_in(store, SHARED, order)
 
         found = await seen(store, client)
@@ -177,7 +178,7 @@ async def test_companies_whose_accounts_have_other_domains_now__take_their_conta
         person("1", "A"),
         person("2", "B"),
     ]
-    for order in itertools.permutations(range(5)):
+    for order in orders(store, 5):
         client = await apply_in(store, calls, order)
 
         companies = {each.id: each.domain for each in await store.read(ListCompanies(client, 9))}
@@ -201,6 +202,7 @@ def decided(told: list[Any]) -> list[Any]:
     return [each for each in told if each[0][0] or each[1] in now.values() or each[1] not in several]
 
 
+@pytest.mark.slow_on_postgresql
 @settings(max_examples=int(os.environ.get("TOUCHBASE_MODEL_EXAMPLES", "60")), deadline=None, suppress_health_check=[*HealthCheck])
 @given(told=some.lists(TOLD, min_size=3, max_size=7), data=some.data())
 async def test_any_order_of_what_is_told_of_objects__gives_the_same_records(store: Store, told: list[Any], data: some.DataObject) -> None:
@@ -257,7 +259,7 @@ UNDER_BOTH = [
 
 
 async def test_linkedin_address_of_two_objects__is_of_the_one_that_had_it_first_in_every_order(store: Store) -> None:
-    for order in itertools.permutations(range(5)):
+    for order in orders(store, 5):
         client = await apply_in(store, UNDER_BOTH, order)
 
         assert [each[:2] for each in await seen(store, client)] == [(ANN, PROFILE), (INFO, None)], order
@@ -303,7 +305,7 @@ async def test_objects_that_come_to_a_former_address_in_one_call__are_two_record
 
 async def test_record_that_two_objects_come_to_again__has_the_latest_address(store: Store) -> None:
     calls = [partner("1", INFO, -9), partner("2", INFO, -6), partner("2", ANN, -3), partner("1", ANN, -5), partner("2", INFO, -4)]
-    for order in itertools.permutations(range(5)):
+    for order in orders(store, 5):
         client = await apply_in(store, calls, order)
 
         [one] = await store.read(ListContacts(client, 9))

@@ -83,6 +83,7 @@ async def keep(store: Store, client: int, body: bytes) -> int:
     return (await store.write(StoreDelivery(client, EMAIL_CAMPAIGN, key, b"{}", "", body, NOON))).id
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("poison", REASONS, ids=bytes.decode)
 async def test_read_many__stops_a_delivery_over_budget_and_reads_the_others(poisoned: TranslatorPool, poison: bytes) -> None:
     found = await poisoned.for_client([]).read_many([delivery_of(b"a@b.co", 1), delivery_of(poison, 2), delivery_of(b"c@d.co", 3)])
@@ -146,6 +147,7 @@ async def test_read_many__blames_no_delivery_for_a_process_that_ends_at_start() 
     reader.close()
 
 
+@pytest.mark.slow
 async def test_inbox_with_deliveries_over_budget__fails_them_and_delays_no_other_client(store: Store, poisoned: TranslatorPool) -> None:
     bad, good = [(await store.write(EnsureClient(name, NOON))).number for name in ("bad", "good")]
     poison = [await keep(store, bad, body) for body in (b"sleep", b"bad@b.co", b"spin")]

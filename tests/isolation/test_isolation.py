@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
 from tests.isolation.trial import Opened, look_at_a, plan_of, settle_b, walk
 from tests.isolation.world import World
 
 
+@pytest.mark.slow_on_postgresql
 async def test_every_route__gives_a_client_the_same_responses_as_without_the_other_client(
     world: World, opened: Opened, emptied: Callable[[], None]
 ) -> None:

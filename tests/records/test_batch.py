@@ -246,6 +246,7 @@ async def alone(call: ApiClient, command: dict[str, Any]) -> Any:
     return await call(method, target, command["body"])
 
 
+@pytest.mark.slow
 @given(st.lists(COMMANDS, min_size=1, max_size=12))
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_batch_gives_what_its_commands_give_one_by_one(commands: list[dict[str, Any]]) -> None:

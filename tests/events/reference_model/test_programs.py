@@ -29,6 +29,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as some
 from tests.events.reference_model.model import Fact, Record, Write, records
@@ -390,6 +391,7 @@ async def check(world: World, wanted: list[Record]) -> None:
     assert await world.states() <= {"applied", "ignored", "parked"}
 
 
+@pytest.mark.slow_on_postgresql
 @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[*HealthCheck])
 @given(program=programs(), seed=some.integers(0, 999))
 async def test_any_program__gives_the_records_of_the_model(store: Store, program: Program, seed: int) -> None:
