@@ -54,7 +54,7 @@ async def known_of(world: World, a: Side) -> Known:
     others = rows["delivery"] + rows["erasure"] + rows["suppression"] + rows["job"] + rows["link"][:1] + rows["custom_field"][:1]
     made = Known(rows["contact"], rows["company"], others)
     made.merges = rows["record_merge"]
-    made.fields = rows["custom_field"][:2]
+    made.fields = rows["custom_field"][:1]
     gone = await world.execute_sql("SELECT record_id FROM deleted_record WHERE client = ? AND record_kind = 1", a.number)
     made.others += [row[0] for row in gone]
     made.keys = [row[0] for row in await world.execute_sql("SELECT key_id FROM api_key WHERE client = ? ORDER BY key_id", a.number)]
