@@ -1,4 +1,4 @@
-"""The routes of the RevyOps API that are not ours already; they call the handlers and services of ours."""
+"""The routes of the RevyOps API that are not ours already; they call the handlers and services of our routes."""
 
 from __future__ import annotations
 
