@@ -65,6 +65,7 @@ def operations() -> Iterator[tuple[str, str]]:
             "tool": "hubspot",
             "id": "1",
             "merge_id": "1",
+            "field_id": "1",
             "name": "n",
             "key_id": "0123456789ab",
         }

@@ -16,7 +16,7 @@ from touchbase.http.openapi import description
 from touchbase.sql.store import Store
 
 DOCUMENT = description("1", keys_needed=True)
-NAMED = {"client_id": "acme", "channel": "crm", "tool": "hubspot", "id": "1"}
+NAMED = {"client_id": "acme", "channel": "crm", "tool": "hubspot", "id": "1", "field_id": "1"}
 Meanwhile = Callable[[], Awaitable[object]]
 
 
@@ -36,6 +36,8 @@ BODIES: dict[str, Any] = {
     "": {"email": "late@example.com"},  # a file, in NDJSON
     "StartImport": {},
     "ContactRequest": {},
+    "CustomFieldInput": {"field_name": "Late", "field_value": "1"},
+    "CustomFieldValue": {"field_value": "1"},
     "ContactChange": {"first_name": "Jane"},
     "CompanyRequest": {"domain": "late.example"},
     "CompanyChange": {"name": "Late"},

@@ -23,7 +23,7 @@ LISTS = (
     "/public/v2/contacts/deleted", "/public/v2/companies/deleted",
     "/public/v2/contacts?updated_since=2000-01-01T00:00:00Z", "/public/v2/companies?updated_since=2000-01-01T00:00:00Z",
     "/public/v2/suppressions",
-    "/public/v2/jobs",
+    "/public/v2/jobs", "/admin/v1/contacts", "/admin/v1/companies",
 )  # fmt: skip
 RECEIVERS = ("/public/emailcampaign-webhook/{client_id}", "/public/crm-webhook/{client_id}")
 
@@ -39,6 +39,7 @@ class Known:
     etags: list[str] = field(default_factory=list)
     keys: list[str] = field(default_factory=list)
     merges: list[int] = field(default_factory=list)
+    fields: list[int] = field(default_factory=list)
 
     @property
     def ids(self) -> list[int]:
@@ -53,6 +54,7 @@ async def known_of(world: World, a: Side) -> Known:
     others = rows["delivery"] + rows["erasure"] + rows["suppression"] + rows["job"] + rows["link"][:1] + rows["custom_field"][:1]
     made = Known(rows["contact"], rows["company"], others)
     made.merges = rows["record_merge"]
+    made.fields = rows["custom_field"][:1]
     gone = await world.execute_sql("SELECT record_id FROM deleted_record WHERE client = ? AND record_kind = 1", a.number)
     made.others += [row[0] for row in gone]
     made.keys = [row[0] for row in await world.execute_sql("SELECT key_id FROM api_key WHERE client = ? ORDER BY key_id", a.number)]
@@ -79,6 +81,8 @@ def filters(known: Known) -> dict[str, list[str]]:
         "min_score": ["0"],
         "match": ["email", "linkedin_url", "domain"],
         "value": [w.EMAIL, w.DOMAIN],
+        "page": ["1", "2"], "page_size": ["1", "100"], "firstname": ["zq021firstqz"], "lastname": ["zq024lastqz"], "industry": [w.OPTION],
+        "field_name": [w.FIELD], "field_value": [w.OPTION],
         "kind": ["contacts.import"], "mapping": [w.MAPPING], "delimiter": [","], "encoding": ["utf-8"], "sheet": ["A"],
     }  # fmt: skip
 
@@ -122,6 +126,8 @@ def bodies(known: Known) -> dict[str, list[Any]]:
         "CompanyMatchRequest": [{"items": [{"domain": w.DOMAIN}]}],
         "CompanyRequest": [{"domain": w.DOMAIN}, {"domain": w.DOMAIN, "company_custom_fields": custom}],
         "CompanyChange": [{"domain": w.DOMAIN, "company_status": w.COMPANY_STATUS}, {"company_custom_fields": None}],
+        "CustomFieldInput": custom,
+        "CustomFieldValue": [{"field_value": w.OPTION}],
         "SearchBody": [
             *({"where": each} for each in searches(known)), *({"where": {"not": each}, "q": "zq"} for each in searches(known)[:2]),
             {"where": {"any": searches(known)[:4]}, "sort": "email"}, *({"cursor": each} for each in known.cursors),
@@ -191,6 +197,7 @@ def _targets(path: str, parameters: list[Any], known: Known) -> Iterator[str]:
     values: dict[str, list[Any]] = {
         "id": known.ids, "merge_id": known.merges, "client_id": [w.CLIENT_A, w.FORMER_A], "key_id": known.keys,
         "channel": ["crm", "email_campaign"], "tool": ["hubspot", "instantly"], "name": [w.MAPPING],
+        "field_id": known.fields,
     }  # fmt: skip
     for name in names:
         assert name in values, f"the walk does not know what of A's belongs into {{{name}}} of {path}: say it in tests/isolation/walk.py"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,13 @@ import pytest
 from tests.storage.statements import STATEMENTS
 
 from touchbase.do_not_contact import INSTALLATION, ListClearAddresses, ListEntries
+from touchbase.history import COMPANY, CONTACT
 from touchbase.idempotency.commands import ExpiredResponses
 from touchbase.inbox.queries import BusyClients, CountInbox, DeliveryEvents, GroupDeliveries, ListDeliveries, OldDedupeKeys
 from touchbase.inbox.sql.queries import STUCK
 from touchbase.records.commands import GetHistory, ListCompanies, ListContacts
+from touchbase.search import FindPosition, SearchCompanies, SearchContacts, SearchRecords
+from touchbase.search.sorting import default_sort
 from touchbase.sql.command import Query
 from touchbase.sql.migrations import packaged
 from touchbase.sql.statement import Select, Statement, for_sqlite
@@ -132,6 +136,17 @@ def test_list_by_status_and_update_time__starts_at_its_page_in_the_index(store: 
     assert isinstance(asked, Select)
     (step,) = steps(store, asked.sql, len(asked.params))
     assert "_status_updated (client=? AND status=? AND " in step  # and nothing is sorted, and nothing of other statuses is met
+
+
+@pytest.mark.parametrize("search", [SearchContacts(1, default_sort(CONTACT), 5), SearchCompanies(1, default_sort(COMPANY), 5)])
+def test_skipped_records__are_read_in_the_index_only(store: apsw.Cursor, search: SearchRecords[Any]) -> None:
+    for query in (FindPosition(1, search, 900), FindPosition(1, replace(search, after=(6, 7)), 900)):
+        asked = next(HANDLERS[FindPosition](query))
+
+        assert isinstance(asked, Select)
+        (step,) = steps(store, asked.sql, len(asked.params))
+        assert "_created (client=?" in step
+        assert "COVERING INDEX" in step
 
 
 def test_count_inbox__counts_by_index(store: apsw.Cursor) -> None:

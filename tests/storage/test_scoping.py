@@ -52,11 +52,11 @@ from touchbase.jobs.commands import CreateJob, DueJobFiles, DueJobs, GetJob, Lis
 from touchbase.jobs.models import UPLOADING, Job
 from touchbase.merging.commands import ForgetMerges
 from touchbase.records.bulk import ChangeMatching
-from touchbase.records.commands import CreateCompany, CreateContact, GetContact, ListContacts, ListRecords, UpdateContact
+from touchbase.records.commands import CreateCompany, CreateContact, FindOwner, GetContact, ListContacts, ListRecords, UpdateContact
 from touchbase.records.match import MatchEverywhere
 from touchbase.records.models import Company, Contact
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, RecordType
-from touchbase.search import NextToIndex, SearchCompanies, SearchContacts
+from touchbase.search import CountFound, FindPosition, NextToIndex, SearchCompanies, SearchContacts
 from touchbase.search.fields import OWN_FIELDS, SearchFields
 from touchbase.search.parse import Parser
 from touchbase.search.sorting import SortKey
@@ -97,6 +97,7 @@ SPANNING: dict[type, str] = {
 """What looks at all clients, and why it may: reviewed. Queries among it answer no client's records."""
 SPANNING_UNLESS_NAMED = {
     StoreKey, ListKeys, ListDeliveries, GroupDeliveries, GetDelivery, ListRefusals, MatchEverywhere, GetJob, ListJobs,
+    FindOwner,
 }  # fmt: skip
 """What is about all clients when it names none, which only an administrator of all of them can ask: reviewed."""
 ABOUT_CLIENTS = {
@@ -126,7 +127,7 @@ BY_RIGHT: dict[str, str] = {
     "clients.sql.statements.INSERT_CLIENT": "nobody gets an id that was another client's: looks whether it is there, and tells no more",
 }
 """Statements of the write path that name no client: reviewed."""
-NEEDS_NO_EXCEPTION = {ListDeliveries, GetDelivery, DueFetches, ListRefusals, MatchEverywhere, GetJob, ListJobs, DueJobs}
+NEEDS_NO_EXCEPTION = {ListDeliveries, GetDelivery, DueFetches, ListRefusals, MatchEverywhere, GetJob, ListJobs, DueJobs, FindOwner}
 """What spans clients with texts that name one in every table: client by client, or each table beside the row of the one before."""
 SEALER = AesGcmCipher(StaticKeys(ENCRYPTION_KEYS.read()))
 
@@ -226,6 +227,8 @@ OF_CONTACTS: dict[str, Any] = {
 }  # fmt: skip
 SEARCHED: dict[type, dict[str, Any]] = {
     SearchContacts: searched(CONTACT_TYPE, OF_BOTH | OF_CONTACTS, "last_reply_received", "email"),
+    CountFound: {"search": SearchContacts(1, limit=5, **searched(CONTACT_TYPE, OF_BOTH | OF_CONTACTS, "created_time"))},
+    FindPosition: {"search": SearchCompanies(1, limit=5, **searched(COMPANY_TYPE, OF_BOTH, "created_time")), "skip": 3},
     SearchCompanies: searched(
         COMPANY_TYPE, {"any": [{"company_status": "new"}, {"domain[starts_with]": "a"}, OF_BOTH]}, "status_changed_at", "name"
     ),

@@ -20,6 +20,8 @@ from touchbase.http.routing import Route, Router
 __all__ = ["AuthMode", "Dependencies", "Limits", "ProtocolResponse", "build_app"]
 
 
+BELOW_API = "/api/public/"
+"""The second address of the routes for records: programs written against the RevyOps API have `/api` in their base address."""
 NO_APPS: Mapping[str, App] = {}
 
 
@@ -42,6 +44,9 @@ def build_app(parts: Dependencies, by_path: Mapping[str, App] = NO_APPS) -> App:
         if scope["type"] != "http":
             return routed(scope, receive, send)
         path = scope["path"]
+        if path.startswith(BELOW_API):
+            scope["path"] = path = path.removeprefix("/api")
+            return routed(scope, receive, send)
         segments = path.split("/", 3)
         receiver = receivers.get(segments[2]) if len(segments) > 3 and segments[1] == "public" else None
         return (receiver or by_path.get(path) or routed)(scope, receive, send)

@@ -29,6 +29,7 @@ from touchbase.http.response_recorder import ResponseRecorder
 from touchbase.http.responses import Response, request_id_of, send_problem, send_response
 from touchbase.idempotency import InFlightKeys
 from touchbase.inbox import RefusedWebhooks, SenderChecks
+from touchbase.revyops import PagesRead
 from touchbase.sql.store import Writes
 
 log = logging.getLogger("touchbase.api")
@@ -47,7 +48,7 @@ OPERATOR = 0
 
 
 class Api:
-    """The state of the web application: authentication, clients, connections, limits."""
+    """The state of the web application: authentication, clients, connections, limits, places in numbered pages."""
 
     def __init__(self, dependencies: Dependencies) -> None:
         self.dependencies = dependencies
@@ -65,6 +66,7 @@ class Api:
         self.limiter = dependencies.limiter
         self.refused = dependencies.refused or RefusedWebhooks(dependencies.clock, dependencies.metrics)
         self.checks = SenderChecks(dependencies.senders)
+        self.pages = PagesRead(dependencies.clock)
         self._open = dependencies.auth == "none"
 
     async def client(self, headers: Headers, needed: str, now: Micros, scope: Scope) -> Client:

@@ -21,6 +21,7 @@ _CLIENT_ID = {"type": "string", "pattern": f"^[A-Za-z0-9._~\\-]{{1,{limits.CLIEN
 PATH_PARAMETERS: dict[str, Json] = {
     "id": {"type": "integer", "minimum": 1, "maximum": limits.LARGEST_ID},
     "merge_id": {"type": "integer", "minimum": 1, "maximum": limits.LARGEST_ID},
+    "field_id": {"type": "integer", "minimum": 1, "maximum": limits.LARGEST_ID},
     "client_id": _CLIENT_ID,
     "channel": {"enum": list(CHANNELS)},
     "key_id": {"type": "string", "pattern": "^[0-9a-f]{12}$"},
@@ -86,6 +87,8 @@ def operation(route: Route) -> Json:
         made["requestBody"] = route.body
     if not route.scope:
         made["security"] = []
+    if route.deprecated:
+        made["deprecated"] = True
     return made
 
 
@@ -114,7 +117,8 @@ def _success(route: Route, success: Success) -> Json:
     made: Json = {"description": success.description}
     if success.bodies:
         refs = [_ref(body) for body in success.bodies]
-        made["content"] = {"application/json": {"schema": refs[0] if len(refs) == 1 else {"anyOf": refs}}}
+        schema: Json = refs[0] if len(refs) == 1 else {"anyOf": refs}
+        made["content"] = {"application/json": {"schema": {"type": "array", "items": schema} if success.is_list else schema}}
     if success.media:
         made["content"] = made.get("content", {}) | {media: {"schema": {"type": "string"}} for media in success.media}
     return {**made, "headers": headers} if headers else made

@@ -20,6 +20,7 @@ from touchbase.inbox.api import deliveries, refused, webhooks
 from touchbase.jobs import api as jobs
 from touchbase.merging import api as merging
 from touchbase.records.api import resource as records
+from touchbase.revyops.api import routes as revyops
 
 ROUTES: tuple[Route, ...] = (
     *records.CONTACT_ROUTES,
@@ -33,6 +34,7 @@ ROUTES: tuple[Route, ...] = (
     *imports.ROUTES,
     *exports.ROUTES,
     *jobs.ROUTES,
+    *revyops.ROUTES,
     *webhooks.ROUTES,
     *deliveries.ROUTES,
     *replays.ROUTES,

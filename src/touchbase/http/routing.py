@@ -21,8 +21,9 @@ from touchbase.http.query_parameters import Parameter
 Json = dict[str, Any]
 Body = type[msgspec.Struct]
 
-RECORDS = "/public/v2/"
-"""Routes below it act for the client of the request's key or `X-Client-Id`; others with a scope are for administrators."""
+PUBLIC = "/public/"
+"""Routes below it act for the client of the request's key or `X-Client-Id`, unless they are `of_all_clients`; others with a scope are for
+administrators."""
 UNAVAILABLE = 503
 
 
@@ -45,6 +46,8 @@ class Success:
     headers: tuple[str, ...] = ()
     media: tuple[str, ...] = ()
     """Media types of a body that is a file, and of other formats of the same response, such as `text/csv`."""
+    is_list: bool = False
+    """Whether the body is an array of the type."""
 
     @property
     def bodies(self) -> tuple[Body, ...]:
@@ -85,13 +88,17 @@ class Route:
     """Whether the body may be as long as that of a batch."""
     is_file: bool = False
     """Whether the body is a file of any size, which the handler reads piece by piece; it has no idempotency key."""
+    of_all_clients: bool = False
+    """Whether the route is for administrators, although it is below `PUBLIC`."""
+    deprecated: bool = False
+    """Whether it is there for programs written against another API only."""
     endpoint: Callable[[Api], App] | None = None
     """Makes the ASGI application of the most frequent requests, in place of `handler`: it is called before the router."""
 
     @property
     def of_client(self) -> bool:
         """Whether the route acts for one client."""
-        return bool(self.scope) and self.path.startswith(RECORDS)
+        return bool(self.scope) and self.path.startswith(PUBLIC) and not self.of_all_clients
 
     @property
     def takes_key(self) -> bool:

@@ -9,6 +9,7 @@ from touchbase.records.commands import (
     Created,
     FindCompanies,
     FindDeleted,
+    FindOwner,
     FindUnited,
     GetCompany,
     GetContact,
@@ -17,6 +18,7 @@ from touchbase.records.commands import (
     ListContacts,
     UpdateCompany,
     UpdateContact,
+    UpdateRecord,
     UpsertCompany,
     UpsertContact,
     new_write_key,
@@ -63,6 +65,7 @@ from touchbase.records.projection import (
 from touchbase.records.read_records import get_record
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, RECORD_TYPES, RESOLVED_FIELDS, RecordType, stamped_fields
 from touchbase.records.timelines import TimelineEntry, timeline
+from touchbase.records.update import Change, update_command
 from touchbase.records.validation import json_value, raise_if_any
 from touchbase.records.value_sources import companies_of, company_ref, wrong_links, wrong_values
 from touchbase.records.write_batch import Preview, WriteBatch, batch_failed, record_of
@@ -73,6 +76,7 @@ __all__ = [
     "MERGE",
     "RECORD_TYPES",
     "RESOLVED_FIELDS",
+    "Change",
     "ChangeMatching",
     "Company",
     "Contact",
@@ -83,6 +87,7 @@ __all__ = [
     "CustomField",
     "FindCompanies",
     "FindDeleted",
+    "FindOwner",
     "FindUnited",
     "Folded",
     "GetCompany",
@@ -100,6 +105,7 @@ __all__ = [
     "TimelineEntry",
     "UpdateCompany",
     "UpdateContact",
+    "UpdateRecord",
     "UpsertCompany",
     "UpsertContact",
     "WriteBatch",
@@ -140,6 +146,7 @@ __all__ = [
     "stamped_fields",
     "swap_primary_keys",
     "timeline",
+    "update_command",
     "write_field",
     "wrong_links",
     "wrong_values",

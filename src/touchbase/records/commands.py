@@ -227,3 +227,12 @@ class FindCompanies(Query[dict[str, int]]):
 
     client: int
     domains: list[str]
+
+
+@dataclass(slots=True)
+class FindOwner(Query[int | None]):
+    """The number of the client that has the record with this id, of all clients, or of the one named; None if there is no such record."""
+
+    kind: int
+    id: int
+    client: int | None = None

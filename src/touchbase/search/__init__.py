@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+from touchbase.search.across_clients import Place, SearchFor, records_across
 from touchbase.search.commands import IndexRecords, NextToIndex
 from touchbase.search.fields import Flag, add_flag
-from touchbase.search.queries import SearchCompanies, SearchContacts
+from touchbase.search.queries import CountFound, FindPosition, SearchCompanies, SearchContacts, SearchRecords
 from touchbase.search.service import SearchRequest, index_waiting, prepare, search_records
+from touchbase.search.sorting import Position
 
 __all__ = [
+    "CountFound",
+    "FindPosition",
     "Flag",
     "IndexRecords",
     "NextToIndex",
+    "Place",
+    "Position",
     "SearchCompanies",
     "SearchContacts",
+    "SearchFor",
+    "SearchRecords",
     "SearchRequest",
     "add_flag",
     "index_waiting",
     "prepare",
+    "records_across",
     "search_records",
 ]

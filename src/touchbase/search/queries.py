@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from touchbase.records import Company, Contact
 from touchbase.search.sorting import Position, SortKey
@@ -60,3 +60,23 @@ class SearchContacts(SearchRecords[Contact]):
 @dataclass(slots=True)
 class SearchCompanies(SearchRecords[Company]):
     """Companies that match."""
+
+
+@dataclass(slots=True)
+class CountFound(Query[int]):
+    """The exact number of records that a search finds; its position does not matter."""
+
+    client: int
+    search: SearchRecords[Any]
+
+
+@dataclass(slots=True)
+class FindPosition(Query[Position | None]):
+    """The position of the `skip`th record that a search finds after its own position; None if it finds fewer.
+
+    The search is in the order of creation: then its index is enough to skip records.
+    """
+
+    client: int
+    search: SearchRecords[Any]
+    skip: int

@@ -61,6 +61,7 @@ from touchbase.records import (
     CountMatching,
     FindCompanies,
     FindDeleted,
+    FindOwner,
     FindUnited,
     GetCompany,
     GetContact,
@@ -75,7 +76,7 @@ from touchbase.records.sql import lookup as records_lookup
 from touchbase.records.sql import rows as records_rows
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.statements import with_custom_fields
-from touchbase.search import NextToIndex, SearchCompanies, SearchContacts
+from touchbase.search import CountFound, FindPosition, NextToIndex, SearchCompanies, SearchContacts
 from touchbase.search.sql import plans as search_plans
 from touchbase.search.sql.index import next_to_index
 from touchbase.sql import rows as sql_rows
@@ -215,11 +216,14 @@ HANDLERS: dict[type, Callable[[Any], Plan[Any]]] = {
     ListCompanies: _companies,
     SearchContacts: search_plans.search_contacts,
     SearchCompanies: search_plans.search_companies,
+    CountFound: search_plans.count_found,
+    FindPosition: search_plans.find_position,
     NextToIndex: next_to_index,
     GetHistory: _history,
     FindUnited: _united,
     FindDeleted: _deleted,
     FindCompanies: records_lookup.find_companies,
+    FindOwner: records_lookup.find_owner,
     MatchRecords: records_lookup.match_records,
     CountMatching: records_bulk.count_matching,
     MatchEverywhere: records_lookup.match_everywhere,

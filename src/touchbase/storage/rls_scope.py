@@ -28,7 +28,7 @@ from touchbase.exports import ExportRecords
 from touchbase.idempotency import ExpiredResponses, FindResponse, Idempotent
 from touchbase.inbox import BusyClients, CountInbox, GetDelivery, GroupDeliveries, ListDeliveries, ListRefusals, OldDedupeKeys, ReplayMany
 from touchbase.jobs import CreateJob, DueJobFiles, DueJobs, GetJob, ListJobs
-from touchbase.records import CreateCompany, CreateContact, MatchEverywhere, UpsertCompany, UpsertContact
+from touchbase.records import CreateCompany, CreateContact, FindOwner, MatchEverywhere, UpsertCompany, UpsertContact
 from touchbase.search import NextToIndex
 
 Scope = NewType("Scope", str)
@@ -59,7 +59,7 @@ CROSS_CLIENT = frozenset(
 """Types that always access all clients: a key's client is not known before the key is found; workers, metrics and
 encryption search for work; and a store imports erasures only while it has none."""
 CROSS_CLIENT_UNLESS_NAMED = frozenset(
-    {StoreKey, ListKeys, ListDeliveries, GroupDeliveries, GetDelivery, ListRefusals, MatchEverywhere, GetJob, ListJobs}
+    {StoreKey, ListKeys, ListDeliveries, GroupDeliveries, GetDelivery, ListRefusals, MatchEverywhere, FindOwner, GetJob, ListJobs}
 )
 """Types with access to all clients when their `client` is None: requests of an administrator of all clients."""
 

@@ -49,12 +49,19 @@ from touchbase.records.read_records import get_record, list_records
 from touchbase.records.timelines import timeline
 from touchbase.records.update import update_command
 from touchbase.records.value_history import explain_values, record_as_of, value_history
+from touchbase.revyops.api.lists import numbered_list
+from touchbase.revyops.api.parameters import NUMBERED
+from touchbase.revyops.api.schemas import NUMBERED_PAGES
+from touchbase.search.api.all_clients import all_clients_route
 from touchbase.search.api.parameters import COUNT, FILTERS, SEARCH, SEARCH_HEADERS, count_of
 from touchbase.search.api.resource import filtered_list, search_route
 
 A = TypeVar("A", ContactRequest, CompanyRequest)
 C = TypeVar("C", bound=msgspec.Struct)
 R = TypeVar("R", Contact, Company)
+
+
+PAGES_BY_NUMBER = frozenset(each.name for each in NUMBERED)
 
 
 class RecordResource(Generic[A, C, R]):
@@ -110,6 +117,8 @@ class RecordResource(Generic[A, C, R]):
         """`GET` of a page of records."""
         client = await call.client()
         asked = Parameters(call.query, (FLAT, *PAGE, *self._kind.filters))
+        if not asked.unknown.isdisjoint(PAGES_BY_NUMBER):
+            return await numbered_list(call, self._kind, client)
         if asked.unknown or count_of(call.scope):
             return await filtered_list(call, self._kind, client)
         listing = f"{self._kind.type.plural} by {'creation' if asked[UPDATED_SINCE] is None else 'time'}"
@@ -221,10 +230,12 @@ def record_routes(kind: ResourceType[Any, Any, Any], tag: Tag, *, identity: str,
             description="A page has `limit` records; send `next_cursor` back as `cursor` until it is null. A record must match all "
             "filters. The order is that of creation; with `updated_since` it is that of the last change. Any other filter, `sort`, `q`, "
             "`fields` or `Prefer` makes the request a search, which ignores the case of letters. A field that does not exist is a 422 "
-            "with the nearest name.",
-            query=(FLAT, *PAGE, *kind.filters, *SEARCH, FILTERS), headers=(COUNT, IF_NONE_MATCH),
-            success=(Success(200, "A page.", kind.page, headers=("ETag", *SEARCH_HEADERS)), NOT_MODIFIED),
+            "with the nearest name. `page` or `page_size` makes the response a numbered page, as programs written against the RevyOps "
+            "API expect it.",
+            query=(FLAT, *PAGE, *kind.filters, *SEARCH, FILTERS, *NUMBERED), headers=(COUNT, IF_NONE_MATCH),
+            success=(Success(200, "A page.", (kind.page, NUMBERED_PAGES[one]), headers=("ETag", *SEARCH_HEADERS)), NOT_MODIFIED),
         ),
+        all_clients_route(kind, tag),
         search_route(kind, tag),
         upsert_route(kind, tag),
         bulk_route(kind, tag),

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from touchbase.records.commands import FindCompanies
+from touchbase.history import CONTACT
+from touchbase.records.commands import FindCompanies, FindOwner
 from touchbase.records.match import MAX_LOOKUPS, Key, Match, MatchEverywhere, MatchRecords
 from touchbase.sql.builders import ONE, find, key_columns
 from touchbase.sql.filters import Where
@@ -32,6 +33,17 @@ def find_companies(query: FindCompanies) -> Plan[dict[str, int]]:
     """Return the ids of companies by domain."""
     rows = yield Execute(_COMPANY_ID, [(query.client, domain) for domain in query.domains])
     return {row[1]: row[2] for row in rows}
+
+
+def find_owner(query: FindOwner) -> Plan[int | None]:
+    """Return the client that has a record, found through each client's own index."""
+    table = "contact" if query.kind == CONTACT else "company"
+    where = Where("c.state <> 'deleting'")
+    where.equal("c.id", query.client)
+    rows = yield Select(
+        f"SELECT t.client FROM client c JOIN {table} t ON t.client = c.id AND t.id = ? WHERE {where}", (query.id, *where.params)
+    )
+    return rows[0][0] if rows else None
 
 
 def _match(table: str, column: str, shown: Columns) -> Statement:

@@ -7,7 +7,7 @@ are more, one record in some hundred matches, and a page is full soon. So neithe
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -18,8 +18,8 @@ from touchbase.records.sql.rows import COMPANY as COMPANY_COLUMNS
 from touchbase.records.sql.rows import CONTACT as CONTACT_COLUMNS
 from touchbase.records.sql.rows import company_of, contact_of
 from touchbase.records.sql.statements import with_custom_fields
-from touchbase.search.queries import EXACT, Count, Found, SearchCompanies, SearchContacts, SearchRecords
-from touchbase.search.sorting import position_of
+from touchbase.search.queries import EXACT, Count, CountFound, FindPosition, Found, SearchCompanies, SearchContacts, SearchRecords
+from touchbase.search.sorting import Position, position_of
 from touchbase.search.sql.candidates import Candidates
 from touchbase.search.sql.conditions import LISTED, POSTGRES, SQLITE, Dialect, Sql, after, order_by
 from touchbase.search.tree import conjuncts, is_limit
@@ -54,6 +54,28 @@ def search_companies(query: SearchCompanies) -> Plan[Found[Company]]:
     return _search(_COMPANIES, query)
 
 
+def count_found(query: CountFound) -> Plan[int]:
+    """Return the number of records that match."""
+    search, table = replace(query.search, count=EXACT), _table_of(query.search)
+    finder = Candidates(query.client, table.kind)
+    ids = yield from finder.of_search(search.where, search.words)
+    return (yield from _count(table, search, ids, finder)).value
+
+
+def find_position(query: FindPosition) -> Plan[Position | None]:
+    """Return the position of the last record of those to skip."""
+    search, table = query.search, _table_of(query.search)
+    assert [key.field.column for key in search.sort] == ["created_us"]
+    finder = Candidates(query.client, table.kind)
+    ids = yield from finder.of_search(search.where, search.words)
+    rows = yield _select(table, search, ids, True if ids is None else None, 1, finder, "t.created_us, t.id", query.skip - 1)
+    return (rows[0][0], rows[0][1]) if rows else None
+
+
+def _table_of(search: SearchRecords[Any]) -> _Table[Any]:
+    return _CONTACTS if isinstance(search, SearchContacts) else _COMPANIES
+
+
 def _search(table: _Table[R], query: SearchRecords[R]) -> Plan[Found[R]]:
     finder = Candidates(query.client, table.kind)
     ids = yield from finder.of_search(query.where, query.words)
@@ -78,8 +100,17 @@ def _parts(query: SearchRecords[Any]) -> tuple[bool, ...]:
 
 
 def _select(
-    table: _Table[Any], query: SearchRecords[Any], ids: Collection[int] | None, first: bool | None, limit: int, finder: Candidates
+    table: _Table[Any],
+    query: SearchRecords[Any],
+    ids: Collection[int] | None,
+    first: bool | None,
+    limit: int,
+    finder: Candidates,
+    columns: str = "",
+    skip: int = 0,
 ) -> Select:
+    """Return the statement that reads records, or only these columns of them, in the order of the page."""
+    columns = columns or names(table.columns, "t.")
     texts: list[str] = []
     params: list[object] = []
     for d in (SQLITE, POSTGRES):
@@ -89,8 +120,8 @@ def _select(
         if query.after is not None and not (first is False and query.after[0] is not None):
             where += f" AND {after(query.sort, query.after, d, params, first)}"
         order = order_by(query.sort, d, first)
-        texts.append(f"SELECT {names(table.columns, 't.')} FROM {table.name} t WHERE {where} ORDER BY {order} LIMIT ?")
-    return Select(texts[0], (*params, limit), texts[1])
+        texts.append(f"SELECT {columns} FROM {table.name} t WHERE {where} ORDER BY {order} LIMIT ?{' OFFSET ?' if skip else ''}")
+    return Select(texts[0], (*params, limit, *([skip] if skip else ())), texts[1])
 
 
 def _where(

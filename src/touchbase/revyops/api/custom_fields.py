@@ -1,0 +1,136 @@
+"""One custom field of one record: add, change, remove. Each is a change of the record, as by `PATCH`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+from msgspec import UNSET
+
+from touchbase.clients import Client
+from touchbase.errors import Conflict, Fault, Invalid, NotFound, Overloaded, PreconditionFailed
+from touchbase.http.endpoint import Call, author_of
+from touchbase.http.query_parameters import record_id
+from touchbase.http.request_body import read_struct
+from touchbase.http.responses import Response
+from touchbase.http.schemas import encode
+from touchbase.records import Change, CustomField, Record, UpdateRecord, get_record, update_command
+from touchbase.records.api.resource_type import ResourceType
+from touchbase.records.api.schemas import CustomFieldChange, CustomFieldInput
+from touchbase.records.api.serializers import custom_fields_out
+from touchbase.revyops.api.schemas import CustomFieldValue
+from touchbase.sql.store import Writes
+
+TRIES = 10
+"""Attempts of one request, while other requests change the record."""
+_added, _changed = msgspec.json.Decoder(CustomFieldInput), msgspec.json.Decoder(CustomFieldValue)
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """What a request does to a record, as that is now."""
+
+    change: CustomFieldChange
+    shown: CustomField | None = None
+    """The field of the response; None: the one that the change has written."""
+
+
+class CustomFieldResource:
+    """The handlers of the custom fields of one type of record; `created` is the status of a new field."""
+
+    def __init__(self, kind: ResourceType[Any, Any, Any], created: int) -> None:
+        self._kind = kind
+        self.created = created
+
+    async def add(self, call: Call) -> Response:
+        """`POST` of a custom field that the record does not have."""
+        client, raw = await call.client(), await call.json()
+        asked = read_struct(raw, _added, CustomFieldInput, lambda partly: None)
+
+        def step(record: Record) -> _Step:
+            name = asked.field_name.strip()
+            there = next((each for each in _present(record) if each.name == name), None)
+            if there is not None:
+                raise Conflict(
+                    f"this {self._kind.type.name} has the custom field {name!r} already, with id {there.id}; change it with PATCH"
+                )
+            return _Step(CustomFieldChange(asked.field_name, asked.field_value))
+
+        return await self._carry_out(call, client, step, self.created, len(raw))
+
+    async def change(self, call: Call) -> Response:
+        """`PATCH` of the value of one custom field."""
+        client, raw = await call.client(), await call.json()
+        asked = read_struct(raw, _changed, CustomFieldValue, lambda partly: None)
+
+        def step(record: Record) -> _Step:
+            there = self._field(call, record)
+            if asked.field_name is not UNSET and asked.field_name.strip() != there.name:
+                raise Invalid(
+                    [Fault("/field_name", "fixed", f"is {there.name!r}; to rename it, add a field with the new name and delete this")]
+                )
+            return _Step(CustomFieldChange(there.name, asked.field_value))
+
+        return await self._carry_out(call, client, step, 200, len(raw))
+
+    async def remove(self, call: Call) -> Response:
+        """`DELETE` of one custom field; the response has it as it was."""
+
+        def step(record: Record) -> _Step:
+            there = self._field(call, record)
+            return _Step(CustomFieldChange(there.name, None), there)
+
+        return await self._carry_out(call, await call.client(), step, 200, 0)
+
+    def _field(self, call: Call, record: Record) -> CustomField:
+        text = call.path("field_id")
+        number = record_id(text)
+        for each in _present(record):
+            if each.id == number:
+                return each
+        raise NotFound(f"{self._kind.type.name} {record.id} has no custom field with id {text[:40]!r}")
+
+    async def _carry_out(self, call: Call, client: Client, step: Callable[[Record], _Step], status: int, size: int) -> Response:
+        """Change the record as it is now; if another request changes it first, look at it again."""
+        call.parameters().done()
+        kind, parts, number = self._kind, call.api.dependencies, call.id(self._kind.type.name)
+        call.api.limiter.storing(client, 1, size, parts.clock())
+        shown: list[CustomField | None] = [None]
+        name = ""
+
+        async def write(writes: Writes) -> Record:
+            nonlocal name
+            for _ in range(TRIES):
+                record = await get_record(parts.store, kind.type, client.number, number)
+                made = step(record)
+                name, shown[0] = made.change.field_name.strip(), made.shown
+                try:
+                    changed: Record = await writes.write(self._command(call, client, record, made.change))
+                except PreconditionFailed:
+                    continue
+                return changed
+            raise Overloaded("the record changes faster than this request can read it; send it again")
+
+        def response(record: Record) -> Response:
+            field = shown[0] or next(each for each in record.custom_fields if each.name == name)
+            (body,) = custom_fields_out([field], False, {})
+            return Response(status, encode(body))
+
+        return await call.write_and_respond(write, response)
+
+    def _command(self, call: Call, client: Client, record: Record, change: CustomFieldChange) -> UpdateRecord[Any]:
+        at = call.api.dependencies.clock()
+        asked = Change({}, [change], record.updated_us)
+        try:
+            command: UpdateRecord[Any] = update_command(self._kind.type, client, record.id, asked, at)
+        except Invalid as invalid:
+            raise Invalid([Fault(f"/{each.pointer.rpartition('/')[2]}", each.code, each.detail) for each in invalid.faults]) from None
+        command.by = author_of(call.scope)
+        return command
+
+
+def _present(record: Record) -> list[CustomField]:
+    """Return the custom fields that have a value; removed ones stay as marks."""
+    return [each for each in record.custom_fields if each.value is not None]

@@ -1,0 +1,117 @@
+"""Lists and lookups by a custom field: bare arrays (v1) and numbered pages (v2), of one client or of all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from touchbase.clients import Client
+from touchbase.errors import NotFound
+from touchbase.http.endpoint import Call
+from touchbase.http.query_parameters import Parameter, Parameters
+from touchbase.http.responses import Response
+from touchbase.http.schemas import encode
+from touchbase.records import FindOwner, Record, get_record
+from touchbase.records.api.parameters import FLAT
+from touchbase.records.api.resource_type import ResourceType
+from touchbase.revyops.api.parameters import LOOKUP, NUMBERED, PAGE_NUMBER, PAGE_SIZE, RecordFilter, filter_of, lookup_of
+from touchbase.revyops.numbered_pages import LONGEST_PAGE, read_page
+from touchbase.search import SearchFor, records_across
+from touchbase.search.api.all_clients import clients_shown, first_of, record_of_client
+
+V2: tuple[Parameter[Any], ...] = (FLAT, *NUMBERED)
+"""The parameters of v2 that are not filters; v1 has none."""
+
+
+async def numbered_list(call: Call, kind: ResourceType[Any, Any, Any], client: Client) -> Response:
+    """Respond to the `GET` of one of our own lists with a numbered page."""
+    asked = Parameters(call.query, V2)
+    return await _numbered(call, kind, filter_of(kind, asked, V2), asked, [client], client.number)
+
+
+class ListResource:
+    """The handlers of the lists of one type of record; with `is_everywhere` of all clients, for administrators."""
+
+    def __init__(self, kind: ResourceType[Any, Any, Any], *, is_everywhere: bool = False) -> None:
+        self._kind = kind
+        self._is_everywhere = is_everywhere
+
+    async def list(self, call: Call) -> Response:
+        """`GET` of a v1 list."""
+        clients, _ = await self._clients(call)
+        return await self._array(call, filter_of(self._kind, Parameters(call.query), ()), clients)
+
+    async def numbered(self, call: Call) -> Response:
+        """`GET` of a v2 list."""
+        clients, whose = await self._clients(call)
+        asked = Parameters(call.query, V2)
+        return await _numbered(call, self._kind, filter_of(self._kind, asked, V2), asked, clients, whose, everywhere=self._is_everywhere)
+
+    async def lookup(self, call: Call) -> Response:
+        """`GET` of the v1 records with a custom field."""
+        clients, _ = await self._clients(call)
+        return await self._array(call, lookup_of(self._kind, Parameters(call.query, LOOKUP)), clients)
+
+    async def numbered_lookup(self, call: Call) -> Response:
+        """`GET` of the v2 records with a custom field."""
+        clients, whose = await self._clients(call)
+        asked = Parameters(call.query, (*V2, *LOOKUP))
+        return await _numbered(call, self._kind, lookup_of(self._kind, asked), asked, clients, whose, everywhere=self._is_everywhere)
+
+    async def one(self, call: Call) -> Response:
+        """`GET` of one record of any client."""
+        only, kind = await call.administrator(), self._kind
+        asked, number = call.parameters(), call.id(kind.type.name)
+        asked.done()
+        store = call.api.dependencies.store
+        owner = await store.read(FindOwner(kind.type.kind, number)) if only is None else only
+        if owner is None:
+            raise NotFound(f"there is no {kind.type.name} with id {number}")
+        record: Record = await get_record(store, kind.type, owner, number)
+        flat = bool(call.declared) and asked[FLAT]
+        return Response(body=encode(record_of_client(kind, await call.api.clients.by_number(owner), record, flat=flat)))
+
+    async def _clients(self, call: Call) -> tuple[Sequence[Client], int | None]:
+        """Authenticate the request; return the clients whose records it reads, and the number of the only one, None for all."""
+        if not self._is_everywhere:
+            client = await call.client()
+            return [client], client.number
+        only = await call.administrator()
+        return await clients_shown(call, only), only
+
+    async def _array(self, call: Call, wanted: RecordFilter, clients: Sequence[Client]) -> Response:
+        search_for = _search_for(call, wanted, clients)
+        records, _ = await records_across(call.api.dependencies.store, clients, search_for, None, LONGEST_PAGE)
+        return Response(body=encode([_out(self._kind, *each, flat=False, everywhere=self._is_everywhere) for each in records]))
+
+
+def _search_for(call: Call, wanted: RecordFilter, clients: Sequence[Client]) -> SearchFor:
+    """Return the search for each client; raise `Invalid` with all faults that do not depend on the client's settings."""
+    now = call.api.dependencies.clock()
+    wanted.search(first_of(clients), now)
+    return lambda client: wanted.search(client, now)
+
+
+async def _numbered(
+    call: Call,
+    kind: ResourceType[Any, Any, Any],
+    wanted: RecordFilter,
+    asked: Parameters,
+    clients: Sequence[Client],
+    whose: int | None,
+    *,
+    everywhere: bool = False,
+) -> Response:
+    """Respond with a numbered page; `whose` is the number of the only client, None for all."""
+    search_for = _search_for(call, wanted, clients)
+    page, size = asked[PAGE_NUMBER], asked[PAGE_SIZE]
+    key = (whose, wanted.key, size)
+    found = await read_page(call.api.dependencies.store, call.api.pages, key, clients, search_for, page, size)
+    results = [_out(kind, *each, flat=asked[FLAT], everywhere=everywhere) for each in found.records]
+    pages = max(1, -(-found.count // size))
+    body = {"count": found.count, "total_pages": pages, "current_page": page, "page_size": size, "results": results}
+    return Response(body=encode(body))
+
+
+def _out(kind: ResourceType[Any, Any, Any], client: Client, record: Record, *, flat: bool, everywhere: bool) -> object:
+    return record_of_client(kind, client, record, flat=flat) if everywhere else kind.out(record, flat, client.settings)

@@ -1,0 +1,173 @@
+"""The routes of the RevyOps API that are not ours already; they call the handlers and services of our routes."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from touchbase.auth import ADMIN, READ, WRITE
+from touchbase.bin.api import COMPANY_BIN, CONTACT_BIN, BinResource
+from touchbase.errors import NotFound
+from touchbase.http.conditional import IF_NONE_MATCH, NOT_MODIFIED
+from touchbase.http.endpoint import Call
+from touchbase.http.responses import Response
+from touchbase.http.routing import Route, Success, Tag
+from touchbase.records.api.parameters import FLAT, IF_MATCH, IGNORED_HEADERS, PREFER
+from touchbase.records.api.resource import RecordResource
+from touchbase.records.api.resource_type import COMPANIES, CONTACTS, SUPPRESSED, ResourceType
+from touchbase.records.api.schemas import CustomFieldInput, CustomFieldOut
+from touchbase.revyops.api.custom_fields import CustomFieldResource
+from touchbase.revyops.api.lists import V2, ListResource
+from touchbase.revyops.api.parameters import LOOKUP, NAMED_FILTERS
+from touchbase.revyops.api.schemas import NUMBERED_OF_CLIENTS, NUMBERED_PAGES, CustomFieldValue
+from touchbase.revyops.api.version_1 import version_1
+from touchbase.revyops.numbered_pages import LONGEST_PAGE
+from touchbase.search.api.all_clients import OF_CLIENT
+from touchbase.search.api.parameters import FILTERS
+
+TAG = Tag(
+    "RevyOps",
+    "The calls of the RevyOps API, for programs that were written against it. New programs use the other routes: these are deprecated from "
+    "the start, and stay.",
+)
+FEW = f"At most {LONGEST_PAGE} records; to get all, use the v2 call with `page`."
+_route = partial(Route, tag=TAG, deprecated=True)
+
+
+def _v1_routes(kind: ResourceType[Any, Any, Any], deleted: BinResource) -> list[Route]:
+    """Return the v1 routes of one type of record, custom fields aside."""
+    one, many = kind.type.name, kind.type.plural
+    path, by_id = f"/public/{many}", f"/public/{many}/{{id}}"
+    handlers, lists = RecordResource(kind), ListResource(kind)
+    record = partial(Success, 200, body=kind.response, headers=("ETag", SUPPRESSED, *IGNORED_HEADERS))
+    return [
+        _route(
+            "GET", path, lists.list, scope=READ, operation_id=f"v1_list_{many}", summary=f"List {many} as an array",
+            description=f"The first of the {many} that match all filters, in the order of their creation. {FEW}",
+            query=(*NAMED_FILTERS[one], FILTERS), success=(Success(200, "The records.", kind.response, is_list=True),),
+        ),
+        _route(
+            "POST", path, version_1(handlers.create), scope=WRITE, operation_id=f"v1_create_{one}", summary=f"Create a {one}",
+            description=f"As `POST {kind.path}`, without parameters.", headers=(PREFER,), body=kind.request, buffered=False,
+            success=(
+                Success(201, f"The new {one}.", kind.response, ("Location", "ETag", SUPPRESSED, *IGNORED_HEADERS)),
+                record(f"The {one} that existed, if the client's setting `on_duplicate` says so."),
+            ),
+        ),
+        _route(
+            "GET", f"{path}/lookup-by-custom-field", lists.lookup, scope=READ, operation_id=f"v1_look_up_{many}",
+            summary=f"Find {many} by a custom field, as an array",
+            description=f"The {many} whose custom field has this value. {FEW}",
+            query=LOOKUP, success=(Success(200, "The records.", kind.response, is_list=True),),
+        ),
+        _route(
+            "GET", by_id, version_1(handlers.get), scope=READ, operation_id=f"v1_get_{one}", summary=f"Get one {one}",
+            description=f"As `GET {kind.path}/{{id}}`, without parameters.", headers=(IF_NONE_MATCH,),
+            success=(Success(200, f"The {one}.", kind.response, ("ETag",)), NOT_MODIFIED),
+        ),
+        _route(
+            "PATCH", by_id, version_1(handlers.change), scope=WRITE, operation_id=f"v1_update_{one}", summary=f"Update one {one}",
+            description=f"As `PATCH {kind.path}/{{id}}`, without parameters.", headers=(IF_MATCH, PREFER), body=kind.change,
+            success=(record(f"The {one} as it is now."),), problems=(409, 412),
+        ),
+        _route(
+            "DELETE", by_id, version_1(deleted.delete), scope=WRITE, operation_id=f"v1_delete_{one}",
+            summary=f"Delete one {one}: move it into the bin",
+            description=f"As `DELETE {kind.path}/{{id}}`, without parameters: it can be restored.",
+            success=(Success(200, f"The {one} as it was.", kind.response, ("ETag",)),),
+        ),
+    ]  # fmt: skip
+
+
+def _custom_field_routes(kind: ResourceType[Any, Any, Any], created: int) -> list[Route]:
+    """Return the routes of the custom fields of one type of record."""
+    one, handlers = kind.type.name, CustomFieldResource(kind, created)
+    path = f"/public/{kind.type.plural}/{{id}}/custom-fields"
+    field = partial(Success, body=CustomFieldOut)
+    return [
+        _route(
+            "POST", path, handlers.add, scope=WRITE, operation_id=f"v1_add_{one}_custom_field", summary=f"Add a custom field to one {one}",
+            description="409 if the record has a field of this name. `PATCH` of the record sets fields whether they are there or not.",
+            body=CustomFieldInput, success=(field(created, "The new field."),),
+        ),
+        _route(
+            "PATCH", f"{path}/{{field_id}}", handlers.change, scope=WRITE, operation_id=f"v1_update_{one}_custom_field",
+            summary=f"Change a custom field of one {one}",
+            description="Sets the value. The id is that of the field in the NESTED structure.",
+            body=CustomFieldValue, success=(field(200, "The field as it is now."),),
+        ),
+        _route(
+            "DELETE", f"{path}/{{field_id}}", handlers.remove, scope=WRITE, operation_id=f"v1_remove_{one}_custom_field",
+            summary=f"Remove a custom field from one {one}", description="Responds with the field as it was.",
+            success=(field(200, "The field as it was."),),
+        ),
+    ]  # fmt: skip
+
+
+def _numbered_lookup_route(kind: ResourceType[Any, Any, Any]) -> Route:
+    one, many = kind.type.name, kind.type.plural
+    return _route(
+        "GET", f"{kind.path}/lookup-by-custom-field", ListResource(kind).numbered_lookup, scope=READ, operation_id=f"look_up_{many}",
+        summary=f"Find {many} by a custom field",
+        description=f"The {many} whose custom field has this value, in numbered pages. `GET {kind.path}?cf.NAME=VALUE` does the same with "
+        "a cursor.",
+        query=(*V2, *LOOKUP), success=(Success(200, "A page.", NUMBERED_PAGES[one]),),
+    )  # fmt: skip
+
+
+def _master_routes(kind: ResourceType[Any, Any, Any], version: str) -> list[Route]:
+    """Return the routes of the records of all clients, of one type of record and one version."""
+    one, many, is_v1 = kind.type.name, kind.type.plural, not version
+    path, lists = f"/public/{version}{many}-master-list", ListResource(kind, is_everywhere=True)
+    named = partial(_route, "GET", scope=ADMIN, of_all_clients=True)
+    prefix, query = ("v1_", ()) if is_v1 else ("", V2)
+    body, few = (OF_CLIENT[one], FEW) if is_v1 else (NUMBERED_OF_CLIENTS[one], "In numbered pages.")
+    success = (Success(200, "The records." if is_v1 else "A page.", body, is_list=is_v1),)
+    whose = (
+        "Each has the `client_id` of its client; a key of one client sees that client only. "
+        f"`GET /admin/v1/{many}` does the same with a cursor."
+    )
+    return [
+        named(
+            path, lists.list if is_v1 else lists.numbered, operation_id=f"{prefix}list_{many}_of_all",
+            summary=f"List the {many} of all clients", description=f"Client by client, in the order of their creation. {few} {whose}",
+            query=(*query, *NAMED_FILTERS[one], FILTERS), success=success,
+        ),
+        named(
+            f"{path}/lookup-by-custom-field", lists.lookup if is_v1 else lists.numbered_lookup,
+            operation_id=f"{prefix}look_up_{many}_of_all", summary=f"Find {many} of all clients by a custom field",
+            description=f"The {many} whose custom field has this value. {few} {whose}", query=(*query, *LOOKUP), success=success,
+        ),
+        named(
+            f"{path}/{{id}}", lists.one, operation_id=f"{prefix}get_{one}_of_any", summary=f"Get one {one} of any client",
+            description="With the `client_id` of its client; a key of one client sees that client only.",
+            query=() if is_v1 else (FLAT,), success=(Success(200, f"The {one}.", OF_CLIENT[one]),),
+        ),
+    ]  # fmt: skip
+
+
+async def no_emails(call: Call) -> Response:
+    """Refuse a call about e-mails."""
+    raise NotFound(
+        "e-mails are not records here; send them through your campaign tool's webhook (POST /public/emailcampaign-webhook/CLIENT_ID), and "
+        "read what was sent and replied in GET /public/v2/contacts/ID/timeline"
+    )
+
+
+_EMAILS = "/public/emails"
+_EMAIL_CALLS = (
+    ("GET", _EMAILS), ("POST", _EMAILS), ("POST", f"{_EMAILS}/set-interested"), ("GET", f"{_EMAILS}/{{id}}"),
+    ("DELETE", f"{_EMAILS}/{{id}}"), ("POST", f"{_EMAILS}/{{id}}/custom-fields"),
+    ("DELETE", f"{_EMAILS}/{{id}}/custom-fields/{{field_id}}"),
+)  # fmt: skip
+
+ROUTES: list[Route] = [
+    *_v1_routes(CONTACTS, CONTACT_BIN),
+    *_custom_field_routes(CONTACTS, 200),
+    *_v1_routes(COMPANIES, COMPANY_BIN),
+    *_custom_field_routes(COMPANIES, 201),
+    _numbered_lookup_route(CONTACTS),
+    _numbered_lookup_route(COMPANIES),
+    *[route for kind in (CONTACTS, COMPANIES) for version in ("", "v2/") for route in _master_routes(kind, version)],
+    *[Route(method, path, no_emails, scope="") for method, path in _EMAIL_CALLS],
+]

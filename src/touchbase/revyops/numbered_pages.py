@@ -1,0 +1,154 @@
+"""Numbered pages of records, read by positions: page 9,000 of a million contacts costs what page 1 does.
+
+After a page the place where the next one begins is remembered for some minutes, so a reader of page after page never
+skips records, and none is left out or sent twice when others are deleted in between. Any other page begins at the
+nearest remembered place before it, or at the first record, from where an index skips the records between.
+The number of records is counted with the first page, and corrected by what later pages show.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+
+from touchbase.clients import Client
+from touchbase.common.timestamps import SECOND, Clock, Micros
+from touchbase.records import Record
+from touchbase.search import CountFound, FindPosition, Place, Position, SearchFor, records_across
+from touchbase.sql.store import Store
+
+LONGEST_PAGE = 100
+"""Records in one numbered page."""
+REMEMBERED: Micros = 600 * SECOND
+"""How long the count and the places of a list are remembered after its last page."""
+MOST_LISTS = 500
+MOST_PLACES = 64
+"""Remembered places of one list: the latest."""
+
+
+@dataclass(frozen=True, slots=True)
+class NumberedPage:
+    """One page, and how many records there are."""
+
+    records: list[tuple[Client, Record]]
+    count: int
+
+
+@dataclass(slots=True)
+class _Read:
+    """What is known of one list from the pages read so far."""
+
+    counts: dict[int, int]
+    """By number of client, when the first page was read."""
+    total: int
+    places: OrderedDict[int, Place] = field(default_factory=OrderedDict)
+    """By page, where it begins."""
+    until_us: Micros = 0
+
+    def begins(self, page: int, place: Place) -> None:
+        """Remember where a page begins."""
+        self.places[page] = place
+        self.places.move_to_end(page)
+        if len(self.places) > MOST_PLACES:
+            self.places.popitem(last=False)
+
+
+class PagesRead:
+    """What this process remembers of lists that are read by numbered pages."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._lists: OrderedDict[Hashable, _Read] = OrderedDict()
+
+    def find(self, key: Hashable) -> _Read | None:
+        """Return what is known of a list; None for nothing."""
+        known, now = self._lists.get(key), self._clock()
+        if known is None or known.until_us <= now:
+            return None
+        self.put(key, known)
+        return known
+
+    def put(self, key: Hashable, known: _Read) -> None:
+        """Remember a list, in place of the one that was read longest ago."""
+        known.until_us = self._clock() + REMEMBERED
+        self._lists[key] = known
+        self._lists.move_to_end(key)
+        if len(self._lists) > MOST_LISTS:
+            self._lists.popitem(last=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Reads the pages of one list: the records of some clients, by number of client and then in the order of creation."""
+
+    store: Store
+    clients: Sequence[Client]
+    search_for: SearchFor
+    size: int
+
+    async def known(self) -> _Read:
+        """Count the records."""
+        counts = {each.number: await self.store.read(CountFound(each.number, self.search_for(each))) for each in self.clients}
+        return _Read(counts, sum(counts.values()))
+
+    async def records(self, known: _Read, place: Place) -> tuple[list[tuple[Client, Record]], Place | None]:
+        """Return the records of the page that begins at a place, and where the next page begins."""
+        some = [each for each in self.clients if known.counts.get(each.number) or each.number == place.client or len(self.clients) == 1]
+        return await records_across(self.store, some, self.search_for, place, self.size)
+
+    async def place(self, known: _Read, page: int) -> Place | None:
+        """Return where a page begins; None if there are fewer records."""
+        if page == 1:
+            return Place(self.clients[0].number) if self.clients else None
+        if page in known.places:
+            return known.places[page]
+        nearest = max((each for each in known.places if each < page), default=None)
+        if nearest is not None:
+            begins = known.places[nearest]
+            owner = next((each for each in self.clients if each.number == begins.client), None)
+            found = None if owner is None else await self._skip(owner, begins.after, (page - nearest) * self.size)
+            if found is not None:
+                return found
+        return await self._from_the_first(known, (page - 1) * self.size)
+
+    async def _from_the_first(self, known: _Read, skip: int) -> Place | None:
+        for client in self.clients:
+            count = known.counts.get(client.number, 0)
+            if skip < count or client is self.clients[-1]:  # of the last client there may be more by now
+                return await self._skip(client, None, skip)
+            skip -= count
+        return None
+
+    async def _skip(self, client: Client, after: Position | None, skip: int) -> Place | None:
+        if skip == 0:
+            return Place(client.number, after)
+        search = self.search_for(client)
+        search.after = after
+        found = await self.store.read(FindPosition(client.number, search, skip))
+        return None if found is None else Place(client.number, found)
+
+
+async def read_page(
+    store: Store, pages: PagesRead, key: Hashable, clients: Sequence[Client], search_for: SearchFor, page: int, size: int
+) -> NumberedPage:
+    """Return a page of the records that a search finds in these clients, which are in the order of their numbers.
+
+    `key` identifies the list: the caller's clients, the filters and the size of a page. Pages begin at 1.
+    """
+    reader = _Reader(store, clients, search_for, size)
+    known = pages.find(key) if page > 1 else None
+    if known is None:
+        known = await reader.known()
+        pages.put(key, known)
+    begins = await reader.place(known, page)
+    if begins is None:
+        return NumberedPage([], known.total)
+    records, after = await reader.records(known, begins)
+    known.begins(page, begins)
+    if after is not None:
+        known.begins(page + 1, after)
+        known.total = max(known.total, page * size + 1)
+    elif records or page == 1:
+        known.total = (page - 1) * size + len(records)
+    return NumberedPage(records, known.total)

@@ -1,0 +1,50 @@
+"""One search over the records of several clients: client by client, each by its own indexes and settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from touchbase.clients import Client
+from touchbase.records import Record
+from touchbase.search.queries import SearchRecords
+from touchbase.search.service import search_records
+from touchbase.search.sorting import Position, position_of
+from touchbase.sql.store import Store
+
+SearchFor = Callable[[Client], SearchRecords[Any]]
+"""Returns the search among one client's records: a filter may mean something else by the client's settings."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place in the records of several clients: a client's number, and the position after which to read; None: from its first record."""
+
+    client: int
+    after: Position | None = None
+
+
+async def records_across(
+    store: Store, clients: Sequence[Client], search_for: SearchFor, place: Place | None, limit: int, *, most: int | None = None
+) -> tuple[list[tuple[Client, Record]], Place | None]:
+    """Return up to `limit` records from a place on, and the place of the next ones; None if there are none.
+
+    `clients` are in the order of their numbers. Only `most` of them are searched: then the page may have fewer records.
+    """
+    found: list[tuple[Client, Record]] = []
+    searched = 0
+    for client in clients:
+        if place is not None and client.number < place.client:
+            continue
+        if searched == most:
+            return found, Place(client.number)
+        after = place.after if place is not None and place.client == client.number else None
+        search = replace(search_for(client), limit=limit + 1 - len(found), after=after)
+        page, _ = await search_records(store, search)
+        found += [(client, record) for record in page.records]
+        searched += 1
+        if len(found) > limit:
+            owner, last = found[limit - 1]
+            return found[:limit], Place(owner.number, position_of(last, search.sort))
+    return found, None

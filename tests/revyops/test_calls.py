@@ -1,0 +1,346 @@
+"""The calls of the RevyOps API from one table, as its callers send them: only the base address and the key are ours."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from tests.asgi_client import ApiClient, MakeClient, Response
+
+from touchbase.auth.authentication import ADMIN, READ, WRITE, add_key
+from touchbase.clients.commands import FindClient
+from touchbase.sql.store import Store
+
+JANE = {
+    "email": "jane@example.com",
+    "linkedin_url": "https://www.linkedin.com/in/jane-doe",
+    "first_name": "Jane",
+    "last_name": "Doe",
+    "company_id": "example.com",
+    "origin": "list",
+    "contact_status": "new",
+}
+SEATS = [{"field_name": "Seats", "field_value": "40"}]
+CONTACT = {
+    "id", "updated_time", "first_name", "last_name", "origin", "first_campaign_email_sent", "last_campaign_email_sent",
+    "last_reply_received", "previous_status", "status_changed_at", "email", "linkedin_url", "company_id", "contact_custom_fields",
+    "contact_status",
+}  # fmt: skip
+COMPANY = {
+    "id", "updated_time", "domain", "previous_status", "status_changed_at", "name", "company_custom_fields", "company_status",
+}  # fmt: skip
+FIELD = {"id", "updated_time", "field_name", "field_value"}
+ENVELOPE = {"count", "total_pages", "current_page", "page_size", "results"}
+Shape = Callable[[Any], bool]
+
+
+def record(members: set[str], **values: object) -> Shape:
+    """An object with these members, and these values among them."""
+    return lambda body: set(body) == members and values.items() <= body.items()
+
+
+def array(*emails: str, of: str = "email") -> Shape:
+    """A bare array of the records with these values."""
+    return lambda body: [each[of] for each in body] == [*emails]
+
+
+def page(*emails: str, of: str = "email", flat: bool = False) -> Shape:
+    """The first page of an envelope with the records with these values."""
+
+    def holds(body: Any) -> bool:
+        found = [each[of] for each in body["results"]]
+        shapes = {type(value) for each in body["results"] for name, value in each.items() if name.endswith("custom_fields")}
+        numbers = (body["count"], body["total_pages"], body["current_page"], body["page_size"])
+        return set(body) == ENVELOPE and numbers == (len(emails), 1, 1, 100) and found == [*emails] and shapes <= {dict if flat else list}
+
+    return holds
+
+
+def problem(text: str) -> Shape:
+    """A problem that says this."""
+    return lambda body: text in body["detail"]
+
+
+ANY: Shape = lambda body: True  # noqa: E731
+V1, V2 = "/public/contacts", "/public/v2/contacts"
+C1, C2 = "/public/companies", "/public/v2/companies"
+LOOKUP = "lookup-by-custom-field"
+CALLS: list[tuple[str, str, object, int, Shape]] = [
+    # Companies first, as contacts name them.
+    ("POST", C1, {"domain": "example.com", "name": "Example", "company_status": "target"}, 201, record(COMPANY, domain="example.com")),
+    ("POST", C1, {"domain": "example.com"}, 409, problem("exists already")),
+    ("POST", C1, {"name": "no domain"}, 422, problem("/domain")),
+    ("POST", f"{C2}?structure=FLAT", {"domain": "bank.example", "name": "Bank", "company_custom_fields":
+     [{"field_name": "industry", "field_value": "Banking"}]}, 201, lambda body: body["company_custom_fields"] == {"industry": "Banking"}),
+    ("GET", C1, None, 200, array("example.com", "bank.example", of="domain")),
+    ("GET", f"{C1}?domain=bank.example", None, 200, array("bank.example", of="domain")),
+    ("GET", f"{C1}?name=example", None, 200, array("example.com", of="domain")),
+    ("GET", f"{C1}?industry=banking", None, 200, array("bank.example", of="domain")),
+    ("GET", f"{C1}?industry=Retail", None, 200, array(of="domain")),
+    ("GET", f"{C2}?page=1&page_size=100", None, 200, page("example.com", "bank.example", of="domain")),
+    ("GET", f"{C2}?page=1&industry=Banking&structure=FLAT", None, 200, page("bank.example", of="domain", flat=True)),
+    ("GET", f"{C1}/{{company}}", None, 200, record(COMPANY, name="Example", company_custom_fields=[])),
+    ("GET", f"{C2}/{{company}}?structure=FLAT", None, 200, record(COMPANY, company_custom_fields={})),
+    ("PATCH", f"{C1}/{{company}}", {"company_custom_fields": SEATS}, 200,
+     lambda body: body["company_custom_fields"][0]["field_value"] == "40"),
+    ("PATCH", f"{C2}/{{company}}", {"company_status": "won"}, 200, record(COMPANY, company_status="won", previous_status="target")),
+    ("GET", f"{C1}/{LOOKUP}?field_name=Seats&field_value=40", None, 200, array("example.com", of="domain")),
+    ("GET", f"{C2}/{LOOKUP}?field_name=Seats&field_value=40&page=1", None, 200, page("example.com", of="domain")),
+    ("POST", f"{C1}/{{company}}/custom-fields", {"field_name": "Region", "field_value": "North"}, 201, record(FIELD, field_name="Region")),
+    ("POST", f"{C1}/{{company}}/custom-fields", {"field_name": "Region", "field_value": "South"}, 409, problem("'Region' already")),
+    # Contacts.
+    ("POST", V1, {**JANE, "contact_custom_fields": SEATS}, 201, record(CONTACT, email="jane@example.com", contact_status="new")),
+    ("POST", V1, {"email": "JANE@example.com"}, 409, problem("exists already")),
+    ("POST", V1, {"linkedin_url": "linkedin.com/in/jane-doe/"}, 409, problem("exists already")),
+    ("POST", V1, {"email": "n/a"}, 422, problem("/email")),
+    ("POST", V1, {"email": "no@company.example", "company_id": 999_999_999}, 404, problem("no company with id 999999999")),
+    ("POST", V1, {"email": "no@company.example", "company_id": "unknown.example"}, 404, problem("unknown.example")),
+    ("POST", V2, {"email": "no@company.example", "company_id": "unknown.example"}, 404, problem("unknown.example")),
+    ("POST", f"{V2}?structure=FLAT", {"email": "john@example.com", "first_name": "John", "contact_custom_fields_input": SEATS}, 201,
+     lambda body: body["contact_custom_fields"] == {"Seats": "40"}),
+    ("GET", V1, None, 200, array("jane@example.com", "john@example.com")),
+    ("GET", f"{V1}?email=John@example.com", None, 200, array("john@example.com")),
+    ("GET", f"{V1}?firstname=jane", None, 200, array("jane@example.com")),
+    ("GET", f"{V1}?lastname=Doe", None, 200, array("jane@example.com")),
+    ("GET", f"{V1}?linkedin_url=linkedin.com/in/jane-doe", None, 200, array("jane@example.com")),
+    ("GET", f"{V1}?domain=example.com", None, 200, array("jane@example.com")),
+    ("GET", f"{V1}?domain=bank.example", None, 200, array()),
+    ("GET", f"{V1}?email=nobody@example.com", None, 200, array()),
+    ("GET", f"{V1}?frstname=jane", None, 422, problem("first_name")),
+    ("GET", f"{V2}?page=1&page_size=100&structure=FLAT", None, 200, page("jane@example.com", "john@example.com", flat=True)),
+    ("GET", f"{V2}?page_size=1", None, 200,
+     lambda body: (body["count"], body["total_pages"], body["current_page"], body["page_size"], len(body["results"])) == (2, 2, 1, 1, 1)),
+    ("GET", f"{V2}?page=1&firstname=John&lastname=Doe", None, 200, page()),
+    ("GET", f"{V2}?page=1&domain=example.com", None, 200, page("jane@example.com")),
+    ("GET", f"{V2}?page=3", None, 200, lambda body: (body["count"], body["current_page"], body["results"]) == (2, 3, [])),
+    ("GET", f"{V2}?page=0", None, 422, problem("?page")),
+    ("GET", f"{V2}?page_size=101", None, 422, problem("?page_size")),
+    ("GET", f"{V2}?page=1&firstname=", None, 422, problem("?firstname")),
+    ("GET", f"{V1}/{{contact}}", None, 200, record(CONTACT, last_name="Doe")),
+    ("GET", f"{V2}/{{contact}}?structure=FLAT", None, 200, record(CONTACT, contact_custom_fields={"Seats": "40"})),
+    ("GET", f"{V1}/{{contact}}?structure=FLAT", None, 200, lambda body: body["contact_custom_fields"][0]["field_name"] == "Seats"),
+    ("GET", f"{V1}/999999999", None, 404, problem("no contact")),
+    ("GET", f"{V1}/{{theirs}}", None, 404, problem("no contact")),
+    ("GET", f"{C1}/{{their_company}}", None, 404, problem("no company")),
+    ("PATCH", f"{V1}/{{contact}}", {"contact_custom_fields": [{"field_name": "Tier", "field_value": "A"}]}, 200,
+     lambda body: [each["field_name"] for each in body["contact_custom_fields"]] == ["Seats", "Tier"]),
+    ("PATCH", f"{V2}/{{contact}}?structure=FLAT", {"contact_custom_fields": [{"field_name": "Tier", "field_value": "B"}]}, 200,
+     lambda body: body["contact_custom_fields"] == {"Seats": "40", "Tier": "B"}),
+    ("PATCH", f"{V1}/{{contact}}", {"company_id": 999_999_999}, 404, problem("no company with id 999999999")),
+    ("PATCH", f"{V1}/{{contact}}", {"company_id": "unknown.example"}, 404, problem("unknown.example")),
+    ("PATCH", f"{V1}/{{contact}}", {"email": "john@example.com"}, 409, problem("leave this field out")),
+    ("PATCH", f"{V1}/{{theirs}}", {"first_name": "x"}, 404, problem("no contact")),
+    ("GET", f"{V1}/{LOOKUP}?field_name=Seats&field_value=40", None, 200, array("jane@example.com", "john@example.com")),
+    ("GET", f"{V1}/{LOOKUP}?field_name=Tier&field_value=b", None, 200, array("jane@example.com")),
+    ("GET", f"{V1}/{LOOKUP}?field_name=None&field_value=b", None, 200, array()),
+    ("GET", f"{V1}/{LOOKUP}?field_name=Tier", None, 422, problem("?field_value must be given")),
+    ("GET", f"{V1}/{LOOKUP}?field_value=b&field_name=", None, 422, problem("?field_name must not be blank")),
+    ("GET", f"{V2}/{LOOKUP}?field_name=Tier&field_value=B", None, 200, page("jane@example.com")),
+    ("GET", f"{V2}/{LOOKUP}?field_name=Tier&field_value=B&page=1&page_size=100&structure=FLAT", None, 200,
+     page("jane@example.com", flat=True)),
+    # One custom field.
+    ("POST", f"{V1}/{{contact}}/custom-fields", {"field_name": "Size [EU]", "field_value": "L"}, 200, record(FIELD, field_value="L")),
+    ("GET", f"{V1}/{LOOKUP}?field_name=Size%20%5BEU%5D&field_value=L", None, 200, array("jane@example.com")),
+    ("POST", f"{V1}/{{contact}}/custom-fields", {"field_name": " Seats ", "field_value": "41"}, 409, problem("'Seats' already")),
+    ("POST", f"{V1}/{{contact}}/custom-fields", {"field_name": " ", "field_value": "41"}, 422, problem("/field_name must not be blank")),
+    ("POST", f"{V1}/{{contact}}/custom-fields", {"field_name": "Seats"}, 422, problem("/field_value")),
+    ("POST", f"{V1}/{{theirs}}/custom-fields", {"field_name": "Seats", "field_value": "1"}, 404, problem("no contact")),
+    ("PATCH", f"{V1}/{{contact}}/custom-fields/{{field}}", {"field_name": "Seats", "field_value": "42"}, 200,
+     record(FIELD, field_name="Seats", field_value="42")),
+    ("PATCH", f"{V1}/{{contact}}/custom-fields/{{field}}", {"field_value": "43"}, 200, record(FIELD, field_value="43")),
+    ("PATCH", f"{V1}/{{contact}}/custom-fields/{{field}}", {"field_name": "Chairs", "field_value": "43"}, 422, problem("/field_name")),
+    ("PATCH", f"{V1}/{{contact}}/custom-fields/999999999", {"field_value": "43"}, 404, problem("no custom field")),
+    ("PATCH", f"{V1}/{{contact}}/custom-fields/{{their_field}}", {"field_value": "43"}, 404, problem("no custom field")),
+    ("DELETE", f"{V1}/{{contact}}/custom-fields/{{their_field}}", None, 404, problem("no custom field")),
+    ("DELETE", f"{V1}/{{contact}}/custom-fields/{{field}}", None, 200, record(FIELD, field_name="Seats", field_value="43")),
+    ("DELETE", f"{V1}/{{contact}}/custom-fields/{{field}}", None, 404, problem("no custom field")),
+    ("POST", f"{V1}/{{contact}}/custom-fields", {"field_name": "Seats", "field_value": "50"}, 200, record(FIELD, field_value="50")),
+    # Deleting.
+    ("DELETE", f"{V1}/{{contact}}", None, 200, record(CONTACT, email="jane@example.com")),
+    ("DELETE", f"{V1}/{{contact}}", None, 404, problem("was deleted")),
+    ("DELETE", f"{V1}/{{theirs}}", None, 404, problem("no contact")),
+    ("GET", V1, None, 200, array("john@example.com")),
+    ("DELETE", f"{C1}/{{company}}", None, 200, record(COMPANY, domain="example.com")),
+    ("DELETE", f"{V2}/{{john}}", None, 200, ANY),
+    # E-mails are of a later version.
+    ("GET", "/public/emails?contact_email=jane@example.com", None, 404, problem("timeline")),
+    ("POST", "/public/emails", {"contact_email": "jane@example.com"}, 404, problem("timeline")),
+    ("POST", "/public/emails/set-interested", {"email": "jane@example.com"}, 404, problem("timeline")),
+    ("DELETE", "/public/emails/7/custom-fields/8", None, 404, problem("timeline")),
+    # Not for a key of one client.
+    ("GET", "/public/contacts-master-list", None, 403, problem("admin")),
+    ("GET", "/public/v2/companies-master-list", None, 403, problem("admin")),
+]  # fmt: skip
+"""Method, path, body, status, and what the response must be; in this order, each on what those before it have left."""
+MASTER: list[tuple[str, int, Shape]] = [
+    ("/public/contacts-master-list", 200, array("jane@example.com", "john@example.com", "jane@example.com")),
+    ("/public/contacts-master-list", 200, array("acme", "acme", "beta", of="client_id")),
+    ("/public/contacts-master-list?email=jane@example.com", 200, array("acme", "beta", of="client_id")),
+    ("/public/contacts-master-list?domain=theirs.example", 200, array("beta", of="client_id")),
+    ("/public/contacts-master-list/{theirs}", 200, lambda body: set(body) == CONTACT | {"client_id"} and body["client_id"] == "beta"),
+    ("/public/contacts-master-list/999999999", 404, problem("no contact")),
+    (f"/public/contacts-master-list/{LOOKUP}?field_name=Seats&field_value=40", 200, array("acme", "beta", of="client_id")),
+    ("/public/companies-master-list", 200, array("example.com", "theirs.example", of="domain")),
+    ("/public/companies-master-list/{their_company}", 200, lambda body: body["client_id"] == "beta"),
+    (f"/public/companies-master-list/{LOOKUP}?field_name=Seats&field_value=40", 200, array(of="domain")),
+    ("/public/v2/contacts-master-list", 200, page("acme", "acme", "beta", of="client_id")),
+    ("/public/v2/contacts-master-list?firstname=jane&page=1&structure=FLAT", 200, page("acme", "beta", of="client_id", flat=True)),
+    ("/public/v2/contacts-master-list?firstname=", 422, problem("?firstname")),
+    ("/public/v2/contacts-master-list/{theirs}?structure=FLAT", 200, lambda body: body["contact_custom_fields"] == {"Seats": "40"}),
+    (f"/public/v2/contacts-master-list/{LOOKUP}?field_name=Seats&field_value=40", 200, page("acme", "beta", of="client_id")),
+    ("/public/v2/companies-master-list?page=1&page_size=100", 200, page("acme", "beta", of="client_id")),
+    ("/public/v2/companies-master-list/{their_company}", 200, lambda body: set(body) == COMPANY | {"client_id"} - {"name", "company_status"}
+     or body["client_id"] == "beta"),
+    (f"/public/v2/companies-master-list/{LOOKUP}?field_name=Seats&field_value=40", 200, page(of="domain")),
+]  # fmt: skip
+"""Path, status and response for a key of all clients."""
+
+
+@dataclass
+class Callers:
+    """The server, and two callers of the API with keys of their own."""
+
+    call: ApiClient
+    keys: dict[str, str]
+
+    async def __call__(self, who: str, method: str, target: str, body: object = None, **headers: str) -> Response:
+        """Send a request as the API's callers do: the key in `x-api-key`."""
+        return await self.call(method, target, body, x_api_key=self.keys[who], **headers)
+
+    async def made(self, who: str, target: str, body: object) -> Any:
+        """Create a record; return it."""
+        reply = await self(who, "POST", target, body)
+        assert reply.status == 201, reply
+        return reply.json()
+
+
+@pytest.fixture
+async def callers(store: Store, make_client: MakeClient) -> Callers:
+    """The clients `acme` and `beta`, each with a key, and a key of all clients."""
+    opened, call, keys = make_client(store), make_client(store, auth="api-key"), {}
+    for name in ("acme", "beta"):
+        await opened.settings(name)
+        found = await store.read(FindClient(name))
+        assert found is not None
+        keys[name] = await add_key(store, found.number, (READ, WRITE), name, call.clock.now)
+        keys[f"{name} administrator"] = await add_key(store, found.number, (ADMIN,), name, call.clock.now)
+    keys["reader"] = await add_key(store, None, (READ,), "reader", call.clock.now)
+    keys["master"] = await add_key(store, None, (ADMIN,), "master", call.clock.now)
+    return Callers(call, keys)
+
+
+async def theirs(callers: Callers) -> dict[str, object]:
+    """Records of the other client; return their ids by the names in the tables."""
+    company = await callers.made("beta", C1, {"domain": "theirs.example"})
+    contact = await callers.made("beta", V1, {**JANE, "company_id": company["id"], "contact_custom_fields": SEATS})
+    return {"theirs": contact["id"], "their_company": company["id"], "their_field": contact["contact_custom_fields"][0]["id"]}
+
+
+@pytest.mark.parametrize("before", ["", "/api"])
+async def test_revyops_calls__respond_as_their_callers_expect(callers: Callers, before: str, subtests: pytest.Subtests) -> None:
+    known = await theirs(callers)
+    for number, (method, path, body, status, shape) in enumerate(CALLS):
+        target = path.format(**known) if "{" in path else path
+        reply = await callers("acme", method, f"{before}{target}", body)
+        with subtests.test(f"{number} {method} {path}"):
+            assert reply.status == status, reply
+            assert shape(reply.json()), reply
+        if reply.status == 201 and path == C1:
+            known.setdefault("company", reply.json()["id"])
+        elif reply.status == 201 and path == V1:
+            known |= {"contact": reply.json()["id"], "field": reply.json()["contact_custom_fields"][0]["id"]}
+        elif reply.status == 201:
+            known["john"] = reply.json()["id"]
+
+
+async def test_master_lists__have_the_records_of_all_clients(callers: Callers, subtests: pytest.Subtests) -> None:
+    company = await callers.made("acme", C1, {"domain": "example.com"})
+    await callers.made("acme", V1, {**JANE, "company_id": company["id"], "contact_custom_fields": SEATS})
+    await callers.made("acme", V1, {"email": "john@example.com"})
+    known = await theirs(callers)
+
+    for number, (path, status, shape) in enumerate(MASTER):
+        with subtests.test(f"{number} {path}"):
+            reply = await callers("master", "GET", path.format(**known) if "{" in path else path)
+
+            assert reply.status == status, reply
+            assert shape(reply.json()), reply
+
+
+async def test_master_lists__show_an_administrator_of_one_client_that_client_only(callers: Callers, subtests: pytest.Subtests) -> None:
+    await callers.made("acme", V1, {"email": "john@example.com", "contact_custom_fields": SEATS})
+    known = await theirs(callers)
+    who = "acme administrator"
+
+    for path in ("/public/contacts-master-list", f"/public/contacts-master-list/{LOOKUP}?field_name=Seats&field_value=40"):
+        with subtests.test(path):
+            assert [each["client_id"] for each in (await callers(who, "GET", path)).json()] == ["acme"]
+    for path in ("/public/v2/contacts-master-list", f"/public/v2/contacts-master-list/{LOOKUP}?field_name=Seats&field_value=40"):
+        with subtests.test(path):
+            body = (await callers(who, "GET", path)).json()
+            assert ([each["client_id"] for each in body["results"]], body["count"]) == (["acme"], 1)
+    assert (await callers(who, "GET", f"/public/contacts-master-list/{known['theirs']}")).status == 404
+    assert (await callers("reader", "GET", "/public/contacts-master-list")).status == 403
+
+
+async def test_revyops_calls__say_which_key_is_missing_as_ours_do(callers: Callers) -> None:
+    nothing = await callers.call("GET", V1)
+    wrong = await callers.call("GET", V1, x_api_key="tb_live_nothing")
+    reading = await callers("reader", "POST", V1, {}, x_client_id="acme")
+
+    assert (nothing.status, wrong.status, reading.status) == (401, 401, 403)
+
+
+async def test_custom_field_post__runs_once_with_an_idempotency_key(callers: Callers) -> None:
+    number = (await callers.made("acme", V1, {"email": "jane@example.com"}))["id"]
+    field = {"field_name": "Seats", "field_value": "40"}
+
+    first, again = [await callers("acme", "POST", f"{V1}/{number}/custom-fields", field, idempotency_key="k1") for _ in range(2)]
+
+    assert (first.status, again.status) == (200, 200)
+    assert again.json() == first.json()
+    assert again.headers["idempotency-replayed"] == "true"
+    assert (await callers("acme", "POST", f"{V1}/{number}/custom-fields", field)).status == 409
+
+
+async def test_v1_create__is_the_same_request_under_both_addresses(callers: Callers) -> None:
+    """An idempotency key holds for the record, whichever address a retry uses."""
+    first, again = [
+        await callers("acme", "POST", f"{before}{V1}", {"email": "a@x.example"}, idempotency_key="k1") for before in ("", "/api")
+    ]
+
+    assert (first.status, again.status, again.json()) == (201, 201, first.json())
+
+
+async def test_v1_delete__moves_the_record_into_the_bin(callers: Callers) -> None:
+    number = (await callers.made("acme", V1, {"email": "jane@example.com"}))["id"]
+
+    await callers("acme", "DELETE", f"{V1}/{number}?erase=true")
+
+    assert (await callers("acme", "POST", f"{V2}/{number}/restore")).status == 200
+
+
+async def test_custom_field_change__is_in_the_history_with_its_key(callers: Callers) -> None:
+    number = (await callers.made("acme", V1, {"email": "jane@example.com"}))["id"]
+    field = (await callers("acme", "POST", f"{V1}/{number}/custom-fields", {"field_name": "Seats", "field_value": "40"})).json()
+    callers.call.clock.move(10)
+    await callers("acme", "PATCH", f"{V1}/{number}/custom-fields/{field['id']}", {"field_value": "41"})
+
+    history = (await callers("acme", "GET", f"{V2}/{number}/history?field=cf.Seats")).json()["data"]
+
+    assert [each["value"] for each in history] == ["41", "40"]
+    assert all(each["set_by"]["key_id"] for each in history)
+
+
+async def test_custom_field_post__adds_a_name_once_under_many_at_once(callers: Callers) -> None:
+    number = (await callers.made("acme", V1, {"email": "jane@example.com"}))["id"]
+    fields = [{"field_name": "Seats", "field_value": str(each)} for each in range(5)]
+
+    replies = await asyncio.gather(*(callers("acme", "POST", f"{V1}/{number}/custom-fields", field) for field in fields))
+
+    assert sorted(each.status for each in replies) == [200, 409, 409, 409, 409]
+    added = next(each.json()["field_value"] for each in replies if each.status == 200)
+    assert (await callers("acme", "GET", f"{V2}/{number}?structure=FLAT")).json()["contact_custom_fields"] == {"Seats": added}

@@ -1,0 +1,269 @@
+"""Numbered pages: each record once, at any depth and under writes; counts that fit; nothing read again for a page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.asgi_client import ApiClient, MakeClient
+from tests.house import House
+
+from touchbase.clients import Client, ClientSettings
+from touchbase.history import CONTACT
+from touchbase.records.models import Contact
+from touchbase.revyops import NumberedPage, PagesRead, read_page
+from touchbase.revyops.numbered_pages import MOST_LISTS, MOST_PLACES, REMEMBERED
+from touchbase.search import CountFound, FindPosition, SearchContacts, SearchRecords
+from touchbase.search.queries import Found
+from touchbase.search.sorting import default_sort, position_of
+from touchbase.sql.command import Query
+
+LIST = "/public/v2/contacts"
+
+
+async def numbers(call: ApiClient, target: str) -> tuple[list[int], int, int]:
+    """The ids of a page, the number of records and that of pages."""
+    reply = await call.get(target)
+    assert reply.status == 200, reply
+    body = reply.json()
+    return [each["id"] for each in body["results"]], body["count"], body["total_pages"]
+
+
+async def test_numbered_pages__have_every_record_once_in_any_order_of_reading(house: House) -> None:
+    made = [await house.contact(email=f"{n}@example.com", first_name="Ann" if n % 2 else "Bob") for n in range(11)]
+    everyone = {page: made[(page - 1) * 3 : page * 3] for page in range(1, 6)}
+    anns = {page: made[1::2][(page - 1) * 2 : page * 2] for page in range(1, 4)}
+
+    for page in (4, 1, 2, 3, 4, 5, 2):
+        assert await numbers(house.call, f"{LIST}?page={page}&page_size=3") == (everyone[page], 11, 4)
+    for page in (3, 2, 1):
+        assert await numbers(house.call, f"{LIST}?page={page}&page_size=2&firstname=ann") == (anns[page], 5, 3)
+
+
+async def test_numbered_pages__leave_out_no_record_when_others_are_deleted(house: House) -> None:
+    made = [await house.contact(email=f"{n}@example.com") for n in range(7)]
+    first, *_ = await numbers(house.call, f"{LIST}?page=1&page_size=2")
+    await house.delete(made[0])
+    await house.delete(made[1])
+
+    second, count, pages = await numbers(house.call, f"{LIST}?page=2&page_size=2")
+    rest = [number for page in range(3, pages + 1) for number in (await numbers(house.call, f"{LIST}?page={page}&page_size=2"))[0]]
+
+    assert [*first, *second, *rest] == made
+    assert (count, pages) == (7, 4)
+    assert await numbers(house.call, f"{LIST}?page=1&page_size=2") == (made[2:4], 5, 3)
+
+
+async def test_numbered_pages__show_records_that_come_during_the_reading(house: House) -> None:
+    made = [await house.contact(email=f"{n}@example.com") for n in range(4)]
+    assert await numbers(house.call, f"{LIST}?page=1&page_size=2") == (made[:2], 4, 2)
+    made.append(await house.contact(email="late@example.com"))
+
+    second, count, pages = await numbers(house.call, f"{LIST}?page=2&page_size=2")
+
+    assert (second, count, pages) == (made[2:4], 5, 3)
+    assert await numbers(house.call, f"{LIST}?page=3&page_size=2") == (made[4:], 5, 3)
+
+
+async def test_numbered_pages__are_right_in_another_process(house: House, make_client: MakeClient) -> None:
+    """It remembers nothing of the pages before."""
+    made = [await house.contact(email=f"{n}@example.com") for n in range(5)]
+    await numbers(house.call, f"{LIST}?page=1&page_size=2")
+
+    other = make_client(house.call.parts.store)
+
+    assert await numbers(other, f"{LIST}?page=2&page_size=2") == (made[2:4], 5, 3)
+
+
+async def test_numbered_pages__of_all_clients_cross_their_borders(call: ApiClient) -> None:
+    made = []
+    for client in ("acme", "beta", "empty", "corp"):
+        await call.settings(client)
+        for n in range({"acme": 3, "beta": 2, "empty": 0, "corp": 4}[client]):
+            made.append((await call.post(LIST, {"email": f"{n}@example.com"}, x_client_id=client)).json()["id"])
+    target = "/public/v2/contacts-master-list?page_size=2&page="
+
+    for page in (5, 1, 2, 3, 4, 5, 3):
+        assert await numbers(call, f"{target}{page}") == (made[(page - 1) * 2 : page * 2], 9, 5)
+    assert await numbers(call, f"{target}6") == ([], 9, 5)
+
+
+async def test_all_clients_list__has_every_record_once_with_its_client(call: ApiClient) -> None:
+    made = []
+    for client in ("acme", "beta", "empty", "corp"):
+        await call.settings(client)
+        for n in range({"acme": 3, "beta": 2, "empty": 0, "corp": 4}[client]):
+            body = {"email": f"{n}@example.com", "first_name": "Ann" if n else "Bob"}
+            made.append((client, (await call.post(LIST, body, x_client_id=client)).json()["id"]))
+
+    async def walk(filters: str) -> list[tuple[str, int]]:
+        found, cursor = [], ""
+        while True:
+            reply = await call.get(f"/admin/v1/contacts?limit=2{filters}&cursor={cursor}")
+            assert reply.status == 200, reply
+            found += [(each["client_id"], each["id"]) for each in reply.json()["data"]]
+            cursor = reply.json()["next_cursor"]
+            if cursor is None:
+                return found
+
+    assert await walk("") == made
+    assert await walk("&client=beta") == [each for each in made if each[0] == "beta"]
+    assert await walk("&first_name=bob") == [made[0], made[3], made[5]]
+    assert await walk("&email=nobody@example.com") == []
+
+
+async def test_all_clients_list__names_what_is_wrong(call: ApiClient, subtests: pytest.Subtests) -> None:
+    for query, pointer in (
+        ("frst_name=x", "?frst_name"), ("limit=0", "?limit"), ("cursor=x", "?cursor"), ("client=unknown", "?client"), ("page=1", "?page"),
+    ):  # fmt: skip
+        with subtests.test(query):
+            reply = await call.get(f"/admin/v1/contacts?{query}")
+            assert (reply.status, reply.problem["errors"][0]["pointer"]) == (422, pointer)
+
+
+async def test_all_clients_list__searches_some_clients_at_a_time(call: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("touchbase.search.api.all_clients.MOST_CLIENTS", 2)
+    for client in ("a", "b", "c"):
+        await call.settings(client)
+    made = (await call.post("/public/v2/companies", {"domain": "example.com"}, x_client_id="c")).json()["id"]
+
+    first = (await call.get("/admin/v1/companies?domain=example.com")).json()
+    second = (await call.get(f"/admin/v1/companies?domain=example.com&cursor={first['next_cursor']}")).json()
+
+    assert first["data"] == []
+    assert [(each["id"], each["client_id"]) for each in second["data"]] == [(made, "c")]
+    assert second["next_cursor"] is None
+
+
+class Records:
+    """A store that has contacts of some clients, and lists what it was asked."""
+
+    def __init__(self, owners: Sequence[int]) -> None:
+        self.records = [Contact(owner, number, 1_000 + number, 0) for number, owner in enumerate(owners, 1)]
+        self.asked: list[Query[Any]] = []
+
+    async def read(self, query: Query[Any]) -> Any:
+        """Answer the three queries of numbered pages."""
+        self.asked.append(query)
+        if isinstance(query, SearchRecords):
+            found = self._after(query)
+            page = found[: query.limit]
+            return Found(page, position_of(page[-1], query.sort) if len(found) > query.limit else None)
+        found = self._after(query.search)
+        if isinstance(query, CountFound):
+            return len(found)
+        assert isinstance(query, FindPosition)
+        return position_of(found[query.skip - 1], query.search.sort) if query.skip <= len(found) else None
+
+    def _after(self, search: SearchRecords[Any]) -> list[Contact]:
+        own = [each for each in self.records if each.client == search.client]
+        return [each for each in own if search.after is None or position_of(each, search.sort) > search.after]
+
+
+class Pages:
+    """Numbered pages of such a store."""
+
+    def __init__(self, owners: Sequence[int], size: int) -> None:
+        self.store, self.size, self.now = Records(owners), size, 0
+        self.pages = PagesRead(lambda: self.now)
+        self.clients = [Client(number, f"c{number}", 0, ClientSettings()) for number in range(1, 4)]
+
+    def read(self, page: int, key: str = "") -> NumberedPage:
+        """Read a page."""
+        store: Any = self.store
+        search_for = lambda client: SearchContacts(client.number, default_sort(CONTACT), 1)  # noqa: E731
+        try:
+            read_page(store, self.pages, key, self.clients, search_for, page, self.size).send(None)
+        except StopIteration as done:  # the store answers at once
+            found: NumberedPage = done.value
+            return found
+        raise AssertionError
+
+    @contextmanager
+    def counted(self) -> Iterator[list[Query[Any]]]:
+        """List the queries of a block."""
+        self.store.asked = []
+        yield self.store.asked
+
+
+OWNERS = st.lists(st.integers(1, 3), max_size=12).map(sorted)
+
+
+@given(OWNERS, st.integers(1, 4), st.lists(st.integers(1, 14), max_size=8))
+def test_read_page__returns_the_records_of_that_number_in_any_order_of_reading(owners: list[int], size: int, order: list[int]) -> None:
+    pages = Pages(owners, size)
+
+    for page in order:
+        found = pages.read(page)
+        assert [record.id for _, record in found.records] == [*range(1, len(owners) + 1)][(page - 1) * size : page * size]
+        assert all(client.number == record.client for client, record in found.records)
+        assert found.count == len(owners)
+
+
+@given(OWNERS, st.integers(1, 4), st.data())
+def test_read_page__a_reader_sees_every_record_that_stays_once_under_any_deletions(
+    owners: list[int], size: int, data: st.DataObject
+) -> None:
+    pages, page, seen = Pages(owners, size), 0, []
+    while True:
+        page += 1
+        found = pages.read(page)
+        seen += [record.id for _, record in found.records]
+        if page >= -(-found.count // size):
+            break
+        gone = data.draw(st.sets(st.sampled_from([each.id for each in pages.store.records])) if pages.store.records else st.just(set()))
+        pages.store.records = [each for each in pages.store.records if each.id not in gone]
+
+    assert len(seen) == len(set(seen))
+    assert {each.id for each in pages.store.records} <= set(seen)
+
+
+def test_read_page__asks_for_one_page_when_the_one_before_was_read() -> None:
+    pages = Pages([1] * 10, 2)
+    pages.read(1)
+
+    with pages.counted() as asked:
+        pages.read(2)
+    assert [type(each) for each in asked] == [SearchContacts]
+
+
+def test_read_page__skips_from_the_nearest_page_that_is_known() -> None:
+    pages = Pages([1] * 100, 2)
+    pages.read(1)
+    pages.read(40)
+
+    with pages.counted() as asked:
+        pages.read(43)
+    assert [each.skip for each in asked if isinstance(each, FindPosition)] == [4]
+
+
+def test_pages_read__forgets_lists_after_a_while_and_when_there_are_many() -> None:
+    pages = Pages([1] * 10, 2)
+    pages.read(1, "old")
+    for number in range(MOST_LISTS):
+        pages.read(1, str(number))
+
+    with pages.counted() as asked:
+        pages.read(2, "old")
+        pages.read(2, "9")
+    assert sum(isinstance(each, CountFound) for each in asked) == len(pages.clients)
+    pages.now += REMEMBERED
+    with pages.counted() as asked:
+        pages.read(2, "9")
+    assert sum(isinstance(each, CountFound) for each in asked) == len(pages.clients)
+
+
+def test_pages_read__remembers_the_latest_places_of_a_list() -> None:
+    pages = Pages([1] * 400, 2)
+    for page in range(1, MOST_PLACES + 10):
+        pages.read(page)
+
+    known = pages.pages.find("")
+
+    assert known is not None
+    assert len(known.places) == MOST_PLACES
+    assert max(known.places) == MOST_PLACES + 10
