@@ -328,3 +328,18 @@ async def test_folder__belongs_to_one_import(run_once: Import, fake: FakeRevyOps
     assert counts(await run_once({"41": "acme"}, dry_run=True)) == {"41": {"created": 1}}
     await run_once()
     assert counts(await run_once({"41": "acme"})) == {"41": {"created": 1, "here": 1}}
+
+
+async def test_two_clients_of_theirs__that_are_one_here_have_each_person_once(run_once: Import, fake: FakeRevyOps) -> None:
+    await run_once.call.settings("acme")
+    fake.companies += [company(7, name="First"), company(7, "42", domain="other.example")]
+    fake.contacts += [contact(1, company_id=7), contact(2, "42", company_id=7), contact(3, "42", email="person1@example.com")]
+
+    first = await run_once({"41": "acme", "42": "acme"})
+    again = await run_once({"41": "acme", "42": "acme"})
+
+    assert counts(first) == {"41": {"created": 1, "here": 2}, "42": {"created": 1, "duplicates": 1, "here": 2}}
+    assert counts(again) == {"41": {"unchanged": 1, "here": 2}, "42": {"unchanged": 1, "duplicates": 1, "here": 2}}
+    domains = {each["id"]: each["domain"] for each in await listed(run_once.call, "acme", "companies")}
+    found = [domains[each["company_id"]] for each in await listed(run_once.call, "acme")]
+    assert found == ["company7.example", "other.example"]

@@ -13,7 +13,7 @@ import click
 
 import touchbase
 from touchbase.cli.options import Group, json_option, read_settings, setting_options
-from touchbase.cli.output import print_json, print_table
+from touchbase.cli.output import escape_controls, print_json, print_table
 from touchbase.cli.store import STOPPED, find_client, now_us, opened, read_text, run_fast, without_password
 
 if TYPE_CHECKING:
@@ -23,7 +23,11 @@ if TYPE_CHECKING:
 KEY = "TOUCHBASE_REVYOPS_KEY"
 SHOWN = 20
 """Differences and notices that the terminal shows; the files have all."""
-_COUNTS = ("read", "created", "updated", "unchanged", "duplicates", "refused", "erased", "late", "missing", "different", "here")
+_COUNTS = (
+    "read", "created", "updated", "unchanged", "duplicates", "refused", "erased", "suppressed", "late", "missing", "different", "here",
+)  # fmt: skip
+_ALWAYS = ("read", "created", "updated", "unchanged", "here")
+"""Counts that are shown also if all are 0."""
 Options = Mapping[str, Any]
 
 
@@ -163,11 +167,11 @@ def _show_wait(why: str) -> None:
 
 def _print(result: Result) -> None:
     """Print the counts of each client, then what a person must know."""
-    columns = ["theirs", "client", "list", *_COUNTS]
-    rows = [[one.their_client or "-", one.client_id or "-", one.list, *(getattr(one, name) for name in _COUNTS)] for one in result.clients]
-    print_table(columns, rows, empty="the lists are empty")
+    counts = [name for name in _COUNTS if name in _ALWAYS or any(getattr(one, name) for one in result.clients)]
+    rows = [[one.their_client, one.client_id, one.list, *(getattr(one, name) for name in counts)] for one in result.clients]
+    print_table(["theirs", "client", "list", *counts], rows, empty="the lists are empty")
     for theirs, ours in result.created_clients.items():
-        click.echo(f"client {ours or '(new)'} {'would be' if result.dry_run else 'is'} added for {theirs}", err=True)
+        click.echo(f"client {ours or '(new)'} {'would be' if result.dry_run else 'is'} added for {escape_controls(theirs)}", err=True)
     for theirs in result.unused_clients:
         click.echo(f"no record is of client {theirs!r}: is --client spelt as in their lists?", err=True)
     if result.left_out:

@@ -17,7 +17,7 @@ from touchbase.revyops_import.list_reader import ListReader
 from touchbase.revyops_import.models import COMPARE, IMPORT, LISTS, RECORDS, Counts, Entry, ListName, Refused, Stage
 from touchbase.revyops_import.progress import Progress
 from touchbase.revyops_import.seen import Seen
-from touchbase.revyops_import.their_records import RowMaker, TheirRecord, their_record
+from touchbase.revyops_import.their_records import RowMaker, TheirRecord, company_key, their_record
 from touchbase.sql.store import Store
 
 SAMPLE = 20
@@ -144,7 +144,7 @@ class RevyOpsImport:
             if isinstance(row, InvalidRow):
                 counts.refused += 1
                 reason = row.reason
-            elif other := self._seen_of(stage, name).duplicate_of(record, row, line):
+            elif other := self._seen_of(stage, name).duplicate_of(group.client.client_id or record.client, record, row, line):
                 counts.duplicates += 1
                 reason = f"is the same {RECORDS[name]} as {other}, which has this address"
             else:
@@ -200,7 +200,7 @@ def _add_domains(pairs: Sequence[Pair], entry: Entry) -> None:
     for record, row in pairs:
         domain = getattr(row.command.record, "domain", "")
         if record.id and domain:
-            entry.domains[record.id] = domain
+            entry.domains[company_key(record.client, record.id)] = domain
 
 
 def _notice(entry: Entry, text: str) -> None:

@@ -93,7 +93,7 @@ class Entry(msgspec.Struct, omit_defaults=True):
     seen: list[list[Any]] = []
     """For each new record the number and the digests of its keys (`seen.py`)."""
     domains: dict[str, str] = {}
-    """Their id of a company -> its domain."""
+    """Domains of companies, by `company_key`."""
     refused: list[Refused] = []
     differences: list[Difference] = []
     notices: dict[str, int] = {}

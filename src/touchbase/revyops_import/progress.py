@@ -34,7 +34,7 @@ class Progress:
 
     lists: dict[tuple[Stage, ListName], ListProgress] = field(default_factory=dict)
     domains: dict[str, str] = field(default_factory=dict)
-    """Their id of a company -> its domain."""
+    """Domains of companies, by `company_key`."""
     notices: dict[str, int] = field(default_factory=dict)
 
     def page(self, stage: Stage, name: ListName) -> ListProgress:

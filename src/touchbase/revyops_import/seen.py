@@ -34,9 +34,12 @@ class Seen:
         line.append(digest)
         return True
 
-    def duplicate_of(self, record: TheirRecord, row: ValidRow, line: list[Any]) -> str:
-        """Return how another record with an address of this row is called; blank if there is none. Its digests are added to the line."""
-        digests = [_digest(self._name, record.client, key) for key in keys_of(row.command)]
+    def duplicate_of(self, client_id: str, record: TheirRecord, row: ValidRow, line: list[Any]) -> str:
+        """Return how another record of a client here with an address of this row is called; blank if there is none.
+
+        Two of their clients may be one here. The row's digests are added to the line.
+        """
+        digests = [_digest(self._name, client_id, key) for key in keys_of(row.command)]
         number = self._keys.first_row(digests, record.number)
         if number is None:
             line.extend(digests)

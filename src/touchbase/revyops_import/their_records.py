@@ -56,7 +56,7 @@ class TheirRecord:
 
 
 def their_record(value: Any, name: ListName, domains: Members[str, str], client: str | None = None) -> TheirRecord:
-    """Return a record of a list; `domains` are those of the companies, by their ids. `client`: of a list that names none."""
+    """Return a record of a list; `domains` are those of the companies, by `company_key`. `client`: of a list that names none."""
     if not isinstance(value, dict):
         return TheirRecord(client or "", "", {"value": value_text(value)}, "is not a JSON object")
     record = TheirRecord(client if client is not None else value_text(value.get("client_id")), value_text(value.get("id")))
@@ -72,10 +72,16 @@ def their_record(value: Any, name: ListName, domains: Members[str, str], client:
     return record
 
 
+def company_key(client: str, company_id: str) -> str:
+    """Return the key of a company in the domains by company: its id, and that of its client."""
+    return f"{company_id} {client}"
+
+
 def _set_company(record: TheirRecord, company_id: Any, domains: Members[str, str]) -> None:
     company = value_text(company_id)
-    if company in domains:
-        record.values[_DOMAIN] = domains[company]
+    domain = domains.get(company_key(record.client, company))
+    if domain is not None:
+        record.values[_DOMAIN] = domain
     elif company:
         record.notices.append("contacts: imported without a company, because theirs was not imported or is not in the list of companies")
 
