@@ -13,7 +13,7 @@ import click
 
 import touchbase
 from touchbase.cli.options import Group, json_option, read_settings, setting_options
-from touchbase.cli.output import escape_controls, print_json, print_table
+from touchbase.cli.output import SHORT, SPARE, Column, escape_controls, print_json, print_table
 from touchbase.cli.store import STOPPED, find_client, now_us, opened, read_text, run_fast, without_password
 
 if TYPE_CHECKING:
@@ -62,6 +62,7 @@ def import_() -> None:
 @click.option("--page-size", type=click.IntRange(1, 100), default=100, show_default=True, help="Records of one request.")
 @click.option(
     "--work-folder", "folder", type=click.Path(path_type=Path, file_okay=False), default="revyops-import", show_default=True,
+    metavar="FOLDER",
     help="Where the journal, the refused records and the differences are written.",
 )  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="Count what the import would do, and write no record.")
@@ -117,11 +118,11 @@ async def _import(database: str | None, key: str, given: Mapping[str, str], opti
 
     await check_base_url(options["base_url"])
     base_url, dry_run = options["base_url"].rstrip("/"), options["dry_run"]
-    kept = {name: options[name] for name in ("page_size", "mode", "compare", "workspace", "only_mapped")} | {"clients": dict(given)}
+    chosen = {name: options[name] for name in ("page_size", "mode", "compare", "workspace", "only_mapped")} | {"clients": dict(given)}
     address = without_password(read_settings(database=database).database)
     async with opened(database) as store:
         http = HttpClient(f"touchbase/{touchbase.__version__}", [base_url])
-        journal = Journal(options["folder"], Head(base_url, address, kept), dry_run=dry_run)
+        journal = Journal(options["folder"], Head(base_url, address, chosen), dry_run=dry_run)
         try:
             if journal.continues:
                 click.echo(f"continuing the import in {options['folder']}", err=True)
@@ -129,7 +130,7 @@ async def _import(database: str | None, key: str, given: Mapping[str, str], opti
                 http, base_url, key, now_us, all_clients=options["workspace"] is None, page_size=options["page_size"], on_wait=_show_wait
             )
             result = await _read(store, reader, journal, given, options)
-            journal.end(Head(base_url, address, kept))
+            journal.end(Head(base_url, address, chosen))
             return result
         except (asyncio.CancelledError, KeyboardInterrupt):
             click.echo("\nstopped; the same command continues from the last page", err=True)
@@ -147,8 +148,8 @@ async def _read(store: ProcessingStore, reader: ListReader, journal: Any, given:
     if workspace is not None:
         await find_client(store, workspace, lasting=True)
     await clients.check()
-    chosen = ImportOptions(options["mode"], options["compare"], dry_run, workspace)
-    progress = await RevyOpsImport(store, now_us, reader, clients, journal, chosen, _show_page).run()
+    wanted = ImportOptions(options["mode"], options["compare"], dry_run, workspace)
+    progress = await RevyOpsImport(store, now_us, reader, clients, journal, wanted, _show_page).run()
     if sys.stderr.isatty():
         click.echo("\r\x1b[K", err=True, nl=False)
     return await result_of(store, clients, progress, journal, reader.base_url, dry_run=dry_run)
@@ -168,8 +169,8 @@ def _show_wait(why: str) -> None:
 def _print(result: Result) -> None:
     """Print the counts of each client, then what a person must know."""
     counts = [name for name in _COUNTS if name in _ALWAYS or any(getattr(one, name) for one in result.clients)]
-    rows = [[one.their_client, one.client_id, one.list, *(getattr(one, name) for name in counts)] for one in result.clients]
-    print_table(["theirs", "client", "list", *counts], rows, empty="the lists are empty")
+    rows = [[one.their_client, one.list, *(getattr(one, name) for name in counts), one.client_id] for one in result.clients]
+    print_table([Column("theirs", SHORT), "list", *counts, Column("client", SPARE)], rows, empty="the lists are empty")
     for theirs, ours in result.created_clients.items():
         click.echo(f"client {ours or '(new)'} {'would be' if result.dry_run else 'is'} added for {escape_controls(theirs)}", err=True)
     for theirs in result.unused_clients:

@@ -58,12 +58,12 @@ class RevyOpsImport:
         self._store, self._clock, self._reader = store, clock, reader
         self._clients, self._journal, self._options, self._on_page = clients, journal, options, on_page
         self.progress = Progress()
-        self._seen: dict[tuple[Stage, ListName], Seen] = {}
+        self._seen: dict[tuple[Stage, ListName], Seen] = {(stage, name): Seen(name) for stage in (IMPORT, COMPARE) for name in LISTS}
 
     async def run(self) -> Progress:
         """Import and compare; return the counts of this run and of the runs that it continues."""
         for entry in self._journal.entries():
-            self._seen_of(entry.stage, entry.name).add_journaled(entry.seen)
+            self._seen[entry.stage, entry.name].add_journaled(entry.seen)
             self.progress.add(entry)
             for theirs in filter(None, entry.counts):
                 await self._clients.find(theirs)
@@ -120,7 +120,7 @@ class RevyOpsImport:
             record = their_record(value, name, self.progress.domains, self._options.workspace)
             client = await self._clients.find(record.client) if record.client else None
             line: list[object] = [record.number]
-            if not self._seen_of(stage, name).is_new(record, line):
+            if not self._seen[stage, name].is_new(record, line):
                 entry.repeated += 1
             elif client is None:
                 entry.seen.append(line)
@@ -144,7 +144,7 @@ class RevyOpsImport:
             if isinstance(row, InvalidRow):
                 counts.refused += 1
                 reason = row.reason
-            elif other := self._seen_of(stage, name).duplicate_of(group.client.client_id or record.client, record, row, line):
+            elif other := self._seen[stage, name].duplicate_of(group.client.client_id or record.client, record, row, line):
                 counts.duplicates += 1
                 reason = f"is the same {RECORDS[name]} as {other}, which has this address"
             else:
@@ -177,12 +177,9 @@ class RevyOpsImport:
                 counts.different += bool(found[0].field)
             entry.differences += found
 
-    def _seen_of(self, stage: Stage, name: ListName) -> Seen:
-        return self._seen.setdefault((stage, name), Seen(name))
-
 
 def _count(stage: Stage, pairs: Sequence[Pair], outcomes: Sequence[Outcome], counts: Counts, entry: Entry) -> list[Pair]:
-    """Count what became of the rows; return those that are in the store now."""
+    """Count what became of the rows; return the pairs whose record is in the store now."""
     imported: list[Pair] = []
     for (record, row), outcome in zip(pairs, outcomes, strict=True):
         word = _COUNTED.get(outcome.word, outcome.word)
