@@ -10,6 +10,7 @@ import os
 import sys
 from difflib import get_close_matches
 from importlib import import_module
+from keyword import iskeyword
 
 import click
 
@@ -27,6 +28,7 @@ COMMANDS = {
     "backup": "backup",
     "restore": "backup",
     "copy": "copy",
+    "import": "revyops",
     "contacts": "records",
     "companies": "records",
     "jobs": "jobs",
@@ -70,7 +72,8 @@ class Commands(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module = import_module(f"touchbase.cli.{COMMANDS[cmd_name]}")
-        command: click.Command = getattr(module, cmd_name.replace("-", "_"))
+        attribute = cmd_name.replace("-", "_")
+        command: click.Command = getattr(module, f"{attribute}_" if iskeyword(attribute) else attribute)
         return command
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:

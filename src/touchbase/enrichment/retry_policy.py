@@ -44,14 +44,15 @@ def classify_response(tool: str, response: ApiResponse, *, single: bool, now_us:
     if status in _SPLIT:
         return SPLIT
     if status == 429 or (status == 503 and "retry-after" in response.headers):
-        return FetchFailed(f"{tool} answered {status}: too many requests", retry_after=_retry_after(response, now_us))
+        return FetchFailed(f"{tool} answered {status}: too many requests", retry_after=seconds_to_wait(response, now_us))
     if status >= 500 or status in _RETRY:
         return FetchFailed(f"{tool} answered {status}")
     # Otherwise a redirect, or a URL that is not the API's: the cause is not in the records.
     return FetchFailed(f"{tool} answered {status}: {_STOP.get(status, 'is api_base the URL of its API?')}", stop=True)
 
 
-def _retry_after(response: ApiResponse, now_us: Micros) -> float:
+def seconds_to_wait(response: ApiResponse, now_us: Micros) -> float:
+    """Return the seconds of `Retry-After`, which may be a date; without the header `DEFAULT_WAIT`."""
     text = response.headers.get("retry-after", "").strip()
     if text.isascii() and text.replace(".", "", 1).isdigit():
         return float(text[:10])

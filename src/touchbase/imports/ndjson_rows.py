@@ -51,7 +51,7 @@ def _objects(file: BinaryIO, limits: Limits) -> Iterator[tuple[int, dict[str, st
             raise UnreadableFile(f"is not JSON: {error}. Each line must be one JSON object", number) from None
         if not isinstance(value, dict):
             raise UnreadableFile("is not a JSON object; each line must be one", number)
-        yield number, {name: _text(each) for name, each in _flat(value)}
+        yield number, {name: value_text(each) for name, each in _flat(value)}
 
 
 def _flat(members: dict[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -66,7 +66,7 @@ def _flat(members: dict[str, Any]) -> Iterator[tuple[str, Any]]:
             yield name, value
 
 
-def _text(value: Any) -> str:
+def value_text(value: Any) -> str:
     """Return a value as text; null is blank, a list of texts is one with commas, other structures stay JSON."""
     if isinstance(value, str):
         return value

@@ -1,0 +1,204 @@
+"""The import: pages of companies, then of contacts, each written and journaled; then once more, to compare."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from touchbase.clients import Client
+from touchbase.common.timestamps import Clock
+from touchbase.imports import CREATED, DUPLICATE, ERASED, INVALID, ImportRows, InvalidRow, Outcome, ValidRow
+from touchbase.revyops_import.client_map import ClientMap
+from touchbase.revyops_import.comparison import Pair, differences
+from touchbase.revyops_import.journal import Journal
+from touchbase.revyops_import.list_pages import ListPage
+from touchbase.revyops_import.list_reader import ListReader
+from touchbase.revyops_import.models import COMPARE, IMPORT, LISTS, RECORDS, Counts, Entry, ListName, Refused, Stage
+from touchbase.revyops_import.progress import Progress
+from touchbase.revyops_import.seen import Seen
+from touchbase.revyops_import.their_records import RowMaker, TheirRecord, company_key, their_record
+from touchbase.sql.store import Store
+
+SAMPLE = 20
+"""Pages of each list that a comparison of a sample reads."""
+_COUNTED = {DUPLICATE: "duplicates", INVALID: "refused"}
+
+
+@dataclass(slots=True)
+class ImportOptions:
+    """What an import does."""
+
+    mode: str = "upsert"
+    """`upsert`, or `create`: records that exist here stay as they are."""
+    compare: str = "all"
+    """`all`, `sample` or `none`."""
+    dry_run: bool = False
+    workspace: str | None = None
+    """The client of all records, for lists that name none."""
+
+
+@dataclass(slots=True)
+class _Group:
+    """The records of one client on one page."""
+
+    client: Client
+    records: list[TheirRecord] = field(default_factory=list)
+    lines: list[list[object]] = field(default_factory=list)
+    """What the journal holds of each: number and digests."""
+
+
+class RevyOpsImport:
+    """Copies their lists into the store; continues behind the last page of the journal."""
+
+    def __init__(
+        self, store: Store, clock: Clock, reader: ListReader, clients: ClientMap, journal: Journal, options: ImportOptions,
+        on_page: Callable[[Entry], None] = lambda _: None,
+    ) -> None:  # fmt: skip
+        self._store, self._clock, self._reader = store, clock, reader
+        self._clients, self._journal, self._options, self._on_page = clients, journal, options, on_page
+        self.progress = Progress()
+        self._seen: dict[tuple[Stage, ListName], Seen] = {(stage, name): Seen(name) for stage in (IMPORT, COMPARE) for name in LISTS}
+
+    async def run(self) -> Progress:
+        """Import and compare; return the counts of this run and of the runs that it continues."""
+        for entry in self._journal.entries():
+            self._seen[entry.stage, entry.name].add_journaled(entry.seen)
+            self.progress.add(entry)
+            for theirs in filter(None, entry.counts):
+                await self._clients.find(theirs)
+        for name in LISTS:
+            await self._read(IMPORT, name)
+        if self._options.compare != "none" and not self._options.dry_run:
+            for name in LISTS:
+                await self._read(COMPARE, name)
+        return self.progress
+
+    async def _read(self, stage: Stage, name: ListName) -> None:
+        """Read the pages of a list that are left."""
+        done = self.progress.page(stage, name)
+        for number in self._pages(stage, name, done.last):
+            if done.is_ended:
+                break
+            page = await self._reader.page(name, number)
+            entry = await self._page(stage, name, number, page)
+            self._journal.append(entry)
+            self.progress.add(entry)
+            self._on_page(entry)
+
+    def _pages(self, stage: Stage, name: ListName, last: int) -> Iterable[int]:
+        """Return the numbers of the pages behind the last: all, or those of a sample, from the first to the last of the list."""
+        total = self.progress.page(IMPORT, name).last
+        if stage == COMPARE and self._options.compare == "sample" and total > SAMPLE:
+            chosen = {1 + round(index * (total - 1) / (SAMPLE - 1)) for index in range(SAMPLE)}
+            return sorted(number for number in chosen if number > last)
+        return itertools.count(last + 1)
+
+    async def _page(self, stage: Stage, name: ListName, number: int, page: ListPage) -> Entry:
+        entry = Entry(stage, name, number, is_last=page.is_last(number), pages=page.pages or 0, count=page.count)
+        if page.note:
+            _notice(entry, f"{name}, page {number}: {page.note}")
+        groups = await self._groups(stage, name, page, entry)
+        if page.pages is None and entry.repeated == len(page.records):
+            entry.is_last = True  # also of a server that ignores `page`, and sends the first one for ever
+        for theirs, group in groups.items():
+            counts = entry.counts.setdefault(theirs, Counts())
+            pairs = self._checked(stage, name, group, counts, entry)
+            outcomes = await self._write(stage, name, group.client, [row for _, row in pairs])
+            imported = _count(stage, pairs, outcomes, counts, entry)
+            if stage == COMPARE:
+                await self._compare(name, group.client, imported, counts, entry)
+            if name == "companies":
+                _add_domains(imported, entry)
+            entry.seen += group.lines
+        return entry
+
+    async def _groups(self, stage: Stage, name: ListName, page: ListPage, entry: Entry) -> dict[str, _Group]:
+        """Return the records of a page that are new and not left out, by their id of the client."""
+        groups: dict[str, _Group] = {}
+        for value in page.records:
+            record = their_record(value, name, self.progress.domains, self._options.workspace)
+            client = await self._clients.find(record.client) if record.client else None
+            line: list[object] = [record.number]
+            if not self._seen[stage, name].is_new(record, line):
+                entry.repeated += 1
+            elif client is None:
+                entry.seen.append(line)
+                if record.client:
+                    entry.left_out += 1
+                    continue
+                entry.counts.setdefault("", Counts()).refused += 1
+                if stage == IMPORT:
+                    entry.refused.append(Refused("", record.id, record.values, record.fault))
+            else:
+                group = groups.setdefault(record.client, _Group(client))
+                group.records.append(record)
+                group.lines.append(line)
+        return groups
+
+    def _checked(self, stage: Stage, name: ListName, group: _Group, counts: Counts, entry: Entry) -> list[Pair]:
+        """Return the records that can be imported, with their rows."""
+        pairs: list[Pair] = []
+        rows = RowMaker(name, group.client).rows(group.records, self._clock())
+        for record, row, line in zip(group.records, rows, group.lines, strict=True):
+            if isinstance(row, InvalidRow):
+                counts.refused += 1
+                reason = row.reason
+            elif other := self._seen[stage, name].duplicate_of(group.client.client_id or record.client, record, row, line):
+                counts.duplicates += 1
+                reason = f"is the same {RECORDS[name]} as {other}, which has this address"
+            else:
+                pairs.append((record, row))
+                if stage == IMPORT:
+                    for notice in record.notices:
+                        _notice(entry, notice)
+                continue
+            if stage == IMPORT:
+                entry.refused.append(Refused(record.client, record.id, record.values, reason))
+        return pairs
+
+    async def _write(self, stage: Stage, name: ListName, client: Client, rows: Sequence[ValidRow]) -> Sequence[Outcome]:
+        """Write the rows. A comparison only creates what is missing: other changes since then are not undone."""
+        options = self._options
+        if not rows:
+            return []
+        if client.number == 0:  # a dry run, for a client that does not exist yet
+            return [Outcome(CREATED)] * len(rows)
+        mode = "create" if stage == COMPARE or options.mode == "create" else "upsert"
+        return await self._store.write(
+            ImportRows(client.number, RECORDS[name], rows, mode, "", self._clock(), client.settings, dry_run=options.dry_run)  # type: ignore[arg-type]
+        )
+
+    async def _compare(self, name: ListName, client: Client, pairs: Sequence[Pair], counts: Counts, entry: Entry) -> None:
+        for found in await differences(self._store, client.number, name, pairs):
+            counts.compared += 1
+            if found:
+                counts.missing += not found[0].field
+                counts.different += bool(found[0].field)
+            entry.differences += found
+
+
+def _count(stage: Stage, pairs: Sequence[Pair], outcomes: Sequence[Outcome], counts: Counts, entry: Entry) -> list[Pair]:
+    """Count what became of the rows; return the pairs whose record is in the store now."""
+    imported: list[Pair] = []
+    for (record, row), outcome in zip(pairs, outcomes, strict=True):
+        word = _COUNTED.get(outcome.word, outcome.word)
+        setattr(counts, word, getattr(counts, word) + 1)
+        counts.suppressed += outcome.suppressed is not None
+        if outcome.word not in (DUPLICATE, INVALID, ERASED):
+            imported.append((record, row))
+        elif outcome.word != ERASED and stage == IMPORT:
+            entry.refused.append(Refused(record.client, record.id, record.values, outcome.reason))
+    return imported
+
+
+def _add_domains(pairs: Sequence[Pair], entry: Entry) -> None:
+    """Add the domains of imported companies, by which contacts find them."""
+    for record, row in pairs:
+        domain = getattr(row.command.record, "domain", "")
+        if record.id and domain:
+            entry.domains[company_key(record.client, record.id)] = domain
+
+
+def _notice(entry: Entry, text: str) -> None:
+    entry.notices[text] = entry.notices.get(text, 0) + 1
