@@ -19,6 +19,7 @@ from touchbase.records.commands import (
     UpdateContact,
     UpsertCompany,
     UpsertContact,
+    changed_since,
     new_write_key,
 )
 from touchbase.records.create import create_command
@@ -106,6 +107,7 @@ __all__ = [
     "Written",
     "api_since",
     "batch_failed",
+    "changed_since",
     "companies_of",
     "company_ref",
     "create_command",

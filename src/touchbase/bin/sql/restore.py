@@ -17,7 +17,7 @@ from touchbase.events import Batch, deleted_having, existing_company, insert_eve
 from touchbase.history import COMPANY, NEVER, VIA_API, Link, StoredEvent
 from touchbase.history import sql as history_sql
 from touchbase.history.sql import event_of, event_row
-from touchbase.records import RECORD_TYPES, Company, Contact, Folded, Record, current_stamp, former_key, primary_key
+from touchbase.records import RECORD_TYPES, Company, Contact, Folded, Record, changed_since, current_stamp, former_key, primary_key
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.rows import contact_of, contact_row, custom_field_row
 from touchbase.sql.ids import Ids
@@ -43,9 +43,9 @@ def restore_record(command: RestoreRecord, ids: Ids) -> Plan[Record | TouchbaseE
     if not rows or not clients:
         return NotFound(f"there is no deleted {RECORD_TYPES[kind].name} with id {command.id}")
     deleted = deleted_of(kind, rows[0][3], rows[0][4])
-    conflict = yield from _conflict(client, kind, deleted.record)
-    if conflict is not None:
-        return conflict
+    refused = changed_since(deleted.record, command.if_updated_us) or (yield from _conflict(client, kind, deleted.record))
+    if refused is not None:
+        return refused
     at = max(command.at, deleted.deleted_us + 1)
     batch = new_batch(client, at, client_of(clients[0]).settings, ids)
     written = entry(kind, command.id, "restored", at, command.key, command.by)

@@ -45,14 +45,6 @@ CREATE: dict[str, tuple[Parameter[Any], ...]] = {
     "company": (FLAT, ON_DUPLICATE_PARAMETER, DRY_RUN),
 }
 """The parameters of a creation, by type of record."""
-IF_MATCH = {
-    "name": "If-Match",
-    "in": "header",
-    "required": False,
-    "schema": {"type": "string"},
-    "description": "The ETag that the record must still have.",
-}
-
 PREFER = described("`handling=strict`: unknown members of the body are faults, read-only ones aside.")
 IGNORED_HEADERS = ("Touchbase-Ignored", "Preference-Applied")
 

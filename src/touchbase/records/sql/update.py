@@ -8,11 +8,11 @@ from operator import itemgetter
 from typing import Generic, TypeVar
 
 from touchbase.common.field_limits import CUSTOM_FIELDS
-from touchbase.errors import Conflict, Fault, Invalid, NotFound, PreconditionFailed, TouchbaseError
+from touchbase.errors import Conflict, Fault, Invalid, NotFound, TouchbaseError
 from touchbase.history import CONTACT, StoredEvent, advance_status, may_change_status
 from touchbase.history import sql as history_sql
 from touchbase.history.sql import event_of, event_row
-from touchbase.records.commands import UpdateCompany, UpdateContact
+from touchbase.records.commands import UpdateCompany, UpdateContact, changed_since
 from touchbase.records.field_projection import has_several_objects
 from touchbase.records.models import Company, Contact, Record
 from touchbase.records.projection import refold_status
@@ -177,8 +177,8 @@ def _error(kind: int, command: Update, record: Record | None, owned: _KeyOwners)
     """Return the reason why a command cannot be carried out; None takes its keys."""
     if record is None:
         return NotFound(f"there is no {RECORD_TYPES[kind].name} with id {command.id}")
-    if command.if_updated_us is not None and command.if_updated_us != record.updated_us:
-        return PreconditionFailed("the record has changed since you read it; read it again and repeat the change")
+    if (changed := changed_since(record, command.if_updated_us)) is not None:
+        return changed
     company_id = command.changes.get("company_id")
     if company_id is not None and (command.client, company_id) not in owned.companies:
         return no_such_company(int(company_id))
