@@ -15,10 +15,10 @@ from touchbase.exports import KINDS
 from touchbase.exports import job as export_job
 from touchbase.jobs import JobWorker
 
-FILE = '''email,first_name,last_name,contact_status,Segment,Größe,company.domain,last_reply_received
-jane@example.com,Jane,Doe,new,Fintech: 1:2,12,x.example,2026-05-01T10:00:00Z
-joe@example.com,Joe,"Roe, ""J""",customer,=1+1,,x.example,
-ann@example.com,@Ann,,,,,,
+FILE = '''email,first_name,last_name,contact_status,Segment,Größe,company.domain,last_reply_received,External ID
+jane@example.com,Jane,Doe,new,Fintech: 1:2,12,x.example,2026-05-01T10:00:00Z,crm-4711
+joe@example.com,Joe,"Roe, ""J""",customer,=1+1,,x.example,,
+ann@example.com,@Ann,,,,,,,
 '''.encode()
 
 

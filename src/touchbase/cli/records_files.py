@@ -30,7 +30,7 @@ SHOW_SECONDS = 0.5
 
 def add_import(group: click.Group, record: Record) -> None:
     """Add the command `import` to a group."""
-    matches = ("email", "linkedin_url") if record == "contact" else ("domain",)
+    matches = ("email", "linkedin_url", "external_id") if record == "contact" else ("domain", "external_id")
 
     @group.command("import")
     @setting_options("database")

@@ -16,7 +16,7 @@ from touchbase.history.sql import event_of
 from touchbase.idempotency.sql import MOVE_RESPONSES
 from touchbase.records import Company, Contact, CustomField, Record, keys_of, shown_values
 from touchbase.records.sql import statements as records_sql
-from touchbase.records.sql.rows import company_row, contact_row, custom_field_of, custom_field_row
+from touchbase.records.sql.rows import company_of, company_row, contact_of, contact_row, custom_field_of, custom_field_row
 from touchbase.records.sql.search_pending import NOTE_FOR_SEARCH, searched
 from touchbase.records.sql.update import fold_of, fold_status_of
 from touchbase.sql.builders import RECORD, RECORD_MATCH
@@ -46,6 +46,7 @@ def save_records(batch: Batch) -> Plan[None]:
             if record.id in resolver.touched or shown_values(record) != resolver.shown[record.id]:
                 record.updated_us = max(batch.now_us, record.updated_us + 1)
         new = [record for number, record in resolver.created.items() if number in resolver.by_id]
+        yield from _yield_external_ids(batch, kind, [*old, *new])
         noted = [record.id for record in old if record.id in resolver.touched or searched(record) != resolver.searched[record.id]]
         noted += [record.id for record in new]
         if noted:
@@ -59,6 +60,25 @@ def save_records(batch: Batch) -> Plan[None]:
             yield Execute(history_sql.SAVE_LINK, rows)
 
 
+def _yield_external_ids(batch: Batch, kind: int, records: Sequence[Record]) -> Plan[None]:
+    """Leave external ids that records get back from their histories to the records that have got them since."""
+    resolver = batch.resolvers[kind]
+    wanted = {
+        record.external_id: record
+        for record in records
+        if record.external_id is not None and record.external_id != resolver.external_ids.get(record.id)
+    }
+    if not wanted:
+        return
+    _, _, statement = records_sql.KEY_OWNERS[kind][-1]
+    for row in (yield Execute(statement, [(batch.client, each) for each in sorted(wanted)])):
+        owner = contact_of(row) if kind == CONTACT else company_of(row)
+        record = wanted[owner.external_id or ""]
+        now = resolver.by_id.get(owner.id)
+        if owner.id != record.id and (now is None or now.external_id == owner.external_id):
+            record.external_id = None
+
+
 def _save_contacts(resolver: Resolver, old: list[Record], new: list[Record]) -> Plan[None]:
     whole: list[tuple[Record, Row]] = []
     folded: list[Row] = []
@@ -66,7 +86,7 @@ def _save_contacts(resolver: Resolver, old: list[Record], new: list[Record]) -> 
     for record in old:
         assert isinstance(record, Contact)
         row = contact_row(record)
-        if record.id in resolver.rekeyed:
+        if record.id in resolver.rekeyed or record.external_id != resolver.external_ids[record.id]:
             whole.append((record, row))
         elif record.status == resolver.statuses[record.id]:
             folded.append(fold_of(row))
@@ -89,7 +109,12 @@ def _save_companies(resolver: Resolver, old: list[Record], new: list[Record]) ->
 def _update_whole(op: Statement, resolver: Resolver, rows: list[tuple[Record, Row]]) -> Plan[None]:
     """Update whole rows; rows that take an address which another of them still has in the store come last."""
     had = {key: number for number, keys in resolver.loaded_keys.items() for key in keys if key is not None}
-    taking = [any(had.get(key or "", record.id) != record.id for key in keys_of(record)) for record, _ in rows]
+    ids = {known: number for number, known in resolver.external_ids.items() if known is not None}
+    taking = [
+        ids.get(record.external_id or "", record.id) != record.id
+        or any(had.get(key or "", record.id) != record.id for key in keys_of(record))
+        for record, _ in rows
+    ]
     for takes in (False, True):
         if part := [row for (_, row), each in zip(rows, taking, strict=True) if each == takes]:
             yield Execute(op, part)

@@ -9,10 +9,10 @@ from touchbase.sql.filters import Where
 from touchbase.sql.statement import Plan, Row, Select
 
 CONTACT_COLUMNS = (
-    "id", "created_us", "updated_us", "email", "linkedin_url", "first_name", "last_name", "company_id", "origin", "status",
+    "id", "created_us", "updated_us", "email", "linkedin_url", "first_name", "last_name", "company_id", "origin", "external_id", "status",
     "previous_status", "status_changed_us", "first_sent_us", "last_sent_us", "last_reply_us",
 )  # fmt: skip
-COMPANY_COLUMNS = ("id", "created_us", "updated_us", "domain", "name", "status", "previous_status", "status_changed_us")
+COMPANY_COLUMNS = ("id", "created_us", "updated_us", "domain", "name", "external_id", "status", "previous_status", "status_changed_us")
 # Each name and value with its length before it: both engines can do that, and it is unpacked faster than rows are joined.
 _PACKED = "string_agg(length(f.name) || ':' || f.name || length(f.value) || ':' || f.value, '')"
 _UPDATED = CONTACT_COLUMNS.index("updated_us")

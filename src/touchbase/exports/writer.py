@@ -43,6 +43,7 @@ class ExportedContact(Struct, gc=False):
     linkedin_url: str | UnsetType = UNSET
     company_id: int | UnsetType = UNSET
     contact_status: str | UnsetType = UNSET
+    external_id: str | UnsetType = UNSET
 
 
 class ExportedCompany(Struct, gc=False):
@@ -56,6 +57,7 @@ class ExportedCompany(Struct, gc=False):
     company_custom_fields: Custom
     name: str | UnsetType = UNSET
     company_status: str | UnsetType = UNSET
+    external_id: str | UnsetType = UNSET
 
 
 def _text(at: Micros) -> str:
@@ -71,18 +73,22 @@ def _contacts(rows: Rows, custom: Callable[[str | None], Custom]) -> list[Export
         ExportedContact(
             number, _text(updated), first or "", last or "", origin or "", _maybe(sent), _maybe(last_sent), _maybe(reply), previous,
             _maybe(changed), custom(packed), email or UNSET, linkedin or UNSET, company or UNSET, status or UNSET,
+            external or UNSET,
         )
         for (
-            number, _, updated, email, linkedin, first, last, company, origin, status, previous, changed, sent, last_sent, reply, packed,
+            number, _, updated, email, linkedin, first, last, company, origin, external, status, previous, changed, sent, last_sent, reply,
+            packed,
         ) in rows
     ]  # fmt: skip
 
 
 def _companies(rows: Rows, custom: Callable[[str | None], Custom]) -> list[ExportedCompany]:
     return [
-        ExportedCompany(number, _text(updated), domain, previous, _maybe(changed), custom(packed), name or UNSET, status or UNSET)
-        for number, _, updated, domain, name, status, previous, changed, packed in rows
-    ]
+        ExportedCompany(
+            number, _text(updated), domain, previous, _maybe(changed), custom(packed), name or UNSET, status or UNSET, external or UNSET
+        )
+        for number, _, updated, domain, name, external, status, previous, changed, packed in rows
+    ]  # fmt: skip
 
 
 class ExportFormat(Struct, frozen=True):

@@ -193,6 +193,7 @@ class ListContacts(ListRecords[Contact]):
     linkedin_key: str | None = None
     status: str | None = None
     company_id: int | None = None
+    external_id: str | None = None
 
 
 @dataclass(slots=True)
@@ -201,6 +202,7 @@ class ListCompanies(ListRecords[Company]):
 
     domain: str | None = None
     status: str | None = None
+    external_id: str | None = None
 
 
 @dataclass(slots=True)

@@ -21,7 +21,7 @@ from touchbase.records import RECORD_TYPES, Company, Contact, Folded, Record, ch
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.rows import contact_of, contact_row, custom_field_row
 from touchbase.sql.ids import Ids
-from touchbase.sql.statement import Execute, Plan, Row, Statement
+from touchbase.sql.statement import Execute, Plan, Row
 
 LINKS = 100
 """Link ids that a restoration may take, for addresses that events set while the record was in the bin."""
@@ -63,13 +63,8 @@ def restore_record(command: RestoreRecord, ids: Ids) -> Plan[Record | TouchbaseE
 
 def _conflict(client: int, kind: int, record: Record) -> Plan[Conflict | None]:
     """Return the error if another record has an address of the deleted one."""
-    wanted: list[tuple[str, Statement, str | None]]
-    if isinstance(record, Contact):
-        wanted = [("email", records_sql.CONTACT_BY_EMAIL, record.email_key)]
-        wanted.append(("linkedin_url", records_sql.CONTACT_BY_LINKEDIN, record.linkedin_key))
-    else:
-        wanted = [("domain", records_sql.COMPANY_BY_DOMAIN, record.domain)]
-    for field, statement, key in wanted:
+    for field, column, statement in records_sql.KEY_OWNERS[kind]:
+        key = getattr(record, column)
         rows = (yield Execute(statement, [(client, key)])) if key is not None else []
         if rows:
             owner, name = rows[0][1], RECORD_TYPES[kind].name
