@@ -56,7 +56,7 @@ _NO_STATUS = {
     "lemlist": {"status", "last state", "lead status", "state"},
 }
 """Columns with the state of a lead within a campaign."""
-_READ_ONLY = {"id", "company id", "updated time", "previous status", "status changed at", "created time"}
+_READ_ONLY = {"id", "company id", "updated time", "previous status", "status changed at", "created time", "suppressed"}
 """Columns of records of RevyOps and Touchbase that no import can set, and the company's id, which may be of another installation."""
 
 _EXTERNAL_ID = ("external id", "external key", "external reference")
