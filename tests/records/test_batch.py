@@ -268,6 +268,7 @@ PEOPLE = st.fixed_dictionaries(
     optional={
         "email": EMAILS,
         "linkedin_url": st.sampled_from(["linkedin.com/in/aaa", "linkedin.com/in/bbb", "linkedin.com/in/ccc", None]),
+        "external_id": st.sampled_from(["x", "X", "y", " ", None]),
         "first_name": st.sampled_from(["Ann", "Bob"]),
         "contact_status": st.sampled_from(["new", "won"]),
         "contact_custom_fields": st.just([{"field_name": "Seats", "field_value": "4"}]),
@@ -276,7 +277,11 @@ PEOPLE = st.fixed_dictionaries(
 )
 COMMANDS = st.one_of(
     st.builds(lambda body: {"op": "create", "body": body}, PEOPLE),
-    st.builds(lambda match, body: {"op": "upsert", "match": match, "body": body}, st.sampled_from(["email", "linkedin_url"]), PEOPLE),
+    st.builds(
+        lambda match, body: {"op": "upsert", "match": match, "body": body},
+        st.sampled_from(["email", "linkedin_url", "external_id"]),
+        PEOPLE,
+    ),
     st.builds(lambda number, body: {"op": "update", "id": number, "body": body}, st.integers(1, 5), PEOPLE),
 )
 DELETIONS = st.builds(delete, st.integers(1, 3))

@@ -16,7 +16,7 @@ from touchbase.history.sql import event_of
 from touchbase.idempotency.sql import MOVE_RESPONSES
 from touchbase.records import Company, Contact, CustomField, Record, keys_of, shown_values
 from touchbase.records.sql import statements as records_sql
-from touchbase.records.sql.rows import company_of, company_row, contact_of, contact_row, custom_field_of, custom_field_row
+from touchbase.records.sql.rows import company_row, contact_row, custom_field_of, custom_field_row
 from touchbase.records.sql.search_pending import NOTE_FOR_SEARCH, searched
 from touchbase.records.sql.update import fold_of, fold_status_of
 from touchbase.sql.builders import RECORD, RECORD_MATCH
@@ -46,7 +46,6 @@ def save_records(batch: Batch) -> Plan[None]:
             if record.id in resolver.touched or shown_values(record) != resolver.shown[record.id]:
                 record.updated_us = max(batch.now_us, record.updated_us + 1)
         new = [record for number, record in resolver.created.items() if number in resolver.by_id]
-        yield from _yield_external_ids(batch, kind, [*old, *new])
         noted = [record.id for record in old if record.id in resolver.touched or searched(record) != resolver.searched[record.id]]
         noted += [record.id for record in new]
         if noted:
@@ -58,25 +57,6 @@ def save_records(batch: Batch) -> Plan[None]:
         if resolver.links.changed:
             rows = [(batch.client, *link.ref, link.id, link.record_kind, link.record_id) for link in resolver.links.changed.values()]
             yield Execute(history_sql.SAVE_LINK, rows)
-
-
-def _yield_external_ids(batch: Batch, kind: int, records: Sequence[Record]) -> Plan[None]:
-    """Leave external ids that records get back from their histories to the records that have got them since."""
-    resolver = batch.resolvers[kind]
-    wanted = {
-        record.external_id: record
-        for record in records
-        if record.external_id is not None and record.external_id != resolver.external_ids.get(record.id)
-    }
-    if not wanted:
-        return
-    _, _, statement = records_sql.KEY_OWNERS[kind][-1]
-    for row in (yield Execute(statement, [(batch.client, each) for each in sorted(wanted)])):
-        owner = contact_of(row) if kind == CONTACT else company_of(row)
-        record = wanted[owner.external_id or ""]
-        now = resolver.by_id.get(owner.id)
-        if owner.id != record.id and (now is None or now.external_id == owner.external_id):
-            record.external_id = None
 
 
 def _save_contacts(resolver: Resolver, old: list[Record], new: list[Record]) -> Plan[None]:
