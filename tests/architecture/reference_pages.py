@@ -23,7 +23,7 @@ from touchbase.http.query_parameters import Parameter
 from touchbase.http.routing import Route
 from touchbase.metrics import METRICS, Counter, Histogram
 from touchbase.records.record_type import RECORD_TYPES
-from touchbase.search.fields import INDEXED_TIMES, OWN_FIELDS, FieldKind, SearchField
+from touchbase.search.fields import INDEXED_TIMES, OWN_FIELDS, SEARCH_KEYS, FieldKind, SearchField
 from touchbase.search.parse import TEXT_OPS
 from touchbase.search.sql.candidates import SORTED_KEYS
 from touchbase.search.tree import Op
@@ -90,9 +90,11 @@ def search_fields(kind: str) -> Iterator[Row]:
     number = next(number for number, each in RECORD_TYPES.items() if each.name == kind)
     for each in OWN_FIELDS[number].values():
         operators = [op.value for op in Op if op not in TEXT_OPS or each.kind in (FieldKind.TEXT, FieldKind.KEY)]
-        yield f"`{each.name}`", COMPARED[each.kind], ", ".join(f"`{op}`" for op in operators), _sorts(number, each)
+        compared = LETTERS if each.kind is FieldKind.KEY and each.name not in SEARCH_KEYS else COMPARED[each.kind]
+        yield f"`{each.name}`", compared, ", ".join(f"`{op}`" for op in operators), _sorts(number, each)
 
 
+LETTERS = "text, letter for letter"
 COMPARED = {
     FieldKind.TEXT: "text, without regard to the case of letters",
     FieldKind.KEY: "text in its normal form",

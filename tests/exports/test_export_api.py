@@ -15,10 +15,10 @@ from touchbase.exports import KINDS
 from touchbase.exports import job as export_job
 from touchbase.jobs import JobWorker
 
-FILE = '''email,first_name,last_name,contact_status,Segment,Größe,company.domain,last_reply_received
-jane@example.com,Jane,Doe,new,Fintech: 1:2,12,x.example,2026-05-01T10:00:00Z
-joe@example.com,Joe,"Roe, ""J""",customer,=1+1,,x.example,
-ann@example.com,@Ann,,,,,,
+FILE = '''email,first_name,last_name,contact_status,Segment,Größe,company.domain,last_reply_received,External ID
+jane@example.com,Jane,Doe,new,Fintech: 1:2,12,x.example,2026-05-01T10:00:00Z,crm-4711
+joe@example.com,Joe,"Roe, ""J""",customer,=1+1,,x.example,,
+ann@example.com,@Ann,,,,,,,
 '''.encode()
 
 
@@ -123,6 +123,44 @@ async def test_a_job__makes_the_same_file_also_when_it_is_interrupted(call: ApiC
     assert reply.body.decode() == wanted
     assert reply.headers["content-type"] == ("text/csv; charset=utf-8" if form == "csv" else "application/x-ndjson")
     assert reply.headers["content-disposition"] == f'attachment; filename="contacts-export-{job["id"]}-result.{form}"'
+
+
+async def test_fields__choose_members_and_say_who_must_not_be_contacted(call: ApiClient) -> None:
+    await filled(call)
+    await call.post("/public/v2/suppressions", {"entries": [{"value": "joe@example.com", "reason": "legal"}]})
+    await call.post("/admin/v1/suppressions", {"value": "x.example", "reason": "competitor"})
+
+    lines = [json.loads(line) for line in (await exported(call, "fields=email,suppressed")).splitlines()]
+    rows = list(csv.reader(io.StringIO(await exported(call, "format=csv&fields=suppressed,first_name"))))
+    allowed = [json.loads(line) for line in (await exported(call, "suppressed=false")).splitlines()]
+    listed = [json.loads(line)["id"] for line in (await exported(call, "suppressed=true&fields=id")).splitlines()]
+    (firm,) = (await call.get("/public/v2/companies/export?fields=domain,suppressed")).body.decode().splitlines()
+    wrong = await call.get("/public/v2/contacts/export?fields=emial,nonsense")
+
+    assert lines == [
+        {"id": 1, "email": "jane@example.com", "suppressed": "competitor"}, {"id": 2, "email": "joe@example.com", "suppressed": "legal"},
+        {"id": 3, "email": "ann@example.com", "suppressed": None},
+    ]  # fmt: skip
+    assert rows == [["id", "first_name", "suppressed"], ["1", "Jane", "competitor"], ["2", "Joe", "legal"], ["3", "'@Ann", ""]]
+    assert [(each["email"], "suppressed" in each) for each in allowed] == [("ann@example.com", False)]
+    assert listed == [1, 2]
+    assert json.loads(firm) == {"id": 1, "domain": "x.example", "suppressed": "competitor"}
+    assert [each["pointer"] for each in wrong.problem["errors"]] == ["?fields"] * 2
+    assert wrong.problem["errors"][0]["detail"].endswith("did you mean 'email'?")
+
+
+async def test_suppressed__of_a_job_is_that_of_the_request(call: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    await filled(call)
+    monkeypatch.setattr(export_job, "PAGE", 1)
+    await call.post("/public/v2/suppressions", {"value": "joe@example.com", "until": "2026-12-01T00:00:00Z"})
+
+    job = (await call.post("/public/v2/contacts/exports?format=csv&suppressed=false&fields=email", None)).json()
+    call.clock.move(60 * 86_400)
+    await JobWorker(call.parts.store, call.clock, KINDS).drain()
+
+    body = (await call.get(f"/public/v2/jobs/{job['id']}/result")).body.decode()
+    assert body.split() == ["id,email", "1,jane@example.com", "3,ann@example.com"]
+    assert (await call.get(f"/public/v2/jobs/{job['id']}")).json()["progress"]["rows"] == 2
 
 
 async def test_companies__are_exported_too(call: ApiClient) -> None:

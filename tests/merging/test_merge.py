@@ -126,6 +126,17 @@ async def test_objects_of_a_crm_stay_together_after_a_merge(house: House) -> Non
     assert await house.differences() == []
 
 
+async def test_merge__keeps_the_survivors_values_of_records_made_at_one_time(house: House) -> None:
+    """As those of a batch or an import are."""
+    fields = [{"contact_status": word, "contact_custom_fields": [{"field_name": "Seats", "field_value": word}]} for word in "ab"]
+    one, other = [await house.contact(first_name=word, **more) for word, more in zip("ab", fields, strict=True)]
+
+    merged = (await house.merge(one, other))["contact"]
+
+    assert (merged["first_name"], merged["contact_status"], merged["contact_custom_fields"][0]["field_value"]) == ("a", "a", "a")
+    assert await house.differences() == []
+
+
 async def test_undo__restores_both_with_what_arrived_since(house: House) -> None:
     ann, anna = await two(house)
     crm = {"event": "contact.updated", "object_type": "contact", "object_id": "2"}

@@ -38,6 +38,10 @@ def update(number: int, **body: object) -> dict[str, object]:
     return {"op": "update", "id": number, "body": body}
 
 
+def delete(number: int) -> dict[str, object]:
+    return {"op": "delete", "id": number}
+
+
 async def everything(execute_sql: ExecuteSql) -> dict[str, list[Any]]:
     return {table: sorted(map(repr, await execute_sql(f"SELECT * FROM {table}"))) for table in TABLES}
 
@@ -53,7 +57,7 @@ async def test_batch__answers_each_command_in_order_and_one_bad_one_harms_no_oth
         upsert(email="a@example.com", first_name="Ann"),
         update(1, contact_status="won"),
         update(99, contact_status="won"),
-        {"op": "delete", "id": 1, "body": {}},
+        {"op": "delete", "id": 99},
         {"op": "destroy", "body": {}},
         create(status="x"),
         7,
@@ -62,12 +66,12 @@ async def test_batch__answers_each_command_in_order_and_one_bad_one_harms_no_oth
 
     results = reply.json()["results"]
     assert (reply.status, reply.json()["succeeded"], reply.json()["failed"]) == (200, 4, 7)
-    assert [each["status"] for each in results] == [201, 409, 422, 200, 200, 404, 422, 422, 422, 422, 200]
+    assert [each["status"] for each in results] == [201, 409, 422, 200, 200, 404, 404, 422, 422, 422, 200]
     assert [each.get("id") for each in results if each["status"] < 300] == [2, 2, 1, 1]
     assert results[0]["ignored"] == ["title"]
     assert results[1]["problem"]["existing_id"] == 1
     assert {fault["pointer"] for fault in results[2]["problem"]["errors"]} == {"/body/email", "/body/first_name"}
-    assert results[6]["problem"]["errors"][0]["code"] == "not_available"
+    assert results[6]["problem"]["code"] == "not_found"
     assert results[8]["problem"]["errors"][0]["pointer"] == "/body/status"
     jane, ann = (await call.get(CONTACTS)).json()["data"]
     assert (jane["contact_status"], jane["previous_status"], ann["first_name"]) == ("lost", "won", "Ann")
@@ -150,6 +154,43 @@ async def test_batch__follows_the_clients_setting_for_duplicates(call: ApiClient
     assert (contact["first_name"], contact["last_name"]) == ("Ann", "Lee")
 
 
+async def test_batch__deletes_into_the_bin_and_frees_keys_in_order(call: ApiClient, execute_sql: ExecuteSql) -> None:
+    await batch(call, *(create(email=f"{name}@example.com", first_name=name) for name in "abc"))
+    before = await everything(execute_sql)
+
+    tried = await batch(call, update(1, first_name="Ann"), delete(1), update(1, first_name="x"), query="?dry_run=true")
+    refused = await batch(call, delete(1), delete(99), atomic=True)
+    unchanged = await everything(execute_sql)
+    done = await batch(
+        call, create(email="a@example.com"), delete(1), delete(1), delete(2), create(email="a@example.com"), update(2, first_name="x"),
+        prefer="return=representation", idempotency_key="k",
+    )  # fmt: skip
+
+    first, second, third = tried.json()["results"]
+    assert [each["status"] for each in (first, second, third)] == [200, 200, 404]
+    assert {each["field"]: (each["previous"], each["value"]) for each in second["changed"]} == {
+        "email": ("a@example.com", None), "first_name": ("Ann", None)
+    }  # fmt: skip
+    assert (refused.status, [each["pointer"] for each in refused.problem["errors"]]) == (422, ["/commands/1"])
+    assert {**unchanged, "id_block": []} == {**before, "id_block": []}
+    results = done.json()["results"]
+    assert [each["status"] for each in results] == [409, 200, 404, 200, 201, 404]
+    assert [results[1]["id"], results[1]["record"]["first_name"], results[3]["record"]["email"]] == [1, "a", "b@example.com"]
+    assert [each["id"] for each in (await call.get(f"{CONTACTS}/deleted")).json()["data"]] == [2, 1]
+    assert [each["email"] for each in (await call.get(CONTACTS)).json()["data"]] == ["c@example.com", "a@example.com"]
+    assert (await call.post(f"{CONTACTS}/2/restore")).status == 200
+
+
+async def test_batch__deletes_companies_from_their_contacts(call: ApiClient) -> None:
+    await call.post(COMPANIES, {"domain": "example.com"})
+    await call.post(CONTACTS, {"email": "a@example.com", "company_id": 1})
+
+    reply = await batch(call, delete(1), {"op": "create", "body": {"domain": "example.com"}}, path=COMPANIES)
+
+    assert [each["status"] for each in reply.json()["results"]] == [200, 201]
+    assert "company_id" not in (await call.get(f"{CONTACTS}/1")).json()
+
+
 @pytest.mark.parametrize(
     ("body", "pointer", "code"),
     [
@@ -175,6 +216,8 @@ async def test_batch__that_is_no_batch_is_refused(sqlite_call: ApiClient, body: 
         ({"op": "upsert", "on_duplicate": "error", "body": {"email": "a@example.com"}}, "/on_duplicate"),
         ({"op": "upsert", "match": "phone", "body": {}}, "/body"),
         ({"op": "create"}, "/body"),
+        ({"op": "delete"}, "/id"),
+        ({"op": "delete", "id": 1, "body": {}}, "/body"),
         ({"op": "create", "body": {}, "Match": 1}, "/Match"),
         ({"op": "create", "body": [1]}, "/body"),
     ],
@@ -225,6 +268,7 @@ PEOPLE = st.fixed_dictionaries(
     optional={
         "email": EMAILS,
         "linkedin_url": st.sampled_from(["linkedin.com/in/aaa", "linkedin.com/in/bbb", "linkedin.com/in/ccc", None]),
+        "external_id": st.sampled_from(["x", "X", "y", " ", None]),
         "first_name": st.sampled_from(["Ann", "Bob"]),
         "contact_status": st.sampled_from(["new", "won"]),
         "contact_custom_fields": st.just([{"field_name": "Seats", "field_value": "4"}]),
@@ -233,21 +277,26 @@ PEOPLE = st.fixed_dictionaries(
 )
 COMMANDS = st.one_of(
     st.builds(lambda body: {"op": "create", "body": body}, PEOPLE),
-    st.builds(lambda match, body: {"op": "upsert", "match": match, "body": body}, st.sampled_from(["email", "linkedin_url"]), PEOPLE),
+    st.builds(
+        lambda match, body: {"op": "upsert", "match": match, "body": body},
+        st.sampled_from(["email", "linkedin_url", "external_id"]),
+        PEOPLE,
+    ),
     st.builds(lambda number, body: {"op": "update", "id": number, "body": body}, st.integers(1, 5), PEOPLE),
 )
-SINGLE = {"create": ("POST", CONTACTS), "update": ("PATCH", CONTACTS), "upsert": ("PUT", CONTACTS)}
+DELETIONS = st.builds(delete, st.integers(1, 3))
+SINGLE = {"create": ("POST", CONTACTS), "update": ("PATCH", CONTACTS), "upsert": ("PUT", CONTACTS), "delete": ("DELETE", CONTACTS)}
 
 
 async def alone(call: ApiClient, command: dict[str, Any]) -> Any:
     """The same command as a request of its own."""
     method, path = SINGLE[command["op"]]
     target = f"{path}/{command['id']}" if "id" in command else f"{path}?match={command['match']}" if "match" in command else path
-    return await call(method, target, command["body"])
+    return await call(method, target, command.get("body"))
 
 
 @pytest.mark.slow
-@given(st.lists(COMMANDS, min_size=1, max_size=12))
+@given(st.lists(COMMANDS | DELETIONS, min_size=1, max_size=12))
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_batch_gives_what_its_commands_give_one_by_one(commands: list[dict[str, Any]]) -> None:
     async def run() -> None:

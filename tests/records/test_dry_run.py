@@ -10,9 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.asgi_client import ApiClient, Clock
 from tests.conftest import ExecuteSql
-from tests.records.test_batch import COMMANDS, SINGLE, alone, create, upsert
+from tests.house import House
+from tests.records.test_batch import COMMANDS, DELETIONS, SINGLE, alone, create, upsert
 
+from touchbase.auth import READ
 from touchbase.http.app import Dependencies
+from touchbase.http.routes import ROUTES
 from touchbase.storage import open_store
 
 CONTACTS, COMPANIES = "/public/v2/contacts", "/public/v2/companies"
@@ -117,7 +120,68 @@ async def test_dry_run__of_an_erased_person_is_refused_and_lifts_nothing(call: A
     assert {refused.problem["code"], still.problem["code"]} == {"person_erased"}
 
 
-@given(st.lists(COMMANDS, max_size=6), COMMANDS)
+WITHOUT = {
+    "match_contacts_of_all_clients": "reads",
+    "match_companies_of_all_clients": "reads",
+    "check_installation_suppressions": "reads",
+    "delete_contact_import_mapping": "changes no record; GET shows the mapping",
+    "delete_company_import_mapping": "changes no record; GET shows the mapping",
+    "start_import": "has it in the body, as the import that it starts",
+}
+
+
+def test_dry_run__is_a_parameter_of_every_write() -> None:
+    """Every route that changes contacts, companies or suppressions has it; the exceptions have a reason."""
+    tags = {"Contacts", "Companies", "Suppressions"}
+    writes = [each for each in ROUTES if each.method != "GET" and each.scope != READ and each.tag is not None and each.tag.name in tags]
+
+    assert {each.operation_id for each in writes if "dry_run" not in {one.name for one in each.query}} == WITHOUT.keys()
+    assert len(writes) > 25
+
+
+async def test_dry_run__of_deletions_merges_and_suppressions_stores_nothing(house: House, execute_sql: ExecuteSql, engine_url: str) -> None:
+    call, sqlite = house.call, engine_url.startswith("sqlite")
+    company = await house.company("example.com", name="Example")
+    jane, john = await house.contact(email="jane@example.com", company_id=company), await house.contact(first_name="John")
+    gone, ann = await house.contact(email="gone@example.com", contact_custom_fields=SEATS), await house.contact(email="ann@example.com")
+    await house.delete(gone)
+    merge = (await house.merge(ann, await house.contact(last_name="Lee")))["merge_id"]
+    await call.post("/public/v2/suppressions", {"value": "old@example.com"})
+    before = await rows(execute_sql, sqlite)
+    key = {"idempotency_key": "k"}
+
+    deleted = await call("DELETE", f"{CONTACTS}/{jane}?dry_run=true")
+    firm = await call("DELETE", f"{COMPANIES}/{company}?dry_run=true")
+    restored = await call.post(f"{CONTACTS}/{gone}/restore?dry_run=true", None, **key)
+    merged = await call.post(f"{CONTACTS}/{jane}/merge?dry_run=true", {"with": [john]}, **key)
+    in_body = await call.post(f"{CONTACTS}/{jane}/merge", {"with": [john], "dry_run": True}, **key)
+    undone = await call.post(f"{CONTACTS}/{ann}/merge/{merge}/undo?dry_run=true", None, **key)
+    entries = [{"value": "old@example.com", "reason": "legal"}, {"value": "new@example.com"}, {"value": "nonsense", "kind": "email"}]
+    listed = await call.post("/public/v2/suppressions?dry_run=true", {"entries": entries}, **key)
+    removed = await call("DELETE", "/public/v2/suppressions/1?dry_run=true")
+    refused = [
+        await call("DELETE", f"{CONTACTS}/99?dry_run=true"), await call.post(f"{CONTACTS}/{jane}/restore?dry_run=true", None),
+        await call.post(f"{CONTACTS}/{ann}/merge/99/undo?dry_run=true", None),
+        await call("DELETE", "/public/v2/suppressions/9?dry_run=true"), await call("DELETE", f"{CONTACTS}/{jane}?erase=true&dry_run=true"),
+    ]  # fmt: skip
+
+    assert (deleted.json()["status"], deleted.json()["id"], changes(deleted)) == (
+        200, jane, {"email": ("jane@example.com", None), "company_id": (company, None)}
+    )  # fmt: skip
+    assert changes(firm) == {"domain": ("example.com", None), "name": ("Example", None)}
+    assert changes(restored) == {"email": (None, "gone@example.com"), "cf.Seats": (None, "4")}
+    assert (merged.json()["merge_id"], merged.json()["contact"]["first_name"]) == (None, "John")
+    assert in_body.json() == merged.json()
+    assert [(each["email"] if "email" in each else each["last_name"]) for each in undone.json()["data"]] == ["ann@example.com", "Lee"]
+    assert (listed.status, [(each["outcome"], each["entry"] and each["entry"]["reason"]) for each in listed.json()["data"]]) == (
+        200, [("updated", "legal"), ("created", None), ("invalid", None)]
+    )  # fmt: skip
+    assert (removed.status, removed.json()["value"]) == (200, "old@example.com")
+    assert [reply.status for reply in refused] == [404, 404, 404, 404, 422]
+    assert await rows(execute_sql, sqlite) == before
+
+
+@given(st.lists(COMMANDS | DELETIONS, max_size=6), COMMANDS | DELETIONS)
 @settings(max_examples=40, deadline=None)
 def test_any_dry_run_says_what_the_write_then_does(before: list[dict[str, Any]], command: dict[str, Any]) -> None:
     async def run() -> None:
@@ -136,14 +200,15 @@ def test_any_dry_run_says_what_the_write_then_does(before: list[dict[str, Any]],
                     if "match" in command
                     else f"{path}?"
                 )
-                tried = await call(method, f"{target}dry_run=true", command["body"])
+                tried = await call(method, f"{target}dry_run=true", command.get("body"))
                 assert (await call.get(f"{CONTACTS}?structure=FLAT")).body == listed
                 done = await alone(call, command)
+                gone = command["op"] == "delete"
             finally:
                 await store.close()
         assert done.status == (tried.json()["status"] if tried.status == 200 else tried.status)
         if tried.status == 200:
-            after = done.json()
+            after = {"contact_custom_fields": []} if gone else done.json()
             fields = {each["field_name"]: each["field_value"] for each in after["contact_custom_fields"]}
             for each in tried.json()["changed"]:
                 name, value = each["field"], each["value"]

@@ -14,7 +14,7 @@ from tests.asgi_client import ApiClient, Clock, MakeClient
 from touchbase.auth.service import add_key
 from touchbase.clients.commands import EnsureClient
 from touchbase.http.app import Dependencies
-from touchbase.records.api.match import MAX_ITEMS
+from touchbase.records.api.match_schemas import MAX_ITEMS
 from touchbase.records.match import MAX_LOOKUPS
 from touchbase.sql.store import Store
 from touchbase.storage import open_store
@@ -72,7 +72,7 @@ async def test_match__reports_wrong_items_at_their_places(call: ApiClient) -> No
     await call.post(CONTACTS, {"linkedin_url": "linkedin.com/in/john"})
 
     found = await match(
-        call, {"email": "nonsense"}, {}, 7, {"email": 7}, {"domain": "example.com"}, {"external_id": "1"}, {"linkedin_url": "n/a"},
+        call, {"email": "nonsense"}, {}, 7, {"email": 7}, {"domain": "example.com"}, {"crm_id": "1"}, {"linkedin_url": "n/a"},
         {"email": "jane@example.com", "linkedin_url": "linkedin.com/in/john"}, {"email": "jane@example.com"},
     )  # fmt: skip
 

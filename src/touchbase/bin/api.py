@@ -8,19 +8,21 @@ from typing import Any
 import msgspec
 
 from touchbase.auth import ADMIN, READ, WRITE
-from touchbase.bin.commands import DeleteRecord, ListDeleted, RestoreRecord
+from touchbase.bin.commands import DeleteRecord, GetDeleted, ListDeleted, RestoreRecord
 from touchbase.bin.models import DeletedRecord, gone_us
 from touchbase.clients import Client
 from touchbase.common.timestamps import to_text
 from touchbase.erasure.api import ERASE, ErasureOut, erase_contact
-from touchbase.errors import NotFound
+from touchbase.errors import Fault, Invalid, NotFound
 from touchbase.http.endpoint import Call, author_of
 from touchbase.http.query_parameters import LIMIT, PAGE, cursor_text
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import EXAMPLES, Time, encode, example
 from touchbase.records import get_record, new_write_key
-from touchbase.records.api.parameters import FLAT
+from touchbase.records.api.if_match import IF_MATCH, if_updated_us
+from touchbase.records.api.parameters import DRY_RUN, FLAT
+from touchbase.records.api.previews import DryRunResponse, dry_run
 from touchbase.records.api.resource import COMPANY_TAG, CONTACT_TAG
 from touchbase.records.api.resource_type import COMPANIES, CONTACTS, ResourceType
 from touchbase.records.api.schemas import CompanyResponse, ContactResponse
@@ -74,11 +76,14 @@ class BinResource:
         asked.done()
         at = parts.clock()
         call.api.limiter.storing(client, 1, 0, at)
-        command = DeleteRecord(client.number, self._kind.type.kind, number, at, new_write_key(), author_of(call.scope))
+        present = await if_updated_us(call, lambda: self.get(call, client, number))
+        command = DeleteRecord(client.number, self._kind.type.kind, number, at, new_write_key(), author_of(call.scope), present)
         try:
+            if asked[DRY_RUN]:
+                return await dry_run(call, self._kind, command, client, [])
             deleted = await parts.store.write(command)
         except NotFound:
-            await get_record(parts.store, self._kind.type, client.number, number)  # its error says whether it is deleted already
+            await self.get(call, client, number)  # its error says whether it is deleted already
             raise
         return self._response(client, deleted, flat=asked[FLAT])
 
@@ -89,7 +94,10 @@ class BinResource:
         asked.done()
         at = parts.clock()
         call.api.limiter.storing(client, 1, 0, at)
-        command = RestoreRecord(client.number, self._kind.type.kind, number, at, new_write_key(), author_of(call.scope))
+        present = await if_updated_us(call, lambda: self._get_deleted(call, client, number))
+        command = RestoreRecord(client.number, self._kind.type.kind, number, at, new_write_key(), author_of(call.scope), present)
+        if asked[DRY_RUN]:
+            return await dry_run(call, self._kind, command, client, [])
 
         def response(restored: Any) -> Response:
             made = self._response(client, restored, flat=asked[FLAT])
@@ -112,6 +120,16 @@ class BinResource:
         data = [self._out(client, each, flat=asked[FLAT]) for each in page]
         return Response(body=encode({"data": data, "next_cursor": place and cursor_text(listing, place)}))
 
+    async def get(self, call: Call, client: Client, number: int) -> Any:
+        """Return a record; its error says whether it is in the bin, or was merged."""
+        return await get_record(call.api.dependencies.store, self._kind.type, client.number, number)
+
+    async def _get_deleted(self, call: Call, client: Client, number: int) -> Any:
+        found = await call.api.dependencies.store.read(GetDeleted(client.number, self._kind.type.kind, number))
+        if found is None:
+            raise NotFound(f"there is no deleted {self._kind.type.name} with id {number}")
+        return found.record
+
     def _out(self, client: Client, deleted: DeletedRecord[Any], *, flat: bool) -> msgspec.Struct:
         shown = self._kind.out(deleted.record, flat, client.settings)
         values = {name: getattr(shown, name) for name in shown.__struct_fields__}
@@ -129,17 +147,25 @@ CONTACT_BIN, COMPANY_BIN = BinResource(CONTACTS, DeletedContact), BinResource(CO
 
 async def delete_contact(call: Call) -> Response:
     """Handle `DELETE` of one contact: move it into the bin, or with `erase` erase the person."""
-    if call.parameters()[ERASE]:
+    asked = call.parameters()
+    if asked[ERASE]:
         call.needed = ADMIN
+        client = await call.client()
+        if asked[DRY_RUN]:
+            raise Invalid([Fault("?dry_run", "contradiction", "is not possible with erase=true; GET .../export shows what is stored")])
+        await if_updated_us(call, lambda: CONTACT_BIN.get(call, client, call.id("contact")))
         return await erase_contact(call)
     return await CONTACT_BIN.delete(call)
+
+
+_IF_MATCH = " With `If-Match` only if it still has that ETag, else the response is 412."
 
 
 def bin_routes(handlers: BinResource, kind: ResourceType[Any, Any, Any], tag: Tag, page: type[msgspec.Struct]) -> list[Route]:
     """Return the routes of one type of record."""
     one, many, by_id = kind.type.name, kind.type.plural, f"{kind.path}/{{id}}"
     is_contact = kind is CONTACTS
-    record = partial(Success, 200, body=kind.response, headers=("ETag",))
+    record, shown = partial(Success, 200, headers=("ETag",)), (kind.response, DryRunResponse)
     erasing = " With `erase=true` the person is erased for good instead; that needs the scope `admin`." if is_contact else ""
     contacts = "" if is_contact else " Its contacts lose their `company_id`, and get it back when the company is restored."
     return [
@@ -147,9 +173,9 @@ def bin_routes(handlers: BinResource, kind: ResourceType[Any, Any, Any], tag: Ta
             "DELETE", by_id, delete_contact if is_contact else handlers.delete, scope=WRITE, operation_id=f"delete_{one}", tag=tag,
             summary=f"Delete one {one}: move it into the bin",
             description=f"Responds with the {one} as it was. Its addresses are free at once, and it can be restored until `gone_at` in the "
-            f"list of deleted {many}.{contacts}{erasing}",
-            query=(FLAT, ERASE) if is_contact else (FLAT,),
-            success=(record(f"The {one} as it was.", body=(kind.response, ErasureOut) if is_contact else kind.response),),
+            f"list of deleted {many}.{contacts}{_IF_MATCH}{erasing}",
+            query=(FLAT, DRY_RUN, ERASE) if is_contact else (FLAT, DRY_RUN), headers=(IF_MATCH,), problems=(412,),
+            success=(record(f"The {one} as it was.", body=(*shown, ErasureOut) if is_contact else shown),),
         ),
         Route(
             "GET", f"{kind.path}/deleted", handlers.list, scope=READ, operation_id=f"list_deleted_{many}", tag=tag,
@@ -162,8 +188,8 @@ def bin_routes(handlers: BinResource, kind: ResourceType[Any, Any, Any], tag: Ta
             "POST", f"{by_id}/restore", handlers.restore, scope=WRITE, operation_id=f"restore_{one}", tag=tag,
             summary=f"Restore one deleted {one}",
             description=f"Takes the {one} out of the bin, with its custom fields, timeline and links. If another {one} has its address, "
-            "the response is 409 with `existing_id`.",
-            query=(FLAT,), success=(record(f"The {one} as it is now."),),
+            f"the response is 409 with `existing_id`.{_IF_MATCH}",
+            query=(FLAT, DRY_RUN), headers=(IF_MATCH,), problems=(412,), success=(record(f"The {one} as it is now.", body=shown),),
         ),
     ]  # fmt: skip
 

@@ -15,7 +15,8 @@ from touchbase.sql.command import Command, Query
 class DeleteRecord(Command[Contact | Company]):
     """Move one record into the bin; the result is the record as it was.
 
-    Its addresses and object ids are free at once. The contacts of a company lose their `company_id`. `NotFound`.
+    Its addresses and object ids are free at once. The contacts of a company lose their `company_id`. `NotFound`; `PreconditionFailed` if
+    `if_updated_us` is not the record's `updated_us`.
     """
 
     client: int
@@ -25,6 +26,7 @@ class DeleteRecord(Command[Contact | Company]):
     key: str
     """The key of its entry in the history, from `new_write_key`."""
     by: Author = NO_AUTHOR
+    if_updated_us: Micros | None = None
 
 
 @dataclass(slots=True)
@@ -32,7 +34,7 @@ class RestoreRecord(Command[Contact | Company]):
     """Take one record out of the bin, and project it again from its whole history.
 
     `NotFound` when it is not in the bin. `Conflict` with `existing_id` when another record has one of its addresses now. An object id
-    or former address that belongs to another record now stays there.
+    or former address that belongs to another record now stays there. `PreconditionFailed` as in `DeleteRecord`.
     """
 
     client: int
@@ -41,6 +43,7 @@ class RestoreRecord(Command[Contact | Company]):
     at: Micros
     key: str
     by: Author = NO_AUTHOR
+    if_updated_us: Micros | None = None
 
 
 @dataclass(slots=True)

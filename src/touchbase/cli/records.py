@@ -9,6 +9,7 @@ import click
 
 from touchbase.cli.options import Group, json_option, setting_options
 from touchbase.cli.output import SHORT, SPARE, Column, print_json, print_table
+from touchbase.cli.records_bin import add_bin, add_duplicates, add_merge
 from touchbase.cli.records_files import add_export, add_import
 from touchbase.cli.store import find_client, now_us, opened, run
 from touchbase.errors import Invalid
@@ -56,12 +57,12 @@ def search_options(function: F) -> F:
 
 @click.group(cls=Group)
 def contacts() -> None:
-    """List, search, import and export the contacts of a client."""
+    """List, search, import, export, delete, restore and merge the contacts of a client."""
 
 
 @click.group(cls=Group)
 def companies() -> None:
-    """List, search, import and export the companies of a client."""
+    """List, search, import, export, delete, restore and merge the companies of a client."""
 
 
 @contacts.command("list")
@@ -98,6 +99,9 @@ add_import(contacts, "contact")
 add_export(contacts, "contact")
 add_import(companies, "company")
 add_export(companies, "company")
+for _add in (add_bin, add_merge, add_duplicates):
+    _add(contacts, "contact")
+    _add(companies, "company")
 
 
 def _print(kind: str, columns: dict[str, Any], q: str | None, *, as_json: bool, limit: int, **options: Any) -> None:

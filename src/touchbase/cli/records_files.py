@@ -30,7 +30,7 @@ SHOW_SECONDS = 0.5
 
 def add_import(group: click.Group, record: Record) -> None:
     """Add the command `import` to a group."""
-    matches = ("email", "linkedin_url") if record == "contact" else ("domain",)
+    matches = ("email", "linkedin_url", "external_id") if record == "contact" else ("domain", "external_id")
 
     @group.command("import")
     @setting_options("database")
@@ -66,14 +66,14 @@ def add_export(group: click.Group, record: Record) -> None:
     @click.option("--client", "client_id", required=True, help="The client's id.")
     @click.option("--format", "form", type=click.Choice(("csv", "ndjson")), default="csv", show_default=True)
     @click.option("--status", help="Only records with this status.")
+    @click.option("--fields", help="Only these members, separated by commas; `suppressed` is there only on request.")
+    @click.option("--suppressed", type=click.Choice(("true", "false")), help="Only records on a do-not-contact list, or only others.")
     @click.option("--formulas", is_flag=True, help="CSV: write texts that a spreadsheet would compute as they are.")
     @click.option("--out", type=click.Path(path_type=Path), help="Write to this file instead of standard output.")
     @json_option(ALWAYS_JSON.replace("always JSON", "the file"))
-    def export(
-        database: str | None, client_id: str, form: str, status: str | None, formulas: bool, out: Path | None, as_json: bool
-    ) -> None:
+    def export(database: str | None, client_id: str, out: Path | None, as_json: bool, **options: Any) -> None:
         """Export all records of a client as CSV or NDJSON."""
-        run_fast(_export(database, client_id, record, form, status, formulas, out))
+        run_fast(_export(database, client_id, record, options, out))
 
     export.help = f"Export {PLURALS[record]} of a client as CSV or NDJSON."
 
@@ -220,12 +220,16 @@ def _print_end(job: Job, client_id: str, bad_rows: Path | None, as_json: bool) -
         sys.exit(1)
 
 
-async def _export(
-    database: str | None, client_id: str, record: Record, form: str, status: str | None, formulas: bool, out: Path | None
-) -> None:
-    from touchbase.exports import ExportFormat, ExportSettings, Position, pages
+async def _export(database: str | None, client_id: str, record: Record, options: Mapping[str, Any], out: Path | None) -> None:
+    from touchbase.exports import ExportFormat, ExportSettings, Position, members, pages
 
-    settings = ExportSettings(ExportFormat(form, formulas), {} if status is None else {"status": status})
+    fields = tuple(each.strip() for each in (options["fields"] or "").split(",") if each.strip())
+    if unknown := [each for each in fields if each not in members(record)]:
+        raise click.UsageError(f"--fields: there is no field {unknown[0]!r}; there are {', '.join(members(record))}")
+    form = ExportFormat(options["form"], options["formulas"], ("id", *fields) if fields else ())
+    filters = {} if options["status"] is None else {"status": options["status"]}
+    only = None if options["suppressed"] is None else options["suppressed"] == "true"
+    settings = ExportSettings(form, filters, suppressed=only, at_us=now_us())
     async with opened(database) as store:
         client = await find_client(store, client_id)
         found: AsyncIterator[Any] = pages(store, record, client, settings, Position())

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 NAME = 200
 """First and last name, company name, origin, the name of a custom field."""
+EXTERNAL_ID = 200
 STATUS = 200
 EMAIL = 254
 """The maximum length of an address in a mail's envelope (RFC 5321, 4.5.3.1.3)."""

@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from touchbase.duplicates.commands import ReadBlock
+from touchbase.duplicates.service import find_duplicates
 
-__all__ = ["ReadBlock"]
+__all__ = ["ReadBlock", "find_duplicates"]

@@ -34,12 +34,13 @@ Snapshot = dict[Target, dict[str, object]]
 _SHOWN = {
     "contact": {
         "email": "email", "linkedin_url": "linkedin_url", "first_name": "first_name", "last_name": "last_name",
-        "company_id": "company_id", "origin": "origin", "status": "contact_status", "previous_status": "previous_status",
+        "company_id": "company_id", "origin": "origin", "external_id": "external_id",
+        "status": "contact_status", "previous_status": "previous_status",
         "status_changed_us": "status_changed_at", "first_sent_us": "first_campaign_email_sent",
         "last_sent_us": "last_campaign_email_sent", "last_reply_us": "last_reply_received",
     },
     "company": {
-        "domain": "domain", "name": "name", "status": "company_status", "previous_status": "previous_status",
+        "domain": "domain", "name": "name", "external_id": "external_id", "status": "company_status", "previous_status": "previous_status",
         "status_changed_us": "status_changed_at",
     },
 }  # fmt: skip

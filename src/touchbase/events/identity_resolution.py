@@ -56,6 +56,8 @@ class Resolver:
     """The values of the full-text index of each record when it was loaded."""
     loaded_keys: dict[int, tuple[str | None, ...]] = field(default_factory=dict)
     """The addresses of each record when it was loaded."""
+    external_ids: dict[int, str | None] = field(default_factory=dict)
+    """The external id of each record when it was loaded."""
     touched: set[int] = field(default_factory=set)
     """Records with changes outside their own row."""
     united: list[tuple[Record, Record]] = field(default_factory=list)

@@ -66,7 +66,7 @@ def _save_contacts(resolver: Resolver, old: list[Record], new: list[Record]) -> 
     for record in old:
         assert isinstance(record, Contact)
         row = contact_row(record)
-        if record.id in resolver.rekeyed:
+        if record.id in resolver.rekeyed or record.external_id != resolver.external_ids[record.id]:
             whole.append((record, row))
         elif record.status == resolver.statuses[record.id]:
             folded.append(fold_of(row))
@@ -89,7 +89,12 @@ def _save_companies(resolver: Resolver, old: list[Record], new: list[Record]) ->
 def _update_whole(op: Statement, resolver: Resolver, rows: list[tuple[Record, Row]]) -> Plan[None]:
     """Update whole rows; rows that take an address which another of them still has in the store come last."""
     had = {key: number for number, keys in resolver.loaded_keys.items() for key in keys if key is not None}
-    taking = [any(had.get(key or "", record.id) != record.id for key in keys_of(record)) for record, _ in rows]
+    ids = {known: number for number, known in resolver.external_ids.items() if known is not None}
+    taking = [
+        ids.get(record.external_id or "", record.id) != record.id
+        or any(had.get(key or "", record.id) != record.id for key in keys_of(record))
+        for record, _ in rows
+    ]
     for takes in (False, True):
         if part := [row for (_, row), each in zip(rows, taking, strict=True) if each == takes]:
             yield Execute(op, part)

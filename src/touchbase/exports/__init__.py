@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from touchbase.exports.commands import CustomFieldNames, ExportRecords
 from touchbase.exports.job import KINDS, ExportSettings, Position, pages
-from touchbase.exports.writer import ExportFormat
+from touchbase.exports.writer import ExportFormat, members
 
-__all__ = ["KINDS", "CustomFieldNames", "ExportFormat", "ExportRecords", "ExportSettings", "Position", "pages"]
+__all__ = ["KINDS", "CustomFieldNames", "ExportFormat", "ExportRecords", "ExportSettings", "Position", "members", "pages"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
+from difflib import get_close_matches
 from typing import Any
 
 import msgspec
@@ -10,9 +11,10 @@ import msgspec
 from touchbase.auth import READ
 from touchbase.clients import Client
 from touchbase.exports.job import ExportSettings, Position, pages
-from touchbase.exports.writer import FORMATS, MEDIA, NDJSON, ExportFormat
+from touchbase.exports.writer import FORMATS, MEDIA, NDJSON, SUPPRESSED, ExportFormat, members
 from touchbase.http import query_parameters as query
 from touchbase.http.endpoint import Call
+from touchbase.http.query_parameters import YES_OR_NO, Parameter, Parameters
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import named_enum
@@ -27,12 +29,39 @@ FORMAT = query.choice("format", FORMATS, "Default: `ndjson`.")
 FORMULAS = query.flag("formulas", "CSV: write texts that a spreadsheet would compute as they are. Default: an apostrophe before them.")
 
 
-def _settings(call: Call) -> ExportSettings:
+FIELDS = query.text(
+    "fields",
+    "Members that the records have, separated by commas; the id is always there. `suppressed`, why a record must not be contacted or "
+    "null, is there only on request.",
+)  # fmt: skip
+SUPPRESSED_FILTER: Parameter[bool | None] = Parameter(
+    SUPPRESSED,
+    lambda given, name: {"true": True, "false": False}.get(given.choice(name, YES_OR_NO) or ""),
+    {"type": "boolean"},
+    "`false`: leave out the records that are on a do-not-contact list; `true`: only these.",
+)
+
+
+def _settings(call: Call, record: str) -> ExportSettings:
     asked = call.parameters()
+    fields = _fields(asked, record)
     asked.done()
-    form = ExportFormat(asked[FORMAT] or NDJSON, asked[FORMULAS])
+    form = ExportFormat(asked[FORMAT] or NDJSON, asked[FORMULAS], fields)
     filters = {name: value for name, value in asked.filters.items() if value is not None}
-    return ExportSettings(form, filters, MEDIA[form.format])
+    return ExportSettings(form, filters, MEDIA[form.format], asked[SUPPRESSED_FILTER], call.api.dependencies.clock())
+
+
+def _fields(asked: Parameters, record: str) -> tuple[str, ...]:
+    given = asked[FIELDS]
+    if given is None:
+        return ()
+    names = tuple(each.strip() for each in given.split(","))
+    for name in names:
+        if name not in members(record):
+            near = get_close_matches(name, members(record), 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(members(record))}"
+            asked.fault(FIELDS.name, "unknown", f"there is no field {name[:100]!r}; {hint}")
+    return ("id", *names)
 
 
 def stream(record: str, many: str) -> Callable[[Call], Awaitable[Response]]:
@@ -40,7 +69,7 @@ def stream(record: str, many: str) -> Callable[[Call], Awaitable[Response]]:
 
     async def handle(call: Call) -> Response:
         client = await call.client()
-        settings = _settings(call)
+        settings = _settings(call, record)
         disposition = f'attachment; filename="{many}.{settings.format.format}"'.encode()
         body = _bodies(call.api.dependencies.store, record, client, settings)
         return Response(content_type=settings.media_type.encode(), headers=[(b"content-disposition", disposition)], stream=body)
@@ -54,12 +83,12 @@ async def _bodies(store: Store, record: str, client: Client, settings: ExportSet
             yield page.body
 
 
-def start(kind: str) -> Callable[[Call], Awaitable[Response]]:
+def start(record: str, kind: str) -> Callable[[Call], Awaitable[Response]]:
     """Return the handler that starts an export as a job."""
 
     async def handle(call: Call) -> Response:
         client = await call.client()
-        parts, settings, at = call.api.dependencies, _settings(call), call.api.dependencies.clock()
+        parts, settings, at = call.api.dependencies, _settings(call, record), call.api.dependencies.clock()
         job = Job(client.number, 0, kind, QUEUED, at, at, msgspec.to_builtins(settings), made_by=call.scope.get("touchbase.key_id"))
         job = await parts.store.write(CreateJob(job))
         parts.on_job()
@@ -69,7 +98,7 @@ def start(kind: str) -> Callable[[Call], Awaitable[Response]]:
 
 
 def _routes(record: str, many: str, filters: Any, tag: Tag) -> list[Route]:
-    options, media = (FORMAT, FORMULAS, *filters), ("application/x-ndjson", "text/csv")
+    options, media = (FORMAT, FORMULAS, FIELDS, *filters, SUPPRESSED_FILTER), ("application/x-ndjson", "text/csv")
     return [
         Route(
             "GET", f"/public/v2/{many}/export", stream(record, many), scope=READ, operation_id=f"export_{many}", tag=tag,
@@ -79,7 +108,7 @@ def _routes(record: str, many: str, filters: Any, tag: Tag) -> list[Route]:
             query=options, success=(Success(200, "The file.", media=media),),
         ),
         Route(
-            "POST", f"/public/v2/{many}/exports", start(f"{many}.export"), scope=READ, operation_id=f"start_{many}_export", tag=tag,
+            "POST", f"/public/v2/{many}/exports", start(record, f"{many}.export"), scope=READ, operation_id=f"start_{many}_export", tag=tag,
             summary=f"Export {many} as CSV or NDJSON, as a job with a result file",
             query=options, success=(Success(201, "The job.", JobOut, headers=("Location",)),),
         ),

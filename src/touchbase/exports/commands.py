@@ -26,8 +26,12 @@ class ExportRecords(Query[EncodedPage]):
     """A page of the list that `listing` is (its filters, order, place and limit), encoded where it is read."""
 
     listing: ListContacts | ListCompanies
-    encode: Callable[[Sequence[tuple[Any, ...]]], bytes]
-    """Rows of `exports.sql` -> bytes; on a reading thread."""
+    encode: Callable[[Sequence[tuple[Any, ...]], Sequence[str | None]], bytes]
+    """Rows of `exports.sql`, and why each must not be contacted (empty if that is not looked up) -> bytes; on a reading thread."""
+    suppressed_at: Micros | None = None
+    """The time for which suppressions are looked up; None: they are not."""
+    suppressed: bool | None = None
+    """Only records that are suppressed then, or are not."""
 
     @property
     def client(self) -> int:

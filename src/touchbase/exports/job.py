@@ -10,7 +10,7 @@ import msgspec
 from touchbase.clients import Client
 from touchbase.common.timestamps import Micros
 from touchbase.exports.commands import CustomFieldNames, EncodedPage, ExportRecords
-from touchbase.exports.writer import CSV, ExportFormat, encoder
+from touchbase.exports.writer import CSV, SUPPRESSED, ExportFormat, encoder
 from touchbase.history import COMPANY, CONTACT
 from touchbase.jobs import RESULT, Checkpoint, JobRun
 from touchbase.records import ListCompanies, ListContacts
@@ -29,6 +29,15 @@ class ExportSettings(msgspec.Struct):
     filters: dict[str, Any] = {}
     """Members of the list's query."""
     media_type: str = ""
+    suppressed: bool | None = None
+    """Only records that must not be contacted, or only others."""
+    at_us: Micros = 0
+    """The time of the request, for which suppressions are looked up."""
+
+    @property
+    def suppressed_at(self) -> Micros | None:
+        """The time for which suppressions are looked up; None if the export does not need them."""
+        return self.at_us if self.suppressed is not None or SUPPRESSED in self.format.fields else None
 
 
 class Position(msgspec.Struct):
@@ -49,7 +58,7 @@ async def pages(
         is_first = position.after is None
         encode = encoder(record, settings.format, client.settings, position.custom_fields, with_header=is_first)
         listing = LISTINGS[record](client.number, PAGE, position.after, **settings.filters)
-        page = await store.read(ExportRecords(listing, encode))
+        page = await store.read(ExportRecords(listing, encode, settings.suppressed_at, settings.suppressed))
         position = Position(page.after, position.rows + page.rows, position.custom_fields)
         yield page, position
         if page.after is None:

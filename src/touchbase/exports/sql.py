@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from touchbase.common.timestamps import Micros
+from touchbase.do_not_contact.sql.marking import mark_records
 from touchbase.exports.commands import CustomFieldNames, EncodedPage, ExportRecords
 from touchbase.history import COMPANY, CONTACT
 from touchbase.records import ListContacts
@@ -9,13 +14,27 @@ from touchbase.sql.filters import Where
 from touchbase.sql.statement import Plan, Row, Select
 
 CONTACT_COLUMNS = (
-    "id", "created_us", "updated_us", "email", "linkedin_url", "first_name", "last_name", "company_id", "origin", "status",
+    "id", "created_us", "updated_us", "email", "linkedin_url", "first_name", "last_name", "company_id", "origin", "external_id", "status",
     "previous_status", "status_changed_us", "first_sent_us", "last_sent_us", "last_reply_us",
 )  # fmt: skip
-COMPANY_COLUMNS = ("id", "created_us", "updated_us", "domain", "name", "status", "previous_status", "status_changed_us")
+COMPANY_COLUMNS = ("id", "created_us", "updated_us", "domain", "name", "external_id", "status", "previous_status", "status_changed_us")
 # Each name and value with its length before it: both engines can do that, and it is unpacked faster than rows are joined.
 _PACKED = "string_agg(length(f.name) || ':' || f.name || length(f.value) || ':' || f.value, '')"
 _UPDATED = CONTACT_COLUMNS.index("updated_us")
+_KEYS = {CONTACT: ("email_key", "linkedin_key", "company_id"), COMPANY: ("domain",)}
+"""The columns by which suppressions are looked up."""
+
+
+@dataclass(slots=True)
+class _Addresses:
+    """The addresses of a record of a page."""
+
+    client: int
+    email_key: str | None = None
+    linkedin_key: str | None = None
+    company_id: int | None = None
+    domain: str | None = None
+    suppressed: str | None = None
 
 
 def export_records(query: ExportRecords) -> Plan[EncodedPage]:
@@ -29,11 +48,26 @@ def export_records(query: ExportRecords) -> Plan[EncodedPage]:
         where.equal(column, value)
     order = where.page(listing.updated_since_us, listing.after)
     custom = f"SELECT {_PACKED} FROM custom_field f WHERE f.client = t.client AND f.record_kind = {kind} AND f.record_id = t.id"
-    sql = f"SELECT {', '.join(columns)}, ({custom}) FROM {table} t WHERE {where} ORDER BY {order} LIMIT ?"
+    keys = () if query.suppressed_at is None else _KEYS[kind]
+    selected = ", ".join([*columns, f"({custom})", *keys])
+    sql = f"SELECT {selected} FROM {table} t WHERE {where} ORDER BY {order} LIMIT ?"
     rows = yield Select(sql, (*where.params, listing.limit + 1))
     page = rows[: listing.limit]
     after = _place(page[-1], listing.updated_since_us is not None) if len(rows) > listing.limit else None
-    return EncodedPage(query.encode(page), len(page), after)
+    if query.suppressed_at is None:
+        return EncodedPage(query.encode(page, ()), len(page), after)
+    width = len(columns) + 1
+    reasons = yield from _reasons(listing.client, keys, [row[width:] for row in page], query.suppressed_at)
+    found = [(row[:width], reason) for row, reason in zip(page, reasons, strict=True) if query.suppressed in (None, reason is not None)]
+    return EncodedPage(query.encode([row for row, _ in found], [reason for _, reason in found]), len(found), after)
+
+
+def _reasons(client: int, keys: Sequence[str], rows: Sequence[Row], at: Micros) -> Plan[list[str | None]]:
+    """Return why each record must not be contacted; None if it may be."""
+    records = [_Addresses(client, **dict(zip(keys, row, strict=True))) for row in rows]
+    if records:
+        yield from mark_records(records, at)
+    return [record.suppressed for record in records]
 
 
 def _place(row: Row, by_update: bool) -> tuple[int, int]:

@@ -17,6 +17,9 @@ from touchbase.exports.sql import unpacked
 from touchbase.records import json_value
 
 Rows = Sequence[tuple[Any, ...]]
+Reasons = Sequence[str | None]
+"""Why each of some records must not be contacted; empty if that was not asked for."""
+SUPPRESSED = "suppressed"
 CSV, NDJSON = "csv", "ndjson"
 FORMATS = (CSV, NDJSON)
 MEDIA = {CSV: "text/csv; charset=utf-8", NDJSON: "application/x-ndjson"}
@@ -43,6 +46,9 @@ class ExportedContact(Struct, gc=False):
     linkedin_url: str | UnsetType = UNSET
     company_id: int | UnsetType = UNSET
     contact_status: str | UnsetType = UNSET
+    external_id: str | UnsetType = UNSET
+    suppressed: str | UnsetType | None = UNSET
+    """Only on request: why it must not be contacted."""
 
 
 class ExportedCompany(Struct, gc=False):
@@ -56,6 +62,9 @@ class ExportedCompany(Struct, gc=False):
     company_custom_fields: Custom
     name: str | UnsetType = UNSET
     company_status: str | UnsetType = UNSET
+    external_id: str | UnsetType = UNSET
+    suppressed: str | UnsetType | None = UNSET
+    """As in `ExportedContact`."""
 
 
 def _text(at: Micros) -> str:
@@ -71,18 +80,22 @@ def _contacts(rows: Rows, custom: Callable[[str | None], Custom]) -> list[Export
         ExportedContact(
             number, _text(updated), first or "", last or "", origin or "", _maybe(sent), _maybe(last_sent), _maybe(reply), previous,
             _maybe(changed), custom(packed), email or UNSET, linkedin or UNSET, company or UNSET, status or UNSET,
+            external or UNSET,
         )
         for (
-            number, _, updated, email, linkedin, first, last, company, origin, status, previous, changed, sent, last_sent, reply, packed,
+            number, _, updated, email, linkedin, first, last, company, origin, external, status, previous, changed, sent, last_sent, reply,
+            packed,
         ) in rows
     ]  # fmt: skip
 
 
 def _companies(rows: Rows, custom: Callable[[str | None], Custom]) -> list[ExportedCompany]:
     return [
-        ExportedCompany(number, _text(updated), domain, previous, _maybe(changed), custom(packed), name or UNSET, status or UNSET)
-        for number, _, updated, domain, name, status, previous, changed, packed in rows
-    ]
+        ExportedCompany(
+            number, _text(updated), domain, previous, _maybe(changed), custom(packed), name or UNSET, status or UNSET, external or UNSET
+        )
+        for number, _, updated, domain, name, external, status, previous, changed, packed in rows
+    ]  # fmt: skip
 
 
 class ExportFormat(Struct, frozen=True):
@@ -91,23 +104,43 @@ class ExportFormat(Struct, frozen=True):
     format: str = NDJSON
     formulas: bool = False
     """CSV: write texts that a spreadsheet would compute as they are."""
+    fields: tuple[str, ...] = ()
+    """The members of each record; empty for all but `suppressed`."""
+
+
+def members(record: str) -> tuple[str, ...]:
+    """Return the members that an exported record can have, in their order."""
+    return (ExportedContact if record == "contact" else ExportedCompany).__struct_fields__
 
 
 def encoder(
     record: str, form: ExportFormat, settings: ClientSettings, custom_fields: Sequence[str], *, with_header: bool
-) -> Callable[[Rows], bytes]:
+) -> Callable[[Rows, Reasons], bytes]:
     """Return the function that encodes a page; the first page of CSV has the header."""
     is_contact = record == "contact"
     typed = settings.contact_fields if is_contact else settings.company_fields
     typed = {name: field for name, field in typed.items() if field.type in ("number", "boolean")}
     custom: Callable[[str | None], Custom] = partial(_typed, typed) if typed else unpacked
-    made: Callable[..., Sequence[Struct]] = _contacts if is_contact else _companies
+    shown = [name for name in members(record) if (name in form.fields if form.fields else name != SUPPRESSED)]
+
+    def made(rows: Rows, reasons: Reasons) -> Sequence[Any]:
+        records: Sequence[Any] = (_contacts if is_contact else _companies)(rows, custom)
+        if SUPPRESSED in form.fields:
+            for each, reason in zip(records, reasons, strict=True):
+                each.suppressed = reason
+        return records
+
     if form.format == NDJSON:
-        return lambda rows: _lines(made(rows, custom))
-    kind = ExportedContact if is_contact else ExportedCompany
+        return lambda rows, reasons: _lines(_chosen(made(rows, reasons), shown) if form.fields else made(rows, reasons))
     member = f"{record}_custom_fields"
-    columns = CsvFormat([name for name in kind.__struct_fields__ if name != member], member, custom_fields, form.formulas)
-    return lambda rows: csv_page(made(rows, custom), columns, with_header=with_header)
+    names = custom_fields if member in shown else ()
+    columns = CsvFormat([name for name in shown if name != member], member if names else "", names, form.formulas)
+    return lambda rows, reasons: csv_page(made(rows, reasons), columns, with_header=with_header)
+
+
+def _chosen(records: Sequence[Any], shown: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the chosen members of records that have a value or null."""
+    return [{name: value for name in shown if (value := getattr(each, name)) is not UNSET} for each in records]
 
 
 def _typed(typed: dict[str, FieldType], packed: str | None) -> Custom:

@@ -22,7 +22,7 @@ from touchbase.http.request_body import stream_body
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success
 from touchbase.http.schemas import encode, example, named_enum
-from touchbase.imports.columns import Mapping, resolve
+from touchbase.imports.columns import MATCHES, Mapping, resolve
 from touchbase.imports.commands import MODES, ListMappings, Mode, RemoveMapping, SaveMapping, StoredMapping
 from touchbase.imports.job import ImportSettings
 from touchbase.imports.preview import Preview, preview_file
@@ -38,7 +38,6 @@ KINDS: dict[str, tuple[RecordName, str]] = {
     "contacts.import": ("contact", "contacts"),
     "companies.import": ("company", "companies"),
 }
-MATCHES: dict[str, tuple[str, ...]] = {"contact": ("email", "linkedin_url"), "company": ("domain",)}
 named_enum("ImportMode", "What an import does with a row: only create, only update, or both.", MODES)
 named_enum("OtherColumns", "What becomes of a column without a field: a custom field, or nothing.", ("custom", "ignore"))
 named_enum("DayOrder", "The order in dates such as 11/12/2026; blank: they are refused.", ("", "day_first", "month_first"))
@@ -111,7 +110,9 @@ SHEET = query.text("sheet", "Of a workbook; left out: the first.")
 START = query.flag("start", "Import at once, without a second request.")
 DRY_RUN = query.flag("dry_run", "Count what the import would do, and write nothing.")
 MODE = query.choice("mode", MODES, "Default: `upsert`.")
-MATCH: Parameter[str | None] = query.text("match", "`email`, `linkedin_url` or `domain`: the only field by which records are found.")
+MATCH: Parameter[str | None] = query.text(
+    "match", "The only field by which records are found: `email`, `linkedin_url`, `domain` or `external_id`."
+)
 MAPPING = query.text("mapping", "The name of a stored mapping, or a mapping as JSON; left out: guessed by the headers.")
 OPTIONS = (START, DRY_RUN, MODE, MATCH, MAPPING, DELIMITER, ENCODING, SHEET)
 

@@ -26,8 +26,10 @@ FIRST_SENT, LAST_SENT, LAST_REPLY = DATES = ("first_campaign_email_sent", "last_
 COMPANY_FIELDS = (*(field.name for field in COMPANY_TYPE.fields), COMPANY_TYPE.status)
 CONTACT_FIELDS = (*(field.name for field in CONTACT_TYPE.fields), CONTACT_TYPE.status)
 COMPANY_TARGETS = COMPANY_FIELDS
-CONTACT_TARGETS = (*CONTACT_FIELDS, FULL_NAME, *DATES, *(f"{COMPANY}{name}" for name in COMPANY_FIELDS))
-_KEYS = {"contact": ("email", "linkedin_url"), "company": ("domain",)}
+CONTACT_TARGETS = (*CONTACT_FIELDS, FULL_NAME, *DATES, *(f"{COMPANY}{name}" for name in COMPANY_FIELDS if name != "external_id"))
+MATCHES = {each.name: tuple(field.name for field in each.keys) for each in (CONTACT_TYPE, COMPANY_TYPE)}
+"""The fields by which records are found, by type of record."""
+_KEYS = {"contact": MATCHES["contact"], "company": ("domain",)}
 
 
 class Mapping(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -63,9 +63,14 @@ class SeenKeys:
 def keys_of(command: CreateContact | CreateCompany) -> list[str]:
     """Return the keys that identify a command's record: normal forms with the name of their field."""
     if isinstance(command, CreateCompany):
-        return [f"domain:{command.record.domain}"]
+        keys = [f"domain:{command.record.domain}"]
+        if command.record.external_id is not None:
+            keys.append(f"external_id:{command.record.external_id}")
+        return keys
     record = command.record
     keys = [] if record.email_key is None else [f"email:{record.email_key}"]
+    if record.external_id is not None:
+        keys.append(f"external_id:{record.external_id}")
     if record.linkedin_key is not None:
         keys.append(f"linkedin_url:{record.linkedin_key}")
     return keys

@@ -56,9 +56,10 @@ _NO_STATUS = {
     "lemlist": {"status", "last state", "lead status", "state"},
 }
 """Columns with the state of a lead within a campaign."""
-_READ_ONLY = {"id", "company id", "updated time", "previous status", "status changed at", "created time"}
+_READ_ONLY = {"id", "company id", "updated time", "previous status", "status changed at", "created time", "suppressed"}
 """Columns of records of RevyOps and Touchbase that no import can set, and the company's id, which may be of another installation."""
 
+_EXTERNAL_ID = ("external id", "external key", "external reference")
 _DOMAIN = (
     "company domain", "domain", "company domain name", "account domain", "organization domain", "website domain", "company website domain",
     "company website", "website", "website url", "company url", "company website url", "organization website", "url",
@@ -80,6 +81,7 @@ _WORDS: dict[str, dict[str, tuple[str, ...]]] = {
         "first_name": ("first name", "firstname", "given name", "forename", "contact first name", "lead first name"),
         "last_name": ("last name", "lastname", "surname", "family name", "contact last name", "lead last name"),
         FULL_NAME: ("full name", "fullname", "name", "contact name", "lead name", "person name", "contact", "person", "prospect name"),
+        "external_id": _EXTERNAL_ID,
         "origin": ("origin", "lead source", "contact source", "source", "original source"),
         "contact_status": (
             "contact status", "lead status", "interest status", "lead category", "category", "contact stage", "stage", "status",
@@ -103,6 +105,7 @@ _WORDS: dict[str, dict[str, tuple[str, ...]]] = {
     "company": {
         "domain": _DOMAIN,
         "name": (*_COMPANY_NAME[:2], "name", *_COMPANY_NAME[2:]),
+        "external_id": _EXTERNAL_ID,
         "company_status": ("company status", "account status", "account stage", "status", "stage", "lifecycle stage"),
     },
 }  # fmt: skip

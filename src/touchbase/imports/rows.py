@@ -68,6 +68,7 @@ class ContactCells(msgspec.Struct, gc=False):
     last_name: str = ""
     company_id: int | None = None
     origin: str = ""
+    external_id: str = ""
     contact_status: str = ""
     custom_fields: list[CustomCell] = []
 
@@ -87,6 +88,7 @@ class CompanyCells(msgspec.Struct, gc=False):
 
     domain: str = ""
     name: str = ""
+    external_id: str = ""
     company_status: str = ""
     custom_fields: list[CustomCell] = []
 
@@ -237,8 +239,9 @@ class RowChecker:
         if command is None:
             return None
         record = command.record
-        if record.email_key is None and record.linkedin_key is None and not self._mapping.without_key and not faults:
-            detail = "has neither an e-mail nor a LinkedIn address, which identify a contact: importing the row twice would create two"
+        keys = (record.email_key, record.linkedin_key, record.external_id)
+        if not any(keys) and not self._mapping.without_key and not faults:
+            detail = "has no e-mail or LinkedIn address and no external_id, which identify a contact: importing it twice would create two"
             faults.append(RowFault("", "no_key", detail))
         return ValidRow(row, command, company, dates, notice)
 

@@ -55,7 +55,8 @@ SAVE_MAPPING = Statement(
     "ON CONFLICT (client, record, name) DO UPDATE SET mapping = excluded.mapping, updated_us = excluded.updated_us",
 )
 REMOVE_MAPPING = delete("remove_mapping", "import_mapping", _MAPPING[:3], "name")
-_KEYS = {"email": "email_key", "linkedin_url": "linkedin_key", "domain": "domain"}
+_KEYS = {each.name: {field.name: field.key for field in each.keys} for each in (CONTACT_TYPE, COMPANY_TYPE)}
+"""By type of record, the column of each field by which records are found."""
 _EVENTS = {SENT: "email_sent", REPLY: "email_replied"}
 _create_guarded, _update_guarded = guarded(create_contacts), guarded(update_contacts)
 _Record = Contact | Company
@@ -124,7 +125,7 @@ def _find(batch: _Batch) -> Plan[None]:
         owner = _owner(batch, index)
         if owner is None or owner not in batch.records:
             if batch.outcomes[index] is None and command.mode == "update":
-                names = [command.match] if command.match else (["email", "linkedin_url"] if command.record == "contact" else ["domain"])
+                names = [command.match] if command.match else [*_KEYS[command.record]]
                 batch.outcomes[index] = Outcome(INVALID, f"no {command.record} has this {' or '.join(names)}, and mode=update creates none")
         elif command.mode == "create":
             batch.outcomes[index] = Outcome(UNCHANGED)
@@ -140,18 +141,18 @@ def _owner(batch: _Batch, index: int) -> int | None:
     """Return the id of a row's record; set the outcome of a row that cannot be matched."""
     command = batch.command
     record = command.rows[index].command.record
-    columns = [_KEYS[command.match]] if command.match else (["email_key", "linkedin_key"] if command.record == "contact" else ["domain"])
-    for column in columns:
+    known = _KEYS[command.record]
+    for column in [known[command.match]] if command.match else known.values():
         key = getattr(record, column)
         if key is None and command.match:
             batch.outcomes[index] = Outcome(INVALID, f"has no {command.match}, by which records are matched")
         elif key is not None and (owner := batch.owners.get((command.client, column, key))) is not None:
             return owner
-    if command.match and isinstance(record, Contact):
-        for name in ("email", "linkedin_url"):
-            other = batch.owners.get((command.client, _KEYS[name], getattr(record, _KEYS[name])))
+    if command.match:
+        for name, column in known.items():
+            other = batch.owners.get((command.client, column, getattr(record, column)))
             if other is not None and command.mode != "update":
-                batch.outcomes[index] = Outcome(INVALID, f"contact {other} has this {name}, and another {command.match}")
+                batch.outcomes[index] = Outcome(INVALID, f"{command.record} {other} has this {name}, and another {command.match}")
     return None
 
 

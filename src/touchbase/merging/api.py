@@ -12,7 +12,7 @@ from touchbase.auth import WRITE
 from touchbase.bin import gone_before, gone_us
 from touchbase.clients import Client
 from touchbase.common.timestamps import to_text
-from touchbase.errors import Fault, Invalid, NotFound
+from touchbase.errors import Fault, Invalid, NotFound, TouchbaseError
 from touchbase.http.endpoint import Call, author_of
 from touchbase.http.query_parameters import record_id
 from touchbase.http.responses import Response
@@ -20,8 +20,9 @@ from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import EXAMPLES, MaybeTime, RecordId, encode, example, named_enum
 from touchbase.merging.commands import MergeRecords, PreviewMerge, UndoMerge
 from touchbase.merging.models import MOST_RECORDS, SURVIVORSHIPS, Merge, Undone
-from touchbase.records import get_record, new_write_key
-from touchbase.records.api.parameters import FLAT
+from touchbase.records import Preview, WriteBatch, get_record, new_write_key
+from touchbase.records.api.if_match import IF_MATCH, if_updated_us
+from touchbase.records.api.parameters import DRY_RUN, FLAT
 from touchbase.records.api.resource import COMPANY_TAG, CONTACT_TAG
 from touchbase.records.api.resource_type import COMPANIES, CONTACTS, ResourceType
 from touchbase.records.api.schemas import CompanyResponse, ContactResponse
@@ -42,7 +43,7 @@ class MergeRequest(Struct, forbid_unknown_fields=True):
         msgspec.field(name="with")
     )
     survivorship: Annotated[Literal["newest", "if_empty", "keep", "most_complete"], Meta(description=SURVIVORSHIP_HELP)] = "if_empty"
-    dry_run: Annotated[bool, Meta(description="Only show what the record would have.")] = False
+    dry_run: Annotated[bool, Meta(description="Only show what the record would have, as `?dry_run=true` does.")] = False
 
 
 class MergedFieldOut(Struct):
@@ -110,15 +111,17 @@ class MergeResource:
         query.done()
         asked = await call.body(MergeRequest, lambda partly: _check(partly, number))
         _check(asked, number)
-        at = parts.clock()
-        if asked.dry_run:
+        at, present = parts.clock(), await if_updated_us(call, lambda: self._get(call, client, number))
+        if asked.dry_run or query[DRY_RUN]:
+            if call.recorder is not None:
+                call.recorder.skip()
             found = await parts.store.read(PreviewMerge(client.number, kind.kind, number, asked.records, asked.survivorship, at))
             if found is None:
                 raise await self._missing(call, client, [number, *asked.records])
             return self._response(client, found, flat=query[FLAT])
         call.api.limiter.storing(client, 1 + len(asked.records), 0, at)
         command = MergeRecords(
-            client.number, kind.kind, number, asked.records, asked.survivorship, at, new_write_key(), author_of(call.scope)
+            client.number, kind.kind, number, asked.records, asked.survivorship, at, new_write_key(), author_of(call.scope), present
         )
 
         def response(merge: Merge) -> Response:
@@ -150,16 +153,21 @@ class MergeResource:
             made.record = (kind.kind, number)
             return made
 
+        if query[DRY_RUN]:
+            return response(await _undone(call, client, command))
         return await call.write_and_respond(lambda writes: writes.write(command), response)
 
     async def _missing(self, call: Call, client: Client, numbers: list[int]) -> NotFound:
         """Return the error of the first record that does not exist; it says whether that was deleted or merged."""
         for number in numbers:
             try:
-                await get_record(call.api.dependencies.store, self._kind.type, client.number, number)
+                await self._get(call, client, number)
             except NotFound as error:
                 return error
         return NotFound(f"one of these {self._kind.type.plural} has just been removed; send this again")
+
+    async def _get(self, call: Call, client: Client, number: int) -> Any:
+        return await get_record(call.api.dependencies.store, self._kind.type, client.number, number)
 
     def _response(self, client: Client, merge: Merge, *, flat: bool) -> Response:
         fields = [MergedFieldOut(each.name, each.value, each.source, each.before, each.is_custom) for each in merge.fields]
@@ -167,6 +175,18 @@ class MergeResource:
         record = self._kind.out(merge.record, flat, client.settings)
         body = {"merge_id": merge.id, "merged": merge.absorbed, "undo_until": until, "fields": fields, self._kind.type.name: record}
         return Response(body=encode(body))
+
+
+async def _undone(call: Call, client: Client, command: UndoMerge) -> Undone:
+    """Return what undoing a merge would give, without storing it; raises its error."""
+    if call.recorder is not None:
+        call.recorder.skip()
+    [preview] = await call.api.dependencies.store.write(WriteBatch(client.number, [command], dry_run=True))
+    assert isinstance(preview, Preview)
+    if isinstance(preview.outcome, TouchbaseError):
+        raise preview.outcome
+    assert isinstance(preview.outcome, Undone)
+    return preview.outcome
 
 
 def _check(asked: MergeRequest, number: int) -> None:
@@ -189,15 +209,16 @@ def merge_routes(kind: ResourceType[Any, Any, Any], tag: Tag, merged: type[Struc
             summary=f"Merge {many} into one",
             description="The records in `with` become part of this one, with their custom fields, timelines and links."
             f"{also} Later webhooks about them are about this one, and their ids are a 404 with `existing_id`. `dry_run` shows the values "
-            "without merging.",
-            query=(FLAT,), body=MergeRequest, success=(answer(f"The {one} as it is now, or would be.", merged),),
+            "without merging. With `If-Match` only if this one still has that ETag, else the response is 412.",
+            query=(FLAT, DRY_RUN), headers=(IF_MATCH,), body=MergeRequest, problems=(412,),
+            success=(answer(f"The {one} as it is now, or would be.", merged),),
         ),
         Route(
             "POST", f"{by_id}/merge/{{merge_id}}/undo", handlers.undo, scope=WRITE, operation_id=f"undo_{one}_merge", tag=tag,
             summary=f"Undo a merge of {many}",
             description="Until `undo_until`. Each record gets its values and timeline back, and the webhooks' events since that name its "
             "address or object. Requests since stay with the record that they changed. 409 if another record has one of their addresses.",
-            query=(FLAT,), success=(answer(f"All {many} of the merge.", undone),),
+            query=(FLAT, DRY_RUN), success=(answer(f"All {many} of the merge, as they are now or would be.", undone),),
         ),
     ]  # fmt: skip
 

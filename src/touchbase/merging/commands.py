@@ -16,6 +16,7 @@ class MergeRecords(Command[Merge]):
 
     It is an entry of the survivor's history, with the values that the policy chose in place of the last written ones, so that every
     order of webhooks and merges gives the same record. `NotFound` for a record that does not exist; `data["id"]` is its id.
+    `PreconditionFailed` if `if_updated_us` is not the survivor's `updated_us`.
     """
 
     client: int
@@ -27,6 +28,7 @@ class MergeRecords(Command[Merge]):
     key: str
     """The key of its entry in the history, from `new_write_key`."""
     by: Author = NO_AUTHOR
+    if_updated_us: Micros | None = None
 
 
 @dataclass(slots=True)

@@ -43,10 +43,11 @@ class _Candidate:
 def merged(records: Sequence[Record], histories: Mapping[int, Sequence[StoredEvent]], survivorship: str, entry: StoredEvent) -> Outcome:
     """Compute a merge of records into the first of them; `entry` is the merge's own entry of the history, without values."""
     survivor = records[0]
+    histories = {number: [_in_survivors_history(event, survivor.id) for event in events] for number, events in histories.items()}
     ranked = _ranked(records, survivorship)
     outcome = Outcome(replace(survivor, custom_fields=[], stamps=dict(survivor.stamps)), [])
     for name in stamped_fields(survivor):
-        values = [_Candidate(getattr(each, name), current_stamp(each, name), each.id) for each in ranked]
+        values = [_Candidate(getattr(each, name), _stamp(each, current_stamp(each, name), survivor), each.id) for each in ranked]
         chosen, newest = _chosen(values, survivorship, survivor.id), _newest(values)
         setattr(outcome.record, name, chosen.value)
         outcome.fields.append(MergedField(name, chosen.value, chosen.source, getattr(survivor, name)))
@@ -100,7 +101,7 @@ def _merge_custom(outcome: Outcome, ranked: Sequence[Record], survivorship: str,
     of_record = {each.id: {one.name: one for one in each.custom_fields} for each in ranked}
     own = of_record[survivor.id]
     for name in dict.fromkeys(one.name for each in (survivor, *ranked) for one in each.custom_fields):
-        values = [_custom(of_record[each.id].get(name), each.id) for each in ranked]
+        values = [_custom(of_record[each.id].get(name), each, survivor) for each in ranked]
         chosen, newest = _chosen(values, survivorship, survivor.id), _newest(values)
         before = own[name].value if name in own else None
         if chosen.value != newest.value:
@@ -112,8 +113,20 @@ def _merge_custom(outcome: Outcome, ranked: Sequence[Record], survivorship: str,
             outcome.record.custom_fields.append(replace(shown))
 
 
-def _custom(one: CustomField | None, source: int) -> _Candidate:
-    return _Candidate(None, NEVER, source) if one is None else _Candidate(one.value, (one.priority, one.stamped_us, one.stamp_key), source)
+def _custom(one: CustomField | None, record: Record, survivor: Record) -> _Candidate:
+    if one is None:
+        return _Candidate(None, NEVER, record.id)
+    return _Candidate(one.value, _stamp(record, (one.priority, one.stamped_us, one.stamp_key), survivor), record.id)
+
+
+def _stamp(record: Record, stamp: Stamp, survivor: Record) -> Stamp:
+    """Return a stamp as it will be in the survivor: that of another record's creation names the record (`own_creation`)."""
+    is_own = record is survivor or stamp[1:] != (record.created_us, "")
+    return stamp if is_own else (stamp[0], record.created_us, own_creation(record.id))
+
+
+def _in_survivors_history(event: StoredEvent, survivor: int) -> StoredEvent:
+    return replace(event, key=own_creation(event.record_id)) if event.record_id != survivor and is_creation(event) else event
 
 
 def _merge_status(

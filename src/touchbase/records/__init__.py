@@ -21,6 +21,7 @@ from touchbase.records.commands import (
     UpdateRecord,
     UpsertCompany,
     UpsertContact,
+    changed_since,
     new_write_key,
 )
 from touchbase.records.create import create_command
@@ -112,6 +113,7 @@ __all__ = [
     "Written",
     "api_since",
     "batch_failed",
+    "changed_since",
     "companies_of",
     "company_ref",
     "create_command",

@@ -8,12 +8,14 @@ from typing import Generic, TypeVar
 
 from touchbase.common.timestamps import Micros
 from touchbase.common.unique_ids import UniqueIds
+from touchbase.errors import PreconditionFailed
 from touchbase.history import API_KEY, NO_AUTHOR, Author, StoredEvent
-from touchbase.records.models import Company, Contact
+from touchbase.records.models import Company, Contact, Record
 from touchbase.sql.command import Command, Query, T_co
 
 R = TypeVar("R", Contact, Company)
 
+CHANGED = "the record has changed since you read it; read it again and repeat the change"
 _serials = UniqueIds()
 
 
@@ -21,6 +23,13 @@ def new_write_key() -> str:
     """Return a key unique among all writes of all processes: it orders writes of equal time in a record's history."""
     process, number = _serials.next()
     return f"{API_KEY}{process}:{number:x}"
+
+
+def changed_since(record: Record, updated_us: Micros | None) -> PreconditionFailed | None:
+    """Return the error of a write that expects another state of the record; None if it expects this one, or any."""
+    if updated_us is None or updated_us == record.updated_us:
+        return None
+    return PreconditionFailed(CHANGED)
 
 
 @dataclass(slots=True)
@@ -184,6 +193,7 @@ class ListContacts(ListRecords[Contact]):
     linkedin_key: str | None = None
     status: str | None = None
     company_id: int | None = None
+    external_id: str | None = None
 
 
 @dataclass(slots=True)
@@ -192,6 +202,7 @@ class ListCompanies(ListRecords[Company]):
 
     domain: str | None = None
     status: str | None = None
+    external_id: str | None = None
 
 
 @dataclass(slots=True)

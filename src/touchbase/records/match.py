@@ -34,6 +34,7 @@ class MatchRecords(Query[Mapping[Key, Match]]):
     """The records of a client that have these keys, by key; unknown keys are left out."""
 
     client: int
+    kind: int
     keys: list[Key]
 
 
@@ -42,4 +43,5 @@ class MatchEverywhere(Query[Mapping[Key, list[Match]] | None]):
     """The records of all clients, or of one, that have these keys, by key; None if there are too many clients for so many keys."""
 
     client: int | None
+    kind: int
     keys: list[Key]

@@ -52,6 +52,8 @@ class Contact:
     last_name: str | None = None
     company_id: int | None = None
     origin: str | None = None
+    external_id: str | None = None
+    """The caller's own id, unique within the client; other text than an address, it identifies no person to webhooks."""
     from_api: bool = True
     """Created through the API or an import, not by an event: never merged into another record."""
     initial_status: str | None = None
@@ -83,6 +85,8 @@ class Company:
     updated_us: Micros
     domain: str
     name: str | None = None
+    external_id: str | None = None
+    """As in `Contact`."""
     from_api: bool = True
     initial_status: str | None = None
     status: str | None = None

@@ -38,9 +38,9 @@ class Field:
 
     name: str
     key: str = ""
-    """Column of the normal form, unique within a client; empty where the field identifies no record."""
+    """Column that is unique within a client: the normal form, or the value itself; empty where the field identifies no record."""
     link: str = ""
-    """`object_type` of the identity link from a former value to the record."""
+    """`object_type` of the identity link from a former value to the record; empty where webhooks do not find records by the field."""
     normalize: Callable[[str | None, str, list[Fault]], str | None] | None = None
     """Value, JSON pointer, faults -> `key`."""
 
@@ -91,6 +91,11 @@ class RecordType(Generic[R_co]):
         return columns
 
     @property
+    def keys(self) -> tuple[Field, ...]:
+        """The fields that identify a record to callers; the first is the usual one."""
+        return tuple(field for field in self.fields if field.key)
+
+    @property
     def names(self) -> tuple[str, ...]:
         """The names of the fields."""
         return tuple(field.name for field in self.fields)
@@ -101,6 +106,7 @@ class RecordType(Generic[R_co]):
         return statuses.transitions if statuses else None
 
 
+EXTERNAL_ID = Field("external_id", "external_id")
 CONTACT_TYPE: RecordType[Contact] = RecordType(
     kind=CONTACT,
     name="contact",
@@ -113,6 +119,7 @@ CONTACT_TYPE: RecordType[Contact] = RecordType(
         Field("last_name"),
         Field("company_id"),
         Field("origin"),
+        EXTERNAL_ID,
     ),
     times=("first_sent_us", "last_sent_us", "last_reply_us"),
     custom_fields="contact_custom_fields_input",
@@ -128,7 +135,7 @@ COMPANY_TYPE: RecordType[Company] = RecordType(
     name="company",
     plural="companies",
     model=Company,
-    fields=(Field("domain", "domain", "domain", validation.domain), Field("name")),
+    fields=(Field("domain", "domain", "domain", validation.domain), Field("name"), EXTERNAL_ID),
     times=(),
     custom_fields="company_custom_fields",
     get=GetCompany,
@@ -140,8 +147,10 @@ COMPANY_TYPE: RecordType[Company] = RecordType(
 )
 RECORD_TYPES: dict[int, RecordType[Contact] | RecordType[Company]] = {CONTACT: CONTACT_TYPE, COMPANY: COMPANY_TYPE}
 
-IDENTITY_FIELDS = {field.name: field for each in RECORD_TYPES.values() for field in each.fields if field.key}
-"""Fields that identify a record; identity resolution sets them with their normal forms."""
+KEY_FIELDS = {field.name: field for each in RECORD_TYPES.values() for field in each.keys}
+"""Fields that only one record of a client can have a value of."""
+IDENTITY_FIELDS = {name: field for name, field in KEY_FIELDS.items() if field.link}
+"""Fields by which webhooks find a record; identity resolution sets them with their normal forms."""
 RESOLVED_FIELDS = frozenset({*IDENTITY_FIELDS, "company_id"})
 """Fields that the projection leaves to identity resolution, which joins their values where records are merged."""
 _CONTACT_FIELDS, _COMPANY_FIELDS = CONTACT_TYPE.names, COMPANY_TYPE.names

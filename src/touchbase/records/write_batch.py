@@ -21,11 +21,13 @@ class Preview:
 
     before: Record | None
     outcome: object
+    deletes: bool = False
+    """Whether the record would be gone; `outcome` has it as it was."""
 
 
 @dataclass(slots=True)
 class WriteBatch(Command[list[object]]):
-    """Execute creates, upserts and updates of one client in their order; the result has a result or an error for each.
+    """Execute creates, upserts, updates and deletions of one client in their order; the result has a result or an error for each.
 
     One that fails does not affect the others, unless the batch is `atomic`: then nothing is stored, and the result is `BatchFailed`.
     In a dry run nothing is stored either, no id is used, and each result is a `Preview`.

@@ -154,8 +154,10 @@ class Parser:
                 return int(text)
             raise InvalidText("range", f"must be an integer from 0 to {LARGEST_ID}")
         if field.kind is FieldKind.KEY:
-            is_whole = op not in TEXT_OPS and op not in ORDERED
-            return SEARCH_KEYS[field.name.rpartition(".")[2]](text) if is_whole else text.lower()
+            normal = SEARCH_KEYS.get(field.name.rpartition(".")[2])
+            if normal is None:
+                return text.strip()  # the column has the text as it is
+            return normal(text) if op not in TEXT_OPS and op not in ORDERED else text.lower()
         if field.declared == "date" and _RELATIVE.fullmatch(text.lower()):
             return to_text(self._time(text))[:10]
         return folded(text)

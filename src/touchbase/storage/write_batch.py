@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
+from touchbase.bin import DeleteRecord
+from touchbase.clients.sql.statements import CLIENT_BY_NUMBER
 from touchbase.common.field_limits import LARGEST_ID
 from touchbase.errors import Conflict
 from touchbase.history import COMPANY, CONTACT
@@ -29,7 +31,7 @@ from touchbase.records import (
 )
 from touchbase.sql.command import Command
 from touchbase.sql.ids import Ids
-from touchbase.sql.statement import RELEASE, ROLL_BACK, SAVE, Plan
+from touchbase.sql.statement import RELEASE, ROLL_BACK, SAVE, Execute, Plan
 from touchbase.storage.batch import Handlers, needs_of, plan_of
 from touchbase.storage.command_handlers import Handler
 from touchbase.storage.query_handlers import companies, contacts
@@ -56,6 +58,9 @@ def with_batches(handlers: Handlers) -> Handlers:
 
 
 def _execute(batch: WriteBatch, ids: Ids, handlers: Handlers) -> Plan[object]:
+    if any(isinstance(command, DeleteRecord) for command in batch.commands):
+        # A deletion locks it; before any record is locked, as inbox batches do, so that the two never wait for each other.
+        yield Execute(CLIENT_BY_NUMBER, [(batch.client,)])
     if not (batch.atomic or batch.dry_run):
         return (yield from _in_order(batch.commands, ids, handlers))
     yield SAVE
@@ -66,7 +71,7 @@ def _execute(batch: WriteBatch, ids: Ids, handlers: Handlers) -> Plan[object]:
     yield RELEASE
     if failed is not None:
         return failed
-    return (yield from _previews(batch.client, outcomes)) if batch.dry_run else outcomes
+    return (yield from _previews(batch, outcomes)) if batch.dry_run else outcomes
 
 
 def _unused_ids(batch: WriteBatch, handlers: Handlers) -> Ids:
@@ -104,21 +109,24 @@ def _interfere(outcomes: Sequence[object]) -> bool:
     return bool(taken) and any(record.id in taken for outcome in outcomes if (record := record_of(outcome)) is not None)
 
 
-def _previews(client: int, outcomes: Sequence[object]) -> Plan[list[object]]:
+def _previews(batch: WriteBatch, outcomes: Sequence[object]) -> Plan[list[object]]:
     """Return each outcome with the record before it: as it is stored, or as the commands before it would leave it."""
     records = [record for outcome in outcomes if (record := record_of(outcome)) is not None]
-    people = [GetContact(client, record.id) for record in records if isinstance(record, Contact)]
-    firms = [GetCompany(client, record.id) for record in records if isinstance(record, Company)]
+    people = [GetContact(batch.client, record.id) for record in records if isinstance(record, Contact)]
+    firms = [GetCompany(batch.client, record.id) for record in records if isinstance(record, Company)]
     known: dict[tuple[int, int], Record] = {}
     if people:
         known |= {(CONTACT, found.id): found for found in (yield from contacts(people)) if found is not None}
     if firms:
         known |= {(COMPANY, found.id): found for found in (yield from companies(firms)) if found is not None}
     made: list[object] = []
-    for outcome in outcomes:
+    for command, outcome in zip(batch.commands, outcomes, strict=True):
         record = record_of(outcome)
         if record is None:
             made.append(Preview(None, outcome))
+            continue
+        if isinstance(command, DeleteRecord):
+            made.append(Preview(record, outcome, deletes=True))
             continue
         key = (CONTACT if isinstance(record, Contact) else COMPANY, record.id)
         before = None if isinstance(outcome, Created) and outcome.is_new else known.get(key)

@@ -20,13 +20,23 @@ from touchbase.bin.sql.statements import (
 )
 from touchbase.clients.sql.statements import CLIENT_BY_NUMBER
 from touchbase.common.timestamps import Micros
-from touchbase.errors import NotFound
+from touchbase.errors import NotFound, TouchbaseError
 from touchbase.events import CONTACTS_OF_COMPANY, DELETE_CLAIMS_OF, DELETE_WANTED, DELIVERIES_OF_EVENTS, SAVE_CLAIM
 from touchbase.history import API_KEY, COMPANY, CONTACT, VIA_API, Author, Detail, Ref, StoredEvent
 from touchbase.history import sql as history_sql
 from touchbase.history.sql import event_of, event_row
 from touchbase.inbox.sql import statements as inbox_sql
-from touchbase.records import RECORD_TYPES, Contact, Record, company_ref, current_stamp, former_key, former_key_of, primary_key
+from touchbase.records import (
+    RECORD_TYPES,
+    Contact,
+    Record,
+    changed_since,
+    company_ref,
+    current_stamp,
+    former_key,
+    former_key_of,
+    primary_key,
+)
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.rows import company_of, contact_of, contact_row
 from touchbase.records.sql.search_pending import NOTE_FOR_SEARCH
@@ -38,7 +48,7 @@ HISTORIES = 200
 GONE = "its record was deleted, and removed for good"
 
 
-def delete_record(command: DeleteRecord) -> Plan[Record | NotFound]:
+def delete_record(command: DeleteRecord) -> Plan[Record | TouchbaseError]:
     """Run `DeleteRecord`."""
     client, kind = command.client, command.kind
     one = (client, kind, command.id)
@@ -49,10 +59,11 @@ def delete_record(command: DeleteRecord) -> Plan[Record | NotFound]:
     record: Record
     if kind == CONTACT:
         (record,) = yield from with_custom_fields(kind, [contact_of(rows[0])])
-        contacts = []
     else:
         (record,) = yield from with_custom_fields(kind, [company_of(rows[0])])
-        contacts = yield from _unlink_contacts(client, command.id, command.at)
+    if (changed := changed_since(record, command.if_updated_us)) is not None:
+        return changed
+    contacts = (yield from _unlink_contacts(client, command.id, command.at)) if kind == COMPANY else []
     at = max(command.at, record.updated_us + 1)  # after the record's last change, also when our clock was put back
     yield Execute(history_sql.INSERT_EVENT, [event_row(client, entry(kind, command.id, "deleted", at, command.key, command.by))])
     links = yield Execute(history_sql.LINKS_OF, [one])

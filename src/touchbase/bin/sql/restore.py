@@ -17,11 +17,11 @@ from touchbase.events import Batch, deleted_having, existing_company, insert_eve
 from touchbase.history import COMPANY, NEVER, VIA_API, Link, StoredEvent
 from touchbase.history import sql as history_sql
 from touchbase.history.sql import event_of, event_row
-from touchbase.records import RECORD_TYPES, Company, Contact, Folded, Record, current_stamp, former_key, primary_key
+from touchbase.records import RECORD_TYPES, Company, Contact, Folded, Record, changed_since, current_stamp, former_key, primary_key
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.rows import contact_of, contact_row, custom_field_row
 from touchbase.sql.ids import Ids
-from touchbase.sql.statement import Execute, Plan, Row, Statement
+from touchbase.sql.statement import Execute, Plan, Row
 
 LINKS = 100
 """Link ids that a restoration may take, for addresses that events set while the record was in the bin."""
@@ -43,9 +43,9 @@ def restore_record(command: RestoreRecord, ids: Ids) -> Plan[Record | TouchbaseE
     if not rows or not clients:
         return NotFound(f"there is no deleted {RECORD_TYPES[kind].name} with id {command.id}")
     deleted = deleted_of(kind, rows[0][3], rows[0][4])
-    conflict = yield from _conflict(client, kind, deleted.record)
-    if conflict is not None:
-        return conflict
+    refused = changed_since(deleted.record, command.if_updated_us) or (yield from _conflict(client, kind, deleted.record))
+    if refused is not None:
+        return refused
     at = max(command.at, deleted.deleted_us + 1)
     batch = new_batch(client, at, client_of(clients[0]).settings, ids)
     written = entry(kind, command.id, "restored", at, command.key, command.by)
@@ -63,13 +63,8 @@ def restore_record(command: RestoreRecord, ids: Ids) -> Plan[Record | TouchbaseE
 
 def _conflict(client: int, kind: int, record: Record) -> Plan[Conflict | None]:
     """Return the error if another record has an address of the deleted one."""
-    wanted: list[tuple[str, Statement, str | None]]
-    if isinstance(record, Contact):
-        wanted = [("email", records_sql.CONTACT_BY_EMAIL, record.email_key)]
-        wanted.append(("linkedin_url", records_sql.CONTACT_BY_LINKEDIN, record.linkedin_key))
-    else:
-        wanted = [("domain", records_sql.COMPANY_BY_DOMAIN, record.domain)]
-    for field, statement, key in wanted:
+    for field, column, statement in records_sql.KEY_OWNERS[kind]:
+        key = getattr(record, column)
         rows = (yield Execute(statement, [(client, key)])) if key is not None else []
         if rows:
             owner, name = rows[0][1], RECORD_TYPES[kind].name

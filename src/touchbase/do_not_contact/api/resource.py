@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import cast
 
 from touchbase.auth import ADMIN, READ, WRITE
 from touchbase.clients import Client
@@ -36,6 +37,8 @@ from touchbase.http.query_parameters import LIMIT, PAGE, YES_OR_NO, Parameter, P
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import encode, named_enum
+from touchbase.records import Preview, WriteBatch
+from touchbase.records.api.parameters import DRY_RUN
 
 SUPPRESSIONS = Tag("Suppressions", "Addresses that must not be contacted: the client's list, and that of the installation.")
 JSON, CSV = "json", "csv"
@@ -102,12 +105,16 @@ class SuppressionResource:
     async def save(self, call: Call) -> Response:
         """`POST` of one entry or of several."""
         owner, now = await self._owner(call), call.api.dependencies.clock()
+        given = call.parameters()
+        given.done()
         asked = await call.body(NewSuppressions, lambda partly: _entries(partly, now))
         entries = _entries(asked, now)
         valid = [each for each in entries if isinstance(each, NewEntry)]
         if owner.client is not None:
             call.api.limiter.storing(owner.client, len(valid), 0, now)
         command = SaveEntries(owner.number, valid, now)
+        if given[DRY_RUN]:
+            return _tried(entries, (await _try(call, command)) if valid else [], now)
 
         def respond(saved: Sequence[Saved]) -> Response:
             following = iter(saved)
@@ -130,7 +137,10 @@ class SuppressionResource:
 
     async def remove(self, call: Call) -> Response:
         """`DELETE` of one entry."""
-        owner, number = await self._owner(call), call.id("suppression")
+        owner, number, asked = await self._owner(call), call.id("suppression"), call.parameters()
+        asked.done()
+        if asked[DRY_RUN]:
+            return await self.get(call)
         await call.api.dependencies.store.write(RemoveEntry(owner.number, number, call.api.dependencies.clock()))
         return Response(204)
 
@@ -183,6 +193,25 @@ def _entries(asked: NewSuppressions, now: Micros) -> Sequence[NewEntry | list[Fa
 _DEFAULTS = NewSuppressions()
 
 
+async def _try(call: Call, command: SaveEntries) -> Sequence[Saved]:
+    """Return what a command would do, without storing it."""
+    if call.recorder is not None:
+        call.recorder.skip()
+    [preview] = await call.api.dependencies.store.write(WriteBatch(command.client, [command], dry_run=True))
+    assert isinstance(preview, Preview)
+    return cast("Sequence[Saved]", preview.outcome)
+
+
+def _tried(entries: Sequence[NewEntry | list[Fault]], saved: Sequence[Saved], now: Micros) -> Response:
+    """Return the response of a dry run; an entry that would be new is null, since it has no id yet."""
+    following = iter(saved)
+    made = saved_out([next(following) if isinstance(each, NewEntry) else each for each in entries], now)
+    for one in made.data:
+        if one.outcome == CREATED:
+            one.entry = None
+    return Response(200, encode(made))
+
+
 async def _csv(call: Call, wanted: ListEntries) -> Response:
     pages = entry_pages(call.api.dependencies.store, wanted)
     first: list[Entry] = await anext(pages, [])  # an error of the first page is still a problem response
@@ -210,8 +239,9 @@ def _routes(at: SuppressionResource, read: str, write: str, name: str, whose: st
             "POST", at.path, at.save, scope=write, operation_id=f"save_{many}", tag=SUPPRESSIONS,
             summary=f"Put addresses on {whose} do-not-contact list",
             description="Takes one entry, or up to 1,000 as `entries`. An address that is listed already gets the new values, so a request "
-            "can be repeated. An invalid one among several entries is reported in its place and harms no other.",
-            body=NewSuppressions,
+            "can be repeated. An invalid one among several entries is reported in its place and harms no other. With `dry_run=true` "
+            "an entry that would be new is null.",
+            query=(DRY_RUN,), body=NewSuppressions,
             success=(
                 Success(201, "At least one address is new on the list.", SavedSuppressions, ("Location",)),
                 Success(200, "All addresses were listed already.", SavedSuppressions, ("Location",)),
@@ -235,7 +265,8 @@ def _routes(at: SuppressionResource, read: str, write: str, name: str, whose: st
             summary=f"Remove one entry from {whose} do-not-contact list",
             description="Ends the entry, with all that was known about the address up to now: a replay of an old event does not bring it "
             "back, a later event does.",
-            success=(Success(204, "It is removed."),),
+            query=(DRY_RUN,),
+            success=(Success(204, "It is removed."), Success(200, "The entry that would be removed (`dry_run`).", SuppressionOut)),
         ),
     ]  # fmt: skip
 

@@ -20,7 +20,18 @@ from touchbase.merging.commands import MergeRecords, PreviewMerge
 from touchbase.merging.models import Merge, Part, content_text
 from touchbase.merging.sql.statements import CONTACT_IDS_OF_COMPANY, INSERT_MERGE
 from touchbase.merging.survivorship import IDENTITIES, Outcome, is_creation, merged, own_creation
-from touchbase.records import MERGE, RECORD_TYPES, Contact, Folded, Record, former_key, former_key_of, primary_key, stamped_fields
+from touchbase.records import (
+    MERGE,
+    RECORD_TYPES,
+    Contact,
+    Folded,
+    Record,
+    changed_since,
+    former_key,
+    former_key_of,
+    primary_key,
+    stamped_fields,
+)
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.rows import company_of, contact_of, custom_field_row
 from touchbase.sql.ids import Ids
@@ -53,6 +64,8 @@ def merge_records(command: MergeRecords, ids: Ids) -> Plan[Merge | TouchbaseErro
     if missing := [number for number in numbers if number not in resolver.by_id]:
         return NotFound(f"there is no {RECORD_TYPES[kind].name} with id {missing[0]}", data={"id": missing[0]})
     records = [resolver.by_id[number] for number in numbers]
+    if (changed := changed_since(records[0], command.if_updated_us)) is not None:
+        return changed
     yield from records_sql.load_custom_fields(kind, records)
     at = max([command.at, *(record.updated_us + 1 for record in records)])  # after their last changes, also when our clock was put back
     batch.now_us = at

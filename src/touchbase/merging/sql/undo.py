@@ -43,7 +43,7 @@ from touchbase.records import (
     primary_key,
 )
 from touchbase.records.sql import statements as records_sql
-from touchbase.records.sql.rows import contact_of, contact_row, custom_field_row
+from touchbase.records.sql.rows import company_of, contact_of, contact_row, custom_field_row
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Execute, Plan, Row, Select
 
@@ -71,9 +71,9 @@ def undo_merge(command: UndoMerge, ids: Ids) -> Plan[Undone | TouchbaseError]:
     found = yield Execute(BY_ID[kind], [(client, command.id)])
     if not found:
         return WrongState(f"the {RECORD_TYPES[kind].name} with id {command.id} was deleted: restore it first")
-    for part in parts:
-        if (conflict := (yield from _conflict(client, kind, part, command.id))) is not None:
-            return conflict
+    survivor: Record = contact_of(found[0]) if kind == CONTACT else company_of(found[0])
+    if (conflict := (yield from _conflict(client, kind, before, parts, survivor, rows[0][4]))) is not None:
+        return conflict
     batch = new_batch(client, max(command.at, rows[0][4] + 1), client_of(clients[0]).settings, ids)
     add_records(kind, batch.resolvers[kind], found)
     history = [event_of(row) for row in (yield Execute(history_sql.EVENTS_OF, [(client, kind, command.id)]))]
@@ -105,16 +105,22 @@ def _refused(command: UndoMerge, rows: Sequence[Row]) -> TouchbaseError | None:
     return None
 
 
-def _conflict(client: int, kind: int, part: Part, survivor: int) -> Plan[Conflict | None]:
-    """Return the error if a record other than the survivor has an address of a merged one."""
-    statements = (records_sql.CONTACT_BY_EMAIL, records_sql.CONTACT_BY_LINKEDIN) if kind == CONTACT else (records_sql.COMPANY_BY_DOMAIN,)
-    for statement, key in zip(statements, keys_of(part.record), strict=True):
+def _conflict(client: int, kind: int, before: Part, parts: Sequence[Part], survivor: Record, merged_us: Micros) -> Plan[Conflict | None]:
+    """Return the error if another record has an address or external id of one of these records now.
+
+    An external id that a request has given to the survivor since stays there.
+    """
+    since = survivor.external_id is not None and current_stamp(survivor, "external_id")[1] > merged_us
+    wanted = [(part.record, column, statement) for part in parts for _, column, statement in records_sql.KEY_OWNERS[kind]]
+    if not since:
+        wanted.append((before.record, *records_sql.KEY_OWNERS[kind][-1][1:]))
+    for record, column, statement in wanted:
+        key = getattr(record, column)
         rows = (yield Execute(statement, [(client, key)])) if key is not None else []
-        if any(row[1] != survivor for row in rows):
+        if any(row[1] != survivor.id or (column == "external_id" and since) for row in rows):
             owner, name = rows[0][1], RECORD_TYPES[kind].name
-            detail = (
-                f"the {name} with id {owner} has an address of the merged {name} {part.record.id} now: change, delete or merge that one"
-            )
+            what = "the external_id" if column == "external_id" else "an address"
+            detail = f"the {name} with id {owner} has {what} of the merged {name} {record.id} now: change, delete or merge that one"
             return Conflict(detail, data={"existing_id": owner})
     return None
 

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
 from touchbase.auth import WRITE
+from touchbase.bin import DeleteRecord
 from touchbase.clients import Client
 from touchbase.errors import Conflict, Invalid, NotFound, TouchbaseError
 from touchbase.http.endpoint import Call, author_of
@@ -133,7 +134,9 @@ def _rows(each: Prepared) -> int:
     command = each.command
     if isinstance(command, UpsertRecord):
         return 1 + len(command.update.custom)
-    return 1 + len(command.custom) if isinstance(command, CreateRecord | UpdateRecord) else 0
+    if isinstance(command, CreateRecord | UpdateRecord):
+        return 1 + len(command.custom)
+    return 1 if isinstance(command, DeleteRecord) else 0
 
 
 def _problem(error: TouchbaseError) -> BatchProblem:
@@ -163,7 +166,7 @@ def batch_route(kind: ResourceType[Any, Any, Any], tag: Tag) -> Route:
     request, response, _ = BATCHES[kind.type.name]
     return Route(
         "POST", f"{kind.path}/batch", handlers.post, scope=WRITE, operation_id=f"batch_{many}", tag=tag,
-        summary=f"Create, upsert and update up to {MAX_COMMANDS:,} {many}",
+        summary=f"Create, upsert, update and delete up to {MAX_COMMANDS:,} {many}",
         description="Carries out the commands in their order in one transaction, and responds with the status of each: the one that the "
         "single request would have had. A command that fails does not affect the others. With `atomic` all are carried out or none: then "
         "a failure is a 422 `batch_failed`, whose `errors` point to the commands. An idempotency key holds for the whole batch; the "

@@ -10,6 +10,7 @@ from typing import Any, Generic, Literal, TypeVar
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
+from touchbase.bin import DeleteRecord
 from touchbase.clients import Client
 from touchbase.common.timestamps import Micros
 from touchbase.errors import Fault, Invalid, NotFound, TouchbaseError
@@ -20,7 +21,7 @@ from touchbase.records.api.bodies import COMPANY, RecordBodies, company_of, find
 from touchbase.records.api.resource_type import ResourceType
 from touchbase.records.api.schemas import CompanyRequest, ContactRequest
 from touchbase.records.api.upsert import Upserts, match_fields, set_company
-from touchbase.records.commands import CreateContact, UpdateRecord, UpsertRecord
+from touchbase.records.commands import CreateContact, UpdateRecord, UpsertRecord, new_write_key
 from touchbase.records.create import create_command, in_one_step
 from touchbase.records.models import Company, Contact
 from touchbase.records.update import update_command
@@ -101,13 +102,11 @@ class BatchCommands(Generic[A, C, R]):
         try:
             item = read_struct(raw, _item, Item, lambda partly: None)
             faults = _misplaced(item)
-            if item.body is UNSET:
-                faults.append(Fault("/body", "required", "is required"))
             if faults:
                 raise Invalid(faults)
-            assert isinstance(item.body, Raw)
+            body = bytes(item.body) if isinstance(item.body, Raw) else b""
             try:
-                return self._ops[item.op](item, bytes(item.body), sender)
+                return self._ops[item.op](item, body, sender)
             except Invalid as invalid:
                 raise Invalid([Fault(f"/body{fault.pointer}", fault.code, fault.detail) for fault in invalid.faults]) from None
         except TouchbaseError as error:
@@ -138,8 +137,8 @@ class BatchCommands(Generic[A, C, R]):
         return Prepared(command, asked=read.asked, ignored=read.ignored)
 
     def _delete(self, item: Item, body: bytes, sender: Sender) -> Prepared:
-        """Refuse: a deletion is a request of its own."""
-        raise Invalid([Fault("", "not_available", "a batch takes no delete; leave this command out, and send DELETE with the record's id")])
+        assert isinstance(item.id, int)
+        return Prepared(DeleteRecord(sender.client.number, self._kind.type.kind, item.id, sender.at, new_write_key(), sender.by))
 
 
 def _misplaced(item: Item) -> list[Fault]:
@@ -148,7 +147,10 @@ def _misplaced(item: Item) -> list[Fault]:
     by_id = item.op in ("update", "delete")
     if by_id and item.id is UNSET:
         faults.append(Fault("/id", "required", f"is required for {item.op}"))
-    takes = {"id": by_id, "match": item.op == "upsert", "on_duplicate": item.op == "create"}
+    has_body = item.op != "delete"
+    if has_body and item.body is UNSET:
+        faults.append(Fault("/body", "required", f"is required for {item.op}"))
+    takes = {"id": by_id, "body": has_body, "match": item.op == "upsert", "on_duplicate": item.op == "create"}
     for name, fits in takes.items():
         value = getattr(item, name)
         if value is not UNSET and not fits:

@@ -18,11 +18,11 @@ OPERATIONS = ("create", "upsert", "update", "delete")
 Op = Annotated[
     str,
     Meta(
-        description="What to do with the record. `delete` is refused: send `DELETE` with the id of the record.",
+        description="What to do with the record. `delete` moves it into the bin, as `DELETE` of the record does.",
         extra_json_schema=named_enum("BatchOperation", "What a command of a batch does with its record.", OPERATIONS),
     ),
 ]
-Id = Annotated[RecordId, Meta(description="The record to update; only for `update`.")]
+Id = Annotated[RecordId, Meta(description="The record; only for `update` and `delete`.")]
 Duplicate = Annotated[
     str,
     Meta(
@@ -32,6 +32,7 @@ Duplicate = Annotated[
 ]
 _MATCH = "For `upsert`: the member of `body` that identifies the record. Default: `{}`."
 
+_BODY = Meta(description="Not for `delete`.")
 ContactMatch = Annotated[str, Meta(description=_MATCH.format("email"), extra_json_schema={"enum": list(MATCHES["contact"])})]
 CompanyMatch = Annotated[str, Meta(description=_MATCH.format("domain"), extra_json_schema={"enum": list(MATCHES["company"])})]
 
@@ -40,7 +41,7 @@ class ContactBatchCommand(Struct):
     """One command of a batch. `body` is that of the single request: null is allowed where the operation allows it."""
 
     op: Op
-    body: ContactChange
+    body: Annotated[ContactChange, _BODY] | UnsetType = UNSET
     id: Id | UnsetType = UNSET
     match: ContactMatch | UnsetType = UNSET
     on_duplicate: Duplicate | UnsetType = UNSET
@@ -50,7 +51,7 @@ class CompanyBatchCommand(Struct):
     """One command of a batch. `body` is that of the single request: null is allowed where the operation allows it."""
 
     op: Op
-    body: CompanyChange
+    body: Annotated[CompanyChange, _BODY] | UnsetType = UNSET
     id: Id | UnsetType = UNSET
     match: CompanyMatch | UnsetType = UNSET
     on_duplicate: Duplicate | UnsetType = UNSET
@@ -83,7 +84,7 @@ class BatchProblem(Struct):
 
 
 Status = Annotated[int, Meta(description="The status that the single request would have had.")]
-_RECORD = Meta(description="Only with `Prefer: return=representation`, and not in a stored response.")
+_RECORD = Meta(description="Only with `Prefer: return=representation`, and not in a stored response. A deleted one as it was.")
 _CHANGED = Annotated[list[FieldPreview], Meta(description="Only in a dry run: what would change.")]
 _IGNORED = Annotated[list[str], Meta(description="Unknown members of `body`, which were ignored.")]
 
@@ -140,13 +141,23 @@ example(
             {"op": "create", "body": {"email": "jane@example.com", "first_name": "Jane"}},
             {"op": "upsert", "match": "email", "body": {"email": "john@example.com", "contact_status": "customer"}},
             {"op": "update", "id": 1042, "body": {"contact_status": "lost"}},
+            {"op": "delete", "id": 1057},
         ],
         "atomic": False,
     },
 )
 example(
     ContactBatchResponse,
-    {"results": [{"status": 409, "problem": _TAKEN}, {"status": 200, "id": 18}, {"status": 200, "id": 1042}], "succeeded": 2, "failed": 1},
+    {
+        "results": [
+            {"status": 409, "problem": _TAKEN},
+            {"status": 200, "id": 18},
+            {"status": 200, "id": 1042},
+            {"status": 200, "id": 1057},
+        ],
+        "succeeded": 3,
+        "failed": 1,
+    },
 )
 example(CompanyBatch, {"commands": [{"op": "upsert", "body": {"domain": "example.com", "name": "Example Ltd"}}]})
 example(CompanyBatchResponse, {"results": [{"status": 201, "id": 17}], "succeeded": 1, "failed": 0})

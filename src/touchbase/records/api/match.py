@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
 import msgspec
-from msgspec import UNSET, Meta, Raw, Struct, UnsetType
+from msgspec import Meta, Raw, Struct
 
 from touchbase.auth import ADMIN, READ
 from touchbase.common.timestamps import Micros
@@ -18,9 +18,26 @@ from touchbase.http.endpoint import Call
 from touchbase.http.request_body import NUL, read_struct
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
-from touchbase.http.schemas import MaybeTime, encode, example
+from touchbase.http.schemas import encode
+from touchbase.records.api.match_schemas import (
+    MAX_ITEMS,
+    ClientCompanyMatch,
+    ClientContactMatch,
+    CompanyClientMatches,
+    CompanyClients,
+    CompanyMatch,
+    CompanyMatches,
+    CompanyMatchItem,
+    CompanyMatchRequest,
+    ContactClientMatches,
+    ContactClients,
+    ContactMatch,
+    ContactMatches,
+    ContactMatchItem,
+    ContactMatchRequest,
+    MatchError,
+)
 from touchbase.records.api.resource_type import ResourceType
-from touchbase.records.api.schemas import Domain, Email, Url
 from touchbase.records.api.serializers import to_text
 from touchbase.records.api.upsert import match_fields
 from touchbase.records.match import Key, Match, MatchEverywhere, MatchRecords
@@ -28,123 +45,6 @@ from touchbase.records.record_type import Field
 from touchbase.sql.store import Store
 
 T = TypeVar("T")
-
-MAX_ITEMS = 1_000
-"""Items of one request."""
-_NULL = Meta(description="Null if there is none, or if the item is unknown.")
-_SUPPRESSED = Meta(
-    description="Why the addresses of the item, or of its record, must not be contacted: the reason on a do-not-contact list. Null if "
-    "they may be.",
-    examples=["unsubscribed"],
-)
-
-
-class ContactMatchItem(Struct):
-    """A person: an e-mail address, a LinkedIn address, or both."""
-
-    email: Email | UnsetType | None = UNSET
-    linkedin_url: Url | UnsetType | None = UNSET
-
-
-class CompanyMatchItem(Struct):
-    """A company: its domain, or an address that contains it."""
-
-    domain: Domain | UnsetType | None = UNSET
-
-
-class ContactMatchRequest(Struct):
-    """The people to look up."""
-
-    items: Annotated[list[ContactMatchItem], Meta(min_length=1, max_length=MAX_ITEMS)]
-
-
-class CompanyMatchRequest(Struct):
-    """The companies to look up."""
-
-    items: Annotated[list[CompanyMatchItem], Meta(min_length=1, max_length=MAX_ITEMS)]
-
-
-class MatchError(Struct):
-    """Why an item could not be looked up: it is invalid, or it names two records."""
-
-    code: str
-    detail: str
-
-
-class ContactMatch(Struct):
-    """What is known about one item; `id` is null if there is no such contact."""
-
-    id: int | None = None
-    contact_status: Annotated[str | None, _NULL] = None
-    last_campaign_email_sent: MaybeTime = None
-    last_reply_received: MaybeTime = None
-    suppressed: Annotated[str | None, _SUPPRESSED] = None
-    error: MatchError | UnsetType = UNSET
-
-
-class CompanyMatch(Struct):
-    """What is known about one item; `id` is null if there is no such company."""
-
-    id: int | None = None
-    company_status: Annotated[str | None, _NULL] = None
-    suppressed: Annotated[str | None, _SUPPRESSED] = None
-    error: MatchError | UnsetType = UNSET
-
-
-class ClientContactMatch(Struct):
-    """A client that has the contact."""
-
-    client_id: str
-    id: int
-    contact_status: str | None
-    last_campaign_email_sent: MaybeTime
-    last_reply_received: MaybeTime
-
-
-class ClientCompanyMatch(Struct):
-    """A client that has the company."""
-
-    client_id: str
-    id: int
-    company_status: str | None
-
-
-class ContactClients(Struct):
-    """The clients that have one item, by their ids; none if the list is empty."""
-
-    clients: list[ClientContactMatch]
-    error: MatchError | UnsetType = UNSET
-
-
-class CompanyClients(Struct):
-    """The clients that have one item, by their ids; none if the list is empty."""
-
-    clients: list[ClientCompanyMatch]
-    error: MatchError | UnsetType = UNSET
-
-
-class ContactMatches(Struct):
-    """One entry for each item, in the order of the items."""
-
-    data: list[ContactMatch]
-
-
-class CompanyMatches(Struct):
-    """One entry for each item, in the order of the items."""
-
-    data: list[CompanyMatch]
-
-
-class ContactClientMatches(Struct):
-    """One entry for each item, in the order of the items."""
-
-    data: list[ContactClients]
-
-
-class CompanyClientMatches(Struct):
-    """One entry for each item, in the order of the items."""
-
-    data: list[CompanyClients]
 
 
 class _Request(Struct, forbid_unknown_fields=True):
@@ -224,7 +124,7 @@ class MatchResource:
 
     def __init__(self, kind: ResourceType[Any, Any, Any]) -> None:
         self._shapes = _SHAPES[kind.type.name]
-        self._name, self._fields = kind.type.name, match_fields(kind)
+        self._name, self._kind, self._fields = kind.type.name, kind.type.kind, match_fields(kind)
         self._decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(self._shapes.item)
         self._whole: msgspec.json.Decoder[Any] = msgspec.json.Decoder(self._shapes.items)
 
@@ -233,7 +133,7 @@ class MatchResource:
         client = await call.client()
         call.parameters().done()
         keys, store = await self._keys(call), call.api.dependencies.store
-        found = await store.read(MatchRecords(client.number, _all(keys)))
+        found = await store.read(MatchRecords(client.number, self._kind, _all(keys)))
         results = [self._one(each, found) for each in keys]
         await mark_suppressed(store, client.number, keys, found, results, call.api.dependencies.clock())
         return Response(body=encode({"data": results}))
@@ -243,7 +143,7 @@ class MatchResource:
         only = await call.administrator()
         call.parameters().done()
         keys = await self._keys(call)
-        found = await call.api.dependencies.store.read(MatchEverywhere(only, _all(keys)))
+        found = await call.api.dependencies.store.read(MatchEverywhere(only, self._kind, _all(keys)))
         if found is None:
             raise Invalid([Fault("/items", "too_many", "are too many for the number of clients; send fewer at once")])
         return Response(body=encode({"data": [self._clients(each, found) for each in keys]}))
@@ -275,7 +175,7 @@ class MatchResource:
         matches = {match.id: match for key in keys if (match := found.get(key)) is not None}
         if len(matches) > 1:
             several = " and ".join(map(str, sorted(matches)))
-            return self._shapes.one(error=MatchError("ambiguous", f"these addresses are of {self._name}s {several}; send one of them"))
+            return self._shapes.one(error=MatchError("ambiguous", f"these are of {self._name}s {several}; send one of them"))
         return self._shapes.one(*_shown(self._name, match)) if (match := next(iter(matches.values()), None)) else self._shapes.one()
 
     def _clients(self, keys: Keys, found: Mapping[Key, list[Match]]) -> Any:
@@ -286,8 +186,10 @@ class MatchResource:
 
 
 def _key(field: Field, given: object, faults: list[Fault]) -> str | None:
-    if not isinstance(given, str) or not given.strip() or field.normalize is None:
+    if not isinstance(given, str) or not given.strip():
         return None
+    if field.normalize is None:
+        return given.strip()
     key = field.normalize(given.strip(), f"/{field.name}", faults)
     if key is None and not faults:
         faults.append(Fault(f"/{field.name}", "no_identity", "identifies no person: send the address of a profile"))
@@ -328,19 +230,3 @@ def match_routes(kind: ResourceType[Any, Any, Any], tag: Tag) -> list[Route]:
             body=shapes.request, success=(Success(200, "The entries.", shapes.all_clients),), problems=(422,),
         ),
     ]  # fmt: skip
-
-
-_SENT = {"last_campaign_email_sent": "2026-11-20T09:30:00Z", "last_reply_received": None}
-_KNOWN = {"id": 1042, "contact_status": "contacted", **_SENT}
-_UNKNOWN = {"id": None, "contact_status": None, "last_campaign_email_sent": None, "last_reply_received": None}
-_WRONG = {"code": "email", "detail": "/email is not an e-mail address: An email address must have an @-sign."}
-example(ContactMatchRequest, {"items": [{"email": "jane@example.com"}, {"linkedin_url": "linkedin.com/in/john-doe"}, {"email": "n/a"}]})
-_NOT_LISTED, _LISTED = {"suppressed": None}, {"suppressed": "unsubscribed"}
-example(
-    ContactMatches,
-    {"data": [{**_KNOWN, **_LISTED}, {**_UNKNOWN, **_NOT_LISTED}, {**_UNKNOWN, **_NOT_LISTED, "error": _WRONG}]},
-)
-example(ContactClientMatches, {"data": [{"clients": [{"client_id": "acme", **_KNOWN}]}, {"clients": []}]})
-example(CompanyMatchRequest, {"items": [{"domain": "example.com"}]})
-example(CompanyMatches, {"data": [{"id": 17, "company_status": "target", **_NOT_LISTED}]})
-example(CompanyClientMatches, {"data": [{"clients": [{"client_id": "acme", "id": 17, "company_status": "target"}]}]})

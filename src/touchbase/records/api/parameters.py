@@ -19,12 +19,13 @@ from touchbase.http.preferences import described
 from touchbase.http.query_parameters import Parameter, Parameters
 from touchbase.http.schemas import named_enum
 from touchbase.records import validation
+from touchbase.records.record_type import RECORD_TYPES
 
 STRUCTURES = ("NESTED", "FLAT")
 named_enum("Structure", "The format of custom fields: a list of objects, or one object by field name.", STRUCTURES)
 named_enum("OnDuplicate", "What creating a record does if it exists: refuse, return it, or merge into it.", ON_DUPLICATE)
 
-MATCHES = {"contact": ("email", "linkedin_url"), "company": ("domain",)}
+MATCHES = {each.name: tuple(field.name for field in each.keys) for each in RECORD_TYPES.values()}
 """The members of bodies that identify a record, by type of record; the first is the default."""
 named_enum("ContactMatchBy", "The member that identifies a contact.", MATCHES["contact"])
 named_enum("CompanyMatchBy", "The member that identifies a company.", MATCHES["company"])
@@ -45,14 +46,6 @@ CREATE: dict[str, tuple[Parameter[Any], ...]] = {
     "company": (FLAT, ON_DUPLICATE_PARAMETER, DRY_RUN),
 }
 """The parameters of a creation, by type of record."""
-IF_MATCH = {
-    "name": "If-Match",
-    "in": "header",
-    "required": False,
-    "schema": {"type": "string"},
-    "description": "The ETag that the record must still have.",
-}
-
 PREFER = described("`handling=strict`: unknown members of the body are faults, read-only ones aside.")
 IGNORED_HEADERS = ("Touchbase-Ignored", "Preference-Applied")
 
@@ -84,16 +77,19 @@ UPDATED_SINCE = query.time(
     "Sorts the list by time of change. To follow changes, start one minute before the latest change seen.",
     member="updated_since_us",
 )
+EXTERNAL_ID = query.text("external_id", "Your own id of the record, in exactly this form.", member="external_id")
 CONTACT_FILTERS: tuple[Parameter[Any], ...] = (
     Parameter("email", _email, {"type": "string", "format": "email"}, _NORMAL_FORM, member="email_key"),
     Parameter("linkedin_url", _linkedin, _TEXT, _NORMAL_FORM, member="linkedin_key"),
     query.text("contact_status", member="status"),
     query.integer("company_id", 1, LARGEST_ID, member="company_id"),
+    EXTERNAL_ID,
     UPDATED_SINCE,
 )
 COMPANY_FILTERS: tuple[Parameter[Any], ...] = (
     Parameter("domain", _domain, _TEXT, _NORMAL_FORM, member="domain"),
     query.text("company_status", member="status"),
+    EXTERNAL_ID,
     UPDATED_SINCE,
 )
 

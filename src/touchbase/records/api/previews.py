@@ -47,12 +47,12 @@ class DryRunResponse(Struct):
 
 
 def fields_changed(kind: ResourceType[Any, Any, R], preview: Preview, settings: ClientSettings) -> list[FieldPreview]:
-    """Return the fields that differ before and after a write; none for an error."""
+    """Return the fields that differ before and after a write, all for a deletion; none for an error."""
     after = record_of(preview.outcome)
     if after is None:
         return []
     old: Mapping[str, Shown] = {} if preview.before is None else _values(kind, preview.before, settings)
-    new: Mapping[str, Shown] = _values(kind, after, settings)
+    new: Mapping[str, Shown] = {} if preview.deletes else _values(kind, after, settings)
     pairs = {name: (new.get(name), old.get(name)) for name in [*old, *(name for name in new if name not in old)]}
     return [FieldPreview(name, *pair) for name, pair in pairs.items() if not _equal(*pair)]
 

@@ -9,8 +9,7 @@ import msgspec
 
 from touchbase.auth import FRESH, READ, WRITE
 from touchbase.clients import Client
-from touchbase.common.timestamps import Micros
-from touchbase.errors import NotFound, PreconditionFailed
+from touchbase.errors import NotFound
 from touchbase.http.conditional import IF_NONE_MATCH, NOT_MODIFIED, tagged, unless_known
 from touchbase.http.endpoint import Call, author_of
 from touchbase.http.preferences import is_strict
@@ -22,13 +21,13 @@ from touchbase.records.api import parameters
 from touchbase.records.api.batch import batch_route
 from touchbase.records.api.bodies import COMPANY, Read, RecordBodies, company_of, find_companies, names_company
 from touchbase.records.api.bulk import bulk_route
+from touchbase.records.api.if_match import IF_MATCH, if_updated_us
 from touchbase.records.api.match import match_routes
 from touchbase.records.api.parameters import (
     AS_OF,
     DRY_RUN,
     FIELD,
     FLAT,
-    IF_MATCH,
     IGNORED_HEADERS,
     PREFER,
     UPDATED_SINCE,
@@ -39,7 +38,7 @@ from touchbase.records.api.parameters import (
 from touchbase.records.api.previews import DryRunResponse, dry_run
 from touchbase.records.api.resource_type import COMPANIES, CONTACTS, SUPPRESSED, ResourceType
 from touchbase.records.api.schemas import CompanyRequest, ContactRequest, TimelinePage
-from touchbase.records.api.serializers import states_named, timeline_event
+from touchbase.records.api.serializers import timeline_event
 from touchbase.records.api.upsert import upsert_route
 from touchbase.records.api.value_history import Explanation, ValueHistoryPage, explained_value, value_change
 from touchbase.records.commands import CreateContact, Created
@@ -136,7 +135,7 @@ class RecordResource(Generic[A, C, R]):
         body = await call.json()
         at = parts.clock()
         read: Read[C] = self._bodies.change(body, client, at, strict=is_strict(call.scope))
-        change = self._bodies.change_of(read.asked, await self._if_updated_us(call, client, number))
+        change = self._bodies.change_of(read.asked, await if_updated_us(call, lambda: self._get(call, client, number)))
         call.api.limiter.storing(client, 1 + len(change.custom or ()), len(body), at)
         command = update_command(kind.type, client, number, change, at)
         command.by = author_of(call.scope)
@@ -189,19 +188,6 @@ class RecordResource(Generic[A, C, R]):
 
     async def _get(self, call: Call, client: Client, number: int) -> R:
         return await get_record(call.api.dependencies.store, self._kind.type, client.number, number)
-
-    async def _if_updated_us(self, call: Call, client: Client, number: int) -> Micros | None:
-        """Return the `updated_us` that the record must have by the request's `If-Match`; None for any."""
-        given = [value.decode("latin-1") for name, value in call.scope["headers"] if name == b"if-match"]
-        states = states_named(", ".join(given)) if given else None  # several lines are one list (RFC 9110, 5.3)
-        if states is None:
-            return None
-        if not states:
-            raise PreconditionFailed("If-Match contains no ETag of a record: send the ETag of the response, with its quotes and without W/")
-        present: Micros = (await self._get(call, client, number)).updated_us
-        if present not in states:
-            raise PreconditionFailed("the record has changed since you read it; read it again and repeat the change")
-        return present
 
 
 _CHANGE = (

@@ -31,6 +31,15 @@ Domain = Annotated[
         examples=["example.com"],
     ),
 ]
+ExternalId = Annotated[
+    str,
+    Meta(
+        max_length=limits.EXTERNAL_ID,
+        description="Your own id of the record, such as its key in your database. At most one record of its kind has it; letters' case "
+        "counts. Blank means unset.",
+        examples=["crm-4711"],
+    ),
+]
 Status = Annotated[str, Meta(max_length=limits.STATUS, description="Any text, unless the client has defined its set. Blank means unset.")]
 Value = Annotated[str, Meta(max_length=limits.VALUE)]
 FieldName = Annotated[str, Meta(min_length=1, max_length=limits.NAME)]
@@ -107,6 +116,7 @@ class ContactRequest(_RecordFields):
     contact_custom_fields: Annotated[CustomFieldsInput, _ALSO_CONTACT] | UnsetType = UNSET
     origin: Name = ""
     contact_status: Status = ""
+    external_id: ExternalId | None = None
 
 
 class CompanyRequest(_RecordFields):
@@ -116,6 +126,7 @@ class CompanyRequest(_RecordFields):
     domain: Domain
     name: Name = ""
     company_status: Status = ""
+    external_id: ExternalId | None = None
     company_custom_fields: CustomFieldsInput | UnsetType = UNSET
     company_custom_fields_input: Annotated[CustomFieldsInput, _ALSO_COMPANY] | UnsetType = UNSET
 
@@ -159,6 +170,7 @@ class ContactChange(_RecordFields):
     contact_custom_fields: Annotated[CustomFieldChanges, _ALSO_CONTACT] | UnsetType | None = UNSET
     origin: Name | UnsetType | None = UNSET
     contact_status: Status | UnsetType | None = UNSET
+    external_id: ExternalId | UnsetType | None = UNSET
 
 
 class CompanyChange(_RecordFields):
@@ -168,6 +180,7 @@ class CompanyChange(_RecordFields):
     domain: Domain | UnsetType = UNSET
     name: Name | UnsetType | None = UNSET
     company_status: Status | UnsetType | None = UNSET
+    external_id: ExternalId | UnsetType | None = UNSET
     company_custom_fields: CustomFieldChanges | UnsetType | None = UNSET
     company_custom_fields_input: Annotated[CustomFieldChanges, _ALSO_COMPANY] | UnsetType | None = UNSET
 
@@ -206,6 +219,7 @@ class ContactResponse(Struct):
     linkedin_url: str | UnsetType = UNSET
     company_id: int | UnsetType = UNSET
     contact_status: str | UnsetType = UNSET
+    external_id: str | UnsetType = UNSET
 
 
 class CompanyResponse(Struct):
@@ -219,6 +233,7 @@ class CompanyResponse(Struct):
     company_custom_fields: CustomFieldsOut
     name: str | UnsetType = UNSET
     company_status: str | UnsetType = UNSET
+    external_id: str | UnsetType = UNSET
 
 
 class ContactPage(Struct):

@@ -21,7 +21,7 @@ from touchbase.records.api.bodies import COMPANY, Read, RecordBodies, company_of
 from touchbase.records.api.parameters import DRY_RUN, FLAT, IGNORED_HEADERS, MATCHES, PREFER
 from touchbase.records.api.previews import DryRunResponse, dry_run
 from touchbase.records.api.resource_type import ResourceType
-from touchbase.records.api.schemas import CompanyRequest, ContactRequest, CustomFieldChange
+from touchbase.records.api.schemas import CompanyChange, CompanyRequest, ContactRequest, CustomFieldChange
 from touchbase.records.commands import CreateContact, Created, UpsertRecord
 from touchbase.records.create import create_command
 from touchbase.records.models import Company, Contact
@@ -73,6 +73,8 @@ class Upserts(Generic[A, C, R]):
                 value = [one for one in value if not isinstance(one, CustomFieldChange) or one.field_value is not None]
             if value is not UNSET and value is not None:
                 values[name] = value
+        if isinstance(asked, CompanyChange):
+            values.setdefault("domain", "")  # a fault: found by another member, the company may still be new
         return self._kind.request(**values)
 
 

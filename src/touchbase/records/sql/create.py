@@ -40,13 +40,21 @@ class _Table(Generic[R]):
 
 _CONTACTS = _Table(
     CONTACT_TYPE,
-    ((records_sql.CONTACT_HAVING_EMAIL, "email_key", 1, 2), (records_sql.CONTACT_HAVING_LINKEDIN, "linkedin_key", 1, 2)),
+    (
+        (records_sql.CONTACT_HAVING_EMAIL, "email_key", 1, 2),
+        (records_sql.CONTACT_HAVING_LINKEDIN, "linkedin_key", 1, 2),
+        (records_sql.CONTACT_HAVING_EXTERNAL_ID, "external_id", 1, 2),
+    ),
     records_sql.CONTACT_TO_SHOW,
     contact_of,
     contact_row,
 )
 _COMPANIES = _Table(
-    COMPANY_TYPE, ((records_sql.COMPANY_HAVING_DOMAIN, "domain", 4, 1),), records_sql.COMPANY_TO_SHOW, company_of, company_row
+    COMPANY_TYPE,
+    ((records_sql.COMPANY_HAVING_DOMAIN, "domain", 4, 1), (records_sql.COMPANY_HAVING_EXTERNAL_ID, "external_id", 1, 2)),
+    records_sql.COMPANY_TO_SHOW,
+    company_of,
+    company_row,
 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from touchbase.history import CONTACT
+from touchbase.history import COMPANY, CONTACT
 from touchbase.records.commands import FindCompanies, FindOwner
 from touchbase.records.match import MAX_LOOKUPS, Key, Match, MatchEverywhere, MatchRecords
 from touchbase.sql.builders import ONE, find, key_columns
@@ -18,7 +18,7 @@ _CONTACT: Columns = (
 )  # fmt: skip
 _COMPANY: Columns = (ONE[1], ("status", "text"))
 _COMPANY_ROW = 2 + len(_COMPANY)
-_EMAIL, _LINKEDIN, _DOMAIN = "email_key", "linkedin_key", "domain"
+_EMAIL, _LINKEDIN, _DOMAIN, _EXTERNAL_ID = "email_key", "linkedin_key", "domain", "external_id"
 
 _COMPANY_ID = find(
     "company_id_by_domain",
@@ -56,14 +56,19 @@ def _match(table: str, column: str, shown: Columns) -> Statement:
 
 MATCH_CONTACT_BY_EMAIL = _match("contact", _EMAIL, _CONTACT)
 MATCH_CONTACT_BY_LINKEDIN = _match("contact", _LINKEDIN, _CONTACT)
+MATCH_CONTACT_BY_EXTERNAL_ID = _match("contact", _EXTERNAL_ID, _CONTACT)
 MATCH_COMPANY_BY_DOMAIN = _match("company", _DOMAIN, _COMPANY)
-_STATEMENTS = {_EMAIL: MATCH_CONTACT_BY_EMAIL, _LINKEDIN: MATCH_CONTACT_BY_LINKEDIN, _DOMAIN: MATCH_COMPANY_BY_DOMAIN}
+MATCH_COMPANY_BY_EXTERNAL_ID = _match("company", _EXTERNAL_ID, _COMPANY)
+_STATEMENTS = {
+    CONTACT: {_EMAIL: MATCH_CONTACT_BY_EMAIL, _LINKEDIN: MATCH_CONTACT_BY_LINKEDIN, _EXTERNAL_ID: MATCH_CONTACT_BY_EXTERNAL_ID},
+    COMPANY: {_DOMAIN: MATCH_COMPANY_BY_DOMAIN, _EXTERNAL_ID: MATCH_COMPANY_BY_EXTERNAL_ID},
+}
 
 
 def match_records(query: MatchRecords) -> Plan[Mapping[Key, Match]]:
     """Return the client's records that have these keys: one statement for each kind of key."""
     found: dict[Key, Match] = {}
-    for column, statement in _STATEMENTS.items():
+    for column, statement in _STATEMENTS[query.kind].items():
         keys = [(query.client, key) for named, key in query.keys if named == column]
         if keys:
             rows = yield Execute(statement, keys)
@@ -87,7 +92,7 @@ def match_everywhere(query: MatchEverywhere) -> Plan[Mapping[Key, list[Match]] |
     if len(clients) * len(query.keys) > MAX_LOOKUPS:
         return None
     found: dict[Key, list[Match]] = {}
-    for column, statement in _STATEMENTS.items():
+    for column, statement in _STATEMENTS[query.kind].items():
         keys = [(client, key) for client in clients for named, key in query.keys if named == column]
         if keys:
             for row in (yield Execute(statement, keys)):

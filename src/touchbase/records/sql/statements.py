@@ -65,23 +65,38 @@ INSERT_CONTACT = insert("contact", CONTACT, "id")
 INSERT_COMPANY = insert("company", COMPANY, "id")
 _SAME_EMAIL, _SAME_LINKEDIN = (f"t.client = p.client AND t.{column} = p.{column}" for column in ("email_key", "linkedin_key"))
 _SAME_DOMAIN = "t.client = p.client AND t.domain = p.domain"
+_SAME_EXTERNAL_ID = "t.client = p.client AND t.external_id = p.external_id"
 CONTACT_BY_ID = find("contact_by_id", "contact", CONTACT, ONE, ONE_MATCH, lock=True)
 CONTACT_BY_EMAIL = find("contact_by_email", "contact", CONTACT, key_columns("email_key"), _SAME_EMAIL, lock=True)
 CONTACT_BY_LINKEDIN = find("contact_by_linkedin", "contact", CONTACT, key_columns("linkedin_key"), _SAME_LINKEDIN, lock=True)
 COMPANY_BY_ID = find("company_by_id", "company", COMPANY, ONE, ONE_MATCH, lock=True)
 COMPANY_BY_DOMAIN = find("company_by_domain", "company", COMPANY, key_columns("domain"), _SAME_DOMAIN, lock=True)
+CONTACT_BY_EXTERNAL_ID = find("contact_by_external_id", "contact", CONTACT, key_columns("external_id"), _SAME_EXTERNAL_ID, lock=True)
+COMPANY_BY_EXTERNAL_ID = find("company_by_external_id", "company", COMPANY, key_columns("external_id"), _SAME_EXTERNAL_ID, lock=True)
+KEY_OWNERS: dict[int, tuple[tuple[str, str, Statement], ...]] = {
+    CONTACT_KIND: (
+        ("email", "email_key", CONTACT_BY_EMAIL),
+        ("linkedin_url", "linkedin_key", CONTACT_BY_LINKEDIN),
+        ("external_id", "external_id", CONTACT_BY_EXTERNAL_ID),
+    ),
+    COMPANY_KIND: (("domain", "domain", COMPANY_BY_DOMAIN), ("external_id", "external_id", COMPANY_BY_EXTERNAL_ID)),
+}
+"""By kind of record, each field that identifies one: its name, its column, and the statement that finds and locks the owner of a value."""
 # Without locks, because a lock may wait or deadlock; the index of the key is enough.
 CONTACT_HAVING_EMAIL = find("contact_having_email", "contact", (*key_columns("email_key"), ONE[1]), key_columns("email_key"), _SAME_EMAIL)
 CONTACT_HAVING_LINKEDIN = find(
     "contact_having_linkedin", "contact", (*key_columns("linkedin_key"), ONE[1]), key_columns("linkedin_key"), _SAME_LINKEDIN
 )
 COMPANY_HAVING_DOMAIN = find("company_having_domain", "company", COMPANY, key_columns("domain"), _SAME_DOMAIN)
+_OWN_ID = (*key_columns("external_id"), ONE[1])
+CONTACT_HAVING_EXTERNAL_ID = find("contact_having_external_id", "contact", _OWN_ID, key_columns("external_id"), _SAME_EXTERNAL_ID)
+COMPANY_HAVING_EXTERNAL_ID = find("company_having_external_id", "company", _OWN_ID, key_columns("external_id"), _SAME_EXTERNAL_ID)
 CONTACT_TO_SHOW = find("contact_to_show", "contact", CONTACT, ONE, ONE_MATCH)
 COMPANY_TO_SHOW = find("company_to_show", "company", COMPANY, ONE, ONE_MATCH)
 COMPANY_EXISTS = find("company_exists", "company", ONE, ONE, ONE_MATCH)
 CUSTOM_FIELDS_OF = find("custom_fields_of", "custom_field", CUSTOM_FIELD, RECORD, RECORD_MATCH)
 # The columns that events usually change: not the keys, and not an unchanged status, because their indexes cost.
-_KEYS = ("created_us", "email", "email_key", "linkedin_url", "linkedin_key", "company_id", "from_api", "initial_status")
+_KEYS = ("created_us", "email", "email_key", "linkedin_url", "linkedin_key", "company_id", "external_id", "from_api", "initial_status")
 FOLD_STATUS_COLUMNS = tuple(column for column in CONTACT if column[0] not in _KEYS)
 FOLD_COLUMNS = tuple(column for column in FOLD_STATUS_COLUMNS if column[0] != "status")
 FOLD_CONTACT = update("fold_contact", "contact", FOLD_COLUMNS)

@@ -8,15 +8,15 @@ from operator import itemgetter
 from typing import Generic, TypeVar
 
 from touchbase.common.field_limits import CUSTOM_FIELDS
-from touchbase.errors import Conflict, Fault, Invalid, NotFound, PreconditionFailed, TouchbaseError
+from touchbase.errors import Conflict, Fault, Invalid, NotFound, TouchbaseError
 from touchbase.history import CONTACT, StoredEvent, advance_status, may_change_status
 from touchbase.history import sql as history_sql
 from touchbase.history.sql import event_of, event_row
-from touchbase.records.commands import UpdateCompany, UpdateContact
+from touchbase.records.commands import UpdateCompany, UpdateContact, changed_since
 from touchbase.records.field_projection import has_several_objects
 from touchbase.records.models import Company, Contact, Record
 from touchbase.records.projection import refold_status
-from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, IDENTITY_FIELDS, RECORD_TYPES, RecordType
+from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, KEY_FIELDS, RECORD_TYPES, RecordType
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.create import no_such_company
 from touchbase.records.sql.rows import CONTACT as CONTACT_COLUMNS
@@ -40,18 +40,11 @@ class _Table(Generic[R]):
 
     kind: RecordType[R]
     by_id: Statement
-    keys: tuple[tuple[Statement, str, int], ...]
-    """Statement that finds and locks a key's owner, the key's column, and the position of the key in its rows."""
     record_of: Callable[[Row], R]
 
 
-_CONTACTS = _Table(
-    CONTACT_TYPE,
-    records_sql.CONTACT_BY_ID,
-    ((records_sql.CONTACT_BY_EMAIL, "email_key", 5), (records_sql.CONTACT_BY_LINKEDIN, "linkedin_key", 7)),
-    contact_of,
-)
-_COMPANIES = _Table(COMPANY_TYPE, records_sql.COMPANY_BY_ID, ((records_sql.COMPANY_BY_DOMAIN, "domain", 4),), company_of)
+_CONTACTS = _Table(CONTACT_TYPE, records_sql.CONTACT_BY_ID, contact_of)
+_COMPANIES = _Table(COMPANY_TYPE, records_sql.COMPANY_BY_ID, company_of)
 
 
 def _of(columns: Collection[tuple[str, str]]) -> Callable[[Row], Row]:
@@ -93,15 +86,14 @@ def _update(table: _Table[R], commands: Sequence[Update], ids: Ids) -> Plan[list
     loaded = yield from with_custom_fields(table.kind.kind, [table.record_of(row) for row in rows])
     records: Records = {(record.client, record.id): record for record in loaded}
     owned = _KeyOwners()
-    for statement, column, at_key in table.keys:
+    for _, column, statement in records_sql.KEY_OWNERS[table.kind.kind]:
         keys = _new_keys(column, commands, records)
         if keys:
-            found = yield Execute(statement, list(keys))
-            owned.owners.update({(row[0], column, row[at_key]): row[1] for row in found})
+            found = [table.record_of(row) for row in (yield Execute(statement, list(keys)))]
+            owned.owners.update({(one.client, column, getattr(one, column)): one.id for one in found})
     company_ids = {(c.client, c.changes["company_id"]) for c in commands if c.changes.get("company_id") is not None}
     if company_ids:
-        found = yield Execute(records_sql.COMPANY_EXISTS, list(company_ids))
-        owned.companies = {(row[0], row[1]) for row in found}
+        owned.companies = {(row[0], row[1]) for row in (yield Execute(records_sql.COMPANY_EXISTS, list(company_ids)))}
     results = yield from _update_all(table.kind.kind, commands, records, rows, owned, ids)
     return results
 
@@ -177,8 +169,8 @@ def _error(kind: int, command: Update, record: Record | None, owned: _KeyOwners)
     """Return the reason why a command cannot be carried out; None takes its keys."""
     if record is None:
         return NotFound(f"there is no {RECORD_TYPES[kind].name} with id {command.id}")
-    if command.if_updated_us is not None and command.if_updated_us != record.updated_us:
-        return PreconditionFailed("the record has changed since you read it; read it again and repeat the change")
+    if (changed := changed_since(record, command.if_updated_us)) is not None:
+        return changed
     company_id = command.changes.get("company_id")
     if company_id is not None and (command.client, company_id) not in owned.companies:
         return no_such_company(int(company_id))
@@ -198,7 +190,7 @@ def _too_many_fields(kind: int, command: Update, record: Record) -> TouchbaseErr
 
 def _take_keys(command: Update, owned: _KeyOwners) -> TouchbaseError | None:
     """Take the command's keys. Called last: a command that passes owns them, and one with another error must not."""
-    keys = [(each, str(command.changes[each.key])) for each in IDENTITY_FIELDS.values() if command.changes.get(each.key) is not None]
+    keys = [(each, str(command.changes[each.key])) for each in KEY_FIELDS.values() if command.changes.get(each.key) is not None]
     for each, value in keys:
         owner = owned.owners.get((command.client, each.key, value), command.id)
         if owner != command.id:

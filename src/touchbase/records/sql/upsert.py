@@ -54,14 +54,25 @@ def _owner_of(table: str, column: str) -> Statement:
 
 CONTACT_TO_UPSERT_BY_EMAIL = _owner_of("contact", "email_key")
 CONTACT_TO_UPSERT_BY_LINKEDIN = _owner_of("contact", "linkedin_key")
+CONTACT_TO_UPSERT_BY_EXTERNAL_ID = _owner_of("contact", "external_id")
+COMPANY_TO_UPSERT_BY_EXTERNAL_ID = _owner_of("company", "external_id")
 COMPANY_TO_UPSERT_BY_DOMAIN = _owner_of("company", "domain")
 _CONTACTS = _Table(
     CONTACT_TYPE,
-    {"email_key": CONTACT_TO_UPSERT_BY_EMAIL, "linkedin_key": CONTACT_TO_UPSERT_BY_LINKEDIN},
+    {
+        "email_key": CONTACT_TO_UPSERT_BY_EMAIL,
+        "linkedin_key": CONTACT_TO_UPSERT_BY_LINKEDIN,
+        "external_id": CONTACT_TO_UPSERT_BY_EXTERNAL_ID,
+    },
     guarded(create_contacts),
     guarded(update_contacts),
 )
-_COMPANIES = _Table(COMPANY_TYPE, {"domain": COMPANY_TO_UPSERT_BY_DOMAIN}, create_companies, update_companies)
+_COMPANIES = _Table(
+    COMPANY_TYPE,
+    {"domain": COMPANY_TO_UPSERT_BY_DOMAIN, "external_id": COMPANY_TO_UPSERT_BY_EXTERNAL_ID},
+    create_companies,
+    update_companies,
+)
 
 
 def upsert_contacts(commands: Sequence[UpsertContact], ids: Ids) -> Plan[list[object]]:

@@ -1,0 +1,82 @@
+"""`touchbase contacts` and `companies` delete, restore, merge, duplicates: what the API does, on a store."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from tests.cli.conftest import Run
+
+from touchbase.cli.records_bin import SURVIVORSHIPS
+from touchbase.clients import EnsureClient
+from touchbase.merging.models import SURVIVORSHIPS as POLICIES
+from touchbase.records import Company, Contact, CreateCompany, CreateContact
+from touchbase.storage import open_store
+
+ACME = ("--client", "acme")
+
+
+@pytest.fixture
+def filled(store: Run) -> Run:
+    """A client with three contacts, two of them alike, and two companies."""
+
+    async def fill() -> None:
+        made = await open_store("sqlite:///touchbase.db")
+        client = (await made.write(EnsureClient("acme", 1))).number
+        for n, (first, email) in enumerate((("Jane", "jane@example.com"), ("Jane", "j.doe@example.com"), ("Cleo", "cleo@example.org"))):
+            await made.write(CreateContact(Contact(client, 0, n, n, email, email, first_name=first, last_name="Doe")))
+        for n, domain in enumerate(("a.example", "b.example")):
+            await made.write(CreateCompany(Company(client, 0, n, n, domain, domain.upper())))
+        await made.close()
+
+    asyncio.run(fill())
+    return store
+
+
+def ids(filled: Run, group: str = "contacts") -> list[int]:
+    return [one["id"] for one in json.loads(filled(group, "list", *ACME, "--json").stdout)]
+
+
+def test_survivorships__are_those_of_merges() -> None:
+    assert set(SURVIVORSHIPS) == set(POLICIES)
+
+
+def test_delete__moves_into_the_bin_and_restore_back(filled: Run) -> None:
+    tried = filled("contacts", "delete", "1", "2", "9", *ACME, "--dry-run", "--json")
+    before = ids(filled)
+    done = filled("contacts", "delete", "1", "2", *ACME)
+    left = ids(filled)
+    again = filled("contacts", "delete", "1", *ACME)
+    restored = filled("contacts", "restore", "1", "3", *ACME, "--json")
+
+    first, _, missing = json.loads(tried.stdout)
+    assert {each["field"]: each["previous"] for each in first["changed"]}["email"] == "jane@example.com"
+    assert (tried.exit_code, missing["problem"]["code"], before) == (1, "not_found", [1, 2, 3])
+    assert (done.exit_code, done.stdout.splitlines(), left) == (0, ["deleted contact 1", "deleted contact 2"], [3])
+    assert (again.exit_code, "was deleted" in again.stderr) == (1, True)
+    back, refused = json.loads(restored.stdout)
+    assert (back["contact"]["email"], refused["problem"]["code"], ids(filled)) == ("jane@example.com", "not_found", [1, 3])
+
+
+def test_merge__shows_first_and_then_merges(filled: Run) -> None:
+    tried: dict[str, Any] = json.loads(filled("contacts", "merge", "1", "2", *ACME, "--dry-run", "--json").stdout)
+    done = filled("contacts", "merge", "1", "2", *ACME, "--survivorship", "keep")
+    gone = filled("contacts", "merge", "1", "2", *ACME)
+    twice = filled("companies", "merge", "1", "1", *ACME)
+    companies = json.loads(filled("companies", "merge", "1", "2", *ACME, "--json").stdout)
+
+    assert (tried["merge_id"], tried["merged"], tried["contact"]["email"]) == (None, [2], "jane@example.com")
+    assert (done.exit_code, "contact 2 merged (merge 1) into 1" in done.stderr, ids(filled)) == (0, True, [1, 3])
+    assert (gone.exit_code, "was merged into 1" in gone.stderr) == (1, True)
+    assert (twice.exit_code, companies["company"]["domain"], ids(filled, "companies")) == (2, "a.example", [1])
+
+
+def test_duplicates__lists_pairs_with_scores(filled: Run) -> None:
+    (pair,) = json.loads(filled("contacts", "duplicates", *ACME, "--min-score", "0.8", "--json").stdout)
+    shown = filled("contacts", "duplicates", *ACME, "--min-score", "0.8").stdout.splitlines()
+
+    assert [one["id"] for one in pair["contacts"]] == [1, 2]
+    assert (pair["score"] >= 0.8, len(shown), "Jane Doe" in shown[1]) == (True, 2, True)
+    assert filled("companies", "duplicates", *ACME, "--min-score", "1").stderr == "no pair of records seems to be one\n"
