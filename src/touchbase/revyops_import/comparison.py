@@ -21,9 +21,9 @@ Pair = tuple[TheirRecord, ValidRow]
 async def differences(store: Store, client: int, name: ListName, pairs: Sequence[Pair]) -> list[list[Difference]]:
     """Return the differences of each record: one without a field if it is not in the store. Blank values of theirs are not compared."""
     keys = [[(column, key) for column in _COLUMNS[name] if (key := getattr(row.command.record, column))] for _, row in pairs]
-    found = await store.read(MatchRecords(client, sorted({key for each in keys for key in each})))
-    matches = [next((found[key] for key in each if key in found), None) for each in keys]
     kind: Any = CONTACT_TYPE if name == "contacts" else COMPANY_TYPE
+    found = await store.read(MatchRecords(client, kind.kind, sorted({key for each in keys for key in each})))
+    matches = [next((found[key] for key in each if key in found), None) for each in keys]
     ids = sorted({match.id for match in matches if match is not None})
     records = dict(zip(ids, await asyncio.gather(*[store.read(kind.get(client, number)) for number in ids]), strict=True))
     made: list[list[Difference]] = []

@@ -12,7 +12,8 @@ from touchbase.http.conditional import IF_NONE_MATCH, NOT_MODIFIED
 from touchbase.http.endpoint import Call
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
-from touchbase.records.api.parameters import FLAT, IF_MATCH, IGNORED_HEADERS, PREFER
+from touchbase.records.api.if_match import IF_MATCH
+from touchbase.records.api.parameters import FLAT, IGNORED_HEADERS, PREFER
 from touchbase.records.api.resource import RecordResource
 from touchbase.records.api.resource_type import COMPANIES, CONTACTS, SUPPRESSED, ResourceType
 from touchbase.records.api.schemas import CustomFieldInput, CustomFieldOut
