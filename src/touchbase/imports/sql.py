@@ -245,14 +245,17 @@ def _change(command: ImportRows, creation: _Create, existing: _Record) -> Update
             changes[each.name] = value
             if each.key:
                 changes[each.key] = getattr(new, each.key)
-    if new.status is not None and new.status != existing.status:
+    words = command.settings.words(kind.kind)
+    if new.status is not None and new.status != words.of(existing.status):
         changes["status"] = new.status
     present = {one.name: one.value for one in existing.custom_fields}
     custom: dict[str, str | None] = {name: value for name, value in creation.custom if present.get(name) != value}
     if not changes and not custom:
         return None
     transitions = kind.transitions(command.settings)
-    update = kind.update(command.client, existing.id, changes, custom, command.at, new_write_key(), transitions=transitions, by=command.by)
+    update = kind.update(
+        command.client, existing.id, changes, custom, command.at, new_write_key(), transitions=transitions, by=command.by, words=words
+    )
     assert isinstance(update, UpdateContact | UpdateCompany)
     return update
 
@@ -270,7 +273,7 @@ def _add_dates(batch: _Batch) -> Plan[None]:
                 dated[contact_id], events[contact_id] = index, made
     changed = set(events)
     if events and not command.dry_run:
-        changed = yield from add_history(command.client, events, command.at)
+        changed = yield from add_history(command.client, events, command.at, command.settings.words(CONTACT_KIND))
     for contact_id in changed:
         if batch.outcomes[dated[contact_id]] is None:
             batch.outcomes[dated[contact_id]] = Outcome(UPDATED)
@@ -295,7 +298,7 @@ def _status(command: ImportRows, effect: str) -> str | None:
     word, declared = status_word(Event(_EVENTS[effect]), effect), command.settings.contact_statuses
     if word is None or declared is None:
         return word
-    return next((own for own in declared.statuses if own.casefold().replace("_", " ") == word), None)
+    return command.settings.words(CONTACT_KIND).matching(word, declared.statuses)
 
 
 def save_mapping(command: SaveMapping) -> Plan[None]:

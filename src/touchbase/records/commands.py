@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 
 from touchbase.common.timestamps import Micros
 from touchbase.common.unique_ids import UniqueIds
-from touchbase.history import API_KEY, NO_AUTHOR, Author, StoredEvent
+from touchbase.history import API_KEY, NO_AUTHOR, PLAIN, Author, StatusWords, StoredEvent
 from touchbase.records.models import Company, Contact
 from touchbase.sql.command import Command, Query, T_co
 
@@ -90,6 +90,8 @@ class UpdateRecord(Command[R], Generic[R]):
     creates: bool = False
     """A creation that met an existing record: the result is as if the creation had come first."""
     by: Author = NO_AUTHOR
+    words: StatusWords = PLAIN
+    """The names of the client's statuses."""
 
 
 @dataclass(slots=True)

@@ -79,6 +79,8 @@ from touchbase.search.sql.index import index_records
 from touchbase.sql.builders import RESERVE_IDS
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Plan
+from touchbase.statuses import DefineStatus, RemoveStatus, RenameStatus, RewriteStatuses
+from touchbase.statuses import sql as statuses_sql
 from touchbase.storage.query_handlers import QueryHandlers
 
 __all__ = [
@@ -225,6 +227,10 @@ COMMANDS: dict[type, Handler] = {
     DropUnrecognised: Handler(_each(body_retention.drop_unrecognised)),
     SaveEntries: Handler(_each(save_entries, takes_ids=True), save_needs),
     RemoveEntry: Handler(_each(remove_entry)),
+    DefineStatus: Handler(_each(statuses_sql.define_status)),
+    RemoveStatus: Handler(_each(statuses_sql.remove_status)),
+    RenameStatus: Handler(_each(statuses_sql.rename_status, takes_ids=True), _one("job")),
+    RewriteStatuses: Handler(_each(statuses_sql.rewrite_statuses)),
 }
 
 
