@@ -76,6 +76,7 @@ class RecordStatus(Struct):
         Meta(description="Words of Touchbase: a sent mail sets `contacted`, a reply `replied`, a hard bounce `bounced`, an unsubscribe or "
              "a complaint `do_not_contact`."),
     ]  # fmt: skip
+    refused: Annotated[int, Meta(description="Deliveries, among the newest with a problem, that asked for it while it was not declared.")]
     role: Annotated[str | None, Meta(extra_json_schema=_ROLE)]
     next: Annotated[list[str] | None, Meta(description="The statuses that may follow it; null: any.")]
     former_names: list[FormerName]
@@ -106,7 +107,8 @@ example(StatusMerge, {"into": "Interested"})
 example(
     RecordStatus,
     {
-        "name": "Interested", "declared": True, "records": 412, "renaming": 0, "stands_for": ["replied"], "role": None, "next": None,
+        "name": "Interested", "declared": True, "records": 412, "renaming": 0, "stands_for": ["replied"], "refused": 0,
+        "role": None, "next": None,
         "former_names": [{"name": "replied", "renamed_at": "2026-11-20T09:30:00Z", "merged": False, "by": "k_5f3a9c"}],
     },
 )  # fmt: skip
@@ -156,6 +158,7 @@ class StatusResource:
         command = DefineStatus(client.number, self._kind, name, asked.start_set, call.api.dependencies.clock(), _key(call))
         made = await self._change(call, command, lambda changed: Response(201, encode(_defined(changed, self._kind, name))))
         made.headers.append((b"location", call.api.dependencies.reached_at(self.path)))
+        call.api.dependencies.on_job()
         return made
 
     async def rename(self, call: Call) -> Response:
@@ -231,7 +234,7 @@ def _defined(changed: Changed, kind: int, name: str) -> RecordStatus:
 def status_out(one: StatusInfo) -> RecordStatus:
     """Return a status as responses show it."""
     former = [_former(rename) for rename in one.former]
-    return RecordStatus(one.name, one.declared, one.records, one.renaming, one.stands_for, one.role, one.next, former)
+    return RecordStatus(one.name, one.declared, one.records, one.renaming, one.stands_for, one.refused, one.role, one.next, former)
 
 
 def _former(rename: StatusRename) -> FormerName:

@@ -117,3 +117,38 @@ class RewriteStatuses(Command[int]):
     kind: int
     ids: Sequence[int]
     at: Micros
+
+
+@dataclass(slots=True)
+class RecheckStatuses(Command[Job | None]):
+    """Start a job that applies the statuses that events asked for and the declared set did not have then; None if it still has none."""
+
+    client: int
+    kind: int
+    at: Micros
+    by: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rechecked:
+    """What one step of such a job has done."""
+
+    deliveries: int
+    """Deliveries that were looked at."""
+    events: int
+    """Events that have a status now."""
+    records: int
+    """Records whose status changed."""
+    last: int | None
+    """The last id of the deliveries; None: there are no more."""
+
+
+@dataclass(slots=True)
+class ApplyRefused(Command[Rechecked]):
+    """Give events of the next deliveries with refused statuses their status, if the declared set has it now, and fold their records."""
+
+    client: int
+    kind: int
+    after: int
+    limit: int
+    at: Micros

@@ -1,4 +1,4 @@
-"""The jobs of renames and merges: records get the new name page by page, each page with its checkpoint in one transaction."""
+"""The jobs of renames, merges and new statuses: records are brought up to date page by page, each page with its checkpoint."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from typing import Any
 
 import msgspec
 
-from touchbase.jobs import Checkpoint, JobRun, Postponed
-from touchbase.statuses.commands import CountRecords, FindOutdated, OutdatedPage, RewriteStatuses
-from touchbase.statuses.models import RECORD_KINDS, RENAME_JOBS, SETTLED
+from touchbase.jobs import Checkpoint, JobKind, JobRun, Postponed
+from touchbase.statuses.commands import ApplyRefused, CountRecords, FindOutdated, OutdatedPage, RewriteStatuses
+from touchbase.statuses.models import RECHECK_JOBS, RECORD_KINDS, RENAME_JOBS, SETTLED
 
 PAGE = 1_000
 """Records of one step."""
+DELIVERIES = 200
+"""Deliveries of one step."""
 EMPTY_PAGES = 20
 """Pages without such a record after which a checkpoint is stored all the same."""
 
@@ -77,4 +79,40 @@ class RenameKind:
         at.changed += changed
 
 
-KINDS = tuple(RenameKind(name) for name in RENAME_JOBS)
+class RecheckPosition(msgspec.Struct):
+    """How far a job is, and its counts."""
+
+    after: int = 0
+    deliveries: int = 0
+    events: int = 0
+    records: int = 0
+    done: bool = False
+
+
+class RecheckKind:
+    """The jobs `contacts.recheck_statuses` and `companies.recheck_statuses`."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._kind = RECORD_KINDS[name.partition(".")[0]]
+
+    async def run(self, run: JobRun) -> None:
+        """Apply the statuses that the declared set has now, delivery by delivery."""
+        at = msgspec.convert(run.job.position, RecheckPosition)
+        while not at.done:
+            reached: list[RecheckPosition] = []
+
+            def checkpoint(results: list[Any], at: RecheckPosition = at, reached: list[RecheckPosition] = reached) -> Checkpoint:
+                [made] = results
+                found = RecheckPosition(
+                    made.last or 0, at.deliveries + made.deliveries, at.events + made.events, at.records + made.records, made.last is None
+                )
+                reached[:] = [found]
+                progress = {"deliveries": found.deliveries, "events": found.events, "changed": found.records}
+                return Checkpoint(msgspec.to_builtins(found), progress)
+
+            await run.step([ApplyRefused(run.job.client, self._kind, at.after, DELIVERIES, run.clock())], checkpoint)
+            [at] = reached
+
+
+KINDS: tuple[JobKind, ...] = (*(RenameKind(name) for name in RENAME_JOBS), *(RecheckKind(name) for name in RECHECK_JOBS))

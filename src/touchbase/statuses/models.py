@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from touchbase.clients import ClientSettings
 from touchbase.common.timestamps import SECOND, Micros
@@ -25,6 +26,7 @@ MOST_STATUSES = 200
 NOT_CONTACTED_YET, FURTHER_ALONG, DO_NOT_CONTACT = "not_contacted_yet", "further_along", "do_not_contact"
 ROLES = (NOT_CONTACTED_YET, FURTHER_ALONG, DO_NOT_CONTACT)
 """What the rules of mails, replies and bounces take a status for."""
+EMPTY: Mapping[str, int] = MappingProxyType({})
 
 
 @dataclass(slots=True)
@@ -41,6 +43,8 @@ class StatusInfo:
     stands_for: list[str] = field(default_factory=list)
     """The words of Touchbase that set it."""
     role: str | None = None
+    refused: int = 0
+    """Deliveries with events that asked for it while the declared set did not have it."""
     next: list[str] | None = None
     """The statuses that may follow; None: any."""
     former: list[StatusRename] = field(default_factory=list)
@@ -81,18 +85,20 @@ def stands_for(settings: ClientSettings, kind: int, name: str) -> list[str]:
     return [word for word in SERVICE_WORDS if name_of(settings, kind, word) == name]
 
 
-def listed(settings: ClientSettings, kind: int, counts: Mapping[str, int]) -> list[StatusInfo]:
-    """Return all statuses: the declared ones in their order, then the others by name."""
+def listed(settings: ClientSettings, kind: int, counts: Mapping[str, int], refused: Mapping[str, int] = EMPTY) -> list[StatusInfo]:
+    """Return all statuses: the declared ones in their order, then the others by name. `counts` are records by their words."""
     words, declared = settings.words(kind), settings.declared(kind)
     own = [] if declared is None else declared.statuses
     used = {words.of(name) or name for name in counts}
     service = {words.of(word) or word for word in SERVICE_WORDS if name_of(settings, kind, word) is None or declared is None}
-    names = [*own, *sorted((used | service) - {*own})]
+    names = [*own, *sorted((used | service | {*refused}) - {*own})]
     found = {name: StatusInfo(name, declared is None or name in own) for name in names}
     for word, count in counts.items():
         one = found[words.of(word) or word]
         one.records += count
         one.renaming += count if words.is_former(word) else 0
+    for name, count in refused.items():
+        found[name].refused = count
     for name, one in found.items():
         one.stands_for, one.role = stands_for(settings, kind, name), role_of(words, name)
         one.next = None if declared is None else declared.transitions.get(name)

@@ -17,12 +17,11 @@ from touchbase.history import sql as history_sql
 from touchbase.history.sql import event_of
 from touchbase.jobs import QUEUED, CreateJob, Job
 from touchbase.jobs.sql import create_job
-from touchbase.records import Company, Contact, Record, refold_status
+from touchbase.records import Record, refold_status
 from touchbase.records.sql import statements as records_sql
-from touchbase.records.sql.rows import company_of, company_row, contact_of, contact_row
-from touchbase.records.sql.update import save_contacts
+from touchbase.records.sql.rows import company_of, contact_of
 from touchbase.sql.ids import Ids
-from touchbase.sql.statement import Execute, Plan, Row, Select
+from touchbase.sql.statement import Execute, Plan, Select
 from touchbase.statuses.commands import (
     Changed,
     CountRecords,
@@ -47,6 +46,7 @@ from touchbase.statuses.models import (
     same_spelling,
     stands_for,
 )
+from touchbase.statuses.refused import recheck, refused_words, save_folded
 
 _GONE = "this client no longer exists"
 
@@ -54,7 +54,9 @@ _GONE = "this client no longer exists"
 def list_statuses(query: ListStatuses) -> Plan[list[StatusInfo]]:
     """Run `ListStatuses`."""
     settings = (yield from settings_of(query.client)) or ClientSettings()
-    return listed(settings, query.kind, (yield from _counts(query.client, query.kind)))
+    counts = yield from _counts(query.client, query.kind)
+    refused = (yield from refused_words(query.client, query.kind)) if settings.declared(query.kind) is not None else {}
+    return listed(settings, query.kind, counts, refused)
 
 
 def _counts(client: int, kind: int) -> Plan[dict[str, int]]:
@@ -89,7 +91,7 @@ def _unknown(kind: int, name: str, settings: ClientSettings) -> NotFound:
     return NotFound(f"{PLURALS[kind]} have no status {name!r}: it is not declared, and no record has it")
 
 
-def define_status(command: DefineStatus) -> Plan[Changed | TouchbaseError]:
+def define_status(command: DefineStatus, ids: Ids) -> Plan[Changed | TouchbaseError]:
     """Run `DefineStatus`."""
     client = yield from locked(command.client)
     if client is None:
@@ -112,7 +114,7 @@ def define_status(command: DefineStatus) -> Plan[Changed | TouchbaseError]:
     if len(statuses) > MOST_STATUSES:
         return Conflict(f"a declared set has at most {MOST_STATUSES} statuses; remove or merge some first")
     changed = yield from store_settings(client.client_id, _with_set(settings, kind, StatusSet(statuses, declared.transitions)))
-    return Changed(changed, None)
+    return Changed(changed, (yield from recheck(command.client, kind, changed.settings, command.at, command.by, ids)))
 
 
 def remove_status(command: RemoveStatus) -> Plan[Changed | TouchbaseError]:
@@ -157,7 +159,10 @@ def rename_status(command: RenameStatus, ids: Ids) -> Plan[Changed | TouchbaseEr
         command.client, 0, f"{PLURALS[kind]}.{'merge_statuses' if command.merge else 'rename_status'}", QUEUED, command.at, command.at,
         {"from": command.before, "to": command.after}, made_by=command.by,
     )  # fmt: skip
-    return Changed(client, (yield from create_job(CreateJob(job), ids)))
+    made = yield from create_job(CreateJob(job), ids)
+    if client.settings.declared(kind) is not None:  # the new name, or the merged word, may be one that was refused
+        yield from recheck(command.client, kind, client.settings, command.at, command.by, ids)
+    return Changed(client, made)
 
 
 def _with_renames(settings: ClientSettings, kind: int, renames: tuple[StatusRename, ...]) -> ClientSettings:
@@ -173,7 +178,8 @@ def _refused(settings: ClientSettings, asked: RenameStatus | PreviewRename) -> P
         return Invalid([Fault(_pointer(asked), "same", f"is the status itself; send the status that {before!r} is to become")])
     if words.is_former(before) and words.of(before) == after:
         return None
-    if words.is_former(before) or not (yield from _exists(settings, asked.client, kind, before)):
+    is_known = not words.is_former(before) and (yield from _exists(settings, asked.client, kind, before))
+    if not is_known and not (asked.merge and before in (yield from refused_words(asked.client, kind))):
         return _unknown(kind, before, settings)
     is_taken = yield from _exists(settings, asked.client, kind, after)
     return _refused_name(settings, asked, exists=is_taken and not words.is_former(after))
@@ -267,7 +273,7 @@ def rewrite_statuses(command: RewriteStatuses) -> Plan[int]:
         else:
             follow_renames(record, words)
         record.updated_us = max(command.at, record.updated_us + 1)
-    yield from _save(kind, outdated, rows)
+    yield from save_folded(kind, outdated, rows)
     return len(outdated)
 
 
@@ -288,16 +294,6 @@ def _histories(client: int, kind: int, records: Sequence[Record]) -> Plan[dict[i
         for row in (yield Execute(history_sql.EVENTS_OF, [(client, kind, number) for number in histories])):
             histories[row[2]].append(event_of(row))
     return histories
-
-
-def _save(kind: int, records: Sequence[Record], rows: Sequence[Row]) -> Plan[None]:
-    if not records:
-        return
-    if kind == CONTACT:
-        before: Mapping[Any, Row] = {(row[0], row[1]): row for row in rows}
-        yield from save_contacts([contact_row(record) for record in records if isinstance(record, Contact)], before)
-    else:
-        yield Execute(records_sql.UPDATE_COMPANY, [company_row(record) for record in records if isinstance(record, Company)])
 
 
 ANSWERS: Mapping[type, Any] = {
