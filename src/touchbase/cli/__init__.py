@@ -32,6 +32,7 @@ COMMANDS = {
     "jobs": "jobs",
     "persons": "persons",
     "suppressions": "suppressions",
+    "statuses": "statuses",
     "prune": "maintain",
     "vacuum": "maintain",
     "clients": "clients",
