@@ -53,7 +53,7 @@ def statuses() -> None:
 @status_options
 @json_option()
 def list_(database: str | None, client_id: str, many: str, as_json: bool) -> None:
-    """List the declared statuses, those in use, and those that Touchbase sets."""
+    """List the declared statuses, the used ones, and the words that Touchbase sets."""
     found = run(_list(database, client_id, many))
     if as_json:
         from touchbase.statuses.api import status_out

@@ -55,7 +55,7 @@ class FieldChange:
 
 
 def explain(record: Record, history: Iterable[StoredEvent], words: StatusWords = PLAIN) -> list[tuple[StoredEvent, list[FieldChange]]]:
-    """Return each event with its changes, newest first; of the client's renames those that gave the status of then another name."""
+    """Return each event with its changes, newest first; renames only where they gave the status of then another name."""
     ordered = in_order(record, history, words)
     walker = HistoryWalk(record, ordered, words)
     explained = [(event, walker.step(event)) for event in ordered]

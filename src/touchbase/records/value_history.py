@@ -179,7 +179,7 @@ def _named(walk: HistoryWalk, event: StoredEvent, name: str) -> tuple[str | None
 
 
 def _status_others(record: Record, history: Sequence[StoredEvent], set_by: StoredEvent | None, words: StatusWords) -> Iterator[OtherEvent]:
-    """Yield the events that named a status and are not the source of the present one; of renames those that gave it its name."""
+    """Yield the events that named a status and are not the source of the present one; with the renames that gave it its name."""
     folded, walk, names = replace(record, stamps={}, custom_fields=[]), StatusWalk(), WordsWalk(words)
     restart_status(folded)
     initial = record.initial_status

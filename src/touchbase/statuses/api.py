@@ -37,7 +37,7 @@ class NewStatus(Struct, forbid_unknown_fields=True):
     start_set: Annotated[
         bool,
         Meta(
-            description="Where no set is declared: declare one that begins with the statuses in use and those that Touchbase sets. From "
+            description="Where no set is declared: declare one that begins with the statuses in use and the words that Touchbase sets. From "
             "then on other statuses are refused."
         ),
     ] = False
@@ -125,7 +125,7 @@ IN_USE: Parameter[bool | None] = Parameter(
     "in_use",
     lambda given, name: {"true": True, "false": False}.get(given.choice(name, YES_OR_NO) or ""),
     {"type": "boolean"},
-    "`true`: only statuses that records have; `false`: only those that no record has.",
+    "`true`: only statuses that records have; `false`: only statuses without records.",
 )
 
 
@@ -259,7 +259,7 @@ def _routes(kind: int) -> list[Route]:
     return [
         Route(
             "GET", at.path, at.list, scope=READ, operation_id=f"list_{one}_statuses", tag=TAG, summary=f"List the statuses of {many}",
-            description="The declared statuses, those that records have, and those that Touchbase sets, with the number of records and "
+            description="The declared statuses, those of records, and the words that Touchbase sets, with the number of records and "
             "the former names of each.",
             query=(*PAGE, NAME, IN_USE), success=(Success(200, "A page.", StatusPage),),
         ),
@@ -272,8 +272,8 @@ def _routes(kind: int) -> list[Route]:
         ),
         Route(
             "PATCH", by_name, at.rename, scope=ADMIN, operation_id=f"rename_{one}_status", tag=TAG, summary=f"Rename a status of {many}",
-            description="From the response on, requests and events set the new name, also those that say the former one; a job gives it to "
-            "all records. Every word can be renamed, also those that Touchbase sets. The rules follow what a status means.",
+            description="From the response on, requests and events set the new name, also if they say the former one; a job gives it to "
+            "all records. Every word can be renamed, also a word that Touchbase sets. The rules follow what a status means.",
             query=(DRY_RUN,), body=StatusChange, success=started, problems=(409,),
         ),
         Route(

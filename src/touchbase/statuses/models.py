@@ -37,7 +37,7 @@ class StatusInfo:
     declared: bool
     """Whether it is in the client's declared set; True without a set, because every word is allowed."""
     records: int = 0
-    """The records that have it, also those that a job has not given its new name yet."""
+    """The records that have it, also under a former name until a job has come to them."""
     renaming: int = 0
     """How many of them still have a former name."""
     stands_for: list[str] = field(default_factory=list)

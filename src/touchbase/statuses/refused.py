@@ -164,7 +164,7 @@ def _fold(command: ApplyRefused, events: Sequence[StoredEvent], words: StatusWor
 
 
 def save_folded(kind: int, records: Sequence[Record], rows: Sequence[Row]) -> Plan[None]:
-    """Save records whose status was folded; `rows` are those that this transaction has loaded."""
+    """Save records whose status was folded; `rows` are theirs as this transaction has loaded them."""
     if records and kind == CONTACT:
         before: Mapping[Any, Row] = {(row[0], row[1]): row for row in rows}
         yield from save_contacts([contact_row(record) for record in records if isinstance(record, Contact)], before)

@@ -102,7 +102,7 @@ def define_status(command: DefineStatus, ids: Ids) -> Plan[Changed | TouchbaseEr
         if not command.start_set:
             return WrongState(
                 f"every status of {PLURALS[kind]} is allowed, because no set is declared; send start_set=true to declare one that begins "
-                "with the statuses in use and those that Touchbase sets"
+                "with the statuses in use and the words that Touchbase sets"
             )
         counts = yield from _counts(command.client, kind)
         declared = StatusSet([one.name for one in listed(settings, kind, counts)])
