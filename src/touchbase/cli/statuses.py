@@ -169,11 +169,11 @@ def _rename(
 
 
 async def _preview(database: str | None, client_id: str, many: str, before: str, after: str, merge: bool) -> RenamePreview:
-    from touchbase.statuses import RECORD_KINDS, PreviewRename
+    from touchbase.statuses import RECORD_KINDS, PreviewRename, previewed
 
     async with opened(database) as store:
         client = await find_client(store, client_id)
-        return await store.read(PreviewRename(client.number, RECORD_KINDS[many], before, after, merge))
+        return await previewed(store, PreviewRename(client.number, RECORD_KINDS[many], before, after, merge))
 
 
 async def _start(database: str | None, client_id: str, many: str, before: str, after: str, merge: bool, waits: bool) -> Job:

@@ -97,7 +97,7 @@ def records(query: AuditRecords) -> Plan[RecordPage]:
     companies = yield from _companies(query.client, sorted(refs))
     settings = yield from settings_of(query.client)
     words = PLAIN if settings is None else settings.words(query.kind)
-    jobs = (yield Select(_RENAMING, (query.client,))) if words.renames else []
+    jobs = yield Select(_RENAMING, (query.client,))
     contradicting = [each for each in astray if each[0] in found]
     renaming = jobs[0][0] if jobs else None
     return RecordPage(list(found.values()), sorted(strays), contradicting, links, companies, words, renaming, last)

@@ -17,6 +17,7 @@ from touchbase.statuses.commands import (
 )
 from touchbase.statuses.job import KINDS
 from touchbase.statuses.models import RECORD_KINDS, RENAME_JOBS, RenamePreview, StatusInfo
+from touchbase.statuses.service import previewed
 
 __all__ = [
     "KINDS",
@@ -35,4 +36,5 @@ __all__ = [
     "RenameStatus",
     "RewriteStatuses",
     "StatusInfo",
+    "previewed",
 ]

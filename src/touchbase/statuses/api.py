@@ -23,6 +23,7 @@ from touchbase.jobs.api import JobOut, job_response
 from touchbase.sql.command import Command
 from touchbase.statuses.commands import Changed, DefineStatus, ListStatuses, PreviewRename, RemoveStatus, RenameStatus
 from touchbase.statuses.models import PLURALS, RECORD_KINDS, ROLES, TABLES, RenamePreview, StatusInfo, listed
+from touchbase.statuses.service import previewed
 
 PATH = "/public/v2/statuses"
 TAG = Tag("Statuses", "The words that contacts and companies have as their status: define, rename and merge them.")
@@ -37,8 +38,8 @@ class NewStatus(Struct, forbid_unknown_fields=True):
     start_set: Annotated[
         bool,
         Meta(
-            description="Where no set is declared: declare one that begins with the statuses in use and the words that Touchbase sets. From "
-            "then on other statuses are refused."
+            description="Where no set is declared: declare one that begins with the statuses in use and the words that Touchbase sets. "
+            "From then on other statuses are refused."
         ),
     ] = False
 
@@ -181,7 +182,7 @@ class StatusResource:
         asked, parts, before = call.parameters(), call.api.dependencies, _path_name(call)
         asked.done()
         if asked[DRY_RUN]:
-            preview = await parts.store.read(PreviewRename(client, self._kind, before, after, merge))
+            preview = await previewed(parts.store, PreviewRename(client, self._kind, before, after, merge))
             return Response(body=encode(preview_out(preview)))
         command = RenameStatus(client, self._kind, before, after, merge, parts.clock(), _key(call))
         made = await self._change(call, command, lambda changed: _accepted(call, changed))

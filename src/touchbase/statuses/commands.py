@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from touchbase.clients import Client
 from touchbase.common.timestamps import Micros
+from touchbase.errors import TouchbaseError
 from touchbase.jobs import Job
 from touchbase.sql.command import Command, Query
 from touchbase.statuses.models import RenamePreview, StatusInfo
@@ -61,8 +62,8 @@ class RenameStatus(Command[Changed]):
 
 
 @dataclass(slots=True)
-class PreviewRename(Query[RenamePreview]):
-    """What `RenameStatus` would do; raises its errors."""
+class PreviewRename(Query[RenamePreview | TouchbaseError]):
+    """What `RenameStatus` would do, or its error."""
 
     client: int
     kind: int

@@ -124,11 +124,12 @@ def remove_status(command: RemoveStatus) -> Plan[Changed | TouchbaseError]:
         return NotFound(_GONE)
     kind, name, settings = command.kind, command.name, client.settings
     declared = settings.declared(kind)
+    count = yield from _count(command.client, kind, settings.words(kind).words_of(name))
     if declared is None or name not in declared.statuses:
-        if not (yield from _exists(settings, command.client, kind, name)):
+        if not count and not (yield from _exists(settings, command.client, kind, name)):
             return _unknown(kind, name, settings)
         return Conflict(f"{name!r} is not in the declared set; merge it into another status to make it disappear")
-    if count := (yield from _count(command.client, kind, settings.words(kind).words_of(name))):
+    if count:
         have = "1 record has" if count == 1 else f"{count} records have"
         return Conflict(f"{have} the status {name!r}; merge it into another one first", data={"records": count})
     if len(declared.statuses) == 1:
@@ -206,12 +207,12 @@ def _refused_name(settings: ClientSettings, asked: RenameStatus | PreviewRename,
     return None if refused is None else Conflict(refused)
 
 
-def preview_rename(query: PreviewRename) -> Plan[RenamePreview]:
+def preview_rename(query: PreviewRename) -> Plan[RenamePreview | TouchbaseError]:
     """Run `PreviewRename`."""
     settings = (yield from settings_of(query.client)) or ClientSettings()
     refused = yield from _refused(settings, query)
     if refused is not None:
-        raise refused
+        return refused
     kind, words, declared = query.kind, settings.words(query.kind), settings.declared(query.kind)
     count = yield from _count(query.client, kind, words.words_of(query.before))
     service = stands_for(settings, kind, query.before)
