@@ -23,7 +23,7 @@ LISTS = (
     "/public/v2/contacts/deleted", "/public/v2/companies/deleted",
     "/public/v2/contacts?updated_since=2000-01-01T00:00:00Z", "/public/v2/companies?updated_since=2000-01-01T00:00:00Z",
     "/public/v2/suppressions",
-    "/public/v2/jobs",
+    "/public/v2/jobs", "/public/v2/statuses/contacts",
 )  # fmt: skip
 RECEIVERS = ("/public/emailcampaign-webhook/{client_id}", "/public/crm-webhook/{client_id}")
 
@@ -142,6 +142,9 @@ def bodies(known: Known) -> dict[str, list[Any]]:
         "": [None],
         "ConnectionChange": [{"secrets": []}, {"settings": None}],
         "NewSuppressions": [{"value": w.EMAIL}, {"entries": [{"value": w.DOMAIN}, {"value": w.LINKEDIN}]}],
+        "NewStatus": [{"name": w.STATUS}],
+        "StatusChange": [{"name": w.NEXT_STATUS}],
+        "StatusMerge": [{"into": w.NEXT_STATUS}],
         "SuppressionCheck": [{"items": [{"email": w.EMAIL, "linkedin_url": w.LINKEDIN}, {"domain": w.DOMAIN}]}],
     }  # fmt: skip
 
@@ -190,7 +193,7 @@ def _targets(path: str, parameters: list[Any], known: Known) -> Iterator[str]:
     names = [each["name"] for each in parameters if each["in"] == "path"]
     values: dict[str, list[Any]] = {
         "id": known.ids, "merge_id": known.merges, "client_id": [w.CLIENT_A, w.FORMER_A], "key_id": known.keys,
-        "channel": ["crm", "email_campaign"], "tool": ["hubspot", "instantly"], "name": [w.MAPPING],
+        "channel": ["crm", "email_campaign"], "tool": ["hubspot", "instantly"], "name": [w.MAPPING, w.STATUS],
     }  # fmt: skip
     for name in names:
         assert name in values, f"the walk does not know what of A's belongs into {{{name}}} of {path}: say it in tests/isolation/walk.py"

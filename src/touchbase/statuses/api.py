@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Annotated
 
 from msgspec import Meta, Struct
@@ -140,15 +140,14 @@ class StatusResource:
     async def list(self, call: Call) -> Response:
         """`GET` of a page of statuses."""
         client, asked = await call.client(), call.parameters()
-        after = asked.cursor(self.path, str)
+        after: tuple[int, str] | None = asked.cursor(self.path, tuple[int, str])
         asked.done()
         found = await call.api.dependencies.store.read(ListStatuses(client.number, self._kind))
         part = (asked[NAME] or "").casefold()
         found = [one for one in found if part in one.name.casefold() and (asked[IN_USE] is None or asked[IN_USE] == bool(one.records))]
-        names = [one.name for one in found]
-        start = names.index(after) + 1 if after in names else 0
+        start = _start([one.name for one in found], after)
         page = found[start : start + asked[LIMIT]]
-        cursor = cursor_text(self.path, page[-1].name) if start + len(page) < len(found) else None
+        cursor = cursor_text(self.path, (start + len(page), page[-1].name)) if start + len(page) < len(found) else None
         return Response(body=encode(StatusPage([status_out(one) for one in page], cursor)))
 
     async def define(self, call: Call) -> Response:
@@ -201,6 +200,13 @@ class StatusResource:
         for each in changed:
             call.api.clients.forget(each.client.client_id)
         return response
+
+
+def _start(names: Sequence[str], after: tuple[int, str] | None) -> int:
+    """Return where a page begins: behind the last status of the page before, or at its place if that status is gone."""
+    if after is None:
+        return 0
+    return names.index(after[1]) + 1 if after[1] in names else after[0]
 
 
 def _key(call: Call) -> str | None:
