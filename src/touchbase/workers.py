@@ -17,9 +17,10 @@ from touchbase.jobs import JobKind, JobWorker
 from touchbase.maintenance import Maintenance
 from touchbase.retention import Retention
 from touchbase.sql.store import Store
+from touchbase.statuses import KINDS as STATUS_KINDS
 
 HOUR: Micros = 3600 * SECOND
-JOB_KINDS: tuple[JobKind, ...] = (*IMPORT_KINDS, *EXPORT_KINDS)
+JOB_KINDS: tuple[JobKind, ...] = (*IMPORT_KINDS, *EXPORT_KINDS, *STATUS_KINDS)
 """Every kind of job; a capability with a new one adds it here."""
 
 

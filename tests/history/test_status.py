@@ -8,7 +8,8 @@ from hypothesis import strategies as some
 
 from touchbase.common.timestamps import DAY
 from touchbase.history.events import VIA_EMAIL, StoredEvent
-from touchbase.history.status import BOUNCE, COMPLAINT, NOT_CONTACTED_YET, REPLY, RESUBSCRIBE, SENT, STATUS, UNSUBSCRIBE
+from touchbase.history.status import BOUNCE, COMPLAINT, REPLY, RESUBSCRIBE, SENT, STATUS, UNSUBSCRIBE
+from touchbase.history.status_words import NOT_CONTACTED_YET
 from touchbase.records.models import Contact
 from touchbase.records.projection import Folded, fold_event, refold_status
 

@@ -16,7 +16,7 @@ from touchbase.http.openapi import description
 from touchbase.sql.store import Store
 
 DOCUMENT = description("1", keys_needed=True)
-NAMED = {"client_id": "acme", "channel": "crm", "tool": "hubspot", "id": "1", "field_id": "1"}
+NAMED = {"client_id": "acme", "channel": "crm", "tool": "hubspot", "id": "1", "field_id": "1", "name": "replied"}
 Meanwhile = Callable[[], Awaitable[object]]
 
 
@@ -58,6 +58,9 @@ BODIES: dict[str, Any] = {
     "ConnectionChange": {"generate_secret": True},
     "NewSuppressions": {"value": "ann@example.com"},
     "SuppressionCheck": {"items": [{"email": "ann@example.com"}]},
+    "NewStatus": {"name": "Late"},
+    "StatusChange": {"name": "Late"},
+    "StatusMerge": {"into": "Late"},
 }
 CALLS = with_bodies()
 

@@ -23,7 +23,7 @@ LISTS = (
     "/public/v2/contacts/deleted", "/public/v2/companies/deleted",
     "/public/v2/contacts?updated_since=2000-01-01T00:00:00Z", "/public/v2/companies?updated_since=2000-01-01T00:00:00Z",
     "/public/v2/suppressions",
-    "/public/v2/jobs", "/admin/v1/contacts", "/admin/v1/companies",
+    "/public/v2/jobs", "/public/v2/statuses/contacts", "/admin/v1/contacts", "/admin/v1/companies",
 )  # fmt: skip
 RECEIVERS = ("/public/emailcampaign-webhook/{client_id}", "/public/crm-webhook/{client_id}")
 
@@ -148,6 +148,9 @@ def bodies(known: Known) -> dict[str, list[Any]]:
         "": [None],
         "ConnectionChange": [{"secrets": []}, {"settings": None}],
         "NewSuppressions": [{"value": w.EMAIL}, {"entries": [{"value": w.DOMAIN}, {"value": w.LINKEDIN}]}],
+        "NewStatus": [{"name": w.STATUS}],
+        "StatusChange": [{"name": w.NEXT_STATUS}],
+        "StatusMerge": [{"into": w.NEXT_STATUS}],
         "SuppressionCheck": [{"items": [{"email": w.EMAIL, "linkedin_url": w.LINKEDIN}, {"domain": w.DOMAIN}]}],
     }  # fmt: skip
 
@@ -196,7 +199,7 @@ def _targets(path: str, parameters: list[Any], known: Known) -> Iterator[str]:
     names = [each["name"] for each in parameters if each["in"] == "path"]
     values: dict[str, list[Any]] = {
         "id": known.ids, "merge_id": known.merges, "client_id": [w.CLIENT_A, w.FORMER_A], "key_id": known.keys,
-        "channel": ["crm", "email_campaign"], "tool": ["hubspot", "instantly"], "name": [w.MAPPING],
+        "channel": ["crm", "email_campaign"], "tool": ["hubspot", "instantly"], "name": [w.MAPPING, w.STATUS],
         "field_id": known.fields,
     }  # fmt: skip
     for name in names:

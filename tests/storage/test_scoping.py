@@ -64,6 +64,7 @@ from touchbase.sql.command import Command
 from touchbase.sql.ids import Ids
 from touchbase.sql.migrations import packaged
 from touchbase.sql.statement import Plan, Select
+from touchbase.statuses import ApplyRefused, DefineStatus, RemoveStatus
 from touchbase.storage import open_store, rls_scope
 from touchbase.storage.batch import Probe
 from touchbase.storage.change_matching import with_bulk_changes
@@ -206,7 +207,8 @@ def test_statements__list_no_tables_with_commas() -> None:
 
 USUAL: dict[str, Any] = {
     "state": "parked", "client_id": "acme", "kind": 1, "record_kind": 1, "limit": 5, "after": 0, "now_us": 10, "delivery_id": 2,
-    "record_id": 1, "contact": 1, "contact_id": 1, "survivorship": "newest", "id": 1, "block": "surname", "listing": ListContacts(1, 5),
+    "record_id": 1, "contact": 1, "contact_id": 1, "survivorship": "newest", "id": 1, "block": "surname", "before": "replied",
+    "listing": ListContacts(1, 5),
 }  # fmt: skip
 
 
@@ -278,7 +280,7 @@ ASKING: list[Any] = [
     AddErasures(1, b"another", [], 10), PruneBodies(1, 2**40, 5, 10), DropUnrecognised(1, 10, 1, 5, 10),
     Reencrypt(5), RetireKeys(), ReplaceLost(), RemoveClientRows(2, 10, 100),
     EnsureClient("unknown", 5, first_use=True), ChangeMatching(1, ListContacts(1, 5, status="a"), UpdateContact(1, 0, {}, {}, 5, "k")),
-    RemoveJobFiles(1, 1, 5, 10),
+    RemoveJobFiles(1, 1, 5, 10), DefineStatus(1, 1, "a", True, 10), RemoveStatus(1, 1, "a"), ApplyRefused(1, 1, 0, 5, 10),
 ]  # fmt: skip
 """Commands that ask questions beside their statements."""
 

@@ -34,6 +34,7 @@ COMMANDS = {
     "jobs": "jobs",
     "persons": "persons",
     "suppressions": "suppressions",
+    "statuses": "statuses",
     "prune": "maintain",
     "vacuum": "maintain",
     "clients": "clients",

@@ -139,10 +139,14 @@ async def _show(database: str | None, client_id: str) -> dict[str, object]:
 
 async def _configure(database: str | None, client_id: str, settings: ClientSettings) -> Client:
     from touchbase.clients import Clients
+    from touchbase.statuses import RECORD_KINDS, RecheckStatuses
 
     async with opened(database) as store:
-        await find_client(store, client_id)
-        return (await Clients(store, now_us).put(client_id, settings))[0]
+        found = await find_client(store, client_id)
+        changed = (await Clients(store, now_us).put(client_id, settings))[0]
+        for kind in RECORD_KINDS.values():
+            await store.write(RecheckStatuses(found.number, kind, now_us()))
+        return changed
 
 
 def _settings_in(file: Path) -> ClientSettings:

@@ -76,6 +76,8 @@ class _TextOutput:
         """Print how many records and events were verified."""
         differences = "no differences" if not verified.differences else f"{verified.differences} differences"
         click.echo(f"verified {verified.contacts} contacts, {verified.companies} companies, {verified.events} events: {differences}")
+        for job in sorted(verified.renaming):
+            click.echo(f"job {job} is giving records the new name of a status; they were compared by that name", err=True)
 
 
 class _JsonOutput(_TextOutput):
@@ -92,7 +94,10 @@ class _JsonOutput(_TextOutput):
 
     def end(self, verified: Verified) -> None:
         """Close the list, and print how many records and events were verified."""
-        counts = json.dumps({"contacts": verified.contacts, "companies": verified.companies, "events": verified.events})
+        values: dict[str, object] = {"contacts": verified.contacts, "companies": verified.companies, "events": verified.events}
+        if verified.renaming:
+            values["renaming_jobs"] = sorted(verified.renaming)
+        counts = json.dumps(values)
         click.echo(f"{self._before if not verified.differences else ''}], {counts[1:]}")
 
 

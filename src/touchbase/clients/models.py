@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from touchbase.common.timestamps import SECOND, Micros
 from touchbase.errors import Forbidden
+from touchbase.history import COMPANY, StatusRename, StatusWords, words_after
 
 ACTIVE = "active"
 SUSPENDED = "suspended"
@@ -38,6 +40,18 @@ class StatusSet:
 
     statuses: list[str]
     transitions: dict[str, list[str]] = field(default_factory=dict)
+
+    def renamed(self, words: StatusWords) -> StatusSet:
+        """Return the set with the present names of its words."""
+        transitions: dict[str, list[str]] = {}
+        for before, after in self.transitions.items():
+            name = words.of(before) or before
+            transitions[name] = _names([*transitions.get(name, ()), *after], words)
+        return StatusSet(_names(self.statuses, words), transitions)
+
+
+def _names(statuses: Iterable[str], words: StatusWords) -> list[str]:
+    return list(dict.fromkeys(words.of(status) or status for status in statuses))
 
 
 @dataclass(slots=True)
@@ -101,6 +115,29 @@ class ClientSettings:
     require_verification: RequireVerification = RequireVerification()
     """Where all webhooks must be verified; elsewhere a secret applies to the webhooks of its tool only."""
     suppress_on: SuppressOn = SuppressOn()
+    contact_renames: tuple[StatusRename, ...] = ()
+    """The renames of statuses of contacts, oldest first; requests for settings neither show nor change them."""
+    company_renames: tuple[StatusRename, ...] = ()
+
+    def declared(self, kind: int) -> StatusSet | None:
+        """Return the declared statuses of contacts or companies; None: every word is allowed."""
+        return self.company_statuses if kind == COMPANY else self.contact_statuses
+
+    def words(self, kind: int) -> StatusWords:
+        """Return the names of the statuses of contacts or companies."""
+        return words_after(self.company_renames if kind == COMPANY else self.contact_renames)
+
+
+def keeping_renames(decided: ClientSettings, known: ClientSettings) -> ClientSettings:
+    """Return settings with the known renames; a former name in a declared set becomes the present one."""
+    contacts, companies = decided.contact_statuses, decided.company_statuses
+    return replace(
+        decided,
+        contact_renames=known.contact_renames,
+        company_renames=known.company_renames,
+        contact_statuses=contacts and contacts.renamed(words_after(known.contact_renames)),
+        company_statuses=companies and companies.renamed(words_after(known.company_renames)),
+    )
 
 
 def keeping_limits(decided: ClientSettings, known: ClientLimits | None) -> ClientSettings:

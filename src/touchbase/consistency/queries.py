@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from touchbase.consistency.inbox import AuditedBody, AuditedDelivery
-from touchbase.history import Ref, StoredEvent
+from touchbase.history import Ref, StatusWords, StoredEvent
 from touchbase.records import Company, Contact
 from touchbase.sql.command import Query
 
@@ -23,6 +23,10 @@ class RecordPage:
     """The links to each of the records."""
     companies: dict[Ref, int | None]
     """The companies that the histories name, by ref; None for a deleted one."""
+    words: StatusWords
+    """The names of the client's statuses."""
+    renaming: int | None
+    """The job that still gives records the new name of a status; None: no job."""
     last: int | None
     """The last id of the page; None on the last page."""
 

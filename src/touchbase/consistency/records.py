@@ -14,7 +14,7 @@ from touchbase.common.field_limits import MAX_CUSTOM_FIELDS
 from touchbase.common.normalize import find_company_domain, find_email_key, linkedin_key
 from touchbase.common.timestamps import Micros, to_text
 from touchbase.events import plan_separation
-from touchbase.history import COMPANY, CONTACT, DELIBERATE, NEVER, REPLY, SENT, VIA_API, Ref, Stamp, StoredEvent, beats
+from touchbase.history import COMPANY, CONTACT, DELIBERATE, NEVER, PLAIN, REPLY, SENT, VIA_API, Ref, Stamp, StatusWords, StoredEvent, beats
 from touchbase.records import (
     Company,
     Contact,
@@ -63,7 +63,11 @@ class _Current:
 
 
 def differences(
-    record: Record, history: Sequence[StoredEvent], links: Sequence[Ref] = (), companies: Mapping[Ref, int | None] = MappingProxyType({})
+    record: Record,
+    history: Sequence[StoredEvent],
+    links: Sequence[Ref] = (),
+    companies: Mapping[Ref, int | None] = MappingProxyType({}),
+    words: StatusWords = PLAIN,
 ) -> Iterator[Difference]:
     """Yield where a record, its custom fields and its links differ from what its whole history gives.
 
@@ -71,7 +75,7 @@ def differences(
     """
     kind = "contact" if isinstance(record, Contact) else "company"
     subject = f"{kind} {record.id}"
-    for name, found, wanted in (*_status(record, history), *_dates(record, history), *_keys(record)):
+    for name, found, wanted in (*_status(record, history, words), *_dates(record, history), *_keys(record)):
         if found != wanted:
             yield Difference(subject, SHOWN.get(name, name).format(kind), _shown(name, found), _shown(name, wanted))
     yield from _repeats(subject, history)
@@ -106,9 +110,9 @@ def _projected(subject: str, record: Record, history: Sequence[StoredEvent]) -> 
             )
 
 
-def _status(record: Record, history: Sequence[StoredEvent]) -> Iterator[tuple[str, object, object]]:
+def _status(record: Record, history: Sequence[StoredEvent], words: StatusWords) -> Iterator[tuple[str, object, object]]:
     fresh = replace(record)
-    refold_status(fresh, history)
+    refold_status(fresh, history, words)
     for name in STATUS_FIELDS:
         yield name, getattr(record, name), getattr(fresh, name)
 

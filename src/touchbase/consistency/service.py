@@ -7,13 +7,13 @@ before its difference is reported. Memory holds one page, however many records t
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from touchbase.consistency.inbox import wrong_body, wrong_state
 from touchbase.consistency.queries import AuditBodies, AuditDeliveries, AuditRecords, AuditWaiting, RecordPage, WaitingPage
 from touchbase.consistency.records import Difference, differences
 from touchbase.history import COMPANY, CONTACT, StoredEvent
-from touchbase.records import Company, Contact
+from touchbase.records import Company, Contact, refold_status
 from touchbase.sql.store import Store
 
 PAGE = 200
@@ -31,6 +31,8 @@ class Verified:
     events: int = 0
     deliveries: int = 0
     differences: int = 0
+    renaming: set[int] = field(default_factory=set)
+    """Jobs that still give records the new name of a status: such records were compared by it."""
 
 
 async def verify(
@@ -45,6 +47,7 @@ async def verify(
         while after is not None:
             records = await store.read(AuditRecords(client, kind, after, page))
             _count(so_far, kind, records)
+            _rename(so_far, records)
             for difference in [each async for each in _of_records(store, client, kind, records)]:
                 so_far.differences += 1
                 yield difference
@@ -65,17 +68,29 @@ def _count(so_far: Verified, kind: int, page: RecordPage) -> None:
         so_far.companies += len(page.records)
 
 
+def _rename(so_far: Verified | None, page: RecordPage) -> None:
+    """Give records the new names of their statuses, as a job that is not done yet will."""
+    if page.renaming is None:
+        return
+    for record, history in page.records:
+        if page.words.is_outdated(record):
+            refold_status(record, history, page.words)
+            if so_far is not None:
+                so_far.renaming.add(page.renaming)
+
+
 async def _of_records(store: Store, client: int, kind: int, page: RecordPage) -> AsyncIterator[Difference]:
     suspects = {record.id for record, history in page.records if any(_of(page, record, history))}
     suspects |= {number for _, number in page.strays} | {number for number, *_ in page.astray}
     for number in sorted(suspects):
         again = await store.read(AuditRecords(client, kind, number - 1, 1))
+        _rename(None, again)
         for difference in _differences_of(kind, again, number):
             yield difference
 
 
 def _of(page: RecordPage, record: Contact | Company, history: list[StoredEvent]) -> Iterator[Difference]:
-    return differences(record, history, page.links.get(record.id, ()), page.companies)
+    return differences(record, history, page.links.get(record.id, ()), page.companies, page.words)
 
 
 def _differences_of(kind: int, page: RecordPage, number: int) -> Iterator[Difference]:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 
+from touchbase.clients.sql.queries import settings_of
 from touchbase.common.field_limits import LARGEST_ID
 from touchbase.consistency.inbox import AuditedBody, AuditedDelivery
 from touchbase.consistency.queries import (
@@ -18,7 +19,7 @@ from touchbase.consistency.queries import (
     RecordPage,
     WaitingPage,
 )
-from touchbase.history import COMPANY, CONTACT, EXTERNAL, Ref, StoredEvent
+from touchbase.history import COMPANY, CONTACT, EXTERNAL, PLAIN, Ref, StoredEvent
 from touchbase.history import sql as history_sql
 from touchbase.history.sql import LINK_BY_REF
 from touchbase.inbox.sql import rows as inbox_rows
@@ -27,6 +28,7 @@ from touchbase.records.sql import rows as records_rows
 from touchbase.records.sql.statements import COMPANY_EXISTS
 from touchbase.sql import rows as sql_rows
 from touchbase.sql.statement import Execute, Plan, Row, Select
+from touchbase.statuses import RENAME_JOBS
 
 _RANGE = "client = ? AND record_kind = ? AND record_id > ? AND record_id <= ?"
 _EVENTS = f"SELECT {sql_rows.names(history_sql.EVENT)} FROM event WHERE {_RANGE} ORDER BY record_id, occurred_us, key"
@@ -55,6 +57,9 @@ _CAUSED = (
     "SELECT delivery_id, record_kind, count(*) FROM event WHERE client = ? AND delivery_id > ? AND delivery_id <= ? "
     "GROUP BY delivery_id, record_kind"
 )
+
+_KINDS = ", ".join(repr(kind) for kind in RENAME_JOBS)
+_RENAMING = f"SELECT id FROM job WHERE client = ? AND kind IN ({_KINDS}) AND state IN ('queued', 'running') ORDER BY id LIMIT 1"
 
 
 def records(query: AuditRecords) -> Plan[RecordPage]:
@@ -90,7 +95,12 @@ def records(query: AuditRecords) -> Plan[RecordPage]:
     astray = yield from _astray(query, table, bounds)
     refs = {ref for record, history in found.values() if is_contact for ref in companies_of(history)}
     companies = yield from _companies(query.client, sorted(refs))
-    return RecordPage(list(found.values()), sorted(strays), [each for each in astray if each[0] in found], links, companies, last)
+    settings = yield from settings_of(query.client)
+    words = PLAIN if settings is None else settings.words(query.kind)
+    jobs = yield Select(_RENAMING, (query.client,))
+    contradicting = [each for each in astray if each[0] in found]
+    renaming = jobs[0][0] if jobs else None
+    return RecordPage(list(found.values()), sorted(strays), contradicting, links, companies, words, renaming, last)
 
 
 def _companies(client: int, refs: Sequence[Ref]) -> Plan[dict[Ref, int | None]]:

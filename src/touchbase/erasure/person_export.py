@@ -6,11 +6,12 @@ import asyncio
 from dataclasses import dataclass
 
 from touchbase.bin import GetDeleted
+from touchbase.clients import FindClientByNumber
 from touchbase.common.timestamps import Micros
 from touchbase.do_not_contact import Entry, FindEntries, addresses_of_refs
 from touchbase.erasure.commands import FindPerson, ReadBodies, ReadLinks
 from touchbase.events import Translate
-from touchbase.history import CONTACT, Ref, StoredEvent
+from touchbase.history import CONTACT, PLAIN, Ref, StoredEvent
 from touchbase.inbox import Delivery, DeliveryEvents
 from touchbase.records import CONTACT_TYPE, Contact, GetHistory, TimelineEntry, get_record, timeline
 from touchbase.sql.store import Store
@@ -56,7 +57,9 @@ async def export_person(store: Store, client: int, contact_id: int) -> Exported:
     found = None if deleted is None else deleted.record
     contact = found if isinstance(found, Contact) else await get_record(store, CONTACT_TYPE, client, contact_id)
     history = await store.read(GetHistory(client, CONTACT, contact_id))
-    entries, _ = await timeline(store, contact, len(history) + 1, None)
+    owner = await store.read(FindClientByNumber(client))
+    words = PLAIN if owner is None else owner.settings.words(CONTACT)
+    entries, _ = await timeline(store, contact, len(history) + len(words.renames) + 1, None, words)
     links = await store.read(ReadLinks(client, LINKS, contact=contact_id, deleted=deleted is not None))
     person = await store.read(FindPerson(client, contact_id))
     listed = await store.read(FindEntries(client, addresses_of_refs(person.refs)))

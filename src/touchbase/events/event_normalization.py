@@ -234,11 +234,10 @@ def stored_event(subject: EventSubject, delivery: Delivery, kind: int, record_id
 def _status(subject: EventSubject, effect: str, settings: ClientSettings) -> str | None:
     """Return the status in the client's spelling; None if the client has no such status."""
     word = storable(status_word(subject.event, effect), STATUS)
-    declared = settings.company_statuses if subject.kind == COMPANY else settings.contact_statuses
+    declared = settings.declared(subject.kind)
     if word is None or declared is None:
         return word
-    folded = word.casefold().replace("_", " ")
-    return next((own for own in declared.statuses if own.casefold().replace("_", " ") == folded), None)
+    return settings.words(subject.kind).matching(word, declared.statuses)
 
 
 def _via(subject: EventSubject, kind: int) -> int:

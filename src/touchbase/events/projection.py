@@ -258,12 +258,13 @@ def _count(outcome: Outcome, *, applied: bool) -> None:
 def _fold(batch: Batch, new: list[StoredEvent]) -> Plan[None]:
     for kind, number in [*(target for target, _ in batch.retimed), *batch.removed_times]:
         batch.folded.setdefault((kind, batch.final(kind, number)), Folded()).late = True
+    words = {kind: batch.settings.words(kind) for kind in (CONTACT, COMPANY)}
     for event in new:
         record = batch.resolvers[event.record_kind].by_id[event.record_id]
         folded = batch.folded.get((event.record_kind, event.record_id))
         if folded is None:
             folded = batch.folded[event.record_kind, event.record_id] = Folded()
-        fold_event(record, event, folded)
+        fold_event(record, event, folded, words[event.record_kind])
         if (origin := origin_write(event)) is not None:
             folded.changed |= write_field(record, "origin", *origin)
     late = [target for target, folded in batch.folded.items() if folded.late]
@@ -279,7 +280,7 @@ def _refold(batch: Batch, late: list[Target]) -> Plan[None]:
     for target, history in histories.items():
         record: Record = batch.resolvers[target[0]].by_id[target[1]]
         before = _status_values(record)
-        refold_status(record, history)
+        refold_status(record, history, batch.settings.words(target[0]))
         batch.folded[target].changed |= before != _status_values(record)
 
 

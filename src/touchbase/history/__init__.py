@@ -59,6 +59,7 @@ from touchbase.history.status import (
     restart_status,
     why_ignored,
 )
+from touchbase.history.status_words import PLAIN, RENAMED, SERVICE_WORDS, StatusRename, StatusWords, WordsWalk, words_after
 
 __all__ = [
     "API_KEY",
@@ -78,9 +79,12 @@ __all__ = [
     "LAST_WRITE",
     "NEVER",
     "NO_AUTHOR",
+    "PLAIN",
+    "RENAMED",
     "REPLY",
     "RESUBSCRIBE",
     "SENT",
+    "SERVICE_WORDS",
     "SEVERAL",
     "SINCE",
     "STATUS",
@@ -104,9 +108,12 @@ __all__ = [
     "Ref",
     "Stamp",
     "Stamps",
+    "StatusRename",
     "StatusWalk",
+    "StatusWords",
     "StoredEvent",
     "Translation",
+    "WordsWalk",
     "add_problem",
     "advance_status",
     "beats",
@@ -122,4 +129,5 @@ __all__ = [
     "stamp_of",
     "status_word",
     "why_ignored",
+    "words_after",
 ]

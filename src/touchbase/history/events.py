@@ -12,19 +12,8 @@ from typing import Any, NamedTuple
 from touchbase.common.frames import packs_by_position
 from touchbase.common.timestamps import Micros
 from touchbase.history.last_writer_wins import EffectiveTime, effective_time
-from touchbase.history.status import (
-    BOUNCE,
-    BOUNCED,
-    COMPLAINT,
-    CONTACTED,
-    DO_NOT_CONTACT,
-    REPLIED,
-    REPLY,
-    RESUBSCRIBE,
-    SENT,
-    STATUS,
-    UNSUBSCRIBE,
-)
+from touchbase.history.status import BOUNCE, COMPLAINT, REPLY, RESUBSCRIBE, SENT, STATUS, UNSUBSCRIBE
+from touchbase.history.status_words import BOUNCED, CONTACTED, DO_NOT_CONTACT, REPLIED
 
 
 class Author(NamedTuple):

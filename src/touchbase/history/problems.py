@@ -19,7 +19,7 @@ TIME_AHEAD = "time_ahead"
 SENTENCES = {
     STATUS_REFUSED: (
         "the event asks for the status {about!r}, which the client's set does not have, so it set none: add it to the set, "
-        "or give it another name with status_labels of the connection"
+        "or merge it into one of the set, and it is applied"
     ),
     TIME_AHEAD: (
         "the time of the event lies after its receipt, so the receipt counts: if the tool names no zone, set time_zone of the connection"

@@ -9,6 +9,8 @@ Every cause of a status is an *entry* with a time and a stable key. `advance` fo
   a CRM's "New" only means that no one has worked on the person, so a reply replaces it like a sent mail;
 - an unsubscribe or a complaint sets "do_not_contact"; a re-subscription reverts that only if an
   unsubscribe had set it.
+
+A client may give a status another name (`history/status_words.py`); the rules follow what it means.
 """
 
 from __future__ import annotations
@@ -17,25 +19,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from touchbase.common.timestamps import Micros
-
-CONTACTED = "contacted"
-REPLIED = "replied"
-BOUNCED = "bounced"
-DO_NOT_CONTACT = "do_not_contact"
-
-NOT_CONTACTED_YET = frozenset(
-    {"new", "not contacted", "not_contacted", "not contacted yet", "not_contacted_yet", "uncontacted", "to contact"}
-)
-"""Statuses (case ignored) that a first sent mail turns into "contacted", and a reply into "replied" where a CRM's event set them."""
-
-FURTHER_ALONG = frozenset(
-    {
-        "interested", "not_interested", "not interested", "neutral", "maybe_later", "meeting_booked", "meeting booked",
-        "meeting_completed", "no_show", "wrong_person", "closed", "do_not_contact", "customer", "client", "won", "closed won",
-        "lost", "closed lost", "opportunity", "qualified",
-    }
-)  # fmt: skip
-"""Statuses given at creation (case ignored) that a reply does not replace, because they are further along than "replied"."""
+from touchbase.history.status_words import PLAIN, StatusWords
 
 # Effects of entries. They are stored with the event, so their spelling must not change.
 INITIAL = "initial"
@@ -76,22 +60,29 @@ class StatusWalk:
     """The same of the record's `previous_status`."""
 
 
-def may_change_status(record: HasStatus, effect: str, at: Micros, key: str) -> bool:
+def may_change_status(record: HasStatus, effect: str, at: Micros, key: str, words: StatusWords = PLAIN) -> bool:
     """Return whether `advance` can add an entry in one step, because it is after everything folded so far.
 
     False for a reply if the record does not show what it may replace: after a re-subscription, which restored a status of
-    any cause, and if "New" may come from a CRM or from a person.
+    any cause, and if "New" may come from a CRM or from a person. False too while the record has a former name of a status, and for an
+    entry from before the last rename.
     """
     if record.status_entry_us is None:
         return True
-    if effect == REPLY and (record.status_cause == RESUBSCRIBE or (record.status_cause == STATUS and _is_untouched(record))):
+    if words.renames and (at < words.last_us or words.is_outdated(record)):
+        return False
+    if effect == REPLY and (record.status_cause == RESUBSCRIBE or (record.status_cause == STATUS and words.is_untouched(record.status))):
         return False
     return (at, key) > (record.status_entry_us, record.status_entry_key or "")
 
 
-def advance_status(record: HasStatus, effect: str, status: str | None, at: Micros, key: str, walk: StatusWalk | None = None) -> None:
-    """Fold one entry, newer than all before it. Equal neighbours collapse into the first of them."""
+def advance_status(
+    record: HasStatus, effect: str, status: str | None, at: Micros, key: str, walk: StatusWalk | None = None, words: StatusWords = PLAIN
+) -> None:
+    """Fold one entry, newer than all before it. Equal neighbours collapse into the first of them. `words` are those at its time."""
     record.status_entry_us, record.status_entry_key = at, key
+    if words.names:
+        status = words.of(status)
     if effect == RESUBSCRIBE:
         if record.status_cause == UNSUBSCRIBE:
             restored = None if walk is None else walk.previous_cause
@@ -99,7 +90,7 @@ def advance_status(record: HasStatus, effect: str, status: str | None, at: Micro
             if walk is not None:
                 walk.cause = restored
         return
-    if not _may_replace(record, effect, record.status_cause if walk is None else walk.cause):
+    if not _may_replace(record, effect, record.status_cause if walk is None else walk.cause, words):
         return
     if status == record.status:
         # A complaint after an unsubscribe is final; an unsubscribe after anything firmer is not the cause.
@@ -113,16 +104,16 @@ def advance_status(record: HasStatus, effect: str, status: str | None, at: Micro
     _set(record, status, effect, at, walk)
 
 
-def why_ignored(record: HasStatus, effect: str, status: str | None, walk: StatusWalk) -> str | None:
+def why_ignored(record: HasStatus, effect: str, status: str | None, walk: StatusWalk, words: StatusWords = PLAIN) -> str | None:
     """Return why `advance_status` would leave the status as it is after this entry, in a sentence; None if it would set it."""
     present = record.status or ""
     if effect == RESUBSCRIBE:
         return (
             None if record.status_cause == UNSUBSCRIBE else f"a re-subscription reverts an unsubscribe only; {present!r} was set otherwise"
         )
-    if not _may_replace(record, effect, walk.cause):
+    if not _may_replace(record, effect, walk.cause, words):
         return _KEPT[effect].format(present)
-    return f"the status was {present!r} already" if status == record.status else None
+    return f"the status was {present!r} already" if words.of(status) == record.status else None
 
 
 _KEPT = {
@@ -152,18 +143,13 @@ def _set_cause(record: HasStatus, effect: str, walk: StatusWalk | None) -> None:
         walk.cause = effect
 
 
-def _is_untouched(record: HasStatus) -> bool:
-    return (record.status or "").casefold() in NOT_CONTACTED_YET
-
-
-def _may_replace(record: HasStatus, effect: str, cause: str | None) -> bool:
-    word = (record.status or "").casefold()
+def _may_replace(record: HasStatus, effect: str, cause: str | None, words: StatusWords) -> bool:
     if effect == SENT:
-        return record.status is None or _is_untouched(record)
+        return record.status is None or words.is_untouched(record.status)
     if effect == REPLY:
         if cause == INITIAL:
-            return word not in FURTHER_ALONG
-        return _is_untouched(record) if cause == CRM_STATUS else cause not in (STATUS, UNSUBSCRIBE, COMPLAINT)
+            return not words.is_further_along(record.status)
+        return words.is_untouched(record.status) if cause == CRM_STATUS else cause not in (STATUS, UNSUBSCRIBE, COMPLAINT)
     if effect == BOUNCE:
-        return cause not in (UNSUBSCRIBE, COMPLAINT) and word != DO_NOT_CONTACT
+        return cause not in (UNSUBSCRIBE, COMPLAINT) and not words.protects(record.status)
     return True

@@ -21,6 +21,7 @@ from touchbase.jobs import api as jobs
 from touchbase.merging import api as merging
 from touchbase.records.api import resource as records
 from touchbase.revyops.api import routes as revyops
+from touchbase.statuses import api as statuses
 
 ROUTES: tuple[Route, ...] = (
     *records.CONTACT_ROUTES,
@@ -33,6 +34,7 @@ ROUTES: tuple[Route, ...] = (
     *suppressed_records.ROUTES,
     *imports.ROUTES,
     *exports.ROUTES,
+    *statuses.ROUTES,
     *jobs.ROUTES,
     *revyops.ROUTES,
     *webhooks.ROUTES,

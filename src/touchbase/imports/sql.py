@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
 
+from touchbase.clients.sql.queries import settings_of
 from touchbase.errors import Conflict, Invalid, PersonErased, TouchbaseError
 from touchbase.history import CONTACT as CONTACT_KIND
-from touchbase.history import IMPORT, REPLY, SENT, VIA_API, Event, StoredEvent, status_word
+from touchbase.history import IMPORT, REPLY, SENT, STATUS_REFUSED, VIA_API, Detail, Event, StoredEvent, status_word
 from touchbase.imports.columns import LAST_REPLY
 from touchbase.imports.commands import (
     CREATED,
@@ -101,6 +102,9 @@ class _Batch:
 
 def import_rows(command: ImportRows, ids: Ids) -> Plan[list[Outcome]]:
     """Import the rows of one batch."""
+    settings = yield from settings_of(command.client)
+    if settings is not None:  # of now: a status may have got another name since the import began
+        command = replace(command, settings=settings)
     batch = _Batch(command, [None] * len(command.rows))
     yield from _find(batch)
     if not command.dry_run and command.record == "contact":
@@ -246,14 +250,17 @@ def _change(command: ImportRows, creation: _Create, existing: _Record) -> Update
             changes[each.name] = value
             if each.key:
                 changes[each.key] = getattr(new, each.key)
-    if new.status is not None and new.status != existing.status:
+    words = command.settings.words(kind.kind)
+    if new.status is not None and new.status != words.of(existing.status):
         changes["status"] = new.status
     present = {one.name: one.value for one in existing.custom_fields}
     custom: dict[str, str | None] = {name: value for name, value in creation.custom if present.get(name) != value}
     if not changes and not custom:
         return None
     transitions = kind.transitions(command.settings)
-    update = kind.update(command.client, existing.id, changes, custom, command.at, new_write_key(), transitions=transitions, by=command.by)
+    update = kind.update(
+        command.client, existing.id, changes, custom, command.at, new_write_key(), transitions=transitions, by=command.by, words=words
+    )
     assert isinstance(update, UpdateContact | UpdateCompany)
     return update
 
@@ -271,7 +278,7 @@ def _add_dates(batch: _Batch) -> Plan[None]:
                 dated[contact_id], events[contact_id] = index, made
     changed = set(events)
     if events and not command.dry_run:
-        changed = yield from add_history(command.client, events, command.at)
+        changed = yield from add_history(command.client, events, command.at, command.settings.words(CONTACT_KIND))
     for contact_id in changed:
         if batch.outcomes[dated[contact_id]] is None:
             batch.outcomes[dated[contact_id]] = Outcome(UPDATED)
@@ -281,14 +288,18 @@ def _events(command: ImportRows, row: ValidRow, contact_id: int, existing: Conta
     """Return the events that the dates of a row are, except facts that the contact shows already."""
     shown = set() if existing is None else {(SENT, existing.first_sent_us), (SENT, existing.last_sent_us), (REPLY, existing.last_reply_us)}
     facts = {(REPLY if name == LAST_REPLY else SENT, when) for name, when in row.dates.items()} - shown
-    detail = {"by": command.by} if any(command.by) else {}
-    return [
-        StoredEvent(
-            CONTACT_KIND, contact_id, when, f"{IMPORT}:{effect}", _EVENTS[effect], effect, _status(command, effect), IMPORT, IMPORT,
-            None, None, command.at, VIA_API, detail,
-        )
-        for effect, when in sorted(facts)
-    ]  # fmt: skip
+    made: list[StoredEvent] = []
+    for effect, when in sorted(facts):
+        status, detail = _status(command, effect), Detail({"by": command.by} if any(command.by) else {})
+        if status is None and (asked := status_word(Event(_EVENTS[effect]), effect)):
+            detail["problems"] = {STATUS_REFUSED: asked}
+        made.append(
+            StoredEvent(
+                CONTACT_KIND, contact_id, when, f"{IMPORT}:{effect}", _EVENTS[effect], effect, status, IMPORT, IMPORT,
+                None, None, command.at, VIA_API, detail,
+            )
+        )  # fmt: skip
+    return made
 
 
 def _status(command: ImportRows, effect: str) -> str | None:
@@ -296,7 +307,7 @@ def _status(command: ImportRows, effect: str) -> str | None:
     word, declared = status_word(Event(_EVENTS[effect]), effect), command.settings.contact_statuses
     if word is None or declared is None:
         return word
-    return next((own for own in declared.statuses if own.casefold().replace("_", " ") == word), None)
+    return command.settings.words(CONTACT_KIND).matching(word, declared.statuses)
 
 
 def save_mapping(command: SaveMapping) -> Plan[None]:

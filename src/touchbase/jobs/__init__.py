@@ -35,12 +35,12 @@ from touchbase.jobs.models import (
     Job,
     JobLost,
 )
-from touchbase.jobs.runner import PIECE, JobKind, JobRun, Stopping, pieces_of
+from touchbase.jobs.runner import PIECE, JobKind, JobRun, Postponed, Stopping, pieces_of
 from touchbase.jobs.worker import JobWorker
 
 __all__ = [
     "BAD_ROWS", "CANCELLED", "DUE", "ENDED", "FAILED", "INPUT", "PIECE", "PREVIEW", "QUEUED", "RESULT", "RUNNING", "STATES", "SUCCEEDED",
     "UPLOADING", "AppendToFile", "ChangeJob", "Checkpoint", "ClaimJob", "CreateJob", "DueJobFiles", "DueJobs", "FileSizes", "GetJob",
-    "Job", "JobKind", "JobLost", "JobRun", "JobStep", "JobWorker", "ListJobs", "ReadPiece", "RemoveJobFiles", "RenewLease", "Stopping",
-    "pieces_of",
+    "Job", "JobKind", "JobLost", "JobRun", "JobStep", "JobWorker", "ListJobs", "Postponed", "ReadPiece", "RemoveJobFiles", "RenewLease",
+    "Stopping", "pieces_of",
 ]  # fmt: skip

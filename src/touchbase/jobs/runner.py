@@ -30,6 +30,14 @@ class Stopping(Exception):
     """The worker stops; the job continues later from its last checkpoint."""
 
 
+class Postponed(Exception):
+    """The kind has nothing to do until this time; the job continues then from its last checkpoint."""
+
+    def __init__(self, until: Micros) -> None:
+        super().__init__(until)
+        self.until = until
+
+
 class JobKind(Protocol):
     """The work of one kind of job."""
 

@@ -17,7 +17,7 @@ from touchbase.common.unique_ids import UniqueIds
 from touchbase.errors import Conflict, Overloaded, TouchbaseError
 from touchbase.jobs.commands import ChangeJob, ClaimJob, DueJobs, RenewLease
 from touchbase.jobs.models import FAILED, RUNNING, SUCCEEDED, Job, JobLost
-from touchbase.jobs.runner import LEASE, JobKind, JobRun, Stopping
+from touchbase.jobs.runner import LEASE, JobKind, JobRun, Postponed, Stopping
 from touchbase.sql.store import Store
 
 LOG = logging.getLogger("touchbase.jobs")
@@ -120,6 +120,8 @@ class JobWorker:
             await kind.run(run)
         except (JobLost, Stopping):
             await self._release(job, self._clock())
+        except Postponed as postponed:
+            await self._release(job, postponed.until)
         except Overloaded as error:
             LOG.warning("job %d waits: %s", job.id, error.detail)
             await self._release(job, self._clock() + max(RETRY, int(error.retry_after * SECOND)))

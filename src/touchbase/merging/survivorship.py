@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
-from touchbase.history import CONTACT, INITIAL, NEVER, REPLY, SENT, STATUS, VIA_API, Stamp, StoredEvent, beats
+from touchbase.history import CONTACT, INITIAL, NEVER, REPLY, SENT, STATUS, VIA_API, Stamp, StatusWords, StoredEvent, beats
 from touchbase.merging.models import IF_EMPTY, KEEP, MOST_COMPLETE, NEWEST, MergedField
 from touchbase.records import RECORD_TYPES, Contact, CustomField, Record, current_stamp, refold_status, stamped_fields
 
@@ -40,7 +40,9 @@ class _Candidate:
     source: int
 
 
-def merged(records: Sequence[Record], histories: Mapping[int, Sequence[StoredEvent]], survivorship: str, entry: StoredEvent) -> Outcome:
+def merged(
+    records: Sequence[Record], histories: Mapping[int, Sequence[StoredEvent]], survivorship: str, entry: StoredEvent, words: StatusWords
+) -> Outcome:
     """Compute a merge of records into the first of them; `entry` is the merge's own entry of the history, without values."""
     survivor = records[0]
     histories = {number: [_in_survivors_history(event, survivor.id) for event in events] for number, events in histories.items()}
@@ -56,7 +58,7 @@ def merged(records: Sequence[Record], histories: Mapping[int, Sequence[StoredEve
             outcome.writes[name] = chosen.value
     _set_keys(outcome.record, records)
     _merge_custom(outcome, ranked, survivorship, survivor)
-    _merge_status(outcome, ranked, list(chain.from_iterable(histories.values())), survivorship, entry, survivor)
+    _merge_status(outcome, ranked, list(chain.from_iterable(histories.values())), survivorship, entry, survivor, words)
     return outcome
 
 
@@ -130,16 +132,22 @@ def _in_survivors_history(event: StoredEvent, survivor: int) -> StoredEvent:
 
 
 def _merge_status(
-    outcome: Outcome, ranked: Sequence[Record], history: list[StoredEvent], survivorship: str, entry: StoredEvent, survivor: Record
+    outcome: Outcome,
+    ranked: Sequence[Record],
+    history: list[StoredEvent],
+    survivorship: str,
+    entry: StoredEvent,
+    survivor: Record,
+    words: StatusWords,
 ) -> None:
     record = outcome.record
-    refold_status(record, history)
-    newest = next((each.id for each in ranked if each.status == record.status), survivor.id)
-    values = [_Candidate(each.status, NEVER, each.id) for each in ranked]
+    refold_status(record, history, words)
+    values = [_Candidate(words.of(each.status), NEVER, each.id) for each in ranked]
+    newest = next((each.source for each in values if each.value == record.status), survivor.id)
     chosen = _Candidate(record.status, NEVER, newest) if survivorship == NEWEST else _chosen(values, survivorship, survivor.id)
     if chosen.value != record.status:
         outcome.status, outcome.writes_status = chosen.value, True
-        refold_status(record, [*history, replace(entry, effect=STATUS, status=chosen.value)])
+        refold_status(record, [*history, replace(entry, effect=STATUS, status=chosen.value)], words)
     outcome.fields.append(MergedField(RECORD_TYPES[entry.record_kind].status, record.status, chosen.source, survivor.status))
     if isinstance(record, Contact):
         sent = [event.occurred_us for event in history if event.effect == SENT]

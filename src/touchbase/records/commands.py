@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 from touchbase.common.timestamps import Micros
 from touchbase.common.unique_ids import UniqueIds
 from touchbase.errors import PreconditionFailed
-from touchbase.history import API_KEY, NO_AUTHOR, Author, StoredEvent
+from touchbase.history import API_KEY, NO_AUTHOR, PLAIN, Author, StatusWords, StoredEvent
 from touchbase.records.models import Company, Contact, Record
 from touchbase.sql.command import Command, Query, T_co
 
@@ -99,6 +99,8 @@ class UpdateRecord(Command[R], Generic[R]):
     creates: bool = False
     """A creation that met an existing record: the result is as if the creation had come first."""
     by: Author = NO_AUTHOR
+    words: StatusWords = PLAIN
+    """The names of the client's statuses."""
 
 
 @dataclass(slots=True)

@@ -56,7 +56,7 @@ def create_command(kind: RecordType[R], request: NewRecord, client: Client, at: 
     faults += request.body_faults
     columns = kind.columns({each.name: getattr(request, each.name) for each in kind.fields}, faults)
     if status := validation.text_or_none(getattr(request, kind.status)):
-        columns["status"] = validation.status(status, kind.statuses(settings), f"/{kind.status}", faults)
+        columns["status"] = validation.status(status, settings, kind.kind, f"/{kind.status}", faults)
     validation.raise_if_any(faults)
     record = kind.model(client.number, 0, at, at, **columns)
     command = kind.create(record, custom, on_duplicate or settings.on_duplicate)
@@ -126,7 +126,7 @@ def merge_command(command: CreateRecord[R], existing: int, client: Client) -> Up
         columns["status"] = new.status
     update = kind.update(
         new.client, existing, columns, dict(command.custom), new.created_us, "",
-        transitions=kind.transitions(client.settings), creates=True, by=command.by,
+        transitions=kind.transitions(client.settings), creates=True, by=command.by, words=client.settings.words(kind.kind),
     )  # fmt: skip
     if isinstance(update, UpdateContact) and isinstance(command, CreateContact):
         update.guarded, update.restore = command.guarded, command.restore

@@ -18,6 +18,7 @@ from touchbase.history import (
     DELIBERATE,
     IMPORT,
     INITIAL,
+    PLAIN,
     REPLY,
     RESUBSCRIBE,
     SENT,
@@ -26,7 +27,9 @@ from touchbase.history import (
     VIA_API,
     Stamp,
     StatusWalk,
+    StatusWords,
     StoredEvent,
+    WordsWalk,
     advance_status,
     beats,
     may_change_status,
@@ -46,26 +49,28 @@ class Folded:
     """A status entry older than the newest one arrived: `refold_status` must fold the whole history."""
 
 
-def fold_event(record: Record, event: StoredEvent, folded: Folded) -> None:
-    """Fold one event that is new to the record."""
+def fold_event(record: Record, event: StoredEvent, folded: Folded, words: StatusWords = PLAIN) -> None:
+    """Fold one event that is new to the record; `words` are the client's present names of statuses."""
     if isinstance(record, Contact) and event.effect:
         folded.changed |= fold_dates(record, event)
     if sets_status(event):
-        _fold_status(record, event, folded)
+        _fold_status(record, event, folded, words)
     if event.detail:
         for name, value, stamp in field_writes(event):
             folded.changed |= write_field(record, name, value, stamp)
 
 
-def refold_status(record: Record, history: Iterable[StoredEvent]) -> None:
+def refold_status(record: Record, history: Iterable[StoredEvent], words: StatusWords = PLAIN) -> None:
     """Fold the whole history, given in any order, and replace the status."""
     restart_status(record)
-    walk = StatusWalk()
+    walk, names = StatusWalk(), WordsWalk(words)
     entries = [(*e.effective_time, walked_effect(e), e.status) for e in history if sets_status(e)]
     if record.initial_status is not None:
         entries.append((record.created_us, "", INITIAL, record.initial_status))
     for at, key, effect, status in sorted(entries, key=lambda entry: entry[:2]):
-        advance_status(record, effect, status, at, key, walk)
+        names.move(record, at)
+        advance_status(record, effect, status, at, key, walk, names.present)
+    names.move(record)
 
 
 def sets_status(event: StoredEvent) -> bool:
@@ -139,10 +144,10 @@ def fold_dates(contact: Contact, event: StoredEvent) -> bool:
     return False
 
 
-def _fold_status(record: Record, event: StoredEvent, folded: Folded) -> None:
+def _fold_status(record: Record, event: StoredEvent, folded: Folded, words: StatusWords) -> None:
     at, key = event.effective_time
-    if may_change_status(record, event.effect, at, key):
-        advance_status(record, event.effect, event.status, at, key)
+    if may_change_status(record, event.effect, at, key, words):
+        advance_status(record, event.effect, event.status, at, key, words=words)
         folded.changed = True
     else:
         folded.late = True

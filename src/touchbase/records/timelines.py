@@ -13,12 +13,17 @@ from touchbase.history import (
     DELIBERATE,
     INITIAL,
     NEVER,
+    PLAIN,
+    RENAMED,
     VIA_API,
+    Author,
     EffectiveTime,
     Ref,
     Stamp,
     StatusWalk,
+    StatusWords,
     StoredEvent,
+    WordsWalk,
     advance_status,
     beats,
     restart_status,
@@ -49,13 +54,35 @@ class FieldChange:
     previous: str | None
 
 
-def explain(record: Record, history: Iterable[StoredEvent]) -> list[tuple[StoredEvent, list[FieldChange]]]:
-    """Return each event with its changes, newest first."""
-    ordered = sorted(history, key=lambda event: event.effective_time)
-    walker = HistoryWalk(record, ordered)
+def explain(record: Record, history: Iterable[StoredEvent], words: StatusWords = PLAIN) -> list[tuple[StoredEvent, list[FieldChange]]]:
+    """Return each event with its changes, newest first; renames only where they gave the status of then another name."""
+    ordered = in_order(record, history, words)
+    walker = HistoryWalk(record, ordered, words)
     explained = [(event, walker.step(event)) for event in ordered]
     explained.reverse()
-    return explained
+    return [(event, changes) for event, changes in explained if changes or not is_rename(event)]
+
+
+def in_order(record: Record, history: Iterable[StoredEvent], words: StatusWords) -> list[StoredEvent]:
+    """Return a record's events in the order of their effective times, with the renames of statuses since the first of them."""
+    ordered = sorted(history, key=lambda event: event.effective_time)
+    if not words.renames or not ordered:
+        return ordered
+    kind = type_of(record)
+    renames = [
+        StoredEvent(
+            kind.kind, record.id, one.at_us, f"!{RENAMED}", f"{kind.name}.{RENAMED}", "", None, "api", "api", None, None,
+            one.at_us, VIA_API, {"by": Author(one.by)} if one.by else {},
+        )
+        for one in words.renames
+        if one.at_us > ordered[0].effective_time[0]
+    ]  # fmt: skip
+    return sorted([*ordered, *renames], key=lambda event: event.effective_time)
+
+
+def is_rename(event: StoredEvent) -> bool:
+    """Return whether an event is a rename of a status, which is not stored in the record's history."""
+    return event.event.endswith(f".{RENAMED}")
 
 
 class _Values:
@@ -92,8 +119,9 @@ class _Values:
 class HistoryWalk:
     """Replays a history in time order, event by event. `folded` has the status and the dates so far, `fields` and `custom` the others."""
 
-    def __init__(self, record: Record, history: Sequence[StoredEvent]) -> None:
+    def __init__(self, record: Record, history: Sequence[StoredEvent], words: StatusWords) -> None:
         self.record = record
+        self.words = WordsWalk(words)
         self.names = stamped_fields(record)
         self.folded = _blank(record)
         self.walk = StatusWalk()
@@ -145,13 +173,15 @@ class HistoryWalk:
     def _derived(self, event: StoredEvent) -> list[FieldChange]:
         """Fold the status and the dates; return their changes."""
         if self.initial is not None and event.effective_time[0] >= self.record.created_us:
-            advance_status(self.folded, INITIAL, self.initial, self.record.created_us, "", self.walk)
+            self.words.move(self.folded, self.record.created_us)
+            advance_status(self.folded, INITIAL, self.initial, self.record.created_us, "", self.walk, self.words.present)
             self.initial = None
         before = derived_values(self.folded)
+        self.words.move(self.folded, event.effective_time[0])
         if isinstance(self.folded, Contact):
             fold_dates(self.folded, event)
         if sets_status(event):
-            advance_status(self.folded, walked_effect(event), event.status, *event.effective_time, self.walk)
+            advance_status(self.folded, walked_effect(event), event.status, *event.effective_time, self.walk, self.words.present)
         after = derived_values(self.folded)
         return [FieldChange(name, after[name], before[name]) for name in after if after[name] != before[name]]
 
@@ -232,11 +262,11 @@ class TimelineEntry:
 
 
 async def timeline(
-    store: Store, record: Contact | Company, limit: int, before: EffectiveTime | None
+    store: Store, record: Contact | Company, limit: int, before: EffectiveTime | None, words: StatusWords
 ) -> tuple[list[TimelineEntry], EffectiveTime | None]:
     """Return a page of a record's timeline, and the effective time of its last event: the cursor of the next, older page."""
     history = await store.read(GetHistory(record.client, type_of(record).kind, record.id))
-    entries = [TimelineEntry(event, changed) for event, changed in explain(record, history)]
+    entries = [TimelineEntry(event, changed) for event, changed in explain(record, history, words)]
     if before is not None:
         entries = [each for each in entries if each.event.effective_time < before]
     page = entries[:limit]

@@ -86,14 +86,14 @@ def update_command(kind: RecordType[R], client: Client, record_id: int, change: 
     columns = kind.columns(change.fields, faults)
     if kind.status in change.fields:
         status = validation.text_or_none(change.fields[kind.status])
-        columns["status"] = validation.status(status, kind.statuses(settings), f"/{kind.status}", faults)
+        columns["status"] = validation.status(status, settings, kind.kind, f"/{kind.status}", faults)
     pointer = change.custom_pointer or f"/{kind.custom_fields}"
     custom = custom_changes(change.custom, kind.field_types(settings), pointer, faults)
     faults += change.body_faults
     validation.raise_if_any(faults)
     command = kind.update(
         client.number, record_id, columns, custom.values, at, new_write_key(), custom.clear, change.if_updated_us,
-        kind.transitions(settings),
+        kind.transitions(settings), words=settings.words(kind.kind),
     )  # fmt: skip
     if isinstance(command, UpdateContact):
         command.guarded = client.has_erased

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Protocol
 
-from touchbase.clients import FieldType, StatusSet
+from touchbase.clients import ClientSettings, FieldType
 from touchbase.common import normalize
 from touchbase.common.field_limits import InvalidText
 from touchbase.errors import Fault, Invalid
@@ -77,8 +77,9 @@ def domain(text: str | None, pointer: str, faults: list[Fault]) -> str:
         return ""
 
 
-def status(text: str | None, allowed: StatusSet | None, pointer: str, faults: list[Fault]) -> str | None:
-    """Return the status; it must be in the client's set, where there is one."""
+def status(text: str | None, settings: ClientSettings, kind: int, pointer: str, faults: list[Fault]) -> str | None:
+    """Return the status, by its present name; it must be in the client's set, where there is one."""
+    text, allowed = settings.words(kind).of(text), settings.declared(kind)
     if text is not None and allowed is not None and text not in allowed.statuses:
         faults.append(Fault(pointer, "status", f"{text!r} is not one of this client's statuses: {', '.join(allowed.statuses)}"))
     return text

@@ -16,7 +16,9 @@ from touchbase.history import (
     INITIAL,
     STATUS_REFUSED,
     StatusWalk,
+    StatusWords,
     StoredEvent,
+    WordsWalk,
     advance_status,
     described,
     restart_status,
@@ -26,7 +28,7 @@ from touchbase.records.commands import GetHistory
 from touchbase.records.models import Company, Contact, Record
 from touchbase.records.projection import sets_status, walked_effect
 from touchbase.records.record_type import stamped_fields, type_of
-from touchbase.records.timelines import HistoryWalk, derived_values
+from touchbase.records.timelines import HistoryWalk, derived_values, in_order, is_rename
 from touchbase.sql.store import Store
 
 CUSTOM = "cf."
@@ -77,7 +79,7 @@ def value_names(record: Record) -> list[str]:
 
 
 async def value_history(
-    store: Store, record: Contact | Company, name: str | None, limit: int, before: tuple[Micros, str, str] | None
+    store: Store, record: Contact | Company, name: str | None, limit: int, before: tuple[Micros, str, str] | None, words: StatusWords
 ) -> tuple[list[ValueChange], tuple[Micros, str, str] | None]:
     """Return a page of the values of one field, or of all, newest first, and the place of the next page.
 
@@ -85,7 +87,7 @@ async def value_history(
     """
     if name is not None:
         _check_name(record, name)
-    changes = [each for each in _changes(record, await _ordered(store, record)) if name in (None, each.field)]
+    changes = [each for each in _changes(record, await _ordered(store, record, words), words) if name in (None, each.field)]
     changes.sort(key=_place, reverse=True)
     if before is not None:
         changes = [each for each in changes if _place(each) < before]
@@ -93,18 +95,20 @@ async def value_history(
     return page, _place(page[-1]) if len(changes) > limit else None
 
 
-async def record_as_of(store: Store, record: R, at: Micros) -> R:
+async def record_as_of(store: Store, record: R, at: Micros, words: StatusWords) -> R:
     """Return the record with the values that it had at a time, as known now. Raises `NotFound` for a time before its first event."""
-    history = await _ordered(store, record)
-    walk = HistoryWalk(record, history)
+    history = await _ordered(store, record, words)
+    walk = HistoryWalk(record, history, words)
     past = [event for event in history if event.effective_time[0] <= at]
     if not past:
         name = type_of(record).name
         first = f"its first event was at {to_text(history[0].effective_time[0])}" if history else "it has no events"
         raise NotFound(f"{name} {record.id} has no values as of {to_text(at)}: {first}")
+    updated_us = past[0].effective_time[0]
     for event in past:
-        walk.step(event)
-    return _snapshot(record, walk, past[-1].effective_time[0])
+        if walk.step(event) or not is_rename(event):
+            updated_us = event.effective_time[0]
+    return _snapshot(record, walk, updated_us)
 
 
 def _snapshot(record: R, walk: HistoryWalk, updated_us: Micros) -> R:
@@ -122,22 +126,22 @@ def _snapshot(record: R, walk: HistoryWalk, updated_us: Micros) -> R:
     return replace(record, **derived, **fields, custom_fields=custom, updated_us=updated_us)  # type: ignore[arg-type]
 
 
-async def explain_values(store: Store, record: Contact | Company, name: str | None) -> list[ExplainedValue]:
+async def explain_values(store: Store, record: Contact | Company, name: str | None, words: StatusWords) -> list[ExplainedValue]:
     """Return for each value, or for one, the event that set it, and the events that did not, with the reason.
 
     Raises `Invalid` for a field that the record does not have.
     """
     if name is not None:
         _check_name(record, name)
-    history = await _ordered(store, record)
-    walk = HistoryWalk(record, history)
+    history = await _ordered(store, record, words)
+    walk = HistoryWalk(record, history, words)
     found = {each: ExplainedValue(each, None) for each in value_names(record) if name in (None, each)}
     for event, before, after in _steps(walk, history):
         for each in found.values():
             _explain(each, walk, event, before.get(each.name), after.get(each.name))
     status = type_of(record).status
     if status in found:
-        found[status].others = list(_status_others(record, history, found[status].set_by))
+        found[status].others = list(_status_others(record, history, found[status].set_by, words))
     for each in found.values():
         each.others.sort(key=lambda other: other.event.effective_time, reverse=True)
         each.others_total = len(each.others)
@@ -147,6 +151,9 @@ async def explain_values(store: Store, record: Contact | Company, name: str | No
 
 def _explain(found: ExplainedValue, walk: HistoryWalk, event: StoredEvent, before: str | None, after: str | None) -> None:
     """Add one event to what is known of a value."""
+    if after != before and is_rename(event):
+        found.value = after  # the event that had set the status stays its source
+        return
     if after != before:
         if found.set_by is not None:
             found.others.append(OtherEvent(found.set_by, found.value, _replaced(event)))
@@ -171,24 +178,29 @@ def _named(walk: HistoryWalk, event: StoredEvent, name: str) -> tuple[str | None
     return None if value is None else str(value), bool(stamp[0])
 
 
-def _status_others(record: Record, history: Sequence[StoredEvent], set_by: StoredEvent | None) -> Iterator[OtherEvent]:
-    """Yield the events that named a status and are not the source of the present one."""
-    folded, walk = replace(record, stamps={}, custom_fields=[]), StatusWalk()
+def _status_others(record: Record, history: Sequence[StoredEvent], set_by: StoredEvent | None, words: StatusWords) -> Iterator[OtherEvent]:
+    """Yield the events that named a status and are not the source of the present one; with the renames that gave it its name."""
+    folded, walk, names = replace(record, stamps={}, custom_fields=[]), StatusWalk(), WordsWalk(words)
     restart_status(folded)
     initial = record.initial_status
     last: StoredEvent | None = None
     for event in history:
         if initial is not None and event.effective_time[0] >= record.created_us:
-            advance_status(folded, INITIAL, initial, record.created_us, "", walk)
+            names.move(folded, record.created_us)
+            advance_status(folded, INITIAL, initial, record.created_us, "", walk, names.present)
             initial = None
+        named = folded.status
+        names.move(folded, event.effective_time[0])
+        if is_rename(event) and folded.status != named:
+            yield OtherEvent(event, folded.status, f"it gave {named!r} this name; the event that had set the status stays its source")
         refused = event.detail.get("problems", {}).get(STATUS_REFUSED)
         if refused is not None:
             yield OtherEvent(event, refused, next(text for code, text in described(event.detail["problems"]) if code == STATUS_REFUSED))
         if not sets_status(event):
             continue
         effect, before = walked_effect(event), folded.status
-        ignored = why_ignored(folded, effect, event.status, walk)
-        advance_status(folded, effect, event.status, *event.effective_time, walk)
+        ignored = why_ignored(folded, effect, event.status, walk, names.present)
+        advance_status(folded, effect, event.status, *event.effective_time, walk, names.present)
         if ignored is not None:
             if event is not set_by:
                 yield OtherEvent(event, event.status, ignored)
@@ -202,11 +214,11 @@ def _replaced(by: StoredEvent) -> str:
     return f"{by.event} of {by.tool} replaced it at {to_text(by.occurred_us)}"
 
 
-def _changes(record: Record, history: Sequence[StoredEvent]) -> list[ValueChange]:
+def _changes(record: Record, history: Sequence[StoredEvent], words: StatusWords) -> list[ValueChange]:
     """Return every change of every value, in the order of time."""
     found: list[ValueChange] = []
     present: dict[str, int] = {}
-    for event, before, after in _steps(HistoryWalk(record, history), history):
+    for event, before, after in _steps(HistoryWalk(record, history, words), history):
         for name, value in after.items():
             if value == before.get(name):
                 continue
@@ -233,9 +245,8 @@ def _place(change: ValueChange) -> tuple[Micros, str, str]:
     return (*change.event.effective_time, change.field)
 
 
-async def _ordered(store: Store, record: Contact | Company) -> list[StoredEvent]:
-    history = await store.read(GetHistory(record.client, type_of(record).kind, record.id))
-    return sorted(history, key=lambda event: event.effective_time)
+async def _ordered(store: Store, record: Contact | Company, words: StatusWords) -> list[StoredEvent]:
+    return in_order(record, await store.read(GetHistory(record.client, type_of(record).kind, record.id)), words)
 
 
 def _check_name(record: Record, name: str) -> None:

@@ -79,6 +79,9 @@ from touchbase.search.sql.index import index_records
 from touchbase.sql.builders import RESERVE_IDS
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Plan
+from touchbase.statuses import ApplyRefused, DefineStatus, RecheckStatuses, RemoveStatus, RenameStatus, RewriteStatuses
+from touchbase.statuses import refused as statuses_refused
+from touchbase.statuses import sql as statuses_sql
 from touchbase.storage.query_handlers import QueryHandlers
 
 __all__ = [
@@ -225,6 +228,12 @@ COMMANDS: dict[type, Handler] = {
     DropUnrecognised: Handler(_each(body_retention.drop_unrecognised)),
     SaveEntries: Handler(_each(save_entries, takes_ids=True), save_needs),
     RemoveEntry: Handler(_each(remove_entry)),
+    DefineStatus: Handler(_each(statuses_sql.define_status, takes_ids=True), _one("job")),
+    RemoveStatus: Handler(_each(statuses_sql.remove_status)),
+    RenameStatus: Handler(_each(statuses_sql.rename_status, takes_ids=True), lambda commands: {"job": 2 * len(commands)}),
+    RecheckStatuses: Handler(_each(statuses_refused.recheck_statuses, takes_ids=True), _one("job")),
+    ApplyRefused: Handler(_each(statuses_refused.apply_refused)),
+    RewriteStatuses: Handler(_each(statuses_sql.rewrite_statuses)),
 }
 
 

@@ -83,6 +83,7 @@ from touchbase.sql import rows as sql_rows
 from touchbase.sql.command import Query
 from touchbase.sql.filters import Where
 from touchbase.sql.statement import Execute, Plan, Row, Select
+from touchbase.statuses import sql as statuses_sql
 
 T = TypeVar("T")
 
@@ -251,6 +252,7 @@ HANDLERS: dict[type, Callable[[Any], Plan[Any]]] = {
     **clients_sql_queries.ANSWERS,
     **auth_sql.ANSWERS,
     **jobs_sql.ANSWERS,
+    **statuses_sql.ANSWERS,
     ExportRecords: exports_sql.export_records,
     CustomFieldNames: exports_sql.custom_field_names,
     ListMappings: imports_sql.list_mappings,

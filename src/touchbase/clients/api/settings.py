@@ -28,6 +28,7 @@ from touchbase.clients.service import is_client_id
 from touchbase.common import field_limits as limits
 from touchbase.common.timestamps import to_text
 from touchbase.errors import Fault, Invalid, NotFound
+from touchbase.history import COMPANY, CONTACT
 from touchbase.http import query_parameters as query
 from touchbase.http.endpoint import Call
 from touchbase.http.query_parameters import LIMIT, PAGE, cursor_text
@@ -35,6 +36,7 @@ from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import Time, encode, example, named_enum
 from touchbase.records.api.schemas import FieldName
+from touchbase.statuses import RecheckStatuses
 
 MOST_STATUSES = 200
 MOST_OPTIONS = 500
@@ -216,7 +218,17 @@ async def put_client(call: Call) -> Response:
     asked = await call.body(ClientRequest, lambda partly: checked(partly.settings))
     decided = checked(asked.settings)
     changed, is_new = await call.api.clients.put(client_id, decided, keep_limits=limited is not None)
+    if not is_new:
+        await _recheck(call, changed)
     return Response(201 if is_new else 200, encode(await detailed(call, changed)))
+
+
+async def _recheck(call: Call, client: Client) -> None:
+    """Apply statuses that events asked for and the declared set did not have, if it has them now."""
+    parts = call.api.dependencies
+    for kind in (CONTACT, COMPANY):
+        if await parts.store.write(RecheckStatuses(client.number, kind, parts.clock(), call.scope.get("touchbase.key_id"))) is not None:
+            parts.on_job()
 
 
 def checked(body: SettingsBody) -> ClientSettings:

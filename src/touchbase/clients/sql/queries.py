@@ -14,7 +14,7 @@ from touchbase.clients.commands import (
     ListClientPage,
     ListClients,
 )
-from touchbase.clients.models import Client, FormerId
+from touchbase.clients.models import Client, ClientSettings, FormerId
 from touchbase.clients.sql import statements as clients_sql
 from touchbase.clients.sql.removal import CLIENT_TABLES
 from touchbase.sql.filters import Where
@@ -53,6 +53,12 @@ def every(query: ListClients) -> Plan[list[Client]]:
 def _by_number(query: FindClientByNumber) -> Plan[Client | None]:
     rows = yield Select(f"SELECT {_CLIENT} FROM client WHERE id = ?", (query.number,))
     return clients_sql.client_of(rows[0]) if rows else None
+
+
+def settings_of(number: int) -> Plan[ClientSettings | None]:
+    """Return a client's settings, without a lock."""
+    found = yield from _by_number(FindClientByNumber(number))
+    return None if found is None else found.settings
 
 
 def _page(query: ListClientPage) -> Plan[list[Client]]:

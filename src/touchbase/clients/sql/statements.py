@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from touchbase.clients.commands import EnsureClient, SetClientSettings
-from touchbase.clients.models import BY_ADMINISTRATOR, DELETING, Client, ClientSettings, Deletion, keeping_limits
+from touchbase.clients.models import BY_ADMINISTRATOR, DELETING, Client, ClientSettings, Deletion, keeping_limits, keeping_renames
 from touchbase.common.timestamps import Micros
 from touchbase.errors import Forbidden, NotFound, TouchbaseError
 from touchbase.sql.ids import Ids
@@ -107,22 +107,21 @@ def _former(command: EnsureClient, former: Mapping[str, tuple[Client, Micros]]) 
 
 
 def set_settings(command: SetClientSettings) -> Plan[Client | TouchbaseError]:
-    """Replace a client's settings."""
-    decided = yield from _decided(command)
-    if isinstance(decided, Forbidden):
-        return decided
-    yield Execute(SET_CLIENT_SETTINGS, [(command.client_id, settings_text(decided))])
-    rows = yield Execute(CLIENT_BY_CLIENT_ID, [(command.client_id,)])
-    return client_of(rows[0]) if rows else NotFound(f"there is no client {command.client_id!r}")
-
-
-def _decided(command: SetClientSettings) -> Plan[ClientSettings | Forbidden]:
-    """Return the settings to store. A client's own limits are read under a lock that lasts until the transaction ends."""
-    if not command.keep_limits:
-        return command.settings
+    """Replace a client's settings, except the renames of its statuses; those are read under a lock that lasts until the end."""
     found = yield Execute(CLIENT_BY_CLIENT_ID, [(command.client_id,)])
-    rows = yield Execute(CLIENT_BY_NUMBER, [(row[0],) for row in found])
+    rows = (yield Execute(CLIENT_BY_NUMBER, [(row[0],) for row in found])) if found else []
+    if not rows:
+        return NotFound(f"there is no client {command.client_id!r}")
+    known, decided = client_of(rows[0]).settings, command.settings
     try:
-        return keeping_limits(command.settings, client_of(rows[0]).settings.limits if rows else None)
+        decided = keeping_limits(decided, known.limits) if command.keep_limits else decided
     except Forbidden as error:
         return error
+    return (yield from store_settings(command.client_id, keeping_renames(decided, known)))
+
+
+def store_settings(client_id: str, settings: ClientSettings) -> Plan[Client]:
+    """Store the settings of a client that this transaction has locked."""
+    yield Execute(SET_CLIENT_SETTINGS, [(client_id, settings_text(settings))])
+    rows = yield Execute(CLIENT_BY_CLIENT_ID, [(client_id,)])
+    return client_of(rows[0])

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from touchbase.clients.sql.queries import settings_of
 from touchbase.clients.sql.statements import CLIENT_BY_NUMBER, client_of
 from touchbase.common.field_limits import MAX_CUSTOM_FIELDS
 from touchbase.common.timestamps import Micros
@@ -71,7 +72,7 @@ def merge_records(command: MergeRecords, ids: Ids) -> Plan[Merge | TouchbaseErro
     batch.now_us = at
     entry = _entry(command, at)
     histories = yield from _histories(client, kind, numbers)
-    outcome = merged(records, histories, command.survivorship, entry)
+    outcome = merged(records, histories, command.survivorship, entry, batch.settings.words(kind))
     if (count := sum(1 for one in outcome.record.custom_fields if one.value is not None)) > MAX_CUSTOM_FIELDS:
         return _too_many(count)
     parts: list[Part] = []
@@ -95,13 +96,14 @@ def preview_merge(query: PreviewMerge) -> Plan[Merge | None]:
     client, kind, numbers = query.client, query.kind, [query.id, *query.absorbed]
     rows = yield Execute(TO_SHOW[kind], [(client, number) for number in sorted(numbers)])
     found: dict[int, Record] = {row[1]: contact_of(row) if kind == CONTACT else company_of(row) for row in rows}
-    if any(number not in found for number in numbers):
+    settings = yield from settings_of(client)
+    if settings is None or any(number not in found for number in numbers):
         return None
     records = [found[number] for number in numbers]
     yield from records_sql.load_custom_fields(kind, records)
     histories = yield from _histories(client, kind, numbers)
     entry = _entry(MergeRecords(client, kind, query.id, query.absorbed, query.survivorship, query.at, "api:"), query.at)
-    outcome = merged(records, histories, query.survivorship, entry)
+    outcome = merged(records, histories, query.survivorship, entry, settings.words(kind))
     return Merge(None, outcome.record, query.absorbed, outcome.fields, query.at)
 
 

@@ -10,6 +10,7 @@ import msgspec
 from touchbase.auth import FRESH, READ, WRITE
 from touchbase.clients import Client
 from touchbase.errors import NotFound
+from touchbase.history import StatusWords
 from touchbase.http.conditional import IF_NONE_MATCH, NOT_MODIFIED, tagged, unless_known
 from touchbase.http.endpoint import Call, author_of
 from touchbase.http.preferences import is_strict
@@ -109,7 +110,7 @@ class RecordResource(Generic[A, C, R]):
         record = await self._get(call, client, call.id(self._kind.type.name))
         if as_of is None:
             return unless_known(call, self._kind.respond(record, flat, client.settings))
-        past = await record_as_of(call.api.dependencies.store, record, as_of)
+        past = await record_as_of(call.api.dependencies.store, record, as_of, self._words(client))
         return Response(body=encode(self._kind.out(past, flat, client.settings)))  # without an ETag: `If-Match` is about the present
 
     async def list(self, call: Call) -> Response:
@@ -160,7 +161,7 @@ class RecordResource(Generic[A, C, R]):
         before = asked.cursor(listing, tuple[int, str])
         asked.done()
         record = await self._get(call, client, number)
-        page, place = await timeline(call.api.dependencies.store, record, asked[LIMIT], before)
+        page, place = await timeline(call.api.dependencies.store, record, asked[LIMIT], before, self._words(client))
         body = TimelinePage([timeline_event(each) for each in page], cursor_text(listing, place) if place else None)
         return Response(body=encode(body))
 
@@ -172,7 +173,8 @@ class RecordResource(Generic[A, C, R]):
         before = asked.cursor(listing, tuple[int, str, str])
         asked.done()
         record = await self._get(call, client, number)
-        page, place = await value_history(call.api.dependencies.store, record, asked[FIELD], asked[LIMIT], before)
+        words = self._words(client)
+        page, place = await value_history(call.api.dependencies.store, record, asked[FIELD], asked[LIMIT], before, words)
         now = call.api.dependencies.clock()
         body = ValueHistoryPage([value_change(each, now) for each in page], cursor_text(listing, place) if place else None)
         return Response(body=encode(body))
@@ -183,8 +185,11 @@ class RecordResource(Generic[A, C, R]):
         asked, number = call.parameters(), call.id(self._kind.type.name)
         asked.done()
         record = await self._get(call, client, number)
-        explained = await explain_values(call.api.dependencies.store, record, asked[FIELD])
+        explained = await explain_values(call.api.dependencies.store, record, asked[FIELD], self._words(client))
         return Response(body=encode(Explanation([explained_value(each) for each in explained])))
+
+    def _words(self, client: Client) -> StatusWords:
+        return client.settings.words(self._kind.type.kind)
 
     async def _get(self, call: Call, client: Client, number: int) -> R:
         return await get_record(call.api.dependencies.store, self._kind.type, client.number, number)

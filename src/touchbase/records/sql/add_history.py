@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from touchbase.common.timestamps import Micros
-from touchbase.history import CONTACT, StoredEvent
+from touchbase.history import CONTACT, StatusWords, StoredEvent
 from touchbase.history import sql as history_sql
 from touchbase.history.sql import event_of, event_row
 from touchbase.records.models import Contact
@@ -16,7 +16,7 @@ from touchbase.records.sql.update import save_contacts
 from touchbase.sql.statement import Execute, Plan
 
 
-def add_history(client: int, events: Mapping[int, Sequence[StoredEvent]], at: Micros) -> Plan[set[int]]:
+def add_history(client: int, events: Mapping[int, Sequence[StoredEvent]], at: Micros, words: StatusWords) -> Plan[set[int]]:
     """Add events to contacts, by their ids; return the ids of the contacts that changed.
 
     An event is skipped if the contact has one of the same effect and time: it is the same fact from another source.
@@ -34,14 +34,14 @@ def add_history(client: int, events: Mapping[int, Sequence[StoredEvent]], at: Mi
             if (contact.id, event.occurred_us, event.effect) not in known:
                 known.add((contact.id, event.occurred_us, event.effect))
                 new.setdefault(contact.id, []).append(event)
-                fold_event(contact, event, folded)
+                fold_event(contact, event, folded, words)
         if folded.late:
             late.append(contact)
         if folded.late or folded.changed:
             changed[contact.id] = contact
     yield Execute(history_sql.INSERT_EVENT, [event_row(client, event) for each in new.values() for event in each])
     if late:
-        yield from _refold(client, late)
+        yield from _refold(client, late, words)
     for contact in changed.values():
         contact.updated_us = max(at, contact.updated_us + 1)
     yield from save_contacts([contact_row(contact) for contact in changed.values()], before)
@@ -59,11 +59,11 @@ def _known(client: int, contacts: Sequence[Contact]) -> Plan[set[tuple[int, Micr
     return {(event.record_id, event.occurred_us, event.effect) for event in map(event_of, rows)}
 
 
-def _refold(client: int, contacts: Sequence[Contact]) -> Plan[None]:
+def _refold(client: int, contacts: Sequence[Contact], words: StatusWords) -> Plan[None]:
     """Fold the status of these contacts again, because an event is earlier than the newest entry."""
     rows = yield Execute(history_sql.EVENTS_OF, [(client, CONTACT, contact.id) for contact in contacts])
     histories: dict[int, list[StoredEvent]] = {}
     for event in map(event_of, rows):
         histories.setdefault(event.record_id, []).append(event)
     for contact in contacts:
-        refold_status(contact, histories.get(contact.id, ()))
+        refold_status(contact, histories.get(contact.id, ()), words)

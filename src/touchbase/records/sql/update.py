@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 
 from touchbase.common.field_limits import CUSTOM_FIELDS
 from touchbase.errors import Conflict, Fault, Invalid, NotFound, TouchbaseError
-from touchbase.history import CONTACT, StoredEvent, advance_status, may_change_status
+from touchbase.history import CONTACT, StatusWords, StoredEvent, advance_status, may_change_status
 from touchbase.history import sql as history_sql
 from touchbase.history.sql import event_of, event_row
 from touchbase.records.commands import UpdateCompany, UpdateContact, changed_since
@@ -130,7 +130,7 @@ def _update_all(
             links += [(command.client, "", link, former, ids.take("link"), kind, record.id) for link, former in write.former]
             entries = unwritten.setdefault(key, [])
             entries.append(write.entry)
-            yield from _fold(kind, record, write, entries, is_late=is_late)
+            yield from _fold(kind, record, write, entries, command.words, is_late=is_late)
             customs += [custom_field_row(command.client, kind, record.id, one) for one in write.custom]
             if write.shows:
                 record.updated_us = max(write.entry.occurred_us, record.updated_us + 1)
@@ -148,18 +148,18 @@ def _copy(record: Record) -> Record:
     return replace(record, stamps=dict(record.stamps), custom_fields=[replace(one) for one in record.custom_fields])
 
 
-def _fold(kind: int, record: Record, write: Write, unwritten: Sequence[StoredEvent], *, is_late: bool) -> Plan[None]:
+def _fold(kind: int, record: Record, write: Write, unwritten: Sequence[StoredEvent], words: StatusWords, *, is_late: bool) -> Plan[None]:
     """Fold the entry's status; if the entry may not be the newest, with the stored history and the batch's unwritten entries."""
     entry = write.entry
-    is_newest = not entry.effect or may_change_status(record, entry.effect, *entry.effective_time)
+    is_newest = not entry.effect or may_change_status(record, entry.effect, *entry.effective_time, words)
     before = (record.status, record.previous_status, record.status_changed_us)
     if entry.effect and is_newest:
-        advance_status(record, entry.effect, entry.status, *entry.effective_time)
+        advance_status(record, entry.effect, entry.status, *entry.effective_time, words=words)
     if is_late or not is_newest:
         rows = yield Execute(history_sql.EVENTS_OF, [(record.client, kind, record.id)])
         history = [*(event_of(row) for row in rows), *unwritten]
         if not is_newest:
-            refold_status(record, history)
+            refold_status(record, history, words)
         if has_several_objects(history):
             project_record(record, history, write)
     write.shows |= before != (record.status, record.previous_status, record.status_changed_us)
@@ -201,14 +201,15 @@ def _take_keys(command: Update, owned: _KeyOwners) -> TouchbaseError | None:
 
 
 def _transition_error(kind: int, command: Update, record: Record) -> TouchbaseError | None:
-    if command.transitions is None or "status" not in command.changes or command.changes["status"] == record.status:
+    present = command.words.of(record.status)
+    if command.transitions is None or "status" not in command.changes or command.changes["status"] == present:
         return None
-    allowed = command.transitions.get(record.status or "")
+    allowed = command.transitions.get(present or "")
     if allowed is None or command.changes["status"] in allowed:
         return None
     words = ", ".join(allowed) or "nothing"
     pointer = f"/{RECORD_TYPES[kind].status}"
-    return Invalid([Fault(pointer, "transition_not_allowed", f"from {record.status!r} a record may go to: {words}")])
+    return Invalid([Fault(pointer, "transition_not_allowed", f"from {present!r} a record may go to: {words}")])
 
 
 def _save(kind: int, changed: Collection[Record], before: Mapping[Key, Row], events: Sequence[Row], customs: Sequence[Row]) -> Plan[None]:

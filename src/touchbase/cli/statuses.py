@@ -1,0 +1,219 @@
+"""`touchbase statuses`: list, add, rename, merge and remove the statuses of a client's contacts and companies."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from touchbase.cli.options import Group, json_option, read_settings, setting_options
+from touchbase.cli.output import NOTE, Column, print_json, print_record, print_table
+from touchbase.cli.store import STOPPED, find_client, now_us, opened, run
+
+if TYPE_CHECKING:
+    from touchbase.events import ProcessingStore
+    from touchbase.jobs import Job
+    from touchbase.statuses import RenamePreview, StatusInfo
+
+KINDS = ("contacts", "companies")
+COLUMNS = ("status", "declared", "records", "refused", "set by Touchbase as", "role", Column("former names", NOTE))
+SHOW_SECONDS = 0.5
+"""Time between two looks at a job."""
+
+
+def status_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that say whose statuses."""
+    for option in (
+        click.option("--kind", "many", type=click.Choice(KINDS), default="contacts", show_default=True, help="Whose statuses."),
+        click.option("--client", "client_id", required=True, help="The client's id."),
+    ):
+        function = option(function)
+    return setting_options("database")(function)
+
+
+def job_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of commands that start a job."""
+    for option in (
+        click.option("--no-wait", is_flag=True, help="Only start the job: a running server, or `touchbase worker`, does its work."),
+        click.option("--dry-run", is_flag=True, help="Print what would change, and change nothing."),
+    ):
+        function = option(function)
+    return function
+
+
+@click.group(cls=Group)
+def statuses() -> None:
+    """List, add, rename, merge and remove the statuses of contacts and companies."""
+
+
+@statuses.command("list")
+@status_options
+@json_option()
+def list_(database: str | None, client_id: str, many: str, as_json: bool) -> None:
+    """List the declared statuses, the used ones, and the words that Touchbase sets."""
+    found = run(_list(database, client_id, many))
+    if as_json:
+        from touchbase.statuses.api import status_out
+
+        print_json([status_out(each) for each in found])
+        return
+    print_table(COLUMNS, map(_row, found))
+
+
+@statuses.command()
+@status_options
+@click.argument("name")
+@click.option("--start-set", is_flag=True, help="Where no set is declared: declare one that begins with all present statuses.")
+@json_option()
+def add(database: str | None, client_id: str, many: str, name: str, start_set: bool, as_json: bool) -> None:
+    """Add a status to the declared set; events that asked for it before, and were refused, are applied."""
+    job = run(_add(database, client_id, many, name, start_set))
+    _print_end(job, client_id, f"{name!r} is a status of {many}", as_json)
+
+
+@statuses.command()
+@status_options
+@job_options
+@click.argument("name")
+@click.argument("new_name")
+@json_option()
+def rename(database: str | None, client_id: str, many: str, name: str, new_name: str, dry_run: bool, no_wait: bool, as_json: bool) -> None:
+    """Give a status another name, everywhere and from now on; also one that Touchbase sets."""
+    _rename(database, client_id, many, name, new_name, as_json, merge=False, dry_run=dry_run, waits=not no_wait)
+
+
+@statuses.command()
+@status_options
+@job_options
+@click.argument("name")
+@click.argument("into")
+@json_option()
+def merge(database: str | None, client_id: str, many: str, name: str, into: str, dry_run: bool, no_wait: bool, as_json: bool) -> None:
+    """Make a status one with another one, INTO. It cannot be undone."""
+    _rename(database, client_id, many, name, into, as_json, merge=True, dry_run=dry_run, waits=not no_wait)
+
+
+@statuses.command()
+@status_options
+@click.argument("name")
+@json_option()
+def remove(database: str | None, client_id: str, many: str, name: str, as_json: bool) -> None:
+    """Remove a status, which no record has, from the declared set."""
+    run(_remove(database, client_id, many, name))
+    if as_json:
+        print_json({"removed": name})
+    else:
+        click.echo(f"removed: {name}")
+
+
+def _row(one: StatusInfo) -> tuple[object, ...]:
+    former = ", ".join(dict.fromkeys(each.before for each in one.former))
+    return one.name, one.declared, one.records, one.refused or None, ", ".join(one.stands_for) or None, one.role, former or None
+
+
+async def _list(database: str | None, client_id: str, many: str) -> list[StatusInfo]:
+    from touchbase.statuses import RECORD_KINDS, ListStatuses
+
+    async with opened(database) as store:
+        client = await find_client(store, client_id)
+        return await store.read(ListStatuses(client.number, RECORD_KINDS[many]))
+
+
+async def _add(database: str | None, client_id: str, many: str, name: str, start_set: bool) -> Job | None:
+    from touchbase.statuses import RECORD_KINDS, DefineStatus
+
+    async with opened(database) as store:
+        client = await find_client(store, client_id, lasting=True)
+        changed = await store.write(DefineStatus(client.number, RECORD_KINDS[many], _name(name), start_set, now_us()))
+        return None if changed.job is None else await _finished(database, store, changed.job)
+
+
+async def _remove(database: str | None, client_id: str, many: str, name: str) -> None:
+    from touchbase.statuses import RECORD_KINDS, RemoveStatus
+
+    async with opened(database) as store:
+        client = await find_client(store, client_id, lasting=True)
+        await store.write(RemoveStatus(client.number, RECORD_KINDS[many], name))
+
+
+def _name(text: str) -> str:
+    from touchbase.common.field_limits import STATUS, why_not_storable
+
+    why = why_not_storable(text) or ("it is blank, or has white space around it" if text != text.strip() or not text else None)
+    if why is None and len(text) > STATUS:
+        why = f"it is longer than {STATUS} characters"
+    if why is not None:
+        raise click.BadParameter(f"{text[:STATUS]!r} can be no status: {why}", param_hint="NAME")
+    return text
+
+
+def _rename(
+    database: str | None, client_id: str, many: str, before: str, after: str, as_json: bool, *, merge: bool, dry_run: bool, waits: bool
+) -> None:
+    if dry_run:
+        preview = run(_preview(database, client_id, many, before, _name(after), merge))
+        if as_json:
+            from touchbase.statuses.api import preview_out
+
+            print_json(preview_out(preview))
+            return
+        print_record({"records": preview.records, "set by Touchbase as": ", ".join(preview.stands_for), "declared": preview.declared})
+        for note in preview.notes:
+            click.echo(note)
+        return
+    job = run(_start(database, client_id, many, before, _name(after), merge, waits))
+    _print_end(job, client_id, f"{before!r} is {after!r} from now on", as_json)
+
+
+async def _preview(database: str | None, client_id: str, many: str, before: str, after: str, merge: bool) -> RenamePreview:
+    from touchbase.statuses import RECORD_KINDS, PreviewRename, previewed
+
+    async with opened(database) as store:
+        client = await find_client(store, client_id)
+        return await previewed(store, PreviewRename(client.number, RECORD_KINDS[many], before, after, merge))
+
+
+async def _start(database: str | None, client_id: str, many: str, before: str, after: str, merge: bool, waits: bool) -> Job:
+    from touchbase.statuses import RECORD_KINDS, RenameStatus
+
+    async with opened(database) as store:
+        client = await find_client(store, client_id, lasting=True)
+        changed = await store.write(RenameStatus(client.number, RECORD_KINDS[many], before, after, merge, now_us()))
+        assert changed.job is not None
+        return await _finished(database, store, changed.job) if waits else changed.job
+
+
+async def _finished(database: str | None, store: ProcessingStore, job: Job) -> Job:
+    """Run a job here, or wait for the process that has taken it, until it has ended."""
+    from touchbase.jobs import ENDED, GetJob
+    from touchbase.workers import job_worker
+
+    worker = job_worker(read_settings(database=database), store, now_us)
+    try:
+        while job.state not in ENDED:
+            await worker.run_job(job.client, job.id)
+            found = await store.read(GetJob(job.client, job.id))
+            if found is None:
+                raise click.ClickException(f"job {job.id} was removed with its client")
+            job = found
+            if job.state not in ENDED:
+                await asyncio.sleep(SHOW_SECONDS)
+    except (asyncio.CancelledError, KeyboardInterrupt):
+        click.echo(f"\nstopped; job {job.id} continues in a running server, or with `touchbase worker`", err=True)
+        sys.exit(STOPPED)
+    return job
+
+
+def _print_end(job: Job | None, client_id: str, done: str, as_json: bool) -> None:
+    from touchbase.cli.jobs import as_values
+
+    if as_json:
+        print_json({"job": None if job is None else as_values(job, client_id)})
+    else:
+        changed = "" if job is None else f": job {job.id} {job.state}, {job.progress.get('changed', 0)} records changed"
+        click.echo(done + changed)
+    if job is not None and job.error is not None:
+        raise click.ClickException(f"job {job.id} is {job.state}: {job.error}")

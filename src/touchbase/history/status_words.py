@@ -1,0 +1,175 @@
+"""The names of statuses over time: a client's renames and merges, and rules that follow a word's meaning and not its spelling.
+
+Events store the words that they said, for ever. A rename is an entry of every history at its own time: it gives the status of then its
+new name, and later entries say the new name whatever word they have. So events may arrive before or after a rename, and a rename never
+changes which entries took effect before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import pairwise
+from typing import Protocol
+
+from touchbase.common.timestamps import Micros
+
+CONTACTED = "contacted"
+REPLIED = "replied"
+BOUNCED = "bounced"
+DO_NOT_CONTACT = "do_not_contact"
+SERVICE_WORDS = (CONTACTED, REPLIED, BOUNCED, DO_NOT_CONTACT)
+"""The words that a sent mail, a reply, a hard bounce, and an unsubscribe or a complaint set."""
+
+NOT_CONTACTED_YET = frozenset(
+    {"new", "not contacted", "not_contacted", "not contacted yet", "not_contacted_yet", "uncontacted", "to contact"}
+)
+"""Statuses (case ignored) that a first sent mail turns into "contacted", and a reply into "replied" where a CRM's event set them."""
+
+FURTHER_ALONG = frozenset(
+    {
+        "interested", "not_interested", "not interested", "neutral", "maybe_later", "meeting_booked", "meeting booked",
+        "meeting_completed", "no_show", "wrong_person", "closed", "do_not_contact", "customer", "client", "won", "closed won",
+        "lost", "closed lost", "opportunity", "qualified",
+    }
+)  # fmt: skip
+"""Statuses given at creation (case ignored) that a reply does not replace, because they are further along than "replied"."""
+RENAMED = "status_renamed"
+"""Event of a rename in a record's history, after `contact.` or `company.`; it is not stored."""
+
+
+class HasWords(Protocol):
+    """A record with status columns."""
+
+    status: str | None
+    previous_status: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class StatusRename:
+    """One rename: from its time on, `before` is called `after`. A merge has a target that was a status of its own."""
+
+    before: str
+    after: str
+    at_us: Micros
+    merged: bool = False
+    by: str | None = None
+    """Id of the API key."""
+
+
+@dataclass(frozen=True, slots=True)
+class StatusWords:
+    """The renames of one client's contacts or companies up to a time, and what follows from them."""
+
+    renames: tuple[StatusRename, ...] = ()
+    names: dict[str, str] = field(default_factory=dict)
+    """Word -> its present name, for words that have another one."""
+    meanings: dict[str, str] = field(default_factory=dict)
+    """Present name -> the word whose rules it follows, where that is not the name itself."""
+    guarding: frozenset[str] = frozenset()
+    """Present names that protect like "do_not_contact", because it was merged into them."""
+
+    def of(self, word: str | None) -> str | None:
+        """Return the present name of a word."""
+        return word if word is None else self.names.get(word, word)
+
+    @property
+    def last_us(self) -> Micros:
+        """The time of the last rename."""
+        return self.renames[-1].at_us if self.renames else 0
+
+    def is_former(self, word: str | None) -> bool:
+        """Return whether a word has another name now."""
+        return word in self.names
+
+    def is_outdated(self, record: HasWords) -> bool:
+        """Return whether a record still has a former name."""
+        return record.status in self.names or record.previous_status in self.names
+
+    def is_untouched(self, name: str | None) -> bool:
+        """Return whether a status only means that no one has worked on the person."""
+        return self._meaning(name) in NOT_CONTACTED_YET
+
+    def is_further_along(self, name: str | None) -> bool:
+        """Return whether a status is further along than a reply."""
+        return self._meaning(name) in FURTHER_ALONG or name in self.guarding
+
+    def protects(self, name: str | None) -> bool:
+        """Return whether a status says that the person must not be contacted."""
+        return self._meaning(name) == DO_NOT_CONTACT or name in self.guarding
+
+    def words_of(self, name: str) -> list[str]:
+        """Return the words that have this present name, the name itself first."""
+        return [name, *sorted(word for word, known in self.names.items() if known == name)]
+
+    def matching(self, word: str, declared: Sequence[str]) -> str | None:
+        """Return the spelling of a word that is, or was, in a client's declared set; None if it is not."""
+        folded = word.casefold().replace("_", " ")
+        found = next((own for own in declared if own.casefold().replace("_", " ") == folded), None)
+        if found is not None or not self.names:
+            return found
+        former = (each for each in sorted(self.names) if self.names[each] in declared)
+        return next((each for each in former if each.casefold().replace("_", " ") == folded), None)
+
+    def _meaning(self, name: str | None) -> str:
+        if name is None:
+            return ""
+        return self.meanings.get(name, name).casefold() if self.meanings else name.casefold()
+
+
+PLAIN = StatusWords()
+"""The words of a client that renamed none."""
+
+
+def words_after(renames: Sequence[StatusRename]) -> StatusWords:
+    """Return what follows from these renames, which are in their order."""
+    return _words(tuple(renames)) if renames else PLAIN
+
+
+@lru_cache(maxsize=1024)
+def _words(renames: tuple[StatusRename, ...]) -> StatusWords:
+    names: dict[str, str] = {}
+    meanings: dict[str, str] = {}
+    guarding: set[str] = set()
+    assert all(earlier.at_us < later.at_us for earlier, later in pairwise(renames))
+    for one in renames:
+        meaning, guards = meanings.get(one.before, one.before), one.before in guarding
+        if one.merged:
+            guards = guards or meaning.casefold() == DO_NOT_CONTACT
+        else:
+            meanings[one.after] = meaning
+            guarding.discard(one.after)
+        if guards:
+            guarding.add(one.after)
+        guarding.discard(one.before)
+        names = {word: one.after if name == one.before else name for word, name in names.items()}
+        names[one.before] = one.after
+        names.pop(one.after, None)
+    return StatusWords(renames, names, {name: word for name, word in meanings.items() if name != word}, frozenset(guarding))
+
+
+class WordsWalk:
+    """The words at the time that a fold of a whole history has reached."""
+
+    def __init__(self, words: StatusWords) -> None:
+        self._all = words.renames
+        self._applied = 0
+        self.present = PLAIN if self._all else words
+
+    def move(self, record: HasWords, until: Micros | None = None) -> None:
+        """Apply the renames up to a time, or all, to a record that is being folded."""
+        first = self._applied
+        while self._applied < len(self._all) and (until is None or self._all[self._applied].at_us <= until):
+            rename_status(record, self._all[self._applied])
+            self._applied += 1
+        if self._applied > first:
+            self.present = words_after(self._all[: self._applied])
+
+
+def rename_status(record: HasWords, rename: StatusRename) -> None:
+    """Give a record the new name of its status."""
+    if record.status == rename.before:
+        record.status = rename.after
+    if record.previous_status == rename.before:
+        record.previous_status = rename.after

@@ -1,0 +1,302 @@
+"""HTTP resources of statuses: list, define, rename, merge and remove them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from touchbase.auth import ADMIN, READ
+from touchbase.common import field_limits as limits
+from touchbase.common.field_limits import why_not_storable
+from touchbase.common.timestamps import to_text
+from touchbase.errors import Fault, Invalid
+from touchbase.history import StatusRename
+from touchbase.http import query_parameters as query
+from touchbase.http.endpoint import Call
+from touchbase.http.query_parameters import LIMIT, PAGE, YES_OR_NO, Parameter, cursor_text
+from touchbase.http.responses import Response
+from touchbase.http.routing import Route, Success, Tag
+from touchbase.http.schemas import Time, encode, example, named_enum
+from touchbase.jobs.api import JobOut, job_response
+from touchbase.sql.command import Command
+from touchbase.statuses.commands import Changed, DefineStatus, ListStatuses, PreviewRename, RemoveStatus, RenameStatus
+from touchbase.statuses.models import PLURALS, RECORD_KINDS, ROLES, TABLES, RenamePreview, StatusInfo, listed
+from touchbase.statuses.service import previewed
+
+PATH = "/public/v2/statuses"
+TAG = Tag("Statuses", "The words that contacts and companies have as their status: define, rename and merge them.")
+_ROLE = named_enum("StatusRole", "What the rules of mails, replies and bounces take a status for.", ROLES)
+StatusName = Annotated[str, Meta(min_length=1, max_length=limits.STATUS)]
+
+
+class NewStatus(Struct, forbid_unknown_fields=True):
+    """A status to add to the declared set."""
+
+    name: StatusName
+    start_set: Annotated[
+        bool,
+        Meta(
+            description="Where no set is declared: declare one that begins with the statuses in use and the words that Touchbase sets. "
+            "From then on other statuses are refused."
+        ),
+    ] = False
+
+
+class StatusChange(Struct, forbid_unknown_fields=True):
+    """The new name of a status."""
+
+    name: StatusName
+
+
+class StatusMerge(Struct, forbid_unknown_fields=True):
+    """The status that another one becomes."""
+
+    into: StatusName
+
+
+class FormerName(Struct):
+    """A name that became this status."""
+
+    name: str
+    renamed_at: Time
+    merged: Annotated[bool, Meta(description="Whether it was a status of its own, that was merged into another one.")]
+    by: Annotated[str | None, Meta(description="Id of the API key; null: the command line.")]
+
+
+class RecordStatus(Struct):
+    """One status."""
+
+    name: str
+    declared: Annotated[bool, Meta(description="Whether it is allowed: in the client's declared set, or there is no set.")]
+    records: Annotated[int, Meta(description="Records that have it now.")]
+    renaming: Annotated[int, Meta(description="How many of them have its former name until the job of the rename has come to them.")]
+    stands_for: Annotated[
+        list[str],
+        Meta(description="Words of Touchbase: a sent mail sets `contacted`, a reply `replied`, a hard bounce `bounced`, an unsubscribe or "
+             "a complaint `do_not_contact`."),
+    ]  # fmt: skip
+    refused: Annotated[int, Meta(description="Deliveries, among the newest with a problem, that asked for it while it was not declared.")]
+    role: Annotated[str | None, Meta(extra_json_schema=_ROLE)]
+    next: Annotated[list[str] | None, Meta(description="The statuses that may follow it; null: any.")]
+    former_names: list[FormerName]
+
+
+class StatusPage(Struct):
+    """A page of statuses: the declared ones in their order, then the others by name."""
+
+    data: list[RecordStatus]
+    next_cursor: str | None
+
+
+class RenamePreviewOut(Struct):
+    """What a rename or a merge would do."""
+
+    name: str
+    new_name: str
+    merge: bool
+    records: Annotated[int, Meta(description="Records that have the status now.")]
+    stands_for: Annotated[list[str], Meta(description="Words of Touchbase that set it.")]
+    declared: bool
+    notes: list[str]
+
+
+example(NewStatus, {"name": "Meeting held"})
+example(StatusChange, {"name": "Interested"})
+example(StatusMerge, {"into": "Interested"})
+example(
+    RecordStatus,
+    {
+        "name": "Interested", "declared": True, "records": 412, "renaming": 0, "stands_for": ["replied"], "refused": 0,
+        "role": None, "next": None,
+        "former_names": [{"name": "replied", "renamed_at": "2026-11-20T09:30:00Z", "merged": False, "by": "k_5f3a9c"}],
+    },
+)  # fmt: skip
+example(
+    RenamePreviewOut,
+    {
+        "name": "replied", "new_name": "Interested", "merge": False, "records": 412, "stands_for": ["replied"], "declared": True,
+        "notes": ["from now on Touchbase sets 'Interested' in place of 'replied'"],
+    },
+)  # fmt: skip
+DRY_RUN = query.flag("dry_run", "Change nothing; respond 200 with what would change.")
+NAME = query.text("name", "Part of its name, case ignored.")
+IN_USE: Parameter[bool | None] = Parameter(
+    "in_use",
+    lambda given, name: {"true": True, "false": False}.get(given.choice(name, YES_OR_NO) or ""),
+    {"type": "boolean"},
+    "`true`: only statuses that records have; `false`: only statuses without records.",
+)
+
+
+class StatusResource:
+    """The handlers of the statuses of contacts or of companies."""
+
+    def __init__(self, kind: int) -> None:
+        self._kind = kind
+        self.path = f"{PATH}/{PLURALS[kind]}"
+
+    async def list(self, call: Call) -> Response:
+        """`GET` of a page of statuses."""
+        client, asked = await call.client(), call.parameters()
+        after: tuple[int, str] | None = asked.cursor(self.path, tuple[int, str])
+        asked.done()
+        found = await call.api.dependencies.store.read(ListStatuses(client.number, self._kind))
+        part = (asked[NAME] or "").casefold()
+        found = [one for one in found if part in one.name.casefold() and (asked[IN_USE] is None or asked[IN_USE] == bool(one.records))]
+        start = _start([one.name for one in found], after)
+        page = found[start : start + asked[LIMIT]]
+        cursor = cursor_text(self.path, (start + len(page), page[-1].name)) if start + len(page) < len(found) else None
+        return Response(body=encode(StatusPage([status_out(one) for one in page], cursor)))
+
+    async def define(self, call: Call) -> Response:
+        """`POST` of a status."""
+        client = await call.client()
+        asked = await call.body(NewStatus)
+        name = _name(asked.name, "/name")
+        command = DefineStatus(client.number, self._kind, name, asked.start_set, call.api.dependencies.clock(), _key(call))
+        made = await self._change(call, command, lambda changed: Response(201, encode(_defined(changed, self._kind, name))))
+        made.headers.append((b"location", call.api.dependencies.reached_at(self.path)))
+        call.api.dependencies.on_job()
+        return made
+
+    async def rename(self, call: Call) -> Response:
+        """`PATCH` of a status: its new name."""
+        client, asked = await call.client(), await call.body(StatusChange)
+        return await self._rename(call, client.number, _name(asked.name, "/name"), merge=False)
+
+    async def merge(self, call: Call) -> Response:
+        """`POST` that makes two statuses one."""
+        client, asked = await call.client(), await call.body(StatusMerge)
+        return await self._rename(call, client.number, _name(asked.into, "/into"), merge=True)
+
+    async def remove(self, call: Call) -> Response:
+        """`DELETE` of a status from the declared set."""
+        client, name = await call.client(), _path_name(call)
+        call.parameters().done()
+        return await self._change(call, RemoveStatus(client.number, self._kind, name), lambda changed: Response(204))
+
+    async def _rename(self, call: Call, client: int, after: str, *, merge: bool) -> Response:
+        asked, parts, before = call.parameters(), call.api.dependencies, _path_name(call)
+        asked.done()
+        if asked[DRY_RUN]:
+            preview = await previewed(parts.store, PreviewRename(client, self._kind, before, after, merge))
+            return Response(body=encode(preview_out(preview)))
+        command = RenameStatus(client, self._kind, before, after, merge, parts.clock(), _key(call))
+        made = await self._change(call, command, lambda changed: _accepted(call, changed))
+        parts.on_job()
+        return made
+
+    async def _change(self, call: Call, command: Command[Changed], respond: Callable[[Changed], Response]) -> Response:
+        """Execute a command, respond, and let this process see the new settings at once."""
+        changed: list[Changed] = []
+
+        def remember(result: Changed) -> Response:
+            changed[:] = [result]
+            return respond(result)
+
+        response = await call.write_and_respond(lambda writes: writes.write(command), remember)
+        for each in changed:
+            call.api.clients.forget(each.client.client_id)
+        return response
+
+
+def _start(names: Sequence[str], after: tuple[int, str] | None) -> int:
+    """Return where a page begins: behind the last status of the page before, or at its place if that status is gone."""
+    if after is None:
+        return 0
+    return names.index(after[1]) + 1 if after[1] in names else after[0]
+
+
+def _key(call: Call) -> str | None:
+    found: str | None = call.scope.get("touchbase.key_id")
+    return found
+
+
+def _path_name(call: Call) -> str:
+    """Return the status in the path; an escaped slash in it stays escaped until here."""
+    return call.path("name").replace("%2F", "/")
+
+
+def _name(text: str, pointer: str) -> str:
+    """Return a new name; raise `Invalid` for one that no record could have."""
+    if (why := why_not_storable(text)) is not None:
+        raise Invalid([Fault(pointer, "unusable_text", why)])
+    if text != text.strip() or not text:
+        raise Invalid([Fault(pointer, "blank", "must not be blank or have white space around it")])
+    return text
+
+
+def _accepted(call: Call, changed: Changed) -> Response:
+    assert changed.job is not None
+    return job_response(call, changed.job, {}, 202)
+
+
+def _defined(changed: Changed, kind: int, name: str) -> RecordStatus:
+    found = listed(changed.client.settings, kind, {})
+    return status_out(next(one for one in found if one.name == name))
+
+
+def status_out(one: StatusInfo) -> RecordStatus:
+    """Return a status as responses show it."""
+    former = [_former(rename) for rename in one.former]
+    return RecordStatus(one.name, one.declared, one.records, one.renaming, one.stands_for, one.refused, one.role, one.next, former)
+
+
+def _former(rename: StatusRename) -> FormerName:
+    return FormerName(rename.before, to_text(rename.at_us), rename.merged, rename.by)
+
+
+def preview_out(preview: RenamePreview) -> RenamePreviewOut:
+    """Return a preview as responses show it."""
+    return RenamePreviewOut(
+        preview.before, preview.after, preview.merged, preview.records, preview.stands_for, preview.declared, preview.notes
+    )
+
+
+def _routes(kind: int) -> list[Route]:
+    at, many = StatusResource(kind), PLURALS[kind]
+    one = TABLES[kind]
+    by_name = f"{at.path}/{{name}}"
+    started = (
+        Success(202, "The job; from now on the new name is set and accepted.", JobOut, headers=("Location",)),
+        Success(200, "The preview (`dry_run`).", RenamePreviewOut),
+    )
+    return [
+        Route(
+            "GET", at.path, at.list, scope=READ, operation_id=f"list_{one}_statuses", tag=TAG, summary=f"List the statuses of {many}",
+            description="The declared statuses, those of records, and the words that Touchbase sets, with the number of records and "
+            "the former names of each.",
+            query=(*PAGE, NAME, IN_USE), success=(Success(200, "A page.", StatusPage),),
+        ),
+        Route(
+            "POST", at.path, at.define, scope=ADMIN, operation_id=f"define_{one}_status", tag=TAG,
+            summary=f"Add a status to the declared set of {many}",
+            description=f"The set is that of the client's setting `{one}_statuses`; its new status comes last. Events that asked for the "
+            "status before, and were refused, are applied by a job.",
+            body=NewStatus, success=(Success(201, "The status.", RecordStatus, headers=("Location",)),),
+        ),
+        Route(
+            "PATCH", by_name, at.rename, scope=ADMIN, operation_id=f"rename_{one}_status", tag=TAG, summary=f"Rename a status of {many}",
+            description="From the response on, requests and events set the new name, also if they say the former one; a job gives it to "
+            "all records. Every word can be renamed, also a word that Touchbase sets. The rules follow what a status means.",
+            query=(DRY_RUN,), body=StatusChange, success=started, problems=(409,),
+        ),
+        Route(
+            "POST", f"{by_name}/merge", at.merge, scope=ADMIN, operation_id=f"merge_{one}_status", tag=TAG,
+            summary=f"Merge a status of {many} into another one",
+            description="The two become one: records and later events of the first have the second. It cannot be undone.",
+            query=(DRY_RUN,), body=StatusMerge, success=started,
+        ),
+        Route(
+            "DELETE", by_name, at.remove, scope=ADMIN, operation_id=f"remove_{one}_status", tag=TAG,
+            summary=f"Remove a status from the declared set of {many}",
+            description="Responds 409 while records have it: merge it into another one first. Events that ask for it later are refused, "
+            "which their deliveries show as a problem.",
+            success=(Success(204, "It is removed."),), problems=(409,),
+        ),
+    ]  # fmt: skip
+
+
+ROUTES = [route for kind in RECORD_KINDS.values() for route in _routes(kind)]

@@ -1,0 +1,112 @@
+"""Statuses as a client sees them: declared words, words in use, and words that Touchbase sets, with the names of each over time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from touchbase.clients import ClientSettings
+from touchbase.common.timestamps import SECOND, Micros
+from touchbase.history import COMPANY, CONTACT, SERVICE_WORDS, StatusRename, StatusWords
+
+RECORD_KINDS = {"contacts": CONTACT, "companies": COMPANY}
+PLURALS = {kind: plural for plural, kind in RECORD_KINDS.items()}
+TABLES = {CONTACT: "contact", COMPANY: "company"}
+RENAME_JOBS = tuple(f"{plural}.{what}" for plural in RECORD_KINDS for what in ("rename_status", "merge_statuses"))
+"""Kinds of the jobs that give records the new name of a status."""
+RECHECK_JOBS = tuple(f"{plural}.recheck_statuses" for plural in RECORD_KINDS)
+"""Kinds of the jobs that apply statuses that events asked for and the declared set did not have."""
+SETTLED: Micros = 10 * SECOND
+"""How long after a rename a request from before may still write the former name: the job looks at all records once more then."""
+MOST_RENAMES = 500
+"""Renames and merges of a client's contacts or companies, over all time; each is a part of every history."""
+MOST_STATUSES = 200
+"""Statuses of a declared set."""
+NOT_CONTACTED_YET, FURTHER_ALONG, DO_NOT_CONTACT = "not_contacted_yet", "further_along", "do_not_contact"
+ROLES = (NOT_CONTACTED_YET, FURTHER_ALONG, DO_NOT_CONTACT)
+"""What the rules of mails, replies and bounces take a status for."""
+EMPTY: Mapping[str, int] = MappingProxyType({})
+
+
+@dataclass(slots=True)
+class StatusInfo:
+    """One status."""
+
+    name: str
+    declared: bool
+    """Whether it is in the client's declared set; True without a set, because every word is allowed."""
+    records: int = 0
+    """The records that have it, also under a former name until a job has come to them."""
+    renaming: int = 0
+    """How many of them still have a former name."""
+    stands_for: list[str] = field(default_factory=list)
+    """The words of Touchbase that set it."""
+    role: str | None = None
+    refused: int = 0
+    """Deliveries with events that asked for it while the declared set did not have it."""
+    next: list[str] | None = None
+    """The statuses that may follow; None: any."""
+    former: list[StatusRename] = field(default_factory=list)
+    """The renames and merges that led to this name, oldest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class RenamePreview:
+    """What a rename or a merge would do."""
+
+    before: str
+    after: str
+    merged: bool
+    records: int
+    """Records that have the status now."""
+    stands_for: list[str]
+    declared: bool
+    notes: list[str]
+
+
+def role_of(words: StatusWords, name: str) -> str | None:
+    """Return what the rules take a status for."""
+    if words.protects(name):
+        return DO_NOT_CONTACT
+    if words.is_untouched(name):
+        return NOT_CONTACTED_YET
+    return FURTHER_ALONG if words.is_further_along(name) else None
+
+
+def name_of(settings: ClientSettings, kind: int, word: str) -> str | None:
+    """Return the present name of a word that an event says; None if the declared set does not have it."""
+    words, declared = settings.words(kind), settings.declared(kind)
+    return words.of(word if declared is None else words.matching(word, declared.statuses))
+
+
+def stands_for(settings: ClientSettings, kind: int, name: str) -> list[str]:
+    """Return the words of Touchbase that set this status."""
+    return [word for word in SERVICE_WORDS if name_of(settings, kind, word) == name]
+
+
+def listed(settings: ClientSettings, kind: int, counts: Mapping[str, int], refused: Mapping[str, int] = EMPTY) -> list[StatusInfo]:
+    """Return all statuses: the declared ones in their order, then the others by name. `counts` are records by their words."""
+    words, declared = settings.words(kind), settings.declared(kind)
+    own = [] if declared is None else declared.statuses
+    used = {words.of(name) or name for name in counts}
+    service = {words.of(word) or word for word in SERVICE_WORDS if name_of(settings, kind, word) is None or declared is None}
+    names = [*own, *sorted((used | service | {*refused}) - {*own})]
+    found = {name: StatusInfo(name, declared is None or name in own) for name in names}
+    for word, count in counts.items():
+        one = found[words.of(word) or word]
+        one.records += count
+        one.renaming += count if words.is_former(word) else 0
+    for name, count in refused.items():
+        found[name].refused = count
+    for name, one in found.items():
+        one.stands_for, one.role = stands_for(settings, kind, name), role_of(words, name)
+        one.next = None if declared is None else declared.transitions.get(name)
+        one.former = [rename for rename in words.renames if words.is_former(rename.before) and words.of(rename.before) == name]
+    return [*found.values()]
+
+
+def same_spelling(name: str, statuses: Sequence[str]) -> str | None:
+    """Return the status that differs from this name at most in case and underscores; events cannot tell such words apart."""
+    folded = name.casefold().replace("_", " ")
+    return next((each for each in statuses if each.casefold().replace("_", " ") == folded), None)

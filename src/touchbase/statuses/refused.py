@@ -1,0 +1,172 @@
+"""Plans of statuses that events asked for and the declared set did not have: count them, and apply them once it does.
+
+Such an event is stored without a status, and the word is its problem (`history/problems.py`). To apply it is to store the word as
+its status: the record is then folded as if the set had always had it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from touchbase.clients import ClientSettings
+from touchbase.clients.sql.commands import locked
+from touchbase.common.timestamps import Micros
+from touchbase.history import COMPANY, CONTACT, EXTERNAL, STATUS_REFUSED, StatusWords, StoredEvent
+from touchbase.history import sql as history_sql
+from touchbase.history.sql import EVENT, detail_text, event_of
+from touchbase.inbox.sql.rows import problems_text
+from touchbase.jobs import QUEUED, CreateJob, Job
+from touchbase.jobs.sql import create_job
+from touchbase.records import Company, Contact, Record, refold_status
+from touchbase.records.sql import statements as records_sql
+from touchbase.records.sql.rows import company_of, company_row, contact_of, contact_row
+from touchbase.records.sql.update import save_contacts
+from touchbase.sql.builders import ONE, ONE_MATCH, RECORD, find
+from touchbase.sql.ids import Ids
+from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
+from touchbase.statuses.commands import ApplyRefused, Rechecked, RecheckStatuses
+from touchbase.statuses.models import PLURALS
+
+MOST_WORDS = 1_000
+"""Newest deliveries with a problem whose words are listed."""
+EVENTS_OF_DELIVERY = find("events_of_delivery", "event", EVENT, ONE, "t.client = p.client AND t.delivery_id = p.id")
+SET_EVENT_STATUS = Statement(
+    "set_event_status",
+    (*RECORD, ("occurred_us", "bigint"), ("key", "text"), ("status", "text"), ("detail", "text")),
+    sqlite="UPDATE event SET status = ?6, detail = ?7 WHERE client = ?1 AND record_kind = ?2 AND record_id = ?3 AND occurred_us = ?4 "
+    "AND key = ?5",
+    body="UPDATE event t SET status = p.status, detail = p.detail FROM p WHERE t.client = p.client AND t.record_kind = p.record_kind "
+    "AND t.record_id = p.record_id AND t.occurred_us = p.occurred_us AND t.key = p.key",
+)
+SET_DELIVERY_PROBLEMS = Statement(
+    "set_delivery_problems",
+    (*ONE, ("problems", "text")),
+    sqlite="UPDATE delivery SET problems = ?3 WHERE client = ?1 AND id = ?2",
+    body=f"UPDATE delivery t SET problems = p.problems FROM p WHERE {ONE_MATCH}",
+)
+_WITH_PROBLEMS = "SELECT id, problems FROM delivery WHERE client = ? AND problems IS NOT NULL AND id > ? ORDER BY id LIMIT ?"
+_NEWEST = "SELECT id, problems FROM delivery WHERE client = ? AND problems IS NOT NULL ORDER BY id DESC LIMIT ?"
+_problems = msgspec.json.Decoder(dict[str, str]).decode
+
+
+def refused_words(client: int, kind: int) -> Plan[Counter[str]]:
+    """Return the words that events about contacts or companies asked for in vain, with the number of deliveries."""
+    rows = yield Select(_NEWEST, (client, MOST_WORDS))
+    refused = [row[0] for row in rows if STATUS_REFUSED in _problems(row[1])]
+    found: Counter[str] = Counter()
+    if refused:
+        events = [event_of(row) for row in (yield Execute(EVENTS_OF_DELIVERY, [(client, number) for number in refused]))]
+        found.update(word for _, word in {(event.delivery_id, _word(event, kind)) for event in events} if word is not None)
+    return found
+
+
+def _word(event: StoredEvent, kind: int) -> str | None:
+    """Return the status that an event of this kind asked for in vain; None if there is none."""
+    about = COMPANY if event.event.startswith("company.") else CONTACT
+    if (about if event.record_kind == EXTERNAL else event.record_kind) != kind:
+        return None
+    word: str | None = event.detail.get("problems", {}).get(STATUS_REFUSED)
+    return word
+
+
+def recheck_statuses(command: RecheckStatuses, ids: Ids) -> Plan[Job | None]:
+    """Run `RecheckStatuses`."""
+    client = yield from locked(command.client)
+    return None if client is None else (yield from recheck(command.client, command.kind, client.settings, command.at, command.by, ids))
+
+
+def recheck(client: int, kind: int, settings: ClientSettings, at: Micros, by: str | None, ids: Ids) -> Plan[Job | None]:
+    """Start a job if the declared set has a status now that was refused; `settings` are those of the locked client."""
+    words = yield from refused_words(client, kind)
+    if not any(_now(settings, kind, word) is not None for word in words):
+        return None
+    job = Job(client, 0, f"{PLURALS[kind]}.recheck_statuses", QUEUED, at, at, {}, made_by=by)
+    return (yield from create_job(CreateJob(job), ids))
+
+
+def _now(settings: ClientSettings, kind: int, word: str) -> str | None:
+    """Return the word as events store it now; None if the declared set still does not have it."""
+    declared = settings.declared(kind)
+    return word if declared is None else settings.words(kind).matching(word, declared.statuses)
+
+
+def apply_refused(command: ApplyRefused) -> Plan[Rechecked]:
+    """Run `ApplyRefused`."""
+    client = yield from locked(command.client)
+    if client is None:
+        return Rechecked(0, 0, 0, None)
+    deliveries = yield Select(_WITH_PROBLEMS, (command.client, command.after, command.limit))
+    last = deliveries[-1][0] if len(deliveries) == command.limit else None
+    problems = {row[0]: found for row in deliveries if STATUS_REFUSED in (found := _problems(row[1]))}
+    rows = (yield Execute(EVENTS_OF_DELIVERY, [(command.client, number) for number in problems])) if problems else []
+    events = [event_of(row) for row in rows]
+    changed = [event for event in events if _apply(event, client.settings, command.kind)]
+    if changed:
+        yield Execute(SET_EVENT_STATUS, [_event_row(command.client, event) for event in changed])
+        yield from _settle(command.client, problems, events, {event.delivery_id for event in changed})
+    records = yield from _fold(command, changed, client.settings.words(command.kind))
+    return Rechecked(len(deliveries), len(changed), records, last)
+
+
+def _apply(event: StoredEvent, settings: ClientSettings, kind: int) -> bool:
+    """Give an event the status that it asked for; return whether the declared set has it."""
+    word = _word(event, kind)
+    status = None if word is None else _now(settings, kind, word)
+    if status is None:
+        return False
+    event.status = status
+    left = {code: about for code, about in event.detail["problems"].items() if code != STATUS_REFUSED}
+    event.detail = {name: value for name, value in event.detail.items() if name != "problems"} | ({"problems": left} if left else {})
+    return True
+
+
+def _event_row(client: int, event: StoredEvent) -> Row:
+    return (client, event.record_kind, event.record_id, event.occurred_us, event.key, event.status, detail_text(event.detail))
+
+
+def _settle(client: int, problems: Mapping[int, dict[str, str]], events: Sequence[StoredEvent], changed: set[int | None]) -> Plan[None]:
+    """Store what is left of the problems of deliveries."""
+    left: dict[int, str] = {}
+    for event in events:
+        if event.delivery_id is not None and (word := event.detail.get("problems", {}).get(STATUS_REFUSED)) is not None:
+            left.setdefault(event.delivery_id, word)
+    rows: list[Row] = []
+    for number in sorted(problems.keys() & changed):
+        others = {code: about for code, about in problems[number].items() if code != STATUS_REFUSED}
+        rows.append((client, number, problems_text(others | ({STATUS_REFUSED: left[number]} if number in left else {}))))
+    yield Execute(SET_DELIVERY_PROBLEMS, rows)
+
+
+def _fold(command: ApplyRefused, events: Sequence[StoredEvent], words: StatusWords) -> Plan[int]:
+    """Fold the records of events from their whole histories; return how many changed."""
+    client, kind = command.client, command.kind
+    numbers = sorted({event.record_id for event in events if event.record_kind == kind})
+    if not numbers:
+        return 0
+    by_id = records_sql.CONTACT_BY_ID if kind == CONTACT else records_sql.COMPANY_BY_ID
+    rows = yield Execute(by_id, [(client, number) for number in numbers])
+    records: list[Record] = [contact_of(row) if kind == CONTACT else company_of(row) for row in rows]
+    histories: dict[int, list[StoredEvent]] = {record.id: [] for record in records}
+    for event in map(event_of, (yield Execute(history_sql.EVENTS_OF, [(client, kind, record.id) for record in records]))):
+        histories[event.record_id].append(event)
+    shown = 0
+    for record in records:
+        before = (record.status, record.previous_status, record.status_changed_us)
+        refold_status(record, histories[record.id], words)
+        if before != (record.status, record.previous_status, record.status_changed_us):
+            record.updated_us, shown = max(command.at, record.updated_us + 1), shown + 1
+    yield from save_folded(kind, records, rows)
+    return shown
+
+
+def save_folded(kind: int, records: Sequence[Record], rows: Sequence[Row]) -> Plan[None]:
+    """Save records whose status was folded; `rows` are theirs as this transaction has loaded them."""
+    if records and kind == CONTACT:
+        before: Mapping[Any, Row] = {(row[0], row[1]): row for row in rows}
+        yield from save_contacts([contact_row(record) for record in records if isinstance(record, Contact)], before)
+    elif records:
+        yield Execute(records_sql.UPDATE_COMPANY, [company_row(record) for record in records if isinstance(record, Company)])

@@ -1,0 +1,306 @@
+"""Plans of statuses: the declared set and the renames lie in the client's settings, under the lock of the client's row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from touchbase.clients import Client, ClientSettings, StatusSet
+from touchbase.clients.sql.commands import locked
+from touchbase.clients.sql.queries import settings_of
+from touchbase.clients.sql.statements import store_settings
+from touchbase.common.timestamps import Micros
+from touchbase.errors import Conflict, Fault, Invalid, NotFound, TouchbaseError, WrongState
+from touchbase.history import COMPANY, CONTACT, SERVICE_WORDS, StatusRename, StatusWords, StoredEvent
+from touchbase.history import sql as history_sql
+from touchbase.history.sql import event_of
+from touchbase.jobs import QUEUED, CreateJob, Job
+from touchbase.jobs.sql import create_job
+from touchbase.records import Record, refold_status
+from touchbase.records.sql import statements as records_sql
+from touchbase.records.sql.rows import company_of, contact_of
+from touchbase.sql.ids import Ids
+from touchbase.sql.statement import Execute, Plan, Select
+from touchbase.statuses.commands import (
+    Changed,
+    CountRecords,
+    DefineStatus,
+    FindOutdated,
+    ListStatuses,
+    OutdatedPage,
+    PreviewRename,
+    RemoveStatus,
+    RenameStatus,
+    RewriteStatuses,
+)
+from touchbase.statuses.models import (
+    MOST_RENAMES,
+    MOST_STATUSES,
+    PLURALS,
+    TABLES,
+    RenamePreview,
+    StatusInfo,
+    listed,
+    role_of,
+    same_spelling,
+    stands_for,
+)
+from touchbase.statuses.refused import recheck, refused_words, save_folded
+
+_GONE = "this client no longer exists"
+
+
+def list_statuses(query: ListStatuses) -> Plan[list[StatusInfo]]:
+    """Run `ListStatuses`."""
+    settings = (yield from settings_of(query.client)) or ClientSettings()
+    counts = yield from _counts(query.client, query.kind)
+    refused = (yield from refused_words(query.client, query.kind)) if settings.declared(query.kind) is not None else {}
+    return listed(settings, query.kind, counts, refused)
+
+
+def _counts(client: int, kind: int) -> Plan[dict[str, int]]:
+    rows = yield Select(f"SELECT status, count(*) FROM {TABLES[kind]} WHERE client = ? AND status IS NOT NULL GROUP BY status", (client,))
+    return {row[0]: row[1] for row in rows}
+
+
+def _count(client: int, kind: int, words: Sequence[str]) -> Plan[int]:
+    marks = ", ".join("?" * len(words))
+    rows = yield Select(f"SELECT count(*) FROM {TABLES[kind]} WHERE client = ? AND status IN ({marks})", (client, *words))
+    found: int = rows[0][0]
+    return found
+
+
+def _is_used(client: int, kind: int, name: str) -> Plan[bool]:
+    rows = yield Select(f"SELECT 1 FROM {TABLES[kind]} WHERE client = ? AND status = ? LIMIT 1", (client, name))
+    return bool(rows)
+
+
+def _exists(settings: ClientSettings, client: int, kind: int, name: str) -> Plan[bool]:
+    """Return whether a status is declared, set by Touchbase, or in use."""
+    declared = settings.declared(kind)
+    if (declared is not None and name in declared.statuses) or stands_for(settings, kind, name) or name in SERVICE_WORDS:
+        return True
+    return (yield from _is_used(client, kind, name))
+
+
+def _unknown(kind: int, name: str, settings: ClientSettings) -> NotFound:
+    words = settings.words(kind)
+    if words.is_former(name):
+        return NotFound(f"{name!r} is called {words.of(name)!r} now; name that one")
+    return NotFound(f"{PLURALS[kind]} have no status {name!r}: it is not declared, and no record has it")
+
+
+def define_status(command: DefineStatus, ids: Ids) -> Plan[Changed | TouchbaseError]:
+    """Run `DefineStatus`."""
+    client = yield from locked(command.client)
+    if client is None:
+        return NotFound(_GONE)
+    settings, kind, name = client.settings, command.kind, command.name
+    declared, words = settings.declared(kind), settings.words(kind)
+    if declared is None:
+        if not command.start_set:
+            return WrongState(
+                f"every status of {PLURALS[kind]} is allowed, because no set is declared; send start_set=true to declare one that begins "
+                "with the statuses in use and the words that Touchbase sets"
+            )
+        counts = yield from _counts(command.client, kind)
+        declared = StatusSet([one.name for one in listed(settings, kind, counts)])
+    if words.is_former(name):
+        return Conflict(f"{name!r} is a former name of {words.of(name)!r}, and events that say it mean that; choose another name")
+    if (own := same_spelling(name, declared.statuses)) is not None and not (command.start_set and settings.declared(kind) is None):
+        return Conflict(f"{own!r} is declared already" + ("" if own == name else f"; events do not distinguish it from {name!r}"))
+    statuses = list(dict.fromkeys([*declared.statuses, name]))
+    if len(statuses) > MOST_STATUSES:
+        return Conflict(f"a declared set has at most {MOST_STATUSES} statuses; remove or merge some first")
+    changed = yield from store_settings(client.client_id, _with_set(settings, kind, StatusSet(statuses, declared.transitions)))
+    return Changed(changed, (yield from recheck(command.client, kind, changed.settings, command.at, command.by, ids)))
+
+
+def remove_status(command: RemoveStatus) -> Plan[Changed | TouchbaseError]:
+    """Run `RemoveStatus`."""
+    client = yield from locked(command.client)
+    if client is None:
+        return NotFound(_GONE)
+    kind, name, settings = command.kind, command.name, client.settings
+    declared = settings.declared(kind)
+    count = yield from _count(command.client, kind, settings.words(kind).words_of(name))
+    if declared is None or name not in declared.statuses:
+        if not count and not (yield from _exists(settings, command.client, kind, name)):
+            return _unknown(kind, name, settings)
+        return Conflict(f"{name!r} is not in the declared set; merge it into another status to make it disappear")
+    if count:
+        have = "1 record has" if count == 1 else f"{count} records have"
+        return Conflict(f"{have} the status {name!r}; merge it into another one first", data={"records": count})
+    if len(declared.statuses) == 1:
+        return Conflict("it is the last status of the set; remove the set in the client's settings to allow every status")
+    transitions = {before: [each for each in after if each != name] for before, after in declared.transitions.items() if before != name}
+    statuses = StatusSet([each for each in declared.statuses if each != name], transitions)
+    return Changed((yield from store_settings(client.client_id, _with_set(settings, kind, statuses))), None)
+
+
+def _with_set(settings: ClientSettings, kind: int, statuses: StatusSet) -> ClientSettings:
+    return replace(settings, company_statuses=statuses) if kind == COMPANY else replace(settings, contact_statuses=statuses)
+
+
+def rename_status(command: RenameStatus, ids: Ids) -> Plan[Changed | TouchbaseError]:
+    """Run `RenameStatus`."""
+    client = yield from locked(command.client)
+    if client is None:
+        return NotFound(_GONE)
+    refused = yield from _refused(client.settings, command)
+    if refused is not None:
+        return refused
+    kind, words = command.kind, client.settings.words(command.kind)
+    if words.of(command.before) != command.after:
+        at = max(command.at, words.last_us + 1)
+        renames = (*words.renames, StatusRename(command.before, command.after, at, command.merge, command.by))
+        client = yield from store_settings(client.client_id, _with_renames(client.settings, kind, renames))
+    job = Job(
+        command.client, 0, f"{PLURALS[kind]}.{'merge_statuses' if command.merge else 'rename_status'}", QUEUED, command.at, command.at,
+        {"from": command.before, "to": command.after}, made_by=command.by,
+    )  # fmt: skip
+    made = yield from create_job(CreateJob(job), ids)
+    if client.settings.declared(kind) is not None:  # the new name, or the merged word, may be one that was refused
+        yield from recheck(command.client, kind, client.settings, command.at, command.by, ids)
+    return Changed(client, made)
+
+
+def _with_renames(settings: ClientSettings, kind: int, renames: tuple[StatusRename, ...]) -> ClientSettings:
+    changed = replace(settings, company_renames=renames) if kind == COMPANY else replace(settings, contact_renames=renames)
+    declared = changed.declared(kind)
+    return changed if declared is None else _with_set(changed, kind, declared.renamed(changed.words(kind)))
+
+
+def _refused(settings: ClientSettings, asked: RenameStatus | PreviewRename) -> Plan[TouchbaseError | None]:
+    """Return why a rename cannot be made; None if it can, or if it was made already."""
+    kind, before, after, words = asked.kind, asked.before, asked.after, settings.words(asked.kind)
+    if before == after:
+        return Invalid([Fault(_pointer(asked), "same", f"is the status itself; send the status that {before!r} is to become")])
+    if words.is_former(before) and words.of(before) == after:
+        return None
+    is_known = not words.is_former(before) and (yield from _exists(settings, asked.client, kind, before))
+    if not is_known and not (asked.merge and before in (yield from refused_words(asked.client, kind))):
+        return _unknown(kind, before, settings)
+    is_taken = yield from _exists(settings, asked.client, kind, after)
+    return _refused_name(settings, asked, exists=is_taken and not words.is_former(after))
+
+
+def _pointer(asked: RenameStatus | PreviewRename) -> str:
+    return "/into" if asked.merge else "/name"
+
+
+def _refused_name(settings: ClientSettings, asked: RenameStatus | PreviewRename, *, exists: bool) -> TouchbaseError | None:
+    kind, before, after, words = asked.kind, asked.before, asked.after, settings.words(asked.kind)
+    declared, refused = settings.declared(kind), None
+    others = [each for each in (declared.statuses if declared else []) if each not in (before, after)]
+    if words.is_former(after) and words.of(after) != before:
+        refused = f"{after!r} is a former name of {words.of(after)!r}, and events that say it mean that; choose another one"
+    elif len(words.renames) >= MOST_RENAMES:
+        refused = f"{PLURALS[kind]} have {MOST_RENAMES} renames and merges, the limit; each is a part of every history"
+    elif asked.merge and not exists:
+        return Invalid([Fault("/into", "unknown_status", f"there is no status {after!r}; to give {before!r} this name, rename it")])
+    elif not asked.merge and exists:
+        refused = f"there is a status {after!r} already; merge {before!r} into it instead"
+    elif not asked.merge and (own := same_spelling(after, others)) is not None:
+        refused = f"events do not distinguish {after!r} from {own!r}, which is declared; choose another name, or merge"
+    return None if refused is None else Conflict(refused)
+
+
+def preview_rename(query: PreviewRename) -> Plan[RenamePreview | TouchbaseError]:
+    """Run `PreviewRename`."""
+    settings = (yield from settings_of(query.client)) or ClientSettings()
+    refused = yield from _refused(settings, query)
+    if refused is not None:
+        return refused
+    kind, words, declared = query.kind, settings.words(query.kind), settings.declared(query.kind)
+    count = yield from _count(query.client, kind, words.words_of(query.before))
+    service = stands_for(settings, kind, query.before)
+    is_declared = declared is None or query.before in declared.statuses
+    preview = RenamePreview(query.before, query.after, query.merge, count, service, is_declared, [])
+    preview.notes.extend(_notes(words, query, service, declared is not None and not is_declared))
+    return preview
+
+
+def _notes(words: StatusWords, query: PreviewRename, service: Sequence[str], is_refused: bool) -> list[str]:
+    notes = []
+    if words.is_former(query.before):
+        notes.append("this was done already; a job only looks for records that still have the former name")
+    if service:
+        notes.append(f"from now on Touchbase sets {query.after!r} in place of {' and '.join(map(repr, service))}")
+    if is_refused:
+        notes.append(f"{query.before!r} is not in the declared set, so events that ask for it are still refused")
+    before, after = role_of(words, query.before), role_of(words, query.after)
+    if query.merge and before != after:
+        notes.append(f"the rules take {query.before!r} for {before or 'any status'} and {after!r} for {after or 'any status'}: from now on "
+                     f"those of {query.after!r} count")  # fmt: skip
+    return notes
+
+
+def find_outdated(query: FindOutdated) -> Plan[OutdatedPage]:
+    """Run `FindOutdated`."""
+    settings = (yield from settings_of(query.client)) or ClientSettings()
+    words = settings.words(query.kind)
+    rows = yield Select(
+        f"SELECT id, status, previous_status FROM {TABLES[query.kind]} WHERE client = ? AND id > ? ORDER BY id LIMIT ?",
+        (query.client, query.after, query.limit),
+    )
+    ids = [row[0] for row in rows if words.is_former(row[1]) or words.is_former(row[2])]
+    return OutdatedPage(ids, len(rows), rows[-1][0] if len(rows) == query.limit else None, words.last_us)
+
+
+def count_records(query: CountRecords) -> Plan[int]:
+    """Run `CountRecords`."""
+    rows = yield Select(f"SELECT count(*) FROM {TABLES[query.kind]} WHERE client = ?", (query.client,))
+    found: int = rows[0][0]
+    return found
+
+
+def rewrite_statuses(command: RewriteStatuses) -> Plan[int]:
+    """Run `RewriteStatuses`."""
+    client: Client | None = yield from locked(command.client)
+    if client is None or not command.ids:
+        return 0
+    kind, words = command.kind, client.settings.words(command.kind)
+    by_id = records_sql.CONTACT_BY_ID if kind == CONTACT else records_sql.COMPANY_BY_ID
+    rows = yield Execute(by_id, [(command.client, number) for number in command.ids])
+    found: list[Record] = [contact_of(row) if kind == CONTACT else company_of(row) for row in rows]
+    outdated = [record for record in found if words.is_outdated(record)]
+    written_since = [record for record in outdated if must_be_folded(record, words)]
+    histories = yield from _histories(command.client, kind, written_since)
+    for record in outdated:
+        if record.id in histories:  # a request from before the rename has written after it
+            refold_status(record, histories[record.id], words)
+        else:
+            follow_renames(record, words)
+        record.updated_us = max(command.at, record.updated_us + 1)
+    yield from save_folded(kind, outdated, rows)
+    return len(outdated)
+
+
+def must_be_folded(record: Record, words: StatusWords) -> bool:
+    """Return whether a record has a status entry that is later than a rename that it has not followed."""
+    entry: Micros = record.status_entry_us or 0
+    return any(one.at_us <= entry and one.before in (record.status, record.previous_status) for one in words.renames)
+
+
+def follow_renames(record: Record, words: StatusWords) -> None:
+    """Give a record the present names of its statuses."""
+    record.status, record.previous_status = words.of(record.status), words.of(record.previous_status)
+
+
+def _histories(client: int, kind: int, records: Sequence[Record]) -> Plan[dict[int, list[StoredEvent]]]:
+    histories: dict[int, list[StoredEvent]] = {record.id: [] for record in records}
+    if records:
+        for row in (yield Execute(history_sql.EVENTS_OF, [(client, kind, number) for number in histories])):
+            histories[row[2]].append(event_of(row))
+    return histories
+
+
+ANSWERS: Mapping[type, Any] = {
+    ListStatuses: list_statuses,
+    PreviewRename: preview_rename,
+    FindOutdated: find_outdated,
+    CountRecords: count_records,
+}
+"""The plan of each query."""
