@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from touchbase.common.timestamps import DAY, SECOND, Clock, Micros
 from touchbase.config import Settings
+from touchbase.custom_fields import KINDS as CUSTOM_FIELD_KINDS
 from touchbase.enrichment import FetchWorker
 from touchbase.events import InboxWorker, WorkReport, add_report
 from touchbase.exports import KINDS as EXPORT_KINDS
@@ -19,7 +20,7 @@ from touchbase.retention import Retention
 from touchbase.sql.store import Store
 
 HOUR: Micros = 3600 * SECOND
-JOB_KINDS: tuple[JobKind, ...] = (*IMPORT_KINDS, *EXPORT_KINDS)
+JOB_KINDS: tuple[JobKind, ...] = (*IMPORT_KINDS, *EXPORT_KINDS, *CUSTOM_FIELD_KINDS)
 """Every kind of job; a capability with a new one adds it here."""
 
 

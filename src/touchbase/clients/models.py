@@ -40,6 +40,10 @@ class StatusSet:
     transitions: dict[str, list[str]] = field(default_factory=dict)
 
 
+FIELD_TYPES = ("text", "number", "boolean", "date", "datetime", "email", "url", "select")
+"""The types of custom fields."""
+
+
 @dataclass(slots=True)
 class FieldType:
     """A declared custom field: its type, and the choices of a select."""
@@ -89,6 +93,9 @@ class ClientSettings:
     company_statuses: StatusSet | None = None
     contact_fields: dict[str, FieldType] = field(default_factory=dict)
     company_fields: dict[str, FieldType] = field(default_factory=dict)
+    contact_field_names: dict[str, str] = field(default_factory=dict)
+    company_field_names: dict[str, str] = field(default_factory=dict)
+    """Former names of custom fields -> present ones. Renaming and merging fields set them; a replacement of the settings leaves them."""
     create_unknown: bool = True
     """Whether an e-mail event for an unknown person creates the contact."""
     linkedin_reply_counts: bool = True
@@ -108,6 +115,11 @@ def keeping_limits(decided: ClientSettings, known: ClientLimits | None) -> Clien
     if decided.limits is not None and decided.limits != known:
         raise Forbidden("this key belongs to a client, which cannot change its own limits; leave them out")
     return replace(decided, limits=known)
+
+
+def keeping_names(decided: ClientSettings, known: ClientSettings) -> ClientSettings:
+    """Return settings with the former names of custom fields that the client has."""
+    return replace(decided, contact_field_names=known.contact_field_names, company_field_names=known.company_field_names)
 
 
 @dataclass(slots=True)

@@ -72,7 +72,7 @@ STATE = query.choice("state", STATES, member="state")
 
 def job_response(call: Call, job: Job, sizes: Mapping[str, int], status: int = 200) -> Response:
     """Return the response that shows a job."""
-    headers = [(b"location", call.api.dependencies.reached_at(f"{PATH}/{job.id}"))] if status == 201 else []
+    headers = [(b"location", call.api.dependencies.reached_at(f"{PATH}/{job.id}"))] if status in (201, 202) else []
     return Response(status, encode(job_out(call, job, sizes)), headers=headers)
 
 

@@ -156,6 +156,8 @@ class Parser:
         if field.kind is FieldKind.KEY:
             is_whole = op not in TEXT_OPS and op not in ORDERED
             return SEARCH_KEYS[field.name.rpartition(".")[2]](text) if is_whole else text.lower()
+        if field.declared == "datetime" and op in ORDERED:
+            return folded(to_text(self._time(text))[:19] + "Z")
         if field.declared == "date" and _RELATIVE.fullmatch(text.lower()):
             return to_text(self._time(text))[:10]
         return folded(text)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from touchbase.clients.commands import EnsureClient, SetClientSettings
-from touchbase.clients.models import BY_ADMINISTRATOR, DELETING, Client, ClientSettings, Deletion, keeping_limits
+from touchbase.clients.models import BY_ADMINISTRATOR, DELETING, Client, ClientSettings, Deletion, keeping_limits, keeping_names
 from touchbase.common.timestamps import Micros
 from touchbase.errors import Forbidden, NotFound, TouchbaseError
 from touchbase.sql.ids import Ids
@@ -117,12 +117,14 @@ def set_settings(command: SetClientSettings) -> Plan[Client | TouchbaseError]:
 
 
 def _decided(command: SetClientSettings) -> Plan[ClientSettings | Forbidden]:
-    """Return the settings to store. A client's own limits are read under a lock that lasts until the transaction ends."""
-    if not command.keep_limits:
-        return command.settings
+    """Return the settings to store. What they leave as it is, is read under a lock that lasts until the transaction ends."""
     found = yield Execute(CLIENT_BY_CLIENT_ID, [(command.client_id,)])
-    rows = yield Execute(CLIENT_BY_NUMBER, [(row[0],) for row in found])
+    rows = (yield Execute(CLIENT_BY_NUMBER, [(row[0],) for row in found])) if found else []
+    known = client_of(rows[0]).settings if rows else ClientSettings()
+    decided = keeping_names(command.settings, known)
+    if not command.keep_limits:
+        return decided
     try:
-        return keeping_limits(command.settings, client_of(rows[0]).settings.limits if rows else None)
+        return keeping_limits(decided, known.limits)
     except Forbidden as error:
         return error
