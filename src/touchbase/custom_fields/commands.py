@@ -43,7 +43,7 @@ class FindUses(Query[dict[str, FieldUse]]):
 class ReadValues(Query[list[FieldValue]]):
     """Values that a change concerns, in the order of the records' ids, from the one after `after`.
 
-    A renaming concerns removed values too, unless an entry with `mark` in its key removed them.
+    `with_removed` adds fields that a write removed: a renaming takes the removal along, so that no older write undoes it.
     """
 
     client: int
@@ -51,7 +51,7 @@ class ReadValues(Query[list[FieldValue]]):
     what: FieldChange
     limit: int
     after: int = 0
-    mark: str = ""
+    with_removed: bool = False
 
 
 @dataclass(slots=True)

@@ -17,7 +17,6 @@ from touchbase.custom_fields.sql import job_kind
 from touchbase.history import COMPANY, CONTACT, Author
 from touchbase.jobs import RUNNING, Checkpoint, JobRun, ListJobs
 from touchbase.records import RECORD_TYPES
-from touchbase.records.sql.custom_values import mark_of
 
 PAGE = 200
 """Records in one transaction: their histories are read, so it takes some 20 ms."""
@@ -71,12 +70,12 @@ class FieldChangeKind:
 
     async def _next(self, run: JobRun, what: FieldChange, after: int) -> list[int]:
         run.check()
-        query = ReadValues(run.job.client, self._kind, what, PAGE, after, mark_of(_key(run)))
+        query = ReadValues(run.job.client, self._kind, what, PAGE, after, with_removed=what.action == RENAME)
         return [each.record_id for each in await run.store.read(query)]
 
     async def _write(self, run: JobRun, what: FieldChange, at: Position, numbers: list[int]) -> Position:
         job = run.job
-        command = ChangePage(job.client, self._kind, what, numbers, _key(run), run.clock(), Author(job.made_by, f"job:{job.id}"))
+        command = ChangePage(job.client, self._kind, what, numbers, f"{job.id:x}", run.clock(), Author(job.made_by, f"job:{job.id}"))
         reached = msgspec.structs.replace(at, after=numbers[-1], found=True)
 
         def checkpoint(results: list[int]) -> Checkpoint:
@@ -99,10 +98,6 @@ class FieldChangeKind:
             running = await run.store.read(ListJobs(run.job.client, 50, kind=imports, state=RUNNING))
             if not any(job.lease_until_us > run.clock() for job in running):
                 return
-
-
-def _key(run: JobRun) -> str:
-    return f"{run.job.id:x}"
 
 
 def _checkpoint(at: Position) -> Checkpoint:

@@ -27,7 +27,7 @@ from touchbase.errors import Conflict, Fault, Invalid, NotFound, TouchbaseError,
 from touchbase.jobs import QUEUED, CreateJob, Job
 from touchbase.jobs.sql import create_job
 from touchbase.records import RECORD_TYPES, misfit
-from touchbase.records.sql.custom_values import ChangeOfValues, change_values
+from touchbase.records.sql.custom_values import MARK, ChangeOfValues, change_values
 from touchbase.sql.filters import Where
 from touchbase.sql.ids import Ids
 from touchbase.sql.rows import settings_text
@@ -77,12 +77,11 @@ def _values_of(client: int, kind: int) -> Where:
     return where
 
 
-def _concerned(query: ReadValues | CountValues, mark: str = "") -> tuple[str, Row]:
+def _concerned(query: ReadValues | CountValues, *, with_removed: bool = False) -> tuple[str, Row]:
     """Return the condition of the rows `f` that a change concerns, and its parameters."""
     text, params = "f.client = ? AND f.record_kind = ? AND f.name = ?", [query.client, query.kind, query.what.field]
-    if query.what.action == RENAME and mark:
-        text += " AND (f.value IS NOT NULL OR f.stamp_key NOT LIKE ?)"
-        params.append(f"%{mark}%")
+    if with_removed:
+        text += f" AND (f.value IS NOT NULL OR f.stamp_key NOT LIKE '%{MARK}%')"
     else:
         text += " AND f.value IS NOT NULL"
     if query.what.action == MERGE_VALUES:
@@ -93,7 +92,7 @@ def _concerned(query: ReadValues | CountValues, mark: str = "") -> tuple[str, Ro
 
 def read_values(query: ReadValues) -> Plan[list[FieldValue]]:
     """Run `ReadValues`."""
-    where, params = _concerned(query, query.mark)
+    where, params = _concerned(query, with_removed=query.with_removed)
     rows = yield Select(
         "SELECT f.record_id, f.value, g.value FROM custom_field f LEFT JOIN custom_field g ON g.client = f.client "
         "AND g.record_kind = f.record_kind AND g.record_id = f.record_id AND g.name = ? "
@@ -185,7 +184,7 @@ def start_change(command: StartChange, ids: Ids) -> Plan[Job | TouchbaseError]:
         return fields
     is_used = yield from _is_used(command.client, command.kind, what.field)
     if fields.names.get(what.field) != what.into or what.action not in (RENAME, MERGE):  # else it continues one that was cancelled
-        if what.field in fields.names or not (is_used or what.field in fields.types):
+        if what.field in fields.names or not (is_used or what.field in fields.types or what.field in fields.names.values()):
             return _missing(fields, what.field)
         also = what.action in (RENAME, MERGE) and (yield from _is_used(command.client, command.kind, what.into))
         if (refused := _change_settings(fields, what, is_used=bool(also))) is not None:

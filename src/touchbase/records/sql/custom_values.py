@@ -10,7 +10,20 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from touchbase.common.timestamps import Micros
-from touchbase.history import CONTACT, DELIBERATE, NEVER, NO_AUTHOR, VIA_API, Author, Detail, EffectiveTime, Stamp, StoredEvent, beats
+from touchbase.history import (
+    API_KEY,
+    CONTACT,
+    DELIBERATE,
+    NEVER,
+    NO_AUTHOR,
+    VIA_API,
+    Author,
+    Detail,
+    EffectiveTime,
+    Stamp,
+    StoredEvent,
+    beats,
+)
 from touchbase.history import sql as history_sql
 from touchbase.history.sql import event_of, event_row
 from touchbase.records.models import Company, Contact, CustomField, Record
@@ -23,7 +36,7 @@ from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Execute, Plan, Row
 
 Values = Mapping[str, str | None]
-"""A record's custom fields by name; None for a removed one."""
+"""A record's custom fields by name; None for one that a write removed. One that such a change removed is left out."""
 TOUCH_CONTACT, TOUCH_COMPANY = (update(f"touch_{table}", table, (*ONE, ("updated_us", "bigint"))) for table in ("contact", "company"))
 
 
@@ -48,11 +61,6 @@ MARK = "!"
 the entry follows the one that it changes, and precedes the next."""
 
 
-def mark_of(key: str) -> str:
-    """Return what the keys of a change's entries contain."""
-    return f"{MARK}{key}."
-
-
 def renaming(former: str, name: str, at: Micros, key: str, by: Author = NO_AUTHOR) -> ChangeOfValues:
     """Return the change that gives a field another name; of two values under both names the one that was written later stays."""
 
@@ -74,7 +82,7 @@ def change_values(client: int, kind: int, numbers: Sequence[int], what: ChangeOf
     rows = yield Execute(by_id, [(client, number) for number in sorted(numbers)])
     records: list[Contact | Company] = [contact_of(row) if kind == CONTACT else company_of(row) for row in rows]
     yield from records_sql.load_custom_fields(kind, records)
-    found = ((record, dict(what.change({one.name: one.value for one in record.custom_fields}))) for record in records)
+    found = ((record, dict(what.change(_values(record)))) for record in records)
     wanted = [(record, changes) for record, changes in found if changes]
     if not wanted:
         return {}
@@ -100,6 +108,10 @@ def change_values(client: int, kind: int, numbers: Sequence[int], what: ChangeOf
     return {number: updated_us for _, number, updated_us in touched}
 
 
+def _values(record: Record) -> Values:
+    return {one.name: one.value for one in record.custom_fields if one.value is not None or MARK not in one.stamp_key}
+
+
 def _entry(kind: int, record: Record, changes: Values, history: Sequence[StoredEvent], what: ChangeOfValues) -> StoredEvent:
     detail: Detail = {"custom": changes}
     if any(what.by):
@@ -121,9 +133,10 @@ def _effective_time(record: Record, history: Sequence[StoredEvent], what: Change
         if event.detail.get("cleared") or not what.follows.isdisjoint(event.detail.get("custom", ())):
             stamps.append((DELIBERATE, *event.effective_time))
     _, last_us, last_key = max(stamps, default=NEVER)
-    mark = f"{mark_of(what.key)}{record.id}"
-    after = (last_us, f"{last_key}{mark}")
-    return max(after, (what.at, mark)) if what.is_newer else after
+    mine = f"{what.key}.{record.id}"
+    if what.is_newer and last_us <= what.at:
+        return max((last_us, f"{last_key}{MARK}{mine}"), (what.at, f"{API_KEY}{mine}"))
+    return last_us, f"{last_key}{MARK}{mine}"
 
 
 def _written(record: Record, entry: StoredEvent, at: Micros, ids: Ids) -> list[tuple[CustomField, bool]]:
