@@ -29,6 +29,7 @@ COMMANDS = {
     "copy": "copy",
     "contacts": "records",
     "companies": "records",
+    "custom-fields": "custom_fields",
     "jobs": "jobs",
     "persons": "persons",
     "suppressions": "suppressions",

@@ -47,7 +47,7 @@ class TypeCheck:
 
 
 async def list_fields(store: Store, client: Client, kind: int, name: str | None = None) -> list[CustomField]:
-    """Return the client's custom fields by name: those that are defined, and those that records have; or the one of this name."""
+    """Return the client's custom fields by name: defined ones, and all that records have; or the one of this name."""
     types, names = RECORD_TYPES[kind].field_types(client.settings), RECORD_TYPES[kind].field_names(client.settings)
     uses = await store.read(FindUses(client.number, kind, name))
     found = [each for each in sorted({*types, *uses}) if name is None or each == name]

@@ -22,7 +22,7 @@ _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+\-]?[0-9]{1,3})?
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 # One spelling, so that the order of texts is the order of times.
 _DATETIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")
-_URL = re.compile(r"https?://[^\s/?#]+[^\s]*", re.IGNORECASE)
+_URL = re.compile(r"https?://[^\s/?#]\S*", re.IGNORECASE)
 LONGEST_NUMBER = 100
 """Characters."""
 

@@ -35,7 +35,7 @@ from touchbase.jobs import Job
 from touchbase.jobs.api import JobOut, job_response
 from touchbase.records import COMPANY_TYPE, CONTACT_TYPE
 
-TAG = Tag("Custom fields", "The custom fields of a client: their use and types; renaming and merging fields and values.")
+TAG = Tag("Fields", "The custom fields of a client: their use and types; renaming and merging fields and values.")
 PATH = "/public/v2/custom-fields"
 DRY_RUN = query.flag("dry_run", "Only respond what would change.")
 VALUES = query.choice("values", ("delete",), "`delete`: also remove the values of all records, by a job.")
@@ -202,7 +202,7 @@ def _routes(of: FieldResource) -> list[Route]:
         Route(
             "GET", of.path, of.list, scope=READ, operation_id=f"list_{one}_custom_fields", tag=TAG,
             summary=f"List the custom fields of {of.many} with their use",
-            description="By name: those that are defined, and those that records have. Counting reads all values of the client.",
+            description="By name: defined fields, and all that records have. Counting reads all values of the client.",
             query=PAGE, success=(Success(200, "A page.", CustomFieldPage),),
         ),
         Route(
@@ -216,6 +216,12 @@ def _routes(of: FieldResource) -> list[Route]:
             "GET", by_name, of.get, scope=READ, operation_id=f"get_{one}_custom_field", tag=TAG,
             summary=f"Get a custom field of {of.many} with its use", success=(Success(200, "The field.", CustomFieldDetail),),
         ),
+    ]  # fmt: skip
+
+
+def _changes(of: FieldResource) -> list[Route]:
+    one, by_name = of.one, f"{of.path}/{{name}}"
+    return [
         Route(
             "PATCH", by_name, of.change, scope=WRITE, operation_id=f"change_{one}_custom_field", tag=TAG,
             summary=f"Rename a custom field of {of.many}, or set its type",
@@ -250,4 +256,4 @@ def _routes(of: FieldResource) -> list[Route]:
     ]  # fmt: skip
 
 
-ROUTES = [*_routes(CONTACTS), *_routes(COMPANIES)]
+ROUTES = [*_routes(CONTACTS), *_changes(CONTACTS), *_routes(COMPANIES), *_changes(COMPANIES)]

@@ -21,7 +21,7 @@ Option = Annotated[str, Meta(min_length=1, max_length=limits.VALUE)]
 Options = Annotated[list[Option], Meta(max_length=MOST_OPTIONS, description="The values of a `select`.")]
 
 
-class CustomFieldDefinition(Struct):
+class CustomFieldDefinition(Struct, forbid_unknown_fields=True):
     """A new custom field."""
 
     name: FieldName
@@ -29,7 +29,7 @@ class CustomFieldDefinition(Struct):
     options: Options = []
 
 
-class CustomFieldUpdate(Struct):
+class CustomFieldUpdate(Struct, forbid_unknown_fields=True):
     """A new name, or a new type, of a custom field."""
 
     name: FieldName | UnsetType = UNSET
@@ -37,13 +37,13 @@ class CustomFieldUpdate(Struct):
     options: Options | UnsetType = UNSET
 
 
-class CustomFieldMerge(Struct):
+class CustomFieldMerge(Struct, forbid_unknown_fields=True):
     """The field that this one is merged into."""
 
     into: FieldName
 
 
-class ValueMerge(Struct):
+class ValueMerge(Struct, forbid_unknown_fields=True):
     """Values of a field, and the one that replaces them."""
 
     values: Annotated[list[Option], Meta(min_length=1, max_length=MOST_VALUES)]

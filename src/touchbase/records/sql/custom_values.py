@@ -45,7 +45,7 @@ class ChangeOfValues:
     """One change of custom fields, for any number of records."""
 
     change: Callable[[Values], Values]
-    """From a record's custom fields to those that the entry sets; without any the record stays as it is."""
+    """From a record's custom fields to the ones that the entry sets; without any the record stays as it is."""
     follows: frozenset[str]
     """The fields whose last write the change follows."""
     at: Micros
