@@ -127,11 +127,11 @@ async def test_rename__back_and_on_is_followed_by_every_name(house: House) -> No
 async def test_rename__to_a_name_in_use_is_refused(house: House) -> None:
     await contact(house, JANE, Industry="Bank", Sector="Money")
 
-    taken = await house.request("PATCH", path("Industry"), {"name": "Sector"})
-    missing = await house.request("PATCH", path("Branch"), {"name": "Sector2"})
-
-    assert (taken.status, taken.problem["code"]) == (409, "duplicate")
-    assert missing.status == 404
+    for query in ("", "?dry_run=true"):
+        taken = await house.request("PATCH", f"{path('Industry')}{query}", {"name": "Sector"})
+        missing = await house.request("PATCH", f"{path('Branch')}{query}", {"name": "Sector2"})
+        assert (taken.status, taken.problem["code"]) == (409, "duplicate")
+        assert missing.status == 404
     assert await uses(house) == {"Industry": 1, "Sector": 1}
 
 

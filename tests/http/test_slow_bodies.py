@@ -55,6 +55,10 @@ BODIES: dict[str, Any] = {
     "ConnectionRequest": {"channel": "crm", "tool": "attio"},
     "ConnectionChange": {"generate_secret": True},
     "NewSuppressions": {"value": "ann@example.com"},
+    "CustomFieldDefinition": {"name": "late"},
+    "CustomFieldUpdate": {"name": "late"},
+    "CustomFieldMerge": {"into": "late"},
+    "ValueMerge": {"values": ["a"], "into": "late"},
     "SuppressionCheck": {"items": [{"email": "ann@example.com"}]},
 }
 CALLS = with_bodies()

@@ -200,12 +200,15 @@ def _change(
 
 
 async def _run(database: str | None, client_id: str, record: str, change: FieldChange, dry_run: bool) -> Any:
-    from touchbase.custom_fields import StartChange, preview_change
+    from touchbase.custom_fields import StartChange, check_merge, preview_change
 
     async with opened(database) as store:
         client = await find_client(store, client_id, lasting=True)
+        if change.action == "merge":
+            await check_merge(store, client, KINDS[record], change.field, change.into)
         if dry_run:
-            return await preview_change(store, client.number, KINDS[record], change)
+            with explain_not_found(SEE_LIST):
+                return await preview_change(store, client, KINDS[record], change)
         with explain_not_found(SEE_LIST):
             job = await store.write(StartChange(client.number, KINDS[record], change, now_us()))
         return await run_job(database, store, job), client_id

@@ -15,7 +15,7 @@ from touchbase.custom_fields.commands import (
     StartChange,
 )
 from touchbase.custom_fields.job import KINDS
-from touchbase.custom_fields.service import CustomField, Preview, TypeCheck, check_type, list_fields, preview_change
+from touchbase.custom_fields.service import CustomField, Preview, TypeCheck, check_merge, check_type, list_fields, preview_change
 
 __all__ = [
     "ACTIONS",
@@ -33,6 +33,7 @@ __all__ = [
     "ReadValues",
     "StartChange",
     "TypeCheck",
+    "check_merge",
     "check_type",
     "list_fields",
     "preview_change",

@@ -6,8 +6,10 @@ from dataclasses import dataclass, field
 
 from touchbase.clients import Client, FieldType
 from touchbase.common.timestamps import Micros
-from touchbase.custom_fields.changes import FieldChange, Values
+from touchbase.custom_fields.changes import REMOVE, FieldChange, Values
 from touchbase.custom_fields.commands import CountValues, FieldUse, FindUses, ReadValues
+from touchbase.custom_fields.sql import Fields, prepare_change
+from touchbase.errors import WrongState
 from touchbase.records import RECORD_TYPES, misfit
 from touchbase.sql.store import Store
 
@@ -61,10 +63,15 @@ async def list_fields(store: Store, client: Client, kind: int, name: str | None 
     return made
 
 
-async def preview_change(store: Store, client: int, kind: int, what: FieldChange) -> Preview:
-    """Return what a change would do."""
-    found = Preview(await store.read(CountValues(client, kind, what)))
-    for each in await store.read(ReadValues(client, kind, what, MOST_SAMPLES)):
+async def preview_change(store: Store, client: Client, kind: int, what: FieldChange) -> Preview:
+    """Return what a change would do; raise the error that it would have."""
+    found, fields = Preview(await store.read(CountValues(client.number, kind, what))), Fields(client, kind)
+    if what.action == REMOVE and what.field in fields.names and not found.records:
+        return found
+    used = {name for name in {what.field, what.into} - {""} if await store.read(FindUses(client.number, kind, name))}
+    if (refused := prepare_change(fields, what, used)) is not None:
+        raise refused
+    for each in await store.read(ReadValues(client.number, kind, what, MOST_SAMPLES)):
         before: dict[str, str | None] = {what.field: each.value}
         if what.action in ("rename", "merge"):
             before[what.into] = each.other
@@ -85,3 +92,11 @@ async def check_type(store: Store, client: int, kind: int, name: str, declared: 
         if len(page) < PAGE:
             return found
         after = page[-1].record_id
+
+
+async def check_merge(store: Store, client: Client, kind: int, name: str, into: str) -> None:
+    """Raise `WrongState` if values of a field are not of the type of the one that it is to be merged into."""
+    declared = RECORD_TYPES[kind].field_types(client.settings).get(into)
+    if declared is not None and (misfits := (await check_type(store, client.number, kind, name, declared)).misfits):
+        detail = f"{misfits} values of {name!r} are not of the type of {into!r}, which is {declared.type}; change them first"
+        raise WrongState(detail)

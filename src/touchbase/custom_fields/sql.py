@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -182,16 +182,24 @@ def start_change(command: StartChange, ids: Ids) -> Plan[Job | TouchbaseError]:
     fields, what = (yield from _locked(command.client, command.kind)), command.what
     if isinstance(fields, NotFound):
         return fields
-    is_used = yield from _is_used(command.client, command.kind, what.field)
-    if fields.names.get(what.field) != what.into or what.action not in (RENAME, MERGE):  # else it continues one that was cancelled
-        if what.field in fields.names or not (is_used or what.field in fields.types or what.field in fields.names.values()):
-            return _missing(fields, what.field)
-        also = what.action in (RENAME, MERGE) and (yield from _is_used(command.client, command.kind, what.into))
-        if (refused := _change_settings(fields, what, is_used=bool(also))) is not None:
-            return refused
-        yield from _save(fields)
+    used: set[str] = set()
+    for name in (what.field, what.into):
+        if (yield from _is_used(command.client, command.kind, name)):
+            used.add(name)
+    if (refused := prepare_change(fields, what, used)) is not None:
+        return refused
+    yield from _save(fields)
     job = Job(command.client, 0, job_kind(command.kind), QUEUED, command.at, command.at, _settings(what), made_by=command.made_by)
     return (yield from create_job(CreateJob(job), ids))
+
+
+def prepare_change(fields: Fields, what: FieldChange, used: Container[str]) -> TouchbaseError | None:
+    """Change the settings, or return why that is not possible; `used` are the fields of the change that records have values of."""
+    if what.action in (RENAME, MERGE) and fields.names.get(what.field) == what.into:
+        return None  # it continues a change that was cancelled
+    if what.field in fields.names or not (what.field in used or what.field in fields.types or what.field in fields.names.values()):
+        return _missing(fields, what.field)
+    return _change_settings(fields, what, is_used=what.into in used)
 
 
 def _settings(what: FieldChange) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from touchbase.custom_fields.api.schemas import (
 )
 from touchbase.custom_fields.changes import FieldChange
 from touchbase.custom_fields.commands import DefineField, ForgetField, StartChange
-from touchbase.custom_fields.service import CustomField, check_type, list_fields, preview_change
+from touchbase.custom_fields.service import CustomField, check_merge, check_type, list_fields, preview_change
 from touchbase.errors import Fault, Invalid, NotFound, WrongState
 from touchbase.http import query_parameters as query
 from touchbase.http.endpoint import Call
@@ -119,14 +119,7 @@ class FieldResource:
         name, into = self._name(call), field_name((await call.body(CustomFieldMerge)).into, "/into")
         if into == name:
             raise Invalid([Fault("/into", "itself", "is the field itself")])
-        found = [each for each in await list_fields(call.api.dependencies.store, client, self._kind) if each.name == into]
-        if found and found[0].is_declared:
-            check = await check_type(call.api.dependencies.store, client.number, self._kind, name, found[0].type)
-            if check.misfits and not asked[DRY_RUN]:
-                detail = (
-                    f"{check.misfits} values of {name!r} are not of the type of {into!r}, which is {found[0].type.type}; change them first"
-                )
-                raise WrongState(detail)
+        await check_merge(call.api.dependencies.store, client, self._kind, name, into)
         return await self._start(call, client, FieldChange("merge", name, into), dry_run=asked[DRY_RUN])
 
     async def merge_values(self, call: Call) -> Response:
@@ -147,7 +140,7 @@ class FieldResource:
         asked.done()
         name, store = self._name(call), call.api.dependencies.store
         what = FieldChange("remove", name)
-        preview = await preview_change(store, client.number, self._kind, what)
+        preview = await preview_change(store, client, self._kind, what)
         if asked[DRY_RUN]:
             return Response(body=encode(preview_of(preview)))
         if preview.records and asked[VALUES] is None:
@@ -178,7 +171,7 @@ class FieldResource:
         """Start a job, or respond what it would do."""
         parts, at = call.api.dependencies, call.api.dependencies.clock()
         if dry_run:
-            return Response(body=encode(preview_of(await preview_change(parts.store, client.number, self._kind, what))))
+            return Response(body=encode(preview_of(await preview_change(parts.store, client, self._kind, what))))
         command = StartChange(client.number, self._kind, what, at, call.scope.get("touchbase.key_id"))
 
         def response(job: Job) -> Response:
