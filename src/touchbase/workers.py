@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from touchbase.common.timestamps import DAY, SECOND, Clock, Micros
 from touchbase.config import Settings
+from touchbase.custom_fields import KINDS as CUSTOM_FIELD_KINDS
 from touchbase.enrichment import FetchWorker
 from touchbase.events import InboxWorker, WorkReport, add_report
 from touchbase.exports import KINDS as EXPORT_KINDS
@@ -20,7 +21,7 @@ from touchbase.sql.store import Store
 from touchbase.statuses import KINDS as STATUS_KINDS
 
 HOUR: Micros = 3600 * SECOND
-JOB_KINDS: tuple[JobKind, ...] = (*IMPORT_KINDS, *EXPORT_KINDS, *STATUS_KINDS)
+JOB_KINDS: tuple[JobKind, ...] = (*IMPORT_KINDS, *EXPORT_KINDS, *STATUS_KINDS, *CUSTOM_FIELD_KINDS)
 """Every kind of job; a capability with a new one adds it here."""
 
 

@@ -23,7 +23,7 @@ LISTS = (
     "/public/v2/contacts/deleted", "/public/v2/companies/deleted",
     "/public/v2/contacts?updated_since=2000-01-01T00:00:00Z", "/public/v2/companies?updated_since=2000-01-01T00:00:00Z",
     "/public/v2/suppressions",
-    "/public/v2/jobs", "/public/v2/statuses/contacts", "/admin/v1/contacts", "/admin/v1/companies",
+    "/public/v2/jobs", "/public/v2/statuses/contacts", "/public/v2/custom-fields/contacts", "/admin/v1/contacts", "/admin/v1/companies",
 )  # fmt: skip
 RECEIVERS = ("/public/emailcampaign-webhook/{client_id}", "/public/crm-webhook/{client_id}")
 
@@ -83,6 +83,7 @@ def filters(known: Known) -> dict[str, list[str]]:
         "value": [w.EMAIL, w.DOMAIN],
         "page": ["1", "2"], "page_size": ["1", "100"], "firstname": ["zq021firstqz"], "lastname": ["zq024lastqz"], "industry": [w.OPTION],
         "field_name": [w.FIELD], "field_value": [w.OPTION],
+        "values": ["delete"], "misfits": ["keep"],
         "kind": ["contacts.import"], "mapping": [w.MAPPING], "delimiter": [","], "encoding": ["utf-8"], "sheet": ["A"],
     }  # fmt: skip
 
@@ -91,7 +92,7 @@ def searches(known: Known) -> list[dict[str, Any]]:
     """What of A's may stand in the filters of a search."""
     return [
         {"id[in]": ",".join(map(str, known.ids))}, {"email[contains]": "zq"}, {"last_name": "zq024lastqz"}, {f"cf.{w.FIELD}": w.OPTION},
-        {"company.domain": w.DOMAIN}, {"company.cf.zq019nameqz[contains]": "zq"}, {"company_id[gte]": "1"}, {"created_time[lt]": "1m"},
+        {"company.domain": w.DOMAIN}, {f"company.cf.{w.OWN_FIELD}[contains]": "zq"}, {"company_id[gte]": "1"}, {"created_time[lt]": "1m"},
         {"contact_status[in]": f"{w.STATUS},{w.NEXT_STATUS}"}, {"domain[starts_with]": "zq"}, {"name[contains]": "zq"},
     ]  # fmt: skip
 
@@ -144,6 +145,10 @@ def bodies(known: Known) -> dict[str, list[Any]]:
         "KeyRequest": [{"name": "of B"}, {"name": "of A", "client_id": w.CLIENT_A}, {"name": "of A", "client_id": w.FORMER_A}],
         "KeyRotation": [{}, {"keep_old_seconds": 0}],
         "ConnectionRequest": [{"channel": "crm", "tool": "hubspot", "secrets": [w.SECRET]}],
+        "CustomFieldDefinition": [{"name": "of B"}],
+        "CustomFieldUpdate": [{"name": "zq of B"}, {"type": "number"}],
+        "CustomFieldMerge": [{"into": w.OWN_FIELD}],
+        "ValueMerge": [{"values": [w.OPTION], "into": "zq of B"}],
         "StartImport": [{}, {"mapping_name": w.MAPPING}],
         "": [None],
         "ConnectionChange": [{"secrets": []}, {"settings": None}],
@@ -199,7 +204,7 @@ def _targets(path: str, parameters: list[Any], known: Known) -> Iterator[str]:
     names = [each["name"] for each in parameters if each["in"] == "path"]
     values: dict[str, list[Any]] = {
         "id": known.ids, "merge_id": known.merges, "client_id": [w.CLIENT_A, w.FORMER_A], "key_id": known.keys,
-        "channel": ["crm", "email_campaign"], "tool": ["hubspot", "instantly"], "name": [w.MAPPING, w.STATUS],
+        "channel": ["crm", "email_campaign"], "tool": ["hubspot", "instantly"], "name": [w.MAPPING, w.STATUS, w.OWN_FIELD],
         "field_id": known.fields,
     }  # fmt: skip
     for name in names:

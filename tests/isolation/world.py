@@ -57,6 +57,8 @@ GONE_OBJECT, ALSO_PARKED = 770_004, 770_005
 NAME = "zq062namedqz"
 BIN_EMAIL = "zq070binqz@example.com"
 TOKEN = "zq063tokenqz"
+OWN_FIELD = "zq019nameqz"
+"""A custom field of companies that B has no name of in its calls."""
 MAPPING = "zq074mappingqz"
 IDEMPOTENCY_KEY, ADMINISTRATORS = "zq050idemqz", "zq069idemqz"
 """One for a request about records, one for an administrator's."""
@@ -235,7 +237,7 @@ async def furnish(a: Side) -> None:
     await a.sure("PUT", f"/admin/v1/clients/{a.client_id}", {"settings": settings})
     company = await a.sure("POST", "/public/v2/companies", {
         "domain": DOMAIN, "name": "zq018nameqz", "company_status": COMPANY_STATUS,
-        "company_custom_fields": [{"field_name": "zq019nameqz", "field_value": "zq020valueqz"}],
+        "company_custom_fields": [{"field_name": OWN_FIELD, "field_value": "zq020valueqz"}],
     })  # fmt: skip
     contact = await a.sure("POST", "/public/v2/contacts", {
         "email": OTHER_EMAIL, "linkedin_url": LINKEDIN, "first_name": "zq021firstqz", "last_name": "zq022lastqz",

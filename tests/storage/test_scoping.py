@@ -32,10 +32,11 @@ from touchbase.clients.commands import (
     SetClientSettings,
     SetClientState,
 )
-from touchbase.clients.models import ACTIVE, ClientSettings
+from touchbase.clients.models import ACTIVE, ClientSettings, FieldType
 from touchbase.connections.commands import AddConnection, DueFetches
 from touchbase.connections.models import Connection
 from touchbase.connections.sql.encrypted_columns import check_keys
+from touchbase.custom_fields import DefineField, FieldChange
 from touchbase.do_not_contact.models import Addresses
 from touchbase.encryption.cipher import AesGcmCipher
 from touchbase.encryption.commands import CheckEncryption, Reencrypt, ReplaceLost, RetireKeys
@@ -209,6 +210,7 @@ USUAL: dict[str, Any] = {
     "state": "parked", "client_id": "acme", "kind": 1, "record_kind": 1, "limit": 5, "after": 0, "now_us": 10, "delivery_id": 2,
     "record_id": 1, "contact": 1, "contact_id": 1, "survivorship": "newest", "id": 1, "block": "surname", "before": "replied",
     "listing": ListContacts(1, 5),
+    "what": FieldChange("merge", "Industry", "Sector"),
 }  # fmt: skip
 
 
@@ -281,6 +283,7 @@ ASKING: list[Any] = [
     Reencrypt(5), RetireKeys(), ReplaceLost(), RemoveClientRows(2, 10, 100),
     EnsureClient("unknown", 5, first_use=True), ChangeMatching(1, ListContacts(1, 5, status="a"), UpdateContact(1, 0, {}, {}, 5, "k")),
     RemoveJobFiles(1, 1, 5, 10), DefineStatus(1, 1, "a", True, 10), RemoveStatus(1, 1, "a"), ApplyRefused(1, 1, 0, 5, 10),
+    DefineField(1, 1, "Tier", FieldType("text"), is_new=True),
 ]  # fmt: skip
 """Commands that ask questions beside their statements."""
 

@@ -31,6 +31,7 @@ COMMANDS = {
     "import": "revyops",
     "contacts": "records",
     "companies": "records",
+    "custom-fields": "custom_fields",
     "jobs": "jobs",
     "persons": "persons",
     "suppressions": "suppressions",

@@ -91,7 +91,7 @@ async def _import(database: str | None, client_id: str, record: Record, options:
                 _print_preview(seen, settings, as_json)
                 return
             job = await _upload(store, client, record, settings, opened_file)
-        job = await _run_job(database, store, job)
+        job = await run_job(database, store, job)
         if options["bad_rows"] is not None:
             await _write_bad_rows(store, job, options["bad_rows"])
     _print_end(job, client_id, options["bad_rows"], as_json)
@@ -145,7 +145,7 @@ async def _upload(store: ProcessingStore, client: Client, record: Record, settin
     return await store.write(ChangeJob(job.client, job.id, (UPLOADING,), QUEUED, now_us()))
 
 
-async def _run_job(database: str | None, store: ProcessingStore, job: Job) -> Job:
+async def run_job(database: str | None, store: ProcessingStore, job: Job) -> Job:
     """Run a job here, or wait for the server that has taken it; show its progress on a terminal."""
     from touchbase.jobs import ENDED, GetJob
     from touchbase.workers import job_worker
@@ -178,12 +178,16 @@ def _progress() -> Iterator[Any]:
     def show(job: Job) -> None:
         if is_shown:
             done = job.progress
-            line = f"\r{done.get('percent', 0):3} %  {done.get('rows', 0):,} rows, {done.get('invalid', 0):,} refused "
+            line = f"\r{done.get('percent', 0):3} %  {_counts(done)} "
             click.echo(line, nl=False, err=True)
 
     yield show
     if is_shown:
         click.echo("\r" + " " * 60 + "\r", nl=False, err=True)
+
+
+def _counts(done: Mapping[str, Any]) -> str:
+    return f"{done['rows']:,} rows, {done.get('invalid', 0):,} refused" if "rows" in done else f"{done.get('records', 0):,} records"
 
 
 async def _write_bad_rows(store: ProcessingStore, job: Job, out: Path) -> None:

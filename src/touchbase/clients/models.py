@@ -54,6 +54,10 @@ def _names(statuses: Iterable[str], words: StatusWords) -> list[str]:
     return list(dict.fromkeys(words.of(status) or status for status in statuses))
 
 
+FIELD_TYPES = ("text", "number", "boolean", "date", "datetime", "email", "url", "select")
+"""The types of custom fields."""
+
+
 @dataclass(slots=True)
 class FieldType:
     """A declared custom field: its type, and the choices of a select."""
@@ -103,6 +107,9 @@ class ClientSettings:
     company_statuses: StatusSet | None = None
     contact_fields: dict[str, FieldType] = field(default_factory=dict)
     company_fields: dict[str, FieldType] = field(default_factory=dict)
+    contact_field_names: dict[str, str] = field(default_factory=dict)
+    company_field_names: dict[str, str] = field(default_factory=dict)
+    """Former names of custom fields -> present ones. Renaming and merging fields set them; a replacement of the settings leaves them."""
     create_unknown: bool = True
     """Whether an e-mail event for an unknown person creates the contact."""
     linkedin_reply_counts: bool = True
@@ -128,13 +135,15 @@ class ClientSettings:
         return words_after(self.company_renames if kind == COMPANY else self.contact_renames)
 
 
-def keeping_renames(decided: ClientSettings, known: ClientSettings) -> ClientSettings:
-    """Return settings with the known renames; a former name in a declared set becomes the present one."""
+def keeping_names(decided: ClientSettings, known: ClientSettings) -> ClientSettings:
+    """Return settings with the known names of statuses and fields; a former name in a declared set becomes the present one."""
     contacts, companies = decided.contact_statuses, decided.company_statuses
     return replace(
         decided,
         contact_renames=known.contact_renames,
         company_renames=known.company_renames,
+        contact_field_names=known.contact_field_names,
+        company_field_names=known.company_field_names,
         contact_statuses=contacts and contacts.renamed(words_after(known.contact_renames)),
         company_statuses=companies and companies.renamed(words_after(known.company_renames)),
     )

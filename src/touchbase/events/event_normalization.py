@@ -11,6 +11,7 @@ from touchbase.common.normalize import find_company_domain, find_email_key, link
 from touchbase.common.timestamps import DAY, SECOND, Micros
 from touchbase.connections import CRM
 from touchbase.errors import TouchbaseError, UnrecognisedPayload
+from touchbase.events.custom_field_names import note_misfits, with_present_names
 from touchbase.events.event_subject import EventSubject
 from touchbase.history import (
     COMPANY,
@@ -207,8 +208,9 @@ def stored_event(subject: EventSubject, delivery: Delivery, kind: int, record_id
     effect = effect_of(event)
     if event.event == "linkedin_replied" and not (settings.linkedin_reply_counts if event.counts is None else event.counts):
         effect = ""
-    status, detail = _status(subject, effect, settings) if effect else None, subject.detail
+    status, detail = _status(subject, effect, settings) if effect else None, with_present_names(subject.detail, subject.kind, settings)
     problems = dict(event.problems)
+    note_misfits(detail, subject.kind, settings, problems)
     if status is None and effect and (asked := status_word(event, effect)):
         add_problem(problems, STATUS_REFUSED, asked)
     if problems:

@@ -13,6 +13,7 @@ from touchbase.clients.sql import statements as clients_sql
 from touchbase.clients.sql.statements import client_of
 from touchbase.common.field_limits import CUSTOM_FIELDS
 from touchbase.common.timestamps import Micros
+from touchbase.events.custom_fields import rename_fields
 from touchbase.events.deleted_records import set_aside_events_of_deleted
 from touchbase.events.delivery_outcomes import KNOWN_ALREADY, mark
 from touchbase.events.delivery_parts import DeliveryInParts, end_part
@@ -148,6 +149,7 @@ def project_events(batch: Batch, new: list[StoredEvent], ids: Ids) -> Plan[None]
     company_events += yield from relink_companies(batch)
     yield from link_companies(batch, [*new, *company_events])
     yield from save_records(batch)
+    yield from rename_fields(batch, ids)
     if batch.unparked:
         yield Execute(inbox_sql.UNPARK_DELIVERY, [(batch.client, number, batch.now_us) for number in sorted(batch.unparked)])
     if batch.emptied:

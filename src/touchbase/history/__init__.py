@@ -41,7 +41,7 @@ from touchbase.history.last_writer_wins import (
     effective_time,
     stamp_of,
 )
-from touchbase.history.problems import STATUS_REFUSED, TIME_AHEAD, Problems, add_problem, described
+from touchbase.history.problems import STATUS_REFUSED, TIME_AHEAD, VALUE_TYPE, Problems, add_problem, described
 from touchbase.history.status import (
     BOUNCE,
     COMPLAINT,
@@ -92,6 +92,7 @@ __all__ = [
     "STATUS_REFUSED",
     "TIME_AHEAD",
     "UNSUBSCRIBE",
+    "VALUE_TYPE",
     "VIA_API",
     "VIA_DOMAIN",
     "VIA_EMAIL",

@@ -15,6 +15,7 @@ Problems = dict[str, str]
 
 STATUS_REFUSED = "status_refused"
 TIME_AHEAD = "time_ahead"
+VALUE_TYPE = "value_type"
 
 SENTENCES = {
     STATUS_REFUSED: (
@@ -23,6 +24,10 @@ SENTENCES = {
     ),
     TIME_AHEAD: (
         "the time of the event lies after its receipt, so the receipt counts: if the tool names no zone, set time_zone of the connection"
+    ),
+    VALUE_TYPE: (
+        "the value of the custom field {about!r} is not of the type that the client declared; it is stored as it came: correct it in the "
+        "tool, or change the field's type"
     ),
 }
 """By code: what happened and what to do; these codes are listed, counted and shown."""

@@ -7,6 +7,7 @@ from touchbase.bin import api as deleted
 from touchbase.clients.api import life as clients_life
 from touchbase.clients.api import settings as clients
 from touchbase.connections.api import resource as connections
+from touchbase.custom_fields import api as custom_fields
 from touchbase.do_not_contact.api import records as suppressed_records
 from touchbase.do_not_contact.api import resource as suppressions
 from touchbase.duplicates import api as duplicates
@@ -32,6 +33,7 @@ ROUTES: tuple[Route, ...] = (
     *duplicates.ROUTES,
     *suppressions.ROUTES,
     *suppressed_records.ROUTES,
+    *custom_fields.ROUTES,
     *imports.ROUTES,
     *exports.ROUTES,
     *statuses.ROUTES,

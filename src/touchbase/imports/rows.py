@@ -179,6 +179,8 @@ class RowChecker:
         if bare.startswith(CUSTOM):
             declared = settings.contact_fields if is_contact and not of_company else settings.company_fields
             name = bare.removeprefix(CUSTOM).strip()
+            renamed = settings.contact_field_names if is_contact and not of_company else settings.company_field_names
+            name = renamed.get(name, name)
             part.custom.append((name, index, declared.get(name)))
         elif bare in DATES:
             self._dates.append((bare, index))

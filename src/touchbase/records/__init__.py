@@ -67,7 +67,7 @@ from touchbase.records.read_records import get_record
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, RECORD_TYPES, RESOLVED_FIELDS, RecordType, stamped_fields
 from touchbase.records.timelines import TimelineEntry, timeline
 from touchbase.records.update import Change, update_command
-from touchbase.records.validation import json_value, raise_if_any
+from touchbase.records.validation import json_value, misfit, raise_if_any
 from touchbase.records.value_sources import companies_of, company_ref, wrong_links, wrong_values
 from touchbase.records.write_batch import Preview, WriteBatch, batch_failed, record_of
 
@@ -131,6 +131,7 @@ __all__ = [
     "last_address",
     "linkedin_stamp",
     "merge_fields",
+    "misfit",
     "named_address",
     "named_addresses",
     "new_write_key",

@@ -70,6 +70,8 @@ class RecordType(Generic[R_co]):
     statuses: Callable[[ClientSettings], StatusSet | None]
     field_types: Callable[[ClientSettings], Mapping[str, FieldType]]
     """The declared custom fields."""
+    field_names: Callable[[ClientSettings], Mapping[str, str]]
+    """Former names of custom fields -> present ones."""
 
     @property
     def status(self) -> str:
@@ -129,6 +131,7 @@ CONTACT_TYPE: RecordType[Contact] = RecordType(
     upsert=UpsertContact,
     statuses=lambda settings: settings.contact_statuses,
     field_types=lambda settings: settings.contact_fields,
+    field_names=lambda settings: settings.contact_field_names,
 )
 COMPANY_TYPE: RecordType[Company] = RecordType(
     kind=COMPANY,
@@ -144,6 +147,7 @@ COMPANY_TYPE: RecordType[Company] = RecordType(
     upsert=UpsertCompany,
     statuses=lambda settings: settings.company_statuses,
     field_types=lambda settings: settings.company_fields,
+    field_names=lambda settings: settings.company_field_names,
 )
 RECORD_TYPES: dict[int, RecordType[Contact] | RecordType[Company]] = {CONTACT: CONTACT_TYPE, COMPANY: COMPANY_TYPE}
 

@@ -60,13 +60,15 @@ class Change:
     """Faults that the body alone shows."""
 
 
-def custom_changes(given: Sequence[NewValue] | None, declared: Mapping[str, FieldType], pointer: str, faults: list[Fault]) -> CustomChanges:
+def custom_changes(
+    given: Sequence[NewValue] | None, declared: Mapping[str, FieldType], renamed: Mapping[str, str], pointer: str, faults: list[Fault]
+) -> CustomChanges:
     """Validate changes of custom fields, by the same rules as at creation."""
     if given is None:
         return CustomChanges(clear=True)
     values = [_NamedValue(each.field_name, each.field_value or "") for each in given]
-    named = validation.custom_fields(values, declared, pointer, faults)
-    removed = {each.field_name.strip() for each in given if each.field_value is None}
+    named = validation.custom_fields(values, declared, renamed, pointer, faults)
+    removed = {renamed.get(name, name) for each in given if each.field_value is None and (name := each.field_name.strip())}
     return CustomChanges({name: None if name in removed else value for name, value in named})
 
 
@@ -88,7 +90,7 @@ def update_command(kind: RecordType[R], client: Client, record_id: int, change: 
         status = validation.text_or_none(change.fields[kind.status])
         columns["status"] = validation.status(status, settings, kind.kind, f"/{kind.status}", faults)
     pointer = change.custom_pointer or f"/{kind.custom_fields}"
-    custom = custom_changes(change.custom, kind.field_types(settings), pointer, faults)
+    custom = custom_changes(change.custom, kind.field_types(settings), kind.field_names(settings), pointer, faults)
     faults += change.body_faults
     validation.raise_if_any(faults)
     command = kind.update(

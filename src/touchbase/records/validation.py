@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
-from datetime import date
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date, datetime
 from typing import Protocol
 
 from touchbase.clients import ClientSettings, FieldType
@@ -20,6 +20,9 @@ from touchbase.errors import Fault, Invalid
 # The grammar of a JSON number, as FLAT responses need it.
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+\-]?[0-9]{1,3})?")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+# One spelling, so that the order of texts is the order of times.
+_DATETIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")
+_URL = re.compile(r"https?://[^\s/?#]\S*", re.IGNORECASE)
 LONGEST_NUMBER = 100
 """Characters."""
 
@@ -86,57 +89,67 @@ def status(text: str | None, settings: ClientSettings, kind: int, pointer: str, 
 
 
 def custom_fields(
-    fields: Sequence[NamedValue], declared: Mapping[str, FieldType], pointer: str, faults: list[Fault]
+    fields: Sequence[NamedValue], declared: Mapping[str, FieldType], renamed: Mapping[str, str], pointer: str, faults: list[Fault]
 ) -> list[tuple[str, str]]:
-    """Return names and values of custom fields; each name once, each value of its declared type."""
+    """Return names and values of custom fields; each name once, each value of its declared type. A former name means the present one."""
     checked: dict[str, str] = {}
     for index, field in enumerate(fields):
-        name, value = field.field_name.strip(), field.field_value.strip()
+        given, value = field.field_name.strip(), field.field_value.strip()
+        name = renamed.get(given, given) if renamed else given
         if not name:
             faults.append(Fault(f"{pointer}/{index}/field_name", "required", "must not be blank"))
         elif name in checked:
-            faults.append(Fault(f"{pointer}/{index}/field_name", "repeated", f"{name!r} is given twice; send each custom field once"))
+            faults.append(Fault(f"{pointer}/{index}/field_name", "repeated", _given_twice(given, name)))
         elif declared and name in declared:
             typed_value(value, declared[name], f"{pointer}/{index}/field_value", faults)
         checked[name] = value
     return list(checked.items())
 
 
+def _given_twice(given: str, name: str) -> str:
+    also = "" if given == name else f" ({given!r} is a former name of it)"
+    return f"{name!r} is given twice{also}; send each custom field once"
+
+
 def typed_value(value: str, declared: FieldType, pointer: str, faults: list[Fault]) -> None:
     """Check a value against the field's declared type; a blank value has every type."""
-    if value and (expected := _expected(value, declared)) is not None:
+    if value and (expected := misfit(value, declared)) is not None:
         faults.append(Fault(pointer, declared.type, f"{value[:100]!r} is not {expected}"))
 
 
 def json_value(value: str, declared: FieldType | None) -> str | int | float | bool | None:
     """Return a custom field's value as FLAT responses show it; a value that is not of its declared type stays text."""
-    if declared is None or declared.type in ("text", "date", "select"):
+    if declared is None or declared.type not in ("number", "boolean"):
         return value
     if not value:
         return None
-    if _expected(value, declared) is not None:
+    if misfit(value, declared) is not None:
         return value
     if declared.type == "boolean":
         return value.lower() == "true"
     return int(value) if value.lstrip("-").isdigit() else float(value)
 
 
-def _expected(value: str, declared: FieldType) -> str | None:
+def misfit(value: str, declared: FieldType) -> str | None:
     """Return what the declared type expects if the value is not of it, else None."""
-    kind = declared.type
-    if kind == "number" and not _is_number(value):
-        return "a number, such as 12 or -3.5"
-    if kind == "boolean" and value.lower() not in ("true", "false"):
-        return "true or false"
-    if kind == "date" and not _is_date(value):
-        return "a date, such as 2026-11-20"
-    if kind == "select" and value not in declared.options:
-        return f"one of {', '.join(declared.options)}"
-    return None
+    if declared.type == "select":
+        return None if value in declared.options else f"one of {', '.join(declared.options)}"
+    known = _TYPES.get(declared.type)
+    return None if known is None or known[0](value) else known[1]
 
 
 def _is_number(value: str) -> bool:
     return len(value) <= LONGEST_NUMBER and _NUMBER.fullmatch(value) is not None and math.isfinite(float(value))
+
+
+def _is_datetime(value: str) -> bool:
+    if _DATETIME.fullmatch(value) is None:
+        return False
+    try:
+        datetime.fromisoformat(value)
+    except ValueError:
+        return False
+    return True
 
 
 def _is_date(value: str) -> bool:
@@ -147,3 +160,14 @@ def _is_date(value: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+_TYPES: Mapping[str, tuple[Callable[[str], bool], str]] = {
+    "number": (_is_number, "a number, such as 12 or -3.5"),
+    "boolean": (lambda value: value.lower() in ("true", "false"), "true or false"),
+    "date": (_is_date, "a date, such as 2026-11-20"),
+    "datetime": (_is_datetime, "a time in UTC, such as 2026-11-20T09:30:00Z"),
+    "email": (lambda value: normalize.find_email_key(value) is not None, "an e-mail address, such as jane@example.com"),
+    "url": (lambda value: _URL.fullmatch(value) is not None, "an address that begins with https:// or http://"),
+}
+"""By type: whether a text is of it, and what it expects."""

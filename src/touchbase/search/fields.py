@@ -157,7 +157,9 @@ class SearchFields:
         custom = name.removeprefix(CUSTOM)
         if not custom.strip() or len(custom) > NAME:
             return None
-        declared = RECORD_TYPES[self.kind].field_types(self._settings).get(custom)
+        kind = RECORD_TYPES[self.kind]
+        custom = kind.field_names(self._settings).get(custom, custom)
+        declared = kind.field_types(self._settings).get(custom)
         return SearchField(name, FieldKind.CUSTOM, custom, record_kind=self.kind, declared=declared.type if declared else "")
 
 

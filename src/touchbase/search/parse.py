@@ -154,13 +154,18 @@ class Parser:
                 return int(text)
             raise InvalidText("range", f"must be an integer from 0 to {LARGEST_ID}")
         if field.kind is FieldKind.KEY:
-            normal = SEARCH_KEYS.get(field.name.rpartition(".")[2])
-            if normal is None:
-                return text.strip()  # the column has the text as it is
-            return normal(text) if op not in TEXT_OPS and op not in ORDERED else text.lower()
+            return self._key(field, op, text)
+        if field.declared == "datetime" and op in ORDERED:
+            return folded(to_text(self._time(text))[:19] + "Z")
         if field.declared == "date" and _RELATIVE.fullmatch(text.lower()):
             return to_text(self._time(text))[:10]
         return folded(text)
+
+    def _key(self, field: SearchField, op: Op, text: str) -> str:
+        normal = SEARCH_KEYS.get(field.name.rpartition(".")[2])
+        if normal is None:
+            return text.strip()  # the column has the text as it is
+        return normal(text) if op not in TEXT_OPS and op not in ORDERED else text.lower()
 
     def _time(self, text: str) -> Micros:
         """Return a time; `30d` is 30 days ago."""

@@ -30,6 +30,8 @@ from touchbase.connections import AddConnection, ChangeConnection, ClaimFetch, F
 from touchbase.connections.sql import commands as connections_sql
 from touchbase.connections.sql import encrypted_columns
 from touchbase.connections.sql import fetching as fetch_sql
+from touchbase.custom_fields import ChangePage, DefineField, ForgetField, StartChange
+from touchbase.custom_fields import sql as custom_fields_sql
 from touchbase.do_not_contact import RemoveEntry, SaveEntries
 from touchbase.do_not_contact.sql.entries import remove_entry, save_entries, save_needs
 from touchbase.do_not_contact.sql.marking import marking
@@ -214,6 +216,10 @@ COMMANDS: dict[type, Handler] = {
     ClaimJob: Handler(_each(jobs_sql.claim_job)),
     RenewLease: Handler(_each(jobs_sql.renew_lease)),
     RemoveJobFiles: Handler(_each(jobs_sql.remove_job_files)),
+    DefineField: Handler(_each(custom_fields_sql.define_field)),
+    ForgetField: Handler(_each(custom_fields_sql.forget_field)),
+    StartChange: Handler(_each(custom_fields_sql.start_change, takes_ids=True), _one("job")),
+    ChangePage: Handler(_each(custom_fields_sql.change_page, takes_ids=True), custom_fields_sql.change_needs),
     ImportRows: Handler(_each(imports_sql.import_rows, takes_ids=True), imports_sql.import_needs),
     SaveMapping: Handler(_each(imports_sql.save_mapping)),
     RemoveMapping: Handler(_each(imports_sql.remove_mapping)),

@@ -19,6 +19,7 @@ from touchbase.connections.sql import encrypted_columns
 from touchbase.connections.sql import fetching as fetch_sql
 from touchbase.consistency import AuditBodies, AuditDeliveries, AuditRecords, AuditWaiting
 from touchbase.consistency import sql as consistency_sql
+from touchbase.custom_fields import sql as custom_fields_sql
 from touchbase.do_not_contact import FindEntries, FindSuppressed, GetEntry, ListClearAddresses, ListEntries
 from touchbase.do_not_contact.sql import lookup as do_not_contact_sql
 from touchbase.duplicates import ReadBlock
@@ -253,6 +254,7 @@ HANDLERS: dict[type, Callable[[Any], Plan[Any]]] = {
     **auth_sql.ANSWERS,
     **jobs_sql.ANSWERS,
     **statuses_sql.ANSWERS,
+    **custom_fields_sql.ANSWERS,
     ExportRecords: exports_sql.export_records,
     CustomFieldNames: exports_sql.custom_field_names,
     ListMappings: imports_sql.list_mappings,

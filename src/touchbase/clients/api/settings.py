@@ -12,6 +12,7 @@ from touchbase.auth import ADMIN
 from touchbase.clients.commands import FormerIds
 from touchbase.clients.models import (
     CLIENT_STATES,
+    FIELD_TYPES,
     KEEP_BODIES_DAYS,
     KEEP_DELETED_DAYS,
     MOST_DAYS,
@@ -40,7 +41,7 @@ from touchbase.statuses import RecheckStatuses
 
 MOST_STATUSES = 200
 MOST_OPTIONS = 500
-named_enum("CustomFieldType", "The type of a declared custom field.", ("text", "number", "boolean", "date", "select"))
+named_enum("CustomFieldType", "The type of a declared custom field.", FIELD_TYPES)
 _STATE = named_enum("ClientState", "Whether a client's records are open, closed, or being removed.", CLIENT_STATES)
 StatusName = Annotated[str, Meta(min_length=1, max_length=limits.STATUS)]
 StatusNames = Annotated[list[StatusName], Meta(max_length=MOST_STATUSES)]
@@ -53,10 +54,13 @@ class StatusSetBody(Struct, forbid_unknown_fields=True):
     transitions: Annotated[dict[StatusName, StatusNames], Meta(max_length=MOST_STATUSES)] = {}
 
 
+FieldTypeName = Literal["text", "number", "boolean", "date", "datetime", "email", "url", "select"]
+
+
 class FieldTypeBody(Struct, forbid_unknown_fields=True):
     """A declared custom field: its type, and the choices of a select."""
 
-    type: Literal["text", "number", "boolean", "date", "select"]
+    type: FieldTypeName
     options: Annotated[list[Annotated[str, Meta(min_length=1, max_length=limits.VALUE)]], Meta(max_length=MOST_OPTIONS)] = []
 
 
@@ -265,14 +269,19 @@ def _statuses(body: StatusSetBody | None, pointer: str, faults: list[Fault]) -> 
 
 
 def _fields(body: dict[str, FieldTypeBody], pointer: str, faults: list[Fault]) -> dict[str, FieldType]:
-    for name, field in body.items():
+    for name in body:
         if name != name.strip() or not name:
             faults.append(Fault(pointer, "blank", f"the name {name!r} must not be blank or have white space around it"))
-        if (field.type == "select") != bool(field.options):
-            detail = "a select needs its options" if field.type == "select" else "only a select has options"
-            faults.append(Fault(_options_of(name, pointer), "options", detail))
-        _check_words(field.options, _options_of(name, pointer), faults)
-    return {name: FieldType(field.type, field.options) for name, field in body.items()}
+    return {name: checked_field(field, _options_of(name, pointer), faults) for name, field in body.items()}
+
+
+def checked_field(field: FieldTypeBody, pointer: str, faults: list[Fault]) -> FieldType:
+    """Return the type of a custom field; `pointer` is that of its options."""
+    if (field.type == "select") != bool(field.options):
+        detail = "a select needs its options" if field.type == "select" else "only a select has options"
+        faults.append(Fault(pointer, "options", detail))
+    _check_words(field.options, pointer, faults)
+    return FieldType(field.type, field.options)
 
 
 def _options_of(name: str, pointer: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from touchbase.clients.commands import EnsureClient, SetClientSettings
-from touchbase.clients.models import BY_ADMINISTRATOR, DELETING, Client, ClientSettings, Deletion, keeping_limits, keeping_renames
+from touchbase.clients.models import BY_ADMINISTRATOR, DELETING, Client, ClientSettings, Deletion, keeping_limits, keeping_names
 from touchbase.common.timestamps import Micros
 from touchbase.errors import Forbidden, NotFound, TouchbaseError
 from touchbase.sql.ids import Ids
@@ -107,7 +107,7 @@ def _former(command: EnsureClient, former: Mapping[str, tuple[Client, Micros]]) 
 
 
 def set_settings(command: SetClientSettings) -> Plan[Client | TouchbaseError]:
-    """Replace a client's settings, except the renames of its statuses; those are read under a lock that lasts until the end."""
+    """Replace a client's settings, except the names of statuses and fields; those are read under a lock that lasts until the end."""
     found = yield Execute(CLIENT_BY_CLIENT_ID, [(command.client_id,)])
     rows = (yield Execute(CLIENT_BY_NUMBER, [(row[0],) for row in found])) if found else []
     if not rows:
@@ -117,7 +117,7 @@ def set_settings(command: SetClientSettings) -> Plan[Client | TouchbaseError]:
         decided = keeping_limits(decided, known.limits) if command.keep_limits else decided
     except Forbidden as error:
         return error
-    return (yield from store_settings(command.client_id, keeping_renames(decided, known)))
+    return (yield from store_settings(command.client_id, keeping_names(decided, known)))
 
 
 def store_settings(client_id: str, settings: ClientSettings) -> Plan[Client]:

@@ -43,6 +43,7 @@ from touchbase.records import (
     primary_key,
 )
 from touchbase.records.sql import statements as records_sql
+from touchbase.records.sql.custom_values import is_renaming
 from touchbase.records.sql.rows import company_of, contact_of, contact_row, custom_field_row
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Execute, Plan, Row, Select
@@ -79,7 +80,7 @@ def undo_merge(command: UndoMerge, ids: Ids) -> Plan[Undone | TouchbaseError]:
     history = [event_of(row) for row in (yield Execute(history_sql.EVENTS_OF, [(client, kind, command.id)]))]
     for part in parts:
         yield from _put_back(batch, kind, part, command.id)
-    yield from _divide(batch, kind, parts, history, command)
+    yield from _divide(batch, kind, parts, history, command, rows[0][4])
     yield from _project(batch, kind, before, parts, command.id, ids)
     if kind == COMPANY:
         yield from _return_all_contacts(batch, parts, command.id, rows[0][4])
@@ -171,20 +172,29 @@ def _present(kind: int, record: Record) -> list[Ref]:
     return refs
 
 
-def _divide(batch: Batch, kind: int, parts: Sequence[Part], history: Sequence[StoredEvent], command: UndoMerge) -> Plan[None]:
-    """Move events to the records that they are about; the merge itself stays in the survivor's history, without effect."""
+def _divide(
+    batch: Batch, kind: int, parts: Sequence[Part], history: Sequence[StoredEvent], command: UndoMerge, merged_us: Micros
+) -> Plan[None]:
+    """Move events to the records that they are about; the merge itself stays in the survivor's history, without effect.
+
+    What renamings of custom fields did since is removed, because the values may be of any of the records: `project_events` does it again.
+    """
     target, removed, merges = (kind, command.id), list[Row](), list[Row]()
     identities = {ref: part.record.id for part in parts for ref in (*part.links, *_present(kind, part.record))}
     known = {part.record.id for part in parts}
     times = batch.removed_times.setdefault(target, set())
+    renamed = RECORD_TYPES[kind].field_names(batch.settings)
     for event in history:
         key = (batch.client, *target, event.occurred_us, event.key)
         is_merge = event.detail.get(MERGE, {}).get("id") == command.merge
         home = None if is_merge else _home(kind, event, known, identities)
-        if home is None and not is_merge:
+        is_again = home is None and event.received_us >= merged_us and is_renaming(event, renamed)
+        if home is None and not is_merge and not is_again:
             continue
         removed.append(key)
         times.add(event.effective_time)
+        if is_again:
+            continue
         if is_merge:
             names = [name for name in event.detail if name not in (MERGE, "fields", "custom")]
             event.detail = {name: event.detail[name] for name in names} | {"undone": {"id": command.merge, "at": batch.now_us}}

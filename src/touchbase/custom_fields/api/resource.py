@@ -1,0 +1,252 @@
+"""HTTP resources of custom fields: list, define, change, merge and remove, for contacts and companies."""
+
+from __future__ import annotations
+
+from touchbase.auth import READ, WRITE
+from touchbase.clients import Client
+from touchbase.custom_fields.api.schemas import (
+    CustomFieldDefinition,
+    CustomFieldDetail,
+    CustomFieldMerge,
+    CustomFieldPage,
+    CustomFieldUpdate,
+    FieldChangePreview,
+    FieldTypePreview,
+    ValueMerge,
+    detail_of,
+    field_name,
+    field_type,
+    id_of,
+    name_of,
+    preview_of,
+    type_preview_of,
+)
+from touchbase.custom_fields.changes import FieldChange
+from touchbase.custom_fields.commands import DefineField, ForgetField, StartChange
+from touchbase.custom_fields.service import CustomField, check_merge, check_type, list_fields, preview_change
+from touchbase.errors import Fault, Invalid, NotFound, WrongState
+from touchbase.http import query_parameters as query
+from touchbase.http.endpoint import Call
+from touchbase.http.query_parameters import LIMIT, PAGE, cursor_text
+from touchbase.http.responses import Response
+from touchbase.http.routing import Route, Success, Tag
+from touchbase.http.schemas import encode
+from touchbase.jobs import Job
+from touchbase.jobs.api import JobOut, job_response
+from touchbase.records import COMPANY_TYPE, CONTACT_TYPE
+
+TAG = Tag("Fields", "The custom fields of a client: their use and types; renaming and merging fields and values.")
+PATH = "/public/v2/custom-fields"
+DRY_RUN = query.flag("dry_run", "Only respond what would change.")
+VALUES = query.choice("values", ("delete",), "`delete`: also remove the values of all records, by a job.")
+MISFITS = query.choice("misfits", ("keep",), "`keep`: set the type although some values are not of it. They stay until they are changed.")
+_LISTING = "custom_fields"
+
+
+class FieldResource:
+    """The handlers of the fields of one kind of record."""
+
+    def __init__(self, kind: int, one: str, many: str) -> None:
+        self._kind, self.one, self.many = kind, one, many
+        self.path = f"{PATH}/{many}"
+
+    async def list(self, call: Call) -> Response:
+        """`GET` of a page of fields."""
+        client, asked = await call.client(), call.parameters()
+        after = asked.cursor(_LISTING, str)
+        asked.done()
+        found = await list_fields(call.api.dependencies.store, client, self._kind)
+        if after is not None:
+            found = [each for each in found if each.name > after]
+        page = found[: asked[LIMIT]]
+        cursor = cursor_text(_LISTING, page[-1].name) if len(found) > len(page) else None
+        return Response(body=encode(CustomFieldPage([detail_of(each) for each in page], cursor)))
+
+    async def get(self, call: Call) -> Response:
+        """`GET` of one field."""
+        client = await call.client()
+        call.parameters().done()
+        return Response(body=encode(detail_of(await self._find(call, client))))
+
+    async def define(self, call: Call) -> Response:
+        """`POST` of a new field."""
+        client = await call.client()
+        call.parameters().done()
+        asked = await call.body(CustomFieldDefinition)
+        name, declared = field_name(asked.name, "/name"), field_type(asked.type, asked.options)
+
+        def response(_: None) -> Response:
+            made = detail_of(CustomField(name, declared, is_declared=True))
+            place = call.api.dependencies.reached_at(f"{self.path}/{id_of(name)}")
+            return Response(201, encode(made), headers=[(b"location", place)])
+
+        command = DefineField(client.number, self._kind, name, declared, is_new=True)
+        made = await call.write_and_respond(lambda writes: writes.write(command), response)
+        call.api.clients.forget(client.client_id)
+        return made
+
+    async def change(self, call: Call) -> Response:
+        """`PATCH` of the name or the type."""
+        client, asked = await call.client(), call.parameters()
+        asked.done()
+        wanted = await call.body(CustomFieldUpdate)
+        if isinstance(wanted.name, str):
+            if isinstance(wanted.type, str) or isinstance(wanted.options, list):
+                raise Invalid([Fault("/name", "alone", "send the name alone, and the type in another request: renaming is a job")])
+            name = field_name(wanted.name, "/name")
+            return await self._start(call, client, FieldChange("rename", self._name(call), name), dry_run=asked[DRY_RUN])
+        found = await self._find(call, client)
+        if not isinstance(wanted.type, str) and not isinstance(wanted.options, list):
+            return Response(body=encode(detail_of(found)))
+        kind = wanted.type if isinstance(wanted.type, str) else detail_of(found).type
+        known = found.type.options if kind == "select" else []
+        declared = field_type(kind, wanted.options if isinstance(wanted.options, list) else known)
+        store = call.api.dependencies.store
+        check = await check_type(store, client.number, self._kind, found.name, declared)
+        if asked[DRY_RUN]:
+            return Response(body=encode(type_preview_of(check)))
+        if check.misfits and asked[MISFITS] is None:
+            some = ", ".join(repr(value[:40]) for _, value in check.samples[:3])
+            detail = f"{check.misfits} values are not of this type, such as {some}; change them, or send misfits=keep"
+            raise WrongState(detail)
+        await store.write(DefineField(client.number, self._kind, found.name, declared, is_new=False))
+        return await self._changed(call, client)
+
+    async def merge(self, call: Call) -> Response:
+        """`POST` that merges this field into another."""
+        client, asked = await call.client(), call.parameters()
+        asked.done()
+        name, into = self._name(call), field_name((await call.body(CustomFieldMerge)).into, "/into")
+        if into == name:
+            raise Invalid([Fault("/into", "itself", "is the field itself")])
+        await check_merge(call.api.dependencies.store, client, self._kind, name, into)
+        return await self._start(call, client, FieldChange("merge", name, into), dry_run=asked[DRY_RUN])
+
+    async def merge_values(self, call: Call) -> Response:
+        """`POST` that replaces values by another one."""
+        client, asked = await call.client(), call.parameters()
+        asked.done()
+        given = await call.body(ValueMerge)
+        into = field_name(given.into, "/into")
+        values = [field_name(value, f"/values/{index}") for index, value in enumerate(given.values)]
+        values = [value for value in dict.fromkeys(values) if value != into]
+        if not values:
+            raise Invalid([Fault("/values", "itself", "has only the value that replaces them")])
+        return await self._start(call, client, FieldChange("merge_values", self._name(call), into, tuple(values)), dry_run=asked[DRY_RUN])
+
+    async def remove(self, call: Call) -> Response:
+        """`DELETE` of a field, with its values if asked."""
+        client, asked = await call.client(), call.parameters()
+        asked.done()
+        name, store = self._name(call), call.api.dependencies.store
+        what = FieldChange("remove", name)
+        preview = await preview_change(store, client, self._kind, what)
+        if asked[DRY_RUN]:
+            return Response(body=encode(preview_of(preview)))
+        if preview.records and asked[VALUES] is None:
+            raise WrongState(f"{preview.records} {self.many} have a value of {name!r}; send values=delete to remove these too")
+        if preview.records:
+            return await self._start(call, client, what, dry_run=False)
+        await store.write(ForgetField(client.number, self._kind, name))
+        call.api.clients.forget(client.client_id)
+        return Response(204)
+
+    def _name(self, call: Call) -> str:
+        return name_of(call.path("name"))
+
+    async def _find(self, call: Call, client: Client) -> CustomField:
+        name = self._name(call)
+        found = await list_fields(call.api.dependencies.store, client, self._kind, name)
+        if not found:
+            kind = CONTACT_TYPE if self._kind == CONTACT_TYPE.kind else COMPANY_TYPE
+            now = kind.field_names(client.settings).get(name)
+            raise NotFound(f"there is no custom field {name!r}" + (f" any more: it is {now!r} now" if now is not None else ""))
+        return found[0]
+
+    async def _changed(self, call: Call, client: Client) -> Response:
+        call.api.clients.forget(client.client_id)
+        return Response(body=encode(detail_of(await self._find(call, await call.api.clients.get(client.client_id)))))
+
+    async def _start(self, call: Call, client: Client, what: FieldChange, *, dry_run: bool) -> Response:
+        """Start a job, or respond what it would do."""
+        parts, at = call.api.dependencies, call.api.dependencies.clock()
+        if dry_run:
+            return Response(body=encode(preview_of(await preview_change(parts.store, client, self._kind, what))))
+        command = StartChange(client.number, self._kind, what, at, call.scope.get("touchbase.key_id"))
+
+        def response(job: Job) -> Response:
+            return job_response(call, job, {}, 202)
+
+        made = await call.write_and_respond(lambda writes: writes.write(command), response)
+        call.api.clients.forget(client.client_id)
+        parts.on_job()
+        return made
+
+
+CONTACTS = FieldResource(CONTACT_TYPE.kind, "contact", "contacts")
+COMPANIES = FieldResource(COMPANY_TYPE.kind, "company", "companies")
+_job = Success(202, "The job.", JobOut, headers=("Location",))
+_preview = Success(200, "With `dry_run`: what would change.", FieldChangePreview)
+
+
+def _routes(of: FieldResource) -> list[Route]:
+    one, by_name = of.one, f"{of.path}/{{name}}"
+    return [
+        Route(
+            "GET", of.path, of.list, scope=READ, operation_id=f"list_{one}_custom_fields", tag=TAG,
+            summary=f"List the custom fields of {of.many} with their use",
+            description="By name: defined fields, and all that records have. Counting reads all values of the client.",
+            query=PAGE, success=(Success(200, "A page.", CustomFieldPage),),
+        ),
+        Route(
+            "POST", of.path, of.define, scope=WRITE, operation_id=f"define_{one}_custom_field", tag=TAG,
+            summary=f"Define a custom field of {of.many}",
+            description="A field needs no definition: any name in a request or webhook is one. A definition gives it a type, which values "
+            "of requests and imports must have.",
+            body=CustomFieldDefinition, success=(Success(201, "The field.", CustomFieldDetail, headers=("Location",)),), problems=(409,),
+        ),
+        Route(
+            "GET", by_name, of.get, scope=READ, operation_id=f"get_{one}_custom_field", tag=TAG,
+            summary=f"Get a custom field of {of.many} with its use", success=(Success(200, "The field.", CustomFieldDetail),),
+        ),
+    ]  # fmt: skip
+
+
+def _changes(of: FieldResource) -> list[Route]:
+    one, by_name = of.one, f"{of.path}/{{name}}"
+    return [
+        Route(
+            "PATCH", by_name, of.change, scope=WRITE, operation_id=f"change_{one}_custom_field", tag=TAG,
+            summary=f"Rename a custom field of {of.many}, or set its type",
+            description="A new `name` starts a job. Requests, imports, filters and webhooks that use the old name reach the field from "
+            "then on. A new `type` is refused while values are not of it, unless `misfits=keep`.",
+            query=(DRY_RUN, MISFITS), body=CustomFieldUpdate, problems=(409,),
+            success=(
+                Success(200, "The field as it is now, or with `dry_run` what would change.",
+                        (CustomFieldDetail, FieldChangePreview, FieldTypePreview)), _job,
+            ),
+        ),
+        Route(
+            "POST", f"{by_name}/merge", of.merge, scope=WRITE, operation_id=f"merge_{one}_custom_field", tag=TAG,
+            summary=f"Merge a custom field of {of.many} into another",
+            description="A job. A record that has a value of both keeps that of the other field. The name of this field leads to the other "
+            "one from then on.",
+            query=(DRY_RUN,), body=CustomFieldMerge, success=(_preview, _job), problems=(409,),
+        ),
+        Route(
+            "POST", f"{by_name}/merge-values", of.merge_values, scope=WRITE, operation_id=f"merge_{one}_custom_field_values", tag=TAG,
+            summary=f"Replace values of a custom field of {of.many} by another one",
+            description="A job. Values are compared as they are written. A later write of one of the old values is stored as it comes.",
+            query=(DRY_RUN,), body=ValueMerge, success=(_preview, _job), problems=(409,),
+        ),
+        Route(
+            "DELETE", by_name, of.remove, scope=WRITE, operation_id=f"remove_{one}_custom_field", tag=TAG,
+            summary=f"Remove a custom field of {of.many}, or a former name",
+            description="Refused while records have a value, unless `values=delete`: then a job removes the values. A later write of the "
+            "name makes the field again.",
+            query=(DRY_RUN, VALUES), success=(Success(204, "It is removed."), _preview, _job), problems=(409,),
+        ),
+    ]  # fmt: skip
+
+
+ROUTES = [*_routes(CONTACTS), *_changes(CONTACTS), *_routes(COMPANIES), *_changes(COMPANIES)]

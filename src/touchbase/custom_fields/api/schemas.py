@@ -1,0 +1,163 @@
+"""Bodies of requests and responses about custom fields."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from touchbase.clients import FieldType
+from touchbase.clients.api.settings import MOST_OPTIONS, FieldTypeBody, FieldTypeName, checked_field
+from touchbase.common import field_limits as limits
+from touchbase.common.timestamps import to_text
+from touchbase.custom_fields.service import CustomField, Preview, TypeCheck
+from touchbase.errors import Fault, Invalid
+from touchbase.http.schemas import MaybeTime, example
+from touchbase.records.api.schemas import FieldName
+
+MOST_VALUES = 100
+"""Values that are replaced at once."""
+Option = Annotated[str, Meta(min_length=1, max_length=limits.VALUE)]
+Options = Annotated[list[Option], Meta(max_length=MOST_OPTIONS, description="The values of a `select`.")]
+
+
+class CustomFieldDefinition(Struct, forbid_unknown_fields=True):
+    """A new custom field."""
+
+    name: FieldName
+    type: FieldTypeName = "text"
+    options: Options = []
+
+
+class CustomFieldUpdate(Struct, forbid_unknown_fields=True):
+    """A new name, or a new type, of a custom field."""
+
+    name: FieldName | UnsetType = UNSET
+    type: FieldTypeName | UnsetType = UNSET
+    options: Options | UnsetType = UNSET
+
+
+class CustomFieldMerge(Struct, forbid_unknown_fields=True):
+    """The field that this one is merged into."""
+
+    into: FieldName
+
+
+class ValueMerge(Struct, forbid_unknown_fields=True):
+    """Values of a field, and the one that replaces them."""
+
+    values: Annotated[list[Option], Meta(min_length=1, max_length=MOST_VALUES)]
+    into: Option
+
+
+class CustomFieldDetail(Struct):
+    """One custom field and its use. `id` is its name as the address of the field has it."""
+
+    id: Annotated[str, Meta(description="The name, with `~` as `~0` and `/` as `~1`.")]
+    name: str
+    type: FieldTypeName
+    options: list[str]
+    defined: Annotated[bool, Meta(description="Whether it was defined; false: records have it, and any value is valid.")]
+    records: Annotated[int, Meta(description="Number of records that have a value.")]
+    first_used: MaybeTime
+    last_changed: MaybeTime
+    former_names: Annotated[list[str], Meta(description="Names that lead to it, in requests, imports, filters and webhooks.")]
+
+
+class CustomFieldPage(Struct):
+    """A page of custom fields by name; `next_cursor` is null on the last one."""
+
+    data: list[CustomFieldDetail]
+    next_cursor: str | None
+
+
+class FieldChangeSample(Struct):
+    """The custom fields of one record before and after a change; null: no value."""
+
+    id: int
+    before: dict[str, str | None]
+    after: dict[str, str | None]
+
+
+class FieldChangePreview(Struct):
+    """What a change of a custom field would do: the number of records, and up to 20 of them."""
+
+    dry_run: bool
+    records: int
+    samples: list[FieldChangeSample]
+
+
+class MisfitSample(Struct):
+    """A record and its value, which is not of the type."""
+
+    id: int
+    value: str
+
+
+class FieldTypePreview(Struct):
+    """How many values are not of the new type, and up to 20 of them."""
+
+    dry_run: bool
+    misfits: int
+    samples: list[MisfitSample]
+
+
+_FIELD = {
+    "id": "Employees", "name": "Employees", "type": "number", "options": [], "defined": True, "records": 1204,
+    "first_used": "2026-05-02T08:00:00Z", "last_changed": "2026-11-20T09:30:00Z", "former_names": ["Headcount"],
+}  # fmt: skip
+example(CustomFieldDefinition, {"name": "Employees", "type": "number"})
+example(CustomFieldUpdate, {"name": "Sector"})
+example(CustomFieldMerge, {"into": "Industry"})
+example(ValueMerge, {"values": ["fintech", "FinTech"], "into": "Fintech"})
+example(CustomFieldDetail, _FIELD)
+example(CustomFieldPage, {"data": [_FIELD], "next_cursor": None})
+_SAMPLE = {"id": 1042, "before": {"Industry": "Fintech", "Sector": None}, "after": {"Industry": None, "Sector": "Fintech"}}
+example(FieldChangePreview, {"dry_run": True, "records": 310, "samples": [_SAMPLE]})
+example(FieldTypePreview, {"dry_run": True, "misfits": 2, "samples": [{"id": 1042, "value": "about 50"}]})
+
+
+def id_of(name: str) -> str:
+    """Return a name as the address of the field has it."""
+    return name.replace("~", "~0").replace("/", "~1")
+
+
+def name_of(text: str) -> str:
+    """Return the name that an address has."""
+    return text.replace("~1", "/").replace("~0", "~")
+
+
+def field_name(text: str, pointer: str) -> str:
+    """Return a name as fields have it; raise `Invalid`."""
+    name, why = text.strip(), limits.why_not_storable(text)
+    if why is not None or not name:
+        raise Invalid([Fault(pointer, "unusable_text" if why else "blank", why or "must not be blank")])
+    return name
+
+
+def field_type(type_: FieldTypeName, options: list[str]) -> FieldType:
+    """Return a type; raise `Invalid` for one without the options that it needs, or with others."""
+    faults: list[Fault] = []
+    made = checked_field(FieldTypeBody(type_, options), "/options", faults)
+    if faults:
+        raise Invalid(faults)
+    return made
+
+
+def detail_of(one: CustomField) -> CustomFieldDetail:
+    """Return a field as responses show it."""
+    first, last = (None if at is None else to_text(at) for at in (one.first_us, one.last_us))
+    kind: Any = one.type.type
+    return CustomFieldDetail(
+        id_of(one.name), one.name, kind, one.type.options, one.is_declared, one.records, first, last, one.former_names
+    )  # fmt: skip
+
+
+def preview_of(found: Preview) -> FieldChangePreview:
+    """Return a preview as responses show it."""
+    return FieldChangePreview(True, found.records, [FieldChangeSample(each, dict(old), dict(new)) for each, old, new in found.samples])
+
+
+def type_preview_of(found: TypeCheck) -> FieldTypePreview:
+    """Return the values that are not of a type as responses show them."""
+    return FieldTypePreview(True, found.misfits, [MisfitSample(*each) for each in found.samples])

@@ -1,0 +1,257 @@
+"""Plans of custom fields: their use, their definitions in the client's settings, and the pages of a change."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+
+from touchbase.clients import Client, ClientSettings, FieldType
+from touchbase.clients.sql.statements import CLIENT_BY_NUMBER, SET_CLIENT_SETTINGS, client_of
+from touchbase.common.field_limits import CUSTOM_FIELDS
+from touchbase.custom_fields.changes import MERGE, MERGE_VALUES, REMOVE, RENAME, FieldChange
+from touchbase.custom_fields.commands import (
+    ChangePage,
+    CountValues,
+    DefineField,
+    FieldUse,
+    FieldValue,
+    FindUses,
+    ForgetField,
+    ReadValues,
+    StartChange,
+)
+from touchbase.errors import Conflict, Fault, Invalid, NotFound, TouchbaseError, WrongState
+from touchbase.jobs import QUEUED, CreateJob, Job
+from touchbase.jobs.sql import create_job
+from touchbase.records import RECORD_TYPES, misfit
+from touchbase.records.sql.custom_values import MARK, ChangeOfValues, change_values
+from touchbase.sql.filters import Where
+from touchbase.sql.ids import Ids
+from touchbase.sql.rows import settings_text
+from touchbase.sql.statement import Execute, Plan, Row, Select
+
+
+def job_kind(kind: int) -> str:
+    """Return the kind of the jobs that change fields of these records."""
+    return f"{RECORD_TYPES[kind].plural}.custom_fields"
+
+
+class Fields:
+    """The declared fields and the former names of one kind of record, to change."""
+
+    def __init__(self, client: Client, kind: int) -> None:
+        self.client, self._kind = client, kind
+        self.types: dict[str, FieldType] = dict(RECORD_TYPES[kind].field_types(client.settings))
+        self.names: dict[str, str] = dict(RECORD_TYPES[kind].field_names(client.settings))
+
+    @property
+    def settings(self) -> ClientSettings:
+        """The client's settings with these fields."""
+        one = RECORD_TYPES[self._kind].name
+        changed: dict[str, Any] = {f"{one}_fields": self.types, f"{one}_field_names": self.names}
+        return replace(self.client.settings, **changed)
+
+    def lead(self, former: str, name: str) -> None:
+        """Let a former name lead to a field, with all names that led to it."""
+        self.names = {each: name if to == former else to for each, to in self.names.items() if each != name}
+        self.names[former] = name
+
+
+def find_uses(query: FindUses) -> Plan[dict[str, FieldUse]]:
+    """Run `FindUses`."""
+    where = _values_of(query.client, query.kind)
+    where.equal("name", query.name)
+    rows = yield Select(
+        f"SELECT name, count(*), min(created_us), max(updated_us) FROM custom_field WHERE {where} GROUP BY name", where.params
+    )
+    return {row[0]: FieldUse(row[1], row[2], row[3]) for row in rows}
+
+
+def _values_of(client: int, kind: int) -> Where:
+    where = Where("client = ?", client)
+    where.add("record_kind = ?", kind)
+    where.add("value IS NOT NULL")
+    return where
+
+
+def _concerned(query: ReadValues | CountValues, *, with_removed: bool = False) -> tuple[str, Row]:
+    """Return the condition of the rows `f` that a change concerns, and its parameters."""
+    text, params = "f.client = ? AND f.record_kind = ? AND f.name = ?", [query.client, query.kind, query.what.field]
+    if with_removed:
+        text += f" AND (f.value IS NOT NULL OR f.stamp_key NOT LIKE '%{MARK}%')"
+    else:
+        text += " AND f.value IS NOT NULL"
+    if query.what.action == MERGE_VALUES:
+        text += f" AND f.value IN ({', '.join('?' for _ in query.what.values)})"
+        params += query.what.values
+    return text, tuple(params)
+
+
+def read_values(query: ReadValues) -> Plan[list[FieldValue]]:
+    """Run `ReadValues`."""
+    where, params = _concerned(query, with_removed=query.with_removed)
+    rows = yield Select(
+        "SELECT f.record_id, f.value, g.value FROM custom_field f LEFT JOIN custom_field g ON g.client = f.client "
+        "AND g.record_kind = f.record_kind AND g.record_id = f.record_id AND g.name = ? "
+        f"WHERE {where} AND f.record_id > ? ORDER BY f.record_id LIMIT ?",
+        (query.what.into, *params, query.after, query.limit),
+    )
+    return [FieldValue(*row) for row in rows]
+
+
+def count_values(query: CountValues) -> Plan[int]:
+    """Run `CountValues`."""
+    where, params = _concerned(query)
+    [(count,)] = yield Select(f"SELECT count(*) FROM custom_field f WHERE {where}", params)
+    return int(count)
+
+
+def _locked(client: int, kind: int) -> Plan[Fields | NotFound]:
+    rows = yield Execute(CLIENT_BY_NUMBER, [(client,)])
+    return Fields(client_of(rows[0]), kind) if rows else NotFound("this client no longer exists")
+
+
+def _save(fields: Fields) -> Plan[None]:
+    yield Execute(SET_CLIENT_SETTINGS, [(fields.client.client_id, settings_text(fields.settings))])
+
+
+def _is_used(client: int, kind: int, name: str) -> Plan[bool]:
+    where = _values_of(client, kind)
+    where.equal("name", name)
+    return bool((yield Select(f"SELECT 1 FROM custom_field WHERE {where} LIMIT 1", where.params)))
+
+
+def _missing(fields: Fields, name: str) -> NotFound:
+    now = fields.names.get(name)
+    return NotFound(f"there is no custom field {name!r}" + (f" any more: it is {now!r} now" if now is not None else ""))
+
+
+def define_field(command: DefineField) -> Plan[TouchbaseError | None]:
+    """Run `DefineField`."""
+    fields, name = (yield from _locked(command.client, command.kind)), command.name
+    if isinstance(fields, NotFound):
+        return fields
+    is_used = yield from _is_used(command.client, command.kind, name)
+    if command.is_new and (taken := _taken(fields, name, is_used=is_used)) is not None:
+        return taken
+    if not command.is_new and not is_used and name not in fields.types:
+        return _missing(fields, name)
+    if name not in fields.types and len(fields.types) >= CUSTOM_FIELDS:
+        return Invalid([Fault("/name", "too_many", f"at most {CUSTOM_FIELDS} custom fields can be defined; remove one first")])
+    fields.types[name] = command.type
+    yield from _save(fields)
+    return None
+
+
+def _taken(fields: Fields, name: str, *, is_used: bool) -> Conflict | None:
+    """Return the error if a name is one of a field."""
+    if name in fields.names:
+        return Conflict(f"{name!r} is a former name of {fields.names[name]!r}; delete the former name first, or use that field")
+    if name in fields.types or is_used:
+        return Conflict(f"there is a custom field {name!r} already; change its type, or merge the other field into it")
+    return None
+
+
+def forget_field(command: ForgetField) -> Plan[TouchbaseError | None]:
+    """Run `ForgetField`."""
+    fields, name = (yield from _locked(command.client, command.kind)), command.name
+    if isinstance(fields, NotFound):
+        return fields
+    if (yield from _is_used(command.client, command.kind, name)):
+        return WrongState(f"records have values of {name!r}; send values=delete to remove these too")
+    if name in fields.names:
+        del fields.names[name]
+    elif name in fields.types:
+        _drop(fields, name)
+    else:
+        return _missing(fields, name)
+    yield from _save(fields)
+    return None
+
+
+def _drop(fields: Fields, name: str) -> None:
+    fields.types.pop(name, None)
+    fields.names = {former: now for former, now in fields.names.items() if now != name}
+
+
+def start_change(command: StartChange, ids: Ids) -> Plan[Job | TouchbaseError]:
+    """Run `StartChange`."""
+    fields, what = (yield from _locked(command.client, command.kind)), command.what
+    if isinstance(fields, NotFound):
+        return fields
+    used: set[str] = set()
+    for name in (what.field, what.into):
+        if (yield from _is_used(command.client, command.kind, name)):
+            used.add(name)
+    if (refused := prepare_change(fields, what, used)) is not None:
+        return refused
+    yield from _save(fields)
+    job = Job(command.client, 0, job_kind(command.kind), QUEUED, command.at, command.at, _settings(what), made_by=command.made_by)
+    return (yield from create_job(CreateJob(job), ids))
+
+
+def prepare_change(fields: Fields, what: FieldChange, used: Container[str]) -> TouchbaseError | None:
+    """Change the settings, or return why that is not possible; `used` are the fields of the change that records have values of."""
+    if what.action in (RENAME, MERGE) and fields.names.get(what.field) == what.into:
+        return None  # it continues a change that was cancelled
+    if what.field in fields.names or not (what.field in used or what.field in fields.types or what.field in fields.names.values()):
+        return _missing(fields, what.field)
+    return _change_settings(fields, what, is_used=what.into in used)
+
+
+def _settings(what: FieldChange) -> dict[str, Any]:
+    made: dict[str, Any] = msgspec.to_builtins(what)
+    return {name: value for name, value in made.items() if value}
+
+
+def _change_settings(fields: Fields, what: FieldChange, *, is_used: bool) -> TouchbaseError | None:
+    """Change the settings, or return why that is not possible; `is_used` says whether records have values of the field `into`."""
+    if what.action == RENAME:
+        if fields.names.get(what.into) != what.field and (taken := _taken(fields, what.into, is_used=is_used)) is not None:
+            return taken
+        if (declared := fields.types.pop(what.field, None)) is not None:
+            fields.types[what.into] = declared
+        fields.lead(what.field, what.into)
+    elif what.action == MERGE:
+        if what.into in fields.names or not (is_used or what.into in fields.types):
+            return _missing(fields, what.into)
+        fields.types.pop(what.field, None)
+        fields.lead(what.field, what.into)
+    elif what.action == MERGE_VALUES:
+        return _respell(fields, what)
+    else:
+        assert what.action == REMOVE
+        _drop(fields, what.field)
+    return None
+
+
+def _respell(fields: Fields, what: FieldChange) -> Invalid | None:
+    """Replace values among the choices of a field, or return why it cannot have the new value."""
+    declared = fields.types.get(what.field)
+    if declared is None:
+        return None
+    if declared.type == "select" and any(value in declared.options for value in what.values):
+        options = [what.into if value in what.values else value for value in declared.options]
+        fields.types[what.field] = FieldType(declared.type, list(dict.fromkeys(options)))
+    elif (expected := misfit(what.into, declared)) is not None:
+        return Invalid([Fault("/into", declared.type, f"{what.into!r} is not {expected}")])
+    return None
+
+
+def change_page(command: ChangePage, ids: Ids) -> Plan[int]:
+    """Run `ChangePage`."""
+    what = command.what
+    change = ChangeOfValues(what.of, what.fields, command.at, command.key, command.by, is_newer=what.action == REMOVE)
+    return len((yield from change_values(command.client, command.kind, command.numbers, change, ids)))
+
+
+def change_needs(commands: Sequence[ChangePage]) -> Mapping[str, int]:
+    """Return how many ids these commands may take."""
+    return {"custom_field": sum(len(command.numbers) for command in commands)}
+
+
+ANSWERS: Mapping[type, Any] = {FindUses: find_uses, ReadValues: read_values, CountValues: count_values}
+"""The plan of each query."""

@@ -1,0 +1,156 @@
+"""Plan that changes custom fields of many records without making the values newer: renaming a field, joining two, respelling a value.
+
+Each record gets one entry in its history, an API write that takes effect right after the writes that it changes. A fact that
+happened later still wins, whether it arrives before or after this, so the order of arrival makes no difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from touchbase.common.timestamps import Micros
+from touchbase.history import (
+    API_KEY,
+    CONTACT,
+    DELIBERATE,
+    NEVER,
+    NO_AUTHOR,
+    VIA_API,
+    Author,
+    Detail,
+    EffectiveTime,
+    Stamp,
+    StoredEvent,
+    beats,
+)
+from touchbase.history import sql as history_sql
+from touchbase.history.sql import event_of, event_row
+from touchbase.records.models import Company, Contact, CustomField, Record
+from touchbase.records.record_type import RECORD_TYPES
+from touchbase.records.sql import statements as records_sql
+from touchbase.records.sql.rows import company_of, contact_of, custom_field_row
+from touchbase.records.sql.search_pending import NOTE_FOR_SEARCH
+from touchbase.sql.builders import ONE, update
+from touchbase.sql.ids import Ids
+from touchbase.sql.statement import Execute, Plan, Row
+
+Values = Mapping[str, str | None]
+"""A record's custom fields by name; None for one that a write removed. One that such a change removed is left out."""
+TOUCH_CONTACT, TOUCH_COMPANY = (update(f"touch_{table}", table, (*ONE, ("updated_us", "bigint"))) for table in ("contact", "company"))
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeOfValues:
+    """One change of custom fields, for any number of records."""
+
+    change: Callable[[Values], Values]
+    """From a record's custom fields to the ones that the entry sets; without any the record stays as it is."""
+    follows: frozenset[str]
+    """The fields whose last write the change follows."""
+    at: Micros
+    key: str
+    """Distinguishes this change from others, in the keys of its entries."""
+    by: Author = NO_AUTHOR
+    is_newer: bool = False
+    """Whether the change takes effect at `at`: a decision of now, which older facts that arrive later cannot undo."""
+
+
+MARK = "!"
+"""What the keys of entries of such changes contain, and no other key. It comes before all their characters: of writes at one time,
+the entry follows the one that it changes, and precedes the next."""
+
+
+def renaming(former: str, name: str, at: Micros, key: str, by: Author = NO_AUTHOR) -> ChangeOfValues:
+    """Return the change that gives a field another name; of two values under both names the one that was written later stays."""
+
+    def change(values: Values) -> Values:
+        return {former: None, name: values[former]} if former in values else {}
+
+    return ChangeOfValues(change, frozenset({former}), at, key, by)
+
+
+def is_renaming(event: StoredEvent, renamed: Mapping[str, str]) -> bool:
+    """Return whether an event is the entry of such a change that took a value from a former name."""
+    custom = event.detail.get("custom", {})
+    return event.via == VIA_API and MARK in event.key and any(custom.get(name, "") is None for name in renamed)
+
+
+def change_values(client: int, kind: int, numbers: Sequence[int], what: ChangeOfValues, ids: Ids) -> Plan[dict[int, Micros]]:
+    """Change the custom fields of these records; return the records that show other values than before, with their `updated_us`."""
+    by_id = records_sql.CONTACT_BY_ID if kind == CONTACT else records_sql.COMPANY_BY_ID
+    rows = yield Execute(by_id, [(client, number) for number in sorted(numbers)])
+    records: list[Contact | Company] = [contact_of(row) if kind == CONTACT else company_of(row) for row in rows]
+    yield from records_sql.load_custom_fields(kind, records)
+    found = ((record, dict(what.change(_values(record)))) for record in records)
+    wanted = [(record, changes) for record, changes in found if changes]
+    if not wanted:
+        return {}
+    histories: dict[int, list[StoredEvent]] = {record.id: [] for record, _ in wanted}
+    for row in (yield Execute(history_sql.EVENTS_OF, [(client, kind, number) for number in histories])):
+        histories[row[2]].append(event_of(row))
+    customs: list[Row] = []
+    entries: list[Row] = []
+    touched: list[Row] = []
+    for record, changes in wanted:
+        entry = _entry(kind, record, changes, histories[record.id], what)
+        entries.append(event_row(client, entry))
+        written = _written(record, entry, what.at, ids)
+        customs += [custom_field_row(client, kind, record.id, one) for one, _ in written]
+        if any(shows for _, shows in written):
+            touched.append((client, record.id, max(what.at, record.updated_us + 1)))
+    yield Execute(history_sql.INSERT_EVENT, entries)
+    if customs:
+        yield Execute(records_sql.SAVE_CUSTOM_FIELD, customs)
+    if touched:
+        yield Execute(TOUCH_CONTACT if kind == CONTACT else TOUCH_COMPANY, touched)
+        yield Execute(NOTE_FOR_SEARCH, [(client, kind, number) for _, number, _ in touched])
+    return {number: updated_us for _, number, updated_us in touched}
+
+
+def _values(record: Record) -> Values:
+    return {one.name: one.value for one in record.custom_fields if one.value is not None or MARK not in one.stamp_key}
+
+
+def _entry(kind: int, record: Record, changes: Values, history: Sequence[StoredEvent], what: ChangeOfValues) -> StoredEvent:
+    detail: Detail = {"custom": changes}
+    if any(what.by):
+        detail["by"] = what.by
+    time, key = _effective_time(record, history, what)
+    return StoredEvent(
+        record_kind=kind, record_id=record.id, occurred_us=time, key=key, event=f"{RECORD_TYPES[kind].name}.updated", effect="",
+        status=None, tool="api", channel="api", campaign=None, delivery_id=None, received_us=max(what.at, time), via=VIA_API, detail=detail,
+    )  # fmt: skip
+
+
+def _effective_time(record: Record, history: Sequence[StoredEvent], what: ChangeOfValues) -> EffectiveTime:
+    """Return the time right after the last write of the fields, also by an object whose value another one hides.
+
+    The record's id in the key keeps the entries of two records apart if these are merged later.
+    """
+    stamps = [(one.priority, one.stamped_us, one.stamp_key) for one in record.custom_fields if one.name in what.follows]
+    for event in history:
+        if event.detail.get("cleared") or not what.follows.isdisjoint(event.detail.get("custom", ())):
+            stamps.append((DELIBERATE, *event.effective_time))
+    _, last_us, last_key = max(stamps, default=NEVER)
+    mine = f"{what.key}.{record.id}"
+    if what.is_newer and last_us <= what.at:
+        return max((last_us, f"{last_key}{MARK}{mine}"), (what.at, f"{API_KEY}{mine}"))
+    return last_us, f"{last_key}{MARK}{mine}"
+
+
+def _written(record: Record, entry: StoredEvent, at: Micros, ids: Ids) -> list[tuple[CustomField, bool]]:
+    """Write the entry's values into the record; return the fields that it wrote, and whether their values changed."""
+    stamp: Stamp = (DELIBERATE, *entry.effective_time)
+    by_name = {one.name: one for one in record.custom_fields}
+    written = []
+    for name, value in entry.detail["custom"].items():
+        one = by_name.get(name)
+        if one is None:
+            one = CustomField(ids.take("custom_field"), name, None, at, *NEVER, at)
+        if beats(stamp, (one.priority, one.stamped_us, one.stamp_key)):
+            one.priority, one.stamped_us, one.stamp_key = stamp
+            written.append((one, one.value != value))
+            if one.value != value:
+                one.value, one.updated_us = value, at
+    return written

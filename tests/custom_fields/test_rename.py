@@ -1,0 +1,176 @@
+"""Renaming a field and merging two: records, history, later writes under the old name, replays, the bin."""
+
+from __future__ import annotations
+
+from tests.custom_fields.fields import contact, done, inputs, listed, path, rename, uses, values
+from tests.house import House
+
+JANE = "jane@a.example"
+SEVEN = {"object_type": "contact", "object_id": "7"}
+
+
+def said(at: int, email: str = JANE, **custom: str | None) -> dict[str, object]:
+    """A CRM's event that sets custom fields."""
+    return {"event": "contact.updated", "at": at, "object_type": "contact", "object_id": email, "email": email, "custom": custom}
+
+
+async def test_rename__moves_the_values_and_the_history_says_so(house: House) -> None:
+    jane = await contact(house, JANE, Industry="Bank", Seats="4")
+    other = await contact(house, "ann@a.example", Seats="4")
+    before = (await house.get(other))["updated_time"]
+    house.call.clock.move(60)
+
+    tried = await house.request("PATCH", f"{path('Industry')}?dry_run=true", {"name": "Sector"})
+    assert tried.json() == {
+        "dry_run": True, "records": 1,
+        "samples": [{"id": jane, "before": {"Industry": "Bank", "Sector": None}, "after": {"Industry": None, "Sector": "Bank"}}],
+    }  # fmt: skip
+    assert await uses(house) == {"Industry": 1, "Seats": 2}
+    job = await rename(house, "Industry", "Sector")
+
+    assert job["settings"] == {"action": "rename", "field": "Industry", "into": "Sector"}
+    assert job["progress"] == {"records": 1, "total": 1, "percent": 100}
+    assert await values(house, jane) == {"Sector": "Bank", "Seats": "4"}
+    assert (await house.get(other))["updated_time"] == before
+    found = (await listed(house))[1]
+    assert (found["name"], found["former_names"]) == ("Sector", ["Industry"])
+    for name, shown in (("Industry", ["Bank", None]), ("Sector", ["Bank"])):
+        history = (await house.request("GET", f"/public/v2/contacts/{jane}/history?field=cf.{name}")).json()["data"]
+        assert [each["value"] for each in reversed(history)] == shown, history
+    timeline = (await house.request("GET", f"/public/v2/contacts/{jane}/timeline")).json()["data"]
+    assert [each["request_id"] for each in timeline if each["event"] == "contact.updated"] == [f"job:{job['id']}"]
+    assert await house.differences() == []
+
+
+async def test_rename__writes_under_the_old_name_reach_the_field(house: House) -> None:
+    jane = await contact(house, JANE, Industry="Bank")
+    await rename(house, "Industry", "Sector")
+    house.call.clock.move(60)
+
+    await house.hook("hubspot", said(30, Industry="Retail"))
+    assert await values(house, jane) == {"Sector": "Retail"}
+    await house.request("PATCH", f"/public/v2/contacts/{jane}", {"contact_custom_fields": inputs(Industry="Energy")})
+    new = await contact(house, "new@a.example", Industry="Energy")
+    assert await values(house, jane) == await values(house, new) == {"Sector": "Energy"}
+    assert len(await house.listed(query="cf.Industry=energy")) == 2
+    await house.request("PATCH", f"/public/v2/contacts/{jane}", {"contact_custom_fields": inputs(Industry=None)})
+    assert await values(house, jane) == {}
+    both = await house.request("POST", "/public/v2/contacts", {"contact_custom_fields_input": inputs(Industry="a", Sector="b")})
+    assert (both.status, both.problem["errors"][0]["code"]) == (422, "repeated")
+    await house.replay()
+    assert await values(house, jane) == {}
+    assert await house.differences() == []
+
+
+async def test_rename__a_replay_and_repeats_do_not_bring_the_old_field_back(house: House) -> None:
+    await house.hook("hubspot", said(1, Industry="Bank"))
+    house.call.clock.move(60)
+    [record] = await house.listed()
+    await rename(house, "Industry", "Sector")
+
+    await house.replay()
+    await house.hook("hubspot", said(1, Industry="Bank"))
+
+    assert await values(house, record["id"]) == {"Sector": "Bank"}
+    assert await uses(house) == {"Sector": 1}
+    assert await house.differences() == []
+
+
+async def test_rename__webhooks_that_waited_and_records_from_the_bin_have_the_new_name(house: House) -> None:
+    jane = await contact(house, JANE, Industry="Bank")
+    await house.delete(jane)
+    await house.hook("hubspot", {**SEVEN, "event": "contact.updated", "at": 5, "custom": {"Industry": "IT"}})
+    assert await house.states() == ["parked"]
+    house.call.clock.move(60)
+    keep = await contact(house, "keep@a.example", Industry="Retail")
+    await rename(house, "Industry", "Sector")
+
+    await house.restore(jane)
+    await house.hook("hubspot", {**SEVEN, "event": "contact.created", "at": 50, "email": "seven@a.example"})
+
+    [seven] = [each["id"] for each in await house.listed() if each["email"] == "seven@a.example"]
+    assert [await values(house, each) for each in (jane, keep, seven)] == [{"Sector": "Bank"}, {"Sector": "Retail"}, {"Sector": "IT"}]
+    assert await uses(house) == {"Sector": 3}
+    assert await house.differences() == []
+
+
+async def test_rename__undoing_a_merge_of_records_gives_the_new_name(house: House) -> None:
+    jane = await contact(house, JANE, Industry="Bank")
+    ann = await contact(house, "ann@a.example", Industry="Retail")
+    merge = (await house.merge(jane, ann))["merge_id"]
+    house.call.clock.move(60)
+    await rename(house, "Industry", "Sector")
+
+    await house.undo(jane, merge)
+
+    assert [await values(house, each) for each in (jane, ann)] == [{"Sector": "Bank"}, {"Sector": "Retail"}]
+    assert await house.differences() == []
+
+
+async def test_rename__back_and_on_is_followed_by_every_name(house: House) -> None:
+    jane = await contact(house, JANE, A="1")
+    for old, new in (("A", "B"), ("B", "C"), ("C", "A"), ("A", "D")):
+        await rename(house, old, new)
+        house.call.clock.move(1)
+
+    for number, name in enumerate("ABCD"):
+        await house.request("PATCH", f"/public/v2/contacts/{jane}", {"contact_custom_fields": inputs(**{name: str(number)})})
+        assert await values(house, jane) == {"D": str(number)}
+    [found] = await listed(house)
+    assert found["former_names"] == ["A", "B", "C"]
+    assert (await house.request("POST", path(), {"name": "A"})).status == 409
+    assert (await house.request("DELETE", path("A"))).status == 204
+    assert (await house.request("POST", path(), {"name": "A"})).status == 201
+    assert await house.differences() == []
+
+
+async def test_rename__to_a_name_in_use_is_refused(house: House) -> None:
+    await contact(house, JANE, Industry="Bank", Sector="Money")
+
+    for query in ("", "?dry_run=true"):
+        taken = await house.request("PATCH", f"{path('Industry')}{query}", {"name": "Sector"})
+        missing = await house.request("PATCH", f"{path('Branch')}{query}", {"name": "Sector2"})
+        assert (taken.status, taken.problem["code"]) == (409, "duplicate")
+        assert missing.status == 404
+    assert await uses(house) == {"Industry": 1, "Sector": 1}
+
+
+async def test_rename__keeps_the_type_and_settings_replaced_later_keep_the_name(house: House) -> None:
+    await house.request("POST", path(), {"name": "Seats", "type": "number"})
+    jane = await contact(house, JANE, Seats="4")
+    await rename(house, "Seats", "Employees")
+
+    wrong = await house.request("POST", "/public/v2/contacts", {"contact_custom_fields_input": inputs(Seats="many")})
+    assert (wrong.status, wrong.problem["errors"][0]["code"]) == (422, "number")
+    await house.call.settings(house.client_id)
+    await house.request("PATCH", f"/public/v2/contacts/{jane}", {"contact_custom_fields": inputs(Seats="5")})
+    assert await values(house, jane) == {"Employees": "5"}
+
+
+async def test_merge__keeps_the_value_of_the_other_field(house: House) -> None:
+    both = await contact(house, JANE, Branch="Money", Industry="Bank")
+    one = await contact(house, "ann@a.example", Branch="Retail")
+    blank = await contact(house, "bob@a.example", Branch="IT", Industry="x")
+    await house.request("PATCH", f"/public/v2/contacts/{blank}", {"contact_custom_fields": inputs(Industry=None)})
+    house.call.clock.move(60)
+
+    tried = await house.request("POST", f"{path('Branch')}/merge?dry_run=true", {"into": "Industry"})
+    assert [each["after"]["Industry"] for each in tried.json()["samples"]] == ["Bank", "Retail", "IT"]
+    job = await done(house, await house.request("POST", f"{path('Branch')}/merge", {"into": "Industry"}))
+
+    assert job["progress"]["records"] == 3
+    assert [await values(house, each) for each in (both, one, blank)] == [{"Industry": each} for each in ("Bank", "Retail", "IT")]
+    await house.hook("hubspot", said(50, Branch="Food"))
+    assert await values(house, both) == {"Industry": "Food"}
+    assert await house.differences() == []
+
+
+async def test_companies__are_renamed_too(house: House) -> None:
+    number = await house.company("a.example", company_custom_fields=inputs(Size="10"))
+    await contact(house, JANE, Size="L")
+
+    await rename(house, "Size", "Employees", "companies")
+
+    assert await values(house, number, "companies") == {"Employees": "10"}
+    assert await uses(house) == {"Size": 1}
+    assert await house.differences() == []
