@@ -56,8 +56,10 @@ from touchbase.history.status import (
     StatusWalk,
     advance_status,
     may_change_status,
+    path_of,
     restart_status,
     why_ignored,
+    with_status,
 )
 
 __all__ = [
@@ -118,8 +120,10 @@ __all__ = [
     "event_time",
     "key_of_person",
     "may_change_status",
+    "path_of",
     "restart_status",
     "stamp_of",
     "status_word",
     "why_ignored",
+    "with_status",
 ]

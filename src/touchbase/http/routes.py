@@ -20,6 +20,7 @@ from touchbase.inbox.api import deliveries, refused, webhooks
 from touchbase.jobs import api as jobs
 from touchbase.merging import api as merging
 from touchbase.records.api import resource as records
+from touchbase.reports.api import resource as reports
 
 ROUTES: tuple[Route, ...] = (
     *records.CONTACT_ROUTES,
@@ -32,6 +33,7 @@ ROUTES: tuple[Route, ...] = (
     *suppressed_records.ROUTES,
     *imports.ROUTES,
     *exports.ROUTES,
+    *reports.ROUTES,
     *jobs.ROUTES,
     *webhooks.ROUTES,
     *deliveries.ROUTES,

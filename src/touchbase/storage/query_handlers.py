@@ -75,6 +75,9 @@ from touchbase.records.sql import lookup as records_lookup
 from touchbase.records.sql import rows as records_rows
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.statements import with_custom_fields
+from touchbase.reports import ReportCampaigns, ReportStatuses
+from touchbase.reports.sql.campaigns import report_campaigns
+from touchbase.reports.sql.statuses import report_statuses
 from touchbase.search import NextToIndex, SearchCompanies, SearchContacts
 from touchbase.search.sql import plans as search_plans
 from touchbase.search.sql.index import next_to_index
@@ -268,6 +271,8 @@ HANDLERS: dict[type, Callable[[Any], Plan[Any]]] = {
     GetDeleted: bin_queries.get_deleted,
     PreviewMerge: preview_merge,
     ReadBlock: read_block,
+    ReportStatuses: report_statuses,
+    ReportCampaigns: report_campaigns,
 }
 
 BATCH_HANDLERS: dict[type, Callable[[Sequence[Any]], Plan[list[Any]]]] = {
