@@ -29,6 +29,7 @@ COMMANDS = {
     "copy": "copy",
     "contacts": "records",
     "companies": "records",
+    "reports": "reports",
     "jobs": "jobs",
     "persons": "persons",
     "suppressions": "suppressions",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from touchbase.reports.intervals import DAY, INTERVALS, LATEST_COUNT, MONTH, MOST_INTERVALS, WEEK, begin_of, edges_of, is_zone
 from touchbase.reports.models import CAMPAIGN, TOOL, CampaignCounts, StatusCounts
 from touchbase.reports.queries import MOST_ROWS, ReportCampaigns, ReportStatuses, ReportTooLarge
+from touchbase.reports.service import report_campaigns, report_statuses
 
 __all__ = [
     "CAMPAIGN",
@@ -24,4 +25,6 @@ __all__ = [
     "begin_of",
     "edges_of",
     "is_zone",
+    "report_campaigns",
+    "report_statuses",
 ]

@@ -34,7 +34,7 @@ def begin_of(at: Micros, interval: str, zone: str, back: int = 0) -> Micros:
 
 
 def edges_of(since: Micros, until: Micros, interval: str, zone: str) -> list[Micros]:
-    """Return the beginnings of all intervals from the one with `since` on, at most `MOST_INTERVALS` + 1, and `until` as the end of the last.
+    """Return the beginnings of the intervals from the one with `since` on (at most `MOST_INTERVALS` + 1), and `until`, the last end.
 
     Raises `ValueError` or `OverflowError` for times that a calendar does not have.
     """

@@ -12,7 +12,7 @@ from touchbase.http.query_parameters import LIMIT, PAGE, Parameters, cursor_text
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import encode
-from touchbase.reports.api.parameters import GROUP_BY, INTERVAL, TIMES, Asked, asked_campaigns, asked_statuses
+from touchbase.reports.api.parameters import GROUP_BY, INTERVAL, TIMES, asked_campaigns, asked_statuses
 from touchbase.reports.api.schemas import (
     CampaignReport,
     CampaignRow,
@@ -24,28 +24,10 @@ from touchbase.reports.api.schemas import (
     groups_of,
     status_row,
 )
-from touchbase.reports.models import CAMPAIGN, TOOL, CampaignCounts, StatusCounts
-from touchbase.reports.queries import ReportCampaigns, ReportStatuses, ReportTooLarge
-from touchbase.sql.store import Store
+from touchbase.reports.service import report_campaigns, report_statuses
 
 TAG = Tag("Reports", "Records by status over time; mails, replies, bounces and unsubscriptions by campaign, tool and time.")
 PATH, ADMIN_PATH = "/public/v2/reports", "/admin/v1/reports"
-
-
-async def statuses(store: Store, client: int, kind: int, asked: Asked) -> list[StatusCounts]:
-    """Return a client's report by status; raises `ReportTooLarge`."""
-    rows = await store.read(ReportStatuses(client, kind, asked.edges))
-    if isinstance(rows, ReportTooLarge):
-        raise rows
-    return rows
-
-
-async def campaigns(store: Store, client: int, asked: Asked) -> list[CampaignCounts]:
-    """Return a client's report by campaign; raises `ReportTooLarge`."""
-    rows = await store.read(ReportCampaigns(client, asked.edges, TOOL in asked.groups, CAMPAIGN in asked.groups))
-    if isinstance(rows, ReportTooLarge):
-        raise rows
-    return rows
 
 
 class StatusResource:
@@ -60,7 +42,7 @@ class StatusResource:
         given = call.parameters()
         asked = asked_statuses(given, call.api.dependencies.clock())
         given.done()
-        rows = [status_row(asked, each) for each in await statuses(store, client.number, self._kind, asked)]
+        rows = [status_row(asked, each) for each in await report_statuses(store, client.number, self._kind, asked.edges)]
         return Response(body=encode(StatusReport(asked.interval or "", asked.time_zone, rows)))
 
     async def of_all(self, call: Call) -> Response:
@@ -71,7 +53,9 @@ class StatusResource:
         clients, after = await _page(call, given, only)
         rows: list[StatusRow] = []
         for client in clients:
-            rows += [status_row(asked, each, client.client_id) for each in await statuses(store, client.number, self._kind, asked)]
+            rows += [
+                status_row(asked, each, client.client_id) for each in await report_statuses(store, client.number, self._kind, asked.edges)
+            ]
         return Response(body=encode(ClientStatusReport(asked.interval or "", asked.time_zone, rows, after)))
 
 
@@ -81,7 +65,7 @@ async def campaigns_of_client(call: Call) -> Response:
     given = call.parameters()
     asked = asked_campaigns(given, call.api.dependencies.clock())
     given.done()
-    rows = [campaign_row(asked, each) for each in await campaigns(store, client.number, asked)]
+    rows = [campaign_row(asked, each) for each in await report_campaigns(store, client.number, asked.edges, asked.groups)]
     return Response(body=encode(CampaignReport(groups_of(asked), asked.time_zone, rows)))
 
 
@@ -93,7 +77,9 @@ async def campaigns_of_all(call: Call) -> Response:
     clients, after = await _page(call, given, only)
     rows: list[CampaignRow] = []
     for client in clients:
-        rows += [campaign_row(asked, each, client.client_id) for each in await campaigns(store, client.number, asked)]
+        rows += [
+            campaign_row(asked, each, client.client_id) for each in await report_campaigns(store, client.number, asked.edges, asked.groups)
+        ]
     return Response(body=encode(ClientCampaignReport(groups_of(asked), asked.time_zone, rows, after)))
 
 
