@@ -12,6 +12,7 @@ from touchbase.common.timestamps import DAY as DAY_US
 from touchbase.common.timestamps import Micros, from_datetime, from_text, to_text
 from touchbase.http import query_parameters as query
 from touchbase.http.query_parameters import Parameters
+from touchbase.http.schemas import named_enum
 from touchbase.reports.intervals import INTERVALS, LATEST_COUNT, MOST_INTERVALS, WEEK, begin_of, edges_of, is_zone
 from touchbase.reports.models import CAMPAIGN, TOOL
 
@@ -23,6 +24,7 @@ _TIME = "A time, a date, or a length before now such as `30d` or `12w`. Without 
 SINCE = query.text("since", f"{_TIME} The report begins with the interval that has it; left out: {LATEST_COUNT} intervals.")
 UNTIL = query.text("until", f"{_TIME} The last interval ends here; left out, or in the future: now.")
 TIME_ZONE = query.text("time_zone", "IANA name of the zone in which days, weeks and months begin, such as `Europe/Berlin`; left out: UTC.")
+named_enum("ReportInterval", "The length of the intervals of a report.", INTERVALS)
 INTERVAL = query.choice("interval", INTERVALS, "Left out: `week`, from Monday.")
 GROUP_BY = query.text(
     "group_by",

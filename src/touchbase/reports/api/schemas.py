@@ -12,7 +12,7 @@ from touchbase.reports.api.parameters import Asked
 from touchbase.reports.models import CAMPAIGN, TOOL, CampaignCounts, StatusCounts
 
 ClientId = Annotated[str, Meta(description="The client.")]
-_Rate = Annotated[float | None, Meta(description="`mailed_replied` / `mailed`, to four digits; null if nobody was mailed.")]
+_Rate = Annotated[float | None, Meta(description="`mailed_replied` / `mailed`, to four digits; null if `mailed` is 0.")]
 
 
 class StatusRow(Struct, kw_only=True):
