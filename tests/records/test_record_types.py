@@ -20,7 +20,7 @@ NOON = 1_790_000_000 * SECOND
 FIELDS = [(kind, field.name) for kind, each in RECORD_TYPES.items() for field in each.fields]
 UNSHOWN = {
     "client", "id", "created_us", "updated_us", "email_key", "linkedin_key", "from_api", "initial_status", "status_entry_us",
-    "status_entry_key", "status_cause", "stamps", "custom_fields", "suppressed",
+    "status_entry_key", "status_cause", "status_path", "stamps", "custom_fields", "suppressed",
 }  # fmt: skip
 """Columns that responses do not show, besides the id, the time of the change, and the custom fields."""
 RECORDS: list[Record] = [Contact(1, 1, NOON, NOON), Company(1, 1, NOON, NOON, "a.example")]

@@ -42,8 +42,16 @@ async def test_timeline__lists_events_newest_first_with_their_changes(call: ApiC
 
     reply = await call.get("/public/v2/contacts/1/timeline")
 
-    by_api = {"tool": "api", "campaign": None, "delivery_id": None, "key_id": None, "problems": []}
-    by_tool = {"tool": "instantly", "campaign": "Autumn", "received_at": NOW, "key_id": None, "request_id": None, "problems": []}
+    by_api = {"tool": "api", "campaign": None, "campaign_id": None, "delivery_id": None, "key_id": None, "problems": []}
+    by_tool = {
+        "tool": "instantly",
+        "campaign": "Autumn",
+        "campaign_id": None,
+        "received_at": NOW,
+        "key_id": None,
+        "request_id": None,
+        "problems": [],
+    }
     assert reply.status == 200
     assert reply.json() == {
         "data": [

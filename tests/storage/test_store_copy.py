@@ -59,7 +59,8 @@ async def content(url: str) -> dict[str, set[tuple[Any, ...]]]:
     await connection.execute("SET touchbase.clients = 'all'")
     found: dict[str, list[str]] = {}
     for name, column in await connection.fetch(
-        "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = current_schema() ORDER BY 1, 2"
+        "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = current_schema() "
+        "AND table_name IN (SELECT tablename FROM pg_tables) ORDER BY 1, 2"
     ):
         found.setdefault(name, []).append(column)
     rows = {

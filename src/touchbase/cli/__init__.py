@@ -32,6 +32,7 @@ COMMANDS = {
     "contacts": "records",
     "companies": "records",
     "custom-fields": "custom_fields",
+    "reports": "reports",
     "jobs": "jobs",
     "persons": "persons",
     "suppressions": "suppressions",

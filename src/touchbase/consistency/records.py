@@ -14,7 +14,22 @@ from touchbase.common.field_limits import MAX_CUSTOM_FIELDS
 from touchbase.common.normalize import find_company_domain, find_email_key, linkedin_key
 from touchbase.common.timestamps import Micros, to_text
 from touchbase.events import plan_separation
-from touchbase.history import COMPANY, CONTACT, DELIBERATE, NEVER, PLAIN, REPLY, SENT, VIA_API, Ref, Stamp, StatusWords, StoredEvent, beats
+from touchbase.history import (
+    COMPANY,
+    CONTACT,
+    DELIBERATE,
+    NEVER,
+    PLAIN,
+    REPLY,
+    SENT,
+    VIA_API,
+    Ref,
+    Stamp,
+    StatusWords,
+    StoredEvent,
+    beats,
+    path_of,
+)
 from touchbase.records import (
     Company,
     Contact,
@@ -31,7 +46,7 @@ from touchbase.records import (
     wrong_values,
 )
 
-STATUS_FIELDS = ("status", "previous_status", "status_changed_us", "status_entry_us", "status_entry_key", "status_cause")
+STATUS_FIELDS = ("status", "previous_status", "status_changed_us", "status_entry_us", "status_entry_key", "status_cause", "status_path")
 SHOWN = {
     "status": "{}_status", "status_changed_us": "status_changed_at", "first_sent_us": "first_campaign_email_sent",
     "last_sent_us": "last_campaign_email_sent", "last_reply_us": "last_reply_received",
@@ -113,8 +128,16 @@ def _projected(subject: str, record: Record, history: Sequence[StoredEvent]) -> 
 def _status(record: Record, history: Sequence[StoredEvent], words: StatusWords) -> Iterator[tuple[str, object, object]]:
     fresh = replace(record)
     refold_status(fresh, history, words)
+    if _is_shortened(record, path_of(fresh.status_path)):
+        fresh.status_path = record.status_path
     for name in STATUS_FIELDS:
         yield name, getattr(record, name), getattr(fresh, name)
+
+
+def _is_shortened(record: Record, whole: Mapping[Micros, str | None]) -> bool:
+    """Return whether the record lacks older statuses, because it is from before they were stored (migration `0008_reports`)."""
+    path = list(path_of(record.status_path).items())
+    return 1 < len(path) < len(whole) and path[0][0] == record.created_us and path[1:] == list(whole.items())[1 - len(path) :]
 
 
 def _dates(record: Record, history: Sequence[StoredEvent]) -> Iterator[tuple[str, object, object]]:

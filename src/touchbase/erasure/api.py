@@ -68,6 +68,7 @@ class ExportedEvent(Struct):
     channel: str
     tool: str
     campaign: str | None
+    campaign_id: str | None
     status: str | None
     delivery_id: int | None
     detail: dict[str, Any]
@@ -157,8 +158,8 @@ def _event(entry: TimelineEntry) -> ExportedEvent:
     event = entry.event
     changed = [FieldChangeOut(change.field, change.value, change.previous) for change in entry.changed]
     return ExportedEvent(
-        event.event, to_text(event.occurred_us), to_text(event.received_us), event.channel, event.tool, event.campaign, event.status,
-        event.delivery_id, event.detail, changed,
+        event.event, to_text(event.occurred_us), to_text(event.received_us), event.channel, event.tool, event.campaign, event.campaign_id,
+        event.status, event.delivery_id, event.detail, changed,
     )  # fmt: skip
 
 

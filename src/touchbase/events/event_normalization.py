@@ -230,6 +230,7 @@ def stored_event(subject: EventSubject, delivery: Delivery, kind: int, record_id
         received_us=delivery.received_us,
         via=_via(subject, kind),
         detail=detail,
+        campaign_id=storable(event.campaign_id, NAME),
     )
 
 

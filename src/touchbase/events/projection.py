@@ -288,5 +288,5 @@ def _refold(batch: Batch, late: list[Target]) -> Plan[None]:
 
 def _status_values(record: Record) -> tuple[object, ...]:
     """Return everything that folding a status sets."""
-    entry = (record.status_entry_us, record.status_entry_key, record.status_cause)
+    entry = (record.status_entry_us, record.status_entry_key, record.status_cause, record.status_path)
     return (record.status, record.previous_status, record.status_changed_us, *entry)

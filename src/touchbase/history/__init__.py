@@ -56,8 +56,10 @@ from touchbase.history.status import (
     StatusWalk,
     advance_status,
     may_change_status,
+    path_of,
     restart_status,
     why_ignored,
+    with_status,
 )
 from touchbase.history.status_words import PLAIN, RENAMED, SERVICE_WORDS, StatusRename, StatusWords, WordsWalk, words_after
 
@@ -126,9 +128,11 @@ __all__ = [
     "event_time",
     "key_of_person",
     "may_change_status",
+    "path_of",
     "restart_status",
     "stamp_of",
     "status_word",
     "why_ignored",
+    "with_status",
     "words_after",
 ]

@@ -93,7 +93,7 @@ class Event:
     link: str | None = None
     """The URL that was clicked."""
     campaign_id: str | None = None
-    """The campaign's id, as text, where the tool gives both a name and an id."""
+    """The campaign's id, as text, where the tool sends one; unlike the name it does not change."""
     object_type: str | None = None
     object_id: str | None = None
     company_object: tuple[str, str] | None = None
@@ -175,6 +175,8 @@ class StoredEvent:
     via: int
     """The identity by which the record was found: VIA_EMAIL, VIA_LINKEDIN, VIA_LINK, VIA_DOMAIN or VIA_API."""
     detail: Detail
+    campaign_id: str | None = None
+    """The campaign's id, where the tool sends one; `campaign` is its name, else its id."""
 
     @property
     def effective_time(self) -> EffectiveTime:

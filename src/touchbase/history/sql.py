@@ -17,6 +17,7 @@ EVENT: Columns = (
     ("client", "bigint"), ("record_kind", "bigint"), ("record_id", "bigint"), ("occurred_us", "bigint"), ("key", "text"),
     ("event", "text"), ("effect", "text"), ("status", "text"), ("tool", "text"), ("channel", "text"), ("campaign", "text"),
     ("delivery_id", "bigint"), ("received_us", "bigint"), ("via", "bigint"), ("detail", "text"),
+    ("campaign_id", "text"),
 )  # fmt: skip
 _decode_stamps = msgspec.json.Decoder(dict[str, tuple[int, int, str]]).decode
 _decode_detail = msgspec.json.Decoder(dict[str, Any]).decode
@@ -37,14 +38,14 @@ _event: Callable[..., StoredEvent] = StoredEvent
 
 def event_of(row: Row) -> StoredEvent:
     """Return the event of an `EVENT` row."""
-    return _event(*row[1:14], _decode_detail(row[14]) if row[14] != "{}" else {})
+    return _event(*row[1:14], _decode_detail(row[14]) if row[14] != "{}" else {}, row[15])
 
 
 def event_row(client: int, e: StoredEvent) -> Row:
     """Return the event's row, in the order of `EVENT`."""
     return (
         client, e.record_kind, e.record_id, e.occurred_us, e.key, e.event, e.effect, e.status, e.tool, e.channel, e.campaign,
-        e.delivery_id, e.received_us, e.via, encode(e.detail) if e.detail else "{}",
+        e.delivery_id, e.received_us, e.via, encode(e.detail) if e.detail else "{}", e.campaign_id,
     )  # fmt: skip
 
 

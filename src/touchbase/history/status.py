@@ -18,6 +18,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+import msgspec
+
 from touchbase.common.timestamps import Micros
 from touchbase.history.status_words import PLAIN, StatusWords
 
@@ -48,6 +50,7 @@ class HasStatus(Protocol):
     status_entry_us: Micros | None
     status_entry_key: str | None
     status_cause: str | None
+    status_path: str | None
 
 
 @dataclass(slots=True)
@@ -99,6 +102,7 @@ def advance_status(
         return
     if effect == INITIAL and record.status is None:
         record.status = status
+        record.status_path = with_status(record.status_path, at, status)
         _set_cause(record, effect, walk)
         return
     _set(record, status, effect, at, walk)
@@ -126,12 +130,30 @@ _KEPT = {
 
 def restart_status(record: HasStatus) -> None:
     """Reset the folded status, before a fold of the whole history."""
-    record.status = record.previous_status = record.status_cause = record.status_entry_key = None
+    record.status = record.previous_status = record.status_cause = record.status_entry_key = record.status_path = None
     record.status_changed_us = record.status_entry_us = None
+
+
+_decode_path = msgspec.json.Decoder(dict[str, str | None]).decode
+
+
+def path_of(text: str | None) -> dict[Micros, str | None]:
+    """Return the statuses that a record has had, each with its beginning, in order of time."""
+    return {} if text is None else {int(at): status for at, status in _decode_path(text).items()}
+
+
+def with_status(text: str | None, at: Micros, status: str | None) -> str | None:
+    """Return a status path with one more status, later than all others; of several at the same time the last one counts."""
+    path = {} if text is None else _decode_path(text)
+    path.pop(str(at), None)
+    if (next(reversed(path.values())) if path else None) != status:
+        path[str(at)] = status
+    return msgspec.json.encode(path).decode() if path else None
 
 
 def _set(record: HasStatus, status: str | None, effect: str, at: Micros, walk: StatusWalk | None) -> None:
     record.previous_status, record.status, record.status_changed_us = record.status, status, at
+    record.status_path = with_status(record.status_path, at, status)
     if walk is not None:
         walk.previous_cause = walk.cause
     _set_cause(record, effect, walk)

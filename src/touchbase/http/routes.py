@@ -21,6 +21,7 @@ from touchbase.inbox.api import deliveries, refused, webhooks
 from touchbase.jobs import api as jobs
 from touchbase.merging import api as merging
 from touchbase.records.api import resource as records
+from touchbase.reports.api import resource as reports
 from touchbase.revyops.api import routes as revyops
 from touchbase.statuses import api as statuses
 
@@ -36,6 +37,7 @@ ROUTES: tuple[Route, ...] = (
     *custom_fields.ROUTES,
     *imports.ROUTES,
     *exports.ROUTES,
+    *reports.ROUTES,
     *statuses.ROUTES,
     *jobs.ROUTES,
     *revyops.ROUTES,

@@ -66,6 +66,8 @@ class Contact:
     status_entry_key: str | None = None
     status_cause: str | None = None
     """Effect of the entry that set the present status (`history/status.py`)."""
+    status_path: str | None = None
+    """JSON: every status that it has had, by the time at which it got it. Reports read it (`history/status.py`)."""
     first_sent_us: Micros | None = None
     last_sent_us: Micros | None = None
     last_reply_us: Micros | None = None
@@ -95,6 +97,7 @@ class Company:
     status_entry_us: Micros | None = None
     status_entry_key: str | None = None
     status_cause: str | None = None
+    status_path: str | None = None
     stamps: Stamps = field(default_factory=dict)
     custom_fields: list[CustomField] = field(default_factory=list)
     suppressed: str | None = field(default=None, compare=False)

@@ -77,6 +77,9 @@ from touchbase.records.sql import lookup as records_lookup
 from touchbase.records.sql import rows as records_rows
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.statements import with_custom_fields
+from touchbase.reports import ReportCampaigns, ReportStatuses
+from touchbase.reports.sql.campaigns import report_campaigns
+from touchbase.reports.sql.statuses import report_statuses
 from touchbase.search import CountFound, FindPosition, NextToIndex, SearchCompanies, SearchContacts
 from touchbase.search.sql import plans as search_plans
 from touchbase.search.sql.index import next_to_index
@@ -276,6 +279,8 @@ HANDLERS: dict[type, Callable[[Any], Plan[Any]]] = {
     GetDeleted: bin_queries.get_deleted,
     PreviewMerge: preview_merge,
     ReadBlock: read_block,
+    ReportStatuses: report_statuses,
+    ReportCampaigns: report_campaigns,
 }
 
 BATCH_HANDLERS: dict[type, Callable[[Sequence[Any]], Plan[list[Any]]]] = {

@@ -28,8 +28,11 @@ STEPS = (
 CAMPAIGN_IDS = (
     "campaign_id campaignId campaign.id camp_id sequence_id sequenceId sequence.id mj_campaign_id data.campaign.id data.campaign_id "
     "data.sequence.id event-data.campaigns.0 CampaignId params.campaign_id sequence_fields.id "
-    "cadence.id data.relationships.sequence.data.id"
+    "cadence.id data.relationships.sequence.data.id prospect.campaign_id campaign.campaign_id data.campaignId event-data.campaigns.0.id "
+    "campaigns.0.id campaign-id reply_sequence.id marketing_campaign_id singlesend_id data.broadcast_id sequence_fields.sequence_id "
+    "payload.sequence.id msg.metadata.campaign_id"
 )
+"""Paths of the campaign's id, of all tools: a report counts campaigns by it, because names are changed."""
 LINKS = (
     "url link link_url clicked_link clicked_url click_url target_link_url OriginalLink link_clicked link_clicked.0 link_clicked.0.url "
     "link.url link_details.0.url data.url data.link data.click.link event-data.url "

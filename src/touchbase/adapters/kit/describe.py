@@ -25,6 +25,7 @@ def _described(event: Event) -> dict[str, object]:
         "name": event.name,
         "company_object": None if event.company_object is None else list(event.company_object),
         "campaign": event.campaign,
+        "campaign_id": event.campaign_id,
         "merged_into": event.merged_into,
         "changed": [{"property": change.property, "value": change.value, "previous": change.previous} for change in event.changed],
     }

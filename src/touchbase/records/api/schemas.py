@@ -266,6 +266,7 @@ class TimelineEvent(Struct):
     received_at: Time
     tool: str
     campaign: str | None
+    campaign_id: str | None
     delivery_id: int | None
     key_id: str | None
     request_id: str | None

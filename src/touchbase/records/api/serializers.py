@@ -114,6 +114,6 @@ def timeline_event(entry: TimelineEntry) -> TimelineEvent:
     changed = [FieldChangeOut(change.field, change.value, change.previous) for change in entry.changed]
     key_id, request_id = event.detail.get("by", NO_AUTHOR)
     return TimelineEvent(
-        event.event, to_text(event.occurred_us), to_text(event.received_us), event.tool, event.campaign, event.delivery_id, key_id,
-        request_id, changed, problems_out(event.detail.get("problems", {})),
+        event.event, to_text(event.occurred_us), to_text(event.received_us), event.tool, event.campaign, event.campaign_id,
+        event.delivery_id, key_id, request_id, changed, problems_out(event.detail.get("problems", {})),
     )  # fmt: skip

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from touchbase.errors import Conflict, Fault, Invalid, Overloaded, TouchbaseError
-from touchbase.history import DELIBERATE, INITIAL, Detail
+from touchbase.history import DELIBERATE, INITIAL, Detail, with_status
 from touchbase.history.sql import detail_text
 from touchbase.records.commands import CreateCompany, CreateContact, Created, CreateRecord
 from touchbase.records.models import Company, Contact, CustomField
@@ -130,6 +130,7 @@ def _create(table: _Table[R], statement: Statement, commands: Sequence[CreateRec
         record.id = ids.take(table.kind.name)
         if record.status is not None:
             record.status_cause, record.status_entry_us, record.status_entry_key = INITIAL, record.created_us, ""
+            record.status_path = with_status(None, record.created_us, record.status)
         rows.append(table.row_of(record))
         entries.append(_entry(command))
         if command.custom:

@@ -29,7 +29,7 @@ def _create(table: str, kind: int, columns: Columns, condition: str, name: str =
     # Values common to all creations are literals, so that they are not sent with each row.
     entries = (
         f"INSERT INTO event ({names(EVENT)}) SELECT r.client, {kind}, r.id, r.at, '', '{table}.created', r.effect, r.status, 'api', 'api', "
-        f"NULL, NULL, r.at, {VIA_API}, r.detail FROM r"
+        f"NULL, NULL, r.at, {VIA_API}, r.detail, NULL FROM r"
     )
     noted = "INSERT INTO search_pending (client, record_kind, record_id) SELECT"
     there = f"EXISTS (SELECT 1 FROM {table} t WHERE t.client = {{0}}.client AND t.id = {{0}}.{{1}})"

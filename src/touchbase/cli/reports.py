@@ -1,0 +1,117 @@
+"""`touchbase reports`: records by status over time; mails and what came of them by campaign, tool and time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlencode
+
+import click
+
+from touchbase.cli.options import Group, json_option, setting_options
+from touchbase.cli.output import SHORT, SPARE, Column, print_json, print_table
+from touchbase.cli.store import find_client, now_us, opened, run
+from touchbase.errors import Invalid
+
+if TYPE_CHECKING:
+    from touchbase.clients import Client
+    from touchbase.reports.api.parameters import Asked
+    from touchbase.sql.store import Store
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+CLIENT = {"client_id": Column("client", SHORT)}
+STATUS_COLUMNS = {"begins_at": "begins", "ends_at": Column("ends", SPARE), "status": Column("status", SHORT), "records": "records"}
+STATUS_COLUMNS |= {"entered": "entered"}
+CAMPAIGN_COLUMNS = {
+    "begins_at": "begins", "ends_at": Column("ends", SPARE), "tool": Column("tool", SHORT), "campaign": Column("campaign", SHORT),
+    "campaign_id": Column("campaign id", SPARE), "mailed": "mailed", "mails": Column("mails", SPARE), "replied": "replied",
+    "reply_rate": "reply rate", "bounced": "bounced", "unsubscribed": Column("unsubscribed", SPARE),
+    "complained": Column("complained", SPARE),
+}  # fmt: skip
+
+
+def report_options(function: F) -> F:
+    """Add the options that all reports have."""
+    for option in (
+        json_option("Print JSON, all members included."),
+        click.option("--time-zone", help="IANA name of the zone in which days, weeks and months begin; default: UTC."),
+        click.option("--until", help="As --since; default: now."),
+        click.option("--since", help="A time, a date, or a length before now such as 30d or 12w; default: 12 intervals."),
+        click.option("--client", "client_id", help="The client's id; default: all clients."),
+    ):
+        function = option(function)
+    return setting_options("database")(function)
+
+
+@click.group(cls=Group)
+def reports() -> None:
+    """Report records by status, and mails and replies by campaign."""
+
+
+@reports.command()
+@click.option("--record", type=click.Choice(["contacts", "companies"]), default="contacts", show_default=True, help="What to count.")
+@click.option("--interval", type=click.Choice(["day", "week", "month"]), help="Length of the intervals; default: week.")
+@report_options
+def status(record: str, interval: str | None, **options: Any) -> None:
+    """Count records by status at the end of each interval, and how many got it in it."""
+    from touchbase.history import COMPANY, CONTACT
+    from touchbase.reports import report_statuses
+    from touchbase.reports.api.parameters import INTERVAL, asked_statuses
+    from touchbase.reports.api.schemas import status_row
+
+    kind = CONTACT if record == "contacts" else COMPANY
+
+    async def rows_of(store: Store, client: Client, asked: Asked) -> list[Any]:
+        return [status_row(asked, each, client.client_id) for each in await report_statuses(store, client.number, kind, asked.edges)]
+
+    _print(STATUS_COLUMNS, INTERVAL, interval, asked_statuses, rows_of, **options)
+
+
+@reports.command()
+@click.option("--group-by", help="Up to two of campaign, tool, day, week, month, separated by commas; default: campaign.")
+@report_options
+def campaigns(group_by: str | None, **options: Any) -> None:
+    """Count mailed, replied, bounced and unsubscribed people, and the reply rate, by campaign, tool and time."""
+    from touchbase.reports import report_campaigns
+    from touchbase.reports.api.parameters import GROUP_BY, asked_campaigns
+    from touchbase.reports.api.schemas import campaign_row
+
+    async def rows_of(store: Store, client: Client, asked: Asked) -> list[Any]:
+        found = await report_campaigns(store, client.number, asked.edges, asked.groups)
+        return [campaign_row(asked, each, client.client_id) for each in found]
+
+    _print(CAMPAIGN_COLUMNS, GROUP_BY, group_by, asked_campaigns, rows_of, **options)
+
+
+def _print(
+    columns: dict[str, Any], more: Any, value: str | None, ask: Callable[..., Asked], rows_of: Callable[..., Any], *, database: str | None,
+    client_id: str | None, as_json: bool, **times: str | None,
+) -> None:  # fmt: skip
+    import msgspec
+
+    from touchbase.http.query_parameters import Parameters
+    from touchbase.reports.api.parameters import TIMES
+
+    sent = {name: text for name, text in {**times, more.name: value}.items() if text is not None}
+    try:
+        given = Parameters(urlencode(sent).encode(), (*TIMES, more))
+        asked = ask(given, now_us())
+        given.done()
+        rows: Sequence[dict[str, Any]] = msgspec.to_builtins(run(_rows(database, client_id, asked, rows_of)))
+    except Invalid as error:
+        named = (f"--{fault.pointer.removeprefix('?').replace('_', '-')}: {fault.detail}" for fault in error.faults)
+        raise click.UsageError("; ".join(named)) from error
+    if as_json:
+        print_json(rows)
+        return
+    shown = {name: title for name, title in {**({} if client_id else CLIENT), **columns}.items() if any(name in row for row in rows)}
+    print_table([*shown.values()], [[row.get(name) for name in shown] for row in rows], empty="nothing to report in this time")
+
+
+async def _rows(database: str | None, client_id: str | None, asked: Asked, rows_of: Callable[..., Any]) -> list[Any]:
+    from touchbase.clients import ListClients
+
+    async with opened(database) as store:
+        clients = await store.read(ListClients()) if client_id is None else [await find_client(store, client_id)]
+        return [row for client in clients for row in await rows_of(store, client, asked)]

@@ -1,0 +1,142 @@
+"""HTTP resources of reports: for one client, and for all clients at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from touchbase.auth import ADMIN, READ
+from touchbase.clients import Client, ListClientPage
+from touchbase.history import COMPANY, CONTACT
+from touchbase.http.endpoint import Call
+from touchbase.http.query_parameters import LIMIT, PAGE, Parameters, cursor_text
+from touchbase.http.responses import Response
+from touchbase.http.routing import Route, Success, Tag
+from touchbase.http.schemas import encode
+from touchbase.reports.api.parameters import GROUP_BY, INTERVAL, TIMES, asked_campaigns, asked_statuses
+from touchbase.reports.api.schemas import (
+    CampaignReport,
+    CampaignRow,
+    ClientCampaignReport,
+    ClientStatusReport,
+    StatusReport,
+    StatusRow,
+    campaign_row,
+    groups_of,
+    status_row,
+)
+from touchbase.reports.service import report_campaigns, report_statuses
+
+TAG = Tag("Reports", "Records by status over time; mails, replies, bounces and unsubscriptions by campaign, tool and time.")
+PATH, ADMIN_PATH = "/public/v2/reports", "/admin/v1/reports"
+
+
+class StatusResource:
+    """The handlers of reports by status of one kind of record."""
+
+    def __init__(self, kind: int) -> None:
+        self._kind = kind
+
+    async def of_client(self, call: Call) -> Response:
+        """`GET` of one client's report."""
+        client, store = await call.client(), call.api.dependencies.store
+        given = call.parameters()
+        asked = asked_statuses(given, call.api.dependencies.clock())
+        given.done()
+        rows = [status_row(asked, each) for each in await report_statuses(store, client.number, self._kind, asked.edges)]
+        return Response(body=encode(StatusReport(asked.interval or "", asked.time_zone, rows)))
+
+    async def of_all(self, call: Call) -> Response:
+        """`GET` of the report of a page of clients."""
+        only, store = await call.administrator(), call.api.dependencies.store
+        given = call.parameters()
+        asked = asked_statuses(given, call.api.dependencies.clock())
+        clients, after = await _page(call, given, only)
+        rows: list[StatusRow] = []
+        for client in clients:
+            rows += [
+                status_row(asked, each, client.client_id) for each in await report_statuses(store, client.number, self._kind, asked.edges)
+            ]
+        return Response(body=encode(ClientStatusReport(asked.interval or "", asked.time_zone, rows, after)))
+
+
+async def campaigns_of_client(call: Call) -> Response:
+    """`GET` of one client's report by campaign."""
+    client, store = await call.client(), call.api.dependencies.store
+    given = call.parameters()
+    asked = asked_campaigns(given, call.api.dependencies.clock())
+    given.done()
+    rows = [campaign_row(asked, each) for each in await report_campaigns(store, client.number, asked.edges, asked.groups)]
+    return Response(body=encode(CampaignReport(groups_of(asked), asked.time_zone, rows)))
+
+
+async def campaigns_of_all(call: Call) -> Response:
+    """`GET` of the report by campaign of a page of clients."""
+    only, store = await call.administrator(), call.api.dependencies.store
+    given = call.parameters()
+    asked = asked_campaigns(given, call.api.dependencies.clock())
+    clients, after = await _page(call, given, only)
+    rows: list[CampaignRow] = []
+    for client in clients:
+        rows += [
+            campaign_row(asked, each, client.client_id) for each in await report_campaigns(store, client.number, asked.edges, asked.groups)
+        ]
+    return Response(body=encode(ClientCampaignReport(groups_of(asked), asked.time_zone, rows, after)))
+
+
+async def _page(call: Call, given: Parameters, only: int | None) -> tuple[Sequence[Client], str | None]:
+    """Return a page of the clients that the administrator may see, and the cursor of the next one."""
+    after = given.cursor("reports", str)
+    given.done()
+    found = await call.api.dependencies.store.read(ListClientPage(given[LIMIT] + 1, after, only=only))
+    page = found[: given[LIMIT]]
+    return page, cursor_text("reports", page[-1].client_id) if len(found) > len(page) else None
+
+
+_STATUS = (
+    "A row for each interval and each status that a record had then: `records` at the end of the interval, `entered` in it. "
+    "A record counts from its creation on. "
+)
+_CAMPAIGN = (
+    "Mails and what came of them, by campaign, tool and time. `reply_rate` is, of the people mailed in a row, the share who have replied "
+    "after one of its mails, until now: later replies count for the time of the mail. "
+)
+_CLIENTS = "A page has `limit` clients, each row with its `client_id`. A key of one client sees that client only."
+
+
+def _status_routes(many: str, kind: int) -> list[Route]:
+    handlers = StatusResource(kind)
+    return [
+        Route(
+            "GET", f"{PATH}/{many}/statuses", handlers.of_client, scope=READ, operation_id=f"report_{many}_by_status", tag=TAG,
+            summary=f"Report {many} by status over time", description=_STATUS.strip(), query=(*TIMES, INTERVAL),
+            success=(Success(200, "The report.", StatusReport),),
+        ),
+        Route(
+            "GET", f"{ADMIN_PATH}/{many}/statuses", handlers.of_all, scope=ADMIN, operation_id=f"report_{many}_by_status_of_all_clients",
+            tag=TAG, summary=f"Report {many} by status over time, for all clients", description=_STATUS + _CLIENTS,
+            query=(*TIMES, INTERVAL, *PAGE), success=(Success(200, "A page of the report.", ClientStatusReport),),
+        ),
+    ]  # fmt: skip
+
+
+def _in_order(routes: Sequence[Route]) -> list[Route]:
+    """Return the routes of clients before those of administrators."""
+    return sorted(routes, key=lambda route: not route.of_client)
+
+
+ROUTES = _in_order(
+    [
+        *_status_routes("contacts", CONTACT),
+        *_status_routes("companies", COMPANY),
+        Route(
+            "GET", f"{PATH}/campaigns", campaigns_of_client, scope=READ, operation_id="report_campaigns", tag=TAG,
+            summary="Report mails, replies, bounces and unsubscriptions", description=_CAMPAIGN.strip(), query=(*TIMES, GROUP_BY),
+            success=(Success(200, "The report.", CampaignReport),),
+        ),
+        Route(
+            "GET", f"{ADMIN_PATH}/campaigns", campaigns_of_all, scope=ADMIN, operation_id="report_campaigns_of_all_clients", tag=TAG,
+            summary="Report mails, replies, bounces and unsubscriptions, for all clients", description=_CAMPAIGN + _CLIENTS,
+            query=(*TIMES, GROUP_BY, *PAGE), success=(Success(200, "A page of the report.", ClientCampaignReport),),
+        ),
+    ]
+)  # fmt: skip

@@ -1,0 +1,127 @@
+"""Bodies of reports."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from touchbase.common.timestamps import to_text
+from touchbase.http.schemas import Time, example
+from touchbase.reports.api.parameters import Asked
+from touchbase.reports.models import CAMPAIGN, TOOL, CampaignCounts, StatusCounts
+
+ClientId = Annotated[str, Meta(description="The client.")]
+_Rate = Annotated[float | None, Meta(description="`mailed_replied` / `mailed`, to four digits; null if `mailed` is 0.")]
+
+
+class StatusRow(Struct, kw_only=True):
+    """One status in one interval."""
+
+    client_id: ClientId | UnsetType = UNSET
+    begins_at: Time
+    ends_at: Time
+    status: Annotated[str | None, Meta(description="null: records without a status.")]
+    records: Annotated[int, Meta(description="Records that have it at the end of the interval.")]
+    entered: Annotated[int, Meta(description="How often a record got it in the interval, its creation included.")]
+
+
+class StatusReport(Struct):
+    """Records by status over time: a row for each interval and status, by interval and status."""
+
+    interval: str
+    time_zone: str
+    data: list[StatusRow]
+
+
+class CampaignRow(Struct, kw_only=True):
+    """What happened in one group. People are contacts, each counted once in the row."""
+
+    client_id: ClientId | UnsetType = UNSET
+    begins_at: Time
+    ends_at: Time
+    tool: Annotated[str, Meta(description="If the report is by tool or campaign.")] | UnsetType = UNSET
+    campaign: Annotated[str | None, Meta(description="The name. null: the tool named no campaign.")] | UnsetType = UNSET
+    campaign_id: Annotated[str | None, Meta(description="null: the tool sends none.")] | UnsetType = UNSET
+    mailed: Annotated[int, Meta(description="People who were sent a mail.")]
+    mails: Annotated[int, Meta(description="Mails sent.")]
+    replied: Annotated[int, Meta(description="People who replied in the interval, whenever they were mailed.")]
+    replies: int
+    mailed_replied: Annotated[int, Meta(description="Of the people mailed, those who have replied after a mail, until now.")]
+    reply_rate: _Rate
+    bounced: Annotated[int, Meta(description="People whose address bounced for good.")]
+    bounces: int
+    unsubscribed: Annotated[int, Meta(description="People who unsubscribed.")]
+    unsubscribes: int
+    complained: Annotated[int, Meta(description="People who reported a mail as spam.")]
+    complaints: int
+
+
+class CampaignReport(Struct):
+    """Mails and what came of them, a row for each group in which something happened."""
+
+    group_by: list[str]
+    time_zone: str
+    data: list[CampaignRow]
+
+
+class ClientStatusReport(Struct):
+    """The same for a page of clients; `next_cursor` is null on the last one."""
+
+    interval: str
+    time_zone: str
+    data: list[StatusRow]
+    next_cursor: str | None
+
+
+class ClientCampaignReport(Struct):
+    """The same for a page of clients; `next_cursor` is null on the last one."""
+
+    group_by: list[str]
+    time_zone: str
+    data: list[CampaignRow]
+    next_cursor: str | None
+
+
+_TIMES = {"begins_at": "2026-11-16T00:00:00Z", "ends_at": "2026-11-20T09:30:00Z"}
+_STATUS = {**_TIMES, "status": "replied", "records": 48, "entered": 6}
+_COUNTS = {
+    **_TIMES, "tool": "smartlead", "campaign": "Autumn", "campaign_id": "4711", "mailed": 400, "mails": 1100, "replied": 19, "replies": 22,
+    "mailed_replied": 18, "reply_rate": 0.045, "bounced": 5, "bounces": 5, "unsubscribed": 2, "unsubscribes": 2, "complained": 0,
+    "complaints": 0,
+}  # fmt: skip
+example(StatusReport, {"interval": "week", "time_zone": "UTC", "data": [_STATUS]})
+example(CampaignReport, {"group_by": ["campaign", "week"], "time_zone": "UTC", "data": [_COUNTS]})
+example(
+    ClientStatusReport,
+    {"interval": "week", "time_zone": "UTC", "data": [{"client_id": "acme", **_STATUS}], "next_cursor": None},
+)
+example(
+    ClientCampaignReport,
+    {"group_by": ["campaign", "week"], "time_zone": "UTC", "data": [{"client_id": "acme", **_COUNTS}], "next_cursor": None},
+)
+
+
+def status_row(asked: Asked, row: StatusCounts, client_id: str | UnsetType = UNSET) -> StatusRow:
+    """Return a row of a report by status."""
+    begin, end = (to_text(asked.edges[row.number + n]) for n in (0, 1))
+    return StatusRow(client_id=client_id, begins_at=begin, ends_at=end, status=row.status, records=row.records, entered=row.entered)
+
+
+def campaign_row(asked: Asked, row: CampaignCounts, client_id: str | UnsetType = UNSET) -> CampaignRow:
+    """Return a row of a report by campaign."""
+    begin, end = (to_text(asked.edges[row.number + n]) for n in (0, 1))
+    by_campaign = CAMPAIGN in asked.groups
+    return CampaignRow(
+        client_id=client_id, begins_at=begin, ends_at=end,
+        tool=row.tool or "" if by_campaign or TOOL in asked.groups else UNSET,
+        campaign=row.campaign if by_campaign else UNSET, campaign_id=row.campaign_id if by_campaign else UNSET,
+        mailed=row.mailed, mails=row.mails, replied=row.replied, replies=row.replies, mailed_replied=row.mailed_replied,
+        reply_rate=row.reply_rate, bounced=row.bounced, bounces=row.bounces, unsubscribed=row.unsubscribed,
+        unsubscribes=row.unsubscribes, complained=row.complained, complaints=row.complaints,
+    )  # fmt: skip
+
+
+def groups_of(asked: Asked) -> list[str]:
+    """Return the groups of a report, in the order of its rows' members."""
+    return [name for name in (TOOL, CAMPAIGN, asked.interval) if name in asked.groups and name is not None]

@@ -1,0 +1,72 @@
+"""`touchbase reports`: the reports of the API on a store."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+from tests.cli.conftest import Run
+
+from touchbase.clients import EnsureClient
+from touchbase.common.timestamps import from_text
+from touchbase.history import CONTACT, VIA_EMAIL, StoredEvent
+from touchbase.history.sql import INSERT_EVENT, event_row
+from touchbase.records import Contact, CreateContact
+from touchbase.sql.statement import Execute
+from touchbase.storage import open_store
+from touchbase.storage.sqlite.connection import open_writer, write
+
+AT = from_text("2026-10-05T08:00:00Z")
+SINCE = "2026-10-01"
+
+
+@pytest.fixture
+def filled(store: Run) -> Run:
+    """Two clients with a contact each, one of them mailed."""
+
+    async def fill() -> None:
+        made = await open_store("sqlite:///touchbase.db")
+        for name in ("acme", "beta"):
+            client = (await made.write(EnsureClient(name, 1))).number
+            await made.write(CreateContact(Contact(client, 0, AT, AT, "ann@example.com", "ann@example.com", status="new")))
+        await made.close()
+
+    asyncio.run(fill())
+    sent = StoredEvent(CONTACT, 1, AT, "k", "email_sent", "sent", None, "camp", "email_campaign", "Autumn", 1, AT, VIA_EMAIL, {}, "7")
+    connection = open_writer("touchbase.db", durable=False)
+    write(connection.cursor(), (step for step in [Execute(INSERT_EVENT, [event_row(1, sent)])]))
+    connection.close()
+    return store
+
+
+def test_status__counts_one_client(filled: Run) -> None:
+    result = filled("reports", "status", "--client", "acme", "--since", SINCE, "--until", "2026-10-31", "--interval", "month", "--json")
+
+    assert json.loads(result.stdout) == [
+        {
+            "client_id": "acme", "begins_at": "2026-10-01T00:00:00Z", "ends_at": "2026-10-31T00:00:00Z", "status": "new", "records": 1,
+            "entered": 1,
+        }
+    ]  # fmt: skip
+    assert result.exit_code == 0
+
+
+def test_campaigns__without_a_client_are_of_all(filled: Run) -> None:
+    result = filled("reports", "campaigns", "--since", SINCE, "--until", "2026-10-31", "--group-by", "campaign,week")
+
+    assert result.stdout.splitlines()[1].split()[0] == "acme"
+    assert "Autumn" in result.stdout
+    assert len(result.stdout.splitlines()) == 2
+
+
+def test_campaigns__names_the_option_that_is_wrong(filled: Run) -> None:
+    result = filled("reports", "campaigns", "--client", "acme", "--since", "soon", "--time-zone", "Mars")
+
+    assert result.exit_code == 2
+    assert "--since" in result.stderr
+    assert "--time-zone" in result.stderr
+
+
+def test_status__says_when_there_is_nothing(store: Run) -> None:
+    assert "nothing to report" in store("reports", "status").stderr
