@@ -287,12 +287,13 @@ class Model:
         sets, clears, faults = self.parse(kind, body, creates=False)
         record = self.records[kind].get(number)
         if record is None or not record.live:
-            return [*faults, Refused(404, "not_found")]
+            faults.append(Refused(404, "not_found"))
         if kind == "contacts" and self.is_banned(sets):
             faults.append(Refused(409, "person_erased"))
         others = self.owners(kind, sets, record)
         if faults or others:
             return faults + conflicts(others.values())
+        assert record is not None
         if sets or clears:
             record.entries.append(self.entry("write", sets, clears=clears))
         return Done(200, record)

@@ -45,6 +45,10 @@ class WholeModel(Model):
         """The e-mail addresses that a contact has had, or one that was merged into it."""
         return [address for address, ids in self.hands.items() if any(self._root_of(each) == number for each in ids)]
 
+    def named(self, kind: str, body: Values) -> list[int | None]:
+        """The contacts that a stored response is about, today."""
+        return [self._root_of(body.get("id") or body.get("existing_id") or 0)] if kind == "contacts" else []
+
     def _root_of(self, number: int) -> int | None:
         record = self.root("contacts", number)
         return None if record is None else record.id
@@ -60,6 +64,11 @@ class WholeModel(Model):
 
     # Merges.
 
+    def same_times(self, kind: str, numbers: list[int]) -> bool:
+        """Whether two of the records have entries of one time: their order after a merge is open."""
+        found = [{entry.at for entry in record.entries} for each in set(numbers) if (record := self.records[kind].get(each))]
+        return len(set().union(*found)) < sum(map(len, found))
+
     def merge(self, kind: str, number: int, others: list[int], policy: str) -> Answer:
         """Merge records into one; `merged` notes it under its number."""
         records = [self.records[kind].get(each) for each in (number, *others)]
@@ -70,7 +79,7 @@ class WholeModel(Model):
         found = [each for each in records if each is not None]
         survivor = found[0]
         chosen = chosen_by(policy, kind, [self.values(each) for each in found], [each.entries for each in found])
-        self._last_merge = Merge(number, {each.id: list(each.entries) for each in found}, self.entry("merge", {}))
+        self._last_merge = Merge(number, {each.id: list(each.entries) for each in found}, self.entry("write", {}))
         survivor.entries = [entry for each in found for entry in each.entries]
         for each in found[1:]:
             each.entries, each.merged_into = [], number
@@ -127,6 +136,11 @@ class WholeModel(Model):
         had = self.hands.get(address or "", [])
         now = [each for each, entries in merge.before.items() if address and normal("email", fold(entries).get("email")) == address]
         return next((each for each in (*now, *had) if each in merge.before), merge.survivor)
+
+    @staticmethod
+    def older_event(record: Record) -> bool:
+        """Whether an event is older than the first request; it is open whether its address was the record's in between."""
+        return any(entry.tool and any(entry.place < each.place for each in record.entries if not each.tool) for entry in record.entries)
 
     # Webhooks and the do-not-contact list.
 
