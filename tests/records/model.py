@@ -10,7 +10,6 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 from tests.records.model_fold import FIELDS, KEYS, Entry, Values, fold, normal
 
@@ -40,6 +39,8 @@ class Done:
     record: Record
 
 
+NO_COMPANY = Refused(422, "invalid")
+"""For the id of no company; a creation that only returns a record does not look."""
 Answer = Done | list[Refused]
 
 
@@ -149,7 +150,11 @@ class Model:
         body: Values = {"id": record.id, "previous_status": values.get("previous"), "status_changed_at": text(values.get("changed"))}
         if kind == "contacts":
             body |= {name: values.get(name, "") for name in ("first_name", "last_name", "origin")}
-            times = (("first_campaign_email_sent", "first_sent"), ("last_campaign_email_sent", "last_sent"), ("last_reply_received", "replied"))
+            times = (
+                ("first_campaign_email_sent", "first_sent"),
+                ("last_campaign_email_sent", "last_sent"),
+                ("last_reply_received", "replied"),
+            )
             body |= {name: text(values.get(source)) for name, source in times}
         body |= {name: values[name] for name in ("email", "linkedin_url", "company_id", "domain", "name") if name in values}
         if "status" in values:
@@ -206,7 +211,7 @@ class Model:
                 sets[name] = company and company.id
             elif name == "company_id" and isinstance(value, int):
                 company = self.records["companies"].get(value)
-                faults += [Refused(422, "invalid")] * (company is None or not company.live)
+                faults += [NO_COMPANY] * (company is None or not company.live)
                 sets[name] = value
             elif inner in FIELDS[kind]:
                 wrong = value is None and creates and name not in ("email", "linkedin_url", "company_id")
@@ -232,7 +237,7 @@ class Model:
         if kind == "contacts" and self.is_banned(sets) and not restore_erased:
             faults.append(Refused(409, "person_erased"))
         owners = self.owners(kind, sets)
-        if faults:
+        if any(fault is not NO_COMPANY for fault in faults) or (faults and not (owners and on_duplicate == "return")):
             return faults + conflicts(owners.values())
         if owners and (on_duplicate == "error" or (len({each.id for each in owners.values()}) > 1 and on_duplicate == "update")):
             return conflicts(owners.values())

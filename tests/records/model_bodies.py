@@ -28,7 +28,9 @@ EMAILS = ["a@x.example", "A@X.example", "b@x.example", "c@y.example", " B@x.exam
 LINKEDIN = ["linkedin.com/in/ann", "https://www.linkedin.com/in/Ann/", "linkedin.com/in/bob"]
 DOMAINS = ["x.example", "https://www.X.example/about", "y.example", "z.example"]
 WORDS = ["new", "Prospect", "interested", "won"]
-COMPANY = st.one_of(st.integers(0, 1), st.integers(0, 1), st.sampled_from(["x.example", "www.Y.example", "x.example", "nowhere.example", None]))
+COMPANY = st.one_of(
+    st.integers(0, 1), st.integers(0, 1), st.sampled_from(["x.example", "www.Y.example", "x.example", "nowhere.example", None])
+)
 """The company of a contact: a number that picks one that is there, or a domain."""
 ODD: dict[str, st.SearchStrategy[Any]] = {"title": st.just("CEO"), "Email": st.just("x"), "id": st.just(7), "email": st.just("nonsense")}
 PERSON = sometimes_odd(optional(
@@ -57,7 +59,8 @@ DUPLICATE = st.sampled_from(["error", "return", "update"])
 Write = tuple[str, str, Values, Any]
 """A write of one record: operation, kind, body, and what the operation needs."""
 CREATES: st.SearchStrategy[Write] = st.one_of(
-    st.tuples(st.just("create"), st.just("contacts"), PERSON, DUPLICATE), st.tuples(st.just("create"), st.just("companies"), FIRM, DUPLICATE)
+    st.tuples(st.just("create"), st.just("contacts"), PERSON, DUPLICATE),
+    st.tuples(st.just("create"), st.just("companies"), FIRM, DUPLICATE),
 )
 UPDATES: st.SearchStrategy[Write] = st.one_of(
     st.tuples(st.just("update"), st.just("contacts"), CHANGES, PICK), st.tuples(st.just("update"), st.just("companies"), FIRM_CHANGES, PICK)
@@ -73,7 +76,14 @@ FIRST: list[tuple[str, Values]] = [
     ("companies", {"domain": "x.example", "name": "Acme", "company_status": "new"}),
     ("companies", {"domain": "y.example", "company_custom_fields": [{"field_name": "Seats", "field_value": "1"}]}),
     ("contacts", {"email": "a@x.example", "first_name": "Ann", "company_id": "x.example", "contact_status": "new"}),
-    ("contacts", {"email": "b@x.example", "linkedin_url": "linkedin.com/in/bob", "contact_custom_fields": [{"field_name": "Seats", "field_value": "20"}]}),
+    (
+        "contacts",
+        {
+            "email": "b@x.example",
+            "linkedin_url": "linkedin.com/in/bob",
+            "contact_custom_fields": [{"field_name": "Seats", "field_value": "20"}],
+        },
+    ),
     ("contacts", {"linkedin_url": "linkedin.com/in/ann", "last_name": "Lee", "company_id": "y.example", "contact_status": "won"}),
 ]
 """What there is before a program; some of it, at random."""

@@ -35,8 +35,7 @@ class WholeModel(Model):
         for address in self.addresses(number):
             self.banned.add(("email", address))
             self.hands.pop(address, None)
-        if linkedin := normal("linkedin_url", fold(record.entries).get("linkedin_url")):
-            self.banned.add(("linkedin_url", linkedin))
+        self.banned |= {("linkedin_url", each) for each in linkedin_of(record)}
         self.merges = {key: merge for key, merge in self.merges.items() if key[0] != "contacts" or merge.survivor != number}
         record.erased, record.deleted_at = True, None
         return Done(200, record)
@@ -56,10 +55,9 @@ class WholeModel(Model):
     def can_erase(self, number: int) -> bool:
         """Whether no other contact has had one of the addresses; the documentation leaves open what becomes of those."""
         record = self.records["contacts"].get(number)
-        linkedin = normal("linkedin_url", fold(record.entries).get("linkedin_url")) if record else None
         mine = self.addresses(number)
         others = [each for each in self.records["contacts"].values() if each is not record and not each.erased and each.merged_into is None]
-        shared = [each for each in others if linkedin and any(normal("linkedin_url", entry.sets.get("linkedin_url")) == linkedin for entry in each.entries)]
+        shared = record is not None and any(linkedin_of(each) & linkedin_of(record) for each in others)
         return not shared and all(self._root_of(each) == number for address in mine for each in self.hands[address])
 
     # Merges.
@@ -106,10 +104,14 @@ class WholeModel(Model):
             return [Refused(409, "conflict"), Refused(404, "not_found")]
         parts = self._parted(kind, merge, survivor)
         members = {each: self.records[kind][each] for each in parts}
-        for each, entries in parts.items():
+        for entries in parts.values():
             for name in KEYS[kind]:
                 wanted = normal(name, fold(entries).get(name))
-                taken = [one.id for one in self.live(kind) if wanted and one is not survivor and normal(name, self.values(one).get(name)) == wanted]
+                taken = [
+                    one.id
+                    for one in self.live(kind)
+                    if wanted and one is not survivor and normal(name, self.values(one).get(name)) == wanted
+                ]
                 if taken:
                     return [Refused(409, "duplicate", taken[0]), Refused(409, "conflict", taken[0])]
         del self.merges[kind, merge_id]
@@ -208,6 +210,11 @@ class WholeModel(Model):
             domains.append(self.values(self.records["companies"][values["company_id"]])["domain"])
         names = [normal("email", values.get("email")) or "", *(part for domain in domains for part in parents(domain))]
         return {reason for name in names if name in self.suppressions and (reason := self.suppressions[name].reason)}
+
+
+def linkedin_of(record: Record) -> set[str]:
+    """The LinkedIn addresses that a contact has had."""
+    return {value for entry in record.entries if (value := normal("linkedin_url", entry.sets.get("linkedin_url")))}
 
 
 def parents(domain: str) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import Any
 
 from hypothesis import strategies as st
@@ -30,7 +31,19 @@ TREES = st.recursive(
     max_leaves=4,
 )
 """Filters as a tree."""
-SORTS = ["", "", "id", "-id", "email", "-email", "first_name", "-first_name,email", "last_campaign_email_sent", "-last_reply_received", "-updated_time"]
+SORTS = [
+    "",
+    "",
+    "id",
+    "-id",
+    "email",
+    "-email",
+    "first_name",
+    "-first_name,email",
+    "last_campaign_email_sent",
+    "-last_reply_received",
+    "-updated_time",
+]
 
 
 def holds(model: WholeModel, record: Record, tree: Values) -> bool:
@@ -64,14 +77,14 @@ def value_of(model: WholeModel, record: Record, field: str) -> Any:
 
 
 def _condition(field: str, operator: str, value: Any, wanted: Any) -> bool:
-    if operator == "is_set":
-        return (value is not None) == wanted
-    if value is None:
-        return operator in ("ne", "nin")
+    if value is None or operator == "is_set":
+        return operator in ("ne", "nin") or (operator == "is_set" and (value is not None) == wanted)
     if field == "last_reply_received":
         return True  # an hour is longer than any program
     kind = field.rpartition(".")[2]
-    have, *compared = [normal(kind, each) if kind in ("email", "linkedin_url", "domain") else str(each).lower() for each in (value, *_listed(wanted))]
+    have, *compared = [
+        normal(kind, each) if kind in ("email", "linkedin_url", "domain") else str(each).lower() for each in (value, *_listed(wanted))
+    ]
     if operator in ("gte", "lt"):
         number = float(value) if re.fullmatch(r"\d+", value) else None
         return number is not None and (number >= wanted if operator == "gte" else number < wanted)
@@ -96,7 +109,7 @@ def has_words(model: WholeModel, record: Record, q: str) -> bool:
 
 def in_order(found: list[Values], sort: str) -> bool:
     """Whether records are in this order: without a value last."""
-    for one, other in zip(found, found[1:], strict=False):
+    for one, other in pairwise(found):
         for name in (*sort.split(","), "id"):
             values = [each.get(name.removeprefix("-")) or None for each in (one, other)]
             first, second = [each.lower() if isinstance(each, str) else each for each in values]
