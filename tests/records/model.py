@@ -106,7 +106,8 @@ class Model:
         self.records: dict[str, dict[int, Record]] = {"contacts": {}, "companies": {}}
         self.merges: dict[tuple[str, int], Merge] = {}
         self.suppressions: dict[str, Suppression] = {}
-        self.banned: set[tuple[str, str]] = set()
+        self.erased: list[set[tuple[str, str]]] = []
+        """The addresses of each erased person, by their kind."""
         self.hands: dict[str, list[int]] = defaultdict(list)
         """Which contacts have had an e-mail address."""
         self.now = 0
@@ -225,6 +226,11 @@ class Model:
                 faults.append(Refused(422, "invalid"))
         return sets, clears, faults
 
+    @property
+    def banned(self) -> set[tuple[str, str]]:
+        """The addresses of all erased persons."""
+        return set().union(*self.erased)
+
     def is_banned(self, sets: Values) -> bool:
         """Whether one of these addresses is an erased person's."""
         return any((name, normal(name, sets.get(name))) in self.banned for name in KEYS["contacts"])
@@ -242,7 +248,8 @@ class Model:
         if owners and (on_duplicate == "error" or (len({each.id for each in owners.values()}) > 1 and on_duplicate == "update")):
             return conflicts(owners.values())
         if restore_erased:
-            self.banned -= {(name, normal(name, sets[name]) or "") for name in KEYS["contacts"] if name in sets}
+            named = {(name, normal(name, sets[name]) or "") for name in KEYS["contacts"] if name in sets}
+            self.erased = [person for person in self.erased if not person & named]
         for record in owners.values():
             if on_duplicate == "update":
                 record.entries.append(self.entry("create", sets))

@@ -6,6 +6,7 @@ import asyncio
 import re
 from datetime import datetime
 
+from hypothesis import currently_in_test_context, note
 from tests.asgi_client import ApiClient, Clock
 from tests.conftest import ENCRYPTION_KEYS
 from tests.house import House
@@ -35,6 +36,12 @@ class World:
     def close(self) -> None:
         self.runner.run(self.store.close())
         self.runner.close()
+
+
+def say(text: str) -> None:
+    """Print a line about the program that fails, if hypothesis has found it."""
+    if currently_in_test_context():
+        note(text)
 
 
 def flat(body: Values) -> Values:

@@ -10,7 +10,6 @@ from functools import wraps
 from typing import Any
 from urllib.parse import quote
 
-from hypothesis import note
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 from tests.asgi_client import Response
@@ -32,7 +31,7 @@ from tests.records.model_bodies import (
     Write,
     optional,
 )
-from tests.records.model_compare import World, different, flat, refused, same
+from tests.records.model_compare import World, different, flat, refused, same, say
 from tests.records.model_fold import Values
 from tests.records.model_more import WholeModel
 
@@ -88,7 +87,7 @@ class Records(RuleBasedStateMachine):
 
     def send(self, house: House, method: str, target: str, body: object = None, **headers: str) -> Response:
         reply = self.ready.run(house.request(method, target, body, **headers))
-        note(f"{house.client_id[-1]} {method} {target} {json.dumps(body)} {headers or ''} -> {reply.status} {reply.body.decode()[:SHOWN]}")
+        say(f"{house.client_id[-1]} {method} {target} {json.dumps(body)} {headers or ''} -> {reply.status} {reply.body.decode()[:SHOWN]}")
         return reply
 
     def pick(self, model: WholeModel, kind: str, index: int) -> int:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import copy
 from urllib.parse import quote
 
-from hypothesis import note
 from hypothesis import strategies as st
 from tests.records.model_bodies import DRY, EMAILS, KIND, PICK, WHO, optional
-from tests.records.model_compare import refused, same, whole
+from tests.records.model_compare import refused, same, say, whole
 from tests.records.model_fold import Values
 from tests.records.model_machine import NOT_THERE, STEP, Records, step
 
@@ -99,7 +98,7 @@ class RecordsAndWebhooks(Records):
             return
         self.used.add(at)
         body = {"event": event, "email": email, "at": at, **carries, **({"kind": "hard"} if event == "email_bounced" else {})}
-        note(f"{who} webhook {body}, now {model.now}")
+        say(f"{who} webhook {body}, now {model.now}")
         self.ready.run(house.hook("camp", body))
         made = model.webhook(event, email, at, carries)
         if made is not None:

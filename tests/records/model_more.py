@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+
 from tests.records.model import CAUSES, Answer, Done, Merge, Model, Record, Refused, Suppression
 from tests.records.model_fold import FIELDS, KEYS, Entry, Values, fold, normal
 
@@ -32,10 +34,9 @@ class WholeModel(Model):
         record = self.records["contacts"].get(number)
         if record is None or record.merged_into is not None or record.erased:
             return [Refused(404, "not_found")]
-        for address in self.addresses(number):
-            self.banned.add(("email", address))
-            self.hands.pop(address, None)
-        self.banned |= {("linkedin_url", each) for each in linkedin_of(record)}
+        mine = self.addresses(number)
+        self.hands = defaultdict(list, {address: ids for address, ids in self.hands.items() if address not in mine})
+        self.erased.append({*(("email", each) for each in mine), *(("linkedin_url", each) for each in linkedin_of(record))})
         self.merges = {key: merge for key, merge in self.merges.items() if key[0] != "contacts" or merge.survivor != number}
         record.erased, record.deleted_at = True, None
         return Done(200, record)

@@ -181,6 +181,42 @@ def search(world: World, programs: int, steps: int, **more: Any) -> None:
     run_state_machine_as_test(machine, settings=settings(quiet, max_examples=programs, stateful_step_count=steps, **more))
 
 
+SEATS = [{"field_name": "Seats", "field_value": "1"}, {"field_name": "Team", "field_value": ""}]
+MERGES = [("contacts", policy) for policy in ("newest", "if_empty", "keep", "most_complete")] + [("companies", "if_empty")]
+
+
+@pytest.mark.parametrize(("kind", "policy"), MERGES)
+def test_program__of_a_life_gives_what_the_model_predicts(world: World, kind: str, policy: str) -> None:
+    """Each kind of call once, in an order in which it has something to do; the search below mixes them at random."""
+    run = type("Records", (Everything,), {"world": world, "every": 1})()
+    run.first(there=[True] * 5 + [False, True] * 2 + [True])
+    for who in (0, 1):
+        run.upsert(who=who, write=("upsert", "contacts", {"email": "A@X.example", "contact_custom_fields": SEATS}, "email"), dry=True)
+    run.upsert(who=0, write=("upsert", "contacts", {"email": "A@X.example", "contact_custom_fields": SEATS}, "email"), dry=False)
+    run.webhook(who=0, event="email_sent", email="A@X.example", late=0, carries={"first_name": "Web"})
+    run.update(who=0, write=("update", "contacts", {"email": "c@y.example", "first_name": None}, 0), dry=False)
+    run.suppress(who=0, value="x.example", reason="legal")
+    run.delete(who=0, kind="companies", index=0)
+    run.delete(who=0, kind="contacts", index=0)
+    run.webhook(who=0, event="email_replied", email="c@y.example", late=2, carries={})
+    run.match(who=0, items=[{"email": "a@x.example", "linkedin_url": "linkedin.com/in/bob"}, {"email": "c@y.example"}, {}])
+    run.restore(who=0, kind="contacts", index=0)
+    run.restore(who=0, kind="companies", index=0)
+    run.merge(who=0, kind=kind, index=1, others=[-1], policy=policy, dry=True)
+    run.merge(who=0, kind=kind, index=1, others=[-1], policy=policy, dry=False)
+    run.webhook(who=0, event="email_unsubscribed", email="c@y.example", late=0, carries={})
+    run.update(who=0, write=("update", kind, {"contact_custom_fields": SEATS} if kind == "contacts" else {"name": "New"}, 0), dry=False)
+    run.history(who=0, kind=kind, index=0, name="status")
+    run.as_of(who=0, kind=kind, index=0, back=5)
+    run.undo(who=0, index=0)
+    run.webhook(who=0, event="email_bounced", email="a@x.example", late=0, carries={})
+    run.search(who=0, where={"not": {"contact_status": "NEW"}}, sort="-first_name,email", limit=1, q="")
+    run.bulk(who=0, word="do_not_contact", body={"contact_status": "won"}, most=3)
+    run.erase(who=0, index=2)
+    run.create_again(who=0, body={"linkedin_url": "linkedin.com/in/ann"})
+    run.teardown()
+
+
 def test_any_program__gives_what_the_model_predicts(world: World) -> None:
     search(world, 6, 16, derandomize=True)
 
