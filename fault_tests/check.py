@@ -97,7 +97,7 @@ def check(database: str, journal: Journal, *, answered_only: bool = False) -> Fi
     found = Findings(journal.client)
     asyncio.run(_check(database, journal, found, answered_only))
     if database.startswith("sqlite"):
-        _check_integrity(database.removeprefix("sqlite:///"), found)
+        check_integrity(database.removeprefix("sqlite:///"), found)
     for each in journal.odd[:5]:
         found.fault(f"an answer nobody should get: {each}")
     return found
@@ -218,7 +218,8 @@ async def _deliveries(store: Store, client: int) -> Counter[str]:
     return states
 
 
-def _check_integrity(path: str, found: Findings) -> None:
+def check_integrity(path: str, found: Findings) -> None:
+    """Add a finding if a SQLite file is damaged."""
     with apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY) as connection:
         result = [row[0] for row in connection.execute("PRAGMA integrity_check")]
     if result != ["ok"]:

@@ -4,6 +4,7 @@
   switches in FILE say so.
 - `point:NAME`: the process kills itself when it comes to this point (`fault_tests.crash_points`).
 - `clock:FILE`: the clock is as many microseconds off as FILE says at the moment, or stands still where FILE says.
+- `quick-jobs:SECONDS`: jobs work in steps of 50 rows, and belong to a dead worker for so many seconds.
 - the ways to break a promise in `fault_tests.mutants`.
 
 Nothing of this is in Touchbase itself: a server that is started as usual has no such points, and no setting leads there.
@@ -21,6 +22,13 @@ from fault_tests.faulty_disk import VolatileDisk
 from fault_tests.shared_flag import CLOCK_STOPPED, SharedFlags
 from touchbase import app
 from touchbase.cli import cli
+from touchbase.common.timestamps import SECOND
+from touchbase.exports import job as exports
+from touchbase.imports import job as imports
+from touchbase.jobs import runner, worker
+
+JOB_ROWS = 50
+"""Rows of a step of a job with `quick-jobs`."""
 
 
 def volatile(path: str) -> None:
@@ -38,7 +46,18 @@ def clock(path: str) -> None:
     mutants.replace(app, "assembled", partial(app.assembled, clock=stepped))
 
 
-WAYS: dict[str, Callable[[str], None]] = {"volatile": volatile, "point": crash_points.die_at, "clock": clock}
+def quick_jobs(seconds: str) -> None:
+    """Shorten the steps and the leases of jobs, so that a kill meets many moments and is soon over."""
+    for module in (runner, worker):
+        mutants.replace(module, "LEASE", int(float(seconds) * SECOND))
+    mutants.replace(worker, "RENEW_SECONDS", float(seconds) / 4)
+    mutants.replace(worker, "POLL_SECONDS", 0.05)
+    mutants.replace(imports, "BATCH", JOB_ROWS)
+    mutants.replace(imports.RowSource.next, "__defaults__", (JOB_ROWS,))
+    mutants.replace(exports, "PAGE", JOB_ROWS)
+
+
+WAYS: dict[str, Callable[[str], None]] = {"volatile": volatile, "point": crash_points.die_at, "clock": clock, "quick-jobs": quick_jobs}
 
 
 def main() -> None:

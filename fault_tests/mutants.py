@@ -15,6 +15,7 @@
 - `no-graceful-stop`: on shutdown connections are closed without a response, though their requests are executed.
 - `no-fair-queueing`: the backlog of one client is applied before all other deliveries.
 - `no-transient-errors`: a PostgreSQL that cannot write at the moment is an internal error.
+- `no-job-transaction`: a job's checkpoint is stored before the rows of its step.
 - `no-unknown-outcome`: a commit with a lost result counts as failed; on PostgreSQL, with delayed results, so that a kill loses some.
 """
 
@@ -42,6 +43,7 @@ from touchbase.http.dependencies import Limits
 from touchbase.inbox import receive as inbox_receive
 from touchbase.inbox.api import webhooks
 from touchbase.inbox.commands import StoredDelivery
+from touchbase.jobs import JobRun, JobStep, runner
 from touchbase.server import server as server_server
 from touchbase.storage.batch import settle
 from touchbase.storage.postgres import connection as postgres_connection
@@ -52,6 +54,7 @@ from touchbase.storage.sqlite import connection, writer
 
 COMMIT_LATE_SECONDS = 0.15
 COMMIT_VERY_LATE_SECONDS = 0.3
+BETWEEN_SECONDS = 0.02
 ALL_DAY = 86_400
 
 
@@ -234,6 +237,22 @@ def no_apply() -> None:
     replace(projection, "outcome_of", outcome)
 
 
+def no_job_transaction() -> None:
+    """Store the checkpoint of an import's step, and its rows a moment later, in two transactions."""
+    replace(JobRun, "step", _step_in_two)
+
+
+async def _step_in_two(self: Any, commands: Any, checkpoint: Any) -> Any:
+    self.check()
+    at, job = self.clock(), self.job
+    results = [await self.store.write(replaced(each, dry_run=True)) for each in commands]
+    reached = checkpoint(results)
+    await self.store.write(JobStep(job.client, job.id, job.token, at, at + runner.LEASE, [], lambda _: reached))
+    job.position, job.progress = reached.position, reached.progress
+    await asyncio.sleep(BETWEEN_SECONDS)
+    return [await self.store.write(each) for each in commands]
+
+
 _WITHOUT_EVENT_TIMES = """
 from touchbase import translator
 from touchbase.events import event_normalization
@@ -263,6 +282,7 @@ MUTANTS: dict[str, Callable[[], None]] = {
     "no-graceful-stop": no_graceful_stop,
     "no-fair-queueing": no_fair_queueing,
     "no-transient-errors": no_transient_errors,
+    "no-job-transaction": no_job_transaction,
     "no-unknown-outcome": no_unknown_outcome,
 }
 KEEP_ALIVE: list[object] = []

@@ -188,3 +188,17 @@ def test_missing_fair_queueing__is_detected(tmp_path: Path) -> None:
 
     assert (status, row["wrong"]) == (1, 1)
     assert row["more"]["others before the first"] == row["more"]["backlog"]
+
+
+def test_killed_import__does_every_row_once(tmp_path: Path) -> None:
+    status, (row,) = report_of(tmp_path, "--only", "import", "--still", PATIENT)
+
+    assert (status, harm(row), row["survived"]) == (0, [], True)
+    assert row["more"]["kills"] > 1
+
+
+def test_checkpoint_before_its_rows__is_detected(tmp_path: Path) -> None:
+    status, (row,) = report_of(tmp_path, "--only", "import", "--still", PATIENT, "--broken", "no-job-transaction")
+
+    assert (status, row["survived"]) == (1, False)
+    assert row["lost"] > 0

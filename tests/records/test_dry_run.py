@@ -76,6 +76,15 @@ async def test_dry_run__answers_what_would_change_and_stores_nothing(call: ApiCl
     assert await rows(execute_sql, sqlite) == before
 
 
+async def test_dry_run__says_that_a_blank_custom_field_comes_and_goes(call: ApiClient) -> None:
+    blank = {"contact_custom_fields": [{"field_name": "Team", "field_value": ""}]}
+    made = await call.post(f"{CONTACTS}?dry_run=true", blank)
+    await call.post(CONTACTS, blank)
+    gone = await call.patch(f"{CONTACTS}/1?dry_run=true", {"contact_custom_fields": [{"field_name": "Team", "field_value": None}]})
+
+    assert [changes(reply) for reply in (made, gone)] == [{"cf.Team": (None, "")}, {"cf.Team": ("", None)}]
+
+
 async def test_dry_run__of_a_batch_shows_each_step(call: ApiClient, execute_sql: ExecuteSql, engine_url: str) -> None:
     sqlite = engine_url.startswith("sqlite")
     await call.post(CONTACTS, {"email": "jane@example.com"})

@@ -57,6 +57,15 @@ async def test_match__says_who_must_not_be_contacted_and_why(call: ApiClient) ->
     assert [one["suppressed"] for one in firms] == ["competitor", None]
 
 
+async def test_match__covers_the_addresses_of_the_record_where_the_item_names_others(call: ApiClient) -> None:
+    await call.post(CONTACTS, {"email": "jane@example.com", "linkedin_url": "linkedin.com/in/jane"})
+    await call.post("/public/v2/suppressions", {"value": "jane@example.com", "reason": "unsubscribed"})
+
+    [found] = await match(call, {"email": "jane@new.example", "linkedin_url": "linkedin.com/in/jane"})
+
+    assert (found["id"], found["suppressed"]) == (1, "unsubscribed")
+
+
 async def test_match__shows_the_dates_of_mails_and_replies(call: ApiClient, execute_sql: Any) -> None:
     await call.post(CONTACTS, {"email": "jane@example.com"})
     await execute_sql("UPDATE contact SET last_sent_us = ?, last_reply_us = ?", call.clock.now, call.clock.now + 1_000_000)

@@ -101,22 +101,25 @@ async def mark_suppressed(
     store: Store, client: int, keys: Sequence[Keys], found: Mapping[Key, Match], results: Sequence[Any], now: Micros
 ) -> None:
     """Set `suppressed` of each result: why the item's addresses, or those of its record, must not be contacted."""
-    items = [_addresses(each, found) for each in keys]
-    for result, reason in zip(results, await suppressed(store, client, items, now), strict=True):
-        if reason is not None:
+    items = [(result, each) for result, of in zip(results, keys, strict=True) for each in _addresses(of, found)]
+    reasons = await suppressed(store, client, [each for _, each in items], now)
+    for (result, _), reason in zip(items, reasons, strict=True):
+        if reason is not None and result.suppressed is None:
             result.suppressed = reason.reason
 
 
-def _addresses(keys: Keys, found: Mapping[Key, Match]) -> Addresses:
-    """Return the addresses of an item, and where it names none, those of its record."""
+def _addresses(keys: Keys, found: Mapping[Key, Match]) -> list[Addresses]:
+    """Return the addresses of an item with those of its record that it does not name, then the record's if it names others."""
     if isinstance(keys, MatchError):
-        return Addresses()
+        return []
     given = dict(keys)
     match = next((match for key in keys if (match := found.get(key)) is not None), None)
     if match is None:
-        return Addresses(given.get("email_key"), given.get("linkedin_key"), given.get("domain"))
+        return [Addresses(given.get("email_key"), given.get("linkedin_key"), given.get("domain"))]
     domain = given.get("domain", match.company_domain)
-    return Addresses(given.get("email_key", match.email_key), given.get("linkedin_key", match.linkedin_key), domain)
+    asked = Addresses(given.get("email_key", match.email_key), given.get("linkedin_key", match.linkedin_key), domain)
+    known = Addresses(match.email_key, match.linkedin_key, domain)
+    return [asked] if asked == known else [asked, known]
 
 
 class MatchResource:

@@ -54,11 +54,12 @@ def fields_changed(kind: ResourceType[Any, Any, R], preview: Preview, settings: 
     old: Mapping[str, Shown] = {} if preview.before is None else _values(kind, preview.before, settings)
     new: Mapping[str, Shown] = {} if preview.deletes else _values(kind, after, settings)
     pairs = {name: (new.get(name), old.get(name)) for name in [*old, *(name for name in new if name not in old)]}
-    return [FieldPreview(name, *pair) for name, pair in pairs.items() if not _equal(*pair)]
+    return [FieldPreview(name, *pair) for name, pair in pairs.items() if not _equal(name, *pair)]
 
 
-def _equal(value: Shown, previous: Shown) -> bool:
-    return value == previous or (value in _UNSET and previous in _UNSET)
+def _equal(name: str, value: Shown, previous: Shown) -> bool:
+    """Whether two values are the same; a custom field that is blank is there, others are unset then."""
+    return value == previous or (not name.startswith(CUSTOM) and value in _UNSET and previous in _UNSET)
 
 
 def _values(kind: ResourceType[Any, Any, Any], record: Any, settings: ClientSettings) -> Mapping[str, Shown]:

@@ -1,0 +1,316 @@
+"""One client's records in memory, as the documentation says they behave: docs/reference/api.md, search.md, the how-to pages, decision 3.
+
+An operation returns what the response must be: `Done`, or the refusals that are right. A record is its history; its values are a fold
+(`model_fold.py`). These modules import nothing of the service.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+from tests.records.model_fold import FIELDS, KEYS, Entry, Values, fold, normal
+
+NOON = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
+STATUS = {"contacts": "contact_status", "companies": "company_status"}
+CUSTOM = {"contacts": "contact_custom_fields", "companies": "company_custom_fields"}
+REASONS = ("complained", "unsubscribed", "requested", "legal", "competitor", "customer", "other", "hard_bounced")
+"""Of several reasons the first is shown."""
+CAUSES = {"email_unsubscribed": "unsubscribed", "email_bounced": "hard_bounced"}
+READ_ONLY = ("id", "updated_time", "previous_status")
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A response that is right if several faults may be reported first."""
+
+    status: int
+    code: str
+    existing: int | None = None
+
+
+@dataclass(frozen=True)
+class Done:
+    """A success, with the record in question."""
+
+    status: int
+    record: Record
+
+
+NO_COMPANY = Refused(422, "invalid")
+"""For the id of no company; a creation that only returns a record does not look."""
+Answer = Done | list[Refused]
+
+
+@dataclass(eq=False)
+class Record:
+    """One record: its history and where it is."""
+
+    id: int
+    kind: str
+    entries: list[Entry] = field(default_factory=list)
+    deleted_at: int | None = None
+    merged_into: int | None = None
+    erased: bool = False
+    updated: int | None = None
+    """The time of the last change; None where the documentation does not say."""
+    last: Values | None = None
+
+    @property
+    def live(self) -> bool:
+        """Whether it is in lists."""
+        return self.deleted_at is None and self.merged_into is None and not self.erased
+
+    @property
+    def by_request(self) -> bool:
+        """Whether a request has created it."""
+        return any(entry.what == "create" for entry in self.entries)
+
+
+@dataclass
+class Merge:
+    """A merge that can be undone: the histories of its records before it."""
+
+    survivor: int
+    before: dict[int, list[Entry]]
+    entry: Entry
+
+
+@dataclass
+class Suppression:
+    """What is known about one address or domain: the reason of a request, and of events with their times."""
+
+    kind: str
+    asked: str | None = None
+    events: list[tuple[int, str]] = field(default_factory=list)
+    removed: int = -(10**9)
+
+    @property
+    def reason(self) -> str | None:
+        """The reason shown, or None if it is on the list no more."""
+        found = [reason for at, reason in self.events if at > self.removed] + ([self.asked] if self.asked else [])
+        return min(found, key=REASONS.index, default=None)
+
+
+def text(at: int | None) -> str | None:
+    """A time as the API writes it."""
+    return None if at is None else (NOON + timedelta(seconds=at)).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+class Model:
+    """The records and the do-not-contact list of one client."""
+
+    def __init__(self) -> None:
+        self.records: dict[str, dict[int, Record]] = {"contacts": {}, "companies": {}}
+        self.merges: dict[tuple[str, int], Merge] = {}
+        self.suppressions: dict[str, Suppression] = {}
+        self.erased: list[set[tuple[str, str]]] = []
+        """The addresses of each erased person, by their kind."""
+        self.hands: dict[str, list[int]] = defaultdict(list)
+        """Which contacts have had an e-mail address."""
+        self.now = 0
+        self._turn = 0
+
+    def live(self, kind: str) -> list[Record]:
+        """The records in lists, in the order of creation."""
+        return sorted((each for each in self.records[kind].values() if each.live), key=lambda each: each.id)
+
+    def deleted(self, kind: str) -> list[Record]:
+        """The records in the bin, the last deleted first."""
+        found = [each for each in self.records[kind].values() if each.deleted_at is not None]
+        return sorted(found, key=lambda each: (each.deleted_at or 0, each.id), reverse=True)
+
+    def values(self, record: Record) -> Values:
+        """The values of a record, `company_id` of a company that is there."""
+        values = fold(record.entries)
+        company = self.root("companies", values.pop("company_id", None))
+        return values | ({"company_id": company.id} if company is not None and company.live else {})
+
+    def root(self, kind: str, number: int | None) -> Record | None:
+        """The record with this id, or the one that it was merged into."""
+        record = self.records[kind].get(number or 0)
+        while record is not None and record.merged_into is not None:
+            record = self.records[kind][record.merged_into]
+        return record
+
+    def past(self, record: Record, at: int) -> Values:
+        """The record as of a time, without its company."""
+        values = fold(record.entries, at)
+        values.pop("company_id", None)
+        return self.body(record, values)
+
+    def shown(self, record: Record) -> Values:
+        """The record with `structure=FLAT`, without `updated_time`."""
+        return self.body(record, self.values(record))
+
+    def body(self, record: Record, values: Values) -> Values:
+        """The body of a record with these values."""
+        kind = record.kind
+        body: Values = {"id": record.id, "previous_status": values.get("previous"), "status_changed_at": text(values.get("changed"))}
+        if kind == "contacts":
+            body |= {name: values.get(name, "") for name in ("first_name", "last_name", "origin")}
+            times = (
+                ("first_campaign_email_sent", "first_sent"),
+                ("last_campaign_email_sent", "last_sent"),
+                ("last_reply_received", "replied"),
+            )
+            body |= {name: text(values.get(source)) for name, source in times}
+        body |= {name: values[name] for name in ("email", "linkedin_url", "company_id", "domain", "name") if name in values}
+        if "status" in values:
+            body[STATUS[kind]] = values["status"]
+        body[CUSTOM[kind]] = {name[3:]: value for name, value in values.items() if name.startswith("cf.")}
+        return body
+
+    def owners(self, kind: str, sets: Values, but: Record | None = None) -> dict[str, Record]:
+        """The records in lists that have one of these addresses."""
+        found = {}
+        for name in KEYS[kind]:
+            if (wanted := normal(name, sets.get(name))) is not None:
+                for record in self.live(kind):
+                    if record is not but and normal(name, fold(record.entries).get(name)) == wanted:
+                        found[name] = record
+        return found
+
+    def settle(self) -> None:
+        """Note what has changed, and who has which address."""
+        for kind, records in self.records.items():
+            for record in records.values():
+                if not record.live:
+                    continue
+                shown = self.shown(record)
+                if record.last is not None and shown != record.last:
+                    record.updated = self.now
+                record.last = shown
+                address = normal("email", shown.get("email"))
+                if kind == "contacts" and address and record.id not in self.hands[address]:
+                    self.hands[address].append(record.id)
+
+    def entry(self, what: str, sets: Values, *, clears: bool = False) -> Entry:
+        """An entry of a request, now."""
+        self._turn += 1
+        return Entry(self.now, self._turn, what, sets, clears)
+
+    # Requests that write one record.
+
+    def parse(self, kind: str, body: Values, *, creates: bool) -> tuple[Values, bool, list[Refused]]:
+        """What a body sets, whether it removes all custom fields, and its faults."""
+        sets: Values = {}
+        faults, clears = [], False
+        custom_names = (CUSTOM[kind], f"{CUSTOM[kind]}_input")
+        for name, value in body.items():
+            inner = "status" if name == STATUS[kind] else name
+            if name in custom_names:
+                clears = clears or value is None
+                names = [each["field_name"].strip() for each in value or ()]
+                faults += [Refused(422, "invalid")] * (len(set(names)) < len(names))
+                sets |= {f"cf.{each['field_name'].strip()}": each["field_value"] and each["field_value"].strip() for each in value or ()}
+            elif name == "company_id" and isinstance(value, str) and value.strip():
+                company = self.owners("companies", {"domain": value}).get("domain")
+                faults += [Refused(404, "not_found")] * (company is None)
+                sets[name] = company and company.id
+            elif name == "company_id" and isinstance(value, int):
+                company = self.records["companies"].get(value)
+                faults += [NO_COMPANY] * (company is None or not company.live)
+                sets[name] = value
+            elif inner in FIELDS[kind]:
+                wrong = value is None and creates and name not in ("email", "linkedin_url", "company_id")
+                sets[inner] = (value or "").strip() or None
+                wrong = wrong or (name == "email" and sets[inner] is not None and "@" not in sets[inner])
+                wrong = wrong or (name == "domain" and (sets[inner] is None or "." not in sets[inner]))
+                faults += [Refused(422, "invalid")] * wrong
+                if name == "domain" and sets[inner]:
+                    sets[inner] = normal("domain", sets[inner])
+            elif name in ("Email", "status"):
+                faults.append(Refused(422, "invalid"))
+        return sets, clears, faults
+
+    @property
+    def banned(self) -> set[tuple[str, str]]:
+        """The addresses of all erased persons."""
+        return set().union(*self.erased)
+
+    def is_banned(self, sets: Values) -> bool:
+        """Whether one of these addresses is an erased person's."""
+        return any((name, normal(name, sets.get(name))) in self.banned for name in KEYS["contacts"])
+
+    def create(self, kind: str, body: Values, on_duplicate: str = "error", *, restore_erased: bool = False) -> Answer:
+        """POST of a list."""
+        sets, _, faults = self.parse(kind, body, creates=True)
+        sets = {name: value for name, value in sets.items() if value is not None}
+        faults += [Refused(422, "invalid")] * (kind == "companies" and "domain" not in sets)
+        if kind == "contacts" and self.is_banned(sets) and not restore_erased:
+            faults.append(Refused(409, "person_erased"))
+        owners = self.owners(kind, sets)
+        if any(fault is not NO_COMPANY for fault in faults) or (faults and not (owners and on_duplicate == "return")):
+            return faults + conflicts(owners.values())
+        if owners and (on_duplicate == "error" or (len({each.id for each in owners.values()}) > 1 and on_duplicate == "update")):
+            return conflicts(owners.values())
+        if restore_erased:
+            named = {(name, normal(name, sets[name]) or "") for name in KEYS["contacts"] if name in sets}
+            self.erased = [person for person in self.erased if not person & named]
+        for record in owners.values():
+            if on_duplicate == "update":
+                record.entries.append(self.entry("create", sets))
+            return Done(200, record)
+        return Done(201, self.add(kind, self.entry("create", sets)))
+
+    def add(self, kind: str, entry: Entry) -> Record:
+        """Add a record, whose id is not known yet."""
+        number = min([0, *self.records[kind]]) - 1
+        record = self.records[kind][number] = Record(number, kind, [entry], updated=self.now)
+        return record
+
+    def number(self, record: Record, number: int) -> None:
+        """Note the id of a new record: it is none that any record had."""
+        if record.id == number:
+            return
+        records = self.records[record.kind]
+        assert record.id < 0, f"{record} has the id {number} in a response"
+        assert number > max(records), f"the id {number} was used before"
+        del records[record.id]
+        for ids in self.hands.values():
+            if record.kind == "contacts" and record.id in ids:
+                ids[ids.index(record.id)] = number
+        record.id = number
+        record.last = None
+        records[number] = record
+
+    def put(self, kind: str, match: str, body: Values) -> Answer:
+        """PUT of a list."""
+        sets, clears, faults = self.parse(kind, body, creates=False)
+        faults += [Refused(422, "invalid")] * (sets.get(match) is None)
+        if kind == "contacts" and self.is_banned(sets):
+            faults.append(Refused(409, "person_erased"))
+        owners = self.owners(kind, sets)
+        record = owners.get(match)
+        others = [each for each in owners.values() if each is not record]
+        if faults or others:
+            return faults + conflicts(others)
+        if record is None:
+            return Done(201, self.add(kind, self.entry("create", {name: value for name, value in sets.items() if value is not None})))
+        unsets = clears or None in sets.values()
+        record.entries.append(self.entry("write" if record.by_request or unsets else "create", sets, clears=clears))
+        return Done(200, record)
+
+    def patch(self, kind: str, number: int, body: Values) -> Answer:
+        """PATCH of one record."""
+        sets, clears, faults = self.parse(kind, body, creates=False)
+        record = self.records[kind].get(number)
+        if record is None or not record.live:
+            faults.append(Refused(404, "not_found"))
+        if kind == "contacts" and self.is_banned(sets):
+            faults.append(Refused(409, "person_erased"))
+        others = self.owners(kind, sets, record)
+        if faults or others:
+            return faults + conflicts(others.values())
+        assert record is not None
+        if sets or clears:
+            record.entries.append(self.entry("write", sets, clears=clears))
+        return Done(200, record)
+
+
+def conflicts(records: Iterable[Record]) -> list[Refused]:
+    """The refusals for addresses that these records have."""
+    return [Refused(409, "duplicate", each.id) for each in records]

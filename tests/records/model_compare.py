@@ -1,0 +1,82 @@
+"""Comparing responses with the model, and the store that a search of programs uses."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from datetime import datetime
+
+from hypothesis import currently_in_test_context, note
+from tests.asgi_client import ApiClient, Clock
+from tests.conftest import ENCRYPTION_KEYS
+from tests.house import House
+from tests.records.model import CUSTOM, NOON, Record, Refused, text
+from tests.records.model_fold import Values
+from tests.records.model_more import WholeModel
+
+from touchbase.http.app import Dependencies
+from touchbase.storage import open_store
+
+
+class World:
+    """A store of one engine; each program gets two new clients in it."""
+
+    def __init__(self, url: str) -> None:
+        self.runner = asyncio.Runner()
+        self.store = self.runner.run(open_store(url, encryption_keys=ENCRYPTION_KEYS))
+        self.made = 0
+
+    def two(self) -> list[House]:
+        """Two new clients of one application."""
+        self.made += 1
+        clock = Clock()
+        call = ApiClient(Dependencies(store=self.store, clock=clock, version="1"), clock)
+        return [self.runner.run(House.of(call, f"program-{self.made}-{n}")) for n in range(2)]
+
+    def close(self) -> None:
+        self.runner.run(self.store.close())
+        self.runner.close()
+
+
+def say(text: str) -> None:
+    """Print a line about the program that fails, if hypothesis has found it."""
+    if currently_in_test_context():
+        note(text)
+
+
+def flat(body: Values) -> Values:
+    """A record with its custom fields as `cf.NAME`."""
+    named = {name: value for name, value in body.items() if name not in CUSTOM.values()}
+    return named | {f"cf.{name}": value for inner in CUSTOM.values() for name, value in body.get(inner, {}).items()}
+
+
+def same(model: WholeModel, record: Record, body: Values, *, loose: bool = False) -> None:
+    """Compare a record of a response with the model."""
+    found = dict(body)
+    updated, found["status_changed_at"] = whole(found.pop("updated_time")), whole(found["status_changed_at"])
+    expected = model.shown(record)
+    if loose:
+        for each in (found, expected):
+            each.pop("status_changed_at")
+    assert found == expected, different(found, expected)
+    if record.updated is None:
+        record.updated = int((datetime.fromisoformat(updated or "") - NOON).total_seconds())
+    assert loose or updated == text(record.updated), f"updated {updated}, not {text(record.updated)}"
+
+
+def whole(time: str | None) -> str | None:
+    """A time without the microseconds by which the writes of one batch to a record are apart."""
+    return time and re.sub(r"\.\d+", "", time)
+
+
+def different(found: Values, expected: Values) -> Values:
+    """The members that differ: what the service says, and the model."""
+    return {name: (found.get(name), expected.get(name)) for name in found | expected if found.get(name) != expected.get(name)}
+
+
+def refused(status: int, problem: Values, answers: list[Refused]) -> None:
+    """Check that a refusal is one of those that are right; a record made in the same batch has no id yet in the model."""
+    found = (status, problem.get("code"), problem.get("existing_id"))
+    assert any(
+        found[:2] == (each.status, each.code) and (each.existing in (None, found[2]) or (each.existing or 0) < 0) for each in answers
+    ), (status, problem, answers)

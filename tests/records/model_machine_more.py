@@ -1,0 +1,108 @@
+"""The rest of the calls that write: the bin, merges, and webhooks of a tool."""
+
+from __future__ import annotations
+
+import copy
+from urllib.parse import quote
+
+from hypothesis import strategies as st
+from tests.records.model_bodies import DRY, EMAILS, KIND, PICK, WHO, optional
+from tests.records.model_compare import refused, same, say, whole
+from tests.records.model_fold import Values
+from tests.records.model_machine import NOT_THERE, STEP, Records, step
+
+
+class RecordsAndWebhooks(Records):
+    """Programs that also delete, merge and receive webhooks."""
+
+    # The bin and merges.
+
+    @step(who=WHO, kind=KIND, index=PICK)
+    def delete(self, who: int, kind: str, index: int) -> None:
+        house, model = self.begin(who)
+        number = self.pick(model, kind, index)
+        record = model.records[kind].get(number)
+        before = model.shown(record) if record else {}
+        reply, answer = self.send(house, "DELETE", f"/public/v2/{kind}/{number}?structure=FLAT"), model.delete(kind, number)
+        model.settle()
+        if isinstance(answer, list):
+            return refused(reply.status, reply.json(), answer)
+        found = {**reply.json(), "status_changed_at": whole(reply.json()["status_changed_at"])}
+        assert {**found, "updated_time": 0} == {**before, "updated_time": 0}
+        return None
+
+    @step(who=WHO, kind=KIND, index=PICK)
+    def restore(self, who: int, kind: str, index: int) -> None:
+        house, model = self.begin(who)
+        gone = model.deleted(kind)
+        number = gone[index % len(gone)].id if gone else self.pick(model, kind, index)
+        reply = self.send(house, "POST", f"/public/v2/{kind}/{number}/restore?structure=FLAT")
+        self.written(model, kind, reply, model.restore(kind, number), "restore")
+
+    @step(
+        who=WHO,
+        kind=KIND,
+        index=PICK,
+        others=st.lists(st.sampled_from([1, 1, 1, 2, 3, 0]), min_size=1, max_size=2),
+        policy=st.sampled_from(["newest", "if_empty", "keep", "most_complete"]),
+        dry=DRY,
+    )
+    def merge(self, who: int, kind: str, index: int, others: list[int], policy: str, dry: bool) -> None:
+        house, model = self.begin(who)
+        number, rest = self.pick(model, kind, index), [self.pick(model, kind, index + each) for each in others]
+        if model.same_times(kind, [number, *rest]):
+            return None
+        body = {"with": rest, "survivorship": policy, "dry_run": dry}
+        reply = self.send(house, "POST", f"/public/v2/{kind}/{number}/merge?structure=FLAT", body)
+        trial = copy.deepcopy(model) if dry else model
+        answer = trial.merge(kind, number, rest, policy)
+        if isinstance(answer, list):
+            return refused(reply.status, reply.json(), answer)
+        assert reply.status == 200, reply.body
+        if not dry:
+            trial.merged(kind, reply.json()["merge_id"])
+        trial.settle()
+        same(trial, answer.record, reply.json()["contact" if kind == "contacts" else "company"], loose=dry)
+        return None
+
+    @step(who=WHO, index=PICK)
+    def undo(self, who: int, index: int) -> None:
+        house, model = self.begin(who)
+        known = sorted(model.merges)
+        kind, merge_id = known[index % len(known)] if known else ("contacts", NOT_THERE)
+        number = model.merges[kind, merge_id].survivor if known else self.pick(model, kind, index)
+        reply = self.send(house, "POST", f"/public/v2/{kind}/{number}/merge/{merge_id}/undo?structure=FLAT")
+        answer = model.undo(kind, number, merge_id)
+        if isinstance(answer, list):
+            return refused(reply.status, reply.json(), answer)
+        assert reply.status == 200, reply.body
+        model.settle()
+        for body in reply.json()["data"]:
+            same(model, model.records[kind][body["id"]], body)
+        return None
+
+    # Webhooks.
+
+    @step(
+        who=WHO,
+        event=st.sampled_from(["email_sent", "email_replied", "email_bounced", "email_unsubscribed"]),
+        email=st.sampled_from(EMAILS),
+        late=st.integers(0, 4),
+        carries=optional(first_name=st.sampled_from(["Web", "Hook"])),
+    )
+    def webhook(self, who: int, event: str, email: str, late: int, carries: Values) -> None:
+        house, model = self.begin(who)
+        email = email.strip()
+        at = next((at for at in range(model.now - 1 - STEP * late, model.now - STEP * (late + 1), -1) if at not in self.used), None)
+        if at is None or model.target(email, at) == "unclear":
+            return
+        self.used.add(at)
+        body = {"event": event, "email": email, "at": at, **carries, **({"kind": "hard"} if event == "email_bounced" else {})}
+        say(f"{who} webhook {body}, now {model.now}")
+        self.ready.run(house.hook("camp", body))
+        made = model.webhook(event, email, at, carries)
+        if made is not None:
+            listed = self.ready.run(house.listed(query=f"email={quote(email)}"))
+            assert len(listed) == 1, listed
+            model.number(made, listed[0]["id"])
+        model.settle()

@@ -1,0 +1,240 @@
+"""The bin, merges, erasure, webhooks and do-not-contact list of the model in `model.py`."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from tests.records.model import CAUSES, Answer, Done, Merge, Model, Record, Refused, Suppression
+from tests.records.model_fold import FIELDS, KEYS, Entry, Values, fold, normal
+
+
+class WholeModel(Model):
+    """All that the API does to one client's records."""
+
+    def delete(self, kind: str, number: int) -> Answer:
+        """Move a record into the bin."""
+        record = self.records[kind].get(number)
+        if record is None or not record.live:
+            return [Refused(404, "not_found")]
+        record.deleted_at = self.now
+        return Done(200, record)
+
+    def restore(self, kind: str, number: int) -> Answer:
+        """Take a record out of the bin."""
+        record = self.records[kind].get(number)
+        if record is None or record.deleted_at is None:
+            return [Refused(404, "not_found")]
+        if others := self.owners(kind, fold(record.entries)):
+            return [Refused(409, "duplicate", each.id) for each in others.values()]
+        record.deleted_at, record.updated, record.last = None, None, None
+        return Done(200, record)
+
+    def erase(self, number: int) -> Answer:
+        """Erase a contact's person."""
+        record = self.records["contacts"].get(number)
+        if record is None or record.merged_into is not None or record.erased:
+            return [Refused(404, "not_found")]
+        mine = self.addresses(number)
+        self.hands = defaultdict(list, {address: ids for address, ids in self.hands.items() if address not in mine})
+        self.erased.append({*(("email", each) for each in mine), *(("linkedin_url", each) for each in linkedin_of(record))})
+        self.merges = {key: merge for key, merge in self.merges.items() if key[0] != "contacts" or merge.survivor != number}
+        record.erased, record.deleted_at = True, None
+        return Done(200, record)
+
+    def addresses(self, number: int) -> list[str]:
+        """The e-mail addresses that a contact has had, or one that was merged into it."""
+        return [address for address, ids in self.hands.items() if any(self._root_of(each) == number for each in ids)]
+
+    def named(self, kind: str, body: Values) -> list[int | None]:
+        """The contacts that a stored response is about, today."""
+        return [self._root_of(body.get("id") or body.get("existing_id") or 0)] if kind == "contacts" else []
+
+    def _root_of(self, number: int) -> int | None:
+        record = self.root("contacts", number)
+        return None if record is None else record.id
+
+    def can_erase(self, number: int) -> bool:
+        """Whether no other contact has had one of the addresses; the documentation leaves open what becomes of those."""
+        record = self.records["contacts"].get(number)
+        mine = self.addresses(number)
+        others = [each for each in self.records["contacts"].values() if each is not record and not each.erased and each.merged_into is None]
+        shared = record is not None and any(linkedin_of(each) & linkedin_of(record) for each in others)
+        return not shared and all(self._root_of(each) == number for address in mine for each in self.hands[address])
+
+    # Merges.
+
+    def same_times(self, kind: str, numbers: list[int]) -> bool:
+        """Whether two of the records have entries of one time: their order after a merge is open."""
+        found = [{entry.at for entry in record.entries} for each in set(numbers) if (record := self.records[kind].get(each))]
+        return len(set().union(*found)) < sum(map(len, found))
+
+    def merge(self, kind: str, number: int, others: list[int], policy: str) -> Answer:
+        """Merge records into one; `merged` notes it under its number."""
+        records = [self.records[kind].get(each) for each in (number, *others)]
+        if number in others or len(set(others)) < len(others):
+            return [Refused(422, "invalid")]
+        if any(each is None or not each.live for each in records):
+            return [Refused(404, "not_found")]
+        found = [each for each in records if each is not None]
+        survivor = found[0]
+        chosen = chosen_by(policy, kind, [self.values(each) for each in found], [each.entries for each in found])
+        self._last_merge = Merge(number, {each.id: list(each.entries) for each in found}, self.entry("write", {}))
+        survivor.entries = [entry for each in found for entry in each.entries]
+        for each in found[1:]:
+            each.entries, each.merged_into = [], number
+        union = self.values(survivor)
+        if policy != "newest":
+            names = {name for name in (*chosen, *union) if name in FIELDS[kind] or name.startswith("cf.")}
+            self._last_merge.entry.sets.update({name: chosen.get(name) for name in names if chosen.get(name) != union.get(name)})
+        survivor.entries.append(self._last_merge.entry)
+        survivor.updated = survivor.last = None
+        return Done(200, survivor)
+
+    def merged(self, kind: str, number: int) -> None:
+        """Note the number of the last merge."""
+        assert (kind, number) not in self.merges, "a merge with the number of another"
+        self.merges[kind, number] = self._last_merge
+
+    def undo(self, kind: str, number: int, merge_id: int) -> Answer:
+        """Undo a merge; the survivor is the record of the answer."""
+        merge = self.merges.get((kind, merge_id))
+        survivor = self.records[kind].get(number)
+        if merge is None or merge.survivor != number or survivor is None or survivor.erased:
+            return [Refused(404, "not_found")]
+        if not survivor.live or self._later_merges(kind, merge):
+            return [Refused(409, "conflict"), Refused(404, "not_found")]
+        parts = self._parted(kind, merge, survivor)
+        members = {each: self.records[kind][each] for each in parts}
+        for entries in parts.values():
+            for name in KEYS[kind]:
+                wanted = normal(name, fold(entries).get(name))
+                taken = [
+                    one.id
+                    for one in self.live(kind)
+                    if wanted and one is not survivor and normal(name, self.values(one).get(name)) == wanted
+                ]
+                if taken:
+                    return [Refused(409, "duplicate", taken[0]), Refused(409, "conflict", taken[0])]
+        del self.merges[kind, merge_id]
+        for each, entries in parts.items():
+            members[each].entries, members[each].merged_into = entries, None
+            members[each].updated = members[each].last = None
+        return Done(200, survivor)
+
+    def _later_merges(self, kind: str, merge: Merge) -> bool:
+        mine = [each for (of, _), each in self.merges.items() if of == kind and each.survivor == merge.survivor]
+        return any(each.entry.place > merge.entry.place for each in mine)
+
+    def _parted(self, kind: str, merge: Merge, survivor: Record) -> dict[int, list[Entry]]:
+        """The histories of the records of a merge after it is undone."""
+        parts = {each: list(entries) for each, entries in merge.before.items()}
+        known = {id(entry) for entries in parts.values() for entry in entries} | {id(merge.entry)}
+        for entry in survivor.entries:
+            if id(entry) not in known:
+                parts[self._part_of(entry, merge)].append(entry)
+        return parts
+
+    def _part_of(self, entry: Entry, merge: Merge) -> int:
+        address = normal("email", entry.email)
+        had = self.hands.get(address or "", [])
+        now = [each for each, entries in merge.before.items() if address and normal("email", fold(entries).get("email")) == address]
+        return next((each for each in (*now, *had) if each in merge.before), merge.survivor)
+
+    @staticmethod
+    def older_event(record: Record) -> bool:
+        """Whether an event is older than the first request; it is open whether its address was the record's in between."""
+        return any(entry.tool and any(entry.place < each.place for each in record.entries if not each.tool) for entry in record.entries)
+
+    # Webhooks and the do-not-contact list.
+
+    def target(self, email: str, at: int) -> Record | str:
+        """The contact that an event is about; `new`, `banned`, or `unclear` where the documentation leaves it open."""
+        address = normal("email", email) or ""
+        if ("email", address) in self.banned:
+            return "banned"
+        roots = {root.id: root for each in self.hands.get(address, []) if (root := self.root("contacts", each)) is not None}
+        before_deletion = [each for each in roots.values() if each.deleted_at is not None and at < each.deleted_at]
+        if at < self.now - 5 and len(set(self.hands.get(address, []))) > 1:
+            return "unclear"
+        if before_deletion:
+            return before_deletion[0]
+        if owner := self.owners("contacts", {"email": address}).get("email"):
+            return owner
+        live = [each for each in roots.values() if each.live]
+        return "unclear" if len(live) > 1 else live[0] if live else "new"
+
+    def webhook(self, event: str, email: str, at: int, carries: Values) -> Record | None:
+        """Apply an event of a campaign tool; return the contact that it made, if any."""
+        about = self.target(email, at)
+        assert about != "unclear"
+        if event in CAUSES:
+            address = normal("email", email) or ""
+            self.suppressions.setdefault(address, Suppression("email")).events.append((at, CAUSES[event]))
+        if about == "banned":
+            return None
+        self._turn += 1
+        entry = Entry(at, self._turn, event, email=email, carries={"email": email, **carries}, tool="camp")
+        if isinstance(about, Record):
+            about.entries.append(entry)
+            return None
+        return self.add("contacts", entry)
+
+    def suppress(self, value: str, reason: str) -> str:
+        """Put an address or a domain on the list; return the outcome."""
+        kind = "email" if "@" in value else "domain"
+        found = self.suppressions.setdefault(normal(kind, value) or "", Suppression(kind))
+        outcome = "created" if found.reason is None else "unchanged" if found.asked == reason else "updated"
+        found.asked = reason
+        return outcome
+
+    def unsuppress(self, value: str) -> None:
+        """Remove an entry from the list."""
+        found = self.suppressions[value]
+        found.asked, found.removed = None, self.now
+
+    def listed(self, email: str | None) -> set[str]:
+        """The reasons for which an address must not be contacted."""
+        address = normal("email", email) or ""
+        names = [address, *parents(address.partition("@")[2])]
+        return {reason for name in names if name in self.suppressions and (reason := self.suppressions[name].reason)}
+
+    def listing(self) -> dict[str, str]:
+        """The entries of the list; those of erased persons have no address."""
+        found = {value: each.reason for value, each in self.suppressions.items() if each.reason}
+        return {value: reason for value, reason in found.items() if ("email", value) not in self.banned}
+
+    def suppressed(self, record: Record) -> set[str]:
+        """The reasons for which a record must not be contacted."""
+        values = self.values(record)
+        domains = [(values.get("email") or "").lower().partition("@")[2], values.get("domain", "")]
+        if "company_id" in values:
+            domains.append(self.values(self.records["companies"][values["company_id"]])["domain"])
+        names = [normal("email", values.get("email")) or "", *(part for domain in domains for part in parents(domain))]
+        return {reason for name in names if name in self.suppressions and (reason := self.suppressions[name].reason)}
+
+
+def linkedin_of(record: Record) -> set[str]:
+    """The LinkedIn addresses that a contact has had."""
+    return {value for entry in record.entries if (value := normal("linkedin_url", entry.sets.get("linkedin_url")))}
+
+
+def parents(domain: str) -> list[str]:
+    """A domain and the domains above it."""
+    parts = domain.split(".")
+    return [".".join(parts[n:]) for n in range(len(parts))] if domain else []
+
+
+def chosen_by(policy: str, kind: str, values: list[Values], entries: list[list[Entry]]) -> Values:
+    """The values that a merge's survivor gets; for `newest` those of the fold of all entries."""
+    own = [{name: value for name, value in each.items() if name in FIELDS[kind] or name.startswith("cf.")} for each in values]
+    if policy == "newest":
+        return fold([entry for each in entries for entry in each])
+    if policy == "keep":
+        return own[0]
+    order = list(own)
+    if policy == "most_complete":
+        order = sorted(own, key=len, reverse=True)
+    chosen: Values = {}
+    for each in order:
+        chosen = {**each, **chosen}
+    return chosen
