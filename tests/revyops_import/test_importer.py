@@ -118,7 +118,7 @@ async def test_import__killed_before_any_request_continues_and_counts_each_recor
 
     def kill(path: str) -> None:
         nonlocal ended
-        if len(fake.requests) % 2:
+        if fake.requests.count(path) in (1, 3):  # at least once in each reading
             ended += 1
             raise Killed
 
@@ -193,6 +193,7 @@ async def test_import__of_pages_that_move_misses_nothing(run: Import, fake: Fake
         if len(fake.requests) == 3:  # the second page of contacts, after one of companies: all behind the first move up by one
             del fake.contacts[0]
             fake.contacts.append(contact(10))
+            fake.contacts.append(contact(12, email="bad"))
         if len(fake.requests) == 4:  # and one moves down again
             fake.contacts.insert(0, contact(11))
 
@@ -201,9 +202,8 @@ async def test_import__of_pages_that_move_misses_nothing(run: Import, fake: Fake
 
     (client,) = result.created_clients.values()
     assert {each["email"] for each in await listed(run.call, client)} == {f"person{number}@example.com" for number in range(1, 12)}
-    assert counts(result)["41"]["late"] == 2
-    assert result.repeated == 1
-    assert counts(result)["41"]["here"] == 11
+    assert counts(result) == {"41": {"created": 9, "refused": 1, "late": 2, "here": 11}}
+    assert (result.repeated, len(rows_of(result.files[0]))) == (1, 1)
 
 
 async def test_comparison__names_each_value_that_differs(run: Import, fake: FakeRevyOps) -> None:

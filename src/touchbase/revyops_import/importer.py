@@ -122,14 +122,14 @@ class RevyOpsImport:
             line: list[object] = [record.number]
             if not self._seen[stage, name].is_new(record, line):
                 entry.repeated += 1
-            elif client is None:
+                continue
+            record.is_reported = stage == IMPORT or (bool(record.id) and self._seen[IMPORT, name].is_new(record, []))
+            if client is None:
                 entry.seen.append(line)
                 if record.client:
                     entry.left_out += 1
-                    continue
-                entry.counts.setdefault("", Counts()).refused += 1
-                if stage == IMPORT:
-                    entry.refused.append(Refused("", record.id, record.values, record.fault))
+                else:
+                    _refuse(stage, record, record.fault, entry.counts.setdefault("", Counts()), entry)
             else:
                 group = groups.setdefault(record.client, _Group(client))
                 group.records.append(record)
@@ -142,19 +142,14 @@ class RevyOpsImport:
         rows = RowMaker(name, group.client).rows(group.records, self._clock())
         for record, row, line in zip(group.records, rows, group.lines, strict=True):
             if isinstance(row, InvalidRow):
-                counts.refused += 1
-                reason = row.reason
+                _refuse(stage, record, row.reason, counts, entry)
             elif other := self._seen[stage, name].duplicate_of(group.client.client_id or record.client, record, row, line):
-                counts.duplicates += 1
                 reason = f"is the same {RECORDS[name]} as {other}, which has this address"
+                _refuse(stage, record, reason, counts, entry, "duplicates")
             else:
                 pairs.append((record, row))
-                if stage == IMPORT:
-                    for notice in record.notices:
-                        _notice(entry, notice)
-                continue
-            if stage == IMPORT:
-                entry.refused.append(Refused(record.client, record.id, record.values, reason))
+                for notice in record.notices if record.is_reported else ():
+                    _notice(entry, notice)
         return pairs
 
     async def _write(self, stage: Stage, name: ListName, client: Client, rows: Sequence[ValidRow]) -> Sequence[Outcome]:
@@ -182,14 +177,22 @@ def _count(stage: Stage, pairs: Sequence[Pair], outcomes: Sequence[Outcome], cou
     """Count what became of the rows; return the pairs whose record is in the store now."""
     imported: list[Pair] = []
     for (record, row), outcome in zip(pairs, outcomes, strict=True):
-        word = _COUNTED.get(outcome.word, outcome.word)
-        setattr(counts, word, getattr(counts, word) + 1)
         counts.suppressed += outcome.suppressed is not None
-        if outcome.word not in (DUPLICATE, INVALID, ERASED):
+        if outcome.word in _COUNTED:
+            _refuse(stage, record, outcome.reason, counts, entry, _COUNTED[outcome.word])
+            continue
+        setattr(counts, outcome.word, getattr(counts, outcome.word) + 1)
+        if outcome.word != ERASED:
             imported.append((record, row))
-        elif outcome.word != ERASED and stage == IMPORT:
-            entry.refused.append(Refused(record.client, record.id, record.values, outcome.reason))
     return imported
+
+
+def _refuse(stage: Stage, record: TheirRecord, reason: str, counts: Counts, entry: Entry, word: str = "refused") -> None:
+    """Count a record that is not imported, and list it with the reason."""
+    setattr(counts, word, getattr(counts, word) + 1)
+    if record.is_reported:
+        counts.late_refused += stage == COMPARE
+        entry.refused.append(Refused(record.client, record.id, record.values, reason))
 
 
 def _add_domains(pairs: Sequence[Pair], entry: Entry) -> None:

@@ -57,6 +57,8 @@ class ListReader:
 
     async def page(self, name: ListName, number: int) -> ListPage:
         """Return a page, from 1; an empty one behind the end. Raises `ReadFailed`, which names the page."""
+        if number > 1 and not self._is_found:
+            await self.page(name, 1)  # which shows the address and the number of pages to an import that continues
         page = await self._page(name, number)
         if page is None and not self._is_found:
             page = await self._elsewhere(name, number)

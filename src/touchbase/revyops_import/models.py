@@ -28,6 +28,8 @@ class Counts(msgspec.Struct, omit_defaults=False):
     """Not imported: the person was erased here."""
     suppressed: int = 0
     """Imported, and on a do-not-contact list."""
+    late_refused: int = 0
+    """Refused or duplicates that only the comparison has read."""
     compared: int = 0
     missing: int = 0
     """There and, at the end, not here."""

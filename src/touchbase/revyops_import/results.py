@@ -89,11 +89,13 @@ async def result_of(
             first, second = done.counts.get(theirs, Counts()), compared.get(theirs, Counts())
             client = clients.found.get(theirs)
             values = {each: getattr(first, each) for each in _OF_IMPORT}
+            values["refused"] += second.late_refused
+            late = second.created + second.late_refused
+            here = await _count(store, client.number, name) if client is not None and client.number else None
             counted.append(
                 ClientResult(
-                    theirs, "" if client is None else client.client_id, name, first.read + second.created, **values, late=second.created,
-                    compared=second.compared, missing=second.missing, different=second.different,
-                    here=await _count(store, client.number, name) if client is not None and client.number else None,
+                    theirs, "" if client is None else client.client_id, name, first.read + late, **values, late=second.created,
+                    compared=second.compared, missing=second.missing, different=second.different, here=here,
                 )
             )  # fmt: skip
     stages = [progress.page(IMPORT, name) for name in LISTS]

@@ -42,6 +42,8 @@ class TheirRecord:
     fault: str = ""
     """Why it cannot be read."""
     notices: list[str] = field(default_factory=list)
+    is_reported: bool = True
+    """Whether a refusal is counted and listed: not again in the comparison."""
 
     @property
     def number(self) -> int:
