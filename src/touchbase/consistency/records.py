@@ -135,7 +135,7 @@ def _status(record: Record, history: Sequence[StoredEvent], words: StatusWords) 
 
 
 def _is_shortened(record: Record, whole: Mapping[Micros, str | None]) -> bool:
-    """Return whether the record lacks older statuses, because it is from before they were stored (migration `0008_reports`)."""
+    """Return whether the record lacks older statuses, because it is from before they were stored (migration `0006_reports`)."""
     path = list(path_of(record.status_path).items())
     return 1 < len(path) < len(whole) and path[0][0] == record.created_us and path[1:] == list(whole.items())[1 - len(path) :]
 
