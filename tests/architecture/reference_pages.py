@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from touchbase.clients.api.settings import SettingsBody
+from touchbase.clients.api.settings_body import SettingsBody
 from touchbase.config import Settings, environment_name
 from touchbase.errors import meaning, response_errors
 from touchbase.http.openapi import DESCRIBED

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from tests.asgi_client import ApiClient
 
-from touchbase.clients.api.settings import SettingsBody
+from touchbase.clients.api.settings_body import SettingsBody
 from touchbase.clients.models import KEEP_BODIES_DAYS
 
 NOW = "2026-11-20T09:30:00Z"

@@ -152,7 +152,7 @@ async def _configure(database: str | None, client_id: str, settings: ClientSetti
 def _settings_in(file: Path) -> ClientSettings:
     import msgspec
 
-    from touchbase.clients.api.settings import ClientRequest, checked
+    from touchbase.clients.api.settings_body import ClientRequest, checked
     from touchbase.http.body_errors import parse_json
     from touchbase.http.request_body import read_struct
 

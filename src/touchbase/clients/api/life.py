@@ -9,7 +9,8 @@ import msgspec
 from msgspec import Meta, Struct
 
 from touchbase.auth import ADMIN
-from touchbase.clients.api.settings import CLIENTS, ClientDetail, SettingsBody, checked, detail_of, former_ids, one_client
+from touchbase.clients.api.settings import CLIENTS, ClientDetail, detail_of, former_ids, one_client
+from touchbase.clients.api.settings_body import SettingsBody, checked
 from touchbase.clients.commands import BeginDeletion, CreateClient, RenameClient, RotateClientId, SetClientState
 from touchbase.clients.models import ACTIVE, SUSPENDED, Client, ClientSettings, FormerId
 from touchbase.clients.service import is_client_id, new_client_id

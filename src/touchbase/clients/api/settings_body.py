@@ -1,0 +1,189 @@
+"""Bodies of a client's settings, and their checks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta, Struct
+
+from touchbase.clients.models import (
+    FIELD_TYPES,
+    KEEP_BODIES_DAYS,
+    KEEP_DELETED_DAYS,
+    MOST_DAYS,
+    ClientLimits,
+    ClientSettings,
+    FieldType,
+    RequireVerification,
+    StatusSet,
+    SuppressOn,
+)
+from touchbase.common import field_limits as limits
+from touchbase.errors import Fault, Invalid
+from touchbase.http.schemas import example, named_enum
+from touchbase.records.api.schemas import FieldName
+
+MOST_STATUSES = 200
+MOST_OPTIONS = 500
+named_enum("CustomFieldType", "The type of a declared custom field.", FIELD_TYPES)
+StatusName = Annotated[str, Meta(min_length=1, max_length=limits.STATUS)]
+StatusNames = Annotated[list[StatusName], Meta(max_length=MOST_STATUSES)]
+
+
+class StatusSetBody(Struct, forbid_unknown_fields=True):
+    """The statuses of one kind of record, in order; `transitions` maps a status to the statuses that may follow it."""
+
+    statuses: Annotated[list[StatusName], Meta(min_length=1, max_length=MOST_STATUSES)]
+    transitions: Annotated[dict[StatusName, StatusNames], Meta(max_length=MOST_STATUSES)] = {}
+
+
+FieldTypeName = Literal["text", "number", "boolean", "date", "datetime", "email", "url", "select"]
+
+
+class FieldTypeBody(Struct, forbid_unknown_fields=True):
+    """A declared custom field: its type, and the choices of a select."""
+
+    type: FieldTypeName
+    options: Annotated[list[Annotated[str, Meta(min_length=1, max_length=limits.VALUE)]], Meta(max_length=MOST_OPTIONS)] = []
+
+
+FieldTypes = Annotated[dict[FieldName, FieldTypeBody], Meta(max_length=limits.CUSTOM_FIELDS)]
+
+
+OwnLimit = Annotated[int, Meta(ge=0, le=limits.LARGEST_ID)] | None
+
+
+class LimitsBody(Struct, forbid_unknown_fields=True):
+    """Limits of a client per second, in each server process; null: the server's limit, 0: no limit."""
+
+    requests: OwnLimit = None
+    rows: OwnLimit = None
+    bytes: OwnLimit = None
+    webhooks: OwnLimit = None
+    webhook_bytes: OwnLimit = None
+
+
+class RequireVerificationBody(Struct, forbid_unknown_fields=True):
+    """The channels on which webhooks without verification are rejected, for every tool."""
+
+    email_campaign: bool = False
+    crm: bool = False
+
+
+class SuppressOnBody(Struct, forbid_unknown_fields=True):
+    """The events that put an e-mail address on the client's do-not-contact list."""
+
+    unsubscribed: bool = True
+    complained: bool = True
+    hard_bounced: bool = True
+
+
+class SettingsBody(Struct, forbid_unknown_fields=True):
+    """A client's settings. A setting that is left out has its default; the defaults allow everything."""
+
+    on_duplicate: Literal["error", "return", "update"] = "error"
+    contact_statuses: StatusSetBody | None = None
+    company_statuses: StatusSetBody | None = None
+    contact_fields: FieldTypes = {}
+    company_fields: FieldTypes = {}
+    create_unknown: Annotated[bool, Meta(description="Whether an e-mail event for an unknown person creates the contact.")] = True
+    linkedin_reply_counts: Annotated[bool, Meta(description="Whether a LinkedIn reply moves `last_reply_received`.")] = True
+    limits: Annotated[
+        LimitsBody | None, Meta(description="Limits in place of the server's. Only a key that belongs to no client may change them.")
+    ] = None
+    keep_bodies_days: (
+        Annotated[int, Meta(ge=0, le=MOST_DAYS, description="Days to store the body of an applied delivery; null: no limit.")] | None
+    ) = KEEP_BODIES_DAYS
+    keep_deleted_days: Annotated[
+        int, Meta(ge=1, le=MOST_DAYS, description="Days for which a deleted record can be restored, and a merge undone.")
+    ] = KEEP_DELETED_DAYS
+    require_verification: Annotated[
+        RequireVerificationBody, Meta(description="By channel, whether webhooks of every tool must be verified.")
+    ] = msgspec.field(default_factory=RequireVerificationBody)
+    suppress_on: Annotated[
+        SuppressOnBody, Meta(description="By reason, whether such events put the address on the do-not-contact list.")
+    ] = msgspec.field(default_factory=SuppressOnBody)
+
+
+class ClientRequest(Struct):
+    """A client's new settings; read-only fields are ignored."""
+
+    settings: SettingsBody
+
+
+example(
+    ClientRequest,
+    {
+        "settings": {
+            "on_duplicate": "update",
+            "contact_statuses": {"statuses": ["new", "contacted", "customer"], "transitions": {"customer": []}},
+            "contact_fields": {"Seats": {"type": "number"}},
+        }
+    },
+)
+
+
+def checked(body: SettingsBody) -> ClientSettings:
+    """Return validated settings; raise `Invalid` for contradictions."""
+    faults: list[Fault] = []
+    made = ClientSettings(
+        on_duplicate=body.on_duplicate,
+        contact_statuses=_statuses(body.contact_statuses, "/settings/contact_statuses", faults),
+        company_statuses=_statuses(body.company_statuses, "/settings/company_statuses", faults),
+        contact_fields=_fields(body.contact_fields, "/settings/contact_fields", faults),
+        company_fields=_fields(body.company_fields, "/settings/company_fields", faults),
+        create_unknown=body.create_unknown,
+        linkedin_reply_counts=body.linkedin_reply_counts,
+        limits=None if body.limits is None else ClientLimits(**msgspec.structs.asdict(body.limits)),
+        keep_bodies_days=body.keep_bodies_days,
+        keep_deleted_days=body.keep_deleted_days,
+        require_verification=RequireVerification(body.require_verification.email_campaign, body.require_verification.crm),
+        suppress_on=SuppressOn(**msgspec.structs.asdict(body.suppress_on)),
+    )
+    if faults:
+        raise Invalid(faults)
+    return made
+
+
+def _statuses(body: StatusSetBody | None, pointer: str, faults: list[Fault]) -> StatusSet | None:
+    if body is None:
+        return None
+    _check_words(body.statuses, f"{pointer}/statuses", faults)
+    for before, after in body.transitions.items():
+        for status in dict.fromkeys((before, *after)):
+            if status not in body.statuses:
+                faults.append(Fault(f"{pointer}/transitions", "status", f"{status!r} is not one of the statuses"))
+    return StatusSet(body.statuses, body.transitions)
+
+
+def _fields(body: dict[str, FieldTypeBody], pointer: str, faults: list[Fault]) -> dict[str, FieldType]:
+    for name in body:
+        if name != name.strip() or not name:
+            faults.append(Fault(pointer, "blank", f"the name {name!r} must not be blank or have white space around it"))
+    return {name: checked_field(field, _options_of(name, pointer), faults) for name, field in body.items()}
+
+
+def checked_field(field: FieldTypeBody, pointer: str, faults: list[Fault]) -> FieldType:
+    """Return the type of a custom field; `pointer` is that of its options."""
+    if (field.type == "select") != bool(field.options):
+        detail = "a select needs its options" if field.type == "select" else "only a select has options"
+        faults.append(Fault(pointer, "options", detail))
+    _check_words(field.options, pointer, faults)
+    return FieldType(field.type, field.options)
+
+
+def _options_of(name: str, pointer: str) -> str:
+    return f"{pointer}/{name.replace('~', '~0').replace('/', '~1')}/options"
+
+
+def _check_words(words: Sequence[str], pointer: str, faults: list[Fault]) -> None:
+    """Check words: values are stored without white space around them, so a word with some would never match."""
+    seen: set[str] = set()
+    for index, word in enumerate(words):
+        if word != word.strip() or not word:
+            faults.append(Fault(f"{pointer}/{index}", "blank", "must not be blank or have white space around it"))
+        elif word in seen:
+            faults.append(Fault(f"{pointer}/{index}", "repeated", f"{word!r} is given twice"))
+        seen.add(word)
