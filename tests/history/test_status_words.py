@@ -18,11 +18,12 @@ from touchbase.records.projection import Folded, fold_event, refold_status
 from touchbase.statuses.sql import follow_renames, must_be_folded
 
 SAID = {SENT: CONTACTED, REPLY: REPLIED, BOUNCE: BOUNCED, UNSUBSCRIBE: DO_NOT_CONTACT, COMPLAINT: DO_NOT_CONTACT, RESUBSCRIBE: None}
-LABELS = ("new", "customer", "Hot", "Lead", CONTACTED, REPLIED, DO_NOT_CONTACT)
+LABELS = ("new", "customer", "Hot", REPLIED, DO_NOT_CONTACT)
+"""Few, so that renames meet entries."""
 COLUMNS = ("status", "previous_status", "status_changed_us", "status_entry_us", "status_entry_key", "status_cause")
 
 entries = some.tuples(some.sampled_from([*SAID, STATUS, STATUS]), some.sampled_from(LABELS), some.integers(0, 30))
-renames = some.tuples(some.just("rename"), some.sampled_from(LABELS), some.sampled_from([*LABELS, "Fresh", "Other"]))
+renames = some.tuples(some.just("rename"), some.sampled_from(LABELS), some.sampled_from(LABELS))
 jobs = some.just(("job", "", 0))
 steps = some.lists(some.one_of(entries, entries, entries, renames, jobs), max_size=14)
 
@@ -60,6 +61,12 @@ class Service:
             fold_event(self.record, entry, folded, words)
             if folded.late:
                 refold_status(self.record, self.history, words)
+            self.check()  # also before the job
+
+    def check(self) -> None:
+        expected = Contact(1, 1, 1, 1, initial_status=self.record.initial_status)
+        refold_status(expected, self.history, words_after(self.renames))
+        assert [getattr(self.record, name) for name in COLUMNS] == [getattr(expected, name) for name in COLUMNS]
 
     def work(self) -> None:
         words = words_after(self.renames)
@@ -80,11 +87,7 @@ def test_any_order_of_events_renames_and_jobs__gives_what_the_whole_history_give
     for number, step in enumerate(given, 2):
         service.take(step, number * 10)
     service.work()
-
-    expected = Contact(1, 1, 1, 1, initial_status=initial)
-    refold_status(expected, service.history, words_after(service.renames))
-
-    assert [getattr(contact, name) for name in COLUMNS] == [getattr(expected, name) for name in COLUMNS]
+    service.check()
 
 
 def test_words__follow_a_chain_and_a_way_back() -> None:
