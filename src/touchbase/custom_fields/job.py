@@ -19,7 +19,7 @@ from touchbase.jobs import RUNNING, Checkpoint, JobRun, ListJobs
 from touchbase.records import RECORD_TYPES
 
 PAGE = 200
-"""Records in one transaction: their histories are read, so it takes some 20 ms."""
+"""Records in one transaction; their histories are read too."""
 SETTLING_SECONDS = 2.0
 """How long after a renaming another process may still use the old name: twice the age of its copy of the settings."""
 

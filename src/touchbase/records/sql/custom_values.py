@@ -33,11 +33,14 @@ from touchbase.records.sql.rows import company_of, contact_of, custom_field_row
 from touchbase.records.sql.search_pending import NOTE_FOR_SEARCH
 from touchbase.sql.builders import ONE, update
 from touchbase.sql.ids import Ids
+from touchbase.sql.rows import Columns
 from touchbase.sql.statement import Execute, Plan, Row
 
 Values = Mapping[str, str | None]
 """A record's custom fields by name; None for one that a write removed. One that such a change removed is left out."""
-TOUCH_CONTACT, TOUCH_COMPANY = (update(f"touch_{table}", table, (*ONE, ("updated_us", "bigint"))) for table in ("contact", "company"))
+_UPDATED: Columns = (*ONE, ("updated_us", "bigint"))
+TOUCH_CONTACT = update("touch_contact", "contact", _UPDATED)
+TOUCH_COMPANY = update("touch_company", "company", _UPDATED)
 
 
 @dataclass(frozen=True, slots=True)
