@@ -25,7 +25,7 @@ from touchbase.history.events import CONTACT
 from touchbase.idempotency.commands import FindResponse
 from touchbase.idempotency.models import RequestKey
 from touchbase.inbox.commands import DropUnrecognised, PruneBodies
-from touchbase.search.queries import SearchContacts
+from touchbase.search.queries import CountFound, FindPosition, SearchContacts
 from touchbase.search.sorting import default_sort
 from touchbase.sql.command import Command
 from touchbase.sql.ids import Ids
@@ -140,6 +140,8 @@ def asked(client: int, known: Known) -> Iterator[Any]:
         for chosen in itertools.product(*choices):
             yield kind(*chosen)
     yield SearchContacts(client, default_sort(CONTACT), 100, words=("a",))
+    everyone = SearchContacts(client, default_sort(CONTACT), 100)
+    yield from (CountFound(client, everyone), FindPosition(client, everyone, 1))
     yield from (FindClientByNumber(client), ListClientPage(9, only=client))
     yield from (FindClient(client_id, at) for client_id in (CLIENT_B, OTHER_B) for at in (None, TIME_OF_B))
     yield GetErasure(client, LATER_IDS["erasure"])  # B's own, that it begins with

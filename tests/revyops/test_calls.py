@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from tests.asgi_client import ApiClient, MakeClient, Response
+from tests.conftest import ExecuteSql
 
 from touchbase.auth.authentication import ADMIN, READ, WRITE, add_key
 from touchbase.clients.commands import FindClient
@@ -304,6 +305,23 @@ async def test_custom_field_post__runs_once_with_an_idempotency_key(callers: Cal
     assert again.json() == first.json()
     assert again.headers["idempotency-replayed"] == "true"
     assert (await callers("acme", "POST", f"{V1}/{number}/custom-fields", field)).status == 409
+
+
+async def test_custom_field_post__leaves_no_stored_value_of_an_erased_person(callers: Callers, execute_sql: ExecuteSql) -> None:
+    number = (await callers.made("acme", V1, {"email": "jane@example.com"}))["id"]
+    field = {"field_name": "Note", "field_value": "a secret of Jane's"}
+    await callers("acme", "POST", f"{V1}/{number}/custom-fields", field, idempotency_key="k1")
+
+    erased = await callers("acme administrator", "DELETE", f"{V2}/{number}?erase=true")
+
+    assert erased.status == 200
+    stored = await execute_sql("SELECT * FROM idempotency_key")
+    assert "secret of Jane" not in str([bytes(value) if isinstance(value, memoryview) else value for row in stored for value in row])
+
+
+@pytest.mark.parametrize("target", ["/api/public/crm-webhook/acme", "/api/admin/v1/contacts", "/api/openapi.json"])
+async def test_api_prefix__is_for_records_only(call: ApiClient, target: str) -> None:
+    assert (await call.post(target, {})).status == 404
 
 
 async def test_v1_create__is_the_same_request_under_both_addresses(callers: Callers) -> None:

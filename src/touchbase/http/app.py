@@ -44,7 +44,7 @@ def build_app(parts: Dependencies, by_path: Mapping[str, App] = NO_APPS) -> App:
         if scope["type"] != "http":
             return routed(scope, receive, send)
         path = scope["path"]
-        if path.startswith(BELOW_API):
+        if path.startswith(BELOW_API) and path.split("/", 4)[3] not in receivers:  # a tool's signature may cover the address
             scope["path"] = path = path.removeprefix("/api")
             return routed(scope, receive, send)
         segments = path.split("/", 3)

@@ -116,7 +116,7 @@ class CustomFieldResource:
         def response(record: Record) -> Response:
             field = shown[0] or next(each for each in record.custom_fields if each.name == name)
             (body,) = custom_fields_out([field], False, {})
-            return Response(status, encode(body))
+            return Response(status, encode(body), record=(kind.type.kind, number))
 
         return await call.write_and_respond(write, response)
 
