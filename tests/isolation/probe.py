@@ -123,6 +123,7 @@ def asked(client: int, known: Known) -> Iterator[Any]:
         "record_id": known.ids, "delivery_id": known.ids, "company_id": known.companies[:1], "client": [client], "before_us": [NEVER],
         "contact": known.contacts, "contact_id": known.contacts, "refs": [REFS], "sort": [default_sort(CONTACT)],
         "absorbed": [known.contacts[1:2]], "survivorship": ["newest"], "block": ["surname", "domain"],
+        "edges": [[0, 1, NEVER]], "by_tool": [True, False], "by_campaign": [True, False],
     }  # fmt: skip
     for kind in (*HANDLERS, *CIPHER_HANDLERS):
         hints = typing.get_type_hints(kind)
