@@ -123,8 +123,9 @@ def asked(client: int, known: Known) -> Iterator[Any]:
         "state": ["parked", "applied"], "kind": [1, 2], "record_kind": [1, 2, 3], "limit": [1, 100], "after": [0], "id": known.ids,
         "record_id": known.ids, "delivery_id": known.ids, "company_id": known.companies[:1], "client": [client], "before_us": [NEVER],
         "contact": known.contacts, "contact_id": known.contacts, "refs": [REFS], "sort": [default_sort(CONTACT)],
-        "absorbed": [known.contacts[1:2]], "survivorship": ["newest"],
-        "what": [FieldChange("merge", w.FIELD, w.OWN_FIELD)], "block": ["surname", "domain"],
+        "absorbed": [known.contacts[1:2]], "survivorship": ["newest"], "block": ["surname", "domain"],
+        "what": [FieldChange("merge", w.FIELD, w.OWN_FIELD)],
+        "edges": [[0, 1, NEVER]], "by_tool": [True, False], "by_campaign": [True, False],
     }  # fmt: skip
     for kind in (*HANDLERS, *CIPHER_HANDLERS):
         hints = typing.get_type_hints(kind)

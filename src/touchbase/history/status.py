@@ -135,11 +135,12 @@ def restart_status(record: HasStatus) -> None:
 
 
 _decode_path = msgspec.json.Decoder(dict[str, str | None]).decode
+_decode_times = msgspec.json.Decoder(dict[int, str | None]).decode
 
 
 def path_of(text: str | None) -> dict[Micros, str | None]:
     """Return the statuses that a record has had, each with its beginning, in order of time."""
-    return {} if text is None else {int(at): status for at, status in _decode_path(text).items()}
+    return {} if text is None else _decode_times(text)
 
 
 def with_status(text: str | None, at: Micros, status: str | None) -> str | None:

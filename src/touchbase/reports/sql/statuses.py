@@ -8,7 +8,7 @@ present name at all times, so that a line of a chart does not break.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 from touchbase.clients import ClientSettings
@@ -21,6 +21,8 @@ from touchbase.sql.statement import Plan, Row, Select
 
 PAGE = 2_000
 """Records that are read at once."""
+_NOWHERE = "\0"
+"""In place of a status before a record was created; no status has this character."""
 
 
 def report_statuses(query: ReportStatuses) -> Plan[list[StatusCounts] | ReportTooLarge]:
@@ -60,48 +62,51 @@ class _Counts:
         self._edges, self._words = edges, words
         self.before: Counter[str | None] = Counter()
         """Records by their status before the first interval: first all by their present one, then the changed ones corrected."""
-        self._change: Counter[tuple[int, str | None]] = Counter()
-        """By interval and status: how many more records have it at the end of the interval than before it."""
-        self._entered: Counter[tuple[int, str | None]] = Counter()
+        self._moves: defaultdict[tuple[int, str | None, str | None], int] = defaultdict(int)
+        """How many records went in an interval from one status to another; `_NOWHERE`: they were created in it."""
 
     def add(self, created: Micros, status: str | None, path: str | None) -> None:
         """Put a record that was counted by its present status to where it belongs."""
         self.before[self._words.of(status)] -= 1
-        steps: dict[Micros, str | None] = {created: None}
-        for at, word in path_of(path).items():
-            steps[max(at, created)] = self._words.of(word)
+        before: str | None = _NOWHERE
         present: str | None = None
-        is_there = False
-        for at, word in steps.items():
-            interval = bisect_right(self._edges, at) - 1
-            if interval >= len(self._edges) - 1:
-                break
-            if is_there and word == present:
-                continue
-            self._move(interval, present if is_there else None, word, is_there)
-            present, is_there = word, True
+        since = created
+        for at, word in path_of(path).items():
+            if at > since:  # what was before its creation is the status that it was created with
+                if not self._move(since, before, present):
+                    return
+                before, since = present, at
+            present = self._words.of(word)
+        self._move(since, before, present)
 
-    def _move(self, interval: int, before: str | None, word: str | None, is_there: bool) -> None:
-        if interval < 0:
-            if is_there:
-                self.before[before] -= 1
-            self.before[word] += 1
-            return
-        if is_there:
-            self._change[interval, before] -= 1
-        self._change[interval, word] += 1
-        self._entered[interval, word] += 1
+    def _move(self, at: Micros, before: str | None, word: str | None) -> bool:
+        """Count a change of status; return False if it is after the report."""
+        interval = bisect_right(self._edges, at) - 1
+        if interval >= len(self._edges) - 1:
+            return False
+        if word != before:
+            self._moves[interval, before, word] += 1
+        return True
 
     def rows(self) -> list[StatusCounts] | ReportTooLarge:
         """Return the report's rows."""
-        words = {word for word, number in self.before.items() if number} | {word for _, word in self._change}
+        change: Counter[tuple[int, str | None]] = Counter()
+        entered: Counter[tuple[int, str | None]] = Counter()
+        for (interval, before, word), number in self._moves.items():
+            change[interval, word] += number
+            entered[interval, word] += number
+            if before != _NOWHERE:
+                change[interval, before] -= number
+        present = Counter(self.before)
+        present.update({word: number for (interval, word), number in change.items() if interval < 0})
+        words = {word for word, number in present.items() if number} | {word for interval, word in change if interval >= 0}
         intervals = len(self._edges) - 1
         if len(words) * intervals > MOST_ROWS:
             return ReportTooLarge()
-        present, rows = Counter(self.before), []
+        rows = []
         ordered = sorted(words, key=lambda word: (word is None, word or ""))
         for number in range(intervals):
             for word in ordered:
-                present[word] += self._change[number, word]
-                rows.append(StatusCounts(number, word, present[word], self._entered[number, word]))
+                present[word] += change[number, word]
+                rows.append(StatusCounts(number, word, present[word], entered[number, word]))
         return rows
