@@ -58,6 +58,7 @@ NAME = "zq062namedqz"
 BIN_EMAIL = "zq070binqz@example.com"
 TOKEN = "zq063tokenqz"
 MAPPING = "zq074mappingqz"
+EXTERNAL_ID = "zq075externalqz"
 IDEMPOTENCY_KEY, ADMINISTRATORS = "zq050idemqz", "zq069idemqz"
 """One for a request about records, one for an administrator's."""
 NEVER = 2**61
@@ -234,12 +235,12 @@ async def furnish(a: Side) -> None:
     }
     await a.sure("PUT", f"/admin/v1/clients/{a.client_id}", {"settings": settings})
     company = await a.sure("POST", "/public/v2/companies", {
-        "domain": DOMAIN, "name": "zq018nameqz", "company_status": COMPANY_STATUS,
+        "domain": DOMAIN, "name": "zq018nameqz", "company_status": COMPANY_STATUS, "external_id": EXTERNAL_ID,
         "company_custom_fields": [{"field_name": "zq019nameqz", "field_value": "zq020valueqz"}],
     })  # fmt: skip
     contact = await a.sure("POST", "/public/v2/contacts", {
         "email": OTHER_EMAIL, "linkedin_url": LINKEDIN, "first_name": "zq021firstqz", "last_name": "zq022lastqz",
-        "company_id": company["id"], "origin": "zq023originqz", "contact_status": STATUS,
+        "company_id": company["id"], "origin": "zq023originqz", "contact_status": STATUS, "external_id": EXTERNAL_ID,
         "contact_custom_fields_input": [{"field_name": FIELD, "field_value": OPTION}],
     })  # fmt: skip
     a.call.clock.move(1)
