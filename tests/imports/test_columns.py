@@ -157,7 +157,11 @@ def test_guess__is_a_valid_mapping_of_any_header(header: list[str], record: str)
 
     assert again == found
     assert list(found.columns) == header
-    has_key = {"email", "linkedin_url"} & set(found.columns.values()) if record == "contact" else "domain" in found.columns.values()
+    has_key = (
+        {"email", "linkedin_url", "external_id"} & set(found.columns.values())
+        if record == "contact"
+        else "domain" in found.columns.values()
+    )
     if has_key:
         assert resolve(found, header) == list(found.columns.values())
     else:  # a key that the file does not have cannot be guessed

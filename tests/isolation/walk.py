@@ -73,13 +73,13 @@ def filters(known: Known) -> dict[str, list[str]]:
     """What of A's may stand in a query, by parameter."""
     return {
         "email": [w.EMAIL, w.OTHER_EMAIL], "linkedin_url": [w.LINKEDIN], "contact_status": [w.STATUS, w.NEXT_STATUS],
-        "company_id": [str(known.companies[0])], "domain": [w.DOMAIN], "company_status": [w.COMPANY_STATUS],
+        "company_id": [str(known.companies[0])], "domain": [w.DOMAIN], "company_status": [w.COMPANY_STATUS], "external_id": [w.EXTERNAL_ID],
         "updated_since": ["2000-01-01T00:00:00Z"], "received_since": ["2000-01-01T00:00:00Z"], "client": [w.CLIENT_A, w.FORMER_A],
         "tool": ["hubspot", "instantly"], "cursor": known.cursors, "limit": ["1", "200"], "name": [w.NAME], "confirm": [w.CLIENT_A],
         "as_of": ["2026-11-20T09:30:00Z"], "field": ["contact_status", f"cf.{w.FIELD}"],
         "sort": ["-updated_time"], "q": ["zq021firstqz", "zq", w.DOMAIN], "fields": ["id"],
         "min_score": ["0"],
-        "match": ["email", "linkedin_url", "domain"],
+        "match": ["email", "linkedin_url", "domain", "external_id"],
         "value": [w.EMAIL, w.DOMAIN],
         "page": ["1", "2"], "page_size": ["1", "100"], "firstname": ["zq021firstqz"], "lastname": ["zq024lastqz"], "industry": [w.OPTION],
         "field_name": [w.FIELD], "field_value": [w.OPTION],
@@ -117,15 +117,18 @@ def bodies(known: Known) -> dict[str, list[Any]]:
     changes = [{"company_id": company}, contact, {"company_id": w.DOMAIN}, {}]
     return {
         "ContactRequest": [{"company_id": company}, {"email": w.EMAIL}, {"linkedin_url": w.LINKEDIN}, {"email": w.OTHER_EMAIL}, contact,
-                           {"email": w.GONE_EMAIL}],
-        "ContactChange": changes,
+                           {"email": w.GONE_EMAIL}, {"external_id": w.EXTERNAL_ID}],
+        "ContactChange": [*changes, {"external_id": w.EXTERNAL_ID}],
         "ContactBatch": [
             {"commands": [{"op": "create", "body": {"email": w.EMAIL}}, {"op": "upsert", "body": {"email": w.EMAIL, "company_id": company}},
                           {"op": "update", "id": known.contacts[0], "body": contact}, {"op": "create", "body": {"company_id": w.DOMAIN}}]},
+            {"commands": [{"op": "delete", "id": known.contacts[0]}]},
         ],
         "CompanyBatch": [{"commands": [{"op": "upsert", "body": {"domain": w.DOMAIN}}, {"op": "update", "id": company, "body": {}}]}],
-        "ContactMatchRequest": [{"items": [{"email": w.EMAIL}, {"linkedin_url": w.LINKEDIN}, {"email": w.GONE_EMAIL}]}],
-        "CompanyMatchRequest": [{"items": [{"domain": w.DOMAIN}]}],
+        "ContactMatchRequest": [
+            {"items": [{"email": w.EMAIL}, {"linkedin_url": w.LINKEDIN}, {"email": w.GONE_EMAIL}, {"external_id": w.EXTERNAL_ID}]},
+        ],
+        "CompanyMatchRequest": [{"items": [{"domain": w.DOMAIN}, {"external_id": w.EXTERNAL_ID}]}],
         "CompanyRequest": [{"domain": w.DOMAIN}, {"domain": w.DOMAIN, "company_custom_fields": custom}],
         "CompanyChange": [{"domain": w.DOMAIN, "company_status": w.COMPANY_STATUS}, {"company_custom_fields": None}],
         "CustomFieldInput": custom,

@@ -60,6 +60,7 @@ TOKEN = "zq063tokenqz"
 OWN_FIELD = "zq019nameqz"
 """A custom field of companies that B has no name of in its calls."""
 MAPPING = "zq074mappingqz"
+EXTERNAL_ID = "zq075externalqz"
 IDEMPOTENCY_KEY, ADMINISTRATORS = "zq050idemqz", "zq069idemqz"
 """One for a request about records, one for an administrator's."""
 NEVER = 2**61
@@ -236,12 +237,12 @@ async def furnish(a: Side) -> None:
     }
     await a.sure("PUT", f"/admin/v1/clients/{a.client_id}", {"settings": settings})
     company = await a.sure("POST", "/public/v2/companies", {
-        "domain": DOMAIN, "name": "zq018nameqz", "company_status": COMPANY_STATUS,
+        "domain": DOMAIN, "name": "zq018nameqz", "company_status": COMPANY_STATUS, "external_id": EXTERNAL_ID,
         "company_custom_fields": [{"field_name": OWN_FIELD, "field_value": "zq020valueqz"}],
     })  # fmt: skip
     contact = await a.sure("POST", "/public/v2/contacts", {
         "email": OTHER_EMAIL, "linkedin_url": LINKEDIN, "first_name": "zq021firstqz", "last_name": "zq022lastqz",
-        "company_id": company["id"], "origin": "zq023originqz", "contact_status": STATUS,
+        "company_id": company["id"], "origin": "zq023originqz", "contact_status": STATUS, "external_id": EXTERNAL_ID,
         "contact_custom_fields_input": [{"field_name": FIELD, "field_value": OPTION}],
     })  # fmt: skip
     a.call.clock.move(1)
