@@ -15,6 +15,7 @@ from touchbase.clients.models import (
     KEEP_BODIES_DAYS,
     KEEP_DELETED_DAYS,
     MOST_DAYS,
+    MOST_STATUSES,
     Client,
     ClientLimits,
     ClientSettings,
@@ -38,7 +39,6 @@ from touchbase.http.schemas import Time, encode, example, named_enum
 from touchbase.records.api.schemas import FieldName
 from touchbase.statuses import RecheckStatuses
 
-MOST_STATUSES = 200
 MOST_OPTIONS = 500
 named_enum("CustomFieldType", "The type of a declared custom field.", ("text", "number", "boolean", "date", "select"))
 _STATE = named_enum("ClientState", "Whether a client's records are open, closed, or being removed.", CLIENT_STATES)
