@@ -15,7 +15,7 @@ from touchbase.history.status import BOUNCE, COMPLAINT, REPLY, RESUBSCRIBE, SENT
 from touchbase.history.status_words import BOUNCED, CONTACTED, DO_NOT_CONTACT, REPLIED
 from touchbase.records.models import Contact
 from touchbase.records.projection import Folded, fold_event, refold_status
-from touchbase.statuses.sql import follow_renames, must_be_folded
+from touchbase.statuses.sql.renames import follow_renames, must_be_folded
 
 SAID = {SENT: CONTACTED, REPLY: REPLIED, BOUNCE: BOUNCED, UNSUBSCRIBE: DO_NOT_CONTACT, COMPLAINT: DO_NOT_CONTACT, RESUBSCRIBE: None}
 LABELS = ("new", "customer", "Hot", REPLIED, DO_NOT_CONTACT)

@@ -29,6 +29,8 @@ KEEP_BODIES_DAYS = 90
 KEEP_DELETED_DAYS = 30
 """The default number of days for which a deleted record can be restored, and a merge undone."""
 MOST_DAYS = 36_500
+MOST_STATUSES = 200
+"""Statuses of a declared set."""
 
 
 @dataclass(slots=True)

@@ -21,8 +21,6 @@ SETTLED: Micros = 10 * SECOND
 """How long after a rename a request from before may still write the former name: the job looks at all records once more then."""
 MOST_RENAMES = 500
 """Renames and merges of a client's contacts or companies, over all time; each is a part of every history."""
-MOST_STATUSES = 200
-"""Statuses of a declared set."""
 NOT_CONTACTED_YET, FURTHER_ALONG, DO_NOT_CONTACT = "not_contacted_yet", "further_along", "do_not_contact"
 ROLES = (NOT_CONTACTED_YET, FURTHER_ALONG, DO_NOT_CONTACT)
 """What the rules of mails, replies and bounces take a status for."""

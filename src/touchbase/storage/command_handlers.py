@@ -82,8 +82,8 @@ from touchbase.sql.builders import RESERVE_IDS
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Plan
 from touchbase.statuses import ApplyRefused, DefineStatus, RecheckStatuses, RemoveStatus, RenameStatus, RewriteStatuses
-from touchbase.statuses import refused as statuses_refused
-from touchbase.statuses import sql as statuses_sql
+from touchbase.statuses.sql import refused as statuses_refused
+from touchbase.statuses.sql import renames as statuses_sql
 from touchbase.storage.query_handlers import QueryHandlers
 
 __all__ = [

@@ -87,7 +87,7 @@ from touchbase.sql import rows as sql_rows
 from touchbase.sql.command import Query
 from touchbase.sql.filters import Where
 from touchbase.sql.statement import Execute, Plan, Row, Select
-from touchbase.statuses import sql as statuses_sql
+from touchbase.statuses.sql import renames as statuses_sql
 
 T = TypeVar("T")
 

@@ -13,6 +13,7 @@ from touchbase.clients.models import (
     KEEP_BODIES_DAYS,
     KEEP_DELETED_DAYS,
     MOST_DAYS,
+    MOST_STATUSES,
     ClientLimits,
     ClientSettings,
     FieldType,
@@ -25,7 +26,6 @@ from touchbase.errors import Fault, Invalid
 from touchbase.http.schemas import example, named_enum
 from touchbase.records.api.schemas import FieldName
 
-MOST_STATUSES = 200
 MOST_OPTIONS = 500
 named_enum("CustomFieldType", "The type of a declared custom field.", FIELD_TYPES)
 StatusName = Annotated[str, Meta(min_length=1, max_length=limits.STATUS)]

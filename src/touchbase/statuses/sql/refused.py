@@ -55,13 +55,19 @@ _problems = msgspec.json.Decoder(dict[str, str]).decode
 
 def refused_words(client: int, kind: int) -> Plan[Counter[str]]:
     """Return the words that events about contacts or companies asked for in vain, with the number of deliveries."""
+    found, _ = yield from _newest_words(client, kind)
+    return found
+
+
+def _newest_words(client: int, kind: int) -> Plan[tuple[Counter[str], bool]]:
+    """Return these words, and whether there may be older deliveries with other ones."""
     rows = yield Select(_NEWEST, (client, MOST_WORDS))
     refused = [row[0] for row in rows if STATUS_REFUSED in _problems(row[1])]
     found: Counter[str] = Counter()
     if refused:
         events = [event_of(row) for row in (yield Execute(EVENTS_OF_DELIVERY, [(client, number) for number in refused]))]
         found.update(word for _, word in {(event.delivery_id, _word(event, kind)) for event in events} if word is not None)
-    return found
+    return found, len(rows) == MOST_WORDS
 
 
 def _word(event: StoredEvent, kind: int) -> str | None:
@@ -81,8 +87,8 @@ def recheck_statuses(command: RecheckStatuses, ids: Ids) -> Plan[Job | None]:
 
 def recheck(client: int, kind: int, settings: ClientSettings, at: Micros, by: str | None, ids: Ids) -> Plan[Job | None]:
     """Start a job if the declared set has a status now that was refused; `settings` are those of the locked client."""
-    words = yield from refused_words(client, kind)
-    if not any(_now(settings, kind, word) is not None for word in words):
+    words, more = yield from _newest_words(client, kind)
+    if not more and not any(_now(settings, kind, word) is not None for word in words):
         return None
     job = Job(client, 0, f"{PLURALS[kind]}.recheck_statuses", QUEUED, at, at, {}, made_by=by)
     return (yield from create_job(CreateJob(job), ids))

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from touchbase.clients import Client, ClientSettings, StatusSet
+from touchbase.clients import MOST_STATUSES, Client, ClientSettings, StatusSet
 from touchbase.clients.sql.commands import locked
 from touchbase.clients.sql.queries import settings_of
 from touchbase.clients.sql.statements import store_settings
@@ -36,7 +36,6 @@ from touchbase.statuses.commands import (
 )
 from touchbase.statuses.models import (
     MOST_RENAMES,
-    MOST_STATUSES,
     PLURALS,
     TABLES,
     RenamePreview,
@@ -46,7 +45,7 @@ from touchbase.statuses.models import (
     same_spelling,
     stands_for,
 )
-from touchbase.statuses.refused import recheck, refused_words, save_folded
+from touchbase.statuses.sql.refused import recheck, refused_words, save_folded
 
 _GONE = "this client no longer exists"
 

@@ -1,0 +1,1 @@
+"""SQL of statuses: plans of the declared set, renames and merges, and refused words."""
