@@ -53,7 +53,7 @@ def create_command(kind: RecordType[R], request: NewRecord, client: Client, at: 
     custom: list[tuple[str, str]] = []
     if request.custom_fields:
         custom = validation.custom_fields(
-            request.custom_fields, kind.field_types(settings), kind.field_names(settings), request.custom_pointer, faults
+            request.custom_fields, kind.field_types(settings), request.custom_pointer, faults, kind.field_names(settings)
         )
     faults += request.body_faults
     columns = kind.columns({each.name: getattr(request, each.name) for each in kind.fields}, faults)

@@ -67,7 +67,7 @@ def custom_changes(
     if given is None:
         return CustomChanges(clear=True)
     values = [_NamedValue(each.field_name, each.field_value or "") for each in given]
-    named = validation.custom_fields(values, declared, renamed, pointer, faults)
+    named = validation.custom_fields(values, declared, pointer, faults, renamed)
     removed = {renamed.get(name, name) for each in given if each.field_value is None and (name := each.field_name.strip())}
     return CustomChanges({name: None if name in removed else value for name, value in named})
 

@@ -89,7 +89,11 @@ def status(text: str | None, settings: ClientSettings, kind: int, pointer: str, 
 
 
 def custom_fields(
-    fields: Sequence[NamedValue], declared: Mapping[str, FieldType], renamed: Mapping[str, str], pointer: str, faults: list[Fault]
+    fields: Sequence[NamedValue],
+    declared: Mapping[str, FieldType],
+    pointer: str,
+    faults: list[Fault],
+    renamed: Mapping[str, str] | None = None,
 ) -> list[tuple[str, str]]:
     """Return names and values of custom fields; each name once, each value of its declared type. A former name means the present one."""
     checked: dict[str, str] = {}
