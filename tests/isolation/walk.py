@@ -79,7 +79,7 @@ def filters(known: Known) -> dict[str, list[str]]:
         "min_score": ["0"],
         "match": ["email", "linkedin_url", "domain"],
         "value": [w.EMAIL, w.DOMAIN],
-        "since": ["2025-03-01"], "until": ["2026-11-21"], "time_zone": ["Europe/Berlin"], "group_by": ["campaign,week", "tool"],
+        "since": ["2025-04-01"], "until": ["2026-11-21"], "time_zone": ["Europe/Berlin"], "group_by": ["campaign,week", "tool"],
         "kind": ["contacts.import"], "mapping": [w.MAPPING], "delimiter": [","], "encoding": ["utf-8"], "sheet": ["A"],
     }  # fmt: skip
 
