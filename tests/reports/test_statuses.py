@@ -6,6 +6,7 @@ from typing import Any
 
 from tests.house import House
 from tests.reports.test_campaigns import DAY, mail, report, some
+from tests.statuses.jobs import renamed
 
 STATUSES = "/public/v2/reports/contacts/statuses"
 
@@ -92,3 +93,19 @@ async def test_statuses__too_many_words_are_refused(house: House, monkeypatch: A
 
     assert reply.status == 422
     assert reply.json()["errors"][0]["code"] == "too_many"
+
+
+async def test_statuses__a_renamed_status_has_its_present_name_at_all_times(house: House) -> None:
+    await house.contact(email="ann@example.com")
+    await house.contact(email="bob@example.com")
+    await house.hook("camp", mail("ann", -5))
+    house.call.clock.move(2 * DAY)
+    await renamed(house, "contacted", "In sequence")
+    await house.hook("camp", mail("bob", -4))  # late, of before the rename
+
+    house.call.clock.move(DAY)
+    rows = await statuses(house, "interval=day&since=3d")
+
+    assert {row[1] for row in rows} == {"In sequence"}
+    assert {row[2] for row in rows} == {2}
+    assert await house.differences() == []

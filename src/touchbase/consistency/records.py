@@ -46,6 +46,8 @@ from touchbase.records import (
     wrong_values,
 )
 
+Path = list[tuple[Micros, str | None]]
+"""A record's statuses, each with its beginning."""
 STATUS_FIELDS = ("status", "previous_status", "status_changed_us", "status_entry_us", "status_entry_key", "status_cause", "status_path")
 SHOWN = {
     "status": "{}_status", "status_changed_us": "status_changed_at", "first_sent_us": "first_campaign_email_sent",
@@ -128,16 +130,16 @@ def _projected(subject: str, record: Record, history: Sequence[StoredEvent]) -> 
 def _status(record: Record, history: Sequence[StoredEvent], words: StatusWords) -> Iterator[tuple[str, object, object]]:
     fresh = replace(record)
     refold_status(fresh, history, words)
-    if _is_shortened(record, path_of(fresh.status_path)):
+    path, whole = path_of(record.status_path, words), path_of(fresh.status_path, words)
+    if path == whole or _is_shortened(record.created_us, list(path.items()), list(whole.items())):
         fresh.status_path = record.status_path
     for name in STATUS_FIELDS:
         yield name, getattr(record, name), getattr(fresh, name)
 
 
-def _is_shortened(record: Record, whole: Mapping[Micros, str | None]) -> bool:
-    """Return whether the record lacks older statuses, because it is from before they were stored (migration `0006_reports`)."""
-    path = list(path_of(record.status_path).items())
-    return 1 < len(path) < len(whole) and path[0][0] == record.created_us and path[1:] == list(whole.items())[1 - len(path) :]
+def _is_shortened(created_us: Micros, path: Path, whole: Path) -> bool:
+    """Return whether a record lacks older statuses, because it is from before they were stored (migration `0006_reports`)."""
+    return 1 < len(path) < len(whole) and path[0][0] == created_us and path[1:] == whole[1 - len(path) :]
 
 
 def _dates(record: Record, history: Sequence[StoredEvent]) -> Iterator[tuple[str, object, object]]:

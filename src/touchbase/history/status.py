@@ -138,9 +138,20 @@ _decode_path = msgspec.json.Decoder(dict[str, str | None]).decode
 _decode_times = msgspec.json.Decoder(dict[int, str | None]).decode
 
 
-def path_of(text: str | None) -> dict[Micros, str | None]:
-    """Return the statuses that a record has had, each with its beginning, in order of time."""
-    return {} if text is None else _decode_times(text)
+def path_of(text: str | None, words: StatusWords = PLAIN) -> dict[Micros, str | None]:
+    """Return the statuses that a record has had by their present names, each with its beginning, in order of time.
+
+    The text has the names of the time when it was written. Two statuses that a merge made one are one.
+    """
+    written: dict[Micros, str | None] = {} if text is None else _decode_times(text)
+    if not words.names:
+        return written
+    path: dict[Micros, str | None] = {}
+    last: str | None = None
+    for at, status in written.items():
+        if words.of(status) != last:
+            path[at] = last = words.of(status)
+    return path
 
 
 def with_status(text: str | None, at: Micros, status: str | None) -> str | None:

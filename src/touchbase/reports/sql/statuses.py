@@ -71,12 +71,12 @@ class _Counts:
         before: str | None = _NOWHERE
         present: str | None = None
         since = created
-        for at, word in path_of(path).items():
+        for at, word in path_of(path, self._words).items():
             if at > since:  # what was before its creation is the status that it was created with
                 if not self._move(since, before, present):
                     return
                 before, since = present, at
-            present = self._words.of(word)
+            present = word
         self._move(since, before, present)
 
     def _move(self, at: Micros, before: str | None, word: str | None) -> bool:
