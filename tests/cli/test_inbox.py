@@ -234,8 +234,7 @@ def test_inbox_list__problems_shows_deliveries_with_a_problem(store: Run) -> Non
     keep(*(b'{"lead_email":"%b@example.com","event_type":"email_sent"}' % name for name in (b"a", b"b")))
     store("clients", "configure", "acme", "-", given='{"contact_statuses": {"statuses": ["New"], "transitions": {}}}')
     store("worker", "--once")
-    store("clients", "configure", "acme", "-", given="{}")
-    keep(b'{"lead_email":"c@example.com","event_type":"email_sent"}')
+    keep(b'{"lead_email":"c@example.com","event_type":"email_opened"}')
     store("worker", "--once")
 
     listed = store("inbox", "list", "--problems")

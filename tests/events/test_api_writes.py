@@ -404,7 +404,7 @@ OLD = {
         "client": 1, "id": 1, "created_us": at(1), "updated_us": at(9), "email": ANN, "email_key": ANN, "first_name": "Anne", "from_api": 1,
         "initial_status": "New", "status": "lead", "previous_status": "Warm", "status_changed_us": at(5), "status_entry_us": at(5),
         "status_entry_key": "+000000055000000:k2",
-        "status_cause": "status",
+        "status_cause": "status", "status_path": f'{{"{at(1)}":"Warm","{at(5)}":"lead"}}',  # as the migration of reports fills it
         "stamps": '{"email":[1,1790000001000000,""],"first_name":[1,1790000003000000,"api:p:0"]}',
     },
     "custom_field": {

@@ -70,7 +70,7 @@ async def test_status_outside_the_set_of_the_client__is_a_problem_of_the_deliver
     (problem,) = found["problems"]
     assert problem["code"] == "status_refused"
     assert "'replied'" in problem["detail"]
-    assert "status_labels" in problem["detail"]
+    assert "add it to the set, or merge it into one of the set" in problem["detail"]
     assert [(each["event"], [one["code"] for one in each["problems"]]) for each in await timeline(call)] == [
         ("email_replied", ["status_refused"]),
         ("email_sent", []),

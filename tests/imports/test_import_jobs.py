@@ -84,7 +84,7 @@ async def test_mode__create_leaves_existing_contacts_and_update_creates_none(cal
     assert (created, after_creation) == ({"created": 1, "unchanged": 1}, ["Jane", "Joe", "Nora"])
     assert counts(job) == {"updated": 1, "invalid": 1}
     assert [row["reason"] for row in await bad_rows(call, job)] == [
-        "no contact has this email or linkedin_url, and mode=update creates none"
+        "no contact has this email or linkedin_url or external_id, and mode=update creates none"
     ]
     assert [each["first_name"] for each in await contacts(call)] == ["Jenny", "Joe", "Nora"]
 

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from touchbase.clients.models import FieldType, StatusSet
+from touchbase.clients.models import ClientSettings, FieldType, StatusSet
 from touchbase.errors import Fault, Invalid
+from touchbase.history import CONTACT
 from touchbase.records.validation import custom_fields, json_value, raise_if_any, status, typed_value
 
 NUMBER, BOOLEAN, DATE = FieldType("number"), FieldType("boolean"), FieldType("date")
@@ -102,8 +103,8 @@ def test_select_field__bounds_the_size_of_repeated_error_messages() -> None:
 def test_status__accepts_any_value_without_a_set_of_the_client() -> None:
     faults: list[Fault] = []
 
-    assert status("anything", None, "/status", faults) == "anything"
-    assert status(None, StatusSet(["new"]), "/status", faults) is None
+    assert status("anything", ClientSettings(), CONTACT, "/status", faults) == "anything"
+    assert status(None, ClientSettings(contact_statuses=StatusSet(["new"])), CONTACT, "/status", faults) is None
     assert faults == []
 
 

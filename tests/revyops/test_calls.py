@@ -336,8 +336,10 @@ async def test_v1_create__is_the_same_request_under_both_addresses(callers: Call
 async def test_v1_delete__moves_the_record_into_the_bin(callers: Callers) -> None:
     number = (await callers.made("acme", V1, {"email": "jane@example.com"}))["id"]
 
-    await callers("acme", "DELETE", f"{V1}/{number}?erase=true")
+    refused = [await callers("acme", "DELETE", f"{V1}/{number}?{each}=true") for each in ("erase", "dry_run")]
+    await callers("acme", "DELETE", f"{V1}/{number}")
 
+    assert [each.status for each in refused] == [422, 422]
     assert (await callers("acme", "POST", f"{V2}/{number}/restore")).status == 200
 
 

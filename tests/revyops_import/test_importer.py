@@ -175,7 +175,7 @@ async def test_import__lists_refused_records_with_reasons_in_a_file_that_can_be_
     assert counts(result) == {"": {"refused": 2}, "41": {"created": 1, "duplicates": 1, "refused": 5, "here": 1}}
     assert not result.is_complete
     rows = {each["row"]: each["reason"] for file in result.files for each in rows_of(file)}
-    assert "neither an e-mail nor a LinkedIn address" in rows["2"]
+    assert "has no e-mail or LinkedIn address" in rows["2"]
     assert rows["3"].startswith("contact_status: ")
     assert "at most 200 characters" in rows["4"]
     assert rows["5"] == "is the same contact as the record 1, which has this address"

@@ -70,7 +70,12 @@ PARTS = [
     "c1",
     "Österreich",
 ]
-KEY_VALUES = {"email": ["p1@example.com", "P2@EXAMPLE.com"], "linkedin_url": ["https://linkedin.com/in/p1"], "domain": ["c1.example"]}
+KEY_VALUES = {
+    "email": ["p1@example.com", "P2@EXAMPLE.com"],
+    "linkedin_url": ["https://linkedin.com/in/p1"],
+    "domain": ["c1.example"],
+    "external_id": ["x1", "X1"],
+}
 
 customs = some.dictionaries(some.sampled_from(CUSTOM), some.sampled_from(VALUES), max_size=3)
 companies = some.lists(some.tuples(some.sampled_from(TEXTS), some.sampled_from(STATUSES), some.sampled_from(TIMES), customs), max_size=4)

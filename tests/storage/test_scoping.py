@@ -214,7 +214,7 @@ USUAL: dict[str, Any] = {
 }  # fmt: skip
 
 
-SPECIAL: dict[str, Any] = {"encode": lambda rows: b"", "edges": [1, 3, 5]}
+SPECIAL: dict[str, Any] = {"encode": lambda rows, why: b"", "edges": [1, 3, 5]}
 
 
 def searched(kind: RecordType[Any], tree: dict[str, Any], *sort: str) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from touchbase.erasure.service import Eraser
 from touchbase.events.worker import InboxWorker
 from touchbase.history.dedupe_keys import body_key
 from touchbase.history.events import COMPANY, CONTACT, VIA_API, Event, StoredEvent, Translation
+from touchbase.history.status_words import PLAIN
 from touchbase.inbox.commands import ReplayDeliveries, StoreDelivery
 from touchbase.inbox.queries import ListDeliveries
 from touchbase.records.api.schemas import CompanyRequest, ContactRequest
@@ -208,7 +209,7 @@ class World:
             names = ("domain", "name")
         shown |= {name: getattr(record, name) for name in names}
         custom = {one.name: one.value for one in record.custom_fields if one.value is not None}
-        told, _ = await timeline(self.store, record, 1_000, None)
+        told, _ = await timeline(self.store, record, 1_000, None, PLAIN)
         return Seen(kind, number, shown, custom, [(each.event, each.changed) for each in reversed(told)])
 
     async def differences(self) -> list[str]:

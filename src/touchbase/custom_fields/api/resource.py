@@ -30,7 +30,7 @@ from touchbase.http.endpoint import Call
 from touchbase.http.query_parameters import LIMIT, PAGE, cursor_text
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
-from touchbase.http.schemas import encode
+from touchbase.http.schemas import encode, named_enum
 from touchbase.jobs import Job
 from touchbase.jobs.api import JobOut, job_response
 from touchbase.records import COMPANY_TYPE, CONTACT_TYPE
@@ -38,6 +38,8 @@ from touchbase.records import COMPANY_TYPE, CONTACT_TYPE
 TAG = Tag("Fields", "The custom fields of a client: their use and types; renaming and merging fields and values.")
 PATH = "/public/v2/custom-fields"
 DRY_RUN = query.flag("dry_run", "Only respond what would change.")
+named_enum("RemovedValues", "Which values go with a definition.", ("delete",))
+named_enum("Misfits", "What happens to values that are not of a new type.", ("keep",))
 VALUES = query.choice("values", ("delete",), "`delete`: also remove the values of all records, by a job.")
 MISFITS = query.choice("misfits", ("keep",), "`keep`: set the type although some values are not of it. They stay until they are changed.")
 _LISTING = "custom_fields"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from touchbase.errors import Invalid, NotFound
 from touchbase.http.endpoint import Call, Handler
+from touchbase.http.query_parameters import Parameters
 from touchbase.http.responses import Response
-from touchbase.records.api.parameters import FLAT
+from touchbase.records.api.parameters import DRY_RUN, FLAT
 
 
 class _Plain(Call):
@@ -18,10 +19,12 @@ class _Plain(Call):
 
 
 def version_1(handler: Handler) -> Handler:
-    """Wrap a handler of our own routes. A `company_id` that does not exist is a 404, as for a domain."""
+    """Wrap a handler of our own routes: a `company_id` that does not exist is a 404, as for a domain, and writes take `structure` alone."""
 
     async def run(call: Call) -> Response:
-        plain = _Plain(call.api, call.scope, call.receive, call.headers, call.needed, (FLAT,), call.large, call.recorder)
+        if call.scope["method"] != "GET":
+            Parameters(call.query, (FLAT,)).done()  # `dry_run=true` must not be ignored
+        plain = _Plain(call.api, call.scope, call.receive, call.headers, call.needed, (FLAT, DRY_RUN), call.large, call.recorder)
         try:
             return await handler(plain)
         except Invalid as invalid:
