@@ -84,10 +84,10 @@ class Maintenance:
         await self._calls.flush_if_due(self._store)
         await index_waiting(self._store, lambda: self._stopping)
         if self._removes:
-            await self._silences.run_if_due()
             for client in await self._store.read(DeletingClients()):
                 await self._remove(client)
             await self._remove_job_files()
+            await self._silences.run_if_due()
 
     async def _remove_job_files(self) -> None:
         """Remove the files of jobs that are due, a few pieces at a time."""

@@ -198,7 +198,7 @@ def _waits(command: JudgeConnection) -> Plan[bool]:
 
 def _rhythm(key: Row) -> Plan[Rhythm]:
     rows = yield Select("SELECT hour, calls FROM connection_calls WHERE client = ? AND channel = ? AND tool = ?", key)
-    return Rhythm(dict(rows))  # type: ignore[arg-type]
+    return Rhythm(dict(rows))
 
 
 def _newest(key: Row) -> Plan[Micros]:
