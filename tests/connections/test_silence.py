@@ -34,7 +34,8 @@ from touchbase.connections.silence import (
 from touchbase.doctor import diagnose
 from touchbase.events.worker import InboxWorker
 from touchbase.history.events import Event, Translation
-from touchbase.inbox.commands import StoreDelivery
+from touchbase.inbox.commands import ReplayDeliveries, StoreDelivery
+from touchbase.inbox.queries import ListDeliveries
 from touchbase.maintenance import Maintenance
 from touchbase.server.exposition import store_metrics
 from touchbase.sql.store import Store
@@ -83,7 +84,7 @@ async def test_silence__begins_once_when_twenty_usual_calls_are_missing(store: S
     assert (early, begun, again) == ([], [(number, LAST)], [])
     assert await stored(store, number) == [(LAST, SILENT + SECOND, None)]
     (said,) = [each.getMessage() for each in caplog.records if each.name == "touchbase.connections"]
-    assert said.startswith("no call from hubspot (crm) for acme for 7 hours; usually every 15 minutes at this hour; ")
+    assert said == f"client {number}: no call from hubspot (crm) for 7 hours; usually every 15 minutes at this hour; see `touchbase doctor`"
 
 
 async def test_silence__ends_at_the_next_call_and_may_begin_again(store: Store, caplog: pytest.LogCaptureFixture) -> None:

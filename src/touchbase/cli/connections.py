@@ -21,13 +21,13 @@ COLUMNS = (
     "tool",
     "channel",
     "secret",
-    Column("last call", SPARE),
-    Column("calls a day", SPARE),
-    "silent since",
     Column("access token", SPARE),
     "fetching",
     Column("wanted", SPARE),
     Column("not found", SPARE),
+    "silent since",
+    Column("last call", SPARE),
+    Column("calls a day", SPARE),
     Column("changed", SPARE),
 )
 SILENCE_COLUMNS = ("since", "noticed", "ended", "calls a day", Column("usual interval, seconds", SPARE))
@@ -161,9 +161,8 @@ def _last_error(one: Values) -> str | None:
 def _row(one: Values) -> tuple[object, ...]:
     fetching, calls = _part(one, "fetching"), _part(one, "calls")
     return (
-        *(one[name] for name in ("client_id", "tool", "channel", "secret")),
-        *(calls.get(name) for name in ("last_time", "per_day", "silent_since_time")),
-        one["access_token"],
+        *(one[name] for name in ("client_id", "tool", "channel", "secret", "access_token")),
         *(fetching.get(name) for name in ("state", "wanted", "not_found")),
+        *(calls.get(name) for name in ("silent_since_time", "last_time", "per_day")),
         one["updated_time"],
     )

@@ -62,8 +62,8 @@ class JudgeConnection(Command[Silence | None]):
 
 
 @dataclass(slots=True)
-class DueJudgements(Query[list[tuple[int, str, str, str]]]):
-    """Client's number and id, channel and tool of the connections of active clients that may be silent by now."""
+class DueJudgements(Query[list[tuple[int, str, str]]]):
+    """Client, channel and tool of the connections of active clients that may be silent by now."""
 
     at: Micros
 
@@ -169,17 +169,14 @@ class SilenceCheck:
 async def begin_silences(store: Store, now: Micros, checked_since_us: Micros) -> list[Silence]:
     """Judge the connections that are due; log and return the silences that begin now."""
     begun: list[Silence] = []
-    for client, client_id, channel, tool in await store.read(DueJudgements(now)):
+    for client, channel, tool in await store.read(DueJudgements(now)):
         silence = await store.write(JudgeConnection(client, channel, tool, now, checked_since_us))
         if silence is not None:
             begun.append(silence)
-            LOG.warning("%s; `touchbase doctor` says where to look", silence_text(client_id, silence, now))
+            passed, usual = duration(now, silence.since_us), usual_text(silence)
+            # The client's number: its id is part of an address that accepts webhooks.
+            LOG.warning("client %d: no call from %s (%s) for %s; usually %s; see `touchbase doctor`", client, tool, channel, passed, usual)
     return begun
-
-
-def silence_text(client_id: str, one: Silence, now: Micros) -> str:
-    """Return a silence as a sentence without its full stop."""
-    return f"no call from {one.tool} ({one.channel}) for {client_id} for {duration(now, one.since_us)}; usually {usual_text(one)}"
 
 
 def usual_text(one: Silence | CallStatistics) -> str:

@@ -211,14 +211,14 @@ def _newest(key: Row) -> Plan[Micros]:
     return rows[0][0] or 0
 
 
-def due_judgements(query: DueJudgements) -> Plan[list[tuple[int, str, str, str]]]:
+def due_judgements(query: DueJudgements) -> Plan[list[tuple[int, str, str]]]:
     """Return the connections that may be silent."""
     rows = yield Select(
-        "SELECT r.client, c.client_id, r.channel, r.tool FROM connection_rhythm r JOIN client c ON c.id = r.client AND c.state = 'active' "
+        "SELECT r.client, r.channel, r.tool FROM connection_rhythm r JOIN client c ON c.id = r.client AND c.state = 'active' "
         "WHERE r.due_us <= ? ORDER BY r.client, r.channel, r.tool",
         (query.at,),
     )
-    return [(row[0], row[1], row[2], row[3]) for row in rows]
+    return [(client, channel, tool) for client, channel, tool in rows]
 
 
 def list_calls(query: ListCalls) -> Plan[list[CallStatistics]]:
