@@ -33,6 +33,7 @@ from touchbase.idempotency import ResponseCleanup
 from touchbase.inbox import FOREIGN_ORIGIN, DedupeCleanup, RefusedWebhooks
 from touchbase.inbox.api.webhooks import RECEIVERS
 from touchbase.maintenance import Maintenance
+from touchbase.metrics import Metrics, NoMetrics
 from touchbase.rate_limit import RateLimiter, Rates
 from touchbase.retention import Retention, UnrecognisedLimits
 from touchbase.server.access_log import AccessLog
@@ -92,8 +93,9 @@ async def assembled(settings: Settings, clock: Clock = clock, *, shared: SharedM
         jobs = job_worker(settings, store, clock)
         ending.callback(reader.close)
         uses, refused, calls = KeyUsage(), RefusedWebhooks(clock, metrics), CallCounts(clock)
-        on_report = partial(_count, partial(count_report, metrics, clock), calls)
-        worker = InboxWorker(store, reader, clock, connections=connections.of, on_report=on_report, tasks=tasks)
+        worker = InboxWorker(
+            store, reader, clock, connections=connections.of, on_report=partial(_count, metrics, clock, calls), tasks=tasks
+        )
         keeper = Maintenance(store, clock, uses=uses, refused=refused, calls=calls, removes=settings.inbox_worker)
         await ending.enter_async_context(running(keeper, "housekeeping"))
         http_client = _http_client(settings)
@@ -129,9 +131,9 @@ async def assembled(settings: Settings, clock: Clock = clock, *, shared: SharedM
         yield Application(settings, store, worker, metrics, operations, build_app(parts, operations.by_path), refused)
 
 
-def _count(count_in_metrics: Callable[[WorkReport], None], calls: CallCounts, report: WorkReport) -> None:
+def _count(metrics: Metrics, clock: Clock, calls: CallCounts, report: WorkReport) -> None:
     """Count a batch of the inbox worker."""
-    count_in_metrics(report)
+    count_report(metrics, clock, report)
     calls.record(report.calls)
 
 
@@ -184,7 +186,7 @@ async def standalone_workers(settings: Settings, clock: Clock = clock, *, with_m
             await ending.enter_async_context(running(retention(settings, store, reader, connections, clock), "retention"))
         else:
             tasks.append(lambda now: calls.flush(store))
-        on_report = partial(_count, lambda report: None, calls)
+        on_report = partial(_count, NoMetrics(), clock, calls)
         inbox = InboxWorker(store, reader, clock, connections=connections.of, on_report=on_report, tasks=tasks)
         fetch = FetchWorker(store, adapters, http_client.send, clock, on_stored=inbox.wake)
         yield Workers(inbox, fetch, job_worker(settings, store, clock))
