@@ -93,9 +93,7 @@ async def assembled(settings: Settings, clock: Clock = clock, *, shared: SharedM
         jobs = job_worker(settings, store, clock)
         ending.callback(reader.close)
         uses, refused, calls = KeyUsage(), RefusedWebhooks(clock, metrics), CallCounts(clock)
-        worker = InboxWorker(
-            store, reader, clock, connections=connections.of, on_report=partial(_count, metrics, clock, calls), tasks=tasks
-        )
+        worker = InboxWorker(store, reader, clock, connections=connections.of, on_report=partial(_add, metrics, clock, calls), tasks=tasks)
         keeper = Maintenance(store, clock, uses=uses, refused=refused, calls=calls, removes=settings.inbox_worker)
         await ending.enter_async_context(running(keeper, "housekeeping"))
         http_client = _http_client(settings)
@@ -131,8 +129,8 @@ async def assembled(settings: Settings, clock: Clock = clock, *, shared: SharedM
         yield Application(settings, store, worker, metrics, operations, build_app(parts, operations.by_path), refused)
 
 
-def _count(metrics: Metrics, clock: Clock, calls: CallCounts, report: WorkReport) -> None:
-    """Count a batch of the inbox worker."""
+def _add(metrics: Metrics, clock: Clock, calls: CallCounts, report: WorkReport) -> None:
+    """Add a batch of the inbox worker to the counts."""
     count_report(metrics, clock, report)
     calls.record(report.calls)
 
@@ -186,7 +184,7 @@ async def standalone_workers(settings: Settings, clock: Clock = clock, *, with_m
             await ending.enter_async_context(running(retention(settings, store, reader, connections, clock), "retention"))
         else:
             tasks.append(lambda now: calls.flush(store))
-        on_report = partial(_count, NoMetrics(), clock, calls)
+        on_report = partial(_add, NoMetrics(), clock, calls)
         inbox = InboxWorker(store, reader, clock, connections=connections.of, on_report=on_report, tasks=tasks)
         fetch = FetchWorker(store, adapters, http_client.send, clock, on_stored=inbox.wake)
         yield Workers(inbox, fetch, job_worker(settings, store, clock))

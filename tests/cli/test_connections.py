@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 from tests.cli.conftest import Run
+from tests.connections.silent import fall_silent
 
 from touchbase.common.timestamps import from_text
-from touchbase.connections.rhythm import HOUR
-from touchbase.connections.silence import CountCalls, begin_silences
 from touchbase.storage import open_store
 
 HUBSPOT = ("--client", "acme", "--channel", "crm", "--tool", "hubspot")
@@ -300,14 +299,12 @@ def test_connections_list__shows_calls_and_silences(acme: Run, tmp_path: Path) -
     acme("connections", "add", *HUBSPOT)
     last = from_text("2026-11-20T09:00:00Z")
 
-    async def fall_silent() -> None:
+    async def stop_calling() -> None:
         store = await open_store(f"sqlite:///{tmp_path}/touchbase.db")
-        hours = {("crm", "hubspot", last // HOUR - hour): 4 for hour in range(3 * 168)}
-        await store.write(CountCalls(1, hours, {("crm", "hubspot"): last}))
-        await begin_silences(store, last + 8 * HOUR, 0)
+        await fall_silent(store, 1, last)
         await store.close()
 
-    asyncio.run(fall_silent())
+    asyncio.run(stop_calling())
     row = acme("connections", "list", "--client", "acme").output.splitlines()[1]
     (shown,) = listed(acme)
     silences = acme("connections", "silences", "--client", "acme", "--tool", "hubspot").output
@@ -315,5 +312,5 @@ def test_connections_list__shows_calls_and_silences(acme: Run, tmp_path: Path) -
 
     assert "2026-11-20 09:00" in row
     assert (shown["calls"]["per_day"], shown["calls"]["silent_since_time"]) == (96.0, "2026-11-20T09:00:00Z")
-    assert silences.splitlines()[1].split() == ["2026-11-20", "09:00", "2026-11-20", "17:00", "-", "96.0", "900"]
+    assert silences.splitlines()[1].split() == ["2026-11-20", "09:00", "2026-11-21", "09:00", "-", "96.0", "900"]
     assert (none.exit_code, "`touchbase connections list --client acme` shows all" in none.output) == (1, True)

@@ -10,6 +10,7 @@ import os
 import pytest
 from tests.asgi_client import START, ApiClient, MakeClient
 from tests.conftest import ExecuteSql
+from tests.connections.silent import calls_until
 
 from touchbase.adapters.interface import WebhookRequest
 from touchbase.adapters.registry import load_adapters
@@ -46,21 +47,14 @@ SILENT = LAST + 7 * HOUR
 """20 calls are missing after five hours; one hour at each end does not count."""
 HUBSPOT = ("crm", "hubspot")
 HERE = "/admin/v1/clients/acme/connections/crm/hubspot"
-WEEKS = 3
 
 
 async def connected(store: Store, client_id: str = "acme") -> int:
     """A client with a connection that has called four times an hour."""
     client = await store.write(EnsureClient(client_id, 1))
     await store.write(AddConnection(Connection(client.number, *HUBSPOT, 1, 1)))
-    await call(store, client.number, LAST)
+    await store.write(calls_until(LAST, client.number))
     return client.number
-
-
-async def call(store: Store, number: int, last: Micros) -> list[Silence]:
-    """Count three weeks of calls up to this time; return the silences that it ends."""
-    hours = {(*HUBSPOT, last // HOUR - hour): 4 for hour in range(WEEKS * 168 + 1)}
-    return await store.write(CountCalls(number, hours, {HUBSPOT: last}))
 
 
 async def one_call(store: Store, number: int, at: Micros) -> list[Silence]:
@@ -169,7 +163,7 @@ async def test_counts__written_in_parts_at_once_add_up(store: Store) -> None:
 async def test_counts__of_a_tool_that_is_not_connected_are_left_out(store: Store) -> None:
     number = (await store.write(EnsureClient("acme", 1))).number
 
-    await call(store, number, LAST)
+    await store.write(calls_until(LAST, number))
 
     assert await store.read(ListCalls(number, LAST)) == []
 
