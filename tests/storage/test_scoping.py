@@ -136,7 +136,8 @@ BY_RIGHT: dict[str, str] = {
 }
 """Statements of the write path that name no client: reviewed."""
 NEEDS_NO_EXCEPTION = {
-    ListDeliveries, GetDelivery, DueFetches, ListRefusals, MatchEverywhere, GetJob, ListJobs, DueJobs, FindOwner, DueJudgements, CountSilent,
+    ListDeliveries, GetDelivery, DueFetches, ListRefusals, MatchEverywhere, GetJob, ListJobs, DueJobs, FindOwner,
+    DueJudgements, CountSilent,
 }  # fmt: skip
 """What spans clients with texts that name one in every table: client by client, or each table beside the row of the one before."""
 SEALER = AesGcmCipher(StaticKeys(ENCRYPTION_KEYS.read()))
