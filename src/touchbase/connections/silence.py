@@ -170,7 +170,13 @@ async def begin_silences(store: Store, now: Micros, checked_since_us: Micros) ->
     """Judge the connections that are due; log and return the silences that begin now."""
     begun: list[Silence] = []
     for client, channel, tool in await store.read(DueJudgements(now)):
-        silence = await store.write(JudgeConnection(client, channel, tool, now, checked_since_us))
+        try:
+            silence = await store.write(JudgeConnection(client, channel, tool, now, checked_since_us))
+        except Overloaded:
+            raise
+        except Exception:
+            LOG.exception("client %d: whether %s (%s) is silent could not be decided; it is tried again", client, tool, channel)
+            continue
         if silence is not None:
             begun.append(silence)
             passed, usual = duration(now, silence.since_us), usual_text(silence)
