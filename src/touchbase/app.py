@@ -21,11 +21,11 @@ from touchbase.adapters.registry import load_adapters
 from touchbase.auth import AnyKey, KeyThrottle, KeyUsage, WebhookThrottle, add_first_key
 from touchbase.common.timestamps import Clock
 from touchbase.config import Settings
-from touchbase.connections import Connections
+from touchbase.connections import CallCounts, Connections
 from touchbase.encryption import EncryptionKeys
 from touchbase.enrichment import FetchWorker, HttpClient, count_fetch
 from touchbase.erasure import Eraser
-from touchbase.events import InboxWorker, PeriodicTask, ProcessingStore, TranslatorPool, count_report
+from touchbase.events import InboxWorker, PeriodicTask, ProcessingStore, TranslatorPool, WorkReport, count_report
 from touchbase.http.app import build_app
 from touchbase.http.asgi_types import App
 from touchbase.http.dependencies import Dependencies, Limits
@@ -33,6 +33,7 @@ from touchbase.idempotency import ResponseCleanup
 from touchbase.inbox import FOREIGN_ORIGIN, DedupeCleanup, RefusedWebhooks
 from touchbase.inbox.api.webhooks import RECEIVERS
 from touchbase.maintenance import Maintenance
+from touchbase.metrics import Metrics, NoMetrics
 from touchbase.rate_limit import RateLimiter, Rates
 from touchbase.retention import Retention, UnrecognisedLimits
 from touchbase.server.access_log import AccessLog
@@ -91,9 +92,9 @@ async def assembled(settings: Settings, clock: Clock = clock, *, shared: SharedM
         adapters, connections, reader = load_adapters(), Connections(store, clock), TranslatorPool()
         jobs = job_worker(settings, store, clock)
         ending.callback(reader.close)
-        worker = InboxWorker(store, reader, clock, connections=connections.of, on_report=partial(count_report, metrics, clock), tasks=tasks)
-        uses, refused = KeyUsage(), RefusedWebhooks(clock, metrics)
-        keeper = Maintenance(store, clock, uses=uses, refused=refused, removes=settings.inbox_worker)
+        uses, refused, calls = KeyUsage(), RefusedWebhooks(clock, metrics), CallCounts(clock)
+        worker = InboxWorker(store, reader, clock, connections=connections.of, on_report=partial(_add, metrics, clock, calls), tasks=tasks)
+        keeper = Maintenance(store, clock, uses=uses, refused=refused, calls=calls, removes=settings.inbox_worker)
         await ending.enter_async_context(running(keeper, "housekeeping"))
         http_client = _http_client(settings)
         ending.push_async_callback(http_client.close)
@@ -126,6 +127,12 @@ async def assembled(settings: Settings, clock: Clock = clock, *, shared: SharedM
         )
         operations = _operations(parts, metrics, settings, shared)
         yield Application(settings, store, worker, metrics, operations, build_app(parts, operations.by_path), refused)
+
+
+def _add(metrics: Metrics, clock: Clock, calls: CallCounts, report: WorkReport) -> None:
+    """Add a batch of the inbox worker to the counts."""
+    count_report(metrics, clock, report)
+    calls.record(report.calls)
 
 
 def body_limits(settings: Settings) -> Limits:
@@ -171,10 +178,14 @@ async def standalone_workers(settings: Settings, clock: Clock = clock, *, with_m
         ending.push_async_callback(http_client.close)
         ending.callback(reader.close)
         _warn(store)
+        calls, tasks = CallCounts(clock), periodic_tasks(store)
         if with_maintenance:
-            await ending.enter_async_context(running(Maintenance(store, clock), "housekeeping"))
+            await ending.enter_async_context(running(Maintenance(store, clock, calls=calls), "housekeeping"))
             await ending.enter_async_context(running(retention(settings, store, reader, connections, clock), "retention"))
-        inbox = InboxWorker(store, reader, clock, connections=connections.of, tasks=periodic_tasks(store))
+        else:
+            tasks.append(lambda now: calls.flush(store))
+        on_report = partial(_add, NoMetrics(), clock, calls)
+        inbox = InboxWorker(store, reader, clock, connections=connections.of, on_report=on_report, tasks=tasks)
         fetch = FetchWorker(store, adapters, http_client.send, clock, on_stored=inbox.wake)
         yield Workers(inbox, fetch, job_worker(settings, store, clock))
 

@@ -9,7 +9,7 @@ from touchbase.auth import ACTIVE as ACTIVE_KEY
 from touchbase.auth import ApiKey, list_keys
 from touchbase.clients import ACTIVE, Client, ListClients
 from touchbase.common.timestamps import DAY, SECOND, Micros, to_text
-from touchbase.connections import Connection, ListConnections, ListFetching, fetching_state
+from touchbase.connections import CallStatistics, Connection, ListCalls, ListConnections, ListFetching, duration, fetching_state, usual_text
 from touchbase.encryption import CheckEncryption
 from touchbase.errors import Overloaded
 from touchbase.inbox import FAILED, PARKED, RECEIVED, UNRECOGNISED, BusyClients, CountInbox, Delivery, ListDeliveries
@@ -131,8 +131,10 @@ async def _connections(store: Store, clients: Sequence[Client], now: Micros, sil
             yield PROBLEM, f"the connections of {client.client_id} cannot be read: {error.detail}", "`touchbase encryption-keys check`"
             continue
         many += len(connected)
+        calls = {(one.channel, one.tool): one for one in await store.read(ListCalls(client.number, now))}
         for connection in connected:
-            if (found := await _silence(store, client, connection, now, silent)) is not None:
+            known = calls.get((connection.channel, connection.tool))
+            if (found := await _silence(store, client, connection, known, now, silent)) is not None:
                 fine = False
                 yield found
         for going in await store.read(ListFetching(client.number)):
@@ -144,17 +146,24 @@ async def _connections(store: Store, clients: Sequence[Client], now: Micros, sil
         yield OK, f"all {many} connections receive webhooks" if many else "no tool is connected", None
 
 
-async def _silence(store: Store, client: Client, one: Connection, now: Micros, silent: Micros) -> tuple[str, str, str] | None:
-    """Return a finding if a connection has received nothing for `silent` microseconds."""
+async def _silence(
+    store: Store, client: Client, one: Connection, calls: CallStatistics | None, now: Micros, silent: Micros
+) -> tuple[str, str, str] | None:
+    """Return a finding if a connection is silent by its rhythm, or has received nothing for `silent` microseconds."""
+    if not one.settings.silence_alarm:
+        return None
+    named, options = f"{one.tool} ({one.channel})", f"--client {client.client_id} --channel {one.channel} --tool {one.tool}"
+    check = f"look at the webhook in {one.tool}; `touchbase refusals list {options}` shows refused webhooks"
+    if calls is not None and calls.silent_since_us is not None:
+        passed = duration(now, calls.silent_since_us)
+        return PROBLEM, f"no call from {named} for {client.client_id} for {passed}; usually {usual_text(calls)}", check
     newest = await _newest(store, client, one)
     since = one.created_us if newest is None else newest.received_us
     if since > now - silent:
         return None
     days = (now - since) // DAY
     received = f"nothing was ever received, in {days} days" if newest is None else f"nothing was received for {days} days"
-    options = f"--client {client.client_id} --channel {one.channel} --tool {one.tool}"
-    check = f"check the webhook in {one.tool}; `touchbase refusals list {options}` shows refused webhooks"
-    return PROBLEM, f"{client.client_id} {one.tool} ({one.channel}): {received}", check
+    return PROBLEM, f"{client.client_id} {named}: {received}", check
 
 
 async def _inbox(store: Store, now: Micros) -> Results:

@@ -1,4 +1,4 @@
-"""Maintenance in the background: store key uses and refused webhooks, delete the data of clients being deleted."""
+"""Maintenance in the background: store key uses, calls and refused webhooks, look for silent connections, delete clients' data."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import logging
 from touchbase.auth import KeyUsage
 from touchbase.clients import Client, DeletingClients, removal_of
 from touchbase.common.timestamps import SECOND, Clock
+from touchbase.connections import CallCounts, SilenceCheck
 from touchbase.errors import Overloaded
 from touchbase.inbox import RefusedWebhooks
 from touchbase.jobs import DueJobFiles, RemoveJobFiles
@@ -30,12 +31,21 @@ class Maintenance:
     """Runs a round of maintenance every second, or when woken, until it is stopped."""
 
     def __init__(
-        self, store: Store, clock: Clock, *, uses: KeyUsage | None = None, refused: RefusedWebhooks | None = None, removes: bool = True
+        self,
+        store: Store,
+        clock: Clock,
+        *,
+        uses: KeyUsage | None = None,
+        refused: RefusedWebhooks | None = None,
+        calls: CallCounts | None = None,
+        removes: bool = True,
     ) -> None:
         self._store = store
         self._clock = clock
         self._uses = uses or KeyUsage()
         self._refused = refused or RefusedWebhooks(clock)
+        self._calls = calls or CallCounts(clock)
+        self._silences = SilenceCheck(store, clock)
         self._removes = removes
         self._wake = asyncio.Event()
         self._stopping = False
@@ -61,21 +71,23 @@ class Maintenance:
                 LOG.exception("a round of maintenance failed and will be retried")
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._wake.wait(), PAUSE_SECONDS)
-        for recorded in (self._uses, self._refused):
+        for name, recorded in (("last uses of keys", self._uses), ("refused webhooks", self._refused), ("calls", self._calls)):
             try:
                 await recorded.flush(self._store)
             except Exception:
-                LOG.exception("%s could not be stored", "last uses of keys" if recorded is self._uses else "refused webhooks")
+                LOG.exception("%s could not be stored", name)
 
     async def round(self) -> None:
         """Run one round."""
         await self._uses.flush(self._store)
         await self._refused.flush(self._store)
+        await self._calls.flush_if_due(self._store)
         await index_waiting(self._store, lambda: self._stopping)
         if self._removes:
             for client in await self._store.read(DeletingClients()):
                 await self._remove(client)
             await self._remove_job_files()
+            await self._silences.run_if_due()
 
     async def _remove_job_files(self) -> None:
         """Remove the files of jobs that are due, a few pieces at a time."""

@@ -91,6 +91,11 @@ INBOX_OLDEST_DELIVERY_AGE = Reading(
     "Age of the oldest delivery in this state since its receipt or replay; 0 without any. Deliveries of suspended clients do not count.",
     ("state",),
 )
+SILENT_CONNECTIONS = Reading(
+    "touchbase_silent_connections",
+    "Connections whose usual calls do not come, by channel and tool; without those of suspended clients. `touchbase doctor` names them.",
+    ("channel", "tool"),
+)
 STORE_QUEUE_DEPTH = Gauge("touchbase_store_queue_depth", "Commands waiting for a transaction.", ())
 STORE_WARNINGS = Reading("touchbase_store_warnings", "Warnings about the store; the log and `GET /admin/v1/status` have their texts.", ())
 LOG_LINES_DROPPED = Counter("touchbase_log_lines_dropped_total", "Log lines dropped because standard error was not read fast enough.", ())

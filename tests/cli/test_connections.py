@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.cli.conftest import Run
+from tests.connections.silent import fall_silent
+
+from touchbase.common.timestamps import from_text
+from touchbase.storage import open_store
 
 HUBSPOT = ("--client", "acme", "--channel", "crm", "--tool", "hubspot")
 SECRET = "a-secret-of-ours"
@@ -74,6 +80,7 @@ def test_connection_settings__are_set_one_by_one(acme: Run) -> None:
         "create_unknown": False, "linkedin_reply_counts": None, "deals_set_status": True, "deal_labels": {"won": "customer"},
         "time_zone": None, "fields": {},
         "api_base": None, "api_user": None, "location_id": None, "allow_v1_signatures": False, "signature_max_age": None,
+        "silence_alarm": True,
     }  # fmt: skip
 
 
@@ -286,3 +293,24 @@ def test_former_connection_commands__work_and_are_hidden(acme: Run) -> None:
     assert [one["tool"] for one in found] == ["hubspot"]
     assert (removed.output, listed(acme)) == ("hubspot is no longer connected on crm\n", [])
     assert "connect" not in acme("clients", "--help").output.partition("Commands:")[2]
+
+
+def test_connections_list__shows_calls_and_silences(acme: Run, tmp_path: Path) -> None:
+    acme("connections", "add", *HUBSPOT)
+    last = from_text("2026-11-20T09:00:00Z")
+
+    async def stop_calling() -> None:
+        store = await open_store(f"sqlite:///{tmp_path}/touchbase.db")
+        await fall_silent(store, 1, last)
+        await store.close()
+
+    asyncio.run(stop_calling())
+    row = acme("connections", "list", "--client", "acme").output.splitlines()[1]
+    (shown,) = listed(acme)
+    silences = acme("connections", "silences", "--client", "acme", "--tool", "hubspot").output
+    none = acme("connections", "silences", "--client", "acme", "--tool", "attio")
+
+    assert "2026-11-20 09:00" in row
+    assert (shown["calls"]["per_day"], shown["calls"]["silent_since_time"]) == (96.0, "2026-11-20T09:00:00Z")
+    assert silences.splitlines()[1].split() == ["2026-11-20", "09:00", "2026-11-21", "09:00", "-", "96.0", "900"]
+    assert (none.exit_code, "`touchbase connections list --client acme` shows all" in none.output) == (1, True)

@@ -39,7 +39,7 @@ from touchbase.storage.query_handlers import CIPHER_HANDLERS, HANDLERS
 KEYS = {
     "id", "record_kind", "record_id", "email_key", "linkedin_key", "domain", "company_id", "tool", "object_type", "object_id", "channel",
     "key", "name", "state", "client_id", "digest", "erasure", "requested_us", "until_us", "old",
-    "occurred_us",
+    "occurred_us", "hour", "noticed_us",
 }  # fmt: skip
 TYPES = {"bigint": int, "text": str, "bytea": bytes | memoryview}
 BESIDE = {

@@ -24,6 +24,8 @@ OF_ALL: dict[str, str] = {
     "erasure.sql.queries.open_erasures": "erasures of all clients that go on",
     "erasure.sql.commands.add_erasures": "whether this store has erased anybody; an operator's",
     "connections.sql.fetching.due_fetches": "whom of all one may ask for something now",
+    "connections.sql.silence.due_judgements": "whose connections of all may be silent",
+    "connections.sql.silence.count_silent": "counts over all",
     "inbox.sql.queries._oldest_waiting": "how long anybody waits",
     "inbox.sql.queries.busy_clients": "who of all has work",
     "inbox.sql.queries.count_inbox": "counts over all",

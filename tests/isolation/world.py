@@ -11,11 +11,12 @@ from typing import Any
 
 import asyncpg
 from tests.asgi_client import ApiClient, Clock, Response
+from tests.connections.silent import fall_silent
 
 from touchbase.adapters.registry import load_adapters
 from touchbase.auth.authentication import ADMIN, add_key
 from touchbase.clients.commands import EnsureClient
-from touchbase.common.timestamps import from_text
+from touchbase.common.timestamps import DAY, from_text
 from touchbase.connections.commands import ClaimFetch, FinishFetch
 from touchbase.connections.service import Connections
 from touchbase.events.worker import translator
@@ -266,6 +267,7 @@ async def furnish(a: Side) -> None:
     await a.sure("POST", f"/public/crm-webhook/{a.client_id}", raw=json.dumps(hubspot(4, OBJECT_OF_A, "email", ONLY_EMAIL)).encode())
     await a.sure("POST", f"/public/crm-webhook/{a.client_id}", raw=json.dumps(hubspot(6, ALSO_PARKED, "firstname", "zq068waitqz")).encode())
     await a.drain()
+    await fall_silent(store, a.number, a.call.clock() + DAY)
     await _erase_somebody(a)
     # One that waits: whoever takes it must work for A.
     await a.sure("POST", f"/public/crm-webhook/{a.client_id}", raw=b'{"riddle": "zq052waitqz"}')

@@ -14,6 +14,7 @@ from typing import Any
 import apsw
 import pytest
 from tests.conftest import ENCRYPTION_KEYS
+from tests.connections.silent import calls_until
 from tests.storage.statements import FOLDER, MAKERS, STATEMENTS, calls_of, module_at, texts
 
 from touchbase.auth.commands import AnyKey, FindKey, ListKeys, RevokeKey, RotateKey, StoreFirstKey, StoreKey, StoreKeyUses
@@ -33,8 +34,10 @@ from touchbase.clients.commands import (
     SetClientState,
 )
 from touchbase.clients.models import ACTIVE, ClientSettings, FieldType
+from touchbase.common.timestamps import DAY, SECOND
 from touchbase.connections.commands import AddConnection, DueFetches
 from touchbase.connections.models import Connection
+from touchbase.connections.silence import ClaimCheck, CountSilent, DueJudgements, JudgeConnection
 from touchbase.connections.sql.encrypted_columns import check_keys
 from touchbase.custom_fields import DefineField, FieldChange
 from touchbase.do_not_contact.models import Addresses
@@ -94,6 +97,9 @@ SPANNING: dict[type, str] = {
     Reencrypt: "an operator changes the encryption key of everything",
     RetireKeys: "as above",
     ReplaceLost: "as above",
+    ClaimCheck: "the time of the last check for silences, of no client",
+    DueJudgements: "numbers of clients and their tools, for the housekeeper, who then names each client",
+    CountSilent: "counts, for the metrics",
     NextToIndex: "the number of a client with records to index, for the housekeeper, who then names the client",
 }
 """What looks at all clients, and why it may: reviewed. Queries among it answer no client's records."""
@@ -129,7 +135,10 @@ BY_RIGHT: dict[str, str] = {
     "clients.sql.statements.INSERT_CLIENT": "nobody gets an id that was another client's: looks whether it is there, and tells no more",
 }
 """Statements of the write path that name no client: reviewed."""
-NEEDS_NO_EXCEPTION = {ListDeliveries, GetDelivery, DueFetches, ListRefusals, MatchEverywhere, GetJob, ListJobs, DueJobs, FindOwner}
+NEEDS_NO_EXCEPTION = {
+    ListDeliveries, GetDelivery, DueFetches, ListRefusals, MatchEverywhere, GetJob, ListJobs, DueJobs, FindOwner,
+    DueJudgements, CountSilent,
+}  # fmt: skip
 """What spans clients with texts that name one in every table: client by client, or each table beside the row of the one before."""
 SEALER = AesGcmCipher(StaticKeys(ENCRYPTION_KEYS.read()))
 
@@ -214,7 +223,7 @@ USUAL: dict[str, Any] = {
 }  # fmt: skip
 
 
-SPECIAL: dict[str, Any] = {"encode": lambda rows, why: b"", "edges": [1, 3, 5]}
+SPECIAL: dict[str, Any] = {"encode": lambda rows, keys: b"", "edges": [1, 3, 5]}
 
 
 def searched(kind: RecordType[Any], tree: dict[str, Any], *sort: str) -> dict[str, Any]:
@@ -286,7 +295,7 @@ ASKING: list[Any] = [
     Reencrypt(5), RetireKeys(), ReplaceLost(), RemoveClientRows(2, 10, 100),
     EnsureClient("unknown", 5, first_use=True), ChangeMatching(1, ListContacts(1, 5, status="a"), UpdateContact(1, 0, {}, {}, 5, "k")),
     RemoveJobFiles(1, 1, 5, 10), DefineStatus(1, 1, "a", True, 10), RemoveStatus(1, 1, "a"), ApplyRefused(1, 1, 0, 5, 10),
-    DefineField(1, 1, "Tier", FieldType("text"), is_new=True),
+    DefineField(1, 1, "Tier", FieldType("text"), is_new=True), JudgeConnection(1, "crm", "hubspot", 50 * SECOND, -100 * DAY),
 ]  # fmt: skip
 """Commands that ask questions beside their statements."""
 
@@ -331,6 +340,7 @@ async def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Reader:
     for client, email in ((1, "ann@example.com"), (1, "bob@example.com"), (2, "ann@example.com")):
         await store.write(CreateContact(Contact(client, 0, 5, 5, email=email, email_key=email), [("seat", "12")]))
     await store.write(AddConnection(Connection(1, "crm", "hubspot", 5, 5, ["secret"], access_token="token")))
+    await store.write(calls_until(-30 * DAY, 1))
     events = {0: "ann@example.com", 1: None}
     for n in range(3):
         await store.write(StoreDelivery(1, "crm", bytes([n]) * 16, b"{}", "", b"{}", 5))

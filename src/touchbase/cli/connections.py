@@ -9,7 +9,7 @@ import click
 from touchbase.cli.connections_add import add
 from touchbase.cli.options import Group, connection_options, find_channel, json_option, setting_options
 from touchbase.cli.output import SPARE, Column, print_json, print_record, print_table
-from touchbase.cli.store import explain_not_found, find_client, opened, run
+from touchbase.cli.store import explain_not_found, find_client, now_us, opened, run
 
 if TYPE_CHECKING:
     from touchbase.clients import Client
@@ -25,8 +25,12 @@ COLUMNS = (
     "fetching",
     Column("wanted", SPARE),
     Column("not found", SPARE),
+    "silent since",
+    Column("last call", SPARE),
+    Column("calls a day", SPARE),
     Column("changed", SPARE),
 )
+SILENCE_COLUMNS = ("since", "noticed", "ended", "calls a day", Column("usual interval, seconds", SPARE))
 
 
 @click.group(cls=Group)
@@ -42,7 +46,7 @@ connections.add_command(add)
 @click.option("--client", "client_id", help="Only this client's.")
 @json_option("Print JSON, settings included.")
 def list_(database: str | None, client_id: str | None, as_json: bool) -> None:
-    """List connections with the state of fetching records; secrets are shown as set or not set."""
+    """List connections with their calls and the state of fetching records; secrets are shown as set or not set."""
     found = run(_list(database, client_id))
     if as_json:
         print_json(found)
@@ -58,7 +62,7 @@ def list_(database: str | None, client_id: str | None, as_json: bool) -> None:
 @connection_options
 @json_option()
 def show(database: str | None, client_id: str, channel: str | None, tool: str, as_json: bool) -> None:
-    """Show one connection with its settings and the state of fetching; secrets are shown as set or not set."""
+    """Show one connection with its settings, its calls and the state of fetching; secrets are shown as set or not set."""
     channel = find_channel(channel, tool)
     found = run(_list(database, client_id))
     one = next((one for one in found if (one["channel"], one["tool"]) == (channel, tool)), None)
@@ -68,6 +72,19 @@ def show(database: str | None, client_id: str, channel: str | None, tool: str, a
         print_json(one)
     else:
         print_record(one)
+
+
+@connections.command()
+@setting_options("database")
+@connection_options
+@json_option()
+def silences(database: str | None, client_id: str, channel: str | None, tool: str, as_json: bool) -> None:
+    """List the times in which the tool's usual calls did not come, newest first."""
+    found = run(_silences(database, client_id, find_channel(channel, tool), tool))
+    if as_json:
+        print_json(found)
+        return
+    print_table(SILENCE_COLUMNS, (tuple(one.values()) for one in found), empty="the connection has never been silent")
 
 
 @connections.command()
@@ -96,12 +113,29 @@ async def _of(store: Store, owner: Client) -> list[Values]:
     """Return a client's connections with the member names of the admin API."""
     import msgspec
 
-    from touchbase.connections import ListConnections, ListFetching
-    from touchbase.connections.api import connection_out
+    from touchbase.connections import Connections
+    from touchbase.connections.api import Known, connection_out
 
-    found = await store.read(ListConnections(owner.number))
-    fetching = {one.tool: one for one in await store.read(ListFetching(owner.number))} if found else {}
-    return [{"client_id": owner.client_id, **msgspec.to_builtins(connection_out(one, fetching=fetching.get(one.tool)))} for one in found]
+    service = Connections(store, now_us)
+    if not (found := await service.all(owner.number)):
+        return []
+    fetching, calls = await service.fetching(owner.number), await service.calls(owner.number)
+    shown = [connection_out(one, known=Known(fetching.get(one.tool), calls.get((one.channel, one.tool)))) for one in found]
+    return [{"client_id": owner.client_id, **msgspec.to_builtins(one)} for one in shown]
+
+
+async def _silences(database: str | None, client_id: str, channel: str, tool: str) -> list[Values]:
+    import msgspec
+
+    from touchbase.connections import Connections, ListSilences
+    from touchbase.connections.api import silence_out
+
+    async with opened(database) as store:
+        client = await find_client(store, client_id)
+        with explain_not_found(f"`touchbase connections list --client {client_id}` shows all"):
+            await Connections(store, now_us).get(client.number, channel, tool)
+        found = await store.read(ListSilences(client.number, channel, tool))
+        return [msgspec.to_builtins(silence_out(one)) for one in found]
 
 
 async def _remove(database: str | None, client_id: str, channel: str, tool: str) -> str:
@@ -114,17 +148,21 @@ async def _remove(database: str | None, client_id: str, channel: str, tool: str)
         return client.client_id
 
 
-def _fetching(one: Values) -> Values:
-    found = one["fetching"]
+def _part(one: Values, name: str) -> Values:
+    found = one[name]
     return found if isinstance(found, dict) else {}
 
 
 def _last_error(one: Values) -> str | None:
-    fetching = _fetching(one)
+    fetching = _part(one, "fetching")
     return f"{fetching['last_error']} ({fetching['last_error_time']})" if fetching.get("last_error") else None
 
 
 def _row(one: Values) -> tuple[object, ...]:
-    fetching = _fetching(one)
-    names = ("client_id", "tool", "channel", "secret", "access_token")
-    return (*(one[name] for name in names), *(fetching.get(name) for name in ("state", "wanted", "not_found")), one["updated_time"])
+    fetching, calls = _part(one, "fetching"), _part(one, "calls")
+    return (
+        *(one[name] for name in ("client_id", "tool", "channel", "secret", "access_token")),
+        *(fetching.get(name) for name in ("state", "wanted", "not_found")),
+        *(calls.get(name) for name in ("silent_since_time", "last_time", "per_day")),
+        one["updated_time"],
+    )

@@ -38,7 +38,7 @@ class ChangeConnection(Command[Connection]):
 
 @dataclass(slots=True)
 class RemoveConnection(Command[None]):
-    """Disconnect a tool; its deliveries and records stay. `NotFound`."""
+    """Disconnect a tool and forget its rhythm and silences; its deliveries and records stay. `NotFound`."""
 
     client: int
     channel: str

@@ -75,6 +75,8 @@ class ConnectionSettings:
     """HubSpot: whether a version 1 signature, which covers neither the URL nor a time, is accepted."""
     signature_max_age: int | None = None
     """Greatest age of a signature's timestamp in seconds; None: the tool's own window."""
+    silence_alarm: bool = True
+    """Whether the connection is called silent when its usual calls do not come."""
 
     def has_status_label(self, *labels: str | None) -> bool:
         """Return whether `status_labels` lists one of these labels."""

@@ -10,6 +10,7 @@ import msgspec
 
 from touchbase.common.content_encoding import decoded
 from touchbase.common.timestamps import SECOND, Micros
+from touchbase.connections import FETCHED, Call
 from touchbase.errors import UnrecognisedPayload
 from touchbase.events.claiming import per_row
 from touchbase.events.event_normalization import Outcome
@@ -107,6 +108,14 @@ def _count(report: WorkReport, outcomes: list[Outcome], endings: dict[int, str])
     report.applied_since_us = [
         waiting_since(outcome.delivery.received_us, outcome.delivery.next_attempt_us) for outcome, state in marked if state == APPLIED
     ]
+    report.calls = [call for outcome, _ in marked for call in _calls(outcome.delivery, outcome.normalized.tool)]
+
+
+def _calls(delivery: Delivery, tool: str | None) -> list[Call]:
+    """Return the delivery as a call of its tool; nothing if it is no call, or if no tool was recognised."""
+    if not tool or delivery.next_attempt_us < 0 or FETCHED in delivery.headers:
+        return []
+    return [(delivery.client, delivery.channel, tool, delivery.received_us)]
 
 
 def _may_have_events(outcome: Outcome) -> bool:
@@ -162,6 +171,7 @@ def _ended(delivery: Delivery, state: str, marked: Sequence[Row]) -> WorkReport:
     if marked and state != RECEIVED:
         report.ended = {state: 1}
         report.outcomes = {(delivery.channel, delivery.tool or "", state): 1}
+        report.calls = _calls(delivery, delivery.tool)
     return report
 
 

@@ -162,6 +162,7 @@ def merge_reports(one: WorkReport, other: WorkReport) -> WorkReport:
         problems=dict(problems),
         outcomes=dict(outcomes),
         applied_since_us=one.applied_since_us + other.applied_since_us,
+        calls=one.calls + other.calls,
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from touchbase.common.frames import packs_by_position
 from touchbase.common.timestamps import Micros
+from touchbase.connections import Call
 from touchbase.history import Ref, Translation
 from touchbase.inbox import Delivery
 from touchbase.sql.store import Store
@@ -32,6 +33,8 @@ class WorkReport:
     """`ended` by channel, tool (empty where none was recognised) and state."""
     applied_since_us: list[Micros] = field(default_factory=list, compare=False)
     """For each applied delivery, the time of its receipt or replay."""
+    calls: list[Call] = field(default_factory=list, compare=False)
+    """The deliveries that tools have sent: no replays, and no records that Touchbase has fetched."""
 
 
 @dataclass(slots=True)

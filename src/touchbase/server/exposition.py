@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -21,7 +21,7 @@ from prometheus_client.multiprocess import MultiProcessCollector, mark_process_d
 
 from touchbase.common.timestamps import SECOND, Micros
 from touchbase.inbox import InboxCounts
-from touchbase.metrics import BUILD_INFO, INBOX_DELIVERIES, INBOX_OLDEST_DELIVERY_AGE, STORE_WARNINGS, Reading
+from touchbase.metrics import BUILD_INFO, INBOX_DELIVERIES, INBOX_OLDEST_DELIVERY_AGE, SILENT_CONNECTIONS, STORE_WARNINGS, Reading
 from touchbase.server.metrics import ProcessMetrics, count_in_files
 
 MEMORY = Path("/dev/shm")  # noqa: S108 (a folder of its own is made in it)
@@ -122,14 +122,17 @@ class _Page(CollectorRegistry):
         return self._metrics
 
 
-def store_metrics(warnings: int, inbox: InboxCounts | None, now: Micros) -> list[Metric]:
+def store_metrics(warnings: int, inbox: InboxCounts | None, silent: Mapping[tuple[str, str], int], now: Micros) -> list[Metric]:
     """Build the metrics of the store; `inbox` None (it could not be read) leaves the inbox metrics without values."""
     warned, waiting, oldest = _family(STORE_WARNINGS), _family(INBOX_DELIVERIES), _family(INBOX_OLDEST_DELIVERY_AGE)
     warned.add_metric((), warnings)
     for state, count in inbox.by_state.items() if inbox else ():
         waiting.add_metric((state,), count)
         oldest.add_metric((state,), max(0, now - inbox.oldest_us.get(state, now)) / SECOND if inbox else 0)
-    return [warned, waiting, oldest]
+    quiet = _family(SILENT_CONNECTIONS)
+    for labels, count in sorted(silent.items()):
+        quiet.add_metric(labels, count)
+    return [warned, waiting, oldest, quiet]
 
 
 def _family(metric: Reading[*tuple[str, ...]]) -> GaugeMetricFamily:

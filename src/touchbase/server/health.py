@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from touchbase.common.timestamps import Clock
+from touchbase.connections import CountSilent
 from touchbase.errors import TouchbaseError
 from touchbase.inbox import CountInbox
 from touchbase.metrics import HTTP_CONNECTIONS, HTTP_REQUESTS_IN_PROGRESS, LOG_LINES_DROPPED, STORE_QUEUE_DEPTH
@@ -79,10 +80,10 @@ class Operations:
     async def _metrics(self, scope: Any) -> Result:
         self.publish()
         try:
-            inbox = await self.store.read(CountInbox())
+            inbox, silent = await self.store.read(CountInbox()), await self.store.read(CountSilent())
         except TouchbaseError:
-            inbox = None  # the other metrics are useful while the store cannot be read
-        store = store_metrics(len(self.store.warnings), inbox, self.clock())
+            inbox, silent = None, {}  # the other metrics are useful while the store cannot be read
+        store = store_metrics(len(self.store.warnings), inbox, silent, self.clock())
         accept = b",".join(value for name, value in scope["headers"] if name == b"accept").decode("latin-1")
         # One scrape at a time, on a thread: with many series it takes tens of milliseconds, which must not block requests.
         async with self._one_scrape:

@@ -26,10 +26,20 @@ from touchbase.clients.sql import commands as clients_sql_commands
 from touchbase.clients.sql import removal as clients_sql_removal
 from touchbase.clients.sql import statements as clients_sql
 from touchbase.common.timestamps import Micros
-from touchbase.connections import AddConnection, ChangeConnection, ClaimFetch, FinishFetch, RemoveConnection
+from touchbase.connections import (
+    AddConnection,
+    ChangeConnection,
+    ClaimCheck,
+    ClaimFetch,
+    CountCalls,
+    FinishFetch,
+    JudgeConnection,
+    RemoveConnection,
+)
 from touchbase.connections.sql import commands as connections_sql
 from touchbase.connections.sql import encrypted_columns
 from touchbase.connections.sql import fetching as fetch_sql
+from touchbase.connections.sql import silence as silence_sql
 from touchbase.custom_fields import ChangePage, DefineField, ForgetField, StartChange
 from touchbase.custom_fields import sql as custom_fields_sql
 from touchbase.do_not_contact import RemoveEntry, SaveEntries
@@ -189,6 +199,9 @@ COMMANDS: dict[type, Handler] = {
     AddConnection: Handler(_each(connections_sql.add_connection), needs_cipher=True),
     ChangeConnection: Handler(_each(connections_sql.change_connection), needs_cipher=True),
     RemoveConnection: Handler(_each(connections_sql.remove_connection)),
+    CountCalls: Handler(_each(silence_sql.count_calls)),
+    ClaimCheck: Handler(_each(silence_sql.claim_check)),
+    JudgeConnection: Handler(_each(silence_sql.judge)),
     Reencrypt: Handler(_each(encrypted_columns.reencrypt_batch), needs_cipher=True),
     RetireKeys: Handler(_each(encrypted_columns.retire_keys), needs_cipher=True),
     ReplaceLost: Handler(_each(encrypted_columns.replace_lost), needs_cipher=True),

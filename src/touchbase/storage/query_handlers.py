@@ -17,6 +17,7 @@ from touchbase.connections import DueFetches, ListConnections, ListFetching
 from touchbase.connections.sql import commands as connections_sql
 from touchbase.connections.sql import encrypted_columns
 from touchbase.connections.sql import fetching as fetch_sql
+from touchbase.connections.sql import silence as silence_sql
 from touchbase.consistency import AuditBodies, AuditDeliveries, AuditRecords, AuditWaiting
 from touchbase.consistency import sql as consistency_sql
 from touchbase.custom_fields import sql as custom_fields_sql
@@ -241,6 +242,7 @@ HANDLERS: dict[type, Callable[[Any], Plan[Any]]] = {
     ListClients: clients_sql_queries.every,
     DueFetches: fetch_sql.due_fetches,
     ListFetching: fetch_sql.fetch_states,
+    **silence_sql.ANSWERS,
     BusyClients: inbox_sql_queries.busy_clients,
     FindKey: auth_sql.find,
     AnyKey: _any_key,

@@ -21,7 +21,7 @@ from touchbase.clients import (
     RotateClientId,
     SetClientSettings,
 )
-from touchbase.connections import AddConnection, DueFetches
+from touchbase.connections import AddConnection, ClaimCheck, CountSilent, DueFetches, DueJudgements
 from touchbase.encryption import CheckEncryption, Reencrypt, ReplaceLost, RetireKeys
 from touchbase.erasure import AddErasures, OpenErasures
 from touchbase.exports import ExportRecords
@@ -53,7 +53,7 @@ CROSS_CLIENT = frozenset(
     {
         FindKey, AnyKey, BusyClients, CountInbox, StoreFirstKey, RotateKey, RevokeKey, StoreKeyUses, DueFetches,
         ExpiredResponses, OldDedupeKeys, OpenErasures, AddErasures, Reencrypt, RetireKeys, ReplaceLost, CheckEncryption,
-        DueJobs, DueJobFiles, NextToIndex,
+        DueJobs, DueJobFiles, NextToIndex, ClaimCheck, DueJudgements, CountSilent,
     }
 )  # fmt: skip
 """Types that always access all clients: a key's client is not known before the key is found; workers, metrics and

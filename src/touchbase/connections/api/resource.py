@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -17,12 +17,15 @@ from touchbase.connections.api.schemas import (
     ConnectionRequest,
     ConnectionSettingsBody,
     ConnectionSettingsChange,
+    Known,
     connection_out,
     settings_of,
     would_refuse,
 )
+from touchbase.connections.api.silences import SilencePage, silence_out
 from touchbase.connections.models import CHANNELS, Connection, ConnectionSettings
 from touchbase.connections.service import new_secret
+from touchbase.connections.silence import ListSilences
 from touchbase.connections.validation import connection_faults, fetch_faults, secret_faults, token_fault, trim_secrets
 from touchbase.errors import Fault, NotFound, WrongState
 from touchbase.http.endpoint import Call
@@ -38,8 +41,8 @@ async def connections(call: Call) -> Response:
     client = await one_client(call)
     call.parameters().done()
     found = await call.api.connections.all(client.number)
-    states = await call.api.connections.fetching(client.number)
-    return Response(body=encode(ConnectionPage([connection_out(one, fetching=states.get(one.tool)) for one in found])))
+    known = await _known(call, client.number)
+    return Response(body=encode(ConnectionPage([connection_out(one, known=known(one)) for one in found])))
 
 
 async def connect(call: Call) -> Response:
@@ -66,8 +69,8 @@ async def connect(call: Call) -> Response:
 async def connection(call: Call) -> Response:
     """Handle `GET` of one connection."""
     found = await _connection(call)
-    states = await call.api.connections.fetching(found.client)
-    return Response(body=encode(connection_out(found, fetching=states.get(found.tool))))
+    known = await _known(call, found.client)
+    return Response(body=encode(connection_out(found, known=known(found))))
 
 
 async def change(call: Call) -> Response:
@@ -78,12 +81,20 @@ async def change(call: Call) -> Response:
     made = new_secret() if given.generate_secret else None
     token = None if given.access_token is UNSET else given.access_token or ""
     changed = await call.api.connections.change(known, lambda now: (*_changed(call, now, given, made), token))
-    states = await call.api.connections.fetching(known.client)
+    more = await _known(call, known.client)
     refused = []
     if given.secrets is not UNSET or made:
         since = max(call.api.dependencies.clock() - LOOKBACK, known.guarded_us or 0)
         refused = would_refuse(await find_affected_senders(call.api.dependencies.store, client, changed, since))
-    return Response(body=encode(connection_out(changed, made, states.get(known.tool), refused)))
+    return Response(body=encode(connection_out(changed, made, more(changed), refused)))
+
+
+async def silences(call: Call) -> Response:
+    """Handle `GET` of the silences of one connection."""
+    one = await _connection(call)
+    call.parameters().done()
+    found = await call.api.dependencies.store.read(ListSilences(one.client, one.channel, one.tool))
+    return Response(body=encode(SilencePage([silence_out(each) for each in found])))
 
 
 async def disconnect(call: Call) -> Response:
@@ -149,6 +160,12 @@ async def _changeable_client(call: Call) -> Client:
     return client
 
 
+async def _known(call: Call, client: int) -> Callable[[Connection], Known]:
+    """Return what finds what is known of each connection of a client."""
+    states, calls = await call.api.connections.fetching(client), await call.api.connections.calls(client)
+    return lambda one: Known(states.get(one.tool), calls.get((one.channel, one.tool)))
+
+
 async def _connection(call: Call) -> Connection:
     client = await one_client(call)
     return await call.api.connections.get(client.number, _channel(call), call.path("tool"))
@@ -180,7 +197,8 @@ ROUTES = [
     Route(
         "GET", f"{_PATH}/{{channel}}/{{tool}}", connection, scope=ADMIN, operation_id="get_connection", tag=CONNECTIONS,
         summary="Get one connection",
-        description="Returns the connection and the state of fetching from the tool's API. Secrets and access tokens are never shown.",
+        description="Returns the connection, the state of fetching from the tool's API, and how often the tool calls. Secrets and access "
+        "tokens are never shown.",
         success=_SHOWN,
     ),
     Route(
@@ -191,9 +209,16 @@ ROUTES = [
         body=ConnectionChange, success=_SHOWN, problems=(409,),
     ),
     Route(
+        "GET", f"{_PATH}/{{channel}}/{{tool}}/silences", silences, scope=ADMIN, operation_id="list_silences", tag=CONNECTIONS,
+        summary="List the silences of one connection",
+        description="Times in which the tool's usual calls did not come, newest first: the last 50. A silence is recognised by the tool's "
+        "own rhythm of the last weeks, and ends with the next call, or when the setting `silence_alarm` is turned off.",
+        success=(Success(200, "The silences.", SilencePage),), problems=(422,),
+    ),
+    Route(
         "DELETE", f"{_PATH}/{{channel}}/{{tool}}", disconnect, scope=ADMIN, operation_id="disconnect", tag=CONNECTIONS,
         summary="Disconnect a tool",
-        description="Removes the connection with its secrets and settings. Records and deliveries stay.",
+        description="Removes the connection with its secrets, settings and silences. Records and deliveries stay.",
         success=(Success(204, "Disconnected; records and deliveries stay."),),
     ),
 ]  # fmt: skip

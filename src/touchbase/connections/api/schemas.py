@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Literal, NamedTuple, get_args
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -14,6 +14,7 @@ from touchbase.connections import models as cn
 from touchbase.connections.fetch_state import FetchState, fetching_state
 from touchbase.connections.models import Connection, ConnectionSettings
 from touchbase.connections.oauth import FORMAT
+from touchbase.connections.rhythm import CallStatistics, per_day
 from touchbase.http.schemas import ChannelOut, Time, example, named_enum
 from touchbase.inbox import AffectedSender, Reason
 
@@ -54,6 +55,7 @@ class ConnectionSettingsBody(Struct, forbid_unknown_fields=True):
     signature_max_age: Annotated[Age | None, Meta(description="Greatest age of a signature in seconds; null: the tool's own window.")] = (
         None
     )
+    silence_alarm: Annotated[bool, Meta(description="Whether missing calls, by the tool's own rhythm, are a silence.")] = True
 
 
 class _HiddenRepr(Struct):
@@ -102,6 +104,7 @@ class ConnectionSettingsChange(Struct, forbid_unknown_fields=True):
     location_id: Name | UnsetType | None = UNSET
     allow_v1_signatures: bool | UnsetType | None = UNSET
     signature_max_age: Age | UnsetType | None = UNSET
+    silence_alarm: bool | UnsetType | None = UNSET
 
 
 class ConnectionChange(_HiddenRepr, forbid_unknown_fields=True):
@@ -130,6 +133,22 @@ class FetchingOut(Struct):
     last_error_time: Time | None
 
 
+class CallsOut(Struct):
+    """The webhooks that the tool sent since it was connected. Counted when they are processed, and up to ten seconds late."""
+
+    last_time: Annotated[Time, Meta(description="When the last one was received.")]
+    per_day: Annotated[float, Meta(ge=0, description="Of the seven days before the last one.", examples=[310.4])]
+    usual_interval_seconds: Annotated[
+        int | None,
+        Meta(
+            description="Usual time between two at this hour of the week; null: less than one is usual, or not known yet.", examples=[240]
+        ),
+    ]
+    silent_since_time: Annotated[
+        Time | None, Meta(description="The last one before the present silence; null: the connection is not silent.")
+    ]
+
+
 class WouldRefuse(Struct):
     """Unverified webhooks of one tool within the last seven days that would be refused from now on."""
 
@@ -154,6 +173,7 @@ class ConnectionOut(_HiddenRepr):
     settings: ConnectionSettingsBody
     access_token: Literal["set", "not set"]
     fetching: FetchingOut | None = None
+    calls: Annotated[CallsOut | None, Meta(description="null: the tool has not called since it was connected.")] = None
     generated_secret: str | UnsetType = UNSET
     would_refuse: Annotated[
         list[WouldRefuse] | UnsetType,
@@ -178,17 +198,35 @@ def would_refuse(found: Sequence[AffectedSender]) -> list[WouldRefuse]:
     return [WouldRefuse(one.tool, one.calls, to_text(one.last_us), one.reason) for one in found]
 
 
+class Known(NamedTuple):
+    """What is known of a connection besides its own values."""
+
+    fetching: FetchState | None = None
+    calls: CallStatistics | None = None
+
+
+NOTHING = Known()
+
+
 def connection_out(
-    found: Connection, generated: str | None = None, fetching: FetchState | None = None, refused: list[WouldRefuse] | None = None
+    found: Connection, generated: str | None = None, known: Known = NOTHING, refused: list[WouldRefuse] | None = None
 ) -> ConnectionOut:
     """Return a connection as shown, with the state of fetching if it has an access token."""
     settings = msgspec.convert(found.settings, ConnectionSettingsBody, from_attributes=True)
     times = to_text(found.created_us), to_text(found.updated_us)
     secret: Literal["set", "not set"] = "set" if found.secrets else "not set"
     token: Literal["set", "not set"] = "set" if found.access_token else "not set"
-    state = fetching_out(fetching or FetchState(found.tool)) if found.access_token else None
-    shown = (found.channel, found.tool, secret, len(found.secrets), *times, settings, token, state)
+    state = fetching_out(known.fetching or FetchState(found.tool)) if found.access_token else None
+    shown = (found.channel, found.tool, secret, len(found.secrets), *times, settings, token, state, calls_out(known.calls))
     return ConnectionOut(*shown, generated or UNSET, refused or UNSET)
+
+
+def calls_out(found: CallStatistics | None) -> CallsOut | None:
+    """Return the calls as shown."""
+    if found is None:
+        return None
+    silent = None if found.silent_since_us is None else to_text(found.silent_since_us)
+    return CallsOut(to_text(found.last_us), per_day(found.week), found.usual_interval_seconds, silent)
 
 
 def fetching_out(found: FetchState) -> FetchingOut:

@@ -7,6 +7,7 @@ from touchbase.connections.models import CRM, Connection
 from touchbase.connections.sql.encrypted_columns import CONNECTION_TABLE, decrypt_row, encrypt_row
 from touchbase.connections.sql.fetching import resume_fetching
 from touchbase.connections.sql.rows import CONNECTION, connection_of, connection_row, secrets_text
+from touchbase.connections.sql.silence import forget_calls, settings_changed
 from touchbase.encryption import Cipher
 from touchbase.errors import Conflict, NotFound, PreconditionFailed, TouchbaseError
 from touchbase.sql.rows import names, settings_text
@@ -66,6 +67,7 @@ def change_connection(command: ChangeConnection, cipher: Cipher) -> Plan[Connect
     changed = _decrypted(rows[0], cipher)
     if command.channel == CRM:
         yield from resume_fetching(command.client, command.tool, command.at, new_token=bool(command.access_token))
+    yield from settings_changed(key, command.settings, command.at)
     return changed
 
 
@@ -78,8 +80,10 @@ def _is_outdated(command: ChangeConnection, cipher: Cipher) -> Plan[bool]:
 
 
 def remove_connection(command: RemoveConnection) -> Plan[TouchbaseError | None]:
-    """Remove a connection."""
-    rows = yield Execute(DELETE_CONNECTION, [(command.client, command.channel, command.tool)])
+    """Remove a connection, and what is known of its calls."""
+    key = (command.client, command.channel, command.tool)
+    rows = yield Execute(DELETE_CONNECTION, [key])
+    yield from forget_calls(key)
     return None if rows else _missing(command)
 
 

@@ -1,0 +1,207 @@
+"""Silence of connections: count calls in memory, write the counts in bulk, and recognise who has been silent for too long."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from touchbase.common.timestamps import SECOND, Clock, Micros, has_passed
+from touchbase.connections.rhythm import HOUR, CallStatistics, Silence, per_day
+from touchbase.errors import Overloaded
+from touchbase.sql.command import Command, Query
+from touchbase.sql.store import Store
+
+LOG = logging.getLogger("touchbase.connections")
+FLUSH_INTERVAL: Micros = 10 * SECOND
+"""Time between two writes of counts. A process that is killed loses the counts since the last one."""
+CHECK_INTERVAL: Micros = 60 * SECOND
+"""Time between two checks, of all processes together."""
+MAX_CHECK_GAP: Micros = 600 * SECOND
+"""After a longer time without checks Touchbase was down, and calls before it prove nothing."""
+MAX_SILENCES = 50
+"""Silences stored of each connection: the newest."""
+Call = tuple[int, str, str, Micros]
+"""Client, channel, tool, and when it was received."""
+
+
+@dataclass(slots=True)
+class CountCalls(Command[list[Silence]]):
+    """Add calls of a client's connections to their counts; return the silences that ended. Calls of tools not connected are left out."""
+
+    client: int
+    hours: dict[tuple[str, str, int], int]
+    """Calls by channel, tool and hour."""
+    last_us: dict[tuple[str, str], Micros]
+    """The last call by channel and tool."""
+
+
+@dataclass(slots=True)
+class ClaimCheck(Command[Micros | None]):
+    """Claim the next check for silences; None if another process has made one within `CHECK_INTERVAL`.
+
+    Returns since when checks were made without a gap: a connection cannot be silent from before.
+    """
+
+    at: Micros
+
+
+@dataclass(slots=True)
+class JudgeConnection(Command[Silence | None]):
+    """Recognise a connection as silent, if it is; else store when to look again. Returns the silence if it begins now.
+
+    While deliveries of its client wait for the worker, nothing is decided: they may be its calls.
+    """
+
+    client: int
+    channel: str
+    tool: str
+    at: Micros
+    checked_since_us: Micros
+
+
+@dataclass(slots=True)
+class DueJudgements(Query[list[tuple[int, str, str]]]):
+    """Client, channel and tool of the connections of active clients that may be silent by now."""
+
+    at: Micros
+
+
+@dataclass(slots=True)
+class ListCalls(Query[list[CallStatistics]]):
+    """What is known of the calls of a client's connections; without connections that have never called."""
+
+    client: int
+    at: Micros
+
+
+@dataclass(slots=True)
+class ListSilences(Query[list[Silence]]):
+    """The silences of a client's connections, or of one of them, newest first."""
+
+    client: int
+    channel: str | None = None
+    tool: str | None = None
+
+
+@dataclass(slots=True)
+class CountSilent(Query[dict[tuple[str, str], int]]):
+    """How many connections of active clients are silent, by channel and tool."""
+
+
+@dataclass(slots=True)
+class CallCounts:
+    """The calls that this process has seen and not written yet."""
+
+    clock: Clock
+    _waiting: Counter[tuple[int, str, str, int]] = field(default_factory=Counter)
+    _last: dict[tuple[int, str, str], Micros] = field(default_factory=dict)
+    _flushed_us: Micros = 0
+
+    def record(self, calls: Iterable[Call]) -> None:
+        """Count calls."""
+        for client, channel, tool, at in calls:
+            self._waiting[client, channel, tool, at // HOUR] += 1
+            key = client, channel, tool
+            self._last[key] = max(at, self._last.get(key, at))
+
+    def commands(self) -> list[CountCalls]:
+        """Take what waits, as one command for each client."""
+        made: dict[int, CountCalls] = {}
+        for (client, channel, tool, hour), count in self._waiting.items():
+            made.setdefault(client, CountCalls(client, {}, {})).hours[channel, tool, hour] = count
+        for (client, channel, tool), at in self._last.items():
+            made[client].last_us[channel, tool] = at
+        self._waiting, self._last = Counter(), {}
+        return list(made.values())
+
+    async def flush_if_due(self, store: Store) -> None:
+        """Write what waits, every `FLUSH_INTERVAL`."""
+        if self._waiting and has_passed(FLUSH_INTERVAL, self._flushed_us, self.clock()):
+            self._flushed_us = self.clock()
+            await self.flush(store)
+
+    async def flush(self, store: Store) -> None:
+        """Write what waits; what could not be written stays for the next time."""
+        commands = self.commands()
+        while commands:
+            try:
+                ended = await store.write(commands[-1])
+            except BaseException as error:
+                for each in commands:
+                    self._put_back(each)
+                if not isinstance(error, Overloaded):
+                    raise
+                return
+            commands.pop()
+            for one in ended:
+                LOG.info(
+                    "client %d: %s (%s) calls again after %s", one.client, one.tool, one.channel, duration(one.ended_us or 0, one.since_us)
+                )
+
+    def _put_back(self, command: CountCalls) -> None:
+        for (channel, tool, hour), count in command.hours.items():
+            self._waiting[command.client, channel, tool, hour] += count
+        for (channel, tool), at in command.last_us.items():
+            key = command.client, channel, tool
+            self._last[key] = max(at, self._last.get(key, at))
+
+
+class SilenceCheck:
+    """Looks for silent connections about once a minute, in one of the processes."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+        self._claimed_us: Micros = 0
+
+    async def run_if_due(self) -> list[Silence]:
+        """Look for silent connections, unless this or another process did within a minute; return the silences that begin now."""
+        now = self._clock()
+        if not has_passed(CHECK_INTERVAL, self._claimed_us, now):
+            return []
+        self._claimed_us = now
+        since = await self._store.write(ClaimCheck(now))
+        return [] if since is None else await begin_silences(self._store, now, since)
+
+
+async def begin_silences(store: Store, now: Micros, checked_since_us: Micros) -> list[Silence]:
+    """Judge the connections that are due; log and return the silences that begin now."""
+    begun: list[Silence] = []
+    for client, channel, tool in await store.read(DueJudgements(now)):
+        try:
+            silence = await store.write(JudgeConnection(client, channel, tool, now, checked_since_us))
+        except Overloaded:
+            raise
+        except Exception:
+            LOG.exception("client %d: whether %s (%s) is silent could not be decided; it is tried again", client, tool, channel)
+            continue
+        if silence is not None:
+            begun.append(silence)
+            passed, usual = duration(now, silence.since_us), usual_text(silence)
+            # The client's number: its id is part of an address that accepts webhooks.
+            LOG.warning("client %d: no call from %s (%s) for %s; usually %s; see `touchbase doctor`", client, tool, channel, passed, usual)
+    return begun
+
+
+def usual_text(one: Silence | CallStatistics) -> str:
+    """Return what is usual: the interval at the hour of the silence, or else the calls of a day."""
+    if one.usual_interval_seconds is None:
+        return f"{per_day(one.week):g} calls a day"
+    return f"every {_span(one.usual_interval_seconds)} at this hour"
+
+
+def duration(now: Micros, since: Micros) -> str:
+    """Return the time between two times in words: minutes, hours, or days from 3 of them on."""
+    return _span(max(0, now - since) // SECOND)
+
+
+def _span(seconds: int) -> str:
+    size, word = next(((size, word) for most, size, word in _UNITS if seconds < most), (86_400, "day"))
+    count = round(seconds / size)
+    return f"{count} {word}{'s' * (count != 1)}"
+
+
+_UNITS = ((120, 1, "second"), (7_200, 60, "minute"), (3 * 86_400, 3_600, "hour"))
+"""Below so many seconds, a time is given in this unit."""
