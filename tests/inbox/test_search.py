@@ -164,7 +164,7 @@ async def test_pages_of_a_search__have_each_delivery_once(
     for limit in (1, 2, 50):
         pages = await all_pages(inbox, **asked, limit=limit)
 
-        assert sorted(sum(pages, [])) == sorted(whole)
+        assert sorted(each for page in pages for each in page) == sorted(whole)
         assert all(page == sorted(page, reverse=True) and len(page) <= limit for page in pages)
 
 

@@ -107,8 +107,9 @@ def list_(database: str | None, limit: int, before: int | None, group: bool, as_
 def _refuse_with_group(before: int | None, sought: dict[str, Any], filters: dict[str, Any]) -> None:
     if before is not None:
         raise click.UsageError("--before goes with a list of deliveries, not with --group, which shows the largest groups")
-    if filters["received_since_us"] is not None or filters["received_until_us"] is not None:
-        raise click.UsageError("--since and --until go with a list of deliveries; a group shows when its first and last were received")
+    for name in ("since", "until"):
+        if filters[f"received_{name}_us"] is not None:
+            raise click.UsageError(f"--{name} goes with a list of deliveries; a group shows when its first and last were received")
     if filters["problems"]:
         raise click.UsageError("--problems goes with a list of deliveries; deliveries in groups changed nothing")
     if is_search(sought):

@@ -140,12 +140,11 @@ async def _chosen(store: Any, sought: dict[str, Any], filters: dict[str, Any]) -
 
 def _place(cursor: str | None) -> Place | None:
     from touchbase.http.query_parameters import cursor_value
-    from touchbase.inbox import Place
-    from touchbase.inbox.api.delivery_list import SEARCH_CURSOR
+    from touchbase.inbox.api.delivery_list import PLACE, SEARCH_CURSOR
 
     if cursor is None:
         return None
-    found: Place | None = cursor_value(cursor, SEARCH_CURSOR, Place)  # type: ignore[arg-type]
+    found: Place | None = cursor_value(cursor, SEARCH_CURSOR, PLACE)
     if found is None:
         raise click.UsageError("--cursor is not a cursor of a search of deliveries; begin again without it")
     return found

@@ -29,7 +29,7 @@ MOST_SECONDS = 1.0
 """Seconds after which a page stops; at least one step, or one body of it, is examined."""
 STEP = 500
 """Deliveries that one step examines."""
-LARGEST_SEARCHED = 4 * 1024 * 1024
+LARGEST_SEARCHED = 1024 * 1024
 """Bytes of a decompressed body that is searched."""
 LONGEST_TEXT = 200
 """Characters of a text to search for."""

@@ -12,7 +12,7 @@ from touchbase.sql.command import Query
 
 @dataclass(frozen=True, slots=True)
 class SoughtPerson:
-    """Whom a search is about: the contacts, deleted ones included, and all their addresses."""
+    """The person that a search is about: the contacts, deleted ones included, and all their addresses."""
 
     contacts: list[int] = field(default_factory=list)
     addresses: frozenset[Ref] = frozenset()

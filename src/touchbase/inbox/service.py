@@ -33,9 +33,8 @@ class DeliveryFilter:
 
 async def list_deliveries(store: Store, filters: DeliveryFilter, limit: int, before: int | None) -> tuple[list[Delivery], int | None]:
     """Return a page of deliveries, newest first, and the cursor of the next page."""
-    chosen = (filters.client, filters.channel, filters.tool, filters.state, before)
-    times = {"received_since_us": filters.received_since_us, "received_until_us": filters.received_until_us}
-    found = await store.read(ListDeliveries(limit + 1, *chosen, problems=filters.problems, **times))
+    chosen = (filters.client, filters.channel, filters.tool, filters.state, before, filters.received_since_us)
+    found = await store.read(ListDeliveries(limit + 1, *chosen, filters.problems, filters.received_until_us))
     page = found[:limit]
     return page, page[-1].id if len(found) > limit else None
 

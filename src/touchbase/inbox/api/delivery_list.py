@@ -80,6 +80,7 @@ class DeliveryPage(Struct):
     search: Annotated[SearchProgress | None, Meta(description="null without `email`, `linkedin_url`, `contact_id`, `text` and `event`.")]
 
 
+PLACE: Any = Place
 SEARCH_CURSOR = "searched_deliveries"
 """The listing of the cursors of a search."""
 EMAIL = query.text("email", "Only deliveries about the person with this e-mail address, present or former.")
@@ -149,7 +150,7 @@ async def deliveries(call: Call) -> Response:
     asked = call.parameters()
     _check_search(asked)
     searches = any(asked[each] is not None for each in (*_PERSON, TEXT, EVENT))
-    place: Any = asked.cursor(SEARCH_CURSOR, Place) if searches else asked.cursor("deliveries", int)
+    place: Any = asked.cursor(SEARCH_CURSOR, PLACE) if searches else asked.cursor("deliveries", int)
     client = await checked_client(call, asked, limited)
     filters, store = DeliveryFilter(client, **asked.filters), call.api.dependencies.store
     if searches:

@@ -77,7 +77,7 @@ def _any_erased(client: int, refs: set[Ref]) -> Plan[bool]:
 
 
 def _contacts_having(client: int, ref: Ref) -> Plan[set[int]]:
-    """Return the contacts with this address, those that had it, and deleted ones."""
+    """Return the contacts with this address, now or formerly, and deleted ones."""
     rows = yield Select(f"SELECT id FROM contact WHERE client = ? AND {_KEYS[ref[1]]} = ?", (client, ref[2]))
     deleted = yield Select(
         "SELECT record_id FROM deleted_link WHERE client = ? AND tool = '' AND object_type = ? AND object_id = ? AND record_kind = 1",
