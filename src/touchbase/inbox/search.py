@@ -94,7 +94,7 @@ async def search_deliveries(
     client = search.filters.client
     assert client is not None
     addresses = [] if search.address is None else [search.address]
-    mentioned = sorted(find_identities({}, "", search.text.encode())) if search.text else []
+    mentioned = sorted(find_identities({}, "", search.text.encode("utf-8", "replace"))) if search.text else []
     sought = await store.read(FindSoughtPerson(client, addresses, search.contact_id, mentioned))
     if sought.erased:
         return FoundPage()
@@ -155,7 +155,7 @@ class _Search:
             step = await self._store.read(
                 StepThroughDeliveries(
                     filters.client, below, STEP, filters.channel, filters.tool, filters.state, filters.received_since_us,
-                    filters.received_until_us, filters.problems, self._search.event, of_contacts or [], not_of_contacts, bodies,
+                    filters.received_until_us, filters.problems, self._search.event, of_contacts, not_of_contacts, bodies,
                 )
             )  # fmt: skip
             examined += step.examined

@@ -59,7 +59,7 @@ class StepThroughDeliveries(Query[DeliveryStep]):
     problems: bool = False
     event: str | None = None
     """Only deliveries with such an event."""
-    of_contacts: list[int] = field(default_factory=list)
+    of_contacts: list[int] | None = None
     """Only deliveries with an event about one of these contacts."""
     not_of_contacts: list[int] | None = None
     """Only deliveries that are not applied and have no event about these contacts."""

@@ -105,7 +105,7 @@ def _addresses_of(client: int, contact: int) -> Plan[set[Ref]]:
 
 def step_through_deliveries(query: StepThroughDeliveries) -> Plan[DeliveryStep]:
     """Return the matching deliveries of the next ones, newest first. The conditions mark rows, so that the limit bounds the rows read."""
-    source, params = _of_history(query) if query.of_contacts else _of_inbox(query)
+    source, params = _of_inbox(query) if query.of_contacts is None else _of_history(query, query.of_contacts)
     marks = _marks(query)
     rows = yield Select(
         f"{source} SELECT w.id, w.received_us, w.size, CASE WHEN {marks} THEN 1 ELSE 0 END FROM w ORDER BY w.id DESC",
@@ -129,10 +129,10 @@ def _of_inbox(query: StepThroughDeliveries) -> tuple[str, Row]:
     return f"WITH w AS (SELECT {_STEP} FROM delivery d WHERE {where} ORDER BY d.id DESC LIMIT ?)", where.params
 
 
-def _of_history(query: StepThroughDeliveries) -> tuple[str, Row]:
+def _of_history(query: StepThroughDeliveries, contacts: list[int]) -> tuple[str, Row]:
     """Return the deliveries to examine: those of the contacts' histories."""
     caused = Where(f"e.client = ? AND e.record_kind = {CONTACT} AND e.delivery_id IS NOT NULL", query.client)
-    caused.add(f"e.record_id IN ({_places(query.of_contacts)})", *query.of_contacts)
+    caused.add(f"e.record_id IN ({_places(contacts)})", *contacts)
     caused.equal("e.event", query.event)
     where = Where("d.client = ? AND t.id < ?", query.client, query.below)
     _indexed(where, query)
@@ -158,7 +158,7 @@ def _marks(query: StepThroughDeliveries) -> Where:
     where.at_least("w.received_us", query.received_since_us)
     where.less("w.received_us", query.received_until_us)
     made = "EXISTS (SELECT 1 FROM event e WHERE e.client = w.client AND e.delivery_id = w.id"
-    if query.event is not None and not query.of_contacts:
+    if query.event is not None and query.of_contacts is None:
         where.add(f"{made} AND e.event = ?)", query.event)
     if query.not_of_contacts is not None:
         where.add(f"w.state <> '{APPLIED}'")
