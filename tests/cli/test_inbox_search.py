@@ -45,7 +45,7 @@ def test_inbox_list__finds_deliveries_by_person_text_event_and_time(replied: Run
 def test_inbox_list__prints_events_and_people(replied: Run) -> None:
     lines = replied("inbox", "list", "--email", "jane@example.com").output.splitlines()
 
-    assert lines[0].split()[:8] == ["ID", "RECEIVED", "CLIENT", "CHANNEL", "TOOL", "STATE", "EVENT", "PERSON"]
+    assert lines[0].split()[:8] == ["ID", "RECEIVED", "CLIENT", "TOOL", "STATE", "EVENT", "PERSON", "CHANNEL"]
     assert "email_replied  jane@example.com (2)" in lines[3]
     assert "unrecognised" in lines[2]
 

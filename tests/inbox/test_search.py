@@ -18,6 +18,7 @@ from touchbase.events.worker import InboxWorker
 from touchbase.history.events import Translation
 from touchbase.inbox import search as service
 from touchbase.inbox.commands import PruneBodies
+from touchbase.inbox.sql import search as sql
 
 JANE = "jane@example.com"
 REPLY = {"event": "email_replied", "email": JANE, "at": 1}
@@ -152,13 +153,15 @@ async def test_search__names_bodies_that_cannot_be_searched(inbox: House, monkey
 
 
 @pytest.mark.parametrize("asked", [{"email": JANE}, {"text": "jane"}, {"event": "email_replied"}, {"email": JANE, "text": "jane"}], ids=str)
-@pytest.mark.parametrize("seconds", [1e9, -1.0], ids=["in_time", "out_of_time"])
+@pytest.mark.parametrize(("seconds", "examined"), [(1e9, 100), (1e9, 2), (-1.0, 100)], ids=["all_in_one", "few", "out_of_time"])
 async def test_pages_of_a_search__have_each_delivery_once(
-    inbox: House, monkeypatch: pytest.MonkeyPatch, asked: dict[str, str], seconds: float
+    inbox: House, monkeypatch: pytest.MonkeyPatch, asked: dict[str, str], seconds: float, examined: int
 ) -> None:
+    await inbox.hook("camp", {**REPLY, "at": 5})  # applies the seventh too: the history has newer and older ones than the fourth
     whole = await found(inbox, **asked)
+    monkeypatch.setattr(sql, "STEP_BYTES", 30)
     monkeypatch.setattr(service, "STEP", 2)
-    monkeypatch.setattr(service, "MOST_EXAMINED", 2)
+    monkeypatch.setattr(service, "MOST_EXAMINED", examined)
     monkeypatch.setattr(service, "MOST_SECONDS", seconds)
 
     for limit in (1, 2, 50):

@@ -29,11 +29,11 @@ COLUMNS = (
     "id",
     "received",
     "client",
-    Column("channel", SPARE),
     "tool",
     "state",
     Column("event", SHORT),
-    Column("person", SHORT),
+    Column("person", SPARE),
+    Column("channel", SPARE),
     Column("proved", SPARE),
     Column("tries", SPARE),
     Column("repeats", SPARE),
@@ -222,9 +222,10 @@ def _group_row(group: DeliveryGroup) -> tuple[object, ...]:
 
 def _row(row: DeliveryRow) -> tuple[object, ...]:
     why = "; ".join([*([row.error] if row.error else []), *(each.detail for each in row.problems)])
+    people = _some([_person(each) for each in row.people], row.more_events)
     return (
-        row.id, row.received_at, row.client_id, row.channel, row.tool, row.state, _some(row.events, row.more_events),
-        _some([_person(each) for each in row.people], row.more_events), bool(row.verified), row.attempts, row.repeats, why,
+        row.id, row.received_at, row.client_id, row.tool, row.state, _some(row.events, row.more_events), people, row.channel,
+        bool(row.verified), row.attempts, row.repeats, why,
     )  # fmt: skip
 
 
