@@ -58,11 +58,6 @@ class DeliverySearch:
         """Whether it names a person."""
         return self.address is not None or self.contact_id is not None
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether it asks for no more than a list with filters."""
-        return not self.is_about_a_person and self.text is None and self.event is None
-
 
 @dataclass(slots=True)
 class Unsearchable:
@@ -165,7 +160,7 @@ class _Search:
                 del found[self._limit :]
                 last = found[-1]
             below = step.below if last is None else last.id
-            if not of_contacts:
+            if of_contacts is None and step.oldest_us is not None:
                 self._page.back_to_us = step.oldest_us if last is None else last.received_us
             if len(found) == self._limit or examined >= MOST_EXAMINED or self._monotonic() >= self._until:
                 break

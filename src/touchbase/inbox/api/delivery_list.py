@@ -20,7 +20,7 @@ from touchbase.http.endpoint import Call
 from touchbase.http.query_parameters import LIMIT, PAGE, Parameter, Parameters, cursor_text
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success
-from touchbase.http.schemas import Time, encode, named_enum
+from touchbase.http.schemas import Time, encode, example, named_enum
 from touchbase.inbox.api.deliveries import CHANNEL, CLIENT, INBOX, STATE, TOOL, DeliveryOut, checked_client, delivery_out
 from touchbase.inbox.delivery import REMOVED_BY_ERASURE, REMOVED_BY_RETENTION, Delivery
 from touchbase.inbox.search import IN_BODY, IN_HISTORY, LONGEST_TEXT, UNREADABLE, DeliverySearch, FoundPage, Place, search_deliveries
@@ -80,7 +80,27 @@ class DeliveryPage(Struct):
     search: Annotated[SearchProgress | None, Meta(description="null without `email`, `linkedin_url`, `contact_id`, `text` and `event`.")]
 
 
+example(
+    DeliveryPage,
+    {
+        "data": [
+            {
+                "id": 640, "client_id": "acme", "channel": "email_campaign", "state": "applied", "tool": "instantly",
+                "received_at": "2026-11-20T09:31:00Z", "applied_at": "2026-11-20T09:31:01Z", "attempts": 0, "repeats": 0, "error": None,
+                "size": 412, "verified": True, "problems": [],
+                "people": [{"contact_id": 17, "email": "jane@example.com", "linkedin_url": None}],
+                "events": ["email_replied"], "more_events": False, "found_in": "history",
+            },
+        ],
+        "next_cursor": None,
+        "search": {
+            "complete": True, "back_to": "2026-11-02T08:00:00Z",
+            "not_searchable": [{"cause": "retention", "count": 3, "example_id": 12}],
+        },
+    },
+)  # fmt: skip
 PLACE: Any = Place
+"""The type of the positions that cursors of a search hold."""
 SEARCH_CURSOR = "searched_deliveries"
 """The listing of the cursors of a search."""
 EMAIL = query.text("email", "Only deliveries about the person with this e-mail address, present or former.")
