@@ -217,7 +217,8 @@ def test_inbox_list__prints_a_table(store: Run) -> None:
 
     lines = store("inbox", "list").output.splitlines()
 
-    assert lines[0].split() == ["ID", "RECEIVED", "CLIENT", "CHANNEL", "TOOL", "STATE", "PROVED", "TRIES", "REPEATS", "WHY"]
+    titles = ["ID", "RECEIVED", "CLIENT", "TOOL", "STATE", "EVENT", "PERSON", "CHANNEL", "PROVED", "TRIES", "REPEATS", "WHY"]
+    assert lines[0].split() == titles
     assert "acme" in lines[1]
     assert "received" in lines[1]
 

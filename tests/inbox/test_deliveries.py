@@ -28,6 +28,7 @@ WAITING = {
     "verified": False,
     "problems": [],
 }
+NO_EFFECTS = {"people": [], "events": [], "more_events": False, "found_in": None}
 
 
 def translate(delivery: Delivery) -> Translation:
@@ -47,7 +48,7 @@ async def test_list_deliveries__returns_a_received_delivery(call: ApiClient) -> 
     reply = await call.get("/admin/v1/deliveries")
 
     assert reply.status == 200
-    assert reply.json() == {"data": [WAITING], "next_cursor": None}
+    assert reply.json() == {"data": [{**WAITING, **NO_EFFECTS}], "next_cursor": None, "search": None}
 
 
 async def test_list_deliveries__returns_pages_with_the_newest_first(call: ApiClient) -> None:

@@ -25,6 +25,7 @@ from touchbase.history.events import CONTACT
 from touchbase.idempotency.commands import FindResponse
 from touchbase.idempotency.models import RequestKey
 from touchbase.inbox.commands import DropUnrecognised, PruneBodies
+from touchbase.inbox.search_queries import FindSoughtPerson, GetEffects, StepThroughDeliveries
 from touchbase.search.queries import CountFound, FindPosition, SearchContacts
 from touchbase.search.sorting import default_sort
 from touchbase.sql.command import Command
@@ -145,6 +146,11 @@ def asked(client: int, known: Known) -> Iterator[Any]:
     yield from (CountFound(client, everyone), FindPosition(client, everyone, 1))
     yield from (FindClientByNumber(client), ListClientPage(9, only=client))
     yield from (FindClient(client_id, at) for client_id in (CLIENT_B, OTHER_B) for at in (None, TIME_OF_B))
+    yield FindSoughtPerson(client, REFS[:2], mentioned=REFS)
+    yield from (FindSoughtPerson(client, contact_id=number) for number in known.contacts)
+    yield from (StepThroughDeliveries(client, NEVER, 100, event="email_sent", of_contacts=each) for each in (None, known.contacts))
+    yield StepThroughDeliveries(client, NEVER, 100, not_of_contacts=known.contacts, bodies=True)
+    yield GetEffects([(client, number) for number in known.ids])
     yield GetErasure(client, LATER_IDS["erasure"])  # B's own, that it begins with
     yield FindResponse(RequestKey(client, IDEMPOTENCY_KEY, b"", NEVER - 1))
 

@@ -63,6 +63,8 @@ UNNOTICED: dict[str, str] = {
     "clients.sql.removal.DELETE_WORDS": "words of records that were this client's rows just before; their ids are no other's",
     "search.sql.candidates._both": _READ,
     "merging.sql.statements.RETURN_MERGE": "merges that events of B's own record name; their ids are no other's",
+    "inbox.sql.search.FOUND_BODIES": "deliveries that were found as this client's just before; their ids are no other's",
+    "inbox.sql.search.FOUND_DELIVERIES": "as above",
     "jobs.sql.read_piece": _FOUND,
     "jobs.sql.APPEND_PIECE": _FOUND,
     "jobs.sql.remove_job_files": _FOUND,

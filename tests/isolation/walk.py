@@ -19,7 +19,8 @@ from touchbase.http.openapi import ENUMS, description
 
 METHODS = ("get", "head", "post", "put", "patch", "delete")
 LISTS = (
-    "/public/v2/contacts", "/public/v2/companies", "/admin/v1/deliveries", "/admin/v1/refusals", "/admin/v1/clients", "/admin/v1/keys",
+    "/public/v2/contacts", "/public/v2/companies", "/admin/v1/deliveries", "/admin/v1/deliveries?text=zq",
+    "/admin/v1/refusals", "/admin/v1/clients", "/admin/v1/keys",
     "/public/v2/contacts/deleted", "/public/v2/companies/deleted",
     "/public/v2/contacts?updated_since=2000-01-01T00:00:00Z", "/public/v2/companies?updated_since=2000-01-01T00:00:00Z",
     "/public/v2/suppressions",
@@ -74,7 +75,9 @@ def filters(known: Known) -> dict[str, list[str]]:
     return {
         "email": [w.EMAIL, w.OTHER_EMAIL], "linkedin_url": [w.LINKEDIN], "contact_status": [w.STATUS, w.NEXT_STATUS],
         "company_id": [str(known.companies[0])], "domain": [w.DOMAIN], "company_status": [w.COMPANY_STATUS], "external_id": [w.EXTERNAL_ID],
-        "updated_since": ["2000-01-01T00:00:00Z"], "received_since": ["2000-01-01T00:00:00Z"], "client": [w.CLIENT_A, w.FORMER_A],
+        "updated_since": ["2000-01-01T00:00:00Z"], "received_since": ["2000-01-01T00:00:00Z"],
+        "received_until": ["2030-01-01T00:00:00Z"], "contact_id": [str(each) for each in known.contacts[:2]], "text": ["zq", w.EMAIL],
+        "event": ["email_sent", "email_replied"], "client": [w.CLIENT_A, w.FORMER_A],
         "tool": ["hubspot", "instantly"], "cursor": known.cursors, "limit": ["1", "200"], "name": [w.NAME], "confirm": [w.CLIENT_A],
         "as_of": ["2026-11-20T09:30:00Z"], "field": ["contact_status", f"cf.{w.FIELD}"],
         "sort": ["-updated_time"], "q": ["zq021firstqz", "zq", w.DOMAIN], "fields": ["id"],

@@ -15,6 +15,7 @@ from touchbase.do_not_contact import INSTALLATION, ListClearAddresses, ListEntri
 from touchbase.history import COMPANY, CONTACT
 from touchbase.idempotency.commands import ExpiredResponses
 from touchbase.inbox.queries import BusyClients, CountInbox, DeliveryEvents, GroupDeliveries, ListDeliveries, OldDedupeKeys
+from touchbase.inbox.search_queries import StepThroughDeliveries
 from touchbase.inbox.sql.queries import STUCK
 from touchbase.records.commands import GetHistory, ListCompanies, ListContacts
 from touchbase.search import FindPosition, SearchCompanies, SearchContacts, SearchRecords
@@ -71,7 +72,7 @@ def steps(store: apsw.Cursor, sql: str, parameters: int) -> list[str]:
 
 def walks(plan: list[str]) -> list[str]:
     """Steps that read a whole table, or everything of one client."""
-    table = r"SCAN (p|q|r|g|\d+ CONSTANT ROWS?|CONSTANT ROW|search_index VIRTUAL TABLE INDEX 0:=)$"  # the last one is a rowid
+    table = r"SCAN (p|q|r|g|few|\d+ CONSTANT ROWS?|CONSTANT ROW|search_index VIRTUAL TABLE INDEX 0:=)$"  # the last one is a rowid
     whole = [step for step in plan if step.startswith("SCAN") and not re.match(table, step)]
     # Whether a client has erased anybody is one look into the index: EXISTS reads one row.
     return whole + [step for step in plan if step.endswith("(client=?)") and "erased_together" not in step]
@@ -178,3 +179,33 @@ def test_busy_clients__reads_single_rows_of_an_index(store: apsw.Cursor) -> None
     # Leaps and looks, each for one row; a walk through all that one client has would be "(client=?)".
     assert [step for step in plan if step.startswith("SCAN") and step not in ("SCAN busy", "SCAN b")] == []
     assert [step for step in touched if step.endswith("(client=?)")] == []
+
+
+SEARCHES = {
+    "all": StepThroughDeliveries(1, 99, 50, event="email_replied"),
+    "about_nobody": StepThroughDeliveries(1, 99, 50, not_of_contacts=[1, 2], bodies=True),
+    "parked": StepThroughDeliveries(1, 99, 50, state="parked", tool="a"),
+    "problems": StepThroughDeliveries(1, 99, 50, problems=True),
+    "history": StepThroughDeliveries(1, 99, 50, of_contacts=[1, 2], event="email_replied"),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "index"),
+    [
+        ("all", "SEARCH d USING PRIMARY KEY (client=? AND id<?)"),
+        ("about_nobody", "SEARCH d USING PRIMARY KEY (client=? AND id<?)"),
+        ("parked", "SEARCH d USING INDEX delivery_stuck (client=? AND state=? AND id<?)"),
+        ("problems", "SEARCH d USING INDEX delivery_problems (client=? AND id<?)"),
+        ("history", "SEARCH e USING PRIMARY KEY (client=? AND record_kind=? AND record_id=?)"),
+    ],
+)
+def test_search_of_deliveries__reads_its_step_in_an_index(store: apsw.Cursor, name: str, index: str) -> None:
+    asked = next(HANDLERS[StepThroughDeliveries](SEARCHES[name]))
+
+    assert isinstance(asked, Select)
+    plan = steps(store, asked.sql, len(asked.params))
+    assert index in plan
+    # The step is a list of at most `limit` rows, or a person's deliveries; each row's events are found by the delivery.
+    assert [walk for walk in walks(plan) if walk not in ("SCAN w", "SCAN t")] == []
+    assert [step for step in plan if "SEARCH e " in step and "delivery_id=?" not in step and step != index] == []

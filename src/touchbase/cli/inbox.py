@@ -8,26 +8,32 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from touchbase.cli.inbox_replay import delivery_filter, filter_options, replay, since_option
+from touchbase.cli.inbox_search import is_search, report, search, search_options, split_options, until_option
 from touchbase.cli.options import ID, Group, json_option, setting_options
 from touchbase.cli.output import NOTE, SHORT, SPARE, Column, echo, escape_controls, print_json, print_record, print_table
 from touchbase.cli.store import explain_not_found, find_client, opened, run
 from touchbase.common.timestamps import to_text
 from touchbase.connections import CHANNELS
-from touchbase.history import COMPANY, CONTACT, StoredEvent, described
+from touchbase.history import COMPANY, CONTACT, StoredEvent
 from touchbase.inbox import CAUSES, Delivery, fingerprint_parts
 
 if TYPE_CHECKING:
     from touchbase.inbox import DeliveryFilter, DeliveryGroup, RefusedWebhook
+    from touchbase.inbox.api.delivery_list import DeliveryRow, PersonOut
     from touchbase.sql.store import Store
 
 PAGE = 500
+SOME = 3
+"""Events and people of one delivery in a table."""
 COLUMNS = (
     "id",
     "received",
     "client",
-    Column("channel", SPARE),
     "tool",
     "state",
+    Column("event", SHORT),
+    Column("person", SPARE),
+    Column("channel", SPARE),
     Column("proved", SPARE),
     Column("tries", SPARE),
     Column("repeats", SPARE),
@@ -69,31 +75,52 @@ inbox.add_command(replay)
 
 @inbox.command("list")
 @setting_options("database")
+@search_options
 @filter_options
 @since_option
+@until_option
 @click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True, help="Most deliveries to list.")
 @click.option("--before", type=ID, help="Only deliveries with a lower id than this one: the next page.")
 @click.option("--group", is_flag=True, help="Count similar deliveries that changed nothing, largest groups first.")
 @click.option("--problems", is_flag=True, help="Only deliveries that were applied with a problem.")
 @json_option()
-def list_(database: str | None, limit: int, before: int | None, group: bool, as_json: bool, **filters: Any) -> None:
-    """List deliveries, newest first, or groups of deliveries that changed nothing."""
+def list_(database: str | None, limit: int, before: int | None, group: bool, as_json: bool, **options: Any) -> None:
+    """List deliveries, newest first; search them by person, text and event; or list groups of deliveries that changed nothing."""
+    sought, filters = split_options(options)
     if group:
-        if before is not None:
-            raise click.UsageError("--before goes with a list of deliveries, not with --group, which shows the largest groups")
-        if filters["received_since_us"] is not None:
-            raise click.UsageError("--since goes with a list of deliveries; a group shows when its first and last were received")
-        if filters["problems"]:
-            raise click.UsageError("--problems goes with a list of deliveries; deliveries in groups changed nothing")
+        _refuse_with_group(before, sought, filters)
         _show_groups(run(_groups(database, filters, limit)), as_json)
         return
-    found = run(_list(database, filters, limit, before))
-    if as_json:
-        print_json([as_values(delivery) for delivery in found])
+    if is_search(sought):
+        if before is not None:
+            raise click.UsageError("--before goes with a list; a search goes on with --cursor, as it prints at its end")
+        result = run(search(database, sought, filters, limit))
+        _print_rows(result.rows, as_json)
+        report(result)
         return
-    print_table(COLUMNS, (_row(delivery) for delivery in found), empty="no delivery matches")
-    if len(found) == limit:
-        click.echo(f"there may be more: --before {found[-1].id}", err=True)
+    rows = run(_list(database, filters, limit, before))
+    _print_rows(rows, as_json)
+    if len(rows) == limit and not as_json:
+        click.echo(f"there may be more: --before {rows[-1].id}", err=True)
+
+
+def _refuse_with_group(before: int | None, sought: dict[str, Any], filters: dict[str, Any]) -> None:
+    if before is not None:
+        raise click.UsageError("--before goes with a list of deliveries, not with --group, which shows the largest groups")
+    for name in ("since", "until"):
+        if filters[f"received_{name}_us"] is not None:
+            raise click.UsageError(f"--{name} goes with a list of deliveries; a group shows when its first and last were received")
+    if filters["problems"]:
+        raise click.UsageError("--problems goes with a list of deliveries; deliveries in groups changed nothing")
+    if is_search(sought):
+        raise click.UsageError("--email, --linkedin, --contact-id, --text and --event go with a list of deliveries, not with --group")
+
+
+def _print_rows(rows: list[DeliveryRow], as_json: bool) -> None:
+    if as_json:
+        print_json(rows)
+    else:
+        print_table(COLUMNS, map(_row, rows), empty="no delivery matches")
 
 
 @inbox.command()
@@ -144,14 +171,16 @@ async def _groups(database: str | None, filters: dict[str, Any], limit: int) -> 
         return await group_deliveries(store, await delivery_filter(store, filters), limit)
 
 
-async def _list(database: str | None, filters: dict[str, Any], limit: int, before: int | None) -> list[Delivery]:
+async def _list(database: str | None, filters: dict[str, Any], limit: int, before: int | None) -> list[DeliveryRow]:
+    from touchbase.inbox.api.delivery_list import rows_of
+
     async with opened(database) as store:
         found: list[Delivery] = []
         async for delivery in _matching(store, await delivery_filter(store, filters), before, min(limit, PAGE)):
             found.append(delivery)
             if len(found) == limit:
                 break
-        return found
+        return await rows_of(store, found, {})
 
 
 async def _matching(store: Store, chosen: DeliveryFilter, before: int | None, page: int) -> AsyncIterator[Delivery]:
@@ -191,15 +220,25 @@ def _group_row(group: DeliveryGroup) -> tuple[object, ...]:
     )  # fmt: skip
 
 
-def _why(delivery: Delivery) -> str:
-    return "; ".join([*([delivery.error] if delivery.error else []), *(detail for _, detail in described(delivery.problems))])
-
-
-def _row(delivery: Delivery) -> tuple[object, ...]:
+def _row(row: DeliveryRow) -> tuple[object, ...]:
+    why = "; ".join([*([row.error] if row.error else []), *(each.detail for each in row.problems)])
+    people = _some([_person(each) for each in row.people], row.more_events)
     return (
-        delivery.id, to_text(delivery.received_us), delivery.client_id, delivery.channel, delivery.tool,
-        delivery.state, bool(delivery.verified), delivery.attempts, delivery.repeats, _why(delivery),
+        row.id, row.received_at, row.client_id, row.tool, row.state, _some(row.events, row.more_events), people, row.channel,
+        bool(row.verified), row.attempts, row.repeats, why,
     )  # fmt: skip
+
+
+def _some(texts: list[str], more: bool) -> str | None:
+    """Return the first texts, and whether there are others; None for none."""
+    left = len(texts) - SOME
+    tail = [f"and {left}{' or more' if more else ''} more"] if left > 0 else ["and more"] if more else []
+    return ", ".join([*texts[:SOME], *tail]) or None
+
+
+def _person(person: PersonOut) -> str:
+    name = person.email or person.linkedin_url or "deleted"
+    return f"{name} ({person.contact_id})"
 
 
 @click.group(cls=Group)

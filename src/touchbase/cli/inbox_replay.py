@@ -143,9 +143,8 @@ async def delivery_filter(store: ProcessingStore, filters: dict[str, Any]) -> De
 
     name = filters["client_id"]
     client = (await find_client(store, name)).number if name is not None else None
-    return DeliveryFilter(
-        client, filters["channel"], filters["tool"], filters["state"], filters.get("received_since_us"), filters.get("problems", False)
-    )
+    chosen = (client, filters["channel"], filters["tool"], filters["state"], filters.get("received_since_us"))
+    return DeliveryFilter(*chosen, filters.get("problems", False), filters.get("received_until_us"))
 
 
 async def _replay(database: str | None, ids: tuple[int, ...], filters: dict[str, Any], dry_run: bool, progress: _Progress) -> None:

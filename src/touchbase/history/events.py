@@ -43,6 +43,8 @@ CRM_EVENTS = frozenset(
 
 # Events about no person or company: stored and counted, never applied.
 NOT_ABOUT_A_RECORD = frozenset({"account_event", "other", "unknown", "ignored", "handshake", "unrecognised"})
+RECORD_EVENTS = tuple(sorted((EMAIL_EVENTS | CRM_EVENTS) - NOT_ABOUT_A_RECORD))
+"""Events of deliveries that histories may have."""
 
 CONTACT = 1
 COMPANY = 2

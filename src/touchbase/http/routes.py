@@ -17,7 +17,7 @@ from touchbase.exports import api as exports
 from touchbase.http import docs_page, health
 from touchbase.http.routing import Route
 from touchbase.imports import api as imports
-from touchbase.inbox.api import deliveries, refused, webhooks
+from touchbase.inbox.api import deliveries, delivery_list, refused, webhooks
 from touchbase.jobs import api as jobs
 from touchbase.merging import api as merging
 from touchbase.records.api import resource as records
@@ -42,6 +42,7 @@ ROUTES: tuple[Route, ...] = (
     *jobs.ROUTES,
     *revyops.ROUTES,
     *webhooks.ROUTES,
+    *delivery_list.ROUTES,
     *deliveries.ROUTES,
     *replays.ROUTES,
     *refused.ROUTES,

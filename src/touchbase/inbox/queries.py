@@ -23,6 +23,8 @@ class ListDeliveries(Query[list[Delivery]]):
     received_since_us: Micros | None = None
     problems: bool = False
     """Only deliveries with a problem."""
+    received_until_us: Micros | None = None
+    """Only deliveries received before this time."""
 
 
 @dataclass(slots=True)

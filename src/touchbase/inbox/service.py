@@ -27,12 +27,14 @@ class DeliveryFilter:
     received_since_us: Micros | None = None
     problems: bool = False
     """Only deliveries with a problem."""
+    received_until_us: Micros | None = None
+    """Only deliveries received before this time."""
 
 
 async def list_deliveries(store: Store, filters: DeliveryFilter, limit: int, before: int | None) -> tuple[list[Delivery], int | None]:
     """Return a page of deliveries, newest first, and the cursor of the next page."""
-    values = (filters.client, filters.channel, filters.tool, filters.state, before, filters.received_since_us, filters.problems)
-    found = await store.read(ListDeliveries(limit + 1, *values))
+    chosen = (filters.client, filters.channel, filters.tool, filters.state, before, filters.received_since_us)
+    found = await store.read(ListDeliveries(limit + 1, *chosen, filters.problems, filters.received_until_us))
     page = found[:limit]
     return page, page[-1].id if len(found) > limit else None
 

@@ -43,17 +43,21 @@ from touchbase.inbox import (
     CountPrunable,
     Delivery,
     DeliveryEvents,
+    FindSoughtPerson,
     GetDelivery,
+    GetEffects,
     GroupDeliveries,
     ListDeliveries,
     ListRefusals,
     OldDedupeKeys,
     SizeUnrecognised,
+    StepThroughDeliveries,
 )
 from touchbase.inbox.sql import body_retention
 from touchbase.inbox.sql import queries as inbox_sql_queries
 from touchbase.inbox.sql import refused as refused_sql
 from touchbase.inbox.sql import rows as inbox_rows
+from touchbase.inbox.sql import search as inbox_search
 from touchbase.jobs import sql as jobs_sql
 from touchbase.merging import PreviewMerge
 from touchbase.merging.sql.merge import preview_merge
@@ -237,6 +241,9 @@ HANDLERS: dict[type, Callable[[Any], Plan[Any]]] = {
     CountDeliveries: inbox_sql_queries.count_deliveries,
     GroupDeliveries: inbox_sql_queries.group_deliveries,
     GetDelivery: _delivery,
+    FindSoughtPerson: inbox_search.find_sought_person,
+    StepThroughDeliveries: inbox_search.step_through_deliveries,
+    GetEffects: inbox_search.get_effects,
     DeliveryEvents: _delivery_events,
     FindClient: clients_sql_queries.find,
     ListClients: clients_sql_queries.every,

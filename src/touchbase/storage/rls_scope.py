@@ -26,7 +26,17 @@ from touchbase.encryption import CheckEncryption, Reencrypt, ReplaceLost, Retire
 from touchbase.erasure import AddErasures, OpenErasures
 from touchbase.exports import ExportRecords
 from touchbase.idempotency import ExpiredResponses, FindResponse, Idempotent
-from touchbase.inbox import BusyClients, CountInbox, GetDelivery, GroupDeliveries, ListDeliveries, ListRefusals, OldDedupeKeys, ReplayMany
+from touchbase.inbox import (
+    BusyClients,
+    CountInbox,
+    GetDelivery,
+    GetEffects,
+    GroupDeliveries,
+    ListDeliveries,
+    ListRefusals,
+    OldDedupeKeys,
+    ReplayMany,
+)
 from touchbase.jobs import CreateJob, DueJobFiles, DueJobs, GetJob, ListJobs
 from touchbase.records import CreateCompany, CreateContact, FindOwner, MatchEverywhere, UpsertCompany, UpsertContact
 from touchbase.search import NextToIndex
@@ -72,6 +82,7 @@ _NAMED: dict[type, Named] = {
     AddConnection: lambda command: (command.connection.client,),
     CreateJob: lambda command: (command.job.client,),
     ExportRecords: lambda query: (query.listing.client,),
+    GetEffects: lambda query: (client for client, _ in query.deliveries),
     ReplayMany: lambda command: (client for client, _ in command.deliveries),
     FindResponse: lambda query: (query.request.client,),
     FindClientByNumber: lambda query: (query.number,),

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
-from itertools import islice
+from itertools import chain, islice
 from urllib.parse import unquote
 
 from touchbase.common.content_encoding import decoded, from_base64
@@ -52,12 +52,19 @@ def find_identities(headers: Mapping[str, str], query: str, body: bytes) -> set[
     return found
 
 
-def _from_base64(text: str) -> Iterator[str]:
-    """Yield the texts that a text contains as base64, with their escapes decoded."""
+def contains_text(plain: bytes, text: str) -> bool:
+    """Return whether a decompressed body contains a text in any case, as received or with escapes or base64 decoded."""
+    wanted = text.casefold()
+    body = plain.decode("utf-8", "replace").replace("\0", "")
+    return any(wanted in one.casefold() for form in _forms(body) for one in chain((form,), _from_base64(form, ())))
+
+
+def _from_base64(text: str, signs: Collection[str] = _SIGNS) -> Iterator[str]:
+    """Yield the texts that a text contains as base64, with their escapes decoded; only those with one of `signs`, if there are any."""
     for match in islice(_BASE64.finditer(text), MAX_MATCHES):
         with suppress(ValueError):  # not base64, or not text: a picture, an id
             inner = from_base64(match[0]).decode()
-            if any(sign in inner.lower() for sign in _SIGNS):
+            if not signs or any(sign in inner.lower() for sign in signs):
                 yield from _forms(inner)
 
 

@@ -1,10 +1,10 @@
-"""HTTP resources of deliveries, for administrators: list, read, replay one."""
+"""HTTP resources of deliveries, for administrators: read and replay one. `delivery_list.py` lists and searches them."""
 
 from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta, Struct
@@ -16,13 +16,13 @@ from touchbase.errors import Fault, Forbidden, Invalid
 from touchbase.history import COMPANY, CONTACT, StoredEvent
 from touchbase.http import query_parameters as query
 from touchbase.http.endpoint import Call
-from touchbase.http.query_parameters import LIMIT, PAGE, Parameter, Parameters, cursor_text
+from touchbase.http.query_parameters import Parameters
 from touchbase.http.request_body import read_body
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import ChannelOut, DeliveryStateOut, ProblemOut, Time, encode, named_enum, problems_out
 from touchbase.inbox.delivery import REMOVED_BY_ERASURE, REMOVED_BY_RETENTION, STATES, Delivery
-from touchbase.inbox.service import DeliveryFilter, as_replayed, find_delivery, get_delivery, list_deliveries, replay_delivery
+from touchbase.inbox.service import as_replayed, find_delivery, get_delivery, replay_delivery
 
 RECORD_KINDS = {CONTACT: "contact", COMPANY: "company"}
 _RECORD_KIND = named_enum("RecordKind", "The kind of record.", tuple(RECORD_KINDS.values()))
@@ -53,13 +53,6 @@ class DeliveryOut(Struct):
         Meta(description="Whether the webhook proved its sender; false: no proof was required; null: stored before proofs existed."),
     ]
     problems: Annotated[list[ProblemOut], Meta(description="Problems of what was applied.")]
-
-
-class DeliveryPage(Struct):
-    """A page of deliveries, newest first; `next_cursor` is null on the last one."""
-
-    data: list[DeliveryOut]
-    next_cursor: str | None
 
 
 class DeliveryEvent(Struct):
@@ -144,25 +137,6 @@ CLIENT = query.text("client")
 TOOL = query.text("tool", member="tool")
 CHANNEL = query.choice("channel", CHANNELS, member="channel")
 STATE = query.choice("state", STATES, member="state")
-FILTERS: tuple[Parameter[Any], ...] = (
-    CLIENT,
-    TOOL,
-    CHANNEL,
-    STATE,
-    query.time("received_since", "Only deliveries received at this time or later.", member="received_since_us"),
-    query.flag("problems", "Only deliveries that were applied with a problem.", member="problems"),
-)
-
-
-async def deliveries(call: Call) -> Response:
-    """Handle `GET` of a page of deliveries."""
-    limited = await call.administrator()
-    asked = call.parameters()
-    before: int | None = asked.cursor("deliveries", int)
-    client = await checked_client(call, asked, limited)
-    page, following = await list_deliveries(call.api.dependencies.store, DeliveryFilter(client, **asked.filters), asked[LIMIT], before)
-    cursor = None if following is None else cursor_text("deliveries", following)
-    return Response(body=encode(DeliveryPage([delivery_out(each) for each in page], cursor)))
 
 
 async def checked_client(call: Call, asked: Parameters, limited: int | None) -> int | None:
@@ -225,12 +199,6 @@ async def _refuse_options(call: Call) -> None:
 
 INBOX = Tag("Inbox", "The received webhooks (deliveries), and how to apply them again.")
 ROUTES = [
-    Route(
-        "GET", "/admin/v1/deliveries", deliveries, scope=ADMIN, operation_id="list_deliveries", tag=INBOX,
-        summary="List deliveries, newest first",
-        description="A page has `limit` deliveries without their bodies. A delivery must match all filters.",
-        query=(*PAGE, *FILTERS), success=(Success(200, "A page.", DeliveryPage),),
-    ),
     Route(
         "GET", "/admin/v1/deliveries/{id}", delivery, scope=ADMIN, operation_id="get_delivery", tag=INBOX,
         summary="Get one delivery with its body",

@@ -60,8 +60,10 @@ def _where(query: ListDeliveries | CountDeliveries) -> Where:
     where.equal("d.tool", query.tool)
     if query.state in STATES:
         where.add(f"d.state = '{query.state}'")
-    if isinstance(query, ListDeliveries) and query.problems:
-        where.add("d.problems IS NOT NULL")
+    if isinstance(query, ListDeliveries):
+        where.less("d.received_us", query.received_until_us)
+        if query.problems:
+            where.add("d.problems IS NOT NULL")
     where.less("d.id", query.before)
     where.at_least("d.received_us", query.received_since_us)
     return where

@@ -1,0 +1,212 @@
+"""HTTP resource of the list of deliveries, for administrators: with filters, or searched by person, text and event."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta, Struct
+
+from touchbase.auth import ADMIN
+from touchbase.clients import ListClientPage
+from touchbase.common.field_limits import LARGEST_ID, InvalidText
+from touchbase.common.timestamps import to_text
+from touchbase.errors import Fault, Invalid
+from touchbase.history import RECORD_EVENTS, Ref
+from touchbase.http import query_parameters as query
+from touchbase.http.endpoint import Call
+from touchbase.http.query_parameters import LIMIT, PAGE, Parameter, Parameters, cursor_text
+from touchbase.http.responses import Response
+from touchbase.http.routing import Route, Success
+from touchbase.http.schemas import Time, encode, example, named_enum
+from touchbase.inbox.api.deliveries import CHANNEL, CLIENT, INBOX, STATE, TOOL, DeliveryOut, checked_client, delivery_out
+from touchbase.inbox.delivery import REMOVED_BY_ERASURE, REMOVED_BY_RETENTION, Delivery
+from touchbase.inbox.search import IN_BODY, IN_HISTORY, LONGEST_TEXT, UNREADABLE, DeliverySearch, FoundPage, Place, search_deliveries
+from touchbase.inbox.search_queries import DeliveryEffects, GetEffects
+from touchbase.inbox.service import DeliveryFilter, list_deliveries
+from touchbase.sql.store import Store
+from touchbase.suppression import email_ref, linkedin_ref
+
+_FOUND_IN = named_enum(
+    "FoundIn", "Where a search found a delivery: in the history of the person, or by what its body contains.", (IN_HISTORY, IN_BODY)
+)
+_CAUSE = named_enum(
+    "UnsearchableCause",
+    "Why a body cannot be searched: it was removed (retention, or the erasure of a person in it), or is unreadable.",
+    (REMOVED_BY_RETENTION, REMOVED_BY_ERASURE, UNREADABLE),
+)
+
+
+class PersonOut(Struct):
+    """A contact that an event of a delivery is about; without addresses while it is in the bin."""
+
+    contact_id: int
+    email: str | None
+    linkedin_url: str | None
+
+
+class DeliveryRow(DeliveryOut):
+    """One stored webhook, the events that it made and the people they are about."""
+
+    people: Annotated[list[PersonOut], Meta(description="The contacts of its events.")]
+    events: Annotated[list[str], Meta(description="The different events that it made; empty while it changed nothing.")]
+    more_events: Annotated[bool, Meta(description="Whether it made more than 100 events: `people` and `events` are those of 100.")]
+    found_in: Annotated[str | None, Meta(extra_json_schema=_FOUND_IN, description="null without a search for a person or a text.")]
+
+
+class UnsearchableOut(Struct):
+    """Deliveries whose bodies could not be searched."""
+
+    cause: Annotated[str, Meta(extra_json_schema=_CAUSE)]
+    count: int
+    example_id: Annotated[int, Meta(description="The newest of these deliveries.")]
+
+
+class SearchProgress(Struct):
+    """How far a search for a person, a text or an event has come."""
+
+    complete: Annotated[bool, Meta(description="Whether all deliveries were examined; else `next_cursor` goes on.")]
+    back_to: Annotated[Time | None, Meta(description="When the last examined delivery was received; null if none was examined one by one.")]
+    not_searchable: Annotated[list[UnsearchableOut], Meta(description="Deliveries examined for this page without their bodies, by cause.")]
+
+
+class DeliveryPage(Struct):
+    """A page of deliveries, newest first; `next_cursor` is null on the last one."""
+
+    data: list[DeliveryRow]
+    next_cursor: str | None
+    search: Annotated[SearchProgress | None, Meta(description="null without `email`, `linkedin_url`, `contact_id`, `text` and `event`.")]
+
+
+example(
+    DeliveryPage,
+    {
+        "data": [
+            {
+                "id": 640, "client_id": "acme", "channel": "email_campaign", "state": "applied", "tool": "instantly",
+                "received_at": "2026-11-20T09:31:00Z", "applied_at": "2026-11-20T09:31:01Z", "attempts": 0, "repeats": 0, "error": None,
+                "size": 412, "verified": True, "problems": [],
+                "people": [{"contact_id": 17, "email": "jane@example.com", "linkedin_url": None}],
+                "events": ["email_replied"], "more_events": False, "found_in": "history",
+            },
+        ],
+        "next_cursor": None,
+        "search": {
+            "complete": True, "back_to": "2026-11-02T08:00:00Z",
+            "not_searchable": [{"cause": "retention", "count": 3, "example_id": 12}],
+        },
+    },
+)  # fmt: skip
+PLACE: Any = Place
+"""The type of the positions that cursors of a search hold."""
+SEARCH_CURSOR = "searched_deliveries"
+"""The listing of the cursors of a search."""
+EMAIL = query.text("email", "Only deliveries about the person with this e-mail address, present or former.")
+LINKEDIN = query.text("linkedin_url", "Only deliveries about the person with this LinkedIn address.")
+CONTACT = query.integer("contact_id", 1, LARGEST_ID, "Only deliveries about this contact.")
+TEXT = query.text("text", f"Only deliveries with this text in the body, in any case; at most {LONGEST_TEXT} characters.")
+EVENT = query.choice("event", RECORD_EVENTS, "Only deliveries that made this event; with a person, one about the person.")
+_PERSON: tuple[Parameter[Any], ...] = (EMAIL, LINKEDIN, CONTACT)
+FILTERS: tuple[Parameter[Any], ...] = (
+    CLIENT,
+    *_PERSON,
+    TEXT,
+    EVENT,
+    TOOL,
+    CHANNEL,
+    STATE,
+    query.time("received_since", "Only deliveries received at this time or later.", member="received_since_us"),
+    query.time("received_until", "Only deliveries received before this time.", member="received_until_us"),
+    query.flag("problems", "Only deliveries that were applied with a problem.", member="problems"),
+)
+
+
+async def rows_of(store: Store, deliveries: Sequence[Delivery], found_in: Mapping[int, str]) -> list[DeliveryRow]:
+    """Return deliveries as listed, with their events and people."""
+    effects = await store.read(GetEffects([(each.client, each.id) for each in deliveries])) if deliveries else {}
+    return [_row(each, effects.get(each.id, DeliveryEffects()), found_in.get(each.id)) for each in deliveries]
+
+
+def _row(delivery: Delivery, effects: DeliveryEffects, found_in: str | None) -> DeliveryRow:
+    people = [PersonOut(each.contact_id, each.email, each.linkedin_url) for each in effects.people]
+    listed = msgspec.structs.asdict(delivery_out(delivery))
+    return DeliveryRow(**listed, people=people, events=effects.events, more_events=effects.more, found_in=found_in)
+
+
+def progress_of(page: FoundPage) -> SearchProgress:
+    """Return how far the search of a page has come."""
+    causes = [UnsearchableOut(cause, each.count, each.example_id) for cause, each in sorted(page.unsearchable.items())]
+    return SearchProgress(page.cursor is None, None if page.back_to_us is None else to_text(page.back_to_us), causes)
+
+
+def address_of(email: str | None, linkedin_url: str | None) -> Ref | None:
+    """Return the address of a person to search for. Raises `Invalid`."""
+    if email is not None:
+        try:
+            return email_ref(email)
+        except InvalidText as refused:
+            raise Invalid([Fault("?email", refused.code, refused.detail)]) from None
+    if linkedin_url is None:
+        return None
+    found = linkedin_ref(linkedin_url)
+    if found is None:
+        raise Invalid([Fault("?linkedin_url", "linkedin_url", "is not the address of a LinkedIn profile")])
+    return found
+
+
+async def only_client(store: Store) -> int:
+    """Return the number of the store's only client. Raises `Invalid` if there are several: a search goes through one inbox."""
+    clients = await store.read(ListClientPage(2))
+    if len(clients) != 1:
+        raise Invalid([Fault("?client", "required", "must name the client whose deliveries to search: there is not exactly one")])
+    return clients[0].number
+
+
+async def deliveries(call: Call) -> Response:
+    """Handle `GET` of a page of deliveries."""
+    limited = await call.administrator()
+    asked = call.parameters()
+    _check_search(asked)
+    searches = any(asked[each] is not None for each in (*_PERSON, TEXT, EVENT))
+    place: Any = asked.cursor(SEARCH_CURSOR, PLACE) if searches else asked.cursor("deliveries", int)
+    client = await checked_client(call, asked, limited)
+    filters, store = DeliveryFilter(client, **asked.filters), call.api.dependencies.store
+    if searches:
+        page = await _searched(store, filters, asked, place)
+        cursor = None if page.cursor is None else cursor_text(SEARCH_CURSOR, page.cursor)
+        return Response(body=encode(DeliveryPage(await rows_of(store, page.deliveries, page.found_in), cursor, progress_of(page))))
+    found, following = await list_deliveries(store, filters, asked[LIMIT], place)
+    cursor = None if following is None else cursor_text("deliveries", following)
+    return Response(body=encode(DeliveryPage(await rows_of(store, found, {}), cursor, None)))
+
+
+def _check_search(asked: Parameters) -> None:
+    named = [each.name for each in _PERSON if asked[each] is not None]
+    if len(named) > 1:
+        asked.fault(named[1], "one_person", f"names a person, as {named[0]} does: give one of email, linkedin_url and contact_id")
+    if len(asked[TEXT] or "") > LONGEST_TEXT:
+        asked.fault("text", "too_long", f"must have at most {LONGEST_TEXT} characters")
+
+
+async def _searched(store: Store, filters: DeliveryFilter, asked: Parameters, place: Place | None) -> FoundPage:
+    if filters.client is None:
+        filters = replace(filters, client=await only_client(store))
+    address = address_of(asked[EMAIL], asked[LINKEDIN])
+    search = DeliverySearch(filters, address, asked[CONTACT], asked[TEXT], asked[EVENT])
+    return await search_deliveries(store, search, asked[LIMIT], place)
+
+
+ROUTES = [
+    Route(
+        "GET", "/admin/v1/deliveries", deliveries, scope=ADMIN, operation_id="list_deliveries", tag=INBOX,
+        summary="List or search deliveries, newest first",
+        description="A page has `limit` deliveries without their bodies, with the events that they made and the people in these. A "
+        "delivery must match all filters. `email`, `linkedin_url`, `contact_id`, `text` and `event` search the inbox of one client "
+        "(`client`, unless there is only one): deliveries in the person's history come first, others are examined newest first. A page "
+        "of a search ends after about a second or 20,000 examined deliveries, and may have fewer; `search` says how far it came and "
+        "which bodies could not be searched, and `next_cursor` goes on.",
+        query=(*PAGE, *FILTERS), success=(Success(200, "A page.", DeliveryPage),),
+    ),
+]  # fmt: skip

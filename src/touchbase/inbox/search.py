@@ -1,0 +1,203 @@
+"""Search the inbox: deliveries by person, text in the body and event, newest first, within a budget of rows and time.
+
+Deliveries about a person are found through the person's history. Others may name the person and have made no event about them
+(parked, unrecognised, failed, ignored or waiting ones): their bodies are searched, as for a text. A page stops where its budget ends and
+says where that is; the cursor goes on from there, so that nothing is left out and no read lasts long.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from touchbase.common.content_encoding import decoded
+from touchbase.common.field_limits import LARGEST_ID
+from touchbase.common.timestamps import Micros
+from touchbase.errors import UnrecognisedPayload
+from touchbase.history import Ref
+from touchbase.inbox.delivery import Delivery
+from touchbase.inbox.search_queries import DeliveryStep, FindSoughtPerson, SoughtPerson, StepThroughDeliveries
+from touchbase.inbox.service import DeliveryFilter
+from touchbase.sql.store import Store
+from touchbase.suppression import contains_text, find_identities
+
+MOST_EXAMINED = 20_000
+"""Deliveries that one page examines."""
+MOST_SECONDS = 1.0
+"""Seconds after which a page stops; at least one step, or one body of it, is examined."""
+STEP = 500
+"""Deliveries that one step examines."""
+LARGEST_SEARCHED = 1024 * 1024
+"""Bytes of a decompressed body that is searched."""
+LONGEST_TEXT = 200
+"""Characters of a text to search for."""
+UNREADABLE = "unreadable"
+"""Why a body cannot be searched: it is larger than that, or cannot be decompressed. Else as in `Delivery.body_removed`."""
+IN_HISTORY = "history"
+IN_BODY = "body"
+"""Where a delivery was found: in the person's history, or by what its body contains."""
+Place = tuple[int, int]
+"""Below which ids a search goes on, in the person's history and in the inbox; 0: all were examined."""
+START: Place = (LARGEST_ID, LARGEST_ID)
+
+
+@dataclass(frozen=True, slots=True)
+class DeliverySearch:
+    """What to search for; None means any. The filter names a client; there is one address or contact id at most."""
+
+    filters: DeliveryFilter
+    address: Ref | None = None
+    contact_id: int | None = None
+    text: str | None = None
+    event: str | None = None
+
+    @property
+    def is_about_a_person(self) -> bool:
+        """Whether it names a person."""
+        return self.address is not None or self.contact_id is not None
+
+
+@dataclass(slots=True)
+class Unsearchable:
+    """Bodies that were not searched, and the newest of their deliveries."""
+
+    count: int
+    example_id: int
+
+
+@dataclass(slots=True)
+class FoundPage:
+    """A page of found deliveries, newest first, and how far it searched."""
+
+    deliveries: list[Delivery] = field(default_factory=list)
+    found_in: dict[int, str] = field(default_factory=dict)
+    """Where each delivery was found, by id; empty for a search by event alone."""
+    cursor: Place | None = None
+    """Where the next page goes on; None: all deliveries were examined."""
+    back_to_us: Micros | None = None
+    """When the last examined delivery of the inbox was received; None if only a person's history was."""
+    unsearchable: dict[str, Unsearchable] = field(default_factory=dict)
+    """By cause."""
+
+
+async def search_deliveries(
+    store: Store, search: DeliverySearch, limit: int, place: Place | None = None, monotonic: Callable[[], float] = time.monotonic
+) -> FoundPage:
+    """Return the next page of matching deliveries, maybe with fewer than `limit` although there are more."""
+    client = search.filters.client
+    assert client is not None
+    addresses = [] if search.address is None else [search.address]
+    mentioned = sorted(find_identities({}, "", search.text.encode("utf-8", "replace"))) if search.text else []
+    sought = await store.read(FindSoughtPerson(client, addresses, search.contact_id, mentioned))
+    if sought.erased:
+        return FoundPage()
+    return await _Search(store, search, limit, sought, monotonic).page(place or START)
+
+
+class _Search:
+    """One page of a search."""
+
+    def __init__(self, store: Store, search: DeliverySearch, limit: int, sought: SoughtPerson, monotonic: Callable[[], float]) -> None:
+        self._store = store
+        self._search = search
+        self._limit = limit
+        self._sought = sought
+        self._monotonic = monotonic
+        self._until = monotonic() + MOST_SECONDS
+        self._page = FoundPage()
+
+    async def page(self, place: Place) -> FoundPage:
+        """Return the page from this place on."""
+        page, search, sought = self._page, self._search, self._sought
+        history, inbox = place
+        if sought.contacts:
+            found, history = await self._examine(history, search.text is not None, of_contacts=sought.contacts)
+            self._add(found, IN_HISTORY)
+        else:
+            history = 0
+        if not search.is_about_a_person:
+            found, inbox = await self._examine(inbox, search.text is not None)
+            self._add(found, None if search.text is None else IN_BODY)
+        elif sought.addresses:
+            found, inbox = await self._examine(inbox, True, not_of_contacts=sought.contacts)
+            self._add(found, IN_BODY)
+        else:
+            inbox = 0
+        page.deliveries.sort(key=lambda each: -each.id)
+        for left in page.deliveries[self._limit :]:  # found again on the next page
+            if page.found_in[left.id] == IN_HISTORY:
+                history = max(history, left.id + 1)
+            else:
+                inbox = max(inbox, left.id + 1)
+        del page.deliveries[self._limit :]
+        page.cursor = (history, inbox) if history or inbox else None
+        return page
+
+    def _add(self, found: Sequence[Delivery], where: str | None) -> None:
+        self._page.deliveries += found
+        if where is not None:
+            self._page.found_in.update((each.id, where) for each in found)
+
+    async def _examine(
+        self, below: int, bodies: bool, *, of_contacts: list[int] | None = None, not_of_contacts: list[int] | None = None
+    ) -> tuple[list[Delivery], int]:
+        """Examine deliveries below an id until the page is full or the budget is spent; return the found ones, and where to go on."""
+        filters, found, examined = self._search.filters, list[Delivery](), 0
+        assert filters.client is not None
+        while below:
+            step = await self._store.read(
+                StepThroughDeliveries(
+                    filters.client, below, STEP, filters.channel, filters.tool, filters.state, filters.received_since_us,
+                    filters.received_until_us, filters.problems, self._search.event, of_contacts, not_of_contacts, bodies,
+                )
+            )  # fmt: skip
+            examined += step.examined
+            found += [] if bodies else step.found
+            last = await self._look_into(step, found, not_of_contacts is not None) if bodies else None
+            if len(found) > self._limit:
+                del found[self._limit :]
+                last = found[-1]
+            below = step.below if last is None else last.id
+            if of_contacts is None and step.oldest_us is not None:
+                self._page.back_to_us = step.oldest_us if last is None else last.received_us
+            if len(found) == self._limit or examined >= MOST_EXAMINED or self._monotonic() >= self._until:
+                break
+        return found, below
+
+    async def _look_into(self, step: DeliveryStep, found: list[Delivery], by_address: bool) -> Delivery | None:
+        """Add the deliveries of a step whose bodies match; return the last examined one if the page is full or the time is up."""
+        matching, last = await asyncio.to_thread(self._match, step.found, self._limit - len(found), by_address)
+        found += matching
+        return last
+
+    def _match(self, deliveries: Sequence[Delivery], room: int, by_address: bool) -> tuple[list[Delivery], Delivery | None]:
+        matching: list[Delivery] = []
+        for delivery in deliveries:
+            if self._matches(delivery, by_address):
+                matching.append(delivery)
+            if len(matching) == room or self._monotonic() >= self._until:
+                return matching, delivery
+        return matching, None
+
+    def _matches(self, delivery: Delivery, by_address: bool) -> bool:
+        if delivery.body_removed is not None:
+            self._count_unsearchable(delivery.body_removed, delivery)
+            return False
+        headers = {name: value for name, value in delivery.headers.items() if name != "content-encoding"}
+        plain: bytes | None
+        try:
+            plain = decoded(delivery.headers.get("content-encoding", ""), delivery.body, LARGEST_SEARCHED)
+        except UnrecognisedPayload:
+            plain = None
+        if plain is None or len(plain) > LARGEST_SEARCHED:
+            self._count_unsearchable(UNREADABLE, delivery)
+            return False
+        text = self._search.text
+        if by_address and self._sought.addresses.isdisjoint(find_identities(headers, delivery.query, plain)):
+            return False
+        return text is None or contains_text(plain, text)
+
+    def _count_unsearchable(self, cause: str, delivery: Delivery) -> None:
+        self._page.unsearchable.setdefault(cause, Unsearchable(0, delivery.id)).count += 1

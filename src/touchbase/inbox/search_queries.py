@@ -1,0 +1,93 @@
+"""Queries of the inbox's search: the person, steps through deliveries, and what the deliveries of a page did."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from touchbase.common.timestamps import Micros
+from touchbase.history import Ref
+from touchbase.inbox.delivery import Delivery
+from touchbase.sql.command import Query
+
+
+@dataclass(frozen=True, slots=True)
+class SoughtPerson:
+    """The person that a search is about: the contacts, deleted ones included, and all their addresses."""
+
+    contacts: list[int] = field(default_factory=list)
+    addresses: frozenset[Ref] = frozenset()
+    erased: bool = False
+    """An address that the search names belongs to an erased person: it finds nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class FindSoughtPerson(Query[SoughtPerson]):
+    """Find the person with one of these addresses or this contact id, also under a former one."""
+
+    client: int
+    addresses: list[Ref] = field(default_factory=list)
+    contact_id: int | None = None
+    mentioned: list[Ref] = field(default_factory=list)
+    """Addresses in the text to search for."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryStep:
+    """Deliveries that one step has examined."""
+
+    found: list[Delivery]
+    """The matching ones, newest first."""
+    examined: int
+    below: int
+    """The id below which the next step begins; 0: there are no more."""
+    oldest_us: Micros | None
+    """When the last examined one was received."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepThroughDeliveries(Query[DeliveryStep]):
+    """Examine at most `limit` deliveries of a client with an id lower than `below`, newest first."""
+
+    client: int
+    below: int
+    limit: int
+    channel: str | None = None
+    tool: str | None = None
+    state: str | None = None
+    received_since_us: Micros | None = None
+    received_until_us: Micros | None = None
+    problems: bool = False
+    event: str | None = None
+    """Only deliveries with such an event."""
+    of_contacts: list[int] | None = None
+    """Only deliveries with an event about one of these contacts."""
+    not_of_contacts: list[int] | None = None
+    """Only deliveries that are not applied and have no event about these contacts."""
+    bodies: bool = False
+    """With headers, query and body, and at most some megabytes of them."""
+
+
+@dataclass(slots=True)
+class DeliveryPerson:
+    """A contact that an event of a delivery is about; without addresses while it is deleted."""
+
+    contact_id: int
+    email: str | None
+    linkedin_url: str | None
+
+
+@dataclass(slots=True)
+class DeliveryEffects:
+    """The events that a delivery made, and the people they are about; of its first 100 events."""
+
+    people: list[DeliveryPerson] = field(default_factory=list)
+    events: list[str] = field(default_factory=list)
+    more: bool = False
+    """Whether it made more events."""
+
+
+@dataclass(frozen=True, slots=True)
+class GetEffects(Query[dict[int, DeliveryEffects]]):
+    """Get the effects of deliveries (client, id) by id; one without events is left out."""
+
+    deliveries: list[tuple[int, int]]

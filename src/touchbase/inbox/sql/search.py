@@ -1,0 +1,200 @@
+"""Plans of the inbox's search. Each reads a bounded number of rows that an index finds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from touchbase.history import CONTACT, Ref
+from touchbase.history import sql as history_sql
+from touchbase.inbox.delivery import APPLIED, STATES
+from touchbase.inbox.search_queries import (
+    DeliveryEffects,
+    DeliveryPerson,
+    DeliveryStep,
+    FindSoughtPerson,
+    GetEffects,
+    SoughtPerson,
+    StepThroughDeliveries,
+)
+from touchbase.inbox.sql.rows import DELIVERY, delivery_of
+from touchbase.sql.builders import ONE, parameter_table
+from touchbase.sql.filters import Where
+from touchbase.sql.rows import names
+from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
+from touchbase.suppression import EMAIL, LINKEDIN, erasure_key_of
+from touchbase.suppression.sql import find_marks
+
+STEP_BYTES = 2 * 1024 * 1024
+"""Bytes of bodies that one step reads, unless one body alone is larger."""
+MOST_EVENTS = 100
+"""Events of one delivery of which a list shows the names and people."""
+_KEYS = {EMAIL: "email_key", LINKEDIN: "linkedin_key"}
+_FOUND = f"SELECT c.client_id, {names(DELIVERY[:-1], 'd.')}"
+_FROM = "FROM p JOIN client c ON c.id = p.client JOIN delivery d ON d.client = p.client AND d.id = p.id"
+FOUND_DELIVERIES = Statement("found_deliveries", ONE, body=f"{_FOUND} {_FROM}")
+FOUND_BODIES = Statement(
+    "found_bodies",
+    ONE,
+    body=f"{_FOUND}, COALESCE(b.query, ''), b.headers, b.body, d.body_removed, d.body_removed_us "
+    f"{_FROM} LEFT JOIN delivery_body b ON b.client = p.client AND b.id = p.id",
+)
+_EFFECTS = "few.delivery_id, few.event, few.record_kind, few.record_id, c.email, c.linkedin_url"
+_ABOUT = f"LEFT JOIN contact c ON few.record_kind = {CONTACT} AND c.client = few.client AND c.id = few.record_id"
+_OF_EVENT = "t.client, t.delivery_id, t.event, t.record_kind, t.record_id"
+# Run for each delivery apart: the limit is its own.
+EFFECTS_OF_DELIVERY = Statement(
+    "effects_of_delivery",
+    ONE,
+    sqlite=f"SELECT {_EFFECTS} FROM (SELECT {_OF_EVENT} FROM event t WHERE t.client = ?1 AND t.delivery_id = ?2 "
+    f"LIMIT {MOST_EVENTS + 1}) few {_ABOUT}",
+    postgres=f"WITH {parameter_table('p', ONE)} SELECT {_EFFECTS} FROM p CROSS JOIN LATERAL (SELECT {_OF_EVENT} FROM event t "
+    f"WHERE t.client = p.client AND t.delivery_id = p.id LIMIT {MOST_EVENTS + 1}) few {_ABOUT}",
+)
+
+
+def find_sought_person(query: FindSoughtPerson) -> Plan[SoughtPerson]:
+    """Return the contacts and addresses of a person, or that an address was erased."""
+    client = query.client
+    addresses = set(query.addresses)
+    if (yield from _any_erased(client, {*addresses, *query.mentioned})):
+        return SoughtPerson(erased=True)
+    contacts: set[int] = set()
+    if query.contact_id is not None:
+        contacts = {query.contact_id} | (yield from _linked(client, ("", "contact", str(query.contact_id))))
+    for address in query.addresses:
+        contacts |= yield from _contacts_having(client, address)
+    for contact in sorted(contacts):
+        addresses |= yield from _addresses_of(client, contact)
+    return SoughtPerson(sorted(contacts), frozenset(addresses))
+
+
+def _any_erased(client: int, refs: set[Ref]) -> Plan[bool]:
+    key = yield from erasure_key_of(client)
+    if key is None:
+        return False
+    marks = yield from find_marks(key, client, refs)
+    return any(not mark.derived for mark in marks.values())
+
+
+def _contacts_having(client: int, ref: Ref) -> Plan[set[int]]:
+    """Return the contacts with this address, now or formerly, and deleted ones."""
+    rows = yield Select(f"SELECT id FROM contact WHERE client = ? AND {_KEYS[ref[1]]} = ?", (client, ref[2]))
+    deleted = yield Select(
+        "SELECT record_id FROM deleted_link WHERE client = ? AND tool = '' AND object_type = ? AND object_id = ? AND record_kind = 1",
+        (client, *ref[1:]),
+    )
+    return {row[0] for row in (*rows, *deleted)} | (yield from _linked(client, ref))
+
+
+def _linked(client: int, ref: Ref) -> Plan[set[int]]:
+    rows = yield Execute(history_sql.LINK_BY_REF, [(client, *ref)])
+    return {row[6] for row in rows if row[5] == CONTACT}
+
+
+def _addresses_of(client: int, contact: int) -> Plan[set[Ref]]:
+    """Return the present and former addresses of a contact, also of a deleted one."""
+    rows = yield Select("SELECT email_key, linkedin_key FROM contact WHERE client = ? AND id = ?", (client, contact))
+    refs = {("", word, key) for row in rows for word, key in zip((EMAIL, LINKEDIN), row, strict=True) if key is not None}
+    links = yield Execute(history_sql.LINKS_OF, [(client, CONTACT, contact)])
+    deleted = yield Select(
+        "SELECT tool, object_type, object_id FROM deleted_link WHERE client = ? AND record_kind = 1 AND record_id = ?", (client, contact)
+    )
+    named = [*((row[1], row[2], row[3]) for row in links), *((row[0], row[1], row[2]) for row in deleted)]
+    return refs | {ref for ref in named if ref[0] == "" and ref[1] in _KEYS}
+
+
+def step_through_deliveries(query: StepThroughDeliveries) -> Plan[DeliveryStep]:
+    """Return the matching deliveries of the next ones, newest first. The conditions mark rows, so that the limit bounds the rows read."""
+    source, params = _of_inbox(query) if query.of_contacts is None else _of_history(query, query.of_contacts)
+    marks = _marks(query)
+    rows = yield Select(
+        f"{source} SELECT w.id, w.received_us, w.size, CASE WHEN {marks} THEN 1 ELSE 0 END FROM w ORDER BY w.id DESC",
+        (*params, query.limit, *marks.params),
+    )
+    last, ids = _within(rows) if query.bodies else (len(rows), [row[0] for row in rows if row[3]])
+    below = 0 if last == len(rows) < query.limit else rows[last - 1][0]
+    statement = FOUND_BODIES if query.bodies else FOUND_DELIVERIES
+    found = (yield Execute(statement, [(query.client, number) for number in ids])) if ids else []
+    deliveries = sorted(map(delivery_of, found), key=lambda each: -each.id)
+    return DeliveryStep(deliveries, last, below, rows[last - 1][1] if rows else None)
+
+
+_STEP = "d.client, d.id, d.channel, d.tool, d.state, d.received_us, d.size"
+
+
+def _of_inbox(query: StepThroughDeliveries) -> tuple[str, Row]:
+    """Return the deliveries to examine: by the primary key, or the index of their state or of problems."""
+    where = Where("d.client = ? AND d.id < ?", query.client, query.below)
+    _indexed(where, query)
+    return f"WITH w AS (SELECT {_STEP} FROM delivery d WHERE {where} ORDER BY d.id DESC LIMIT ?)", where.params
+
+
+def _of_history(query: StepThroughDeliveries, contacts: list[int]) -> tuple[str, Row]:
+    """Return the deliveries to examine: those of the contacts' histories."""
+    caused = Where(f"e.client = ? AND e.record_kind = {CONTACT} AND e.delivery_id IS NOT NULL", query.client)
+    caused.add(f"e.record_id IN ({_places(contacts)})", *contacts)
+    caused.equal("e.event", query.event)
+    where = Where("d.client = ? AND t.id < ?", query.client, query.below)
+    _indexed(where, query)
+    sql = (
+        f"WITH t AS (SELECT DISTINCT e.delivery_id AS id FROM event e WHERE {caused}), "
+        f"w AS (SELECT {_STEP} FROM t JOIN delivery d ON d.id = t.id WHERE {where} ORDER BY d.id DESC LIMIT ?)"
+    )
+    return sql, (*caused.params, *where.params)
+
+
+def _indexed(where: Where, query: StepThroughDeliveries) -> None:
+    """Add the conditions that have a partial index. A state is a literal, so that both engines use it."""
+    if query.state in STATES:
+        where.add(f"d.state = '{query.state}'")
+    if query.problems:
+        where.add("d.problems IS NOT NULL")
+
+
+def _marks(query: StepThroughDeliveries) -> Where:
+    where = Where()
+    where.equal("w.channel", query.channel)
+    where.equal("w.tool", query.tool)
+    where.at_least("w.received_us", query.received_since_us)
+    where.less("w.received_us", query.received_until_us)
+    made = "EXISTS (SELECT 1 FROM event e WHERE e.client = w.client AND e.delivery_id = w.id"
+    if query.event is not None and query.of_contacts is None:
+        where.add(f"{made} AND e.event = ?)", query.event)
+    if query.not_of_contacts is not None:
+        where.add(f"w.state <> '{APPLIED}'")
+        if query.not_of_contacts:
+            whose = f"e.record_kind = {CONTACT} AND e.record_id IN ({_places(query.not_of_contacts)})"
+            where.add(f"NOT {made} AND {whose})", *query.not_of_contacts)
+    return where
+
+
+def _places(values: Sequence[object]) -> str:
+    return ", ".join("?" * len(values))
+
+
+def _within(rows: Sequence[Row]) -> tuple[int, list[int]]:
+    """Return how many of these rows a step takes so that their bodies fit, at least one, and the ids of the matching ones."""
+    ids: list[int] = []
+    total = 0
+    for position, (number, _, size, matches) in enumerate(rows):
+        total += size if matches else 0
+        if ids and total > STEP_BYTES:
+            return position, ids
+        if matches:
+            ids.append(number)
+    return len(rows), ids
+
+
+def get_effects(query: GetEffects) -> Plan[dict[int, DeliveryEffects]]:
+    """Return the events and people of deliveries, in alphabetical order and in order of ids."""
+    rows = (yield Execute(EFFECTS_OF_DELIVERY, sorted(set(query.deliveries)))) if query.deliveries else []
+    by_delivery: dict[int, list[Row]] = {}
+    for row in rows:
+        by_delivery.setdefault(row[0], []).append(row)
+    return {number: _effects(events) for number, events in by_delivery.items()}
+
+
+def _effects(rows: Sequence[Row]) -> DeliveryEffects:
+    shown = rows[:MOST_EVENTS]
+    people = {row[3]: DeliveryPerson(row[3], row[4], row[5]) for row in shown if row[2] == CONTACT}
+    return DeliveryEffects([people[number] for number in sorted(people)], sorted({row[1] for row in shown}), len(rows) > MOST_EVENTS)
