@@ -105,7 +105,7 @@ async def test_list_deleted__newest_first_in_pages(house: House) -> None:
     assert (await house.call.get("/public/v2/companies/deleted")).json() == {"data": [], "next_cursor": None}
 
 
-async def test_a_webhook_of_a_time_after_the_deletion_makes_a_new_record(house: House) -> None:
+async def test_webhook_of_a_time_after_the_deletion__makes_a_new_record(house: House) -> None:
     number = await house.contact(**JANE)
     house.call.clock.move(10)
     await house.delete(number)
@@ -120,7 +120,7 @@ async def test_a_webhook_of_a_time_after_the_deletion_makes_a_new_record(house: 
 
 
 @pytest.mark.parametrize("late", [SENT, {"event": "email_sent", "linkedin_url": "https://linkedin.com/in/jane-doe/"}])
-async def test_a_late_webhook_of_a_time_before_the_deletion_belongs_to_the_deleted_record(house: House, late: dict[str, object]) -> None:
+async def test_late_webhook_of_a_time_before_the_deletion__belongs_to_the_deleted_record(house: House, late: dict[str, object]) -> None:
     number = await house.contact(**JANE)
     house.call.clock.move(10)
     await house.delete(number)
@@ -138,7 +138,7 @@ async def test_a_late_webhook_of_a_time_before_the_deletion_belongs_to_the_delet
     assert await house.differences() == []
 
 
-async def test_a_late_webhook_of_an_object_alone_belongs_to_the_deleted_record(house: House) -> None:
+async def test_late_webhook_of_an_object_alone__belongs_to_the_deleted_record(house: House) -> None:
     await house.hook("hubspot", {"event": "contact.created", "email": "jane@example.com", "at": -5, **OBJECT})
     (jane,) = await house.listed()
     house.call.clock.move(10)
@@ -157,7 +157,7 @@ async def test_a_late_webhook_of_an_object_alone_belongs_to_the_deleted_record(h
     assert await house.differences() == []
 
 
-async def test_a_late_address_applies_when_the_record_is_restored(house: House) -> None:
+async def test_late_address__applies_when_the_record_is_restored(house: House) -> None:
     await house.hook("hubspot", {"event": "contact.created", "email": "jane@example.com", "at": -5, **OBJECT})
     (jane,) = await house.listed()
     house.call.clock.move(10)
@@ -173,7 +173,7 @@ async def test_a_late_address_applies_when_the_record_is_restored(house: House) 
     assert await house.differences() == []
 
 
-async def test_replays_do_not_bring_a_deleted_record_back(house: House) -> None:
+async def test_replays__do_not_bring_a_deleted_record_back(house: House) -> None:
     await house.hook("camp", SENT | {"at": -5}, {"event": "email_sent", "email": "bob@example.com", "at": -5})
     await house.hook("camp", REPLIED | {"at": -4, "key": "reply-1"})
     await house.hook("hubspot", {"event": "contact.updated", "email": "jane@example.com", "last_name": "Doe", "at": -3, **OBJECT})
@@ -192,7 +192,7 @@ async def test_replays_do_not_bring_a_deleted_record_back(house: House) -> None:
     assert await house.differences() == []
 
 
-async def test_a_deletion_is_idempotent_by_its_key_only_for_restoring(house: House) -> None:
+async def test_deletion__is_idempotent_by_its_key_only_for_restoring(house: House) -> None:
     number = await house.contact(**JANE)
     await house.delete(number)
 
@@ -202,7 +202,7 @@ async def test_a_deletion_is_idempotent_by_its_key_only_for_restoring(house: Hou
     assert (first.status, again.status, first.body == again.body) == (200, 200, True)
 
 
-async def test_a_repeated_creation_with_a_key_does_not_bring_a_deleted_record_back(house: House) -> None:
+async def test_repeated_creation_with_a_key__does_not_bring_a_deleted_record_back(house: House) -> None:
     reply = await house.call.post("/public/v2/contacts", JANE, idempotency_key="make")
     await house.delete(reply.json()["id"])
 
@@ -212,7 +212,7 @@ async def test_a_repeated_creation_with_a_key_does_not_bring_a_deleted_record_ba
     assert await house.listed() == []
 
 
-async def test_the_bin_is_emptied_after_the_days_of_the_client(house: House) -> None:
+async def test_bin__is_emptied_after_the_days_of_the_client(house: House) -> None:
     await house.call.settings(keep_deleted_days=7)
     number, company = await house.contact(**JANE), await house.company("example.com")
     await house.hook("camp", SENT | {"at": -5})
@@ -262,7 +262,7 @@ async def test_delete_company__unlinks_its_contacts_and_restores_the_links(house
     assert await house.differences() == []
 
 
-async def test_a_company_that_its_crm_sends_again_gets_its_contacts(house: House) -> None:
+async def test_company_that_its_crm_sends_again__gets_its_contacts(house: House) -> None:
     company = {"event": "company.updated", "domain": "example.com", "object_type": "company", "object_id": "5"}
     await house.hook("hubspot", company | {"at": -9})
     await house.hook(
@@ -280,7 +280,7 @@ async def test_a_company_that_its_crm_sends_again_gets_its_contacts(house: House
     assert await house.differences() == []
 
 
-async def test_a_contact_and_its_company_are_restored_in_any_order(house: House) -> None:
+async def test_contact_and_its_company__are_restored_in_any_order(house: House) -> None:
     for first, second in ((0, 1), (1, 0)):
         for back in ((0, 1), (1, 0)):
             domain = f"d{first}{second}{back[0]}.example"
@@ -295,7 +295,7 @@ async def test_a_contact_and_its_company_are_restored_in_any_order(house: House)
             assert await house.differences() == []
 
 
-async def test_erasing_a_person_reaches_the_bin(house: House) -> None:
+async def test_erasing_a_person__reaches_the_bin(house: House) -> None:
     number = await house.contact(**JANE)
     await house.hook("camp", SENT | {"at": -5})
     await house.delete(number)
@@ -310,7 +310,7 @@ async def test_erasing_a_person_reaches_the_bin(house: House) -> None:
     assert await house.listed() == []
 
 
-async def test_a_deleted_contact_can_be_erased_and_exported_by_its_id(house: House) -> None:
+async def test_deleted_contact__can_be_erased_and_exported_by_its_id(house: House) -> None:
     number = await house.contact(**JANE)
     await house.hook("hubspot", {"event": "contact.updated", "email": "jane@example.com", "last_name": "Doe", "at": -3, **OBJECT})
     await house.delete(number)
@@ -324,7 +324,7 @@ async def test_a_deleted_contact_can_be_erased_and_exported_by_its_id(house: Hou
     assert (reply.status, reply.problem["code"]) == (409, "person_erased")
 
 
-async def test_another_client_cannot_see_delete_or_restore(house: House) -> None:
+async def test_another_client__cannot_see_delete_or_restore(house: House) -> None:
     number = await house.contact(**JANE)
     await house.call("PUT", "/admin/v1/clients/other", {"settings": {}})
 

@@ -58,7 +58,7 @@ def test_rename__without_waiting_leaves_the_job_to_a_worker(people: Run) -> None
     assert listed(people)["Interested"]["renaming"] == 2
 
 
-def test_merge_add_and_remove(people: Run) -> None:
+def test_statuses_commands__merge_add_and_remove(people: Run) -> None:
     refused = people("statuses", "add", *ACME, "Won")
     added = people("statuses", "add", *ACME, "Won", "--start-set")
     in_use = people("statuses", "remove", *ACME, "Lead")

@@ -26,7 +26,7 @@ def shown(run: Run, *options: str) -> list[dict[str, Any]]:
     return list(json.loads(result.stdout))
 
 
-def test_addresses_are_added_listed_and_removed(lists: Run) -> None:
+def test_addresses__are_added_listed_and_removed(lists: Run) -> None:
     added = lists("suppressions", "add", *ACME, "Jane@Example.com", "rival.example", "--reason", "legal", "--note", "letter")
     again = lists("suppressions", "add", *ACME, "jane@example.com", "--reason", "legal", "--note", "letter")
     listed = lists("suppressions", "list", *ACME).output
@@ -44,7 +44,7 @@ def test_addresses_are_added_listed_and_removed(lists: Run) -> None:
     assert shown(lists) == []
 
 
-def test_a_list_is_filtered_and_comes_in_pages(lists: Run) -> None:
+def test_list__is_filtered_and_comes_in_pages(lists: Run) -> None:
     lists("suppressions", "add", *ACME, "jane@example.com", "rival.example", "joe@example.com")
 
     first = lists("suppressions", "list", *ACME, "--limit", "2")
@@ -55,7 +55,7 @@ def test_a_list_is_filtered_and_comes_in_pages(lists: Run) -> None:
     assert [each["value"] for each in shown(lists, *ACME, "--value", "JOE@example.com")] == ["joe@example.com"]
 
 
-def test_the_installation_has_a_list_of_its_own(lists: Run) -> None:
+def test_installation__has_a_list_of_its_own(lists: Run) -> None:
     lists("suppressions", "add", "--installation", "rival.example")
 
     assert shown(lists) == []
@@ -64,7 +64,7 @@ def test_the_installation_has_a_list_of_its_own(lists: Run) -> None:
     assert shown(lists, "--installation") == []
 
 
-def test_a_file_is_imported_and_its_bad_rows_are_named(lists: Run) -> None:
+def test_file__is_imported_and_its_bad_rows_are_named(lists: Run) -> None:
     Path("list.csv").write_text(FILE, encoding="utf-8-sig")
 
     result = lists("suppressions", "import", "list.csv", *ACME, "--reason", "customer")
@@ -90,14 +90,14 @@ def test_a_file_is_imported_and_its_bad_rows_are_named(lists: Run) -> None:
         ("", []),
     ],
 )
-def test_a_file_may_have_one_column_without_a_name_and_any_delimiter(lists: Run, text: str, values: list[str]) -> None:
+def test_file__may_have_one_column_without_a_name_and_any_delimiter(lists: Run, text: str, values: list[str]) -> None:
     result = lists("suppressions", "import", "-", *ACME, given=text)
 
     assert result.exit_code == 0, result.output
     assert sorted(each["value"] for each in shown(lists)) == values
 
 
-def test_an_exported_file_is_imported_elsewhere_as_it_was(lists: Run) -> None:
+def test_exported_file__is_imported_elsewhere_as_it_was(lists: Run) -> None:
     lists("suppressions", "add", *ACME, "jane@example.com", "--note", "=1+1", "--until", "2099-01-01T00:00:00Z")
     lists("suppressions", "add", *ACME, "rival.example", "--reason", "competitor")
 
@@ -125,14 +125,14 @@ def test_an_exported_file_is_imported_elsewhere_as_it_was(lists: Run) -> None:
         (("list", *ACME, "--after", "99"), "--after 99 is on the list no more"),
     ],
 )
-def test_a_wrong_command_says_what_to_do(lists: Run, arguments: tuple[str, ...], message: str) -> None:
+def test_wrong_command__says_what_to_do(lists: Run, arguments: tuple[str, ...], message: str) -> None:
     result = lists("suppressions", *arguments)
 
     assert result.exit_code != 0
     assert message in result.output
 
 
-def test_a_file_in_another_encoding_is_refused(lists: Run) -> None:
+def test_file_in_another_encoding__is_refused(lists: Run) -> None:
     Path("list.csv").write_bytes("j\xe4ne@example.com".encode("latin-1"))
 
     result = lists("suppressions", "import", "list.csv", *ACME)

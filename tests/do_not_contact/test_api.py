@@ -33,7 +33,7 @@ ENTRY = {
 CLEAR = {"suppressed": False, "reason": None, "list": None, "kind": None, "value": None, "since": None, "until": None}
 
 
-async def test_one_entry_is_stored_in_normal_form(dnc: DoNotContact) -> None:
+async def test_one_entry__is_stored_in_normal_form(dnc: DoNotContact) -> None:
     reply = await dnc.call.post(LIST, {"value": " Jane@EXAMPLE.com "})
 
     assert reply.status == 201
@@ -45,7 +45,7 @@ async def test_one_entry_is_stored_in_normal_form(dnc: DoNotContact) -> None:
 
 
 @pytest.mark.parametrize("path", [LIST, INSTALLATION])
-async def test_saving_an_entry_again_changes_nothing_and_other_values_replace_it(dnc: DoNotContact, path: str) -> None:
+async def test_saving_an_entry_again__changes_nothing_and_other_values_replace_it(dnc: DoNotContact, path: str) -> None:
     one: dict[str, Any] = {"value": JANE, "reason": "legal", "note": "letter", "until": "2027-01-01T00:00:00Z"}
     await dnc.add(one, path=path)
     dnc.call.clock.move(5)
@@ -60,7 +60,7 @@ async def test_saving_an_entry_again_changes_nothing_and_other_values_replace_it
     assert await dnc.entries(path=path) == [found]
 
 
-async def test_an_invalid_entry_among_others_is_reported_in_its_place(dnc: DoNotContact) -> None:
+async def test_invalid_entry_among_others__is_reported_in_its_place(dnc: DoNotContact) -> None:
     made = await dnc.add({"value": "not an address@"}, {"value": JANE}, {"value": "x", "kind": "linkedin_url"}, {"value": JANE.upper()})
 
     assert [each["outcome"] for each in made["data"]] == ["invalid", "created", "invalid", "created"]
@@ -85,7 +85,7 @@ async def test_an_invalid_entry_among_others_is_reported_in_its_place(dnc: DoNot
         ({"entries": [{"value": "a@b.co"}] * 1001}, ["/entries"]),
     ],
 )
-async def test_a_wrong_body_is_refused_naming_the_member(dnc: DoNotContact, body: dict[str, Any], pointers: list[str]) -> None:
+async def test_wrong_body__is_refused_naming_the_member(dnc: DoNotContact, body: dict[str, Any], pointers: list[str]) -> None:
     reply = await dnc.call.post(LIST, body)
 
     assert reply.status == 422
@@ -93,7 +93,7 @@ async def test_a_wrong_body_is_refused_naming_the_member(dnc: DoNotContact, body
     assert await dnc.entries() == []
 
 
-async def test_a_list_of_a_thousand_entries_is_taken_at_once(dnc: DoNotContact) -> None:
+async def test_list_of_a_thousand_entries__is_stored_at_once(dnc: DoNotContact) -> None:
     made = await dnc.add(*({"value": f"p{n}@example.com"} for n in range(1000)))
 
     assert made["created"] == 1000
@@ -101,7 +101,7 @@ async def test_a_list_of_a_thousand_entries_is_taken_at_once(dnc: DoNotContact) 
 
 
 @pytest.mark.parametrize("path", [LIST, INSTALLATION])
-async def test_entries_are_filtered_and_come_in_pages(dnc: DoNotContact, path: str) -> None:
+async def test_entries__are_filtered_and_come_in_pages(dnc: DoNotContact, path: str) -> None:
     until = "2026-11-20T10:00:00Z"
     await dnc.add({"value": "b.example", "reason": "competitor"}, {"value": JANE, "until": until}, path=path)
     dnc.call.clock.move(1)
@@ -129,7 +129,7 @@ async def test_entries_are_filtered_and_come_in_pages(dnc: DoNotContact, path: s
 
 
 @pytest.mark.parametrize("path", [LIST, INSTALLATION])
-async def test_a_removed_entry_is_gone_and_can_be_put_on_again(dnc: DoNotContact, path: str) -> None:
+async def test_removed_entry__is_gone_and_can_be_put_on_again(dnc: DoNotContact, path: str) -> None:
     await dnc.add({"value": JANE}, path=path)
 
     assert (await dnc.call("DELETE", f"{path}/1")).status == 204
@@ -142,7 +142,7 @@ async def test_a_removed_entry_is_gone_and_can_be_put_on_again(dnc: DoNotContact
     assert (await dnc.check({"email": JANE}))[0]["suppressed"] is True
 
 
-async def test_a_check_says_for_each_item_why_and_by_which_list(dnc: DoNotContact) -> None:
+async def test_check__says_for_each_item_why_and_by_which_list(dnc: DoNotContact) -> None:
     await dnc.add({"value": JANE, "reason": "legal"}, {"value": "rival.example", "reason": "competitor"}, {"value": "linkedin.com/in/joe"})
     await dnc.add({"value": "shared.example", "reason": "customer"}, {"value": JANE, "reason": "other"}, path=INSTALLATION)
 
@@ -169,7 +169,7 @@ async def test_a_check_says_for_each_item_why_and_by_which_list(dnc: DoNotContac
     assert [error["pointer"] for each in found for error in each["errors"]] == ["/items/5/email", "/items/6"]
 
 
-async def test_an_entry_that_is_over_leaves_the_one_of_the_other_list_in_force(dnc: DoNotContact) -> None:
+async def test_entry_that_is_over__leaves_the_one_of_the_other_list_in_force(dnc: DoNotContact) -> None:
     await dnc.add({"value": JANE, "until": "2026-11-20T10:00:00Z"})
     await dnc.add({"value": "example.com", "reason": "legal"}, path=INSTALLATION)
 
@@ -179,7 +179,7 @@ async def test_an_entry_that_is_over_leaves_the_one_of_the_other_list_in_force(d
     assert (before, await dnc.reasons({"email": JANE})) == (["requested"], ["legal"])
 
 
-async def test_the_file_for_tools_has_the_active_entries_of_all_pages(dnc: DoNotContact, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_file_for_tools__has_the_active_entries_of_all_pages(dnc: DoNotContact, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(service, "EXPORT_PAGE", 2)
     await dnc.add({"value": "over@example.com", "until": "2026-11-20T09:30:01Z"})
     await dnc.add(*({"value": f"p{n}@example.com", "note": '=1+1, "x"'} for n in range(5)))
@@ -197,7 +197,7 @@ async def test_the_file_for_tools_has_the_active_entries_of_all_pages(dnc: DoNot
     assert (await dnc.call("HEAD", f"{LIST}?format=csv")).body == b""
 
 
-async def test_a_clients_list_is_of_no_effect_for_another_and_cannot_be_read_by_it(dnc: DoNotContact) -> None:
+async def test_clients_list__is_of_no_effect_for_another_and_cannot_be_read_by_it(dnc: DoNotContact) -> None:
     await dnc.add({"value": JANE}, x_client_id="other")
 
     assert await dnc.entries() == []
@@ -206,7 +206,7 @@ async def test_a_clients_list_is_of_no_effect_for_another_and_cannot_be_read_by_
     assert (await dnc.call.get(f"{LIST}/1", x_client_id="other")).status == 200
 
 
-async def test_the_installations_list_needs_a_key_of_no_client(store: Store, make_client: Any) -> None:
+async def test_installations_list__needs_a_key_of_no_client(store: Store, make_client: Any) -> None:
     call = make_client(store, auth="api-key")
     everything = await add_key(store, None, [ADMIN, READ, WRITE], "all", 1)
     made = await call("PUT", "/admin/v1/clients/ours", {"settings": {}}, authorization=f"Bearer {everything}")
@@ -225,7 +225,7 @@ async def test_the_installations_list_needs_a_key_of_no_client(store: Store, mak
     assert (await call.get(INSTALLATION, authorization=f"Bearer {everything}")).status == 200
 
 
-async def test_a_repeated_request_with_a_key_gets_the_first_response_without_addresses(dnc: DoNotContact, execute_sql: Any) -> None:
+async def test_repeated_request_with_a_key__gets_the_first_response_without_addresses(dnc: DoNotContact, execute_sql: Any) -> None:
     first = await dnc.call.post(LIST, {"value": JANE, "note": "canary"}, idempotency_key="k1")
     again = await dnc.call.post(LIST, {"value": JANE, "note": "canary"}, idempotency_key="k1")
 

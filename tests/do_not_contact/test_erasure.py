@@ -19,7 +19,7 @@ async def erase(dnc: DoNotContact, **fields: Any) -> None:
     assert reply.status == 200
 
 
-async def test_the_entries_of_an_erased_person_stay_in_force_without_the_address(dnc: DoNotContact, engine_url: str) -> None:
+async def test_entries_of_an_erased_person__stay_in_force_without_the_address(dnc: DoNotContact, engine_url: str) -> None:
     await dnc.add({"value": JANE, "reason": "legal", "note": "a note on canary-jane"}, {"value": LINKEDIN}, {"value": "joe@example.com"})
     before = await dnc.entries()
 
@@ -39,7 +39,7 @@ async def test_the_entries_of_an_erased_person_stay_in_force_without_the_address
 
 
 @pytest.mark.parametrize("first", ["event", "erasure"])
-async def test_an_unsubscription_counts_before_and_after_the_erasure(dnc: DoNotContact, engine_url: str, first: str) -> None:
+async def test_unsubscription__counts_before_and_after_the_erasure(dnc: DoNotContact, engine_url: str, first: str) -> None:
     if first == "erasure":
         await erase(dnc)
     await dnc.receive(event("unsubscribed", key="canary-key"))
@@ -53,7 +53,7 @@ async def test_an_unsubscription_counts_before_and_after_the_erasure(dnc: DoNotC
     assert await find_in_database(engine_url, JANE) == []
 
 
-async def test_an_erased_person_can_be_put_on_the_list_and_removed_without_being_stored(dnc: DoNotContact, engine_url: str) -> None:
+async def test_erased_person__can_be_put_on_the_list_and_removed_without_being_stored(dnc: DoNotContact, engine_url: str) -> None:
     await erase(dnc)
 
     made = await dnc.add({"value": JANE, "note": "about jane@example.com"})
@@ -68,7 +68,7 @@ async def test_an_erased_person_can_be_put_on_the_list_and_removed_without_being
     assert await dnc.reasons({"email": JANE}) == [None]
 
 
-async def test_a_removal_before_an_erasure_holds_after_it(dnc: DoNotContact) -> None:
+async def test_removal_before_an_erasure__holds_after_it(dnc: DoNotContact) -> None:
     await dnc.receive(event("unsubscribed", key="evt-1"))
     await dnc.remove(JANE)
     dnc.call.clock.move(60)
@@ -83,7 +83,7 @@ async def test_a_removal_before_an_erasure_holds_after_it(dnc: DoNotContact) -> 
     assert await dnc.entries() == []
 
 
-async def test_a_person_who_is_restored_is_still_on_the_list(dnc: DoNotContact) -> None:
+async def test_person_who_is_restored__is_still_on_the_list(dnc: DoNotContact) -> None:
     await dnc.add({"value": JANE})
     await erase(dnc)
 
@@ -94,7 +94,7 @@ async def test_a_person_who_is_restored_is_still_on_the_list(dnc: DoNotContact) 
     assert [each["value"] for each in await dnc.entries()] == [None]
 
 
-async def test_the_export_of_a_person_has_the_entries_of_its_addresses(dnc: DoNotContact) -> None:
+async def test_export_of_a_person__has_the_entries_of_its_addresses(dnc: DoNotContact) -> None:
     await dnc.add({"value": JANE, "reason": "legal", "note": "letter"}, {"value": LINKEDIN}, {"value": "joe@example.com"})
     number = (await dnc.contact(email=JANE, linkedin_url=LINKEDIN)).json()["id"]
 

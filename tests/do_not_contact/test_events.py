@@ -25,7 +25,7 @@ def at(second: int) -> str:
     return to_text(START + (second - 100) * SECOND)
 
 
-async def test_unsubscriptions_complaints_and_hard_bounces_enter_by_themselves(dnc: DoNotContact) -> None:
+async def test_unsubscriptions_complaints_and_hard_bounces__enter_by_themselves(dnc: DoNotContact) -> None:
     await dnc.receive(
         event("unsubscribed"), event("spam_complaint", "joe@example.com"), event("bounced", "ann@example.com", kind="hard"),
         event("bounced", "soft@example.com", kind="soft"), event("replied", "bob@example.com"), event("sent", "cy@example.com"),
@@ -37,7 +37,7 @@ async def test_unsubscriptions_complaints_and_hard_bounces_enter_by_themselves(d
 
 
 @pytest.mark.parametrize("reason", ["unsubscribed", "complained", "hard_bounced"])
-async def test_a_client_decides_for_each_reason(dnc: DoNotContact, reason: str) -> None:
+async def test_client__decides_for_each_reason(dnc: DoNotContact, reason: str) -> None:
     await dnc.call.settings(suppress_on={reason: False})
 
     await dnc.receive(event("unsubscribed"), event("spam_complaint", "joe@example.com"), event("bounced", "ann@example.com", kind="hard"))
@@ -46,7 +46,7 @@ async def test_a_client_decides_for_each_reason(dnc: DoNotContact, reason: str) 
     assert len(await dnc.entries()) == 2
 
 
-async def test_a_repeated_event_and_a_replay_change_nothing(dnc: DoNotContact) -> None:
+async def test_repeated_event_and_a_replay__change_nothing(dnc: DoNotContact) -> None:
     await dnc.receive(event("unsubscribed"))
     before = await dnc.entries()
     dnc.call.clock.move(3600 * 3)
@@ -57,7 +57,7 @@ async def test_a_repeated_event_and_a_replay_change_nothing(dnc: DoNotContact) -
     assert await dnc.entries() == before
 
 
-async def test_a_replay_does_not_bring_back_what_was_removed_and_a_later_event_does(dnc: DoNotContact) -> None:
+async def test_replay__does_not_bring_back_what_was_removed_and_a_later_event_does(dnc: DoNotContact) -> None:
     await dnc.receive(event("unsubscribed"))
     await dnc.remove(JANE)
     dnc.call.clock.move(60)
@@ -70,7 +70,7 @@ async def test_a_replay_does_not_bring_back_what_was_removed_and_a_later_event_d
     assert [each["since"] for each in await dnc.entries()] == [at(130)]
 
 
-async def test_an_event_seen_again_at_a_later_receipt_is_the_same_fact(dnc: DoNotContact) -> None:
+async def test_event_seen_again_at_a_later_receipt__is_the_same_fact(dnc: DoNotContact) -> None:
     """Without a time of its own an event counts from its first receipt: a retry after the removal does not bring it back."""
     untimed = event("unsubscribed", key="evt-1") | {"occurred_us": None}
     await dnc.receive(untimed)
@@ -84,7 +84,7 @@ async def test_an_event_seen_again_at_a_later_receipt_is_the_same_fact(dnc: DoNo
 
 
 @pytest.mark.parametrize("order", [*itertools.permutations(range(3))])
-async def test_a_resubscription_ends_earlier_unsubscriptions_only(dnc: DoNotContact, order: tuple[int, ...]) -> None:
+async def test_resubscription__ends_earlier_unsubscriptions_only(dnc: DoNotContact, order: tuple[int, ...]) -> None:
     events = [event("unsubscribed", second=1), event("resubscribed", second=2), event("spam_complaint", "joe@example.com", second=1)]
     for position in order:
         await dnc.receive(events[position])
@@ -96,7 +96,7 @@ async def test_a_resubscription_ends_earlier_unsubscriptions_only(dnc: DoNotCont
     assert await dnc.listed() == {JANE: "unsubscribed", "joe@example.com": "complained"}
 
 
-async def test_a_request_stays_where_an_event_ends(dnc: DoNotContact) -> None:
+async def test_entry_by_request__stays_where_an_event_ends(dnc: DoNotContact) -> None:
     await dnc.receive(event("unsubscribed", second=1))
     await dnc.add({"value": JANE, "reason": "requested", "note": "phone", "until": "2027-01-01T00:00:00Z"})
 
@@ -108,7 +108,7 @@ async def test_a_request_stays_where_an_event_ends(dnc: DoNotContact) -> None:
     assert (left["reason"], left["until"], left["note"], left["id"]) == ("requested", "2027-01-01T00:00:00Z", "phone", both["id"])
 
 
-async def test_events_of_unknown_people_count_where_no_contact_may_be_created(dnc: DoNotContact) -> None:
+async def test_events_of_unknown_people__count_where_no_contact_may_be_created(dnc: DoNotContact) -> None:
     await dnc.call.settings(create_unknown=False)
 
     await dnc.receive(event("unsubscribed"))
@@ -117,7 +117,7 @@ async def test_events_of_unknown_people_count_where_no_contact_may_be_created(dn
     assert (await dnc.call.get("/public/v2/contacts")).json()["data"] == []
 
 
-async def test_an_event_with_a_linkedin_address_alone_lists_that(dnc: DoNotContact) -> None:
+async def test_event_with_a_linkedin_address_alone__lists_that(dnc: DoNotContact) -> None:
     await dnc.receive(event("unsubscribed", None, linkedin_url="https://www.linkedin.com/in/Jane"))
 
     assert await dnc.listed() == {"linkedin.com/in/jane": "unsubscribed"}
@@ -128,7 +128,7 @@ PERSON = event("x") | {"event": "contact.updated", **OBJECT}
 
 
 @pytest.mark.parametrize("order", [*itertools.permutations(range(2))])
-async def test_a_crms_mark_lists_the_address_of_its_contact_whatever_comes_first(dnc: DoNotContact, order: tuple[int, ...]) -> None:
+async def test_mark_of_a_crm__lists_the_address_of_its_contact_whatever_comes_first(dnc: DoNotContact, order: tuple[int, ...]) -> None:
     events = [PERSON, event("unsubscribed", None, second=5, **OBJECT)]
 
     for position in order:
@@ -139,7 +139,7 @@ async def test_a_crms_mark_lists_the_address_of_its_contact_whatever_comes_first
 
 
 @pytest.mark.parametrize("order", [*itertools.permutations(range(3))])
-async def test_a_crms_mark_follows_the_contact_to_a_new_address(dnc: DoNotContact, order: tuple[int, ...]) -> None:
+async def test_mark_of_a_crm__follows_the_contact_to_a_new_address(dnc: DoNotContact, order: tuple[int, ...]) -> None:
     moved = PERSON | {"email": "new@example.com", "occurred_us": START - 10 * SECOND}
     events = [PERSON, moved, event("unsubscribed", None, second=5, **OBJECT)]
 
@@ -185,7 +185,7 @@ async def receive_all(call: ApiClient, client: str, bodies: list[list[dict[str, 
 @pytest.mark.slow_on_postgresql
 @HYPOTHESIS
 @given(bodies=calls, later=calls, data=some.data())
-async def test_any_order_and_repetition_of_events_gives_the_same_list(
+async def test_any_order_and_repetition_of_events__gives_the_same_list(
     store: Store, make_client: MakeClient, bodies: list[list[dict[str, Any]]], later: list[list[dict[str, Any]]], data: some.DataObject
 ) -> None:
     """Also around a removal: events of before it count before it, however late they come again."""

@@ -21,7 +21,7 @@ COMPANIES = "/public/v2/companies"
         ("linkedin.com/in/jane", {"linkedin_url": "https://www.linkedin.com/in/Jane/"}),
     ],
 )
-async def test_creating_a_listed_contact_works_and_says_so(dnc: DoNotContact, entry: str, fields: dict[str, Any]) -> None:
+async def test_creating_a_listed_contact__works_and_says_so(dnc: DoNotContact, entry: str, fields: dict[str, Any]) -> None:
     await dnc.add({"value": entry, "reason": "legal"})
 
     reply = await dnc.contact(**fields)
@@ -33,7 +33,7 @@ async def test_creating_a_listed_contact_works_and_says_so(dnc: DoNotContact, en
     assert "suppressed" not in reply.json()
 
 
-async def test_a_contact_is_listed_by_the_domain_of_its_company(dnc: DoNotContact) -> None:
+async def test_contact__is_listed_by_the_domain_of_its_company(dnc: DoNotContact) -> None:
     company = (await dnc.call.post(COMPANIES, {"domain": "rival.example"})).json()["id"]
     await dnc.add({"value": "rival.example", "reason": "competitor"}, path=INSTALLATION)
 
@@ -47,7 +47,7 @@ async def test_a_contact_is_listed_by_the_domain_of_its_company(dnc: DoNotContac
     }  # fmt: skip
 
 
-async def test_changing_a_listed_contact_works_and_says_so(dnc: DoNotContact) -> None:
+async def test_changing_a_listed_contact__works_and_says_so(dnc: DoNotContact) -> None:
     number = (await dnc.contact(email=JANE)).json()["id"]
     await dnc.add({"value": JANE})
 
@@ -60,7 +60,7 @@ async def test_changing_a_listed_contact_works_and_says_so(dnc: DoNotContact) ->
 
 
 @pytest.mark.parametrize("on_duplicate", ["return", "update"])
-async def test_meeting_a_listed_contact_says_so(dnc: DoNotContact, on_duplicate: str) -> None:
+async def test_finding_a_listed_contact__says_so(dnc: DoNotContact, on_duplicate: str) -> None:
     await dnc.contact(email=JANE)
     await dnc.add({"value": JANE})
 
@@ -69,7 +69,7 @@ async def test_meeting_a_listed_contact_says_so(dnc: DoNotContact, on_duplicate:
     assert (reply.status, reply.headers[HEADER]) == (200, "requested")
 
 
-async def test_a_listed_company_is_created_and_changed_and_says_so(dnc: DoNotContact) -> None:
+async def test_listed_company__is_created_and_changed_and_says_so(dnc: DoNotContact) -> None:
     await dnc.add({"value": "rival.example", "reason": "competitor"})
 
     made = await dnc.call.post(COMPANIES, {"domain": "www.rival.example"})
@@ -81,7 +81,7 @@ async def test_a_listed_company_is_created_and_changed_and_says_so(dnc: DoNotCon
     assert (found.json()["suppressed"], found.json()["list"]) == (True, "client")
 
 
-async def test_an_upsert_of_a_listed_record_works_and_says_so(dnc: DoNotContact) -> None:
+async def test_upsert_of_a_listed_record__works_and_says_so(dnc: DoNotContact) -> None:
     await dnc.add({"value": "rival.example", "reason": "competitor"})
 
     contacts = [await dnc.call("PUT", f"{CONTACTS}?match=email", {"email": "jane@rival.example", "first_name": name}) for name in "AB"]
@@ -91,7 +91,7 @@ async def test_an_upsert_of_a_listed_record_works_and_says_so(dnc: DoNotContact)
     assert [(each.status, each.headers[HEADER]) for each in companies] == [(201, "competitor"), (200, "competitor")]
 
 
-async def test_an_entry_that_is_over_or_removed_or_anothers_is_not_said(dnc: DoNotContact) -> None:
+async def test_entry_that_is_over_or_removed_or_anothers__is_not_shown(dnc: DoNotContact) -> None:
     await dnc.add({"value": JANE, "until": "2026-11-20T09:31:00Z"}, {"value": "joe@example.com"})
     await dnc.add({"value": "ann@example.com"}, x_client_id="other")
     await dnc.remove("joe@example.com")
@@ -104,6 +104,6 @@ async def test_an_entry_that_is_over_or_removed_or_anothers_is_not_said(dnc: DoN
     assert found.json()["suppressed"] is False
 
 
-async def test_a_record_that_is_not_there_has_no_suppression(dnc: DoNotContact) -> None:
+async def test_record_that_is_not_there__has_no_suppression(dnc: DoNotContact) -> None:
     assert (await dnc.call.get(f"{CONTACTS}/5/suppression")).status == 404
     assert (await dnc.call.get(f"{COMPANIES}/x/suppression")).status == 404

@@ -34,7 +34,7 @@ def ids(found: list[dict[str, Any]], kind: str = "contacts") -> list[tuple[int, 
     return sorted(tuple(each["id"] for each in pair[kind]) for pair in found)
 
 
-async def test_people_of_one_surname_and_initial_are_compared(house: House) -> None:
+async def test_people_of_one_surname_and_initial__are_compared(house: House) -> None:
     jane = await house.contact(email="jane.doe@example.com", first_name="Jane", last_name="Doe")
     jayne = await house.contact(email="jdoe@example.com", first_name="jayne", last_name="DOE")
     await house.contact(email="john.doe@example.org", first_name="John", last_name="Doe")
@@ -46,7 +46,7 @@ async def test_people_of_one_surname_and_initial_are_compared(house: House) -> N
     assert (0.85 < pair["score"] < 1, set(pair["reasons"]) >= {"similar_name", "same_domain"}) == (True, True)
 
 
-async def test_equal_people_at_two_domains_score_less_than_at_one(house: House) -> None:
+async def test_equal_people_at_two_domains__score_less_than_at_one(house: House) -> None:
     for number, domain in enumerate(("a.example", "b.example")):
         await house.contact(email=f"kim{number}@{domain}", first_name="Kim", last_name="Lee")
     for number in range(2):
@@ -59,7 +59,7 @@ async def test_equal_people_at_two_domains_score_less_than_at_one(house: House) 
     assert together["score"] > 0.9
 
 
-async def test_two_linkedin_profiles_lower_the_score(house: House) -> None:
+async def test_two_linkedin_profiles__lower_the_score(house: House) -> None:
     for number in range(2):
         await house.contact(first_name="Kim", last_name="Lee", linkedin_url=f"linkedin.com/in/kim-{number}")
 
@@ -68,7 +68,7 @@ async def test_two_linkedin_profiles_lower_the_score(house: House) -> None:
     assert pair["reasons"] == ["same_name", "other_linkedin"]
 
 
-async def test_addresses_without_names_are_compared_within_their_domain(house: House) -> None:
+async def test_addresses_without_names__are_compared_within_their_domain(house: House) -> None:
     one = await house.contact(email="jane.doe@example.com")
     other = await house.contact(email="janedoe@example.com")
     await house.contact(email="janedoe@example.org")
@@ -77,14 +77,14 @@ async def test_addresses_without_names_are_compared_within_their_domain(house: H
     assert ids(await pairs(house)) == [(one, other)]
 
 
-async def test_a_pair_of_two_blocks_is_listed_once(house: House) -> None:
+async def test_pair_of_two_blocks__is_listed_once(house: House) -> None:
     for number in range(3):
         await house.contact(email=f"kim.lee{number}@example.com", first_name="Kim", last_name="Lee")
 
     assert ids(await pairs(house)) == ids(await pairs(house, query="limit=1")) == [(1, 2), (1, 3), (2, 3)]
 
 
-async def test_companies_are_compared_by_name_and_by_domain(house: House) -> None:
+async def test_companies__are_compared_by_name_and_by_domain(house: House) -> None:
     acme = await house.company("acme.example", name="Acme Ltd")
     other = await house.company("acme-group.test", name="ACME Limited")
     abroad = await house.company("acme.test")
@@ -96,7 +96,7 @@ async def test_companies_are_compared_by_name_and_by_domain(house: House) -> Non
     assert all(4 not in pair for pair in ids(found, "companies"))
 
 
-async def test_deleted_and_merged_records_are_in_no_pair(house: House) -> None:
+async def test_deleted_and_merged_records__are_in_no_pair(house: House) -> None:
     numbers = [await house.contact(email=f"kim{n}@example.com", first_name="Kim", last_name="Lee") for n in range(4)]
     await house.delete(numbers[0])
     await house.merge(numbers[1], numbers[2])
@@ -104,7 +104,7 @@ async def test_deleted_and_merged_records_are_in_no_pair(house: House) -> None:
     assert ids(await pairs(house)) == [(numbers[1], numbers[3])]
 
 
-async def test_the_pages_of_many_records_are_bounded_and_find_all_pairs(house: House) -> None:
+async def test_pages_of_many_records__are_bounded_and_find_all_pairs(house: House) -> None:
     many = SCANNED + 3 * NEIGHBOURS
     for number in range(many):
         await house.contact(first_name="Al", last_name=f"Surname{number // 2:04d}")
@@ -116,14 +116,14 @@ async def test_the_pages_of_many_records_are_bounded_and_find_all_pairs(house: H
 
 
 @pytest.mark.parametrize("score", ["2", "-1", "x", "1e3", "0.5.5", ""])
-async def test_a_score_that_is_none_is_refused(house: House, score: str) -> None:
+async def test_score_that_is_none__is_refused(house: House, score: str) -> None:
     reply = await house.request("GET", f"/public/v2/contacts/duplicates?min_score={score}")
 
     assert (reply.status, reply.problem["errors"][0]["pointer"]) == (422, "?min_score")
 
 
 @pytest.mark.parametrize("kind", [CONTACT, COMPANY])
-async def test_a_page_is_read_in_the_order_of_an_index(tmp_path: Any, kind: int) -> None:
+async def test_page__is_read_in_the_order_of_an_index(tmp_path: Any, kind: int) -> None:
     await (await open_store(f"sqlite:///{tmp_path}/store.db")).close()
     store = apsw.Connection(f"{tmp_path}/store.db").cursor()
     for block in BLOCKS[kind]:

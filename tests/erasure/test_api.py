@@ -86,7 +86,7 @@ async def test_erase_contact__reports_the_removed_data_and_leaves_none(caller: A
 
 
 @pytest.mark.parametrize("query", ["", "?erase=false"])
-async def test_a_person_is_erased_only_when_the_request_says_so(caller: ApiClient, query: str) -> None:
+async def test_person__is_erased_only_when_the_request_says_so(caller: ApiClient, query: str) -> None:
     await caller.post("/public/v2/contacts", {"email": EMAIL})
 
     reply = await caller("DELETE", f"/public/v2/contacts/1{query}")
@@ -96,7 +96,7 @@ async def test_a_person_is_erased_only_when_the_request_says_so(caller: ApiClien
 
 
 @pytest.mark.parametrize("query", ["?erase=", "?erase=yes", "?really=true"])
-async def test_a_deletion_with_an_unclear_parameter_is_refused(caller: ApiClient, query: str) -> None:
+async def test_deletion_with_an_unclear_parameter__is_refused(caller: ApiClient, query: str) -> None:
     await caller.post("/public/v2/contacts", {"email": EMAIL})
 
     reply = await caller("DELETE", f"/public/v2/contacts/1{query}")

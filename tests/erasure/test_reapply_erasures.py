@@ -108,7 +108,7 @@ async def test_reapply_erasures__skips_a_different_client_with_an_equal_number(t
     await other.close()
 
 
-async def test_the_restored_list_stores_an_erased_address_as_a_hash(tmp_path: Path, stores: tuple[Store, Store]) -> None:
+async def test_restored_list__stores_an_erased_address_as_a_hash(tmp_path: Path, stores: tuple[Store, Store]) -> None:
     restored, known = stores
     listed = [NewEntry("email", f"person{n}@example.com") for n in (0, 1, 4)]
     saved = await restored.write(SaveEntries(1, listed, now()))

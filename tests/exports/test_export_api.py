@@ -83,7 +83,7 @@ async def test_an_export__imports_as_it_is_and_changes_nothing(call: ApiClient) 
     assert await contacts(call) == listed
 
 
-async def test_removed_custom_fields_and_nothing_at_all(call: ApiClient) -> None:
+async def test_dry_run__shows_removed_custom_fields_and_no_change(call: ApiClient) -> None:
     await call.post("/public/v2/contacts", {"contact_custom_fields_input": [{"field_name": "A", "field_value": "1"}]})
     (one,) = await contacts(call)
     await call.patch(f"/public/v2/contacts/{one['id']}", {"contact_custom_fields": None})

@@ -69,7 +69,7 @@ async def state(house: House, numbers: tuple[int, int]) -> tuple[Any, Any]:
 
 @pytest.mark.parametrize("operation", ["delete", "merge", "undo"])
 @pytest.mark.parametrize("seed", range(6))
-async def test_late_webhooks_give_what_those_in_time_give(store: Store, make_client: MakeClient, operation: str, seed: int) -> None:
+async def test_late_webhooks__give_what_those_in_time_give(store: Store, make_client: MakeClient, operation: str, seed: int) -> None:
     chance = random.Random(f"{operation} {seed}")
     times = sorted(chance.sample([at for at in range(2, END - 1) if at not in (OPERATION, OPERATION * 2)], 14))
     webhooks = [(at, webhook(chance, at)) for at in times]

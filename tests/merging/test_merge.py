@@ -83,7 +83,7 @@ async def test_merge_contacts__gives_the_values_of_the_policy_and_of_the_preview
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-async def test_later_webhooks_for_either_address_go_to_the_survivor(house: House, policy: str) -> None:
+async def test_later_webhooks_for_either_address__go_to_the_survivor(house: House, policy: str) -> None:
     ann, anna = await two(house)
     await house.merge(ann, anna, survivorship=policy)
     before = await house.get(ann)
@@ -108,7 +108,7 @@ async def test_later_webhooks_for_either_address_go_to_the_survivor(house: House
     assert await house.differences() == []
 
 
-async def test_objects_of_a_crm_stay_together_after_a_merge(house: House) -> None:
+async def test_objects_of_a_crm__stay_together_after_a_merge(house: House) -> None:
     def of(number: int, email: str, at: int, **fields: str) -> dict[str, Any]:
         return {"event": "contact.updated", "email": email, "object_type": "contact", "object_id": str(number), "at": at, "fields": fields}
 
@@ -197,7 +197,7 @@ async def test_undo__when_an_address_was_given_to_another_record_is_refused(hous
     assert await house.differences() == []
 
 
-async def test_records_made_at_one_time_are_merged_and_undone(house: House) -> None:
+async def test_records_made_at_one_time__are_merged_and_undone(house: House) -> None:
     numbers = [await house.contact(email=f"p{n}@example.com", contact_custom_fields_input=custom(Seats=str(n))) for n in range(3)]
     before = [await house.get(number) for number in numbers]
 
@@ -209,7 +209,7 @@ async def test_records_made_at_one_time_are_merged_and_undone(house: House) -> N
     assert await house.differences() == []
 
 
-async def test_merges_of_merges_are_undone_one_by_one(house: House) -> None:
+async def test_merges_of_merges__are_undone_one_by_one(house: House) -> None:
     a, b, c = [await house.contact(email=f"{name}@example.com", first_name=name) for name in "abc"]
     before = [await house.get(number) for number in (a, b, c)]
     first = (await house.merge(b, c))["merge_id"]
@@ -267,7 +267,7 @@ async def test_merge_companies__moves_their_contacts_and_undo_moves_them_back(ho
         ({"with": [*range(2, 23)]}, "/with"),
     ],
 )
-async def test_a_merge_that_makes_no_sense_is_refused(house: House, body: dict[str, Any], pointer: str) -> None:
+async def test_merge_that_makes_no_sense__is_refused(house: House, body: dict[str, Any], pointer: str) -> None:
     await two(house)
 
     reply = await house.call.post("/public/v2/contacts/1/merge", body)
@@ -276,7 +276,7 @@ async def test_a_merge_that_makes_no_sense_is_refused(house: House, body: dict[s
 
 
 @pytest.mark.parametrize("dry", [True, False])
-async def test_a_merge_with_a_missing_record_says_which(house: House, dry: bool) -> None:
+async def test_merge_with_a_missing_record__says_which(house: House, dry: bool) -> None:
     ann, anna = await two(house)
     await house.delete(anna)
 
@@ -287,7 +287,7 @@ async def test_a_merge_with_a_missing_record_says_which(house: House, dry: bool)
     assert (deleted.status, "restore" in deleted.problem["detail"]) == (404, True)
 
 
-async def test_a_merge_with_a_key_happens_once(house: House) -> None:
+async def test_merge_with_a_key__happens_once(house: House) -> None:
     ann, anna = await two(house)
 
     first = await house.call.post(f"/public/v2/contacts/{ann}/merge", {"with": [anna]}, idempotency_key="merge")
@@ -296,7 +296,7 @@ async def test_a_merge_with_a_key_happens_once(house: House) -> None:
     assert (first.status, again.status, first.body == again.body) == (200, 200, True)
 
 
-async def test_a_merge_is_forgotten_after_the_days_of_the_client(house: House) -> None:
+async def test_merge__is_forgotten_after_the_days_of_the_client(house: House) -> None:
     ann, anna = await two(house)
     merge = (await house.merge(ann, anna))["merge_id"]
     house.call.clock.move(31 * 86_400)
@@ -307,7 +307,7 @@ async def test_a_merge_is_forgotten_after_the_days_of_the_client(house: House) -
     assert await house.differences() == []
 
 
-async def test_a_merged_record_is_deleted_and_restored_and_the_merge_undone(house: House) -> None:
+async def test_merged_record__is_deleted_and_restored_and_the_merge_undone(house: House) -> None:
     ann, anna = await two(house)
     merge = (await house.merge(ann, anna))["merge_id"]
     await house.delete(ann)
@@ -324,7 +324,7 @@ async def test_a_merged_record_is_deleted_and_restored_and_the_merge_undone(hous
     assert await house.differences() == []
 
 
-async def test_erasing_a_merged_person_leaves_nothing_to_undo(house: House) -> None:
+async def test_erasing_a_merged_person__leaves_nothing_to_undo(house: House) -> None:
     ann, anna = await two(house)
     merge = (await house.merge(ann, anna))["merge_id"]
 
@@ -336,7 +336,7 @@ async def test_erasing_a_merged_person_leaves_nothing_to_undo(house: House) -> N
         assert (await house.call.post("/public/v2/contacts", {"email": email})).problem["code"] == "person_erased"
 
 
-async def test_another_client_cannot_merge_or_undo(house: House) -> None:
+async def test_another_client__cannot_merge_or_undo(house: House) -> None:
     ann, anna = await two(house)
     await house.call("PUT", "/admin/v1/clients/other", {"settings": {}})
 

@@ -298,7 +298,7 @@ async def alone(call: ApiClient, command: dict[str, Any]) -> Any:
 @pytest.mark.slow
 @given(st.lists(COMMANDS | DELETIONS, min_size=1, max_size=12))
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_any_batch_gives_what_its_commands_give_one_by_one(commands: list[dict[str, Any]]) -> None:
+def test_any_batch__gives_what_its_commands_give_one_by_one(commands: list[dict[str, Any]]) -> None:
     async def run() -> None:
         with tempfile.TemporaryDirectory() as folder:
             stores = [await open_store(f"sqlite:///{folder}/{name}.db") for name in ("one", "many", "atomic")]

@@ -192,7 +192,7 @@ async def test_dry_run__of_deletions_merges_and_suppressions_stores_nothing(hous
 
 @given(st.lists(COMMANDS | DELETIONS, max_size=6), COMMANDS | DELETIONS)
 @settings(max_examples=40, deadline=None)
-def test_any_dry_run_says_what_the_write_then_does(before: list[dict[str, Any]], command: dict[str, Any]) -> None:
+def test_any_dry_run__says_what_the_write_then_does(before: list[dict[str, Any]], command: dict[str, Any]) -> None:
     async def run() -> None:
         with tempfile.TemporaryDirectory() as folder:
             store = await open_store(f"sqlite:///{folder}/s.db")

@@ -168,7 +168,7 @@ KEYS = st.fixed_dictionaries(
 
 @given(st.lists(KEYS, max_size=5), st.lists(KEYS, min_size=1, max_size=20))
 @settings(max_examples=60, deadline=None)
-def test_any_item_finds_what_a_filtered_list_finds(people: list[dict[str, Any]], items: list[dict[str, Any]]) -> None:
+def test_any_item__finds_what_a_filtered_list_finds(people: list[dict[str, Any]], items: list[dict[str, Any]]) -> None:
     async def run() -> None:
         with tempfile.TemporaryDirectory() as folder:
             store = await open_store(f"sqlite:///{folder}/s.db")

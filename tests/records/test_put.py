@@ -163,7 +163,7 @@ PERSON = st.fixed_dictionaries(
 
 @given(st.lists(st.tuples(st.sampled_from(["email", "linkedin_url"]), PERSON), max_size=12))
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_any_puts_at_once_give_what_they_give_one_after_the_other_by_identity(puts: list[tuple[str, dict[str, object]]]) -> None:
+def test_any_puts_at_once__give_what_they_give_one_after_the_other_by_identity(puts: list[tuple[str, dict[str, object]]]) -> None:
     """No 500 and no two records with one address, whatever is sent at once."""
     import tempfile
 

@@ -32,7 +32,7 @@ def faults(reply: Any) -> dict[str, str]:
         ("contact_custom_field", "contact_custom_fields"), ("custom_fields", "contact_custom_fields_input"), ("companyId", "company_id"),
     ],
 )  # fmt: skip
-async def test_a_member_near_to_a_known_one_is_refused_with_the_right_name(sqlite_call: ApiClient, name: str, right: str) -> None:
+async def test_member_near_to_a_known_one__is_refused_with_the_right_name(sqlite_call: ApiClient, name: str, right: str) -> None:
     replies = [
         await sqlite_call.post(CONTACTS_PATH, {"first_name": "Ann", name: "x"}),
         await sqlite_call.patch(f"{CONTACTS_PATH}/1", {name: "x"}),
@@ -43,7 +43,7 @@ async def test_a_member_near_to_a_known_one_is_refused_with_the_right_name(sqlit
     assert (await sqlite_call.get(CONTACTS_PATH)).json()["data"] == []
 
 
-async def test_a_typing_error_is_reported_with_all_other_faults(sqlite_call: ApiClient) -> None:
+async def test_typing_error__is_reported_with_all_other_faults(sqlite_call: ApiClient) -> None:
     await sqlite_call.settings(contact_statuses={"statuses": ["new"]})
 
     reply = await sqlite_call.post(CONTACTS_PATH, {"Email": "x", "first_name": 7, "contact_status": "old", "nonsense": 1})
@@ -53,7 +53,7 @@ async def test_a_typing_error_is_reported_with_all_other_faults(sqlite_call: Api
     assert faults(company).keys() == {"/Domain", "/domain"}
 
 
-async def test_other_unknown_members_are_ignored_and_named_in_a_header(call: ApiClient) -> None:
+async def test_other_unknown_members__are_ignored_and_named_in_a_header(call: ApiClient) -> None:
     body = {"email": "jane@example.com", "title": "CEO", "phone": "1", "id": 9, "updated_time": "x", "ünïcode, odd\n": 1}
 
     made = await call.post(CONTACTS_PATH, body)
@@ -66,7 +66,7 @@ async def test_other_unknown_members_are_ignored_and_named_in_a_header(call: Api
     assert "touchbase-ignored" not in plain.headers
 
 
-async def test_strict_handling_refuses_every_unknown_member_but_read_only_ones(call: ApiClient) -> None:
+async def test_strict_handling__refuses_every_unknown_member_but_read_only_ones(call: ApiClient) -> None:
     custom = [{"id": 3, "updated_time": "x", "field_name": "Seats", "field_value": "4", "type": "number"}]
     refused = await call.post(CONTACTS_PATH, {"title": "CEO", "contact_custom_fields": custom}, **STRICT)
     made = await call.post(CONTACTS_PATH, {"email": "jane@example.com"}, prefer='respond-async, Handling="strict"; x=y')
@@ -79,7 +79,7 @@ async def test_strict_handling_refuses_every_unknown_member_but_read_only_ones(c
     assert (lenient.status, "preference-applied" in lenient.headers) == (201, False)
 
 
-async def test_a_misspelt_parameter_of_a_write_is_refused(sqlite_call: ApiClient) -> None:
+async def test_misspelt_parameter_of_a_write__is_refused(sqlite_call: ApiClient) -> None:
     replies = [
         await sqlite_call.post(f"{CONTACTS_PATH}?on_duplicates=return", {}),
         await sqlite_call.post(f"{CONTACTS_PATH}?Structure=FLAT", {}),
@@ -92,7 +92,7 @@ async def test_a_misspelt_parameter_of_a_write_is_refused(sqlite_call: ApiClient
 
 
 @given(st.sampled_from(WRITABLE), st.data())
-def test_any_name_with_one_wrong_letter_is_a_typing_error_or_is_known(right: str, data: st.DataObject) -> None:
+def test_any_name_with_one_wrong_letter__is_a_typing_error_or_is_known(right: str, data: st.DataObject) -> None:
     at = data.draw(st.integers(0, len(right) - 1))
     letter = data.draw(st.sampled_from("abcdefghijklmnopqrstuvwxyzABCXYZ"))
     wrong = data.draw(
@@ -106,7 +106,7 @@ def test_any_name_with_one_wrong_letter_is_a_typing_error_or_is_known(right: str
 
 
 @given(st.dictionaries(st.text(max_size=30), st.none(), max_size=80))
-def test_any_unknown_member_is_a_fault_or_ignored_and_never_both(body: dict[str, None]) -> None:
+def test_any_unknown_member__is_a_fault_or_ignored_and_never_both(body: dict[str, None]) -> None:
     import json
 
     raw, names = json.dumps(body).encode(), body.keys() - CHECK._members.known
@@ -121,7 +121,7 @@ def test_any_unknown_member_is_a_fault_or_ignored_and_never_both(body: dict[str,
     (CONTACTS_PATH, ("contact_custom_fields", "contact_custom_fields_input")),
     (COMPANIES_PATH, ("company_custom_fields", "company_custom_fields_input")),
 ])  # fmt: skip
-async def test_custom_fields_have_two_names_in_requests(call: ApiClient, path: str, names: tuple[str, str]) -> None:
+async def test_custom_fields__have_two_names_in_requests(call: ApiClient, path: str, names: tuple[str, str]) -> None:
     seats, shown = [{"field_name": "Seats", "field_value": "4"}], names[0]
     more = [{"field_name": "Seats", "field_value": "5"}]
     made = [await call.post(path, {"domain": f"{name}.example".replace("_", "-"), name: seats}) for name in names]
@@ -137,7 +137,7 @@ async def test_custom_fields_have_two_names_in_requests(call: ApiClient, path: s
         assert faults(reply).keys() == {f"/{name}" for name in names}
 
 
-async def test_a_company_may_be_named_by_its_domain(call: ApiClient) -> None:
+async def test_company__may_be_named_by_its_domain(call: ApiClient) -> None:
     await call.post(COMPANIES_PATH, {"domain": "example.com"})
     made = await call.post(CONTACTS_PATH, {"email": "jane@example.com", "company_id": " https://WWW.example.com/about "})
     await call.post(CONTACTS_PATH, {"email": "john@example.com"})
@@ -156,7 +156,7 @@ async def test_a_company_may_be_named_by_its_domain(call: ApiClient) -> None:
     assert faults(invalid).keys() == {"/company_id", "/email"}
 
 
-def test_companies_have_their_own_names() -> None:
+def test_companies__have_their_own_names() -> None:
     check = MemberCheck(_members(COMPANIES))
 
     assert {name: check._search(name) for name in ("status", "company_name", "Domain", "custom_fields", "email", "title")} == {

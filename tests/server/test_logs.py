@@ -90,7 +90,7 @@ async def test_access_log__above_info_writes_no_lines_but_counts_requests(start:
     assert metrics.registry.get_sample_value("touchbase_http_request_duration_seconds_count", labels) == 1
 
 
-async def test_the_metrics_have_no_series_for_methods_that_a_client_invents(start: Start) -> None:
+async def test_metrics__have_no_series_for_methods_that_a_client_invents(start: Start) -> None:
     metrics = ProcessMetrics()
     caller = await (await start(labelled, observe=AccessLog(metrics, None))).call()
 

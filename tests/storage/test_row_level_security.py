@@ -215,7 +215,7 @@ async def test_scope__refuses_writes_to_rows_of_other_clients(store: Store, hand
     assert [await rows_of(hand, table) for table in ("contact", "event", "api_key")] == [[OURS, THEIRS]] * 3
 
 
-async def test_words_of_another_client_lead_to_no_record_and_are_not_written(store: Store, hand: Made) -> None:
+async def test_words_of_another_client__lead_to_no_record_and_are_not_written(store: Store, hand: Made) -> None:
     await with_events(store)
     theirs = await store.read(SearchCompanies(THEIRS, default_sort(COMPANY), 50, words=("example",)))
     await hand.execute(f"SET touchbase.clients = '{scope_for(OURS)}'")
@@ -233,7 +233,7 @@ async def test_words_of_another_client_lead_to_no_record_and_are_not_written(sto
         )
 
 
-async def test_the_full_text_index_is_used_behind_the_wall(store: Store, hand: Made) -> None:
+async def test_full_text_index__is_used_with_row_level_security(store: Store, hand: Made) -> None:
     await hand.execute(f"SET touchbase.clients = '{scope_for(OURS)}'; SET enable_seqscan = off")
 
     plan = await hand.fetch("EXPLAIN SELECT record FROM search_index s WHERE words @@ '1pann:*'::tsquery AND s.client + 0 = 1")
