@@ -25,7 +25,7 @@ MARKS = {
 BEARER = "the secret itself in a header or in the address"
 _CHANNEL_WORDS = {EMAIL_CAMPAIGN: "campaign tool"}
 _SUPPORTED = re.compile(r"^## What is (?:supported|understood)$\n(.*?)^## ", re.MULTILINE | re.DOTALL)
-_EVIDENCE = re.compile(r"^## How sure we are$\n\s*(.*?)\n\n", re.MULTILINE | re.DOTALL)
+_EVIDENCE = re.compile(r"^## How sure we are$\n\s*(\S.*?)\n\n", re.MULTILINE | re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,7 +78,7 @@ class RecordStatus(Struct):
              "a complaint `do_not_contact`."),
     ]  # fmt: skip
     refused: Annotated[int, Meta(description="Deliveries, among the newest with a problem, that asked for it while it was not declared.")]
-    role: Annotated[str | None, Meta(extra_json_schema=_ROLE)]
+    role: Annotated[str, Meta(extra_json_schema=_ROLE)] | None
     next: Annotated[list[str] | None, Meta(description="The statuses that may follow it; null: any.")]
     former_names: list[FormerName]
 
