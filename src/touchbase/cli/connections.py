@@ -22,7 +22,7 @@ COLUMNS = (
     "channel",
     "secret",
     Column("access token", SPARE),
-    "fetching",
+    Column("fetching", SPARE),
     Column("wanted", SPARE),
     Column("not found", SPARE),
     "silent since",

@@ -107,6 +107,7 @@ EMAIL = query.text("email", "Only deliveries about the person with this e-mail a
 LINKEDIN = query.text("linkedin_url", "Only deliveries about the person with this LinkedIn address.")
 CONTACT = query.integer("contact_id", 1, LARGEST_ID, "Only deliveries about this contact.")
 TEXT = query.text("text", f"Only deliveries with this text in the body, in any case; at most {LONGEST_TEXT} characters.")
+named_enum("RecordEvent", "An event of the shared vocabulary that makes an entry in a record's history.", RECORD_EVENTS)
 EVENT = query.choice("event", RECORD_EVENTS, "Only deliveries that made this event; with a person, one about the person.")
 _PERSON: tuple[Parameter[Any], ...] = (EMAIL, LINKEDIN, CONTACT)
 FILTERS: tuple[Parameter[Any], ...] = (
