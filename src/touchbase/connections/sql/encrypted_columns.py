@@ -6,7 +6,7 @@ A column listed in `TABLES` is encrypted, checked at start and included in key r
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from secrets import token_urlsafe
 
@@ -148,9 +148,21 @@ def reencrypt(cipher: Cipher, limit: int | None = None) -> Plan[int]:
             rows = yield Select(*_not_encrypted_with(table, column, cipher.current_id(), left))
             if rows:
                 yield from record_key(cipher)
-                yield Execute(_replace_secret(table, column), [_reencrypted_row(cipher, table, column, row) for row in rows])
+                yield from _replace_secrets(cipher, table, column, rows)
             count += len(rows)
     return count
+
+
+def _replace_secrets(cipher: Cipher, table: EncryptedTable, column: str, rows: Sequence[Row]) -> Plan[None]:
+    """Replace secrets of rows that end with the old text.
+
+    Plain ones are first overwritten where they are, with as many asterisks: SQLite moves rows that grow to other pages, and leaves copies
+    of what they were in the unused part of the old page.
+    """
+    blank = {row: row if is_encrypted(row[-1]) else (*row[:-1], "*" * len(row[-1].encode())) for row in rows}
+    replace = _replace_secret(table, column)
+    yield Execute(replace, [(*row, blanked[-1]) for row, blanked in blank.items() if blanked != row])
+    yield Execute(replace, [(*blanked, _reencrypted(cipher, table, column, row)) for row, blanked in blank.items()])
 
 
 def retire_keys(command: RetireKeys, cipher: Cipher) -> Plan[list[str]]:
@@ -198,9 +210,9 @@ def _not_encrypted_with(table: EncryptedTable, column: str, key_id: str, limit: 
     return (sql, (f"{prefix}%",)) if limit is None else (f"{sql} LIMIT ?", (f"{prefix}%", limit))
 
 
-def _reencrypted_row(cipher: Cipher, table: EncryptedTable, column: str, row: Row) -> Row:
+def _reencrypted(cipher: Cipher, table: EncryptedTable, column: str, row: Row) -> str:
     location, text = table.location(column, row), row[-1]
-    return (*row, cipher.encrypt(cipher.decrypt(text, location) if is_encrypted(text) else text, location))
+    return cipher.encrypt(cipher.decrypt(text, location) if is_encrypted(text) else text, location)
 
 
 def _replace_secret(table: EncryptedTable, column: str) -> Statement:
