@@ -21,11 +21,10 @@ from touchbase.inbox.commands import StoreDelivery
 from touchbase.records.commands import CreateContact, ListContacts
 from touchbase.records.models import Contact
 from touchbase.storage import open_store
-
-pytestmark = pytest.mark.slow
+from touchbase.storage.postgres import pooler
 
 PGBOUNCER = shutil.which("pgbouncer") or ("/usr/sbin/pgbouncer" if os.path.exists("/usr/sbin/pgbouncer") else None)
-pytestmark = pytest.mark.skipif(PGBOUNCER is None, reason="there is no PgBouncer on this machine")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(PGBOUNCER is None, reason="there is no PgBouncer on this machine")]
 Pooled = Callable[[str], Awaitable[str]]
 
 
@@ -34,6 +33,12 @@ def free_port() -> int:
         free.bind(("127.0.0.1", 0))
         port: int = free.getsockname()[1]
         return port
+
+
+@pytest.fixture(autouse=True)
+def search_for_poolers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Search for a pooler, as a server does; the other tests do not (`tests/conftest.py`)."""
+    monkeypatch.setattr(pooler, "ROUNDS", 3)
 
 
 @pytest.fixture
