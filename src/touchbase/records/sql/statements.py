@@ -24,7 +24,8 @@ CREATION: Columns = (*ONE, ("at", "bigint"), ("effect", "text"), ("status", "tex
 def _create(table: str, kind: int, columns: Columns, condition: str, name: str = "") -> Statement:
     """Insert records, and for the inserted ones their custom fields, the first event of their history, and a note for the
     full-text index; return their ids."""
-    inserted = f"INSERT INTO {table} ({names(columns)}) SELECT * FROM p WHERE {condition} ON CONFLICT DO NOTHING"
+    # In the order of their ids, which is that of the commands: of two that give one address the first makes the record.
+    inserted = f"INSERT INTO {table} ({names(columns)}) SELECT * FROM p WHERE {condition} ORDER BY p.id ON CONFLICT DO NOTHING"
     customs = f"INSERT INTO custom_field ({names(CUSTOM_FIELD)})"
     # Values common to all creations are literals, so that they are not sent with each row.
     entries = (
