@@ -149,6 +149,19 @@ async def test_mark_of_a_crm__follows_the_contact_to_a_new_address(dnc: DoNotCon
     assert (await dnc.listed())["new@example.com"] == "unsubscribed"
 
 
+@pytest.mark.parametrize("batch", [1, 3])
+async def test_bounce_without_an_address__lists_the_first_address_of_its_contact_alone(dnc: DoNotContact, batch: int) -> None:
+    linkedin = PEOPLE[JANE]
+    moved = event("replied", "new@example.com", second=9, linkedin_url=linkedin)
+    events = [event("bounced", None, kind="hard", linkedin_url=linkedin), event("replied", linkedin_url=linkedin, second=5)]
+
+    await receive_all(dnc.call, "default", [[each] for each in events], batch)
+    await receive_all(dnc.call, "default", [[moved]], 1)
+
+    assert await dnc.listed() == {JANE: "hard_bounced"}
+    assert [each["since"] for each in await dnc.entries()] == [at(1)]
+
+
 PEOPLE = {JANE: "https://linkedin.com/in/jane", "joe@example.com": "https://linkedin.com/in/joe"}
 """A LinkedIn address belongs to one person, as in life."""
 EMAILS = some.sampled_from([*PEOPLE])

@@ -1,8 +1,8 @@
 """Do-not-contact list: what the events of a batch say about addresses, in the transaction that applies them.
 
 An event that names an address lists that address. An event that names an object alone, such as a CRM's opt-out mark,
-lists the e-mail address of its contact; a later address of the contact too, unless the event is a bounce. Every receipt of an event
-counts, also a repeated one: the same causes come out whatever the order.
+lists the e-mail address of its contact; a later address of the contact too. A bounce lists one address only: that which the contact
+has, or the first that it gets. Every receipt of an event counts, also a repeated one: the same causes come out whatever the order.
 """
 
 from __future__ import annotations
@@ -142,17 +142,18 @@ def _lists_contact(event: StoredEvent) -> bool:
 
 
 def _events_of_readdressed(batch: Batch) -> Plan[list[StoredEvent]]:
-    """Return the stored events that list contacts whose e-mail address this batch has set or changed; bounces were of the old address."""
+    """Return the stored events that list contacts whose e-mail address this batch has set or changed; bounces only for a first address."""
     resolver = batch.resolvers[CONTACT]
-    changed = [
-        number
+    changed = {
+        number: resolver.loaded_keys.get(number, (None,))[0]
         for number, record in resolver.rekeyed.items()
         if isinstance(record, Contact)
         and record.email_key is not None
         and record.status_cause is not None
         and record.email_key not in resolver.loaded_keys.get(number, ())
-    ]
+    }
     if not changed:
         return []
     rows = yield Execute(history_sql.EVENTS_OF, [(batch.client, CONTACT, number) for number in sorted(changed)])
-    return [event for event in map(event_of, rows) if event.effect != BOUNCE and _lists_contact(event)]
+    events = [event for event in map(event_of, rows) if _lists_contact(event)]
+    return [event for event in events if event.effect != BOUNCE or changed[event.record_id] is None]
