@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help install setup serve test test-all lint fix docs bench performance profile fault-tests fault-tests-long lock audit sbom
+.PHONY: help install setup serve test test-all slow-tests lint fix docs bench performance profile fault-tests fault-tests-long lock audit sbom
 
 RUN := .venv/.set-up-run
 STAMP := .venv/.set-up
@@ -51,6 +51,9 @@ test: setup ## Run the tests, but for the slow ones: under 4 minutes on two core
 test-all: setup ## Run every test, as CI does: under 15 minutes on two cores
 	.venv/bin/python -m pytest $(IN_PARALLEL) -m "not serial"
 	.venv/bin/python -m pytest -m serial
+
+slow-tests: setup ## Write the list of tests that take too long for make test
+	.venv/bin/python -m pytest $(IN_PARALLEL) -m "not serial" -p tests.slow_tests
 
 lint: setup ## Check style, format, types and which package imports which
 	.venv/bin/ruff check .

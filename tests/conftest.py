@@ -17,6 +17,7 @@ import apsw
 import asyncpg
 import pytest
 from bench.pgserver import pgserver
+from tests.slow_tests import function_of, slow_functions
 
 from touchbase.encryption.keys import EncryptionKeys, encode_key, new_key
 from touchbase.sql.migrations import packaged
@@ -49,7 +50,9 @@ DISK = os.environ.setdefault("PYTEST_DISK_TMPDIR", tempfile.gettempdir())
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "slow: takes more than 5 s, or searches long for one fault; only in `make test-all`")
+    config.addinivalue_line(
+        "markers", "slow: starts programs or searches long for one fault, so only in `make test-all`; also the tests in slow_tests.txt"
+    )
     config.addinivalue_line("markers", "slow_on_postgresql: slow there; SQLite runs it each time, with the same plans")
     config.addinivalue_line("markers", "serial: needs a machine that does nothing else: only in `make test-all`, without other tests")
     if WORKER is not None:
@@ -63,8 +66,12 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(RunningTest("main"))
 
 
+SLOW = slow_functions()
+
+
 def pytest_itemcollected(item: pytest.Item) -> None:
-    if item.get_closest_marker("slow_on_postgresql") and "[postgresql" in item.name:
+    slow_on_this_engine = item.get_closest_marker("slow_on_postgresql") and "[postgresql" in item.name
+    if slow_on_this_engine or not SLOW.isdisjoint({function_of(item.nodeid), function_of(item.nodeid).split(" ")[0]}):
         item.add_marker("slow")
 
 

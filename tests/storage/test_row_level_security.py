@@ -392,8 +392,10 @@ WALKING: dict[str, str] = {
 """Statements that may walk a small table: reviewed."""
 
 
-async def test_row_level_security__leaves_statements_on_their_indexes(subtests: pytest.Subtests, hand: Made) -> None:
-    # The tables are empty, and then PostgreSQL would rather walk them.
+async def test_row_level_security__leaves_statements_on_their_indexes(subtests: pytest.Subtests, empty_postgres_url: str) -> None:
+    await (await open_store(empty_postgres_url)).close()
+    hand = await asyncpg.connect(empty_postgres_url)
+    # The tables are new and empty, and then PostgreSQL would rather walk them.
     await hand.execute("SET enable_seqscan = off; SET plan_cache_mode = force_generic_plan; SET touchbase.clients = ',1,'")
     names = sorted(name for name, op in STATEMENTS.items() if op.columns)  # without any it is a lock, which has no plan
     for number, name in enumerate(names):
@@ -406,6 +408,7 @@ async def test_row_level_security__leaves_statements_on_their_indexes(subtests: 
             plan = [row[0] for row in await hand.fetch(f"EXPLAIN EXECUTE op_{number}({empty})")]
 
             assert any("Seq Scan on" in line for line in plan) == (name in WALKING), plan
+    await hand.close()
 
 
 async def test_row_level_security__stops_a_statement_that_omits_its_client(store: Any, open_with: Any, postgres_url: str) -> None:
