@@ -188,6 +188,7 @@ class Databases:
         self._run(self._admin.execute(f"DROP DATABASE {_name(url)} WITH (FORCE)"))
 
     def close(self) -> None:
+        self._run(self._cleaner.close())
         self.drop(self.migrated)
         if self._role is not None:
             left = "SELECT datname FROM pg_database d JOIN pg_roles r ON r.oid = d.datdba WHERE r.rolname = $1"
@@ -204,14 +205,20 @@ class Databases:
         connection = await asyncpg.connect(self.migrated)
         self._blocks = [row["name"] for row in await connection.fetch("SELECT name FROM id_block")]
         await connection.close()
+        self._cleaner: Any = await asyncpg.connect(self.as_superuser(self.migrated))
 
     async def _clean(self) -> None:
-        others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1"
-        await self._admin.fetch(others, _name(self.migrated))
-        connection = await asyncpg.connect(self.as_superuser(self.migrated))
-        await connection.execute(EMPTY_TABLES)
-        await connection.execute("DELETE FROM id_block WHERE NOT name = ANY($1)", self._blocks)
-        await connection.close()
+        try:
+            await self._clean_with(self._cleaner)
+        except (asyncpg.InterfaceError, asyncpg.PostgresConnectionError, asyncpg.AdminShutdownError):  # some tests end all connections
+            self._cleaner = await asyncpg.connect(self.as_superuser(self.migrated))
+            await self._clean_with(self._cleaner)
+
+    async def _clean_with(self, cleaner: Any) -> None:
+        others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1 AND pid != $2"
+        await self._admin.fetch(others, _name(self.migrated), cleaner.get_server_pid())
+        await cleaner.execute(EMPTY_TABLES)
+        await cleaner.execute("DELETE FROM id_block WHERE NOT name = ANY($1)", self._blocks)
 
     def _run(self, work: Coroutine[Any, Any, Any]) -> Any:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
