@@ -155,7 +155,7 @@ async def _fill(database: str, size: int, superuser: str | None) -> None:
     admin: Any = await asyncpg.connect(address)
     try:
         await admin.execute(_CLIENT)
-        await admin.execute(f"INSERT INTO contact ({_COLUMNS}) SELECT {values} FROM generate_series(1, {size}) AS n(i)")
+        await admin.execute(f"INSERT INTO contact ({_COLUMNS}) SELECT {values} FROM generate_series(1::bigint, {size}) AS n(i)")
         await admin.execute("VACUUM ANALYZE")
     finally:
         await admin.close()

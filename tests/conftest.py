@@ -93,11 +93,16 @@ def keep_temporary_files_in_memory() -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leave out files whose every test is slow (or serial) where such tests are left out: importing some of them takes seconds."""
+    """Leave out files whose every test is slow (or serial) where such tests are left out, and those without a serial test where
+    only such tests run: importing them takes a minute.
+    """
+    only_serial = config.option.markexpr == "serial"
     left_out = [mark for mark in ("slow", "serial") if f"not {mark}" in config.option.markexpr.split(" and ")]
-    if not left_out or collection_path.suffix != ".py":
+    if not (left_out or only_serial) or collection_path.suffix != ".py" or not collection_path.name.startswith("test_"):
         return None
     text = collection_path.read_text(encoding="utf-8")
+    if only_serial:
+        return "mark.serial" not in text or None
     return any(f"\npytestmark = pytest.mark.{mark}\n" in text for mark in left_out) or None
 
 

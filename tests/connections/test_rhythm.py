@@ -98,7 +98,7 @@ def test_silent_from__finds_no_silence_in_half_a_year_of_calls(rate: Rate) -> No
 @pytest.mark.slow
 def test_silent_from__finds_no_silence_in_other_half_years_either(subtests: pytest.Subtests) -> None:
     for rate in RATES:
-        for seed in range(2, 8):
+        for seed in range(2, 5):
             with subtests.test(rate=rate.__name__, seed=seed):
                 assert alarms(calls_of(rate, 26, seed)) == []
 

@@ -153,8 +153,35 @@ class TestOnSqlite:
                     faults = [repr(error)]
             return bool(faults) or await world.dump(a.number) != before
 
+        async def restored() -> Store:
+            await (await opened()).close()
+            emptied()
+            shutil.copy(saved, path)
+            return await opened()
+
+        store = await restored()
+        tries = {name: [one for one in whole.tries if one.name == name] for name in names if name in STATEMENTS and not inserts(name)}
+        first, told = [{name: await probe(store, some, []) for name, some in tries.items()} for _ in range(2)]
+        told = {name: texts for name, texts in told.items() if texts == first[name]}
+
+        async def is_noticed_alone(name: str, forgotten: str) -> bool:
+            """Whether the statement's own responses or A's rows show it: that takes a tenth of the time of all responses."""
+            with mutated(forgotten):
+                try:
+                    now = await probe(store, tries[name], [])
+                except Exception as error:
+                    now = [repr(error)]
+            return now != told[name] or await world.dump(a.number) != before
+
+        assert [name for name in told if await is_noticed_alone(name, "")] == []
         assert [few for few in plans if await is_noticed("", few)] == [], "where nothing is forgotten nothing is to be noticed"
-        probed = {name for name in names if await is_noticed(name, True)}
+        probed = set()
+        store = await restored()
+        for name in told:
+            if name not in UNNOTICED and await is_noticed_alone(name, name):
+                probed.add(name)
+                store = await restored()
+        probed |= {name for name in names if name not in probed and await is_noticed(name, True)}
         # The walk takes a second or two for each, so what is known to be unnoticed is not walked again.
         unnoticed = {name for name in names if name not in probed | UNNOTICED.keys() and not await is_noticed(name, False)}
 

@@ -223,4 +223,4 @@ def test_any_program__gives_what_the_model_predicts(world: World) -> None:
 
 @pytest.mark.slow
 def test_any_program__of_many_gives_what_the_model_predicts(world: World) -> None:
-    search(world, 60, 30, derandomize=False)
+    search(world, 30, 30, derandomize=False)
