@@ -9,9 +9,9 @@ from decimal import Decimal
 from typing import Any, BinaryIO
 
 from touchbase.common.parquet import load_arrow
-from touchbase.imports.table import Limits, Row, Table, UnreadableFile, header_names
+from touchbase.imports.table import Limits, Row, Table, UnreadableFile, check_columns, unique_names
 
-BATCH = 200
+BATCH = 100
 """Rows that are read at once. A page may repeat a long value as a number of some bits, and each row then has its own copy."""
 BUFFER = 65_536
 """Bytes that are read at once of each column; without it the whole column of a row group is in memory."""
@@ -34,19 +34,22 @@ def read_parquet(file: BinaryIO, limits: Limits) -> Table:
     if count > limits.parquet_rows:
         raise UnreadableFile(f"the file has {count} rows; a Parquet file may have at most {limits.parquet_rows}, so import it in parts")
     texts = [_text_of(field, arrow.types) for field in schema]
-    header = header_names(list(schema.names), 0, limits)
-    return Table("parquet", header, _rows(opened, texts, limits, arrow), row_count=count)
+    check_columns(len(texts), None, limits)
+    return Table("parquet", unique_names(schema.names), _rows(opened, texts, limits, arrow), row_count=count)
 
 
 def _rows(opened: Any, texts: list[Callable[[Any], str]], limits: Limits, arrow: Any) -> Iterator[Row]:
     number = 0
     try:
         for batch in opened.iter_batches(BATCH, use_threads=False):
+            if batch.nbytes > batch.num_rows * limits.row_characters:  # texts of all rows may be one text in the file
+                raise UnreadableFile(_too_long(limits), number + 1)
             columns = [list(map(text, _values(column, arrow))) for text, column in zip(texts, batch.columns, strict=True)]
+            may_be_long = batch.nbytes > limits.row_characters
             for cells in zip(*columns, strict=True):
                 number += 1
-                if batch.nbytes > limits.row_characters and sum(map(len, cells)) > limits.row_characters:
-                    raise UnreadableFile(f"is too long: a row may have {limits.row_characters} characters", number)
+                if may_be_long and sum(map(len, cells)) > limits.row_characters:
+                    raise UnreadableFile(_too_long(limits), number)
                 yield Row(number, list(cells))
     except (arrow.ArrowException, OSError, ValueError, OverflowError) as error:
         raise UnreadableFile(f"this row, or one soon after it, cannot be read ({_first_line(error)})", number + 1) from None
@@ -113,6 +116,10 @@ def _time_text(value: datetime | None) -> str:
 
 def _decimal_text(value: Decimal | None) -> str:
     return "" if value is None else format(value, "f")
+
+
+def _too_long(limits: Limits) -> str:
+    return f"is too long: a row may have {limits.row_characters} characters"
 
 
 def _first_line(error: Exception) -> str:

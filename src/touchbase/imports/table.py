@@ -86,16 +86,22 @@ def header_names(cells: list[str], row: int, limits: Limits) -> list[str]:
     check_columns(len(names), row, limits)
     if any("@" in name and "." in name.rpartition("@")[2] for name in names):
         raise UnreadableFile("the first row must have the names of the columns, and has an e-mail address", row)
+    return unique_names(names)
+
+
+def unique_names(names: list[str]) -> list[str]:
+    """Return a name for each column: a blank one is "Column C", a repeated one has a number."""
     taken: set[str] = set()
+    unique_ones = []
     for index, name in enumerate(names):
         base = unique = name or f"Column {column_letters(index)}"
         number = 1
         while unique in taken:
             number += 1
             unique = f"{base} ({number})"
-        names[index] = unique
+        unique_ones.append(unique)
         taken.add(unique)
-    return names
+    return unique_ones
 
 
 def check_columns(number: int, row: int | None, limits: Limits) -> None:
