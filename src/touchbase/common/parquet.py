@@ -1,4 +1,4 @@
-"""pyarrow, which the extra `touchbase[parquet]` installs; it takes 60 MB of memory, so only a Parquet file loads it."""
+"""pyarrow, which the extra `touchbase[parquet]` installs; it takes 50 MB of memory, so only a Parquet file loads it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def check_installed(missing: Callable[[str], Exception]) -> None:
 
 
 def load_arrow(missing: Callable[[str], Exception]) -> tuple[ModuleType, Any]:
-    """Return the modules `pyarrow` and `pyarrow.parquet`; raise as `check_installed`. The first time takes half a second."""
+    """Return the modules `pyarrow` and `pyarrow.parquet`; raise as `check_installed`. The first time takes a third of a second."""
     try:
         import pyarrow
         from pyarrow import parquet
