@@ -5,15 +5,19 @@ from __future__ import annotations
 import io
 import itertools
 import json
+import tracemalloc
 from datetime import UTC, datetime
 from typing import Any
 
+import pyarrow as pa
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 from tests.asgi_client import MakeClient
 from tests.house import NOON, House
 
 from touchbase.clients.models import ClientSettings
+from touchbase.exports import parquet_file
 from touchbase.exports.parquet_file import ParquetWriter
 from touchbase.exports.writer import ExportFormat, encoder, parquet_columns
 from touchbase.imports import KINDS
@@ -125,3 +129,23 @@ def test_any_rows__are_read_from_parquet_as_from_csv(rows: list[tuple[Any, ...]]
     read, wanted = read_table(io.BytesIO(file)), read_table(io.BytesIO(csv(rows, ())))
     assert read.header == wanted.header
     assert [row.cells for row in read.rows] == [row.cells for row in wanted.rows]
+
+
+def test_parquet_writer__needs_no_more_memory_for_more_records(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parquet_file, "GROUP_ROWS", 500)
+    form = ExportFormat("parquet")
+    columns = parquet_columns("contact", form, ["A"])
+
+    def peak(count: int) -> int:
+        writer, top = ParquetWriter(columns), 0
+        tracemalloc.start()
+        before = pa.total_allocated_bytes()
+        for start in range(0, count, 500):
+            people = [(at, at, at, f"p{at}@x.co", *[None] * 12, f"1:A{len(str(at))}:{at}") for at in range(start, start + 500)]
+            writer.add(columns.encode(people, ()), is_last=False)
+            top = max(top, pa.total_allocated_bytes() - before)
+        top += tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return top
+
+    assert peak(8_000) < peak(2_000) + 200_000

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 from touchbase.common.parquet import load_arrow
 from touchbase.imports.table import Limits, Row, Table, UnreadableFile, check_columns, unique_names
 
-BATCH = 100
+BATCH = 200
 """Rows that are read at once. A page may repeat a long value as a number of some bits, and each row then has its own copy."""
 BUFFER = 65_536
 """Bytes that are read at once of each column; without it the whole column of a row group is in memory."""
