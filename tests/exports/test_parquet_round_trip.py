@@ -116,6 +116,7 @@ ROWS = some.lists(
 
 
 @given(ROWS, some.integers(1, 4))
+@settings(max_examples=40, deadline=None)
 def test_any_rows__are_read_from_parquet_as_from_csv(rows: list[tuple[Any, ...]], size: int) -> None:
     names, client = ["A", "Größe", "b.c"], ClientSettings()
     pages = [rows[at : at + size] for at in range(0, len(rows), size)]
