@@ -54,6 +54,7 @@ def mixed(rows: int, **how: Any) -> bytes:
         (["a", None, "'=1"], pa.large_string(), ["a", "", "'=1"]),
         (["a", None, "a"], pa.dictionary(pa.int8(), pa.string()), ["a", "", "a"]),
         (["é".encode(), None, b"\xff"], pa.binary(), ["é", "", "\udcff"]),
+        ([b"ab", None], pa.binary(2), ["ab", ""]),
         ([1, None, -(2**63)], pa.int64(), ["1", "", "-9223372036854775808"]),
         ([2**64 - 1], pa.uint64(), ["18446744073709551615"]),
         ([1.0, None, 1.5, float("nan"), 1e300], pa.float64(), ["1", "", "1.5", "", "1e+300"]),

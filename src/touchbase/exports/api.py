@@ -11,9 +11,10 @@ import msgspec
 from touchbase.auth import READ
 from touchbase.clients import Client
 from touchbase.common.parquet import check_installed
+from touchbase.exports.encoders import SUPPRESSED
 from touchbase.exports.job import ExportSettings, Position, pages
 from touchbase.exports.parquet_file import not_installed
-from touchbase.exports.writer import FORMATS, MEDIA, NDJSON, PARQUET, SUPPRESSED, ExportFormat, members
+from touchbase.exports.writer import FORMATS, MEDIA, NDJSON, PARQUET, ExportFormat, members
 from touchbase.http import query_parameters as query
 from touchbase.http.endpoint import Call
 from touchbase.http.query_parameters import YES_OR_NO, Parameter, Parameters

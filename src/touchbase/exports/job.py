@@ -16,8 +16,9 @@ from touchbase.clients import Client
 from touchbase.common.timestamps import Micros
 from touchbase.errors import WrongState
 from touchbase.exports.commands import CustomFieldNames, EncodedPage, ExportRecords
+from touchbase.exports.encoders import SUPPRESSED
 from touchbase.exports.parquet_file import ParquetWriter
-from touchbase.exports.writer import NDJSON, PARQUET, SUPPRESSED, ExportFormat, encoder, parquet_columns
+from touchbase.exports.writer import NDJSON, PARQUET, ExportFormat, encoder, parquet_columns
 from touchbase.history import COMPANY, CONTACT
 from touchbase.jobs import PIECE, RESULT, Checkpoint, JobRun
 from touchbase.records import ListCompanies, ListContacts

@@ -11,7 +11,7 @@ from typing import Any
 
 from touchbase.common.parquet import load_arrow
 from touchbase.errors import Fault, Invalid
-from touchbase.exports.encoders import CUSTOM
+from touchbase.exports.encoders import CUSTOM, SUPPRESSED
 from touchbase.exports.sql import COMPANY_COLUMNS, CONTACT_COLUMNS, unpacked
 
 Rows = Sequence[tuple[Any, ...]]
@@ -21,7 +21,6 @@ GROUP_ROWS = 20_000
 GROUP_BYTES = 16 * 1024 * 1024
 """Bytes after which a row group ends earlier, which bound the memory."""
 TEXT, NUMBER, TIME = "text", "number", "time"
-SUPPRESSED = "suppressed"
 _CONTACT = {
     "id": ("id", NUMBER), "updated_time": ("updated_us", TIME), "first_name": ("first_name", TEXT), "last_name": ("last_name", TEXT),
     "origin": ("origin", TEXT), "first_campaign_email_sent": ("first_sent_us", TIME), "last_campaign_email_sent": ("last_sent_us", TIME),

@@ -12,7 +12,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from touchbase.clients import ClientSettings, FieldType
 from touchbase.common.timestamps import Micros
-from touchbase.exports.encoders import CsvFormat, csv_page
+from touchbase.exports.encoders import SUPPRESSED, CsvFormat, csv_page
 from touchbase.exports.parquet_file import Columns
 from touchbase.exports.sql import unpacked
 from touchbase.records import json_value
@@ -20,7 +20,6 @@ from touchbase.records import json_value
 Rows = Sequence[tuple[Any, ...]]
 Reasons = Sequence[str | None]
 """Why each of some records must not be contacted; empty if that was not asked for."""
-SUPPRESSED = "suppressed"
 CSV, NDJSON, PARQUET = "csv", "ndjson", "parquet"
 FORMATS = (CSV, NDJSON, PARQUET)
 MEDIA = {CSV: "text/csv; charset=utf-8", NDJSON: "application/x-ndjson", PARQUET: "application/vnd.apache.parquet"}

@@ -79,8 +79,6 @@ def _text_of(field: Any, types: Any) -> Callable[[Any], str]:
         raise UnreadableFile(f"the column {field.name[:100]!r} holds durations ({kind}); write it as text, or leave it out of the file")
     for fits, text in (
         (types.is_floating, _float_text),
-        (types.is_binary, _bytes_text),
-        (types.is_large_binary, _bytes_text),
         (types.is_timestamp, _time_text),
         (types.is_decimal, _decimal_text),
     ):
@@ -90,11 +88,16 @@ def _text_of(field: Any, types: Any) -> Callable[[Any], str]:
 
 
 def _text(value: Any) -> str:
-    """Return a text, a whole number, a truth value as in JSON, a date or a time of day in ISO 8601; None is blank."""
+    """Return a text, a whole number, a truth value as in JSON, a date or a time of day in ISO 8601; None is blank.
+
+    Bytes are UTF-8: older programs write texts without saying so. The row of any others is refused.
+    """
     if type(value) is str:
         return value
     if value is None:
         return ""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "surrogateescape")
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -103,11 +106,6 @@ def _float_text(value: float | None) -> str:
     if value is None or math.isnan(value):
         return ""
     return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
-
-
-def _bytes_text(value: bytes | None) -> str:
-    """Return bytes as UTF-8: older programs write texts without saying so. The row of any others is refused."""
-    return "" if value is None else value.decode("utf-8", "surrogateescape")
 
 
 def _time_text(value: datetime | None) -> str:
