@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
+import pytest
 from tests.cli.conftest import Run
 
 FILE = "E-mail,First name,Website\njane@example.com,Jane,x.example\nbad,Joe,y.example\n"
@@ -50,6 +52,26 @@ def test_export__writes_what_was_imported(store: Run) -> None:
 
     assert json.loads(Path("out.ndjson").read_text())["email"] == "jane@example.com"
     assert companies.stdout.splitlines()[1].split(",")[2] == "x.example"
+
+
+def test_parquet__is_exported_and_imported_into_another_client(store: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    for client in ("acme", "other"):
+        store("clients", "add", client)
+    Path("leads.csv").write_text(FILE)
+    store("contacts", "import", "leads.csv", "--client", "acme")
+
+    for record in ("companies", "contacts"):
+        assert store(record, "export", "--client", "acme", "--format", "parquet", "--out", f"{record}.parquet").exit_code == 0
+        done = json.loads(store(record, "import", f"{record}.parquet", "--client", "other", "--json").stdout)["progress"]
+        assert (done["created"], done["invalid"]) == (1, 0)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    export = store("contacts", "export", "--client", "acme", "--format", "parquet")
+    again = store("contacts", "import", "contacts.parquet", "--client", "other")
+
+    assert store("companies", "export", "--client", "other").stdout.splitlines()[1].split(",")[2] == "x.example"
+    for refused in (export, again):
+        assert refused.exit_code == 1
+        assert "not installed where Touchbase runs: pip install touchbase[parquet]" in refused.output
 
 
 def test_jobs__are_listed_shown_and_cancelled_by_their_ids(store: Run) -> None:

@@ -48,7 +48,7 @@ def add_import(group: click.Group, record: Record) -> None:
     @click.option("--dry-run", is_flag=True, help="Count what the import would do, and write no record.")
     @json_option()
     def import_(database: str | None, client_id: str, as_json: bool, **options: Any) -> None:
-        """Import a file: CSV, XLSX or NDJSON.
+        """Import a file: CSV, XLSX, NDJSON or Parquet.
 
         Fields of columns are guessed by their names; --map changes some. The same file twice changes nothing. Ctrl+C stops the import
         after its current step; a running server, or `touchbase worker`, continues it. Ends with status 1 if rows were refused.
@@ -64,7 +64,7 @@ def add_export(group: click.Group, record: Record) -> None:
     @group.command("export")
     @setting_options("database")
     @click.option("--client", "client_id", required=True, help="The client's id.")
-    @click.option("--format", "form", type=click.Choice(("csv", "ndjson")), default="csv", show_default=True)
+    @click.option("--format", "form", type=click.Choice(("csv", "ndjson", "parquet")), default="csv", show_default=True)
     @click.option("--status", help="Only records with this status.")
     @click.option("--fields", help="Only these members, separated by commas; `suppressed` is there only on request.")
     @click.option("--suppressed", type=click.Choice(("true", "false")), help="Only records on a do-not-contact list, or only others.")
@@ -72,10 +72,10 @@ def add_export(group: click.Group, record: Record) -> None:
     @click.option("--out", type=click.Path(path_type=Path), help="Write to this file instead of standard output.")
     @json_option(ALWAYS_JSON.replace("always JSON", "the file"))
     def export(database: str | None, client_id: str, out: Path | None, as_json: bool, **options: Any) -> None:
-        """Export all records of a client as CSV or NDJSON."""
+        """Export all records of a client as CSV, NDJSON or Parquet."""
         run_fast(_export(database, client_id, record, options, out))
 
-    export.help = f"Export {PLURALS[record]} of a client as CSV or NDJSON."
+    export.help = f"Export {PLURALS[record]} of a client as CSV, NDJSON or Parquet."
 
 
 async def _import(database: str | None, client_id: str, record: Record, options: Mapping[str, Any], as_json: bool) -> None:
@@ -225,12 +225,15 @@ def _print_end(job: Job, client_id: str, bad_rows: Path | None, as_json: bool) -
 
 
 async def _export(database: str | None, client_id: str, record: Record, options: Mapping[str, Any], out: Path | None) -> None:
-    from touchbase.exports import ExportFormat, ExportSettings, Position, members, pages
+    from touchbase.common.parquet import check_installed
+    from touchbase.exports import PARQUET, ExportFormat, ExportSettings, Position, members, pages
 
     fields = tuple(each.strip() for each in (options["fields"] or "").split(",") if each.strip())
     if unknown := [each for each in fields if each not in members(record)]:
         raise click.UsageError(f"--fields: there is no field {unknown[0]!r}; there are {', '.join(members(record))}")
     form = ExportFormat(options["form"], options["formulas"], ("id", *fields) if fields else ())
+    if form.format == PARQUET:
+        check_installed(click.ClickException)
     filters = {} if options["status"] is None else {"status": options["status"]}
     only = None if options["suppressed"] is None else options["suppressed"] == "true"
     settings = ExportSettings(form, filters, suppressed=only, at_us=now_us())

@@ -10,8 +10,11 @@ import msgspec
 
 from touchbase.auth import READ
 from touchbase.clients import Client
+from touchbase.common.parquet import check_installed
+from touchbase.exports.encoders import SUPPRESSED
 from touchbase.exports.job import ExportSettings, Position, pages
-from touchbase.exports.writer import FORMATS, MEDIA, NDJSON, SUPPRESSED, ExportFormat, members
+from touchbase.exports.parquet_file import not_installed
+from touchbase.exports.writer import FORMATS, MEDIA, NDJSON, PARQUET, ExportFormat, members
 from touchbase.http import query_parameters as query
 from touchbase.http.endpoint import Call
 from touchbase.http.query_parameters import YES_OR_NO, Parameter, Parameters
@@ -25,7 +28,7 @@ from touchbase.records.api.resource_type import COMPANIES, CONTACTS
 from touchbase.sql.store import Store
 
 named_enum("ExportFormat", "How an export is written.", FORMATS)
-FORMAT = query.choice("format", FORMATS, "Default: `ndjson`.")
+FORMAT = query.choice("format", FORMATS, "Default: `ndjson`. `parquet` needs the extra `touchbase[parquet]`.")
 FORMULAS = query.flag("formulas", "CSV: write texts that a spreadsheet would compute as they are. Default: an apostrophe before them.")
 
 
@@ -47,6 +50,8 @@ def _settings(call: Call, record: str) -> ExportSettings:
     fields = _fields(asked, record)
     asked.done()
     form = ExportFormat(asked[FORMAT] or NDJSON, asked[FORMULAS], fields)
+    if form.format == PARQUET:
+        check_installed(not_installed)
     filters = {name: value for name, value in asked.filters.items() if value is not None}
     return ExportSettings(form, filters, MEDIA[form.format], asked[SUPPRESSED_FILTER], call.api.dependencies.clock())
 
@@ -98,18 +103,18 @@ def start(record: str, kind: str) -> Callable[[Call], Awaitable[Response]]:
 
 
 def _routes(record: str, many: str, filters: Any, tag: Tag) -> list[Route]:
-    options, media = (FORMAT, FORMULAS, FIELDS, *filters, SUPPRESSED_FILTER), ("application/x-ndjson", "text/csv")
+    options, media = (FORMAT, FORMULAS, FIELDS, *filters, SUPPRESSED_FILTER), tuple(each.partition(";")[0] for each in MEDIA.values())
     return [
         Route(
             "GET", f"/public/v2/{many}/export", stream(record, many), scope=READ, operation_id=f"export_{many}", tag=tag,
-            summary=f"Export {many} as CSV or NDJSON, streamed",
+            summary=f"Export {many} as CSV, NDJSON or Parquet, streamed",
             description="All records that match the filters, as the list shows them with `structure=FLAT`. Custom fields are columns "
-            "`cf.NAME` in CSV. A connection that ends early has lost the rest; an export as a job has not.",
+            "`cf.NAME` in CSV and Parquet. A connection that ends early has lost the rest; an export as a job has not.",
             query=options, success=(Success(200, "The file.", media=media),),
         ),
         Route(
             "POST", f"/public/v2/{many}/exports", start(record, f"{many}.export"), scope=READ, operation_id=f"start_{many}_export", tag=tag,
-            summary=f"Export {many} as CSV or NDJSON, as a job with a result file",
+            summary=f"Export {many} as CSV, NDJSON or Parquet, as a job with a result file",
             query=options, success=(Success(201, "The job.", JobOut, headers=("Location",)),),
         ),
     ]  # fmt: skip

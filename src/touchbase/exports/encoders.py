@@ -23,6 +23,9 @@ BATCH = 500
 CUSTOM = "cf."
 """Prefix of the columns of custom fields: one named `email` is not the contact's address. Imports and filters use the same."""
 
+SUPPRESSED = "suppressed"
+"""The member that says why a record must not be contacted; it is there only on request."""
+
 _NDJSON = msgspec.json.Encoder()
 
 

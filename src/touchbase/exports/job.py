@@ -1,7 +1,12 @@
-"""The job of an export: pages of records become pieces of the result file, each stored with the place behind it."""
+"""The job of an export: pages of records become pieces of the result file, each stored with the place behind it.
+
+CSV and NDJSON continue after the last piece. The footer of a Parquet file needs what only its writer knows, so that an interrupted
+one is written again from its beginning.
+"""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -9,15 +14,20 @@ import msgspec
 
 from touchbase.clients import Client
 from touchbase.common.timestamps import Micros
+from touchbase.errors import WrongState
 from touchbase.exports.commands import CustomFieldNames, EncodedPage, ExportRecords
-from touchbase.exports.writer import CSV, SUPPRESSED, ExportFormat, encoder
+from touchbase.exports.encoders import SUPPRESSED
+from touchbase.exports.parquet_file import ParquetWriter
+from touchbase.exports.writer import NDJSON, PARQUET, ExportFormat, encoder, parquet_columns
 from touchbase.history import COMPANY, CONTACT
-from touchbase.jobs import RESULT, Checkpoint, JobRun
+from touchbase.jobs import PIECE, RESULT, Checkpoint, JobRun
 from touchbase.records import ListCompanies, ListContacts
 from touchbase.sql.store import Store
 
 PAGE = 1_000
 """Records of one page."""
+BEGINNINGS = 10
+"""How often a Parquet file is begun before its job fails; without an end, a server that such a job crashes would crash for ever."""
 LISTINGS: dict[str, type[ListContacts] | type[ListCompanies]] = {"contact": ListContacts, "company": ListCompanies}
 RECORD_KINDS = {"contact": CONTACT, "company": COMPANY}
 
@@ -46,23 +56,34 @@ class Position(msgspec.Struct):
     after: tuple[Micros, int] | None = None
     rows: int = 0
     custom_fields: list[str] = []
+    begun: int = 0
+    """Parquet: how often the file was begun."""
 
 
 async def pages(
     store: Store, record: str, client: Client, settings: ExportSettings, position: Position
 ) -> AsyncIterator[tuple[EncodedPage, Position]]:
     """Yield the pages from a position on, each with the position behind it; at least one."""
-    if settings.format.format == CSV and position.after is None:
+    if settings.format.format != NDJSON and position.after is None:
         position.custom_fields = await store.read(CustomFieldNames(client.number, RECORD_KINDS[record]))
+    file = None
+    if settings.format.format == PARQUET:
+        file = await asyncio.to_thread(_parquet, record, settings.format, position.custom_fields)
     while True:
         is_first = position.after is None
         encode = encoder(record, settings.format, client.settings, position.custom_fields, with_header=is_first)
         listing = LISTINGS[record](client.number, PAGE, position.after, **settings.filters)
         page = await store.read(ExportRecords(listing, encode, settings.suppressed_at, settings.suppressed))
-        position = Position(page.after, position.rows + page.rows, position.custom_fields)
+        if file is not None:
+            page.body = await asyncio.to_thread(file.add, page.body, is_last=page.after is None)
+        position = Position(page.after, position.rows + page.rows, position.custom_fields, position.begun)
         yield page, position
         if page.after is None:
             return
+
+
+def _parquet(record: str, form: ExportFormat, custom_fields: list[str]) -> ParquetWriter:
+    return ParquetWriter(parquet_columns(record, form, custom_fields))
 
 
 class ExportKind:
@@ -78,9 +99,24 @@ class ExportKind:
         position = msgspec.convert(run.job.position, Position)
         if position.rows and position.after is None:
             return  # it stopped after its last page
+        if settings.format.format == PARQUET:
+            position = await _begin(run, position)
         async for page, reached in pages(run.store, self._record, run.client, settings, position):
-            at = Checkpoint(msgspec.to_builtins(reached), {"rows": reached.rows}, [(RESULT, page.body)])
+            pieces = [(RESULT, page.body[start : start + PIECE]) for start in range(0, len(page.body), PIECE)]
+            if not pieces and settings.format.format != PARQUET:
+                pieces = [(RESULT, b"")]  # an export of no records is a file without lines
+            at = Checkpoint(msgspec.to_builtins(reached), {"rows": reached.rows}, pieces)
             await run.step([], lambda results, at=at: at)  # type: ignore[misc]
+
+
+async def _begin(run: JobRun, position: Position) -> Position:
+    """Remove what an interrupted run has written of a Parquet file; return the position before the first page."""
+    if position.begun >= BEGINNINGS:
+        detail = f"was interrupted {position.begun} times, and a Parquet file cannot be continued; start it again, or export CSV or NDJSON"
+        raise WrongState(f"the export {detail}")
+    start = Position(begun=position.begun + 1)
+    await run.step([], lambda _: Checkpoint(msgspec.to_builtins(start), {"rows": 0}, removed=(RESULT,)))
+    return start
 
 
 KINDS = (ExportKind("contact", "contacts.export"), ExportKind("company", "companies.export"))

@@ -1,4 +1,4 @@
-"""Records of an export as responses of the API show them, in lines of CSV or NDJSON."""
+"""Records of an export as responses of the API show them: lines of CSV or NDJSON, or columns of Parquet."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from msgspec import UNSET, Struct, UnsetType
 
 from touchbase.clients import ClientSettings, FieldType
 from touchbase.common.timestamps import Micros
-from touchbase.exports.encoders import CsvFormat, csv_page
+from touchbase.exports.encoders import SUPPRESSED, CsvFormat, csv_page
+from touchbase.exports.parquet_file import Columns
 from touchbase.exports.sql import unpacked
 from touchbase.records import json_value
 
 Rows = Sequence[tuple[Any, ...]]
 Reasons = Sequence[str | None]
 """Why each of some records must not be contacted; empty if that was not asked for."""
-SUPPRESSED = "suppressed"
-CSV, NDJSON = "csv", "ndjson"
-FORMATS = (CSV, NDJSON)
-MEDIA = {CSV: "text/csv; charset=utf-8", NDJSON: "application/x-ndjson"}
+CSV, NDJSON, PARQUET = "csv", "ndjson", "parquet"
+FORMATS = (CSV, NDJSON, PARQUET)
+MEDIA = {CSV: "text/csv; charset=utf-8", NDJSON: "application/x-ndjson", PARQUET: "application/vnd.apache.parquet"}
 _EPOCH = datetime(1970, 1, 1)
 _lines = msgspec.json.Encoder().encode_lines
 Custom = dict[str, Any]
@@ -117,11 +117,13 @@ def encoder(
     record: str, form: ExportFormat, settings: ClientSettings, custom_fields: Sequence[str], *, with_header: bool
 ) -> Callable[[Rows, Reasons], bytes]:
     """Return the function that encodes a page; the first page of CSV has the header."""
+    if form.format == PARQUET:
+        return parquet_columns(record, form, custom_fields).encode
     is_contact = record == "contact"
     typed = settings.contact_fields if is_contact else settings.company_fields
     typed = {name: field for name, field in typed.items() if field.type in ("number", "boolean")}
     custom: Callable[[str | None], Custom] = partial(_typed, typed) if typed else unpacked
-    shown = [name for name in members(record) if (name in form.fields if form.fields else name != SUPPRESSED)]
+    shown = _shown(record, form)
 
     def made(rows: Rows, reasons: Reasons) -> Sequence[Any]:
         records: Sequence[Any] = (_contacts if is_contact else _companies)(rows, custom)
@@ -132,10 +134,24 @@ def encoder(
 
     if form.format == NDJSON:
         return lambda rows, reasons: _lines(_chosen(made(rows, reasons), shown) if form.fields else made(rows, reasons))
-    member = f"{record}_custom_fields"
-    names = custom_fields if member in shown else ()
-    columns = CsvFormat([name for name in shown if name != member], member if names else "", names, form.formulas)
+    fields, names = _columns(record, form, custom_fields)
+    columns = CsvFormat(fields, f"{record}_custom_fields" if names else "", names, form.formulas)
     return lambda rows, reasons: csv_page(made(rows, reasons), columns, with_header=with_header)
+
+
+def parquet_columns(record: str, form: ExportFormat, custom_fields: Sequence[str]) -> Columns:
+    """Return the columns of an export as Parquet, which are those of CSV."""
+    return Columns(record, *_columns(record, form, custom_fields))
+
+
+def _shown(record: str, form: ExportFormat) -> list[str]:
+    return [name for name in members(record) if (name in form.fields if form.fields else name != SUPPRESSED)]
+
+
+def _columns(record: str, form: ExportFormat, custom_fields: Sequence[str]) -> tuple[list[str], Sequence[str]]:
+    """Return the members that are columns, and the custom fields that are."""
+    shown, member = _shown(record, form), f"{record}_custom_fields"
+    return [name for name in shown if name != member], custom_fields if member in shown else ()
 
 
 def _chosen(records: Sequence[Any], shown: Sequence[str]) -> list[dict[str, Any]]:

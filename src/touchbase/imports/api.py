@@ -303,11 +303,9 @@ def remove_mapping(record: RecordName) -> Callable[[Call], Awaitable[Response]]:
 
 
 MEDIA = (
-    "text/csv",
-    "application/x-ndjson",
-    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-    "application/octet-stream",
-)
+    "text/csv", "application/x-ndjson", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    "application/vnd.apache.parquet", "application/octet-stream",
+)  # fmt: skip
 FILE_BODY = {
     "required": True,
     "description": "The file. Its format is recognised by its content.",
@@ -322,7 +320,7 @@ def _routes(kind: str, tag: Any) -> list[Route]:
     return [
         Route(
             "POST", f"{path}/imports", upload(kind), scope=WRITE, operation_id=f"import_{many}", tag=tag,
-            summary=f"Upload a file of {many} (CSV, XLSX or NDJSON)",
+            summary=f"Upload a file of {many} (CSV, XLSX, NDJSON or Parquet)",
             description="Responds with a job in the state `preview`, which shows the columns, the first rows and the guessed mapping; "
             "`POST /public/v2/jobs/{id}/start` imports it. With `start=true` the import starts at once.",
             query=OPTIONS, body=FILE_BODY, is_file=True, buffered=False, success=(Success(201, "The job.", JobOut, headers=("Location",)),),

@@ -71,6 +71,7 @@ class RowSource:
         self.header = self._table.header
         self._checker = RowChecker(settings.mapping, self.header, client)
         self._seen = SeenKeys()
+        self._rows = 0
 
     def next(self, limit: int = BATCH) -> Batch:
         """Return the next rows; none at the end of the file."""
@@ -87,7 +88,9 @@ class RowSource:
             characters += sum(map(len, row.cells))
             if batch.rows >= limit or characters >= BATCH_CHARACTERS:
                 break
-        batch.percent = min(99, self._file.tell() * 100 // self._size)
+        self._rows += batch.rows
+        at, size = (self._rows, count) if (count := self._table.row_count) else (self._file.tell(), self._size)
+        batch.percent = min(99, at * 100 // size)
         return batch
 
 

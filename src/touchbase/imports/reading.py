@@ -1,7 +1,7 @@
 """Reading of files: the format by the first bytes, then the header and a stream of rows.
 
-CSV and NDJSON are read in constant memory, workbooks up to `Limits.sheet_cells`. The file must be seekable: it is read
-before its rows are returned, for its encoding (CSV), its columns (NDJSON) or its size (XLSX).
+CSV, NDJSON and Parquet are read in constant memory, workbooks up to `Limits.sheet_cells`. The file must be seekable: it is read
+before its rows are returned, for its encoding (CSV), its columns (NDJSON, Parquet) or its size (XLSX).
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from typing import BinaryIO
 
 from touchbase.imports.csv_rows import read_csv
 from touchbase.imports.ndjson_rows import read_ndjson
+from touchbase.imports.parquet_rows import read_parquet
 from touchbase.imports.table import Limits, Table, UnreadableFile
 from touchbase.imports.workbook import read_workbook
 
@@ -17,7 +18,6 @@ _OTHERS = (
     (b"\xd0\xcf\x11\xe0", "is an .xls file, or a workbook with a password; save it as .xlsx without a password, or as CSV"),
     (b"\x1f\x8b", "is compressed with gzip; send it decompressed"),
     (b"%PDF", "is a PDF; send the table as CSV or XLSX"),
-    (b"PAR1", "is a Parquet file; send it as CSV, XLSX or NDJSON"),
     (b"<", "is a web page or XML; save the table as CSV or XLSX"),
     (b"[", "is a JSON list; send NDJSON, one object per line"),
 )
@@ -35,6 +35,8 @@ def read_table(file: BinaryIO, limits: Limits | None = None, *, delimiter: str =
         return read_workbook(file, limits, sheet)
     if head.startswith(b"{"):
         return read_ndjson(file, limits)
+    if head.startswith(b"PAR1"):
+        return read_parquet(file, limits)
     for mark, detail in _OTHERS:
         if head.startswith(mark):
             raise UnreadableFile(f"the file {detail}")

@@ -20,7 +20,11 @@ class UnreadableFile(MalformedBody):
 
 
 class Row(NamedTuple):
-    """One row: the number that a spreadsheet shows at its left (NDJSON: the number of the line), and its cells as text."""
+    """One row: its number, and its cells as text.
+
+    The number is that which a spreadsheet shows at its left; of NDJSON that of the line; of Parquet, which has no header row, the
+    first row has 1.
+    """
 
     number: int
     cells: list[str]
@@ -37,6 +41,8 @@ class Limits:
     """Cells of a workbook's sheet from A1 to its last row and column, as the library holds all of them in memory."""
     workbook_bytes: int = 512 * MIB
     """Of a workbook's parts when decompressed."""
+    parquet_rows: int = 10_000_000
+    """Of a Parquet file, which may say in some bytes that a row is repeated for ever."""
 
 
 @dataclass(slots=True)
@@ -44,7 +50,7 @@ class Table:
     """A file as a header and rows; the rows can be read once."""
 
     format: str
-    """csv, xlsx or ndjson."""
+    """csv, xlsx, ndjson or parquet."""
     header: list[str]
     """A unique name for each column."""
     rows: Iterator[Row]
@@ -55,6 +61,8 @@ class Table:
     """The sheet that is read."""
     sheets: list[str] = field(default_factory=list)
     """The names of all visible sheets."""
+    row_count: int = 0
+    """The number of rows, if the file says so before they are read."""
 
 
 def column_letters(index: int) -> str:
@@ -78,16 +86,22 @@ def header_names(cells: list[str], row: int, limits: Limits) -> list[str]:
     check_columns(len(names), row, limits)
     if any("@" in name and "." in name.rpartition("@")[2] for name in names):
         raise UnreadableFile("the first row must have the names of the columns, and has an e-mail address", row)
+    return unique_names(names)
+
+
+def unique_names(names: list[str]) -> list[str]:
+    """Return a name for each column: a blank one is "Column C", a repeated one has a number."""
     taken: set[str] = set()
+    unique_ones = []
     for index, name in enumerate(names):
         base = unique = name or f"Column {column_letters(index)}"
         number = 1
         while unique in taken:
             number += 1
             unique = f"{base} ({number})"
-        names[index] = unique
+        unique_ones.append(unique)
         taken.add(unique)
-    return names
+    return unique_ones
 
 
 def check_columns(number: int, row: int | None, limits: Limits) -> None:

@@ -145,7 +145,7 @@ def _file(name: str) -> Any:
                 raise PayloadDeleted(f"the files of job {job.id} have been removed; start it again")
             raise no_file(job, name)
         media = job.settings.get("media_type", "").encode() if name == RESULT else CSV
-        end = "ndjson" if b"ndjson" in media else "csv"
+        end = next((form for form in ("ndjson", "parquet") if form.encode() in media), "csv")
         disposition = f'attachment; filename="{job.kind.replace(".", "-")}-{job.id}-{FILES[name]}.{end}"'
         return Response(
             content_type=media or CSV,
@@ -181,7 +181,7 @@ ROUTES = [
     Route(
         "GET", f"{PATH}/{{id}}/result", _file(RESULT), scope=READ, operation_id="get_job_result", tag=TAG,
         summary="Get the file that a job has made", description="404 until the job has made it, 409 `payload_deleted` after its removal.",
-        success=(Success(200, "The file.", media=("text/csv", "application/x-ndjson")),), problems=(409,),
+        success=(Success(200, "The file.", media=("text/csv", "application/x-ndjson", "application/vnd.apache.parquet")),), problems=(409,),
     ),
     Route(
         "GET", f"{PATH}/{{id}}/bad-rows", _file(BAD_ROWS), scope=READ, operation_id="get_job_bad_rows", tag=TAG,

@@ -69,3 +69,5 @@ class Checkpoint:
     progress: Json
     files: list[tuple[str, bytes]] = field(default_factory=list)
     """Pieces to append to the job's files, by name."""
+    removed: tuple[str, ...] = ()
+    """Files to remove before that."""

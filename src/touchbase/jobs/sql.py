@@ -145,6 +145,8 @@ def end_step(command: JobStep, job: Job, reached: Checkpoint) -> Plan[None]:
     job.position, job.progress, job.attempts = reached.position, reached.progress, 0
     job.updated_us, job.lease_until_us = command.at, command.lease_until_us
     yield from _save(job)
+    for name in reached.removed:
+        yield Select("DELETE FROM job_file WHERE client = ? AND job_id = ? AND name = ? RETURNING number", (job.client, job.id, name))
     yield from _append(job, reached.files)
 
 
