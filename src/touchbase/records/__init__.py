@@ -37,6 +37,7 @@ from touchbase.records.field_projection import (
     projected_custom_fields,
     projected_fields,
 )
+from touchbase.records.logged_changes import State, changes, creation, difference, events_of, state_of
 from touchbase.records.match import MatchEverywhere, MatchRecords
 from touchbase.records.models import Company, Contact, CustomField, Record
 from touchbase.records.primary_keys import (
@@ -102,6 +103,7 @@ __all__ = [
     "Preview",
     "Record",
     "RecordType",
+    "State",
     "Step",
     "TimelineEntry",
     "UpdateCompany",
@@ -114,10 +116,14 @@ __all__ = [
     "api_since",
     "batch_failed",
     "changed_since",
+    "changes",
     "companies_of",
     "company_ref",
     "create_command",
+    "creation",
     "current_stamp",
+    "difference",
+    "events_of",
     "field_writes",
     "fold_event",
     "former_key",
@@ -147,6 +153,7 @@ __all__ = [
     "refold_status",
     "shown_values",
     "stamped_fields",
+    "state_of",
     "swap_primary_keys",
     "timeline",
     "update_command",

@@ -28,6 +28,7 @@ from touchbase.duplicates.sql import read_block
 from touchbase.encryption import CheckEncryption, Cipher
 from touchbase.erasure import FindErased, FindPerson, GetErasure, ListErasures, OpenErasures, ReadBodies, ReadLinks
 from touchbase.erasure.sql import queries as erasure_sql_queries
+from touchbase.event_log.sql import queries as event_log_sql
 from touchbase.exports import CustomFieldNames, ExportRecords
 from touchbase.exports import sql as exports_sql
 from touchbase.history import COMPANY, CONTACT, StoredEvent
@@ -250,6 +251,7 @@ HANDLERS: dict[type, Callable[[Any], Plan[Any]]] = {
     DueFetches: fetch_sql.due_fetches,
     ListFetching: fetch_sql.fetch_states,
     **silence_sql.ANSWERS,
+    **event_log_sql.ANSWERS,
     BusyClients: inbox_sql_queries.busy_clients,
     FindKey: auth_sql.find,
     AnyKey: _any_key,

@@ -9,6 +9,7 @@ from typing import Any
 
 from touchbase.common.timestamps import SECOND, Micros
 from touchbase.errors import Overloaded
+from touchbase.event_log import with_log
 from touchbase.events import (
     DryRunResult,
     FailedDelivery,
@@ -97,7 +98,7 @@ class Worker:
         batch = await translate_in_slices(deliveries, translate)
         try:
             await self.connection.execute(begin(scope))
-            applied = await run(self.connection, dry_run(self.client, batch, self.now_us))
+            applied = await run(self.connection, with_log(dry_run(self.client, batch, self.now_us), keep=False))
         finally:
             await roll_back(self.connection)
         # Not a read-only transaction, because the snapshot locks records.
@@ -106,7 +107,7 @@ class Worker:
 
     async def _apply(self, claimed: Sequence[NormalizedDelivery]) -> WorkReport:
         ids = await self.ids.cut(apply_needs(claimed, next(self.attempts)))
-        return await run(self.connection, apply_batch(self.client, claimed, ids, self.now_us, self.states))
+        return await run(self.connection, with_log(apply_batch(self.client, claimed, ids, self.now_us, self.states)))
 
     async def _apply_later(self, group: Sequence[NormalizedDelivery]) -> WorkReport:
         """Apply deliveries whose claiming transaction has ended; what another worker has applied since then does not change."""
