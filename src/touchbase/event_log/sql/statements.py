@@ -48,8 +48,13 @@ NEWEST_OF = Statement(
 FORGET_CHANGES = Statement(
     "forget_changes",
     RECORD,
-    sqlite="UPDATE logged_event SET changed = '{}', data = '{}' WHERE client = ?1 AND record_kind = ?2 AND record_id = ?3",
-    body=f"UPDATE logged_event t SET changed = '{{}}', data = '{{}}' FROM p WHERE {RECORD_MATCH}",
+    sqlite="UPDATE logged_event SET changed = '{}' WHERE client = ?1 AND record_kind = ?2 AND record_id = ?3",
+    body=f"UPDATE logged_event t SET changed = '{{}}' FROM p WHERE {RECORD_MATCH}",
+)
+MERGES_OF = Statement(
+    "merges_of",
+    (*RECORD, ("type", "text")),
+    body=f"SELECT t.record_kind, t.data FROM p CROSS JOIN logged_event t WHERE {RECORD_MATCH} AND t.type = p.type",
 )
 TRIM = Statement(
     "trim_log",
