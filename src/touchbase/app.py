@@ -25,6 +25,7 @@ from touchbase.connections import CallCounts, Connections
 from touchbase.encryption import EncryptionKeys
 from touchbase.enrichment import FetchWorker, HttpClient, count_fetch
 from touchbase.erasure import Eraser
+from touchbase.event_log import Feed
 from touchbase.events import InboxWorker, PeriodicTask, ProcessingStore, TranslatorPool, WorkReport, count_report
 from touchbase.http.app import build_app
 from touchbase.http.asgi_types import App
@@ -74,6 +75,7 @@ class Application:
     app: App
     """The ASGI application: metrics, health and the API."""
     refused: RefusedWebhooks
+    feed: Feed
 
 
 def periodic_tasks(store: ProcessingStore) -> list[PeriodicTask]:
@@ -102,6 +104,7 @@ async def assembled(settings: Settings, clock: Clock = clock, *, shared: SharedM
         if settings.inbox_worker:
             for each in (jobs, worker, fetcher, retention(settings, store, reader, connections, clock)):
                 await ending.enter_async_context(running(each, type(each).__name__))
+        feed = Feed(store, settings.max_waiting)
         parts = Dependencies(
             store=store,
             clock=clock,
@@ -124,9 +127,10 @@ async def assembled(settings: Settings, clock: Clock = clock, *, shared: SharedM
             failed_keys=KeyThrottle(settings.rate_limit_failed_keys),
             refused=refused,
             failed_calls=WebhookThrottle(settings.rate_limit_failed_calls),
+            feed=feed,
         )
         operations = _operations(parts, metrics, settings, shared)
-        yield Application(settings, store, worker, metrics, operations, build_app(parts, operations.by_path), refused)
+        yield Application(settings, store, worker, metrics, operations, build_app(parts, operations.by_path), refused, feed)
 
 
 def _add(metrics: Metrics, clock: Clock, calls: CallCounts, report: WorkReport) -> None:
@@ -193,7 +197,8 @@ async def standalone_workers(settings: Settings, clock: Clock = clock, *, with_m
 def retention(settings: Settings, store: ProcessingStore, reader: TranslatorPool, connections: Connections, clock: Clock) -> Retention:
     """Return the background task of pending erasures and expired bodies."""
     limits = UnrecognisedLimits(settings.keep_unrecognised_days, settings.keep_unrecognised_bytes)
-    return Retention(store, Eraser(store, reader, clock, connections.of), clock, unrecognised=limits)
+    eraser = Eraser(store, reader, clock, connections.of)
+    return Retention(store, eraser, clock, unrecognised=limits, keep_events_days=settings.keep_events_days)
 
 
 def _http_client(settings: Settings) -> HttpClient:
@@ -283,6 +288,7 @@ def make_application_server(application: Application, writer: LineWriter | None,
     server = make_server(limits.wrap_app(application.app), limits, shutdown_timeout=settings.shutdown_timeout, ticks=ticks, https=https)
     if parent is not None:
         server.ticks = (*server.ticks, Tick(TICKS_PER_SECOND, _stop_without(parent, server)))
+    server.on_stopping = application.feed.stop
     operations.writer, operations.load = writer, server.load
     operations.stopping = lambda: server.should_exit
     return server

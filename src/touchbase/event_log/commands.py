@@ -52,6 +52,25 @@ class ListNewestEvents(Query[dict[int, int]]):
     """All clients that have events: client -> its newest sequence."""
 
 
+@dataclass(frozen=True, slots=True)
+class Subjects:
+    """What events about no record are about, as it is now."""
+
+    suppressions: dict[int, tuple[str, str | None]]
+    """Id -> kind and address; None for the address of an erased person."""
+    deliveries: dict[int, tuple[str, str | None]]
+    """Id -> state and error."""
+
+
+@dataclass(frozen=True, slots=True)
+class FindSubjects(Query[Subjects]):
+    """Entries of the do-not-contact list and deliveries of one client, by their ids."""
+
+    client: int
+    suppressions: Sequence[int]
+    deliveries: Sequence[int]
+
+
 @dataclass(slots=True)
 class TrimLog(Command[bool]):
     """Remove the client's events from before a time, oldest first, up to a number; return whether more are left to remove."""

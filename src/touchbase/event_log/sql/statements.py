@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from touchbase.event_log.models import LoggedEvent
-from touchbase.sql.builders import RECORD, RECORD_MATCH, parameter_table
+from touchbase.sql.builders import ONE, ONE_MATCH, RECORD, RECORD_MATCH, parameter_table
 from touchbase.sql.rows import Columns, encode, names
 from touchbase.sql.statement import Row, Statement
 
@@ -51,6 +51,10 @@ FORGET_CHANGES = Statement(
     sqlite="UPDATE logged_event SET changed = '{}' WHERE client = ?1 AND record_kind = ?2 AND record_id = ?3",
     body=f"UPDATE logged_event t SET changed = '{{}}' FROM p WHERE {RECORD_MATCH}",
 )
+SUPPRESSIONS_OF = Statement(
+    "suppressions_of_events", ONE, body=f"SELECT t.id, t.kind, t.value, t.hashed FROM p CROSS JOIN suppression t WHERE {ONE_MATCH}"
+)
+DELIVERIES_OF = Statement("deliveries_of_events", ONE, body=f"SELECT t.id, t.state, t.error FROM p CROSS JOIN delivery t WHERE {ONE_MATCH}")
 MERGES_OF = Statement(
     "merges_of",
     (*RECORD, ("type", "text")),
