@@ -8,7 +8,7 @@ from typing import Any
 from touchbase.event_log import DELIVERY, LoggedEvent, log_events, record_event
 from touchbase.events.projection_batch import Batch, Target
 from touchbase.history import CONTACT, StoredEvent
-from touchbase.records import Record, difference, events_of, state_of, state_of_shown
+from touchbase.records import Record, difference, events_of, shown_values, state_of, state_of_shown
 from touchbase.sql.statement import Plan
 
 MOST_DELIVERIES = 10
@@ -23,13 +23,15 @@ def log_saved(batch: Batch, kind: int, old: Sequence[Record], new: Sequence[Reco
     events: list[LoggedEvent] = []
     for record in new:
         what = batch.logged_as.get((kind, record.id), "created")
-        events += _events(batch, record, {}, state_of(record, words), MERGED if record.id in merged and what == "created" else what, merged)
+        what = MERGED if record.id in merged and what == "created" else what
+        events += _events(batch, record, {}, state_of(record, words), what, merged, is_new=True)
     for record in old:
         before = state_of_shown(kind, resolver.shown[record.id], words)
         if kind == CONTACT and record.id in batch.moved_contacts:
             before["company_id"] = batch.moved_contacts[record.id][0]
         what = MERGED if record.id in merged else batch.logged_as.get((kind, record.id), "updated")
-        events += _events(batch, record, before, state_of(record, words), what, merged)
+        # Custom fields that are loaded with the record may be older than the noted ones.
+        events += _events(batch, record, before, state_of_shown(kind, shown_values(record), words), what, merged)
     if kind == CONTACT:
         saved = {record.id for record in (*old, *new)}
         for number, (gone, company) in sorted(batch.moved_contacts.items()):
@@ -50,11 +52,20 @@ def log_moved_contacts(batch: Batch, contacts: Sequence[int], before: int | None
 
 
 def _events(
-    batch: Batch, record: Record, before: dict[str, Any], after: dict[str, Any], what: str, merged: Mapping[int, list[int]]
+    batch: Batch,
+    record: Record,
+    before: dict[str, Any],
+    after: dict[str, Any],
+    what: str,
+    merged: Mapping[int, list[int]],
+    *,
+    is_new: bool = False,
 ) -> list[LoggedEvent]:
     target = (batch.kind_of(record), record.id)
     for name, (old, new) in batch.customs.get(target, {}).items():
-        before[f"cf.{name}"], after[f"cf.{name}"] = old, new
+        if old is not None and not is_new:
+            before[f"cf.{name}"] = old
+        after[f"cf.{name}"] = new
     events = events_of(record, difference(before, after), batch.now_us, _cause(batch, target), what)
     if what == MERGED:
         events[0].data = {MERGED: merged[record.id]}
