@@ -75,7 +75,7 @@ class Application:
     app: App
     """The ASGI application: metrics, health and the API."""
     refused: RefusedWebhooks
-    feed: Feed
+    parts: Dependencies
 
 
 def periodic_tasks(store: ProcessingStore) -> list[PeriodicTask]:
@@ -94,17 +94,15 @@ async def assembled(settings: Settings, clock: Clock = clock, *, shared: SharedM
         adapters, connections, reader = load_adapters(), Connections(store, clock), TranslatorPool()
         jobs = job_worker(settings, store, clock)
         ending.callback(reader.close)
-        uses, refused, calls = KeyUsage(), RefusedWebhooks(clock, metrics), CallCounts(clock)
+        uses, refused, calls, http_client = KeyUsage(), RefusedWebhooks(clock, metrics), CallCounts(clock), _http_client(settings)
         worker = InboxWorker(store, reader, clock, connections=connections.of, on_report=partial(_add, metrics, clock, calls), tasks=tasks)
         keeper = Maintenance(store, clock, uses=uses, refused=refused, calls=calls, removes=settings.inbox_worker)
         await ending.enter_async_context(running(keeper, "housekeeping"))
-        http_client = _http_client(settings)
         ending.push_async_callback(http_client.close)
         fetcher = FetchWorker(store, adapters, http_client.send, clock, on_stored=worker.wake, on_fetched=partial(count_fetch, metrics))
         if settings.inbox_worker:
             for each in (jobs, worker, fetcher, retention(settings, store, reader, connections, clock)):
                 await ending.enter_async_context(running(each, type(each).__name__))
-        feed = Feed(store, settings.max_waiting)
         parts = Dependencies(
             store=store,
             clock=clock,
@@ -127,10 +125,10 @@ async def assembled(settings: Settings, clock: Clock = clock, *, shared: SharedM
             failed_keys=KeyThrottle(settings.rate_limit_failed_keys),
             refused=refused,
             failed_calls=WebhookThrottle(settings.rate_limit_failed_calls),
-            feed=feed,
+            feed=Feed(store, settings.max_waiting),
         )
         operations = _operations(parts, metrics, settings, shared)
-        yield Application(settings, store, worker, metrics, operations, build_app(parts, operations.by_path), refused, feed)
+        yield Application(settings, store, worker, metrics, operations, build_app(parts, operations.by_path), refused, parts)
 
 
 def _add(metrics: Metrics, clock: Clock, calls: CallCounts, report: WorkReport) -> None:
@@ -288,7 +286,8 @@ def make_application_server(application: Application, writer: LineWriter | None,
     server = make_server(limits.wrap_app(application.app), limits, shutdown_timeout=settings.shutdown_timeout, ticks=ticks, https=https)
     if parent is not None:
         server.ticks = (*server.ticks, Tick(TICKS_PER_SECOND, _stop_without(parent, server)))
-    server.on_stopping = application.feed.stop
+    if application.parts.feed is not None:
+        server.on_stopping = application.parts.feed.stop
     operations.writer, operations.load = writer, server.load
     operations.stopping = lambda: server.should_exit
     return server

@@ -167,7 +167,7 @@ class GetCompany(GetRecord[Company]):
 
 @dataclass(frozen=True, slots=True)
 class GetRecords(Query[dict[int, Record]]):
-    """The contacts or companies with these ids, with their custom fields; those that do not exist are left out."""
+    """The contacts or companies with these ids, with their custom fields; an unknown id is left out."""
 
     client: int
     kind: int

@@ -99,4 +99,5 @@ def new_row(event: LoggedEvent, back: int) -> Row:
 def event_of(row: Row) -> LoggedEvent:
     """Return the event of a `LOGGED_EVENT` row."""
     changed = {name: (before, after) for name, (before, after) in _decode(row[6]).items()}
-    return LoggedEvent(row[0], *row[2:6], changed, _decode(row[7]), _decode(row[8]), row[1])
+    client, sequence, name, at, kind, number, _, cause, data = row
+    return LoggedEvent(client, name, at, kind, number, changed, _decode(cause), _decode(data), sequence)
