@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -62,7 +62,7 @@ def _row(event: dict[str, Any]) -> tuple[object, ...]:
     return data["id"], event["timestamp"], event["type"], about, cause, changed or None
 
 
-def _asked(after: str | None, types: str | None) -> tuple[int | None, Sequence[str] | None]:
+def _asked(after: str | None, types: str | None) -> tuple[int | None, list[str] | None]:
     from touchbase.errors import Fault, Invalid
     from touchbase.event_log import sequence_of, types_of
 
@@ -103,7 +103,7 @@ def _line(event: dict[str, Any]) -> str:
     return msgspec.json.encode(event).decode()
 
 
-async def _pages(store: Store, client: Client, after: int | None, types: Sequence[str] | None) -> AsyncIterator[Page]:
+async def _pages(store: Store, client: Client, after: int | None, types: list[str] | None) -> AsyncIterator[Page]:
     from touchbase.event_log import Feed, read_page
 
     feed = Feed(store)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from touchbase.common.timestamps import Micros
@@ -35,7 +35,7 @@ class ListLoggedEvents(Query[Page]):
     client: int
     after_sequence: int | None
     limit: int
-    types: Sequence[str] | None = None
+    types: list[str] | None = None
     """None: all types."""
 
 
@@ -67,8 +67,8 @@ class FindSubjects(Query[Subjects]):
     """Entries of the do-not-contact list and deliveries of one client, by their ids."""
 
     client: int
-    suppressions: Sequence[int]
-    deliveries: Sequence[int]
+    suppressions: list[int]
+    deliveries: list[int]
 
 
 @dataclass(slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from difflib import get_close_matches
 
 from touchbase.errors import CursorExpired, Fault
@@ -46,7 +45,7 @@ def types_of(given: str | None, pointer: str, faults: list[Fault]) -> list[str] 
     return list(found)
 
 
-async def read_page(store: Store, client: int, after: int | None, limit: int, types: Sequence[str] | None = None) -> Page:
+async def read_page(store: Store, client: int, after: int | None, limit: int, types: list[str] | None = None) -> Page:
     """Return the events after a sequence; raises `CursorExpired` if some of them are not stored any more, or if it never existed."""
     page = await store.read(ListLoggedEvents(client, after, limit, types))
     if after is None or after == START:

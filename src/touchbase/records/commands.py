@@ -171,7 +171,7 @@ class GetRecords(Query[dict[int, Record]]):
 
     client: int
     kind: int
-    ids: tuple[int, ...]
+    ids: list[int]
 
 
 @dataclass(slots=True)

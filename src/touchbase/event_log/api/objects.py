@@ -19,7 +19,7 @@ async def envelopes(store: Store, client: Client, events: Sequence[LoggedEvent])
     """Return the envelope of each event, with the present record; `object` is null if the record is gone."""
     shown: dict[tuple[int | None, int | None], Any] = {}
     for kind in (CONTACT, COMPANY):
-        numbers = tuple(sorted({event.record_id for event in events if event.record_kind == kind and event.record_id is not None}))
+        numbers = sorted({event.record_id for event in events if event.record_kind == kind and event.record_id is not None})
         if numbers:
             for number, record in (await store.read(GetRecords(client.number, kind, numbers))).items():
                 shown[kind, number] = _out(client, record)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
-from collections.abc import AsyncIterator, Awaitable, Sequence
+from collections.abc import AsyncIterator, Awaitable
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,7 +56,7 @@ class _Asked:
     """A request for events."""
 
     after: int | None
-    types: Sequence[str] | None
+    types: list[str] | None
     wait: int
     limit: int
 
