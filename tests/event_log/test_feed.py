@@ -168,12 +168,10 @@ async def test_wait__ends_with_the_next_event_of_this_process(store: Store, make
     house = House(make_client(store, feed=Feed(store, look_seconds=3_600)))  # only a signal ends it
     await house.contact(**JANE)
     waiting = asyncio.create_task(patient(house, "after=evt_1&wait=30"))
-    while not LOGGED._listeners:  # noqa: ASYNC110 (the request runs now)
-        await asyncio.sleep(0)
-
-    await house.company("example.com")
-
     async with asyncio.timeout(25):  # less than it would wait
+        while not LOGGED._listeners:
+            await asyncio.sleep(0)
+        await house.company("example.com")
         reply = await waiting
     assert [each["type"] for each in reply.json()["data"]] == ["company.created"]
 
