@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.house import CLIENT, House
 
-from touchbase.event_log import FindNewEvents, ListLoggedEvents, ListNewestEvents, LoggedEvent
+from touchbase.event_log import EVENT_TYPES, EventType, FindNewEvents, ListLoggedEvents, ListNewestEvents, LoggedEvent
 
 JANE = {
     "email": "jane@example.com",
@@ -100,6 +100,10 @@ async def test_batch__logs_nothing_of_what_is_rolled_back(house: House) -> None:
 
     await house.request("POST", "/public/v2/contacts/batch", {"commands": [good, bad, good]})
     assert await types(house) == ["contact.created"]
+
+
+def test_event_types__all_have_a_meaning() -> None:
+    assert [*EVENT_TYPES] == [*EventType]  # the reference page and OpenAPI are made from it
 
 
 async def test_find_new_events__names_clients_with_later_events(house: House) -> None:

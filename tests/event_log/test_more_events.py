@@ -79,6 +79,19 @@ async def test_erasure__removes_what_changed_and_leaves_no_gap(house: House) -> 
     assert all(word not in shown_now for word in ("jane@", "j@example", "Jane", "Doe"))
 
 
+async def test_erasure__after_an_undone_merge_leaves_nothing_in_the_other_record(house: House) -> None:
+    number = await house.contact(email="ann@example.com")
+    other = await house.contact(email="j@example.com", last_name="Doe")
+    merged = await house.merge(number, other)
+    await house.undo(number, merged["merge_id"])
+
+    await eraser(house).erase(house.number, other)
+
+    shown_now = str(await page(house))
+    assert all(word not in shown_now for word in ("j@example", "Doe"))
+    assert (await house.get(number))["email"] == "ann@example.com"
+
+
 async def test_deletion_for_good__is_logged_and_forgets_what_changed(house: House) -> None:
     number = await house.contact(**JANE)
     await house.delete(number)

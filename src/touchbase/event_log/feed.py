@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+from collections.abc import Iterator
 
 from touchbase.common.fair_quota import FairQuota
 from touchbase.errors import Overloaded, RateLimited, TouchbaseError
@@ -42,7 +43,7 @@ class Feed:
                 waiter.set_result(None)
 
     @contextlib.contextmanager
-    def place(self, client: int):  # type: ignore[no-untyped-def]
+    def place(self, client: int) -> Iterator[None]:
         """Take a place among the waiting requests; raises `RateLimited` if the client has its share, `Overloaded` if all are taken."""
         if self._quota.used >= self._most:
             raise Overloaded(f"{self._most} requests wait for events already; try again, or read without `wait`", retry_after=RETRY_SECONDS)

@@ -3,29 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import msgspec
 
-from touchbase.event_log.models import record_event
-from touchbase.event_log.sql.statements import FORGET_CHANGES, MERGES_OF
-from touchbase.sql.statement import Execute, Log, Plan, Row
+from touchbase.event_log.sql.statements import FORGET_CHANGES
+from touchbase.sql.statement import Execute, Log, Plan, Row, Select
+
+_MERGES = (
+    "SELECT record_kind, record_id, data FROM logged_event WHERE client = ? AND type IN ('contact.merged', 'company.merged') "
+    "ORDER BY sequence"
+)
+_merged = msgspec.json.Decoder(dict[str, list[int]]).decode
 
 
 def forget_changes(client: int, records: Sequence[Row]) -> Plan[None]:
-    """Remove what changed from the events of these records (kind and id), and of the records that were merged into them."""
-    known: set[Row] = set()
-    waiting = {*records}
-    while waiting:
-        known |= waiting
-        rows = yield Execute(MERGES_OF, [(client, *each, record_event(each[0], "merged")) for each in sorted(waiting)])
-        waiting = {(kind, number) for kind, data in rows for number in _merged(data)} - known
+    """Remove what changed from the events of these records (kind and id), and of those with which a merge has ever joined them.
+
+    The events of a merge have values of all its records, also after it was undone.
+    """
+    known = {*records}
+    merges = [{(kind, number), *((kind, each) for each in _merged(data)["merged"])} for kind, number, data in (yield from _all(client))]
+    while joined := [merge for merge in merges if not known.isdisjoint(merge)]:
+        known |= {record for merge in joined for record in merge}
+        merges = [merge for merge in merges if merge not in joined]
     rows = [(client, kind, number) for kind, number in sorted(known)]
     yield Execute(FORGET_CHANGES, rows)
     yield Log([], rows)  # also from events of this transaction, which are stored at its end
 
 
-def _merged(data: str) -> list[int]:
-    decoded: dict[str, Any] = msgspec.json.decode(data)
-    found: list[int] = decoded.get("merged", [])
-    return found
+def _all(client: int) -> Plan[list[Row]]:
+    return (yield Select(_MERGES, (client,)))

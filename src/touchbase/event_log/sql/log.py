@@ -96,10 +96,19 @@ def with_log_alone(plan: Plan[T], noted: Noted) -> Plan[T]:
 
 def _forget(events: list[LoggedEvent], records: set[tuple[int | None, ...]]) -> None:
     """Remove what changed from events that are not stored yet."""
-    for event in reversed(events) if records else ():
+    if not records:
+        return
+    merges = [
+        {(event.client, event.record_kind, number) for number in (event.record_id, *event.data["merged"])}
+        for event in events
+        if "merged" in event.data
+    ]
+    while joined := [merge for merge in merges if not records.isdisjoint(merge)]:
+        records |= {record for merge in joined for record in merge}
+        merges = [merge for merge in merges if merge not in joined]
+    for event in events:
         if (event.client, event.record_kind, event.record_id) in records:
             event.changed = {}
-            records |= {(event.client, event.record_kind, number) for number in event.data.get("merged", ())}
 
 
 def _follow(step: Savepoint, events: list[LoggedEvent], marks: list[int]) -> None:

@@ -55,11 +55,6 @@ SUPPRESSIONS_OF = Statement(
     "suppressions_of_events", ONE, body=f"SELECT t.id, t.kind, t.value, t.hashed FROM p CROSS JOIN suppression t WHERE {ONE_MATCH}"
 )
 DELIVERIES_OF = Statement("deliveries_of_events", ONE, body=f"SELECT t.id, t.state, t.error FROM p CROSS JOIN delivery t WHERE {ONE_MATCH}")
-MERGES_OF = Statement(
-    "merges_of",
-    (*RECORD, ("type", "text")),
-    body=f"SELECT t.record_kind, t.data FROM p CROSS JOIN logged_event t WHERE {RECORD_MATCH} AND t.type = p.type",
-)
 TRIM = Statement(
     "trim_log",
     (("client", "bigint"), ("sequence", "bigint")),

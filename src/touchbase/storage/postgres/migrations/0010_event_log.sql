@@ -13,6 +13,7 @@ CREATE TABLE logged_event (
   PRIMARY KEY (client, sequence)
 );
 CREATE INDEX logged_event_of_record ON logged_event (client, record_kind, record_id) WHERE record_id IS NOT NULL;
+CREATE INDEX logged_event_merges ON logged_event (client) WHERE type IN ('contact.merged', 'company.merged');
 
 -- Rows that are updated often: room on each page for their new versions.
 CREATE TABLE event_counter (

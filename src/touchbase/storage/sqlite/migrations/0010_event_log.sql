@@ -13,6 +13,7 @@ CREATE TABLE logged_event (
   PRIMARY KEY (client, sequence)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX logged_event_of_record ON logged_event (client, record_kind, record_id) WHERE record_id IS NOT NULL;
+CREATE INDEX logged_event_merges ON logged_event (client) WHERE type IN ('contact.merged', 'company.merged');
 
 CREATE TABLE event_counter (
   client INTEGER NOT NULL PRIMARY KEY,
@@ -22,6 +23,7 @@ CREATE TABLE event_counter (
 INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
   ('logged_event', 'logged_event', '1000000 100000 1'),
   ('logged_event', 'logged_event_of_record', '1000000 100000 50000 5 1'),
+  ('logged_event', 'logged_event_merges', '1000 100 1'),
   ('event_counter', 'event_counter', '1000 1');
 
 -- Reads the figures into this connection; else a new store is slow until it is opened again.
