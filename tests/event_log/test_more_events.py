@@ -211,3 +211,12 @@ async def test_deletion_of_a_company__logs_its_contacts(house: House) -> None:
     copy, _ = await copied(house)
     assert copy == await shown(house)
     assert (await types(house)).count("contact.updated") == 6
+
+
+async def test_second_reply__within_the_same_second_is_a_reply(house: House) -> None:
+    await house.hook("camp", {"event": "email_replied", "email": "jane@example.com", "at": 50})
+    before = len(await types(house))
+
+    await house.hook("camp", {"event": "email_replied", "email": "jane@example.com", "at": 50.5})
+
+    assert await types(house, before) == ["contact.replied"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from touchbase.common.timestamps import Micros, to_text
+from touchbase.common.timestamps import Micros, from_text, to_text
 from touchbase.event_log import DELIVERY, LoggedEvent, record_event
 from touchbase.history import CONTACT, PLAIN, StatusWords
 from touchbase.records.models import Record
@@ -93,8 +93,8 @@ def events_of(record: Record, changed: Mapping[str, Any], at: Micros, cause: Map
 
 
 def _is_reply(values: tuple[Any, Any] | None) -> bool:
-    """Return whether a reply is later than the last one: the texts of times are in their order."""
-    return values is not None and values[1] is not None and (values[0] is None or values[0] < values[1])
+    """Return whether a reply is later than the last one."""
+    return values is not None and values[1] is not None and (values[0] is None or from_text(values[0]) < from_text(values[1]))
 
 
 def _event(record: Record, what: str, at: Micros, changed: Mapping[str, Any], cause: Mapping[str, Any]) -> LoggedEvent:
