@@ -37,7 +37,7 @@ def _event(said: dict[str, Any]) -> Event:
     given = dict(said)
     at = given.pop("at", None)
     event: Event = msgspec.convert(given, Event)
-    event.occurred_us = None if at is None else NOON + at * SECOND
+    event.occurred_us = None if at is None else NOON + int(at * SECOND)
     return event
 
 

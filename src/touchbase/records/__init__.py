@@ -14,6 +14,7 @@ from touchbase.records.commands import (
     GetCompany,
     GetContact,
     GetHistory,
+    GetRecords,
     ListCompanies,
     ListContacts,
     UpdateCompany,
@@ -37,6 +38,7 @@ from touchbase.records.field_projection import (
     projected_custom_fields,
     projected_fields,
 )
+from touchbase.records.logged_changes import State, changes, creation, difference, events_of, state_of, state_of_shown
 from touchbase.records.match import MatchEverywhere, MatchRecords
 from touchbase.records.models import Company, Contact, CustomField, Record
 from touchbase.records.primary_keys import (
@@ -94,6 +96,7 @@ __all__ = [
     "GetCompany",
     "GetContact",
     "GetHistory",
+    "GetRecords",
     "ListCompanies",
     "ListContacts",
     "MatchEverywhere",
@@ -102,6 +105,7 @@ __all__ = [
     "Preview",
     "Record",
     "RecordType",
+    "State",
     "Step",
     "TimelineEntry",
     "UpdateCompany",
@@ -114,10 +118,14 @@ __all__ = [
     "api_since",
     "batch_failed",
     "changed_since",
+    "changes",
     "companies_of",
     "company_ref",
     "create_command",
+    "creation",
     "current_stamp",
+    "difference",
+    "events_of",
     "field_writes",
     "fold_event",
     "former_key",
@@ -147,6 +155,8 @@ __all__ = [
     "refold_status",
     "shown_values",
     "stamped_fields",
+    "state_of",
+    "state_of_shown",
     "swap_primary_keys",
     "timeline",
     "update_command",

@@ -8,7 +8,7 @@ per step, rows passed as arrays to `unnest`).
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Collection, Generator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -49,6 +49,8 @@ class Statement:
     end_set: str = ""
     made: str = ""
     first_set: str = ""
+    logged: Statement | None = None
+    """For an insert that is a transaction by itself: the same, with the events of the inserted rows (`Execute.logs`)."""
 
 
 @dataclass(slots=True)
@@ -59,6 +61,8 @@ class Execute:
     rows: Sequence[Row]
     more: Sequence[Row] = ()
     last: Sequence[Row] = ()
+    logs: Sequence[Any] = ()
+    """For an insert of records: the event of each row, which is logged if the row is inserted (`event_log`)."""
 
 
 @dataclass(slots=True)
@@ -79,7 +83,18 @@ class Savepoint:
 
 
 SAVE, ROLL_BACK, RELEASE = (Savepoint(f"{verb} write_batch") for verb in ("SAVEPOINT", "ROLLBACK TO", "RELEASE"))
-Step = Execute | Select | Savepoint
+
+
+@dataclass(slots=True)
+class Log:
+    """Hand over events to be stored at the end of the transaction (`event_log`). No engine runs it, and it has no rows."""
+
+    events: Sequence[Any]
+    forget: Collection[tuple[int, int, int]] = ()
+    """Records (client, kind, id) whose events of this transaction lose what changed."""
+
+
+Step = Execute | Select | Savepoint | Log
 Plan = Generator[Step, list[Row], T]
 
 

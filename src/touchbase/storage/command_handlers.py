@@ -48,6 +48,8 @@ from touchbase.do_not_contact.sql.marking import marking
 from touchbase.encryption import Cipher, Reencrypt, ReplaceLost, RetireKeys
 from touchbase.erasure import AddErasures, ErasePending, ErasePerson, LiftErasure, SweepErasure
 from touchbase.erasure.sql import commands as erasure_sql
+from touchbase.event_log import TrimLog
+from touchbase.event_log.sql.queries import trim_log
 from touchbase.events import IN_USE, NOT_DELETED, apply_batch, apply_needs, claim, claim_if_unchanged, claim_named, peek, record_failure
 from touchbase.idempotency import DeleteResponses
 from touchbase.idempotency import sql as idempotency_sql
@@ -238,6 +240,7 @@ COMMANDS: dict[type, Handler] = {
     RemoveMapping: Handler(_each(imports_sql.remove_mapping)),
     PruneBodies: Handler(_each(body_retention.prune_bodies)),
     IndexRecords: Handler(_each(index_records)),
+    TrimLog: Handler(_each(trim_log)),
     DeleteRecord: Handler(_each(bin_delete.delete_record)),
     RestoreRecord: Handler(_each(bin_restore.restore_record, takes_ids=True), bin_restore.restore_needs),
     RemoveDeleted: Handler(_each(bin_delete.remove_deleted)),

@@ -28,6 +28,7 @@ from touchbase.duplicates.sql import read_block
 from touchbase.encryption import CheckEncryption, Cipher
 from touchbase.erasure import FindErased, FindPerson, GetErasure, ListErasures, OpenErasures, ReadBodies, ReadLinks
 from touchbase.erasure.sql import queries as erasure_sql_queries
+from touchbase.event_log.sql import queries as event_log_sql
 from touchbase.exports import CustomFieldNames, ExportRecords
 from touchbase.exports import sql as exports_sql
 from touchbase.history import COMPANY, CONTACT, StoredEvent
@@ -72,10 +73,12 @@ from touchbase.records import (
     GetCompany,
     GetContact,
     GetHistory,
+    GetRecords,
     ListCompanies,
     ListContacts,
     MatchEverywhere,
     MatchRecords,
+    Record,
 )
 from touchbase.records.sql import bulk as records_bulk
 from touchbase.records.sql import lookup as records_lookup
@@ -137,6 +140,15 @@ def companies(queries: Sequence[GetCompany]) -> Plan[list[Company | None]]:
     found = yield from with_custom_fields(COMPANY, [records_rows.company_of(row) for row in rows])
     by_id = {(company.client, company.id): company for company in found}
     return [by_id.get((query.client, query.id)) for query in queries]
+
+
+def _records(query: GetRecords) -> Plan[dict[int, Record]]:
+    found: list[Contact | None] | list[Company | None]
+    if query.kind == CONTACT:
+        found = yield from contacts([GetContact(query.client, number) for number in query.ids])
+    else:
+        found = yield from companies([GetCompany(query.client, number) for number in query.ids])
+    return {record.id: record for record in found if record is not None}
 
 
 def _contacts(query: ListContacts) -> Plan[list[Contact]]:
@@ -230,6 +242,7 @@ HANDLERS: dict[type, Callable[[Any], Plan[Any]]] = {
     FindPosition: search_plans.find_position,
     NextToIndex: next_to_index,
     GetHistory: _history,
+    GetRecords: _records,
     FindUnited: _united,
     FindDeleted: _deleted,
     FindCompanies: records_lookup.find_companies,
@@ -250,6 +263,7 @@ HANDLERS: dict[type, Callable[[Any], Plan[Any]]] = {
     DueFetches: fetch_sql.due_fetches,
     ListFetching: fetch_sql.fetch_states,
     **silence_sql.ANSWERS,
+    **event_log_sql.ANSWERS,
     BusyClients: inbox_sql_queries.busy_clients,
     FindKey: auth_sql.find,
     AnyKey: _any_key,

@@ -24,6 +24,7 @@ from touchbase.clients import (
 from touchbase.connections import AddConnection, ClaimCheck, CountSilent, DueFetches, DueJudgements
 from touchbase.encryption import CheckEncryption, Reencrypt, ReplaceLost, RetireKeys
 from touchbase.erasure import AddErasures, OpenErasures
+from touchbase.event_log import FindNewEvents, ListNewestEvents
 from touchbase.exports import ExportRecords
 from touchbase.idempotency import ExpiredResponses, FindResponse, Idempotent
 from touchbase.inbox import (
@@ -64,6 +65,7 @@ CROSS_CLIENT = frozenset(
         FindKey, AnyKey, BusyClients, CountInbox, StoreFirstKey, RotateKey, RevokeKey, StoreKeyUses, DueFetches,
         ExpiredResponses, OldDedupeKeys, OpenErasures, AddErasures, Reencrypt, RetireKeys, ReplaceLost, CheckEncryption,
         DueJobs, DueJobFiles, NextToIndex, ClaimCheck, DueJudgements, CountSilent,
+        ListNewestEvents,
     }
 )  # fmt: skip
 """Types that always access all clients: a key's client is not known before the key is found; workers, metrics and
@@ -84,6 +86,7 @@ _NAMED: dict[type, Named] = {
     ExportRecords: lambda query: (query.listing.client,),
     GetEffects: lambda query: (client for client, _ in query.deliveries),
     ReplayMany: lambda command: (client for client, _ in command.deliveries),
+    FindNewEvents: lambda query: query.since,
     FindResponse: lambda query: (query.request.client,),
     FindClientByNumber: lambda query: (query.number,),
     ListClientPage: lambda query: (query.only,),

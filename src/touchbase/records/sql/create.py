@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from touchbase.errors import Conflict, Fault, Invalid, Overloaded, TouchbaseError
+from touchbase.event_log import LoggedEvent, by_request
 from touchbase.history import DELIBERATE, INITIAL, Detail, with_status
 from touchbase.history.sql import detail_text
 from touchbase.records.commands import CreateCompany, CreateContact, Created, CreateRecord
+from touchbase.records.logged_changes import creation
 from touchbase.records.models import Company, Contact, CustomField
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, RecordType, stamped_fields
 from touchbase.records.sql import statements as records_sql
@@ -124,6 +126,7 @@ def _create(table: _Table[R], statement: Statement, commands: Sequence[CreateRec
     rows: list[Row] = []
     customs: list[Row] = []
     entries: list[Row] = []
+    logs: list[LoggedEvent] = []
     inserted = [command for command in commands if not batch.owners or batch.owner(command) is None]
     for command in inserted:
         record = command.record
@@ -135,7 +138,8 @@ def _create(table: _Table[R], statement: Statement, commands: Sequence[CreateRec
         entries.append(_entry(command))
         if command.custom:
             customs += _custom_rows(table.kind.kind, command, ids)
-    made = yield Execute(statement, rows, customs, entries)
+        logs.append(creation(record, by_request(command.by), record.created_us))
+    made = yield Execute(statement, rows, customs, entries, logs)
     batch.new = {row[0] for row in made}
     if len(made) < len(commands):
         batch.owners |= yield from _owners(table, [command for command in inserted if command.record.id not in batch.new])

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
+from touchbase.event_log.sql.statements import CREATION as CREATION_LOG
+from touchbase.event_log.sql.statements import creation_log
 from touchbase.history import COMPANY as COMPANY_KIND
 from touchbase.history import CONTACT as CONTACT_KIND
 from touchbase.history import VIA_API
@@ -21,7 +23,7 @@ CREATION: Columns = (*ONE, ("at", "bigint"), ("effect", "text"), ("status", "tex
 """The columns of a record's first event that differ between creations."""
 
 
-def _create(table: str, kind: int, columns: Columns, condition: str, name: str = "") -> Statement:
+def _create(table: str, kind: int, columns: Columns, condition: str, name: str = "", held: str = "SELECT 1 WHERE false") -> Statement:
     """Insert records, and for the inserted ones their custom fields, the first event of their history, and a note for the
     full-text index; return their ids."""
     # In the order of their ids, which is that of the commands: of two that give one address the first makes the record.
@@ -34,8 +36,27 @@ def _create(table: str, kind: int, columns: Columns, condition: str, name: str =
     )
     noted = "INSERT INTO search_pending (client, record_kind, record_id) SELECT"
     there = f"EXISTS (SELECT 1 FROM {table} t WHERE t.client = {{0}}.client AND t.id = {{0}}.{{1}})"
+    tables = f"WITH {parameter_table('p', columns)}, {parameter_table('q', CUSTOM_FIELD, len(columns) + 1)}, "
+    behind = len(columns) + len(CUSTOM_FIELD) + 1
+    made = (
+        f"made AS ({inserted} RETURNING client, id), "
+        f"more AS ({customs} SELECT q.* FROM q JOIN made ON made.client = q.client AND made.id = q.record_id), "
+        f"entries AS ({entries} JOIN made ON made.client = r.client AND made.id = r.id), "
+        f"noted AS ({noted} made.client, {kind}, made.id FROM made)"
+    )
+    logged = Statement(
+        name=f"log_and_{name or f'create_{table}'}",
+        columns=columns,
+        more_columns=CUSTOM_FIELD,
+        last_columns=(*CREATION, *CREATION_LOG),
+        postgres=(
+            f"{tables}{parameter_table('r', (*CREATION, *CREATION_LOG), behind)}, held AS ({held}), {made}, "
+            f"{creation_log(table, kind)} SELECT id FROM made"
+        ),
+    )
     return Statement(
         name=name or f"create_{table}",
+        logged=logged,
         columns=columns,
         more_columns=CUSTOM_FIELD,
         sqlite_set=inserted,
@@ -44,23 +65,17 @@ def _create(table: str, kind: int, columns: Columns, condition: str, name: str =
         last_set=f"{entries} WHERE {there.format('r', 'id')}",
         end_set=f"{noted} r.client, {kind}, r.id FROM r WHERE true",
         made=f"SELECT t.id FROM p CROSS JOIN {table} t WHERE t.client = p.client AND t.id = p.id",
-        postgres=(
-            f"WITH {parameter_table('p', columns)}, {parameter_table('q', CUSTOM_FIELD, len(columns) + 1)}, "
-            f"{parameter_table('r', CREATION, len(columns) + len(CUSTOM_FIELD) + 1)}, "
-            f"made AS ({inserted} RETURNING client, id), "
-            f"more AS ({customs} SELECT q.* FROM q JOIN made ON made.client = q.client AND made.id = q.record_id), "
-            f"entries AS ({entries} JOIN made ON made.client = r.client AND made.id = r.id), "
-            f"noted AS ({noted} made.client, {kind}, made.id FROM made) "
-            "SELECT id FROM made"
-        ),
+        postgres=f"{tables}{parameter_table('r', CREATION, behind)}, {made} SELECT id FROM made",
     )
 
 
 _COMPANY_IS_THERE = "(p.company_id IS NULL OR EXISTS (SELECT 1 FROM company c WHERE c.client = p.client AND c.id = p.company_id))"
 # The statement itself checks for erasures, because the client may have been read before its first one.
 _NONE_ERASED = "NOT EXISTS (SELECT 1 FROM erased e WHERE e.client = p.client)"
-CREATE_CONTACT = _create("contact", CONTACT_KIND, CONTACT, f"{_COMPANY_IS_THERE} AND {_NONE_ERASED}")
-CREATE_CHECKED_CONTACT = _create("contact", CONTACT_KIND, CONTACT, _COMPANY_IS_THERE, "create_checked_contact")
+# The check of the foreign key locks these rows at the end of the statement, when the client's counter is locked already.
+_COMPANIES = "SELECT c.id FROM p JOIN company c ON c.client = p.client AND c.id = p.company_id ORDER BY c.client, c.id FOR KEY SHARE OF c"
+CREATE_CONTACT = _create("contact", CONTACT_KIND, CONTACT, f"{_COMPANY_IS_THERE} AND {_NONE_ERASED}", held=_COMPANIES)
+CREATE_CHECKED_CONTACT = _create("contact", CONTACT_KIND, CONTACT, _COMPANY_IS_THERE, "create_checked_contact", _COMPANIES)
 CREATE_COMPANY = _create("company", COMPANY_KIND, COMPANY, "true")
 INSERT_CONTACT = insert("contact", CONTACT, "id")
 INSERT_COMPANY = insert("company", COMPANY, "id")
@@ -117,9 +132,9 @@ DELETE_COMPANY = delete("delete_company", "company", ONE)
 MOVE_CONTACTS_TO_COMPANY = Statement(
     "move_contacts_to_company",
     (*ONE, ("to_id", "bigint"), ("at", "bigint")),
-    sqlite="UPDATE contact SET company_id = ?3, updated_us = max(?4, updated_us + 1) WHERE client = ?1 AND company_id = ?2",
+    sqlite="UPDATE contact SET company_id = ?3, updated_us = max(?4, updated_us + 1) WHERE client = ?1 AND company_id = ?2 RETURNING id",
     body="UPDATE contact t SET company_id = p.to_id, updated_us = GREATEST(p.at, t.updated_us + 1) "
-    "FROM p WHERE t.client = p.client AND t.company_id = p.id",
+    "FROM p WHERE t.client = p.client AND t.company_id = p.id RETURNING t.id",
 )
 
 

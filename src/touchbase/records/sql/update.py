@@ -9,11 +9,13 @@ from typing import Generic, TypeVar
 
 from touchbase.common.field_limits import CUSTOM_FIELDS
 from touchbase.errors import Conflict, Fault, Invalid, NotFound, TouchbaseError
+from touchbase.event_log import LoggedEvent, by_request, log_events
 from touchbase.history import CONTACT, StatusWords, StoredEvent, advance_status, may_change_status
 from touchbase.history import sql as history_sql
 from touchbase.history.sql import event_of, event_row
 from touchbase.records.commands import UpdateCompany, UpdateContact, changed_since
 from touchbase.records.field_projection import has_several_objects
+from touchbase.records.logged_changes import changes, state_of
 from touchbase.records.models import Company, Contact, Record
 from touchbase.records.projection import refold_status
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, KEY_FIELDS, RECORD_TYPES, RecordType
@@ -116,6 +118,7 @@ def _update_all(
     links: list[Row] = []
     changed: dict[Key, Record] = {}
     unwritten: dict[Key, list[StoredEvent]] = {}
+    logs: list[LoggedEvent] = []
     for command in commands:
         key = (command.client, command.id)
         record = records.get(key)
@@ -124,7 +127,7 @@ def _update_all(
             results.append(error)
             continue
         if is_write(command):
-            is_late = command.at < record.updated_us
+            is_late, before = command.at < record.updated_us, state_of(record, command.words)
             write = write_record(kind, command, record, ids)
             changed[key] = record
             links += [(command.client, "", link, former, ids.take("link"), kind, record.id) for link, former in write.former]
@@ -134,12 +137,14 @@ def _update_all(
             customs += [custom_field_row(command.client, kind, record.id, one) for one in write.custom]
             if write.shows:
                 record.updated_us = max(write.entry.occurred_us, record.updated_us + 1)
+                logs += changes(record, before, command.at, by_request(command.by), command.words)
             events.append(event_row(command.client, write.entry))
         results.append(record if command is last[key] else _copy(record))
     if links:
         yield Execute(history_sql.SAVE_LINK, list({row[:4]: row for row in links}.values()))
     if changed:
         yield from _save(kind, changed.values(), {(row[0], row[1]): row for row in rows}, events, customs)
+    yield from log_events(logs)
     return results
 
 

@@ -13,7 +13,8 @@ from typing import TypeAlias
 import asyncpg
 
 from touchbase.errors import OutcomeUnknown, Overloaded, StoreUnavailable, UnusableStore
-from touchbase.sql.statement import Plan, Row, Savepoint, Select, SerializationConflict, Step, T, for_postgres
+from touchbase.event_log import Noted, with_log, with_log_alone
+from touchbase.sql.statement import Execute, Plan, Row, Savepoint, Select, SerializationConflict, Step, T, for_postgres
 from touchbase.storage.postgres.array_params import column_params
 from touchbase.storage.postgres.row_level_security import SETTING, Connection, begin, set_scope
 from touchbase.storage.rls_scope import NO_CLIENT, Scope
@@ -208,6 +209,7 @@ async def _rows(connection: Connection, step: Step) -> list[Row]:
     if isinstance(step, Savepoint):
         await connection.execute(step.sql)
         return []
+    assert isinstance(step, Execute)
     if not (step.rows or step.more):
         return []
     return [*map(tuple, await connection.fetch(_text(step.statement), *column_params(step)))]
@@ -237,9 +239,10 @@ async def write(connection: Connection, plan: Plan[T], scope: Scope) -> T:
     """Run a plan in a transaction of its own, atomically; it is on disk when this returns."""
     try:
         await connection.execute(begin(scope))
-        result = await run(connection, plan)
+        result = await run(connection, with_log(plan, noted := Noted()))
         with committing():
             await connection.execute("COMMIT")
+        noted.announce()
     except BaseException as error:
         await roll_back(connection, error)
         raise
@@ -250,10 +253,12 @@ async def write_alone(connection: Connection, plan: Plan[T]) -> T:
     """Run a plan with a single statement that writes, which is a transaction by itself; the others only read."""
     try:
         with committing():
-            return await run(connection, plan)
+            result = await run(connection, with_log_alone(plan, noted := Noted()))
+        noted.announce()
     except Exception as error:
         close_if_read_only(connection, error)
         raise
+    return result
 
 
 def close_if_read_only(connection: Connection, error: BaseException) -> None:

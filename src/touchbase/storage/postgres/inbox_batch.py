@@ -9,6 +9,7 @@ from typing import Any
 
 from touchbase.common.timestamps import SECOND, Micros
 from touchbase.errors import Overloaded
+from touchbase.event_log import LOGGED, with_log
 from touchbase.events import (
     DryRunResult,
     FailedDelivery,
@@ -69,6 +70,7 @@ class Worker:
             first, others = (made[0], made[1:]) if made else ([], [])
             report = await self._apply(first) if first else WorkReport()
             await self.connection.execute("COMMIT")
+            LOGGED.notify()
         except BaseException as error:
             await roll_back(self.connection, error)
             if is_unavailable(error) or is_retryable(error) or not (isinstance(error, Exception) and first):
@@ -97,7 +99,7 @@ class Worker:
         batch = await translate_in_slices(deliveries, translate)
         try:
             await self.connection.execute(begin(scope))
-            applied = await run(self.connection, dry_run(self.client, batch, self.now_us))
+            applied = await run(self.connection, with_log(dry_run(self.client, batch, self.now_us), keep=False))
         finally:
             await roll_back(self.connection)
         # Not a read-only transaction, because the snapshot locks records.
@@ -106,7 +108,7 @@ class Worker:
 
     async def _apply(self, claimed: Sequence[NormalizedDelivery]) -> WorkReport:
         ids = await self.ids.cut(apply_needs(claimed, next(self.attempts)))
-        return await run(self.connection, apply_batch(self.client, claimed, ids, self.now_us, self.states))
+        return await run(self.connection, with_log(apply_batch(self.client, claimed, ids, self.now_us, self.states)))
 
     async def _apply_later(self, group: Sequence[NormalizedDelivery]) -> WorkReport:
         """Apply deliveries whose claiming transaction has ended; what another worker has applied since then does not change."""

@@ -13,7 +13,8 @@ from time import perf_counter
 import apsw
 
 from touchbase.errors import BadAddress, StoreUnavailable, UnusableStore
-from touchbase.sql.statement import Plan, Row, Savepoint, Select, Statement, Step, T, for_sqlite
+from touchbase.event_log import Noted, with_log
+from touchbase.sql.statement import Execute, Plan, Row, Savepoint, Select, Statement, Step, T, for_sqlite
 
 LOG = logging.getLogger("touchbase.storage")
 MIN_VERSION = (3, 51, 3)
@@ -129,11 +130,12 @@ def write(cursor: apsw.Cursor, plan: Plan[T], flushed: Callable[[float], None] |
         cursor.execute("ROLLBACK")
     cursor.execute("BEGIN IMMEDIATE")
     try:
-        result = run(cursor, plan)
+        result = run(cursor, with_log(plan, noted := Noted()))
         before = perf_counter()
         cursor.execute("COMMIT")
         if flushed is not None:
             flushed(perf_counter() - before)
+        noted.announce()
     except BaseException:
         if cursor.connection.in_transaction:  # a full disk may have ended it already
             cursor.execute("ROLLBACK")
@@ -169,6 +171,7 @@ def _rows(cursor: apsw.Cursor, step: Step) -> list[Row]:
         return cursor.execute(step.sql, step.params).fetchall()
     if isinstance(step, Savepoint):
         return cursor.execute(step.sql).fetchall()
+    assert isinstance(step, Execute)
     op = step.statement
     if op.sqlite:
         return cursor.executemany(op.sqlite, step.rows).fetchall() if step.rows else []

@@ -6,6 +6,7 @@ from collections.abc import Container, Sequence
 from itertools import count
 
 from touchbase.errors import Overloaded
+from touchbase.event_log import with_log
 from touchbase.events import (
     DryRunResult,
     FailedDelivery,
@@ -35,7 +36,7 @@ def dry_run_batch(writer: Writer, client: int, batch: InboxBatch, now_us: int) -
     """Return what applying a batch again would change: apply it and roll back."""
     writer.cursor.execute("BEGIN IMMEDIATE")
     try:
-        applied = run(writer.cursor, dry_run(client, batch, now_us))
+        applied = run(writer.cursor, with_log(dry_run(client, batch, now_us), keep=False))
     finally:
         if writer.cursor.connection.in_transaction:  # a disk error may have ended it already
             writer.cursor.execute("ROLLBACK")

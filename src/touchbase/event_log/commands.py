@@ -1,0 +1,80 @@
+"""Queries that read the log, and the command that trims it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from touchbase.common.timestamps import Micros
+from touchbase.event_log.models import LoggedEvent
+from touchbase.sql.command import Command, Query
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Events of a client after a sequence, in order."""
+
+    events: list[LoggedEvent]
+    last: int
+    """The sequence up to which the log was read: it may be later than the last event, if `types` leaves some out."""
+    newest: int
+    """The newest sequence of the client; 0 before its first event."""
+    oldest: int
+    """The oldest sequence that is stored; after the newest one if none is."""
+
+    @property
+    def has_more(self) -> bool:
+        """Whether later events exist."""
+        return self.last < self.newest
+
+
+@dataclass(frozen=True, slots=True)
+class ListLoggedEvents(Query[Page]):
+    """The client's events after a sequence, oldest first; None: after the newest one, of which the page then says the sequence."""
+
+    client: int
+    after_sequence: int | None
+    limit: int
+    types: list[str] | None = None
+    """None: all types."""
+
+
+@dataclass(frozen=True, slots=True)
+class FindNewEvents(Query[dict[int, int]]):
+    """Of these clients, the ones with events after the given sequences: client -> its newest sequence."""
+
+    since: Mapping[int, int]
+    """Client -> sequence."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListNewestEvents(Query[dict[int, int]]):
+    """All clients that have events: client -> its newest sequence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subjects:
+    """What events about no record are about, as it is now."""
+
+    suppressions: dict[int, tuple[str, str | None]]
+    """Id -> kind and address; None for the address of an erased person."""
+    deliveries: dict[int, tuple[str, str | None]]
+    """Id -> state and error."""
+
+
+@dataclass(frozen=True, slots=True)
+class FindSubjects(Query[Subjects]):
+    """Entries of the do-not-contact list and deliveries of one client, by their ids."""
+
+    client: int
+    suppressions: list[int]
+    deliveries: list[int]
+
+
+@dataclass(slots=True)
+class TrimLog(Command[bool]):
+    """Remove the client's events from before a time, oldest first, up to a number; return whether more are left to remove."""
+
+    client: int
+    before_us: Micros
+    limit: int = field(default=1_000)

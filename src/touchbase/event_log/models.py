@@ -1,0 +1,116 @@
+"""Events of the log: what changed in a client's data, one row a change, in the order of the commits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from touchbase.common.timestamps import Micros
+from touchbase.history import COMPANY, CONTACT, Author
+
+Changed = Mapping[str, tuple[Any, Any]]
+"""By the name of a field, as the API shows it, its values before and after; custom fields as `cf.<name>`."""
+API, DELIVERY, JOB, ERASURE, SERVICE = "api", "delivery", "job", "erasure", "service"
+ORIGINS = {
+    API: "a request of the API: `key_id` and `request_id` where they are known",
+    DELIVERY: "a received webhook: `tool`, `channel` and the ids of the `deliveries`",
+    JOB: "a job such as an import: `job_id`, and the key that started it",
+    ERASURE: "the erasure of a person",
+    SERVICE: "Touchbase itself, for example a connection that it judges to be silent",
+}
+"""What an event's cause can be."""
+
+
+class EventType(StrEnum):
+    """The types of events of the log."""
+
+    CONTACT_CREATED = "contact.created"
+    CONTACT_UPDATED = "contact.updated"
+    CONTACT_STATUS_CHANGED = "contact.status_changed"
+    CONTACT_REPLIED = "contact.replied"
+    CONTACT_MERGED = "contact.merged"
+    CONTACT_DELETED = "contact.deleted"
+    CONTACT_RESTORED = "contact.restored"
+    CONTACT_ERASED = "contact.erased"
+    COMPANY_CREATED = "company.created"
+    COMPANY_UPDATED = "company.updated"
+    COMPANY_STATUS_CHANGED = "company.status_changed"
+    COMPANY_MERGED = "company.merged"
+    COMPANY_DELETED = "company.deleted"
+    COMPANY_RESTORED = "company.restored"
+    STATUS_RENAMED = "status.renamed"
+    SUPPRESSION_ADDED = "suppression.added"
+    SUPPRESSION_REMOVED = "suppression.removed"
+    DELIVERY_FAILED = "delivery.failed"
+    DELIVERY_UNRECOGNISED = "delivery.unrecognised"
+    CONNECTION_SILENT = "connection.silent"
+    CONNECTION_RESUMED = "connection.resumed"
+
+
+EVENT_TYPES: dict[EventType, str] = {
+    EventType.CONTACT_CREATED: "A contact was created; `changed` has the values that it was given.",
+    EventType.CONTACT_UPDATED: "Fields of a contact changed, other than its status and its last reply.",
+    EventType.CONTACT_STATUS_CHANGED: "The status of a contact changed.",
+    EventType.CONTACT_REPLIED: "A contact replied: a webhook brought a later reply than the last one.",
+    EventType.CONTACT_MERGED: "Contacts became one: `merged` has the ids of the others, which ended.",
+    EventType.CONTACT_DELETED: "A contact was deleted and can be restored for some time; with `for_good`, no longer.",
+    EventType.CONTACT_RESTORED: "A deleted contact was restored, or one that a merge had ended; `changed` has all its values.",
+    EventType.CONTACT_ERASED: "A person was erased: remove your copies; `changed` of earlier events of the contact is empty now.",
+    EventType.COMPANY_CREATED: "A company was created; `changed` has the values that it was given.",
+    EventType.COMPANY_UPDATED: "Fields of a company changed, other than its status.",
+    EventType.COMPANY_STATUS_CHANGED: "The status of a company changed.",
+    EventType.COMPANY_MERGED: "Companies became one: `merged` has the ids of the others, which ended.",
+    EventType.COMPANY_DELETED: "A company was deleted and can be restored for some time; with `for_good`, no longer.",
+    EventType.COMPANY_RESTORED: "A deleted company was restored, or one that a merge had ended; `changed` has all its values.",
+    EventType.STATUS_RENAMED: "A status got another name: `object` has `record`, `from`, `to`. Its records have no event of their own.",
+    EventType.SUPPRESSION_ADDED: "An address or domain must not be contacted from now on, or its entry changed.",
+    EventType.SUPPRESSION_REMOVED: "An address or domain may be contacted again, as far as this list goes.",
+    EventType.DELIVERY_FAILED: "A received webhook could not be applied: `object` has its id, tool and error.",
+    EventType.DELIVERY_UNRECOGNISED: "A received webhook was not understood: `object` has its id, tool and error.",
+    EventType.CONNECTION_SILENT: "A connection that usually sends webhooks has sent none for unusually long.",
+    EventType.CONNECTION_RESUMED: "A silent connection sends webhooks again, or is not watched any more.",
+}
+"""All types with their meanings; the reference page and OpenAPI are made from it."""
+
+
+@dataclass(slots=True)
+class LoggedEvent:
+    """One event of a client's log; the store sets `sequence`."""
+
+    client: int
+    type: str
+    at: Micros
+    record_kind: int | None = None
+    """CONTACT or COMPANY; None for an event about no record."""
+    record_id: int | None = None
+    changed: Changed = field(default_factory=dict)
+    cause: Mapping[str, Any] = field(default_factory=dict)
+    """`origin`, one of ORIGINS, and what identifies it."""
+    data: Mapping[str, Any] = field(default_factory=dict)
+    """What the event says about something that is no record."""
+    sequence: int = 0
+
+
+def event_id(sequence: int) -> str:
+    """Return an event's id; it is unique within its client, and also the cursor after the event."""
+    return f"evt_{sequence}"
+
+
+def record_event(kind: int, what: str) -> EventType:
+    """Return the type of an event of a contact or company, such as `created`."""
+    return EventType(f"{_NAMES[kind]}.{what}")
+
+
+_NAMES = {CONTACT: "contact", COMPANY: "company"}
+
+
+def by_request(by: Author) -> dict[str, Any]:
+    """Return the cause of a change that a request makes."""
+    cause: dict[str, Any] = {"origin": API}
+    if by.key_id is not None:
+        cause["key_id"] = by.key_id
+    if by.request_id is not None:
+        cause["request_id"] = by.request_id
+    return cause

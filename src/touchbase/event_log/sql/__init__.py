@@ -1,0 +1,1 @@
+"""SQL of the event log: statements and plans, for the engines and for plans of packages above."""
