@@ -34,6 +34,8 @@ from touchbase.inbox import FOREIGN_ORIGIN, DedupeCleanup, RefusedWebhooks
 from touchbase.inbox.api.webhooks import RECEIVERS
 from touchbase.maintenance import Maintenance
 from touchbase.metrics import Metrics, NoMetrics
+from touchbase.outgoing import Dispatcher, WebhookClient
+from touchbase.outgoing.api.objects import shown_record
 from touchbase.rate_limit import RateLimiter, Rates
 from touchbase.retention import Retention, UnrecognisedLimits
 from touchbase.server.access_log import AccessLog
@@ -47,7 +49,7 @@ from touchbase.server.proxy_headers import TrustedProxies
 from touchbase.server.server import TICKS_PER_SECOND, Server, Tick, freeze_gc, make_server
 from touchbase.storage import open_store
 from touchbase.storage.sqlite.process_lock import Role
-from touchbase.workers import Workers, job_files_us, job_worker, running
+from touchbase.workers import Workers, attempts_us, job_files_us, job_worker, running
 
 LOG = logging.getLogger("touchbase")
 
@@ -94,13 +96,18 @@ async def assembled(settings: Settings, clock: Clock = clock, *, shared: SharedM
         ending.callback(reader.close)
         uses, refused, calls = KeyUsage(), RefusedWebhooks(clock, metrics), CallCounts(clock)
         worker = InboxWorker(store, reader, clock, connections=connections.of, on_report=partial(_add, metrics, clock, calls), tasks=tasks)
-        keeper = Maintenance(store, clock, uses=uses, refused=refused, calls=calls, removes=settings.inbox_worker)
+        keeper = Maintenance(
+            store, clock, uses=uses, refused=refused, calls=calls, removes=settings.inbox_worker, attempts_us=attempts_us(settings)
+        )
         await ending.enter_async_context(running(keeper, "housekeeping"))
         http_client = _http_client(settings)
         ending.push_async_callback(http_client.close)
         fetcher = FetchWorker(store, adapters, http_client.send, clock, on_stored=worker.wake, on_fetched=partial(count_fetch, metrics))
+        webhooks = _webhook_client(settings)
+        ending.push_async_callback(webhooks.close)
+        dispatcher = Dispatcher(store, webhooks, clock, shown_record, metrics=metrics)
         if settings.inbox_worker:
-            for each in (jobs, worker, fetcher, retention(settings, store, reader, connections, clock)):
+            for each in (dispatcher, jobs, worker, fetcher, retention(settings, store, reader, connections, clock)):
                 await ending.enter_async_context(running(each, type(each).__name__))
         parts = Dependencies(
             store=store,
@@ -119,6 +126,9 @@ async def assembled(settings: Settings, clock: Clock = clock, *, shared: SharedM
             key_uses=uses,
             on_deleting=keeper.wake,
             on_job=jobs.wake,
+            on_endpoint=dispatcher.wake,
+            send_webhook=webhooks.post,
+            webhook_allowed=settings.webhook_allowed,
             keep_job_files_us=job_files_us(settings),
             limiter=limiter(settings),
             failed_keys=KeyThrottle(settings.rate_limit_failed_keys),
@@ -180,14 +190,18 @@ async def standalone_workers(settings: Settings, clock: Clock = clock, *, with_m
         _warn(store)
         calls, tasks = CallCounts(clock), periodic_tasks(store)
         if with_maintenance:
-            await ending.enter_async_context(running(Maintenance(store, clock, calls=calls), "housekeeping"))
+            await ending.enter_async_context(
+                running(Maintenance(store, clock, calls=calls, attempts_us=attempts_us(settings)), "housekeeping")
+            )
             await ending.enter_async_context(running(retention(settings, store, reader, connections, clock), "retention"))
         else:
             tasks.append(lambda now: calls.flush(store))
         on_report = partial(_add, NoMetrics(), clock, calls)
         inbox = InboxWorker(store, reader, clock, connections=connections.of, on_report=on_report, tasks=tasks)
         fetch = FetchWorker(store, adapters, http_client.send, clock, on_stored=inbox.wake)
-        yield Workers(inbox, fetch, job_worker(settings, store, clock))
+        webhooks = _webhook_client(settings)
+        ending.push_async_callback(webhooks.close)
+        yield Workers(inbox, fetch, job_worker(settings, store, clock), Dispatcher(store, webhooks, clock, shown_record))
 
 
 def retention(settings: Settings, store: ProcessingStore, reader: TranslatorPool, connections: Connections, clock: Clock) -> Retention:
@@ -198,6 +212,10 @@ def retention(settings: Settings, store: ProcessingStore, reader: TranslatorPool
 
 def _http_client(settings: Settings) -> HttpClient:
     return HttpClient(f"touchbase/{touchbase.__version__}", settings.fetch_allowed)
+
+
+def _webhook_client(settings: Settings) -> WebhookClient:
+    return WebhookClient(f"touchbase/{touchbase.__version__}", settings.webhook_allowed)
 
 
 def _warn(store: ProcessingStore) -> None:

@@ -39,6 +39,7 @@ from touchbase.inbox import (
     ReplayMany,
 )
 from touchbase.jobs import CreateJob, DueJobFiles, DueJobs, GetJob, ListJobs
+from touchbase.outgoing import CountOutgoing, EndpointVersions, LeadShards, ListTroubles, OldAttempts
 from touchbase.records import CreateCompany, CreateContact, FindOwner, MatchEverywhere, UpsertCompany, UpsertContact
 from touchbase.search import NextToIndex
 
@@ -65,7 +66,7 @@ CROSS_CLIENT = frozenset(
         FindKey, AnyKey, BusyClients, CountInbox, StoreFirstKey, RotateKey, RevokeKey, StoreKeyUses, DueFetches,
         ExpiredResponses, OldDedupeKeys, OpenErasures, AddErasures, Reencrypt, RetireKeys, ReplaceLost, CheckEncryption,
         DueJobs, DueJobFiles, NextToIndex, ClaimCheck, DueJudgements, CountSilent,
-        ListNewestEvents,
+        ListNewestEvents, CountOutgoing, EndpointVersions, LeadShards, ListTroubles, OldAttempts,
     }
 )  # fmt: skip
 """Types that always access all clients: a key's client is not known before the key is found; workers, metrics and
