@@ -103,7 +103,7 @@ async def assembled(settings: Settings, clock: Clock = clock, *, shared: SharedM
         http_client = _http_client(settings)
         ending.push_async_callback(http_client.close)
         fetcher = FetchWorker(store, adapters, http_client.send, clock, on_stored=worker.wake, on_fetched=partial(count_fetch, metrics))
-        webhooks = _webhook_client(settings)
+        webhooks = webhook_client(settings)
         ending.push_async_callback(webhooks.close)
         dispatcher = Dispatcher(store, webhooks, clock, shown_record, metrics=metrics)
         if settings.inbox_worker:
@@ -199,7 +199,7 @@ async def standalone_workers(settings: Settings, clock: Clock = clock, *, with_m
         on_report = partial(_add, NoMetrics(), clock, calls)
         inbox = InboxWorker(store, reader, clock, connections=connections.of, on_report=on_report, tasks=tasks)
         fetch = FetchWorker(store, adapters, http_client.send, clock, on_stored=inbox.wake)
-        webhooks = _webhook_client(settings)
+        webhooks = webhook_client(settings)
         ending.push_async_callback(webhooks.close)
         yield Workers(inbox, fetch, job_worker(settings, store, clock), Dispatcher(store, webhooks, clock, shown_record))
 
@@ -214,7 +214,8 @@ def _http_client(settings: Settings) -> HttpClient:
     return HttpClient(f"touchbase/{touchbase.__version__}", settings.fetch_allowed)
 
 
-def _webhook_client(settings: Settings) -> WebhookClient:
+def webhook_client(settings: Settings) -> WebhookClient:
+    """Return the HTTP client of outgoing webhooks."""
     return WebhookClient(f"touchbase/{touchbase.__version__}", settings.webhook_allowed)
 
 

@@ -41,6 +41,7 @@ COMMANDS = {
     "vacuum": "maintain",
     "clients": "clients",
     "connections": "connections",
+    "endpoints": "endpoints",
     "keys": "keys",
     "encryption-keys": "encryption_keys",
     "doctor": "doctor",

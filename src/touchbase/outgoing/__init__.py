@@ -28,11 +28,25 @@ from touchbase.outgoing.commands import (
 )
 from touchbase.outgoing.dispatcher import Dispatcher
 from touchbase.outgoing.http_client import Answer, WebhookClient
-from touchbase.outgoing.models import ACTIVE, DISABLED, OUTCOMES, PAUSED, STATES, Attempt, Endpoint, Progress
+from touchbase.outgoing.models import (
+    ACTIVE,
+    DELIVERED,
+    DISABLED,
+    MAX_ENDPOINTS,
+    OUTCOMES,
+    PAUSED,
+    STATES,
+    Attempt,
+    Endpoint,
+    Progress,
+    Secret,
+)
+from touchbase.outgoing.signatures import new_secret
+from touchbase.outgoing.validation import endpoint_faults
 
 __all__ = [
-    "ACTIVE", "DISABLED", "OUTCOMES", "PAUSED", "STATES", "AddEndpoint", "Answer", "Attempt", "Backlog", "ChangeEndpoint", "CountOutgoing",
+    "ACTIVE", "DELIVERED", "DISABLED", "MAX_ENDPOINTS", "OUTCOMES", "PAUSED", "STATES", "AddEndpoint", "Answer", "Attempt", "Backlog", "ChangeEndpoint", "CountOutgoing",
     "Dispatcher", "Endpoint", "EndpointVersions", "ForgetAttempts", "GetEndpoint", "LeadShards", "ListAttempts", "ListEndpoints",
     "ListTroubles", "LowestNeeded", "OldAttempts", "Outbox", "Progress", "ReadServed", "RemoveEndpoint", "Replay", "ResumeEndpoint",
-    "RotateSecret", "Shown", "StoreAttempt", "StoreProgress", "Trouble", "WebhookClient",
+    "RotateSecret", "Secret", "Shown", "StoreAttempt", "StoreProgress", "Trouble", "WebhookClient", "endpoint_faults", "new_secret",
 ]  # fmt: skip
