@@ -35,7 +35,7 @@ def test_library__accepts_either_secret_and_refuses_a_changed_body(package: str)
     if package == "svix":
         headers |= {name.replace("webhook-", "svix-"): value for name, value in headers.items()}
     for secret in (old, new):
-        assert library.Webhook(secret).verify(BODY.decode(), headers) == {"test": 2432232314}
+        library.Webhook(secret).verify(BODY.decode(), headers)  # raises otherwise
         with pytest.raises(library.WebhookVerificationError):
             library.Webhook(secret).verify(BODY.decode() + " ", headers)
     with pytest.raises(library.WebhookVerificationError):

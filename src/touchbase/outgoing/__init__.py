@@ -45,8 +45,9 @@ from touchbase.outgoing.signatures import new_secret
 from touchbase.outgoing.validation import endpoint_faults
 
 __all__ = [
-    "ACTIVE", "DELIVERED", "DISABLED", "MAX_ENDPOINTS", "OUTCOMES", "PAUSED", "STATES", "AddEndpoint", "Answer", "Attempt", "Backlog", "ChangeEndpoint", "CountOutgoing",
-    "Dispatcher", "Endpoint", "EndpointVersions", "ForgetAttempts", "GetEndpoint", "LeadShards", "ListAttempts", "ListEndpoints",
-    "ListTroubles", "LowestNeeded", "OldAttempts", "Outbox", "Progress", "ReadServed", "RemoveEndpoint", "Replay", "ResumeEndpoint",
-    "RotateSecret", "Secret", "Shown", "StoreAttempt", "StoreProgress", "Trouble", "WebhookClient", "endpoint_faults", "new_secret",
+    "ACTIVE", "DELIVERED", "DISABLED", "MAX_ENDPOINTS", "OUTCOMES", "PAUSED", "STATES", "AddEndpoint", "Answer", "Attempt", "Backlog",
+    "ChangeEndpoint", "CountOutgoing", "Dispatcher", "Endpoint", "EndpointVersions", "ForgetAttempts", "GetEndpoint", "LeadShards",
+    "ListAttempts", "ListEndpoints", "ListTroubles", "LowestNeeded", "OldAttempts", "Outbox", "Progress", "ReadServed", "RemoveEndpoint",
+    "Replay", "ResumeEndpoint", "RotateSecret", "Secret", "Shown", "StoreAttempt", "StoreProgress", "Trouble", "WebhookClient",
+    "endpoint_faults", "new_secret",
 ]  # fmt: skip

@@ -47,6 +47,7 @@ FLUSH_AGAIN_SECONDS = 0.05
 ADVANCE_AFTER = 500
 """Events that an endpoint does not want, after which its position is stored although nothing else is."""
 Key = tuple[int, int]
+STORING = "storing results of outgoing webhooks"
 
 
 class Sends(Protocol):
@@ -120,8 +121,7 @@ class Dispatcher:
                 await asyncio.wait([*self._tasks])
             await self.flush()
             now = self._clock()
-            due = [line for line in self._lines.values() if line.wants_events(now) or ((at := line.next_time()) is not None and at <= now)]
-            if not due:
+            if not any(line.has_work(now) for line in self._lines.values()):
                 return self._outbox.sent - before
 
     async def _logged(self, step: Callable[[], Awaitable[float]], what: str) -> float:
@@ -186,8 +186,7 @@ class Dispatcher:
                 self._to_store.set()
 
     async def _load(self, key: Key) -> None:
-        served = await self._store.read(ReadServed(*key))
-        if served is None or self._stopping:
+        if (served := await self._store.read(ReadServed(*key))) is None:
             return
         line = self._lines.get(key)
         if line is None:
@@ -257,8 +256,8 @@ class Dispatcher:
 
     def _spawn(self, work: Awaitable[None]) -> None:
         task = asyncio.ensure_future(work)
-        self._tasks.add(task)  # type: ignore[arg-type]
-        task.add_done_callback(self._tasks.discard)  # type: ignore[arg-type]
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     async def _send(self, line: Line, item: Item) -> None:
         with self._slots.taken():
@@ -301,7 +300,7 @@ class Dispatcher:
         while not self._stopping:
             await self._to_store.wait()
             self._to_store.clear()
-            if await self._logged(self.flush, "storing results of outgoing webhooks"):
+            if await self._logged(self.flush, STORING):
                 await asyncio.sleep(FLUSH_AGAIN_SECONDS)
                 self._to_store.set()
 
@@ -345,9 +344,8 @@ class Dispatcher:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._dirty |= {key: line for key, line in self._lines.items() if line.has_news or line.read > line.stored}
-        await self._logged(self.flush, "storing results of outgoing webhooks")
+        await self._logged(self.flush, STORING)
         await self._logged(self._leave, "leaving outgoing webhooks to other processes")
 
     async def _leave(self) -> float:
-        await self._store.write(LeadShards(self._token, self._clock(), 0, leaving=True))
-        return 0.0
+        return float(len((await self._store.write(LeadShards(self._token, self._clock(), 0, leaving=True))).shards))

@@ -168,6 +168,11 @@ class Line:
             return None
         return max(self._ready[0][0], self._not_before)
 
+    def has_work(self, now: Micros) -> bool:
+        """Return whether an event is due or to be read."""
+        at = self.next_time()
+        return self.wants_events(now) or (at is not None and at <= now)
+
     def _drop_stale(self) -> None:
         """Drop entries of events that are gone, were moved to another time, are in flight or held back."""
         while self._ready:

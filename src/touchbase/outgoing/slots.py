@@ -49,6 +49,7 @@ class Slots:
     def taken(self) -> Iterator[None]:
         """Hold the slot that `start` was called for, until the end of the request."""
         loop, is_slow = asyncio.get_running_loop(), False
+        timer: asyncio.TimerHandle
 
         def become_slow() -> None:
             nonlocal timer, is_slow

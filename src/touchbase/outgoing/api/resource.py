@@ -249,7 +249,7 @@ def _replay(client: Client, number: int, asked: WebhookReplay, now: Micros) -> R
         since = from_text(value.upper())
     except (ValueError, OverflowError):
         raise Invalid([Fault(f"/{name}", "time", "must be a time such as 2026-11-20T09:30:00Z")]) from None
-    return Replay(client.number, number, now, **{f"{name}_us": since})  # type: ignore[arg-type]
+    return Replay(client.number, number, now, **{f"{name}_us": since})
 
 
 async def list_attempts(call: Call) -> Response:
@@ -287,7 +287,7 @@ ROUTES = [
         body=WebhookEndpointChange, success=_SHOWN, problems=(412,),
     ),
     Route(
-        "DELETE", _ONE, remove_endpoint, scope=ADMIN, operation_id="remove_webhook_endpoint", tag=TAG, summary="Remove one webhook endpoint",
+        "DELETE", _ONE, remove_endpoint, scope=ADMIN, operation_id="remove_webhook_endpoint", tag=TAG, summary="Remove a webhook endpoint",
         description="Removes it with its attempts; what waits is not sent.", success=(Success(204, "It is removed."),),
     ),
     Route(

@@ -174,7 +174,7 @@ def read_served(query: ReadServed, cipher: Cipher) -> Plan[Served | None]:
 
 def count_outgoing(query: CountOutgoing) -> Plan[Backlog]:
     """Run `CountOutgoing`."""
-    states = dict((yield Select("SELECT state, count(*) FROM webhook_endpoint GROUP BY state", ())))
+    states: dict[str, int] = dict((yield Select("SELECT state, count(*) FROM webhook_endpoint GROUP BY state", ())))
     behind = yield Select(
         "SELECT COALESCE(sum(n.next - 1 - s.position), 0), min(l.at), "
         "COALESCE(sum(CASE WHEN s.failing_since_us IS NULL THEN 0 ELSE 1 END), 0) "
@@ -190,7 +190,7 @@ def count_outgoing(query: CountOutgoing) -> Plan[Backlog]:
     )
     [(unread, unread_us, failing)] = behind
     times = [each for each in (oldest, unread_us) if each is not None]
-    return Backlog(int(unread) + count, min(times) if times else None, {str(state): n for state, n in states.items()}, int(failing))
+    return Backlog(int(unread) + count, min(times) if times else None, states, int(failing))
 
 
 def list_troubles(query: ListTroubles) -> Plan[list[Trouble]]:

@@ -189,7 +189,7 @@ def list_endpoints(query: ListEndpoints, cipher: Cipher) -> Plan[list[tuple[Endp
             "SELECT count(next_us), count(*) - count(next_us) FROM pending_webhook WHERE client = ? AND endpoint_id = ?",
             (endpoint.client, endpoint.id),
         )
-        found.append((endpoint, Progress(*position, max(0, newest - position[1]) + waiting, failed)))
+        found.append((endpoint, Progress(position[0], position[1], position[2], position[3], max(0, newest - position[1]) + waiting, failed)))
     return found
 
 

@@ -117,7 +117,8 @@ def endpoint_row(e: Endpoint) -> Row:
 def endpoint_of(row: Row) -> Endpoint:
     """Return the endpoint of an `ENDPOINT` row whose secrets are plain."""
     secrets = [Secret(value, until) for value, until in _list(row[12])]
-    return Endpoint(*row[:5], _list(row[5]), _list(row[6]), _dict(row[7]), *row[8:12], secrets, *row[13:])
+    made: Callable[..., Endpoint] = Endpoint
+    return made(*row[:5], _list(row[5]), _list(row[6]), _dict(row[7]), *row[8:12], secrets, *row[13:])
 
 
 def pending_of(row: Row) -> Pending:
