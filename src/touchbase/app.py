@@ -25,6 +25,7 @@ from touchbase.connections import CallCounts, Connections
 from touchbase.encryption import EncryptionKeys
 from touchbase.enrichment import FetchWorker, HttpClient, count_fetch
 from touchbase.erasure import Eraser
+from touchbase.event_log import Feed
 from touchbase.events import InboxWorker, PeriodicTask, ProcessingStore, TranslatorPool, WorkReport, count_report
 from touchbase.http.app import build_app
 from touchbase.http.asgi_types import App
@@ -76,6 +77,7 @@ class Application:
     app: App
     """The ASGI application: metrics, health and the API."""
     refused: RefusedWebhooks
+    parts: Dependencies
 
 
 def periodic_tasks(store: ProcessingStore) -> list[PeriodicTask]:
@@ -94,13 +96,12 @@ async def assembled(settings: Settings, clock: Clock = clock, *, shared: SharedM
         adapters, connections, reader = load_adapters(), Connections(store, clock), TranslatorPool()
         jobs = job_worker(settings, store, clock)
         ending.callback(reader.close)
-        uses, refused, calls = KeyUsage(), RefusedWebhooks(clock, metrics), CallCounts(clock)
+        uses, refused, calls, http_client = KeyUsage(), RefusedWebhooks(clock, metrics), CallCounts(clock), _http_client(settings)
         worker = InboxWorker(store, reader, clock, connections=connections.of, on_report=partial(_add, metrics, clock, calls), tasks=tasks)
         keeper = Maintenance(
             store, clock, uses=uses, refused=refused, calls=calls, removes=settings.inbox_worker, attempts_us=attempts_us(settings)
         )
         await ending.enter_async_context(running(keeper, "housekeeping"))
-        http_client = _http_client(settings)
         ending.push_async_callback(http_client.close)
         fetcher = FetchWorker(store, adapters, http_client.send, clock, on_stored=worker.wake, on_fetched=partial(count_fetch, metrics))
         webhooks = webhook_client(settings)
@@ -134,9 +135,10 @@ async def assembled(settings: Settings, clock: Clock = clock, *, shared: SharedM
             failed_keys=KeyThrottle(settings.rate_limit_failed_keys),
             refused=refused,
             failed_calls=WebhookThrottle(settings.rate_limit_failed_calls),
+            feed=Feed(store, settings.max_waiting),
         )
         operations = _operations(parts, metrics, settings, shared)
-        yield Application(settings, store, worker, metrics, operations, build_app(parts, operations.by_path), refused)
+        yield Application(settings, store, worker, metrics, operations, build_app(parts, operations.by_path), refused, parts)
 
 
 def _add(metrics: Metrics, clock: Clock, calls: CallCounts, report: WorkReport) -> None:
@@ -207,7 +209,8 @@ async def standalone_workers(settings: Settings, clock: Clock = clock, *, with_m
 def retention(settings: Settings, store: ProcessingStore, reader: TranslatorPool, connections: Connections, clock: Clock) -> Retention:
     """Return the background task of pending erasures and expired bodies."""
     limits = UnrecognisedLimits(settings.keep_unrecognised_days, settings.keep_unrecognised_bytes)
-    return Retention(store, Eraser(store, reader, clock, connections.of), clock, unrecognised=limits)
+    eraser = Eraser(store, reader, clock, connections.of)
+    return Retention(store, eraser, clock, unrecognised=limits, keep_events_days=settings.keep_events_days)
 
 
 def _http_client(settings: Settings) -> HttpClient:
@@ -302,6 +305,8 @@ def make_application_server(application: Application, writer: LineWriter | None,
     server = make_server(limits.wrap_app(application.app), limits, shutdown_timeout=settings.shutdown_timeout, ticks=ticks, https=https)
     if parent is not None:
         server.ticks = (*server.ticks, Tick(TICKS_PER_SECOND, _stop_without(parent, server)))
+    if application.parts.feed is not None:
+        server.on_stopping = application.parts.feed.stop
     operations.writer, operations.load = writer, server.load
     operations.stopping = lambda: server.should_exit
     return server

@@ -99,6 +99,7 @@ class Settings:
     max_import_bytes: int = _setting(268_435_456, "Most bytes in an imported file; more get a 413.", least=1)
     max_webhook_body_bytes: int = _setting(4_194_304, "Most bytes in the body of a webhook; more get a 413.", least=1)
     max_requests: int = _setting(1024, "Most requests in progress at once in one process; more get a 503 at once.", least=1)
+    max_waiting: int = _setting(256, "Most requests of one process that wait for events; more get a 503 at once.", least=1)
     max_body_memory: int = _setting(134_217_728, "Most bytes of request bodies in the memory of one process; more get a 503; 0: no limit.")
     max_connections: int = _setting(
         4096, "Most open connections of one process; for more an idle one is closed, and if there is none they get a 503.", least=1
@@ -141,10 +142,16 @@ class Settings:
         1_073_741_824, "Most bytes of such bodies that are stored for one client; above, the oldest are removed first; 0: no limit."
     )
 
+<<<<<<< HEAD
     keep_webhook_attempts_days: int = _setting(
         30, "Days after which attempts of outgoing webhooks are removed; what is not delivered still waits. 0: never.", least=0
     )
 
+=======
+    keep_events_days: int = _setting(
+        30, "Days for which events of the log are stored; a reader that was away for longer gets a 410; 0: for ever."
+    )
+>>>>>>> room-log
     keep_job_files_days: int = _setting(
         7, "Days after which the files of imports and exports are removed; 0: an hour after the job has ended."
     )

@@ -10,6 +10,7 @@ TouchbaseError
 ├── RequestInProgress     a request with this idempotency key is still running
 ├── PersonErased          the person of this contact was erased; restoring must be explicit
 ├── PayloadDeleted        the body of this delivery was deleted, so it cannot be replayed
+├── CursorExpired         events after this cursor are not stored any more
 ├── PreconditionFailed    the record changed since it was read
 ├── TooManyAffected       a change by filter would change more records than allowed
 ├── WrongState            the operation is not possible in the present state
@@ -153,6 +154,14 @@ class PayloadDeleted(TouchbaseError):
     code = "payload_deleted"
     status = 409
     remedy = "Nothing; its events stay."
+
+
+class CursorExpired(TouchbaseError):
+    """Events after this cursor are not stored any more, or it is later than all events. `valid_cursor` can be read from."""
+
+    code = "cursor_expired"
+    status = 410
+    remedy = "List the records again, then read on from the cursor that the problem names."
 
 
 class PreconditionFailed(TouchbaseError):

@@ -18,6 +18,7 @@ import msgspec
 from touchbase.clients.api.settings_body import SettingsBody
 from touchbase.config import Settings, environment_name
 from touchbase.errors import meaning, response_errors
+from touchbase.event_log import EVENT_TYPES, ORIGINS
 from touchbase.http.openapi import DESCRIBED
 from touchbase.http.query_parameters import Parameter
 from touchbase.http.routing import Route
@@ -122,12 +123,28 @@ def metrics() -> Iterator[Row]:
         yield f"`{each.name}`", kind, ", ".join(f"`{label}`" for label in each.labels), each.text
 
 
+def event_types() -> Iterator[Row]:
+    """Yield the rows of the types of events of the log."""
+    yield "Type", "What happened"
+    for each, about in EVENT_TYPES.items():
+        yield f"`{each.value}`", about
+
+
+def event_origins() -> Iterator[Row]:
+    """Yield the rows of the causes of events of the log."""
+    yield "`origin`", "What it is"
+    for name, about in ORIGINS.items():
+        yield f"`{name}`", about
+
+
 TABLES: dict[str, Callable[..., Iterator[Row]]] = {
     "routes": routes,
     "errors": errors,
     "server-errors": server_errors,
     "settings": settings,
     "metrics": metrics,
+    "event-types": event_types,
+    "event-origins": event_origins,
     "search-fields": search_fields,
 }
 

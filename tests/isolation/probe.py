@@ -40,12 +40,12 @@ from touchbase.storage.query_handlers import CIPHER_HANDLERS, HANDLERS
 KEYS = {
     "id", "record_kind", "record_id", "email_key", "linkedin_key", "domain", "external_id", "company_id", "tool", "object_type", "object_id", "channel",
     "key", "name", "state", "client_id", "digest", "erasure", "requested_us", "until_us", "old",
-    "occurred_us", "hour", "noticed_us",
+    "occurred_us", "hour", "noticed_us", "type", "sequence",
 }  # fmt: skip
 TYPES = {"bigint": int, "text": str, "bytea": bytes | memoryview}
 BESIDE = {
     "to_id": 1, "to_us": 1, "now_us": NEVER - 1, "most": 50, "times": 1, "applied_us": 1, "next_attempt_us": 0, "shape": "x", "at": NEVER,
-    "before_us": NEVER, "after_us": -NEVER, "after_id": 0, "upto_us": NEVER, "duplicate_of": 1, "before": 0,
+    "before_us": NEVER, "after_us": -NEVER, "after_id": 0, "upto_us": NEVER, "duplicate_of": 1, "before": 0, "count": 1,
 }  # fmt: skip
 TIMES: list[dict[str, Any]] = [BESIDE, {**BESIDE, "now_us": BEYOND}]
 """Before and after the end of what is kept for a while."""
@@ -126,6 +126,7 @@ def asked(client: int, known: Known) -> Iterator[Any]:
         "contact": known.contacts, "contact_id": known.contacts, "refs": [REFS], "sort": [default_sort(CONTACT)],
         "absorbed": [known.contacts[1:2]], "survivorship": ["newest"], "block": ["surname", "domain"],
         "what": [FieldChange("merge", w.FIELD, w.OWN_FIELD)],
+        "suppressions": [known.ids], "deliveries": [known.ids], "ids": [known.ids], "after_sequence": [0], "types": [None],
         "edges": [[0, 1, NEVER]], "by_tool": [True, False], "by_campaign": [True, False],
     }  # fmt: skip
     for kind in (*HANDLERS, *CIPHER_HANDLERS):

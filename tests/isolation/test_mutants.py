@@ -40,6 +40,7 @@ OF_ALL: dict[str, str] = {
     "connections.sql.encrypted_columns.check_encryption": "as the secrets of all",
     "connections.sql.encrypted_columns.replace_lost": "as above",
     "connections.sql.encrypted_columns.reencrypt": "as above",
+    "event_log.sql.queries.list_newest_events": "who of all has events to send on",
     "search.sql.index.next_to_index": "who of all has records to index",
     "jobs.sql.due_jobs": "who of all has jobs to run",
     "jobs.sql.due_job_files": "who of all has files of jobs to remove",

@@ -81,7 +81,7 @@ def filters(known: Known) -> dict[str, list[str]]:
         "tool": ["hubspot", "instantly"], "cursor": known.cursors, "limit": ["1", "200"], "name": [w.NAME], "confirm": [w.CLIENT_A],
         "as_of": ["2026-11-20T09:30:00Z"], "field": ["contact_status", f"cf.{w.FIELD}"],
         "sort": ["-updated_time"], "q": ["zq021firstqz", "zq", w.DOMAIN], "fields": ["id"],
-        "min_score": ["0"],
+        "min_score": ["0"], "after": ["evt_0", "evt_3", "latest"], "types": ["contact.*"], "wait": ["0"],
         "match": ["email", "linkedin_url", "domain", "external_id"],
         "value": [w.EMAIL, w.DOMAIN],
         "page": ["1", "2"], "page_size": ["1", "100"], "firstname": ["zq021firstqz"], "lastname": ["zq024lastqz"], "industry": [w.OPTION],
@@ -107,6 +107,7 @@ def headers(known: Known) -> dict[str, list[str]]:
         "X-Client-Id": [w.CLIENT_A, w.FORMER_A, "nobody"],
         "If-Match": known.etags,
         "If-None-Match": known.etags,
+        "Last-Event-ID": ["evt_1"],
         "Prefer": ["count=exact", "count=estimated", "handling=strict"],
         "Idempotency-Key": [w.IDEMPOTENCY_KEY, w.ADMINISTRATORS],
     }

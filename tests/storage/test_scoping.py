@@ -45,6 +45,7 @@ from touchbase.encryption.cipher import AesGcmCipher
 from touchbase.encryption.commands import CheckEncryption, Reencrypt, ReplaceLost, RetireKeys
 from touchbase.encryption.keys import StaticKeys
 from touchbase.erasure.commands import AddErasures, ErasePerson, OpenErasures, SweepErasure
+from touchbase.event_log import ListNewestEvents, TrimLog, with_log
 from touchbase.history.events import Event, Translation
 from touchbase.idempotency.commands import ExpiredResponses, FindResponse, Idempotent
 from touchbase.idempotency.models import RequestKey, StoredResponse
@@ -100,6 +101,7 @@ SPANNING: dict[type, str] = {
     ClaimCheck: "the time of the last check for silences, of no client",
     DueJudgements: "numbers of clients and their tools, for the housekeeper, who then names each client",
     CountSilent: "counts, for the metrics",
+    ListNewestEvents: "numbers of clients and of their newest events, for what sends events on, which then names each client",
     NextToIndex: "the number of a client with records to index, for the housekeeper, who then names the client",
 }
 """What looks at all clients, and why it may: reviewed. Queries among it answer no client's records."""
@@ -223,7 +225,7 @@ USUAL: dict[str, Any] = {
 }  # fmt: skip
 
 
-SPECIAL: dict[str, Any] = {"encode": lambda rows, keys: b"", "edges": [1, 3, 5]}
+SPECIAL: dict[str, Any] = {"encode": lambda rows, keys: b"", "edges": [1, 3, 5], "since": {1: 0}}
 
 
 def searched(kind: RecordType[Any], tree: dict[str, Any], *sort: str) -> dict[str, Any]:
@@ -295,7 +297,7 @@ ASKING: list[Any] = [
     AddErasures(1, b"another", [], 10), PruneBodies(1, 2**40, 5, 10), DropUnrecognised(1, 10, 1, 5, 10),
     Reencrypt(5), RetireKeys(), ReplaceLost(), RemoveClientRows(2, 10, 100),
     EnsureClient("unknown", 5, first_use=True), ChangeMatching(1, ListContacts(1, 5, status="a"), UpdateContact(1, 0, {}, {}, 5, "k")),
-    RemoveJobFiles(1, 1, 5, 10), DefineStatus(1, 1, "a", True, 10), RemoveStatus(1, 1, "a"), ApplyRefused(1, 1, 0, 5, 10),
+    TrimLog(1, 5), RemoveJobFiles(1, 1, 5, 10), DefineStatus(1, 1, "a", True, 10), RemoveStatus(1, 1, "a"), ApplyRefused(1, 1, 0, 5, 10),
     DefineField(1, 1, "Tier", FieldType("text"), is_new=True), JudgeConnection(1, "crm", "hubspot", 50 * SECOND, -100 * DAY),
 ]  # fmt: skip
 """Commands that ask questions beside their statements."""
@@ -320,7 +322,7 @@ class Reader:
         handler, ids = self._handlers[type(command)], Ids()
         for name, count in handler.needs([command]).items():
             ids.fill(name, 1_000, count)
-        return self._heard(handler.run([command], ids))
+        return self._heard(with_log(handler.run([command], ids)))
 
     def texts_of_opening(self) -> list[str]:
         """What the start of a server asks."""

@@ -34,6 +34,7 @@ COMMANDS = {
     "custom-fields": "custom_fields",
     "reports": "reports",
     "jobs": "jobs",
+    "events": "events",
     "persons": "persons",
     "suppressions": "suppressions",
     "statuses": "statuses",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from touchbase.event_log.commands import FindNewEvents, ListLoggedEvents, ListNewestEvents, Page, TrimLog
+from touchbase.event_log.commands import FindNewEvents, FindSubjects, ListLoggedEvents, ListNewestEvents, Page, Subjects, TrimLog
 from touchbase.event_log.envelope import envelope
+from touchbase.event_log.feed import Feed
 from touchbase.event_log.models import (
     API,
     DELIVERY,
@@ -19,7 +20,9 @@ from touchbase.event_log.models import (
     event_id,
     record_event,
 )
-from touchbase.event_log.sql.log import log_events, with_cause, with_log, with_log_alone
+from touchbase.event_log.reading import read_page, sequence_of, types_of
+from touchbase.event_log.signal import LOGGED, LogSignal
+from touchbase.event_log.sql.log import Noted, log_events, with_cause, with_log, with_log_alone
 
 __all__ = [
     "API",
@@ -27,21 +30,30 @@ __all__ = [
     "ERASURE",
     "EVENT_TYPES",
     "JOB",
+    "LOGGED",
     "ORIGINS",
     "SERVICE",
     "Changed",
     "EventType",
+    "Feed",
     "FindNewEvents",
+    "FindSubjects",
     "ListLoggedEvents",
     "ListNewestEvents",
+    "LogSignal",
     "LoggedEvent",
+    "Noted",
     "Page",
+    "Subjects",
     "TrimLog",
     "by_request",
     "envelope",
     "event_id",
     "log_events",
+    "read_page",
     "record_event",
+    "sequence_of",
+    "types_of",
     "with_cause",
     "with_log",
     "with_log_alone",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from touchbase.common.timestamps import Micros
@@ -35,7 +35,7 @@ class ListLoggedEvents(Query[Page]):
     client: int
     after_sequence: int | None
     limit: int
-    types: Sequence[str] | None = None
+    types: list[str] | None = None
     """None: all types."""
 
 
@@ -50,6 +50,25 @@ class FindNewEvents(Query[dict[int, int]]):
 @dataclass(frozen=True, slots=True)
 class ListNewestEvents(Query[dict[int, int]]):
     """All clients that have events: client -> its newest sequence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subjects:
+    """What events about no record are about, as it is now."""
+
+    suppressions: dict[int, tuple[str, str | None]]
+    """Id -> kind and address; None for the address of an erased person."""
+    deliveries: dict[int, tuple[str, str | None]]
+    """Id -> state and error."""
+
+
+@dataclass(frozen=True, slots=True)
+class FindSubjects(Query[Subjects]):
+    """Entries of the do-not-contact list and deliveries of one client, by their ids."""
+
+    client: int
+    suppressions: list[int]
+    deliveries: list[int]
 
 
 @dataclass(slots=True)

@@ -9,14 +9,14 @@ from touchbase.event_log.models import LoggedEvent, event_id
 
 
 def envelope(event: LoggedEvent, client_id: str, shown: Any) -> dict[str, Any]:
-    """Return an event as JSON values. `shown` is the present record as the API shows it, None if there is none any more.
+    """Return an event as JSON values. `shown` is the present record as the API shows it, None if it is gone.
 
-    For an event about no record, the object is the event's own data.
+    For an event about no record, `shown` is what it is about as it is now; without it, the event's own data.
     """
     data: dict[str, Any] = {
         "id": event_id(event.sequence),
         "client_id": client_id,
-        "object": shown if event.record_id is not None else event.data,
+        "object": event.data if shown is None and event.record_id is None else shown,
         "changed": event.changed,
         "cause": event.cause,
     }

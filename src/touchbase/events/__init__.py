@@ -25,6 +25,7 @@ from touchbase.events.inbox_batch import (
 )
 from touchbase.events.known_events import REMOVE_EVENT
 from touchbase.events.large_delivery import LargeWork
+from touchbase.events.logged_changes import log_moved_contacts, moved_contact
 from touchbase.events.object_claims import plan_separation
 from touchbase.events.projection import IN_USE, NOT_DELETED, apply_batch, apply_needs, insert_events, move_parked, new_batch, project_events
 from touchbase.events.projection_batch import Batch
@@ -89,9 +90,11 @@ __all__ = [
     "failure_reason",
     "insert_events",
     "load_deliveries",
+    "log_moved_contacts",
     "merge_reports",
     "min_events",
     "move_parked",
+    "moved_contact",
     "new_batch",
     "no_connections",
     "pack_result",

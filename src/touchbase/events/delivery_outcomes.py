@@ -12,6 +12,7 @@ from touchbase.common.content_encoding import decoded
 from touchbase.common.timestamps import SECOND, Micros
 from touchbase.connections import FETCHED, Call
 from touchbase.errors import UnrecognisedPayload
+from touchbase.event_log import DELIVERY, EventType, LoggedEvent, log_events
 from touchbase.events.claiming import per_row
 from touchbase.events.event_normalization import Outcome
 from touchbase.events.projection_batch import Batch
@@ -27,6 +28,8 @@ from touchbase.sql.rows import Columns
 from touchbase.sql.statement import Execute, Plan, Row, Statement
 from touchbase.suppression import WHY_IGNORED
 
+_LOGGED = {FAILED: EventType.DELIVERY_FAILED, UNRECOGNISED: EventType.DELIVERY_UNRECOGNISED}
+"""States that the log has an event of."""
 KNOWN_ALREADY = "all events in it were already known"
 NO_IDENTITY = "waits until a webhook names the e-mail address or domain of this object"
 CREATION_DISABLED = "about an unknown record, and the settings do not create records: replay this webhook once the record exists"
@@ -97,6 +100,13 @@ def mark(batch: Batch, outcomes: list[Outcome], report: WorkReport) -> Plan[None
         endings |= {row[0]: APPLIED for row in (yield Execute(MARK_APPLIED, applied))}
     if others:
         endings |= {row[0]: others[row[0]][2] for row in (yield Execute(MARK_DELIVERY, list(others.values())))}
+    yield from log_events(
+        [
+            _event(each.delivery, endings[each.delivery.id], each.normalized.tool, batch.now_us)
+            for each in outcomes
+            if endings.get(each.delivery.id) in _LOGGED
+        ]
+    )
     _count(report, outcomes, endings)
 
 
@@ -163,7 +173,16 @@ def record_failure(client: int, delivery: Delivery, error: str, now_us: Micros, 
     shape = delivery_fingerprint(delivery) if state == FAILED else None
     row = (client, delivery.id, state, delivery.tool, attempts, error[:2000], None, again, shape, 0, None)
     marked = yield Execute(MARK_DELIVERY, [row])
+    if marked and state in _LOGGED:
+        yield from log_events([_event(delivery, state, delivery.tool, now_us)])
     return _ended(delivery, state, marked)
+
+
+def _event(delivery: Delivery, state: str, tool: str | None, at: Micros) -> LoggedEvent:
+    # Without the error, which may quote the body: the delivery has it.
+    cause = {"origin": DELIVERY, "tool": tool, "channel": delivery.channel, "deliveries": [delivery.id]}
+    data = {"delivery_id": delivery.id, "channel": delivery.channel, "tool": tool}
+    return LoggedEvent(delivery.client, _LOGGED[state], at, cause=cause, data=data)
 
 
 def _ended(delivery: Delivery, state: str, marked: Sequence[Row]) -> WorkReport:

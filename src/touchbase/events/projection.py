@@ -96,6 +96,7 @@ def _apply_part(
     yield from drop_repeats(client, outcomes, counted=in_parts is None or in_parts.at == 0)
     drop_repeated(listed, outcomes)
     batch = new_batch(client, now_us, settings, ids)
+    batch.deliveries = [outcome.delivery.id for outcome in outcomes]
     yield from drop_known_facts(batch, outcomes)
     subjects = [subject for outcome in outcomes for subject in outcome.subjects]
     new: list[StoredEvent] = []
@@ -144,7 +145,7 @@ def new_batch(client: int, now_us: Micros, settings: ClientSettings, ids: Ids) -
 def project_events(batch: Batch, new: list[StoredEvent], ids: Ids) -> Plan[None]:
     """Fold events that are new to their records, save the records, and mark deliveries whose stored events moved."""
     yield from _fold(batch, new)
-    yield from fold_custom_fields(batch.client, batch.resolvers, new, ids, batch.now_us)
+    yield from fold_custom_fields(batch, new, ids)
     company_events = yield from reproject(batch, new)
     company_events += yield from relink_companies(batch)
     yield from link_companies(batch, [*new, *company_events])
@@ -262,6 +263,7 @@ def _fold(batch: Batch, new: list[StoredEvent]) -> Plan[None]:
         batch.folded.setdefault((kind, batch.final(kind, number)), Folded()).late = True
     words = {kind: batch.settings.words(kind) for kind in (CONTACT, COMPANY)}
     for event in new:
+        batch.triggers.setdefault((event.record_kind, event.record_id), []).append(event)
         record = batch.resolvers[event.record_kind].by_id[event.record_id]
         folded = batch.folded.get((event.record_kind, event.record_id))
         if folded is None:

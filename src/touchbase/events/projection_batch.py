@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from touchbase.clients import ClientSettings
 from touchbase.common.timestamps import Micros
 from touchbase.events.event_normalization import Outcome
 from touchbase.events.identity_resolution import Resolver
-from touchbase.history import EXTERNAL, EffectiveTime, Link, StoredEvent
-from touchbase.records import Folded
+from touchbase.history import COMPANY, CONTACT, EXTERNAL, EffectiveTime, Link, StoredEvent
+from touchbase.records import Contact, Folded, Record
 
 EventKey = tuple[int, int, Micros, str]
 Target = tuple[int, int]
@@ -43,6 +45,26 @@ class Batch:
     """The facts in the batch so far: each key with its time, or None for a tool's own id."""
     emptied: set[int] = field(default_factory=set)
     """Deliveries that may have no event left, because the record that their events joined already had them."""
+    cause: Mapping[str, Any] | None = None
+    """The cause of the changes, for the log; None: the deliveries."""
+    deliveries: list[int] = field(default_factory=list)
+    triggers: dict[Target, list[StoredEvent]] = field(default_factory=dict)
+    """The events that are new to each record."""
+    customs: dict[Target, dict[str, tuple[str | None, str | None]]] = field(default_factory=dict)
+    """The custom fields that changed, with their values before and after the batch."""
+    moved_contacts: dict[int, tuple[int, int]] = field(default_factory=dict)
+    """Contacts of a company that was united with another one, with both."""
+    logged_as: dict[Target, str] = field(default_factory=dict)
+    """What the log says of a record in place of created or updated."""
+
+    def note_custom(self, target: Target, name: str, before: str | None, after: str | None) -> None:
+        """Note the change of a custom field, for the log."""
+        noted = self.customs.setdefault(target, {})
+        noted[name] = (noted[name][0] if name in noted else before, after)
+
+    def kind_of(self, record: Record) -> int:
+        """Return CONTACT or COMPANY."""
+        return CONTACT if isinstance(record, Contact) else COMPANY
 
     def final(self, kind: int, number: int) -> int:
         """Return the record that this one belongs to after all unions."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from touchbase.common.field_limits import MAX_CUSTOM_FIELDS
 from touchbase.common.timestamps import Micros
 from touchbase.events.identity_resolution import Resolver
+from touchbase.events.logged_changes import log_saved
 from touchbase.events.projection_batch import Batch
 from touchbase.events.projection_companies import DELETE_CLAIMS_OF
 from touchbase.history import CLEARED, COMPANY, CONTACT, DELIBERATE, NEVER, Stamp, StoredEvent, beats
@@ -57,6 +58,7 @@ def save_records(batch: Batch) -> Plan[None]:
         if resolver.links.changed:
             rows = [(batch.client, *link.ref, link.id, link.record_kind, link.record_id) for link in resolver.links.changed.values()]
             yield Execute(history_sql.SAVE_LINK, rows)
+        yield from log_saved(batch, kind, old, new)
 
 
 def _save_contacts(resolver: Resolver, old: list[Record], new: list[Record]) -> Plan[None]:
@@ -134,7 +136,7 @@ def unite_record(
         event.record_id = survivor.id
         change(event, absorbed)
         batch.moved.append(event)
-    yield from _unite_custom_fields(batch.client, kind, absorbed, survivor)
+    yield from _unite_custom_fields(batch, kind, absorbed, survivor)
     yield Execute(history_sql.MOVE_LINKS, [(*one, survivor.id)])
     yield Execute(MOVE_RESPONSES, [(*one, survivor.id)])
     yield Execute(NOTE_FOR_SEARCH, [one])
@@ -149,14 +151,17 @@ def unite_record(
 
 def _move_contacts(batch: Batch, absorbed: int, survivor: int) -> Plan[None]:
     """Move the contacts of a removed company, in the table and in memory, because some are saved as whole rows later."""
-    yield Execute(records_sql.MOVE_CONTACTS_TO_COMPANY, [(batch.client, absorbed, survivor, batch.now_us)])
+    moved = yield Execute(records_sql.MOVE_CONTACTS_TO_COMPANY, [(batch.client, absorbed, survivor, batch.now_us)])
+    for (number,) in moved:
+        batch.moved_contacts[number] = (batch.moved_contacts[number][0] if number in batch.moved_contacts else absorbed, survivor)
     for contact in batch.resolvers[CONTACT].by_id.values():
         if isinstance(contact, Contact) and contact.company_id == absorbed:
             contact.company_id = survivor
             contact.updated_us = max(batch.now_us, contact.updated_us + 1)
 
 
-def _unite_custom_fields(client: int, kind: int, absorbed: Record, survivor: Record) -> Plan[None]:
+def _unite_custom_fields(batch: Batch, kind: int, absorbed: Record, survivor: Record) -> Plan[None]:
+    client = batch.client
     rows = yield Execute(records_sql.CUSTOM_FIELDS_OF, [(client, kind, absorbed.id), (client, kind, survivor.id)])
     best: dict[str, tuple[int, CustomField]] = {}
     for row in sorted(rows, key=lambda row: row[2] != survivor.id):
@@ -171,18 +176,23 @@ def _unite_custom_fields(client: int, kind: int, absorbed: Record, survivor: Rec
         one.value, (one.priority, one.stamped_us, one.stamp_key) = None, cleared
         moved[one.name] = one
     yield Execute(records_sql.DELETE_CUSTOM_FIELDS_OF, [(client, kind, absorbed.id)])
+    had = {row[3]: row[5] for row in rows if row[2] == survivor.id}
+    for name, one in moved.items():
+        batch.note_custom((kind, survivor.id), name, had.get(name), one.value)
     if moved:
         yield Execute(records_sql.SAVE_CUSTOM_FIELD, [custom_field_row(client, kind, survivor.id, one) for one in moved.values()])
 
 
-def fold_custom_fields(client: int, resolvers: Mapping[int, Resolver], new: Sequence[StoredEvent], ids: Ids, now_us: Micros) -> Plan[None]:
+def fold_custom_fields(batch: Batch, new: Sequence[StoredEvent], ids: Ids) -> Plan[None]:
     """Write the custom fields in these events, where they win over the stored values."""
+    client, resolvers, now_us = batch.client, batch.resolvers, batch.now_us
     with_fields = [event for event in new if event.detail.get("custom")]
     if not with_fields:
         return
     records = sorted({(client, event.record_kind, event.record_id) for event in with_fields})
     rows = yield Execute(records_sql.CUSTOM_FIELDS_OF, records)
     known: dict[Slot, CustomField] = {(row[1], row[2], row[3]): custom_field_of(row) for row in rows}
+    had = {slot: one.value for slot, one in known.items()}
     counts = Counter(slot[:2] for slot in known)
     changed: dict[Slot, CustomField] = {}
     for event in with_fields:
@@ -195,6 +205,8 @@ def fold_custom_fields(client: int, resolvers: Mapping[int, Resolver], new: Sequ
         for (kind, number, _), one in changed.items():
             if one.updated_us == now_us:  # the value changed, and not only its stamp
                 resolvers[kind].touched.add(number)
+        for slot, one in changed.items():
+            batch.note_custom(slot[:2], slot[2], had.get(slot), one.value)
 
 
 def _write_custom_field(

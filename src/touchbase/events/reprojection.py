@@ -69,6 +69,9 @@ def reproject(batch: Batch, new: Sequence[StoredEvent]) -> Plan[list[StoredEvent
             moved = _project_custom(fields[target], histories[target], removed, batch.now_us)
             if any(one.updated_us == batch.now_us for one in moved):
                 batch.resolvers[target[0]].touched.add(target[1])
+            had = {one.name: one.value for one in fields[target]}
+            for one in moved:
+                batch.note_custom(target, one.name, had.get(one.name), one.value)
             left = yield from _delete_unset(batch, target, fields[target], moved)
             changed += [custom_field_row(batch.client, *target, one) for one in left]
             batch.folded.setdefault(target, Folded()).changed = True

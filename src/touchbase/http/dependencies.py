@@ -13,6 +13,7 @@ from touchbase.common.timestamps import DAY, Clock, Micros
 from touchbase.config import Settings
 from touchbase.connections import SECRETS, Arrival, Connection, Connections, ConnectionSettings, Fetcher, Tools
 from touchbase.errors import UnrecognisedPayload
+from touchbase.event_log import Feed
 from touchbase.events import ProcessingStore, Read
 from touchbase.history import Translation
 from touchbase.inbox import RefusedWebhooks
@@ -166,6 +167,8 @@ class Dependencies:
     refused: RefusedWebhooks | None = None
     """Collects refused webhooks, which `Maintenance` stores; None: they are only counted."""
     failed_calls: WebhookThrottle = field(default_factory=WebhookThrottle)
+    feed: Feed | None = None
+    """The requests that wait for events; None: the application creates its own."""
 
     def reached_at(self, path: str) -> bytes:
         """Return a path with the prefix of `public_url`, under which a proxy may serve the application."""

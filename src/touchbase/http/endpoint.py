@@ -18,6 +18,7 @@ from touchbase.common.field_limits import why_not_storable
 from touchbase.common.timestamps import Micros
 from touchbase.connections import Connections
 from touchbase.errors import Fault, Invalid, NotFound, TouchbaseError
+from touchbase.event_log import Feed
 from touchbase.history import Author
 from touchbase.http.asgi_types import Headers, Receive, Scope, Send
 from touchbase.http.dependencies import Dependencies
@@ -67,6 +68,7 @@ class Api:
         self.refused = dependencies.refused or RefusedWebhooks(dependencies.clock, dependencies.metrics)
         self.checks = SenderChecks(dependencies.senders)
         self.pages = PagesRead(dependencies.clock)
+        self.feed = dependencies.feed or Feed(dependencies.store)
         self._open = dependencies.auth == "none"
 
     async def client(self, headers: Headers, needed: str, now: Micros, scope: Scope) -> Client:

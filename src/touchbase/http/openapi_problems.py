@@ -18,6 +18,11 @@ _PROBLEMS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "404": ("not_found", "there is no contact with id 1042", {}),
     "408": ("body_too_slow", "the body must arrive within 10 seconds, and no pause in it may last 5", {}),
     "409": ("duplicate", f"this contact exists already, with id 1; {_INSTEAD}", {"existing_id": 1}),
+    "410": (
+        "cursor_expired",
+        "events before evt_4711 are not stored any more; list the records again, then read on from the oldest event, without `after`",
+        {"valid_cursor": "evt_4710"},
+    ),
     "412": ("precondition_failed", "the record has changed since you read it; read it again and repeat the change", {}),
     "413": ("too_large", "the body may have at most 1048576 bytes", {}),
     "415": ("unsupported_media_type", "Content-Type 'text/plain' is not supported; send application/json", {}),

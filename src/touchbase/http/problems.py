@@ -95,6 +95,7 @@ class Problem(msgspec.Struct, omit_defaults=False):
     existing_id: int | msgspec.UnsetType = msgspec.UNSET
     deleted_at: str | msgspec.UnsetType = msgspec.UNSET
     affected: int | msgspec.UnsetType = msgspec.UNSET
+    valid_cursor: str | msgspec.UnsetType = msgspec.UNSET
 
 
 STATUS = {each.code: each.status for each in response_errors()}
@@ -115,6 +116,8 @@ def problem(error: TouchbaseError, request_id: str) -> tuple[int, bytes, list[tu
         body.existing_id = existing
     if isinstance(deleted_at := error.data.get("deleted_at"), str):
         body.deleted_at = deleted_at
+    if isinstance(valid_cursor := error.data.get("valid_cursor"), str):
+        body.valid_cursor = valid_cursor
     affected = error.data.get("affected")
     if isinstance(affected, int):
         body.affected = affected

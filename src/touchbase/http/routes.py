@@ -12,6 +12,7 @@ from touchbase.do_not_contact.api import records as suppressed_records
 from touchbase.do_not_contact.api import resource as suppressions
 from touchbase.duplicates import api as duplicates
 from touchbase.erasure import api as erasure
+from touchbase.event_log.api import resource as event_log
 from touchbase.events import api as replays
 from touchbase.exports import api as exports
 from touchbase.http import docs_page, health
@@ -41,7 +42,11 @@ ROUTES: tuple[Route, ...] = (
     *reports.ROUTES,
     *statuses.ROUTES,
     *jobs.ROUTES,
+<<<<<<< HEAD
     *outgoing.ROUTES,
+=======
+    *event_log.ROUTES,
+>>>>>>> room-log
     *revyops.ROUTES,
     *webhooks.ROUTES,
     *delivery_list.ROUTES,

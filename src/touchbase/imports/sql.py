@@ -278,7 +278,7 @@ def _add_dates(batch: _Batch) -> Plan[None]:
                 dated[contact_id], events[contact_id] = index, made
     changed = set(events)
     if events and not command.dry_run:
-        changed = yield from add_history(command.client, events, command.at, command.settings.words(CONTACT_KIND))
+        changed = yield from add_history(command.client, events, command.at, command.settings.words(CONTACT_KIND), command.by)
     for contact_id in changed:
         if batch.outcomes[dated[contact_id]] is None:
             batch.outcomes[dated[contact_id]] = Outcome(UPDATED)

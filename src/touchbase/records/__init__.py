@@ -14,6 +14,7 @@ from touchbase.records.commands import (
     GetCompany,
     GetContact,
     GetHistory,
+    GetRecords,
     ListCompanies,
     ListContacts,
     UpdateCompany,
@@ -37,7 +38,7 @@ from touchbase.records.field_projection import (
     projected_custom_fields,
     projected_fields,
 )
-from touchbase.records.logged_changes import State, changes, creation, difference, events_of, state_of
+from touchbase.records.logged_changes import State, changes, creation, difference, events_of, state_of, state_of_shown
 from touchbase.records.match import MatchEverywhere, MatchRecords
 from touchbase.records.models import Company, Contact, CustomField, Record
 from touchbase.records.primary_keys import (
@@ -95,6 +96,7 @@ __all__ = [
     "GetCompany",
     "GetContact",
     "GetHistory",
+    "GetRecords",
     "ListCompanies",
     "ListContacts",
     "MatchEverywhere",
@@ -154,6 +156,7 @@ __all__ = [
     "shown_values",
     "stamped_fields",
     "state_of",
+    "state_of_shown",
     "swap_primary_keys",
     "timeline",
     "update_command",

@@ -165,6 +165,15 @@ class GetCompany(GetRecord[Company]):
     """One company."""
 
 
+@dataclass(frozen=True, slots=True)
+class GetRecords(Query[dict[int, Record]]):
+    """The contacts or companies with these ids, with their custom fields; an unknown id is left out."""
+
+    client: int
+    kind: int
+    ids: list[int]
+
+
 @dataclass(slots=True)
 class ListRecords(Query[list[R]], Generic[R]):
     """Records in order of (created_us, id), newest last, or of (updated_us, id) when `updated_since_us` is given.

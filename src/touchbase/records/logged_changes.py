@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from operator import attrgetter
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from touchbase.common.timestamps import Micros, to_text
 from touchbase.event_log import DELIVERY, LoggedEvent, record_event
 from touchbase.history import CONTACT, PLAIN, StatusWords
 from touchbase.records.models import Record
+from touchbase.records.primary_keys import shown_values
 from touchbase.records.record_type import RECORD_TYPES, type_of
 
 State = dict[str, Any]
@@ -17,12 +17,10 @@ State = dict[str, Any]
 _TIMES = {"first_sent_us": "first_campaign_email_sent", "last_sent_us": "last_campaign_email_sent", "last_reply_us": "last_reply_received"}
 _REPLY = "last_reply_received"
 _IS_TIME = frozenset({*_TIMES.values(), "status_changed_at"})
+# In the order of `shown_values`.
 _NAMES = {
     kind: (*each.names, each.status, "previous_status", "status_changed_at", *(_TIMES[name] for name in each.times))
     for kind, each in RECORD_TYPES.items()
-}
-_VALUES = {
-    kind: attrgetter(*each.names, "status", "previous_status", "status_changed_us", *each.times) for kind, each in RECORD_TYPES.items()
 }
 _STATUS = {kind: frozenset({each.status, "previous_status", "status_changed_at"}) for kind, each in RECORD_TYPES.items()}
 CUSTOM = "cf."
@@ -31,12 +29,18 @@ CUSTOM = "cf."
 def state_of(record: Record, words: StatusWords = PLAIN) -> State:
     """Return the present values of a record with its loaded custom fields."""
     kind = type_of(record).kind
-    state: State = dict(zip(_NAMES[kind], _VALUES[kind](record), strict=True))
+    state = state_of_shown(kind, shown_values(record), words)
+    for one in record.custom_fields:
+        state[f"{CUSTOM}{one.name}"] = one.value
+    return state
+
+
+def state_of_shown(kind: int, values: Sequence[Any], words: StatusWords = PLAIN) -> State:
+    """Return the state that these `shown_values` of a record are, without custom fields."""
+    state: State = dict(zip(_NAMES[kind], values, strict=True))
     if words.names:
         for name in (RECORD_TYPES[kind].status, "previous_status"):
             state[name] = words.of(state[name])
-    for one in record.custom_fields:
-        state[f"{CUSTOM}{one.name}"] = one.value
     return state
 
 

@@ -1,4 +1,4 @@
-"""Retention: continue interrupted erasures, prune old bodies, drop unrecognised ones, and empty the bin.
+"""Retention: continue interrupted erasures, prune old bodies, drop unrecognised ones, empty the bin, and trim the log of events.
 
 It works in small pages with a pause after each, in parallel with the inbox worker. Several processes may run it at once:
 each finds only what the others have left.
@@ -17,6 +17,7 @@ from touchbase.clients import SUSPENDED, Client, ListClients
 from touchbase.common.timestamps import DAY, SECOND, Clock, Micros, has_passed
 from touchbase.erasure import Eraser, Erasure, OpenErasures
 from touchbase.errors import Overloaded
+from touchbase.event_log import TrimLog
 from touchbase.inbox import CountPrunable, DropUnrecognised, PruneBodies, SizeUnrecognised
 from touchbase.merging import ForgetMerges
 from touchbase.sql.store import Store
@@ -75,12 +76,14 @@ class Retention:
         *,
         pause: float = PAUSE_SECONDS,
         unrecognised: UnrecognisedLimits = NO_LIMITS,
+        keep_events_days: int = 0,
     ) -> None:
         self._store = store
         self._eraser = eraser
         self._clock = clock
         self._pause_seconds = pause
         self._unrecognised = unrecognised
+        self._keep_events_days = keep_events_days
         self._measured_us: Micros = 0
         self._pruned_us: Micros = 0
         self._unfinished = set[int]()
@@ -160,6 +163,7 @@ class Retention:
     async def _maintain(self, client: Client) -> None:
         await self._prune(client)
         await self._empty_bin(client)
+        await self._trim_log(client)
         if client.state == SUSPENDED and client.has_erased:
             await self._search_again(client)
 
@@ -183,6 +187,14 @@ class Retention:
             removed = await self._store.write(RemoveDeleted(client.number, before, BIN_PAGE, now))
             removed = max(removed, await self._store.write(ForgetMerges(client.number, before, BIN_PAGE)))
             self._vacuumed = self._vacuumed and not removed
+            await self._pause(self._pause_seconds)
+
+    async def _trim_log(self, client: Client) -> None:
+        """Remove events that are older than the installation stores them; 0 days: none."""
+        more = self._keep_events_days > 0
+        while more and not self._stopping.is_set():
+            before = self._clock() - self._keep_events_days * DAY
+            more = await self._store.write(TrimLog(client.number, before))
             await self._pause(self._pause_seconds)
 
     async def _pause(self, seconds: float) -> None:

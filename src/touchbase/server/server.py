@@ -66,6 +66,8 @@ class Server(uvicorn.Server):
         self.shutdown_timeout = shutdown_timeout
         self.on_started: Callable[[], None] = lambda: None
         """Called once the server accepts connections and handles signals."""
+        self.on_stopping: Callable[[], None] = lambda: None
+        """Called before requests in progress are waited for: requests that wait should end."""
         self._stop_event = asyncio.Event()
         shortest = min(limits.header_timeout, limits.keep_alive, limits.send_timeout)
         self._unchecked = deque[Connection]()
@@ -132,6 +134,7 @@ class Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Stop listening, let requests in progress finish, then abort the remaining connections."""
+        self.on_stopping()
         for listener in (*self.servers, *(sockets or ()), *self._accept_sockets):
             listener.close()
         for connection in list(self.server_state.connections):

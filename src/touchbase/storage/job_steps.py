@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+from touchbase.event_log import JOB, LoggedEvent, with_cause
 from touchbase.jobs import JobLost, JobStep
 from touchbase.jobs.sql import begin_step, end_step
 from touchbase.sql.ids import Ids
@@ -32,6 +34,10 @@ def _execute(command: JobStep, ids: Ids, handlers: Handlers) -> Plan[list[Any] |
     job = yield from begin_step(command)
     if job is None:
         return JobLost(f"job {command.id} is not this worker's any more")
-    results: list[Any] = yield from plan_of(command.commands, handlers, ids)
+
+    def by_job(event: LoggedEvent) -> LoggedEvent:
+        return replace(event, cause={**event.cause, "origin": JOB, "job_id": command.id})
+
+    results: list[Any] = yield from with_cause(plan_of(command.commands, handlers, ids), by_job)
     yield from end_step(command, job, command.checkpoint(results))
     return results

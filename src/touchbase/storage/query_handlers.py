@@ -75,10 +75,12 @@ from touchbase.records import (
     GetCompany,
     GetContact,
     GetHistory,
+    GetRecords,
     ListCompanies,
     ListContacts,
     MatchEverywhere,
     MatchRecords,
+    Record,
 )
 from touchbase.records.sql import bulk as records_bulk
 from touchbase.records.sql import lookup as records_lookup
@@ -140,6 +142,15 @@ def companies(queries: Sequence[GetCompany]) -> Plan[list[Company | None]]:
     found = yield from with_custom_fields(COMPANY, [records_rows.company_of(row) for row in rows])
     by_id = {(company.client, company.id): company for company in found}
     return [by_id.get((query.client, query.id)) for query in queries]
+
+
+def _records(query: GetRecords) -> Plan[dict[int, Record]]:
+    found: list[Contact | None] | list[Company | None]
+    if query.kind == CONTACT:
+        found = yield from contacts([GetContact(query.client, number) for number in query.ids])
+    else:
+        found = yield from companies([GetCompany(query.client, number) for number in query.ids])
+    return {record.id: record for record in found if record is not None}
 
 
 def _contacts(query: ListContacts) -> Plan[list[Contact]]:
@@ -234,6 +245,7 @@ HANDLERS: dict[type, Callable[[Any], Plan[Any]]] = {
     MatchesFilter: search_plans.matches_filter,
     NextToIndex: next_to_index,
     GetHistory: _history,
+    GetRecords: _records,
     FindUnited: _united,
     FindDeleted: _deleted,
     FindCompanies: records_lookup.find_companies,

@@ -21,7 +21,9 @@ from touchbase.bin.sql.statements import (
 from touchbase.clients.sql.statements import CLIENT_BY_NUMBER
 from touchbase.common.timestamps import Micros
 from touchbase.errors import NotFound, TouchbaseError
-from touchbase.events import CONTACTS_OF_COMPANY, DELETE_CLAIMS_OF, DELETE_WANTED, DELIVERIES_OF_EVENTS, SAVE_CLAIM
+from touchbase.event_log import SERVICE, LoggedEvent, by_request, log_events, record_event
+from touchbase.event_log.sql.forget import forget_changes
+from touchbase.events import CONTACTS_OF_COMPANY, DELETE_CLAIMS_OF, DELETE_WANTED, DELIVERIES_OF_EVENTS, SAVE_CLAIM, moved_contact
 from touchbase.history import API_KEY, COMPANY, CONTACT, VIA_API, Author, Detail, Ref, StoredEvent
 from touchbase.history import sql as history_sql
 from touchbase.history.sql import event_of, event_row
@@ -45,6 +47,8 @@ from touchbase.sql.statement import Execute, Plan, Row, Select
 
 HISTORIES = 200
 """Contacts of a deleted company whose histories are read at once."""
+FOR_GOOD = {"for_good": True}
+"""What the log says of a record that can no longer be restored."""
 GONE = "its record was deleted, and removed for good"
 
 
@@ -63,7 +67,7 @@ def delete_record(command: DeleteRecord) -> Plan[Record | TouchbaseError]:
         (record,) = yield from with_custom_fields(kind, [company_of(rows[0])])
     if (changed := changed_since(record, command.if_updated_us)) is not None:
         return changed
-    contacts = (yield from _unlink_contacts(client, command.id, command.at)) if kind == COMPANY else []
+    contacts = (yield from _unlink_contacts(command)) if kind == COMPANY else []
     at = max(command.at, record.updated_us + 1)  # after the record's last change, also when our clock was put back
     yield Execute(history_sql.INSERT_EVENT, [event_row(client, entry(kind, command.id, "deleted", at, command.key, command.by))])
     links = yield Execute(history_sql.LINKS_OF, [one])
@@ -75,6 +79,7 @@ def delete_record(command: DeleteRecord) -> Plan[Record | TouchbaseError]:
     yield Execute(records_sql.DELETE_CUSTOM_FIELDS_OF, [one])
     yield Execute(REMOVE[kind], [(client, command.id)])
     yield Execute(NOTE_FOR_SEARCH, [one])
+    yield from log_events([LoggedEvent(client, record_event(kind, "deleted"), at, kind, command.id, cause=by_request(command.by))])
     return record
 
 
@@ -100,12 +105,13 @@ def _identities(one: tuple[int, int, int], record: Record, links: Iterable[Row],
     return [(client, *ref, kind, number, link, at) for ref, link in sorted(refs.items())]
 
 
-def _unlink_contacts(client: int, company: int, at: Micros) -> Plan[list[int]]:
+def _unlink_contacts(command: DeleteRecord) -> Plan[list[int]]:
     """Unset the company of its contacts; return those whose company the API had set.
 
     The others name an object of the company in an event: they wait for the company of this object, as contacts do whose company is not
     known yet.
     """
+    client, company, at = command.client, command.id, command.at
     rows = yield Execute(CONTACTS_OF_COMPANY, [(client, company)])
     contacts = {contact.id: contact for contact in map(contact_of, rows)}
     by_event = [number for number, each in contacts.items() if not _is_by_api(current_stamp(each, "company_id")[2])]
@@ -129,6 +135,8 @@ def _unlink_contacts(client: int, company: int, at: Micros) -> Plan[list[int]]:
             contact.stamps["company_id"] = stamp
     if contacts:
         yield Execute(records_sql.UPDATE_CONTACT, [contact_row(contact) for contact in contacts.values()])
+        cause = by_request(command.by)
+        yield from log_events([moved_contact(client, number, company, None, at, cause) for number in sorted(contacts)])
     return sorted(contacts.keys() - claimed)
 
 
@@ -158,5 +166,10 @@ def _remove(client: int, records: Sequence[tuple[int, int, int]], at: Micros) ->
     yield Execute(history_sql.DELETE_EVENTS_OF, records)
     yield Execute(TAKE_DELETED, records)
     yield Execute(TAKE_DELETED_LINKS, records)
+    yield from forget_changes(client, [record[1:] for record in records])
+    cause = {"origin": SERVICE}
+    yield from log_events(
+        [LoggedEvent(client, record_event(kind, "deleted"), at, kind, number, cause=cause, data=FOR_GOOD) for _, kind, number in records]
+    )
     if deliveries := sorted({row[0] for row in rows if row[0] is not None}):
         yield Execute(inbox_sql.IGNORE_EMPTIED, [(client, number, GONE, at) for number in deliveries])

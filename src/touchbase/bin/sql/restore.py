@@ -13,7 +13,18 @@ from touchbase.clients.sql.statements import CLIENT_BY_NUMBER, client_of
 from touchbase.common.field_limits import MAX_CUSTOM_FIELDS
 from touchbase.common.timestamps import Micros
 from touchbase.errors import Conflict, NotFound, TouchbaseError
-from touchbase.events import Batch, deleted_having, existing_company, insert_events, move_parked, new_batch, project_events, set_addresses
+from touchbase.event_log import by_request
+from touchbase.events import (
+    Batch,
+    deleted_having,
+    existing_company,
+    insert_events,
+    log_moved_contacts,
+    move_parked,
+    new_batch,
+    project_events,
+    set_addresses,
+)
 from touchbase.history import COMPANY, NEVER, VIA_API, Link, StoredEvent
 from touchbase.history import sql as history_sql
 from touchbase.history.sql import event_of, event_row
@@ -48,6 +59,7 @@ def restore_record(command: RestoreRecord, ids: Ids) -> Plan[Record | TouchbaseE
         return refused
     at = max(command.at, deleted.deleted_us + 1)
     batch = new_batch(client, at, client_of(clients[0]).settings, ids)
+    batch.cause = by_request(command.by)
     written = entry(kind, command.id, "restored", at, command.key, command.by)
     yield Execute(history_sql.INSERT_EVENT, [event_row(client, written)])
     yield from _load(batch, kind, deleted)
@@ -79,6 +91,7 @@ def _conflict(client: int, kind: int, record: Record) -> Plan[Conflict | None]:
 def _load(batch: Batch, kind: int, deleted: DeletedRecord[Any]) -> Plan[None]:
     """Put the record into the batch as a new one, and store its custom fields."""
     record, resolver = deleted.record, batch.resolvers[kind]
+    batch.logged_as[kind, record.id] = "restored"
     if record.custom_fields:
         rows = [custom_field_row(batch.client, kind, record.id, one) for one in record.custom_fields]
         yield Execute(records_sql.SAVE_CUSTOM_FIELD, rows)
@@ -167,6 +180,7 @@ def _restore_contacts(batch: Batch, deleted: DeletedRecord[Any], numbers: Sequen
         contact.company_id, contact.updated_us = deleted.record.id, max(batch.now_us, contact.updated_us + 1)
     if contacts:
         yield Execute(records_sql.UPDATE_CONTACT, [contact_row(contact) for contact in contacts])
+        yield from log_moved_contacts(batch, [contact.id for contact in contacts], None, deleted.record.id)
 
 
 def _is_waiting(contact: Contact, deleted_us: Micros) -> bool:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import msgspec
 
-from touchbase.common.timestamps import DAY, SECOND, Micros
+from touchbase.common.timestamps import DAY, SECOND, Micros, to_text
 from touchbase.connections.models import ConnectionSettings
 from touchbase.connections.rhythm import CallStatistics, Rhythm, Silence, keep_from
 from touchbase.connections.silence import (
@@ -22,6 +22,7 @@ from touchbase.connections.silence import (
     ListCalls,
     ListSilences,
 )
+from touchbase.event_log import SERVICE, EventType, LoggedEvent, log_events
 from touchbase.sql.filters import Where
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement, delete
@@ -122,6 +123,7 @@ def count_calls(command: CountCalls) -> Plan[list[Silence]]:
     yield Execute(SET_LAST_CALL, [(*row, 0) for row in last])
     yield Execute(ADD_CALLS, hours)
     ended = yield Execute(END_SILENCE, last)
+    yield from _log_ended(ended)
     return [Silence(*row) for row in ended]
 
 
@@ -158,6 +160,7 @@ def judge(command: JudgeConnection) -> Plan[Silence | None]:
     silence = Silence(*key, command.at, last_us, None, rhythm.week, rhythm.usual_interval_seconds(command.at))
     yield Execute(INSERT_SILENCE, [silence_row(silence)])
     yield Execute(TRIM_SILENCES, [(*key, MAX_SILENCES)])
+    yield from log_events([_event(silence, EventType.CONNECTION_SILENT, command.at)])
     return silence
 
 
@@ -173,7 +176,21 @@ def settings_changed(key: Row, settings: ConnectionSettings, at: Micros) -> Plan
         yield Execute(JUDGE_AGAIN, [key])
     else:
         yield Execute(WATCH_AGAIN, [key])
-        yield Execute(END_SILENCE, [(*key, at)])
+        yield from _log_ended((yield Execute(END_SILENCE, [(*key, at)])))
+
+
+def _log_ended(rows: Iterable[Row]) -> Plan[None]:
+    silences = [Silence(*row) for row in rows]
+    yield from log_events([_event(one, EventType.CONNECTION_RESUMED, one.ended_us or one.noticed_us) for one in silences])
+
+
+def _event(one: Silence, what: EventType, at: Micros) -> LoggedEvent:
+    ended = {"ended_at": to_text(one.ended_us)} if one.ended_us is not None else {}
+    data = {
+        "channel": one.channel, "tool": one.tool, "last_call_at": to_text(one.since_us), "noticed_at": to_text(one.noticed_us), **ended,
+        "calls_of_week": one.week, "usual_interval_seconds": one.usual_interval_seconds,
+    }  # fmt: skip
+    return LoggedEvent(one.client, what, at, cause={"origin": SERVICE}, data=data)
 
 
 def silence_row(one: Silence) -> Row:

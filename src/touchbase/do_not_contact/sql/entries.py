@@ -24,6 +24,7 @@ from touchbase.do_not_contact.sql.statements import (
     installation_entry,
 )
 from touchbase.errors import NotFound
+from touchbase.event_log import API, DELIVERY, EventType, LoggedEvent, log_events
 from touchbase.history import Ref
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Execute, Plan, Row
@@ -110,8 +111,10 @@ def remove_entry(command: RemoveEntry) -> Plan[NotFound | None]:
     causes = yield from _causes(command.client, [row.address])
     # A cause can lie a little ahead, where another server's clock does; the entry is removed all the same.
     row.removed_us = max(command.at, row.removed_us + 1, *(each.at_us for each in causes[row.address]))
+    removed = _event(row, row.reason, EventType.SUPPRESSION_REMOVED, command.at, {"origin": API})
     row.show(None, command.at)
     yield Execute(UPDATE_ENTRY, [row.update()])
+    yield from log_events([removed])
     return None
 
 
@@ -155,15 +158,31 @@ def _causes(client: int, addresses: Iterable[Address]) -> Plan[Causes]:
 def _fold(client: int, rows: Iterable[EntryRow], causes: Causes, now: Micros, *, always: bool = False) -> Plan[None]:
     """Fold the causes of these entries, and save the entries that change, or with `always` all of them."""
     changed: list[Row] = []
+    events: list[LoggedEvent] = []
     for row in rows:
-        cause = fold(causes[row.address], row.removed_us)
+        cause, reason = fold(causes[row.address], row.removed_us), row.reason
         shows = row.shows(cause)
         if not shows:
             row.show(cause, now)
+            events.append(_change(row, reason, now))
         if always or not shows:
             changed.append(row.update())
     if changed:
         yield Execute(UPDATE_ENTRY, changed)
+    if not always:  # else the entries of an erased person became hashes, and stay in force
+        yield from log_events(events)
+
+
+def _change(row: EntryRow, before: str | None, now: Micros) -> LoggedEvent:
+    """Return the event of an entry that shows another cause than before; `before` was its reason."""
+    by = {"origin": API} if row.delivery_id is None else {"origin": DELIVERY, "tool": row.tool, "deliveries": [row.delivery_id]}
+    what = EventType.SUPPRESSION_ADDED if row.reason is not None else EventType.SUPPRESSION_REMOVED
+    return _event(row, row.reason or before, what, now, by)
+
+
+def _event(row: EntryRow, reason: str | None, what: EventType, at: Micros, cause: Mapping[str, object]) -> LoggedEvent:
+    # Without the address, which an erasure could not find here: the list has it.
+    return LoggedEvent(row.client, what, at, cause=cause, data={"suppression_id": row.id, "kind": row.kind, "reason": reason})
 
 
 def _order(cause: Cause) -> tuple[Micros, int]:

@@ -26,6 +26,9 @@ from touchbase.erasure.sql.queries import (
     same_in_bin,
 )
 from touchbase.errors import Conflict, NotFound
+from touchbase.event_log import ERASURE as ERASURE_ORIGIN
+from touchbase.event_log import EventType, LoggedEvent, log_events
+from touchbase.event_log.sql.forget import forget_changes
 from touchbase.events import DELIVERIES_OF_EVENTS, erase_parked_events
 from touchbase.history import CONTACT, Ref
 from touchbase.history import sql as history_sql
@@ -86,7 +89,16 @@ def erase_person(command: ErasePerson, ids: Ids) -> Plan[Erasure | NotFound]:
     yield from save_marks(key, client, dict.fromkeys(refs | parked.refs, Mark(number, derived=False)), command.at)
     yield from hide_entries(key, client, refs, command.at)
     removed["deliveries"] += yield from clear_deliveries(key, client, deliveries | parked.deliveries, command.at)
+    yield from _log(command, contacts, number)
     return (yield from open_erasure(client, number, command.at, removed, done_us=None if command.search else command.at))
+
+
+def _log(command: ErasePerson, contacts: Sequence[int], number: int) -> Plan[None]:
+    yield from forget_changes(command.client, [(CONTACT, contact) for contact in contacts])
+    cause = {"origin": ERASURE_ORIGIN, "erasure_id": number}
+    yield from log_events(
+        [LoggedEvent(command.client, EventType.CONTACT_ERASED, command.at, CONTACT, contact, cause=cause) for contact in contacts]
+    )
 
 
 def _identities(client: int, contact: int) -> Plan[set[Ref]]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import attrgetter
 from typing import TypeVar
 
 from touchbase.event_log.models import LoggedEvent
+from touchbase.event_log.signal import LOGGED
 from touchbase.event_log.sql.statements import LOG_EVENTS, new_row
 from touchbase.sql.rows import encode
 from touchbase.sql.statement import RELEASE, ROLL_BACK, SAVE, Execute, Log, Plan, Row, Savepoint
@@ -38,7 +39,19 @@ def with_cause(plan: Plan[T], cause_of: Callable[[LoggedEvent], LoggedEvent]) ->
         return result
 
 
-def with_log(plan: Plan[T], *, keep: bool = True) -> Plan[T]:
+@dataclass(slots=True)
+class Noted:
+    """Whether a transaction stores events; `announce` it after the commit."""
+
+    any: bool = False
+
+    def announce(self) -> None:
+        """Signal to this process that events were stored, if any were."""
+        if self.any:
+            LOGGED.notify()
+
+
+def with_log(plan: Plan[T], noted: Noted | None = None, *, keep: bool = True) -> Plan[T]:
     """Return the plan of a whole transaction, which stores the events of the plan as its last statement; without `keep` it drops them."""
     events: list[LoggedEvent] = []
     marks: list[int] = []
@@ -59,17 +72,20 @@ def with_log(plan: Plan[T], *, keep: bool = True) -> Plan[T]:
     except StopIteration as stop:
         result: T = stop.value
     if events and keep:
+        if noted is not None:
+            noted.any = True
         yield _store(events)
     return result
 
 
-def with_log_alone(plan: Plan[T]) -> Plan[T]:
+def with_log_alone(plan: Plan[T], noted: Noted) -> Plan[T]:
     """Return a plan that runs outside of a transaction: its only statement that writes stores the events too."""
     try:
         step = next(plan)
         while True:
             if isinstance(step, Execute) and step.logs and step.statement.logged is not None:
                 last = [(*row, encode(event.changed), encode(event.cause)) for row, event in zip(step.last, step.logs, strict=True)]
+                noted.any = True
                 step = Execute(step.statement.logged, step.rows, step.more, last)
             step = plan.send((yield step))
     except StopIteration as stop:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from touchbase.event_log.commands import FindNewEvents, ListLoggedEvents, ListNewestEvents, Page, TrimLog
-from touchbase.event_log.sql.statements import LOGGED_EVENT, NEWEST_OF, TRIM, event_of
+from touchbase.event_log.commands import FindNewEvents, FindSubjects, ListLoggedEvents, ListNewestEvents, Page, Subjects, TrimLog
+from touchbase.event_log.sql.statements import DELIVERIES_OF, LOGGED_EVENT, NEWEST_OF, SUPPRESSIONS_OF, TRIM, event_of
 from touchbase.sql.filters import Where
 from touchbase.sql.rows import names
 from touchbase.sql.statement import Execute, Plan, Select
@@ -41,7 +41,17 @@ def find_new_events(query: FindNewEvents) -> Plan[dict[int, int]]:
 def list_newest_events(query: ListNewestEvents) -> Plan[dict[int, int]]:
     """Run `ListNewestEvents`."""
     rows = yield Select("SELECT client, next - 1 FROM event_counter ORDER BY client", ())
-    return dict(rows)  # type: ignore[arg-type]
+    return {client: newest for client, newest in rows}  # noqa: C416 (typed)
+
+
+def find_subjects(query: FindSubjects) -> Plan[Subjects]:
+    """Run `FindSubjects`."""
+    entries = (yield Execute(SUPPRESSIONS_OF, [(query.client, number) for number in query.suppressions])) if query.suppressions else []
+    deliveries = (yield Execute(DELIVERIES_OF, [(query.client, number) for number in query.deliveries])) if query.deliveries else []
+    return Subjects(
+        {number: (kind, None if hashed else value) for number, kind, value, hashed in entries},
+        {number: (state, error) for number, state, error in deliveries},
+    )
 
 
 def trim_log(command: TrimLog) -> Plan[bool]:
@@ -59,5 +69,6 @@ ANSWERS: Mapping[type, Callable[[Any], Plan[Any]]] = {
     ListLoggedEvents: list_logged_events,
     FindNewEvents: find_new_events,
     ListNewestEvents: list_newest_events,
+    FindSubjects: find_subjects,
 }
 """The plan of each query."""

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from touchbase.event_log.models import LoggedEvent
-from touchbase.sql.builders import RECORD, RECORD_MATCH, parameter_table
+from touchbase.sql.builders import ONE, ONE_MATCH, RECORD, RECORD_MATCH, parameter_table
 from touchbase.sql.rows import Columns, encode, names
 from touchbase.sql.statement import Row, Statement
 
@@ -48,8 +48,17 @@ NEWEST_OF = Statement(
 FORGET_CHANGES = Statement(
     "forget_changes",
     RECORD,
-    sqlite="UPDATE logged_event SET changed = '{}', data = '{}' WHERE client = ?1 AND record_kind = ?2 AND record_id = ?3",
-    body=f"UPDATE logged_event t SET changed = '{{}}', data = '{{}}' FROM p WHERE {RECORD_MATCH}",
+    sqlite="UPDATE logged_event SET changed = '{}' WHERE client = ?1 AND record_kind = ?2 AND record_id = ?3",
+    body=f"UPDATE logged_event t SET changed = '{{}}' FROM p WHERE {RECORD_MATCH}",
+)
+SUPPRESSIONS_OF = Statement(
+    "suppressions_of_events", ONE, body=f"SELECT t.id, t.kind, t.value, t.hashed FROM p CROSS JOIN suppression t WHERE {ONE_MATCH}"
+)
+DELIVERIES_OF = Statement("deliveries_of_events", ONE, body=f"SELECT t.id, t.state, t.error FROM p CROSS JOIN delivery t WHERE {ONE_MATCH}")
+MERGES_OF = Statement(
+    "merges_of",
+    (*RECORD, ("type", "text")),
+    body=f"SELECT t.record_kind, t.data FROM p CROSS JOIN logged_event t WHERE {RECORD_MATCH} AND t.type = p.type",
 )
 TRIM = Statement(
     "trim_log",
@@ -90,4 +99,5 @@ def new_row(event: LoggedEvent, back: int) -> Row:
 def event_of(row: Row) -> LoggedEvent:
     """Return the event of a `LOGGED_EVENT` row."""
     changed = {name: (before, after) for name, (before, after) in _decode(row[6]).items()}
-    return LoggedEvent(row[0], *row[2:6], changed, _decode(row[7]), _decode(row[8]), row[1])
+    client, sequence, name, at, kind, number, _, cause, data = row
+    return LoggedEvent(client, name, at, kind, number, changed, _decode(cause), _decode(data), sequence)

@@ -13,6 +13,7 @@ from touchbase.clients.sql.statements import CLIENT_BY_NUMBER, client_of
 from touchbase.common.field_limits import MAX_CUSTOM_FIELDS
 from touchbase.common.timestamps import Micros
 from touchbase.errors import Fault, Invalid, NotFound, TouchbaseError
+from touchbase.event_log import by_request
 from touchbase.events import Batch, add_records, assign, insert_events, new_batch, project_events, release, unite_records
 from touchbase.history import COMPANY, CONTACT, DELIBERATE, STATUS, VIA_API, Author, Detail, Ref, Stamp, StoredEvent
 from touchbase.history import sql as history_sql
@@ -69,7 +70,7 @@ def merge_records(command: MergeRecords, ids: Ids) -> Plan[Merge | TouchbaseErro
         return changed
     yield from records_sql.load_custom_fields(kind, records)
     at = max([command.at, *(record.updated_us + 1 for record in records)])  # after their last changes, also when our clock was put back
-    batch.now_us = at
+    batch.now_us, batch.cause = at, by_request(command.by)
     entry = _entry(command, at)
     histories = yield from _histories(client, kind, numbers)
     outcome = merged(records, histories, command.survivorship, entry, batch.settings.words(kind))

@@ -9,6 +9,7 @@ from touchbase.common.field_limits import MAX_CUSTOM_FIELDS
 from touchbase.common.normalize import ADDRESS_KEYS
 from touchbase.common.timestamps import Micros, to_text
 from touchbase.errors import Conflict, NotFound, TouchbaseError, WrongState
+from touchbase.event_log import by_request
 from touchbase.events import (
     DELETE_LINK,
     REMOVE_EVENT,
@@ -16,6 +17,7 @@ from touchbase.events import (
     add_records,
     existing_company,
     insert_events,
+    log_moved_contacts,
     new_batch,
     project_events,
     release,
@@ -76,6 +78,7 @@ def undo_merge(command: UndoMerge, ids: Ids) -> Plan[Undone | TouchbaseError]:
     if (conflict := (yield from _conflict(client, kind, before, parts, survivor, rows[0][4]))) is not None:
         return conflict
     batch = new_batch(client, max(command.at, rows[0][4] + 1), client_of(clients[0]).settings, ids)
+    batch.cause = by_request(command.by)
     add_records(kind, batch.resolvers[kind], found)
     history = [event_of(row) for row in (yield Execute(history_sql.EVENTS_OF, [(client, kind, command.id)]))]
     for part in parts:
@@ -129,6 +132,7 @@ def _conflict(client: int, kind: int, before: Part, parts: Sequence[Part], survi
 def _put_back(batch: Batch, kind: int, part: Part, survivor: int) -> Plan[None]:
     """Put a merged record into the batch as a new one, with its custom fields and links."""
     client, record, resolver = batch.client, part.record, batch.resolvers[kind]
+    batch.logged_as[kind, record.id] = "restored"
     if record.custom_fields:
         yield Execute(records_sql.SAVE_CUSTOM_FIELD, [custom_field_row(client, kind, record.id, one) for one in record.custom_fields])
     record.updated_us = max(batch.now_us, record.updated_us + 1)
@@ -308,6 +312,7 @@ def _return_contacts(batch: Batch, part: Part, survivor: int, merged_us: Micros,
         contact.company_id, contact.updated_us = part.record.id, max(batch.now_us, contact.updated_us + 1)
     if contacts:
         yield Execute(records_sql.UPDATE_CONTACT, [contact_row(contact) for contact in contacts])
+        yield from log_moved_contacts(batch, [contact.id for contact in contacts], survivor, part.record.id)
 
 
 def forget_merges(command: ForgetMerges) -> Plan[int]:

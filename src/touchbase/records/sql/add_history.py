@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from touchbase.common.timestamps import Micros
-from touchbase.history import CONTACT, StatusWords, StoredEvent
+from touchbase.event_log import by_request, log_events
+from touchbase.history import CONTACT, Author, StatusWords, StoredEvent
 from touchbase.history import sql as history_sql
 from touchbase.history.sql import event_of, event_row
+from touchbase.records.logged_changes import changes as logged
+from touchbase.records.logged_changes import state_of
 from touchbase.records.models import Contact
 from touchbase.records.projection import Folded, fold_event, refold_status
 from touchbase.records.sql import statements as records_sql
@@ -16,7 +19,7 @@ from touchbase.records.sql.update import save_contacts
 from touchbase.sql.statement import Execute, Plan
 
 
-def add_history(client: int, events: Mapping[int, Sequence[StoredEvent]], at: Micros, words: StatusWords) -> Plan[set[int]]:
+def add_history(client: int, events: Mapping[int, Sequence[StoredEvent]], at: Micros, words: StatusWords, by: Author) -> Plan[set[int]]:
     """Add events to contacts, by their ids; return the ids of the contacts that changed.
 
     An event is skipped if the contact has one of the same effect and time: it is the same fact from another source.
@@ -24,6 +27,7 @@ def add_history(client: int, events: Mapping[int, Sequence[StoredEvent]], at: Mi
     rows = yield Execute(records_sql.CONTACT_BY_ID, [(client, contact_id) for contact_id in sorted(events)])
     before = {(row[0], row[1]): row for row in rows}
     contacts = {row[1]: contact_of(row) for row in rows}
+    states = {contact.id: state_of(contact, words) for contact in contacts.values()}
     known = yield from _known(client, [contact for contact in contacts.values() if not _is_unmailed(contact)])
     new: dict[int, list[StoredEvent]] = {}
     changed: dict[int, Contact] = {}
@@ -45,6 +49,8 @@ def add_history(client: int, events: Mapping[int, Sequence[StoredEvent]], at: Mi
     for contact in changed.values():
         contact.updated_us = max(at, contact.updated_us + 1)
     yield from save_contacts([contact_row(contact) for contact in changed.values()], before)
+    for contact in changed.values():
+        yield from log_events(logged(contact, states[contact.id], at, by_request(by), words))
     return set(changed)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from touchbase.common.timestamps import Micros
+from touchbase.event_log import LoggedEvent, by_request, log_events
 from touchbase.history import (
     API_KEY,
     CONTACT,
@@ -26,6 +27,7 @@ from touchbase.history import (
 )
 from touchbase.history import sql as history_sql
 from touchbase.history.sql import event_of, event_row
+from touchbase.records.logged_changes import changes, state_of
 from touchbase.records.models import Company, Contact, CustomField, Record
 from touchbase.records.record_type import RECORD_TYPES
 from touchbase.records.sql import statements as records_sql
@@ -86,7 +88,7 @@ def change_values(client: int, kind: int, numbers: Sequence[int], what: ChangeOf
     records: list[Contact | Company] = [contact_of(row) if kind == CONTACT else company_of(row) for row in rows]
     yield from records_sql.load_custom_fields(kind, records)
     found = ((record, dict(what.change(_values(record)))) for record in records)
-    wanted = [(record, changes) for record, changes in found if changes]
+    wanted = [(record, new) for record, new in found if new]
     if not wanted:
         return {}
     histories: dict[int, list[StoredEvent]] = {record.id: [] for record, _ in wanted}
@@ -95,19 +97,23 @@ def change_values(client: int, kind: int, numbers: Sequence[int], what: ChangeOf
     customs: list[Row] = []
     entries: list[Row] = []
     touched: list[Row] = []
-    for record, changes in wanted:
-        entry = _entry(kind, record, changes, histories[record.id], what)
+    logs: list[LoggedEvent] = []
+    for record, new in wanted:
+        before = state_of(record)
+        entry = _entry(kind, record, new, histories[record.id], what)
         entries.append(event_row(client, entry))
         written = _written(record, entry, what.at, ids)
         customs += [custom_field_row(client, kind, record.id, one) for one, _ in written]
         if any(shows for _, shows in written):
             touched.append((client, record.id, max(what.at, record.updated_us + 1)))
+            logs += changes(record, before, what.at, by_request(what.by))
     yield Execute(history_sql.INSERT_EVENT, entries)
     if customs:
         yield Execute(records_sql.SAVE_CUSTOM_FIELD, customs)
     if touched:
         yield Execute(TOUCH_CONTACT if kind == CONTACT else TOUCH_COMPANY, touched)
         yield Execute(NOTE_FOR_SEARCH, [(client, kind, number) for _, number, _ in touched])
+        yield from log_events(logs)
     return {number: updated_us for _, number, updated_us in touched}
 
 
@@ -151,6 +157,7 @@ def _written(record: Record, entry: StoredEvent, at: Micros, ids: Ids) -> list[t
         one = by_name.get(name)
         if one is None:
             one = CustomField(ids.take("custom_field"), name, None, at, *NEVER, at)
+            record.custom_fields.append(one)
         if beats(stamp, (one.priority, one.stamped_us, one.stamp_key)):
             one.priority, one.stamped_us, one.stamp_key = stamp
             written.append((one, one.value != value))

@@ -132,9 +132,9 @@ DELETE_COMPANY = delete("delete_company", "company", ONE)
 MOVE_CONTACTS_TO_COMPANY = Statement(
     "move_contacts_to_company",
     (*ONE, ("to_id", "bigint"), ("at", "bigint")),
-    sqlite="UPDATE contact SET company_id = ?3, updated_us = max(?4, updated_us + 1) WHERE client = ?1 AND company_id = ?2",
+    sqlite="UPDATE contact SET company_id = ?3, updated_us = max(?4, updated_us + 1) WHERE client = ?1 AND company_id = ?2 RETURNING id",
     body="UPDATE contact t SET company_id = p.to_id, updated_us = GREATEST(p.at, t.updated_us + 1) "
-    "FROM p WHERE t.client = p.client AND t.company_id = p.id",
+    "FROM p WHERE t.client = p.client AND t.company_id = p.id RETURNING t.id",
 )
 
 

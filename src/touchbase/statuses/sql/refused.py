@@ -15,13 +15,14 @@ import msgspec
 from touchbase.clients import ClientSettings
 from touchbase.clients.sql.commands import locked
 from touchbase.common.timestamps import Micros
+from touchbase.event_log import JOB, LoggedEvent, log_events
 from touchbase.history import COMPANY, CONTACT, EXTERNAL, STATUS_REFUSED, StatusWords, StoredEvent
 from touchbase.history import sql as history_sql
 from touchbase.history.sql import EVENT, detail_text, event_of
 from touchbase.inbox.sql.rows import problems_text
 from touchbase.jobs import QUEUED, CreateJob, Job
 from touchbase.jobs.sql import create_job
-from touchbase.records import Company, Contact, Record, refold_status
+from touchbase.records import Company, Contact, Record, changes, refold_status, state_of
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.rows import company_of, company_row, contact_of, contact_row
 from touchbase.records.sql.update import save_contacts
@@ -159,13 +160,15 @@ def _fold(command: ApplyRefused, events: Sequence[StoredEvent], words: StatusWor
     histories: dict[int, list[StoredEvent]] = {record.id: [] for record in records}
     for event in map(event_of, (yield Execute(history_sql.EVENTS_OF, [(client, kind, record.id) for record in records]))):
         histories[event.record_id].append(event)
-    shown = 0
+    shown, logs = 0, list[LoggedEvent]()
     for record in records:
-        before = (record.status, record.previous_status, record.status_changed_us)
+        before, state = (record.status, record.previous_status, record.status_changed_us), state_of(record, words)
         refold_status(record, histories[record.id], words)
         if before != (record.status, record.previous_status, record.status_changed_us):
             record.updated_us, shown = max(command.at, record.updated_us + 1), shown + 1
+            logs += changes(record, state, command.at, {"origin": JOB}, words)
     yield from save_folded(kind, records, rows)
+    yield from log_events(logs)
     return shown
 
 

@@ -12,12 +12,13 @@ from touchbase.clients.sql.queries import settings_of
 from touchbase.clients.sql.statements import store_settings
 from touchbase.common.timestamps import Micros
 from touchbase.errors import Conflict, Fault, Invalid, NotFound, TouchbaseError, WrongState
-from touchbase.history import COMPANY, CONTACT, SERVICE_WORDS, StatusRename, StatusWords, StoredEvent
+from touchbase.event_log import JOB, EventType, LoggedEvent, by_request, log_events
+from touchbase.history import COMPANY, CONTACT, SERVICE_WORDS, Author, StatusRename, StatusWords, StoredEvent
 from touchbase.history import sql as history_sql
 from touchbase.history.sql import event_of
 from touchbase.jobs import QUEUED, CreateJob, Job
 from touchbase.jobs.sql import create_job
-from touchbase.records import Record, refold_status
+from touchbase.records import RECORD_TYPES, Record, changes, refold_status, state_of
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.rows import company_of, contact_of
 from touchbase.sql.ids import Ids
@@ -155,6 +156,9 @@ def rename_status(command: RenameStatus, ids: Ids) -> Plan[Changed | TouchbaseEr
         at = max(command.at, words.last_us + 1)
         renames = (*words.renames, StatusRename(command.before, command.after, at, command.merge, command.by))
         client = yield from store_settings(client.client_id, _with_renames(client.settings, kind, renames))
+        data = {"record": RECORD_TYPES[kind].name, "from": command.before, "to": command.after}
+        cause = by_request(Author(command.by))
+        yield from log_events([LoggedEvent(command.client, EventType.STATUS_RENAMED, at, cause=cause, data=data)])
     job = Job(
         command.client, 0, f"{PLURALS[kind]}.{'merge_statuses' if command.merge else 'rename_status'}", QUEUED, command.at, command.at,
         {"from": command.before, "to": command.after}, made_by=command.by,
@@ -267,13 +271,17 @@ def rewrite_statuses(command: RewriteStatuses) -> Plan[int]:
     outdated = [record for record in found if words.is_outdated(record)]
     written_since = [record for record in outdated if must_be_folded(record, words)]
     histories = yield from _histories(command.client, kind, written_since)
+    events: list[LoggedEvent] = []
     for record in outdated:
+        before = state_of(record, words)
         if record.id in histories:  # a request from before the rename has written after it
             refold_status(record, histories[record.id], words)
         else:
             follow_renames(record, words)
         record.updated_us = max(command.at, record.updated_us + 1)
+        events += changes(record, before, command.at, {"origin": JOB}, words)  # the new name alone is no difference
     yield from save_folded(kind, outdated, rows)
+    yield from log_events(events)
     return len(outdated)
 
 

@@ -13,7 +13,7 @@ from typing import TypeAlias
 import asyncpg
 
 from touchbase.errors import OutcomeUnknown, Overloaded, StoreUnavailable, UnusableStore
-from touchbase.event_log import with_log, with_log_alone
+from touchbase.event_log import Noted, with_log, with_log_alone
 from touchbase.sql.statement import Execute, Plan, Row, Savepoint, Select, SerializationConflict, Step, T, for_postgres
 from touchbase.storage.postgres.array_params import column_params
 from touchbase.storage.postgres.row_level_security import SETTING, Connection, begin, set_scope
@@ -239,9 +239,10 @@ async def write(connection: Connection, plan: Plan[T], scope: Scope) -> T:
     """Run a plan in a transaction of its own, atomically; it is on disk when this returns."""
     try:
         await connection.execute(begin(scope))
-        result = await run(connection, with_log(plan))
+        result = await run(connection, with_log(plan, noted := Noted()))
         with committing():
             await connection.execute("COMMIT")
+        noted.announce()
     except BaseException as error:
         await roll_back(connection, error)
         raise
@@ -252,10 +253,12 @@ async def write_alone(connection: Connection, plan: Plan[T]) -> T:
     """Run a plan with a single statement that writes, which is a transaction by itself; the others only read."""
     try:
         with committing():
-            return await run(connection, with_log_alone(plan))
+            result = await run(connection, with_log_alone(plan, noted := Noted()))
+        noted.announce()
     except Exception as error:
         close_if_read_only(connection, error)
         raise
+    return result
 
 
 def close_if_read_only(connection: Connection, error: BaseException) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from touchbase.common.timestamps import SECOND, Micros
 from touchbase.errors import Overloaded
-from touchbase.event_log import with_log
+from touchbase.event_log import LOGGED, with_log
 from touchbase.events import (
     DryRunResult,
     FailedDelivery,
@@ -70,6 +70,7 @@ class Worker:
             first, others = (made[0], made[1:]) if made else ([], [])
             report = await self._apply(first) if first else WorkReport()
             await self.connection.execute("COMMIT")
+            LOGGED.notify()
         except BaseException as error:
             await roll_back(self.connection, error)
             if is_unavailable(error) or is_retryable(error) or not (isinstance(error, Exception) and first):

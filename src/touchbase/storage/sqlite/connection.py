@@ -13,7 +13,7 @@ from time import perf_counter
 import apsw
 
 from touchbase.errors import BadAddress, StoreUnavailable, UnusableStore
-from touchbase.event_log import with_log
+from touchbase.event_log import Noted, with_log
 from touchbase.sql.statement import Execute, Plan, Row, Savepoint, Select, Statement, Step, T, for_sqlite
 
 LOG = logging.getLogger("touchbase.storage")
@@ -130,11 +130,12 @@ def write(cursor: apsw.Cursor, plan: Plan[T], flushed: Callable[[float], None] |
         cursor.execute("ROLLBACK")
     cursor.execute("BEGIN IMMEDIATE")
     try:
-        result = run(cursor, with_log(plan))
+        result = run(cursor, with_log(plan, noted := Noted()))
         before = perf_counter()
         cursor.execute("COMMIT")
         if flushed is not None:
             flushed(perf_counter() - before)
+        noted.announce()
     except BaseException:
         if cursor.connection.in_transaction:  # a full disk may have ended it already
             cursor.execute("ROLLBACK")

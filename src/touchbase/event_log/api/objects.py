@@ -1,0 +1,54 @@
+"""Events with what they are about, as the API shows it at the time of reading."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from touchbase.clients import Client
+from touchbase.event_log.commands import FindSubjects, Subjects
+from touchbase.event_log.envelope import envelope
+from touchbase.event_log.models import LoggedEvent
+from touchbase.history import COMPANY, CONTACT
+from touchbase.records import Company, Contact, GetRecords
+from touchbase.records.api.serializers import company_out, contact_out
+from touchbase.sql.store import Store
+
+
+async def envelopes(store: Store, client: Client, events: Sequence[LoggedEvent]) -> list[dict[str, Any]]:
+    """Return the envelope of each event, with the present record; `object` is null if the record is gone."""
+    shown: dict[tuple[int | None, int | None], Any] = {}
+    for kind in (CONTACT, COMPANY):
+        numbers = sorted({event.record_id for event in events if event.record_kind == kind and event.record_id is not None})
+        if numbers:
+            for number, record in (await store.read(GetRecords(client.number, kind, numbers))).items():
+                shown[kind, number] = _out(client, record)
+    subjects = await _subjects(store, client.number, events)
+    made = []
+    for event in events:
+        about = shown.get((event.record_kind, event.record_id)) if event.record_id is not None else _about(event, subjects)
+        made.append(envelope(event, client.client_id, about))
+    return made
+
+
+def _out(client: Client, record: Contact | Company) -> Any:
+    if isinstance(record, Contact):
+        return contact_out(record, False, client.settings)
+    return company_out(record, False, client.settings)
+
+
+async def _subjects(store: Store, client: int, events: Sequence[LoggedEvent]) -> Subjects:
+    entries = sorted({event.data["suppression_id"] for event in events if "suppression_id" in event.data})
+    deliveries = sorted({event.data["delivery_id"] for event in events if "delivery_id" in event.data})
+    if not entries and not deliveries:
+        return Subjects({}, {})
+    return await store.read(FindSubjects(client, entries, deliveries))
+
+
+def _about(event: LoggedEvent, subjects: Subjects) -> dict[str, Any]:
+    data = dict(event.data)
+    if "suppression_id" in data:
+        _, data["value"] = subjects.suppressions.get(data["suppression_id"], (None, None))
+    if "delivery_id" in data:
+        data["state"], data["error"] = subjects.deliveries.get(data["delivery_id"], (None, None))
+    return data

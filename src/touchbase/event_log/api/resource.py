@@ -1,0 +1,180 @@
+"""HTTP resource of the event feed: pages, waiting for the next event, and server-sent events."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import re
+from collections.abc import AsyncIterator, Awaitable
+from dataclasses import dataclass
+from typing import Any
+
+from touchbase.auth import READ
+from touchbase.clients import Client
+from touchbase.errors import Fault, TouchbaseError
+from touchbase.event_log.api.objects import envelopes
+from touchbase.event_log.api.schemas import EventPage
+from touchbase.event_log.commands import Page
+from touchbase.event_log.models import event_id
+from touchbase.event_log.reading import LATEST, read_page, sequence_of, types_of
+from touchbase.http import query_parameters as query
+from touchbase.http.endpoint import Call, key_from_headers
+from touchbase.http.query_parameters import Parameter
+from touchbase.http.responses import Response
+from touchbase.http.routing import Route, Success, Tag
+from touchbase.http.schemas import encode
+
+TAG = Tag("Events", "The log of everything that changed, in order: read it, wait for the next event, or let events be sent.")
+PATH = "/public/v2/events"
+LONGEST_WAIT = 30
+LARGEST_PAGE = 1_000
+DEFAULT_PAGE = 100
+KEEP_ALIVE_SECONDS = 15.0
+"""Time after which a stream without events gets a comment: proxies close silent connections, often after a minute."""
+STREAM = b"text/event-stream"
+AFTER = query.text(
+    "after", f"`next_cursor` of an earlier response, or the id of an event; `{LATEST}`: from now on. Default: from the oldest stored event."
+)
+TYPES = query.text("types", "Only these types, separated by commas; `contact.*` stands for all that begin so. Default: all.")
+WAIT = query.integer("wait", 0, LONGEST_WAIT, "Seconds to wait for an event if there is none yet. Default: 0.")
+LIMIT: Parameter[int] = Parameter(
+    "limit",
+    lambda given, name: given.integer(name, 1, LARGEST_PAGE) or DEFAULT_PAGE,
+    {"type": "integer", "minimum": 1, "maximum": LARGEST_PAGE, "default": DEFAULT_PAGE},
+    "Maximum number of events in a page.",
+)
+LAST_EVENT_ID = "Last-Event-ID"
+_HEADER: dict[str, Any] = {
+    "name": LAST_EVENT_ID, "in": "header", "required": False, "schema": {"type": "string"},
+    "description": "With `Accept: text/event-stream`: the id of the last event that was received; it comes before `after`.",
+}  # fmt: skip
+_ACCEPTS = re.compile(rb"(?:^|,)\s*text/event-stream\s*(?:;|,|$)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A request for events."""
+
+    after: int | None
+    types: list[str] | None
+    wait: int
+    limit: int
+
+
+async def events(call: Call) -> Response:
+    """Handle `GET` of events."""
+    client = await call.client()
+    streams = _ACCEPTS.search(call.headers.get(b"accept", b"")) is not None
+    asked = _read(call, streams=streams)
+    if streams:
+        return await _stream(call, client, asked)
+    store = call.api.dependencies.store
+    page = await read_page(store, client.number, asked.after, asked.limit, asked.types)
+    if not page.events and asked.wait and call.scope["method"] != "HEAD":
+        page = await _wait(call, client.number, asked, page)
+    data = await envelopes(store, client, page.events)
+    body = encode({"data": data, "next_cursor": event_id(page.last), "has_more": page.has_more})
+    return Response(body=body, headers=[(b"cache-control", b"no-store")])
+
+
+def _read(call: Call, *, streams: bool) -> _Asked:
+    given = call.parameters()
+    cursor, pointer = given[AFTER], "?after"
+    last = call.headers.get(LAST_EVENT_ID.lower().encode()) if streams else None
+    if last:
+        cursor, pointer = last.decode("latin-1").strip(), LAST_EVENT_ID
+    faults: list[Fault] = given.faults
+    asked = _Asked(sequence_of(cursor, pointer, faults), types_of(given[TYPES], "?types", faults), given[WAIT] or 0, given[LIMIT])
+    given.done()
+    return asked
+
+
+async def _wait(call: Call, client: int, asked: _Asked, page: Page) -> Page:
+    """Read again until there are events, the time is over, the HTTP client is gone, or the server stops."""
+    feed, store = call.api.feed, call.api.dependencies.store
+    loop = asyncio.get_running_loop()
+    until = loop.time() + asked.wait
+    gone = asyncio.ensure_future(_disconnected(call))
+    try:
+        with feed.place(client):
+            while not page.events and not gone.done() and not feed.stopping.is_set() and (left := until - loop.time()) > 0:
+                await _either(feed.wait(client, page.last, left), gone)
+                page = await read_page(store, client, page.last, asked.limit, asked.types)
+    finally:
+        gone.cancel()
+    return page
+
+
+async def _disconnected(call: Call) -> None:
+    """Return when the HTTP client is gone."""
+    while (await call.receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _either(waiting: Awaitable[None], gone: asyncio.Future[None]) -> None:
+    task = asyncio.ensure_future(waiting)
+    try:
+        await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+
+
+async def _stream(call: Call, client: Client, asked: _Asked) -> Response:
+    feed = call.api.feed
+    page = await read_page(call.api.dependencies.store, client.number, asked.after, asked.limit, asked.types)
+    with feed.place(client.number):  # refused here, while a problem can still be sent; `_pieces` takes the place
+        pass
+    headers = [(b"cache-control", b"no-store"), (b"x-accel-buffering", b"no")]
+    return Response(content_type=STREAM, headers=headers, stream=_pieces(call, client, asked, page))
+
+
+async def _pieces(call: Call, client: Client, asked: _Asked, page: Page) -> AsyncIterator[bytes]:
+    """Yield events as they are logged, until the HTTP client is gone, the key ends, or the server stops."""
+    feed, store, api = call.api.feed, call.api.dependencies.store, call.api
+    gone = asyncio.ensure_future(_disconnected(call))
+    try:
+        with feed.place(client.number):
+            yield b"retry: 2000\n\n"
+            while not gone.done() and not feed.stopping.is_set():
+                if page.events:
+                    made = await envelopes(store, client, page.events)
+                    yield b"".join(_piece(each) for each in made)
+                if not page.has_more:
+                    before = page.last
+                    await _either(feed.wait(client.number, page.last, KEEP_ALIVE_SECONDS), gone)
+                    # The client's state and the key may have changed.
+                    client = await api.authenticate(call.headers, _key(call), call.needed, call.api.dependencies.clock(), call.scope)
+                    page = await read_page(store, client.number, before, asked.limit, asked.types)
+                    if not page.events:
+                        yield b": the cursor is %s\n\n" % event_id(page.last).encode()
+                else:
+                    page = await read_page(store, client.number, page.last, asked.limit, asked.types)
+    except TouchbaseError as error:
+        yield b"event: error\ndata: %s\n\n" % encode({"code": error.code, "detail": error.detail, **error.data})
+    finally:
+        gone.cancel()
+
+
+def _key(call: Call) -> bytes | None:
+    return None if call.api.dependencies.auth == "none" else key_from_headers(call.headers)
+
+
+def _piece(made: dict[str, Any]) -> bytes:
+    return b"id: %s\nevent: %s\ndata: %s\n\n" % (made["data"]["id"].encode(), str(made["type"]).encode(), encode(made))
+
+
+ROUTES = [
+    Route(
+        "GET", PATH, events, scope=READ, operation_id="list_events", tag=TAG,
+        summary="Read the events after a cursor, and wait for the next",
+        description="Every change of the client's data is an event, in the order of the changes; no reader can miss one that is stored. "
+        "Without `after` the oldest stored events come first. Store `next_cursor` with what you did, and send it as `after`. With `wait` "
+        "a request without events waits for the next one. With `Accept: text/event-stream` events are sent as they happen (server-sent "
+        "events), each with its id, and a client that connects again goes on after `Last-Event-ID`. A cursor that is older than the "
+        "stored events is a 410 `cursor_expired`.",
+        query=(AFTER, TYPES, WAIT, LIMIT), headers=(_HEADER,),
+        success=(Success(200, "Events, oldest first.", EventPage, media=("text/event-stream",)),), problems=(410,),
+    ),
+]  # fmt: skip

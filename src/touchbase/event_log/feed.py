@@ -1,0 +1,113 @@
+"""Waiting for events: many requests wait, and one task looks for all of them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+
+from touchbase.common.fair_quota import FairQuota
+from touchbase.errors import Overloaded, RateLimited, TouchbaseError
+from touchbase.event_log.commands import FindNewEvents
+from touchbase.event_log.signal import LOGGED
+from touchbase.sql.store import Store
+
+LOG = logging.getLogger("touchbase.events")
+LOOK_SECONDS = 0.5
+"""Time between two looks for events of other processes; events of this process are signalled."""
+MOST_WAITING = 256
+RETRY_SECONDS = 5
+"""`Retry-After` of a request that may not wait."""
+
+
+class Feed:
+    """The requests that wait for events; the event loop of one process owns it."""
+
+    def __init__(self, store: Store, most: int = MOST_WAITING, look_seconds: float = LOOK_SECONDS) -> None:
+        self._store = store
+        self._most = most
+        self._quota = FairQuota(most)
+        self._look_seconds = look_seconds
+        self._waiting: dict[asyncio.Future[None], tuple[int, int]] = {}
+        """Waiter -> its client, and the sequence after which it waits."""
+        self._looking: asyncio.Task[None] | None = None
+        self._wake = asyncio.Event()
+        self.stopping = asyncio.Event()
+
+    def stop(self) -> None:
+        """End all waiting, because the server stops."""
+        self.stopping.set()
+        for waiter in self._waiting:
+            if not waiter.done():
+                waiter.set_result(None)
+
+    @contextlib.contextmanager
+    def place(self, client: int):  # type: ignore[no-untyped-def]
+        """Take a place among the waiting requests; raises `RateLimited` if the client has its share, `Overloaded` if all are taken."""
+        if self._quota.used >= self._most:
+            raise Overloaded(f"{self._most} requests wait for events already; try again, or read without `wait`", retry_after=RETRY_SECONDS)
+        if not self._quota.acquire(client):
+            raise RateLimited(
+                "too many requests of this client wait for events; use one reader with several types in place of many",
+                policy="waiting", quota=self._most, window=1, retry_after=RETRY_SECONDS,
+            )  # fmt: skip
+        try:
+            yield
+        finally:
+            self._quota.release(client)
+
+    async def wait(self, client: int, after: int, seconds: float) -> None:
+        """Return when the client has an event after this sequence, after so many seconds, or when the server stops."""
+        if self.stopping.is_set() or seconds <= 0:
+            return
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting[waiter] = (client, after)
+        self._wake.set()
+        if self._looking is None:
+            self._looking = asyncio.create_task(self._look_while_waiting(), name="event-feed")
+        try:
+            async with asyncio.timeout(seconds):
+                await waiter
+        except TimeoutError:
+            pass
+        finally:
+            del self._waiting[waiter]
+            if not self._waiting:
+                self._wake.set()  # the task ends at once
+
+    async def _look_while_waiting(self) -> None:
+        loop = asyncio.get_running_loop()
+
+        def signalled() -> None:
+            with contextlib.suppress(RuntimeError):  # the loop was closed
+                loop.call_soon_threadsafe(self._wake.set)
+
+        LOGGED.listen(signalled)
+        try:
+            while self._waiting:
+                self._wake.clear()
+                await self._look()
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._wake.wait(), self._look_seconds)
+        finally:
+            LOGGED.forget(signalled)
+            self._looking = None
+
+    async def _look(self) -> None:
+        """Wake the waiters whose client has later events."""
+        since: dict[int, int] = {}
+        for client, after in self._waiting.values():
+            since[client] = min(after, since.get(client, after))
+        if not since:
+            return
+        try:
+            newest = await self._store.read(FindNewEvents(since))
+        except TouchbaseError as error:
+            LOG.warning("readers of events wait: %s", error.detail)
+            return
+        except Exception:
+            LOG.exception("looking for new events failed; it is tried again")
+            return
+        for waiter, (client, after) in self._waiting.items():
+            if newest.get(client, 0) > after and not waiter.done():
+                waiter.set_result(None)

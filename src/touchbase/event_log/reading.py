@@ -1,0 +1,65 @@
+"""Cursors, filters of types, and pages of the feed."""
+
+from __future__ import annotations
+
+import re
+from difflib import get_close_matches
+
+from touchbase.errors import CursorExpired, Fault
+from touchbase.event_log.commands import ListLoggedEvents, Page
+from touchbase.event_log.models import EVENT_TYPES, event_id
+from touchbase.sql.store import Store
+
+LATEST = "latest"
+START = -1
+"""In place of a sequence: before the oldest event that is stored, however many were removed before it."""
+_CURSOR = re.compile(r"evt_(0|[1-9][0-9]{0,17})")
+
+
+def sequence_of(cursor: str | None, pointer: str, faults: list[Fault]) -> int | None:
+    """Return the sequence of a cursor: START without one, None for `latest`; appends a fault for other text."""
+    if cursor is None:
+        return START
+    if cursor == LATEST:
+        return None
+    found = _CURSOR.fullmatch(cursor)
+    if found is None:
+        faults.append(Fault(pointer, "cursor", f"must be `next_cursor` of an earlier response, the id of an event, or {LATEST}"))
+        return 0
+    return int(found[1])
+
+
+def types_of(given: str | None, pointer: str, faults: list[Fault]) -> list[str] | None:
+    """Return the types that a list names, with `contact.*` for all of a group; None for all types; appends faults."""
+    if given is None:
+        return None
+    found: dict[str, None] = {}
+    for name in (each.strip() for each in given.split(",")):
+        group = name.removesuffix("*")
+        some = [each.value for each in EVENT_TYPES if each == name or (group != name and group.endswith(".") and each.startswith(group))]
+        if not some:
+            near = get_close_matches(name, [each.value for each in EVENT_TYPES], 1)
+            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(EVENT_TYPES)}"
+            faults.append(Fault(pointer, "choice", f"there is no type {name[:60]!r}; {hint}"))
+        found |= dict.fromkeys(some)
+    return list(found)
+
+
+async def read_page(store: Store, client: int, after: int | None, limit: int, types: list[str] | None = None) -> Page:
+    """Return the events after a sequence; raises `CursorExpired` if some of them are not stored any more, or if it never existed."""
+    page = await store.read(ListLoggedEvents(client, after, limit, types))
+    if after is None or after == START:
+        return page
+    if after > page.newest:
+        raise CursorExpired(
+            f"{event_id(after)} is later than the newest event, {event_id(page.newest)}: the store was restored from a backup, or the "
+            "cursor is another client's; list the records, then read on with `after=latest`",
+            data={"valid_cursor": event_id(page.newest)},
+        )
+    if after < page.oldest - 1:
+        raise CursorExpired(
+            f"events before {event_id(page.oldest)} are not stored any more, so the reader after {event_id(after)} would miss some; list "
+            "the records again, then read on from the oldest event, without `after`",
+            data={"valid_cursor": event_id(page.oldest - 1)},
+        )
+    return page
