@@ -142,16 +142,13 @@ class Settings:
         1_073_741_824, "Most bytes of such bodies that are stored for one client; above, the oldest are removed first; 0: no limit."
     )
 
-<<<<<<< HEAD
     keep_webhook_attempts_days: int = _setting(
         30, "Days after which attempts of outgoing webhooks are removed; what is not delivered still waits. 0: never.", least=0
     )
 
-=======
     keep_events_days: int = _setting(
         30, "Days for which events of the log are stored; a reader that was away for longer gets a 410; 0: for ever."
     )
->>>>>>> room-log
     keep_job_files_days: int = _setting(
         7, "Days after which the files of imports and exports are removed; 0: an hour after the job has ended."
     )

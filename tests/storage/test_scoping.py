@@ -56,12 +56,24 @@ from touchbase.inbox.refused import ListRefusals
 from touchbase.jobs.commands import CreateJob, DueJobFiles, DueJobs, GetJob, ListJobs, RemoveJobFiles
 from touchbase.jobs.models import UPLOADING, Job
 from touchbase.merging.commands import ForgetMerges
+from touchbase.outgoing import (
+    AddEndpoint,
+    CountOutgoing,
+    Endpoint,
+    EndpointVersions,
+    ForgetAttempts,
+    LeadShards,
+    ListTroubles,
+    OldAttempts,
+    Replay,
+    StoreProgress,
+)
 from touchbase.records.bulk import ChangeMatching
 from touchbase.records.commands import CreateCompany, CreateContact, FindOwner, GetContact, ListContacts, ListRecords, UpdateContact
 from touchbase.records.match import MatchEverywhere
 from touchbase.records.models import Company, Contact
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, RecordType
-from touchbase.search import CountFound, FindPosition, NextToIndex, SearchCompanies, SearchContacts
+from touchbase.search import CountFound, FindPosition, MatchesFilter, NextToIndex, SearchCompanies, SearchContacts
 from touchbase.search.fields import OWN_FIELDS, SearchFields
 from touchbase.search.parse import Parser
 from touchbase.search.sorting import SortKey
@@ -102,6 +114,11 @@ SPANNING: dict[type, str] = {
     DueJudgements: "numbers of clients and their tools, for the housekeeper, who then names each client",
     CountSilent: "counts, for the metrics",
     ListNewestEvents: "numbers of clients and of their newest events, for what sends events on, which then names each client",
+    CountOutgoing: "counts, for the metrics",
+    EndpointVersions: "numbers of clients and their endpoints, for what sends events, which then names each client",
+    LeadShards: "which process sends for which clients, of no client",
+    ListTroubles: "endpoints that do not work, for the operator",
+    OldAttempts: "numbers of clients with old attempts, for the housekeeper, who then names each client",
     NextToIndex: "the number of a client with records to index, for the housekeeper, who then names the client",
 }
 """What looks at all clients, and why it may: reviewed. Queries among it answer no client's records."""
@@ -247,6 +264,7 @@ SEARCHED: dict[type, dict[str, Any]] = {
     SearchContacts: searched(CONTACT_TYPE, OF_BOTH | OF_CONTACTS, "last_reply_received", "email"),
     CountFound: {"search": SearchContacts(1, limit=5, **searched(CONTACT_TYPE, OF_BOTH | OF_CONTACTS, "created_time"))},
     FindPosition: {"search": SearchCompanies(1, limit=5, **searched(COMPANY_TYPE, OF_BOTH, "created_time")), "skip": 3},
+    MatchesFilter: {"kind": 1, "where": searched(CONTACT_TYPE, OF_BOTH | OF_CONTACTS, "email")["where"]},
     SearchCompanies: searched(
         COMPANY_TYPE, {"any": [{"company_status": "new"}, {"domain[starts_with]": "a"}, OF_BOTH]}, "status_changed_at", "name"
     ),
@@ -297,6 +315,8 @@ ASKING: list[Any] = [
     AddErasures(1, b"another", [], 10), PruneBodies(1, 2**40, 5, 10), DropUnrecognised(1, 10, 1, 5, 10),
     Reencrypt(5), RetireKeys(), ReplaceLost(), RemoveClientRows(2, 10, 100),
     EnsureClient("unknown", 5, first_use=True), ChangeMatching(1, ListContacts(1, 5, status="a"), UpdateContact(1, 0, {}, {}, 5, "k")),
+    AddEndpoint(Endpoint(1, 0, "https://a.example", 5, 5)), Replay(1, 1, 5, missing_since_us=0), LeadShards("t", 5, 6),
+    StoreProgress(1, 1, "t", 5, 1), ForgetAttempts(1, 10),
     TrimLog(1, 5), RemoveJobFiles(1, 1, 5, 10), DefineStatus(1, 1, "a", True, 10), RemoveStatus(1, 1, "a"), ApplyRefused(1, 1, 0, 5, 10),
     DefineField(1, 1, "Tier", FieldType("text"), is_new=True), JudgeConnection(1, "crm", "hubspot", 50 * SECOND, -100 * DAY),
 ]  # fmt: skip

@@ -42,11 +42,8 @@ ROUTES: tuple[Route, ...] = (
     *reports.ROUTES,
     *statuses.ROUTES,
     *jobs.ROUTES,
-<<<<<<< HEAD
     *outgoing.ROUTES,
-=======
     *event_log.ROUTES,
->>>>>>> room-log
     *revyops.ROUTES,
     *webhooks.ROUTES,
     *delivery_list.ROUTES,

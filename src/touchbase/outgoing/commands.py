@@ -16,11 +16,6 @@ class AddEndpoint(Command[Endpoint]):
 
     endpoint: Endpoint
 
-    @property
-    def client(self) -> int:
-        """The client's number."""
-        return self.endpoint.client
-
 
 @dataclass(slots=True)
 class ChangeEndpoint(Command[Endpoint]):
@@ -30,11 +25,6 @@ class ChangeEndpoint(Command[Endpoint]):
     """With the new values."""
     known: int
     """The version that the change was decided on."""
-
-    @property
-    def client(self) -> int:
-        """The client's number."""
-        return self.endpoint.client
 
 
 @dataclass(slots=True)
@@ -126,11 +116,6 @@ class StoreAttempt(Command[None]):
     """Store one attempt, of a test."""
 
     attempt: Attempt
-
-    @property
-    def client(self) -> int:
-        """The client's number."""
-        return self.attempt.client
 
 
 @dataclass(slots=True)

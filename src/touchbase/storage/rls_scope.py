@@ -39,7 +39,16 @@ from touchbase.inbox import (
     ReplayMany,
 )
 from touchbase.jobs import CreateJob, DueJobFiles, DueJobs, GetJob, ListJobs
-from touchbase.outgoing import CountOutgoing, EndpointVersions, LeadShards, ListTroubles, OldAttempts
+from touchbase.outgoing import (
+    AddEndpoint,
+    ChangeEndpoint,
+    CountOutgoing,
+    EndpointVersions,
+    LeadShards,
+    ListTroubles,
+    OldAttempts,
+    StoreAttempt,
+)
 from touchbase.records import CreateCompany, CreateContact, FindOwner, MatchEverywhere, UpsertCompany, UpsertContact
 from touchbase.search import NextToIndex
 
@@ -84,6 +93,9 @@ _NAMED: dict[type, Named] = {
     UpsertCompany: lambda command: (command.create.client,),
     AddConnection: lambda command: (command.connection.client,),
     CreateJob: lambda command: (command.job.client,),
+    AddEndpoint: lambda command: (command.endpoint.client,),
+    ChangeEndpoint: lambda command: (command.endpoint.client,),
+    StoreAttempt: lambda command: (command.attempt.client,),
     ExportRecords: lambda query: (query.listing.client,),
     GetEffects: lambda query: (client for client, _ in query.deliveries),
     ReplayMany: lambda command: (client for client, _ in command.deliveries),

@@ -69,7 +69,7 @@ def _newest(client: int) -> Plan[int]:
 
 def change_endpoint(command: ChangeEndpoint, cipher: Cipher) -> Plan[Endpoint | TouchbaseError]:
     """Run `ChangeEndpoint`."""
-    known = yield from _locked(command.client, command.endpoint.id, cipher)
+    known = yield from _locked(command.endpoint.client, command.endpoint.id, cipher)
     if known is None:
         return no_such_endpoint(command.endpoint.id)
     if known.version != command.known:
