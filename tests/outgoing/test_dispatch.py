@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from tests.outgoing.conftest import Sent, Webhooks
 
 from touchbase.common.timestamps import DAY, SECOND
+from touchbase.event_log import TrimLog
+from touchbase.outgoing import Answer, LowestNeeded, slots
 
 
 async def test_event__is_sent_once_in_the_envelope(webhooks: Webhooks) -> None:
@@ -195,12 +199,54 @@ async def test_rate_limit__spreads_requests(webhooks: Webhooks) -> None:
     counts = []
     for _ in range(3):
         webhooks.receivers.take()
-        webhooks.dispatcher.wake()
-        await webhooks.dispatcher._round()
-        while webhooks.dispatcher._tasks:
-            import asyncio
-
-            await asyncio.wait([*webhooks.dispatcher._tasks])
+        await webhooks.dispatcher.drain()
         counts.append(len(webhooks.receivers.take()))
         webhooks.clock.move(1)
     assert counts == [2, 2, 1]
+
+
+async def test_retention__keeps_what_a_paused_endpoint_has_not_got(webhooks: Webhooks) -> None:
+    store = webhooks.house.call.parts.store
+    for number in range(3):
+        await webhooks.house.contact(email=f"early{number}@example.com")
+    endpoint = await webhooks.add()
+    for number in range(3):
+        await webhooks.house.contact(email=f"person{number}@example.com")
+    webhooks.receivers.answer = lambda sent: 500
+    await webhooks.deliver()
+
+    needed = await store.read(LowestNeeded(webhooks.house.number))
+    await store.write(TrimLog(webhooks.house.number, webhooks.clock() + DAY, keep_from=needed))
+
+    assert needed == 4
+    webhooks.receivers.answer = lambda sent: 200
+    await webhooks.ask("POST", f"/{endpoint['id']}/resume")
+    assert sorted(sent.sequence for sent in await webhooks.deliver()) == [4, 5, 6]
+    assert await store.read(LowestNeeded(webhooks.house.number)) == 7
+
+
+async def test_endpoints_that_do_not_respond__hold_up_no_other(webhooks: Webhooks, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slots, "FAST", 2)
+    monkeypatch.setattr(slots, "FAST_SECONDS", 0.01)
+    arrived, released = asyncio.Event(), asyncio.Event()
+
+    async def post(url: str, headers: dict[str, str], body: bytes) -> Answer:
+        if "dead" in url:
+            await released.wait()
+            return Answer(0, failure="timeout")
+        arrived.set()
+        return Answer(0, 200)
+
+    webhooks.receivers.post = post  # type: ignore[method-assign]
+    dispatcher = webhooks.restarted()
+    for number in range(3):
+        await webhooks.add(url=f"https://dead{number}.example/")
+    await webhooks.add(url="https://alive.example/")
+    for number in range(4):
+        await webhooks.house.contact(email=f"person{number}@example.com")
+
+    running = asyncio.create_task(dispatcher.run())
+    await asyncio.wait_for(arrived.wait(), 10)
+    released.set()
+    dispatcher.stop()
+    await running

@@ -15,6 +15,7 @@ import apsw
 import pytest
 from tests.conftest import ENCRYPTION_KEYS
 from tests.connections.silent import calls_until
+from tests.outgoing.unsent import miss_an_event
 from tests.storage.statements import FOLDER, MAKERS, STATEMENTS, calls_of, module_at, texts
 
 from touchbase.auth.commands import AnyKey, FindKey, ListKeys, RevokeKey, RotateKey, StoreFirstKey, StoreKey, StoreKeyUses
@@ -156,7 +157,7 @@ BY_RIGHT: dict[str, str] = {
 """Statements of the write path that name no client: reviewed."""
 NEEDS_NO_EXCEPTION = {
     ListDeliveries, GetDelivery, DueFetches, ListRefusals, MatchEverywhere, GetJob, ListJobs, DueJobs, FindOwner,
-    DueJudgements, CountSilent,
+    DueJudgements, CountSilent, EndpointVersions, LeadShards, ListTroubles, OldAttempts,
 }  # fmt: skip
 """What spans clients with texts that name one in every table: client by client, or each table beside the row of the one before."""
 SEALER = AesGcmCipher(StaticKeys(ENCRYPTION_KEYS.read()))
@@ -242,7 +243,7 @@ USUAL: dict[str, Any] = {
 }  # fmt: skip
 
 
-SPECIAL: dict[str, Any] = {"encode": lambda rows, keys: b"", "edges": [1, 3, 5], "since": {1: 0}}
+SPECIAL: dict[str, Any] = {"encode": lambda rows, keys: b"", "edges": [1, 3, 5], "shards": [0, 1], "since": {1: 0}}
 
 
 def searched(kind: RecordType[Any], tree: dict[str, Any], *sort: str) -> dict[str, Any]:
@@ -364,6 +365,8 @@ async def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Reader:
         await store.write(CreateContact(Contact(client, 0, 5, 5, email=email, email_key=email), [("seat", "12")]))
     await store.write(AddConnection(Connection(1, "crm", "hubspot", 5, 5, ["secret"], access_token="token")))
     await store.write(calls_until(-30 * DAY, 1))
+    await miss_an_event(store, 1, 5, secret="secret")
+    await store.write(LeadShards("t", 5, 6))
     events = {0: "ann@example.com", 1: None}
     for n in range(3):
         await store.write(StoreDelivery(1, "crm", bytes([n]) * 16, b"{}", "", b"{}", 5))

@@ -216,6 +216,6 @@ class OldAttempts(Query[list[int]]):
 
 @dataclass(slots=True)
 class LowestNeeded(Query[int | None]):
-    """The lowest sequence of a client that an endpoint still needs; None: it needs none that is logged."""
+    """The lowest sequence of a client that an active or paused endpoint has not got; None: there is no such endpoint."""
 
     client: int

@@ -189,6 +189,7 @@ class Line:
         if at is None or at > now or len(self.in_flight) >= window or len(self._done) >= MAX_UNSTORED:
             return None
         if self._bucket is not None and not self._bucket.take(1, now):
+            self._not_before = now + int(SECOND / self._bucket.rate)
             return None
         item = self._items[heapq.heappop(self._ready)[1]]
         item.started_us = now

@@ -217,8 +217,10 @@ def old_attempts(query: OldAttempts) -> Plan[list[int]]:
 def lowest_needed(query: LowestNeeded) -> Plan[int | None]:
     """Run `LowestNeeded`."""
     rows = yield Select(
-        "SELECT min(s.position) + 1 FROM webhook_position s WHERE s.client = ? "
-        "UNION ALL SELECT min(p.sequence) FROM pending_webhook p WHERE p.client = ?",
+        "SELECT min(s.position) + 1 FROM webhook_position s JOIN webhook_endpoint e ON e.client = s.client AND e.id = s.endpoint_id "
+        "WHERE s.client = ? AND e.state <> 'disabled' "
+        "UNION ALL SELECT min(p.sequence) FROM pending_webhook p JOIN webhook_endpoint e ON e.client = p.client AND e.id = p.endpoint_id "
+        "WHERE p.client = ? AND e.state <> 'disabled'",
         (query.client, query.client),
     )
     return min((number for (number,) in rows if number is not None), default=None)
