@@ -21,7 +21,7 @@ from touchbase.clients.models import KEEP_BODIES_DAYS
 from touchbase.inbox.refused import CAUSES, RefusedWebhook, StoreRefusals
 from touchbase.storage import open_store
 
-WITHOUT_JSON = {"serve", "completion"}
+WITHOUT_JSON = {"serve", "completion", "events follow"}
 """One runs until it is stopped, the other prints a script."""
 
 

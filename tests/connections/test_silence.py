@@ -33,6 +33,7 @@ from touchbase.connections.silence import (
     begin_silences,
 )
 from touchbase.doctor import diagnose
+from touchbase.event_log import ListLoggedEvents
 from touchbase.events.worker import InboxWorker
 from touchbase.history.events import Event, Translation
 from touchbase.inbox.commands import ReplayDeliveries, StoreDelivery
@@ -92,6 +93,11 @@ async def test_silence__ends_at_the_next_call_and_may_begin_again(store: Store, 
     assert [one.ended_us for one in ended] == [back]
     assert (early, begun) == ([], [(number, back)])
     assert await stored(store, number) == [(back, back + 9 * HOUR, None), (LAST, SILENT + SECOND, back)]
+    events = (await store.read(ListLoggedEvents(number, 0, 10))).events
+    assert [(event.type, event.at) for event in events] == [
+        ("connection.silent", SILENT + SECOND), ("connection.resumed", back), ("connection.silent", back + 9 * HOUR),
+    ]  # fmt: skip
+    assert events[0].data["last_call_at"] == to_text(LAST)
 
 
 async def test_silence__of_an_irregular_or_new_connection_is_not_recognised(store: Store) -> None:

@@ -164,14 +164,15 @@ async def test_list_events__of_a_trimmed_log_goes_on_with_the_sequence(house: Ho
     assert [each["data"]["id"] for each in (await read(house, "after=evt_1"))["data"]] == ["evt_2"]
 
 
-async def test_wait__ends_with_the_next_event(house: House) -> None:
+async def test_wait__ends_with_the_next_event_of_this_process(store: Store, make_client: MakeClient) -> None:
+    house = House(make_client(store, feed=Feed(store, look_seconds=3_600)))  # only a signal ends it
     await house.contact(**JANE)
     waiting = asyncio.create_task(patient(house, "after=evt_1&wait=30"))
-    await asyncio.sleep(0)
-
-    await house.company("example.com")
-
-    reply = await waiting
+    async with asyncio.timeout(25):  # less than it would wait
+        while not LOGGED._listeners:
+            await asyncio.sleep(0)
+        await house.company("example.com")
+        reply = await waiting
     assert [each["type"] for each in reply.json()["data"]] == ["company.created"]
 
 
@@ -219,7 +220,8 @@ async def test_wait__is_refused_beyond_the_limit(store: Store, make_client: Make
         assert (reply.status, reply.headers["retry-after"]) == (503, "5")
 
     feed.stop()
-    assert [len((await each).json()["data"]) for each in waiting] == [0, 0, 0]
+    async with asyncio.timeout(25):  # less than they would wait
+        assert [len((await each).json()["data"]) for each in waiting] == [0, 0, 0]
 
 
 async def test_stream__sends_events_and_ends_when_the_server_stops(store: Store, make_client: MakeClient) -> None:

@@ -8,7 +8,7 @@ per step, rows passed as arrays to `unnest`).
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Collection, Generator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -90,6 +90,8 @@ class Log:
     """Hand over events to be stored at the end of the transaction (`event_log`). No engine runs it, and it has no rows."""
 
     events: Sequence[Any]
+    forget: Collection[tuple[int, int, int]] = ()
+    """Records (client, kind, id) whose events of this transaction lose what changed."""
 
 
 Step = Execute | Select | Savepoint | Log

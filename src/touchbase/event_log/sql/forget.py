@@ -9,7 +9,7 @@ import msgspec
 
 from touchbase.event_log.models import record_event
 from touchbase.event_log.sql.statements import FORGET_CHANGES, MERGES_OF
-from touchbase.sql.statement import Execute, Plan, Row
+from touchbase.sql.statement import Execute, Log, Plan, Row
 
 
 def forget_changes(client: int, records: Sequence[Row]) -> Plan[None]:
@@ -20,7 +20,9 @@ def forget_changes(client: int, records: Sequence[Row]) -> Plan[None]:
         known |= waiting
         rows = yield Execute(MERGES_OF, [(client, *each, record_event(each[0], "merged")) for each in sorted(waiting)])
         waiting = {(kind, number) for kind, data in rows for number in _merged(data)} - known
-    yield Execute(FORGET_CHANGES, [(client, *each) for each in sorted(known)])
+    rows = [(client, kind, number) for kind, number in sorted(known)]
+    yield Execute(FORGET_CHANGES, rows)
+    yield Log([], rows)  # also from events of this transaction, which are stored at its end
 
 
 def _merged(data: str) -> list[int]:

@@ -30,7 +30,7 @@ def with_cause(plan: Plan[T], cause_of: Callable[[LoggedEvent], LoggedEvent]) ->
         step = next(plan)
         while True:
             if isinstance(step, Log):
-                step = Log([cause_of(event) for event in step.events])
+                step = Log([cause_of(event) for event in step.events], step.forget)
             elif isinstance(step, Execute) and step.logs:
                 step = replace(step, logs=[cause_of(event) for event in step.logs])
             step = plan.send((yield step))
@@ -59,6 +59,7 @@ def with_log(plan: Plan[T], noted: Noted | None = None, *, keep: bool = True) ->
         step = next(plan)
         while True:
             if isinstance(step, Log):
+                _forget(events, {*step.forget})
                 events += step.events
                 step = plan.send([])
                 continue
@@ -91,6 +92,14 @@ def with_log_alone(plan: Plan[T], noted: Noted) -> Plan[T]:
     except StopIteration as stop:
         result: T = stop.value
         return result
+
+
+def _forget(events: list[LoggedEvent], records: set[tuple[int | None, ...]]) -> None:
+    """Remove what changed from events that are not stored yet."""
+    for event in reversed(events) if records else ():
+        if (event.client, event.record_kind, event.record_id) in records:
+            event.changed = {}
+            records |= {(event.client, event.record_kind, number) for number in event.data.get("merged", ())}
 
 
 def _follow(step: Savepoint, events: list[LoggedEvent], marks: list[int]) -> None:
