@@ -104,9 +104,7 @@ async def assembled(settings: Settings, clock: Clock = clock, *, shared: SharedM
         await ending.enter_async_context(running(keeper, "housekeeping"))
         ending.push_async_callback(http_client.close)
         fetcher = FetchWorker(store, adapters, http_client.send, clock, on_stored=worker.wake, on_fetched=partial(count_fetch, metrics))
-        webhooks = webhook_client(settings)
-        ending.push_async_callback(webhooks.close)
-        dispatcher = Dispatcher(store, webhooks, clock, shown_record, metrics=metrics)
+        webhooks, dispatcher = _outgoing(settings, store, clock, ending, metrics)
         if settings.inbox_worker:
             for each in (dispatcher, jobs, worker, fetcher, retention(settings, store, reader, connections, clock)):
                 await ending.enter_async_context(running(each, type(each).__name__))
@@ -201,9 +199,7 @@ async def standalone_workers(settings: Settings, clock: Clock = clock, *, with_m
         on_report = partial(_add, NoMetrics(), clock, calls)
         inbox = InboxWorker(store, reader, clock, connections=connections.of, on_report=on_report, tasks=tasks)
         fetch = FetchWorker(store, adapters, http_client.send, clock, on_stored=inbox.wake)
-        webhooks = webhook_client(settings)
-        ending.push_async_callback(webhooks.close)
-        yield Workers(inbox, fetch, job_worker(settings, store, clock), Dispatcher(store, webhooks, clock, shown_record))
+        yield Workers(inbox, fetch, job_worker(settings, store, clock), _outgoing(settings, store, clock, ending)[1])
 
 
 def retention(settings: Settings, store: ProcessingStore, reader: TranslatorPool, connections: Connections, clock: Clock) -> Retention:
@@ -215,6 +211,15 @@ def retention(settings: Settings, store: ProcessingStore, reader: TranslatorPool
 
 def _http_client(settings: Settings) -> HttpClient:
     return HttpClient(f"touchbase/{touchbase.__version__}", settings.fetch_allowed)
+
+
+def _outgoing(
+    settings: Settings, store: ProcessingStore, clock: Clock, ending: contextlib.AsyncExitStack, metrics: Metrics | None = None
+) -> tuple[WebhookClient, Dispatcher]:
+    """Return the HTTP client of outgoing webhooks, which is closed in the end, and the dispatcher."""
+    client = webhook_client(settings)
+    ending.push_async_callback(client.close)
+    return client, Dispatcher(store, client, clock, shown_record, metrics=metrics)
 
 
 def webhook_client(settings: Settings) -> WebhookClient:

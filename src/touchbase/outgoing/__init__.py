@@ -1,4 +1,4 @@
-"""Outgoing webhooks: endpoints that are told of a client's events, signed, in order, at least once."""
+"""Outgoing webhooks: endpoints that get a client's events, signed, in order, at least once."""
 
 from __future__ import annotations
 

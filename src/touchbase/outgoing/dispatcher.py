@@ -188,8 +188,7 @@ class Dispatcher:
     async def _load(self, key: Key) -> None:
         if (served := await self._store.read(ReadServed(*key))) is None:
             return
-        line = self._lines.get(key)
-        if line is None:
+        if (line := self._lines.get(key)) is None:
             line = self._lines[key] = Line(served, self._clock())
             self._of_client.setdefault(key[0], set()).add(key)
             self._newest[key[0]] = min(self._newest.get(key[0], line.read), line.read)

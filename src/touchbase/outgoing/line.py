@@ -26,7 +26,7 @@ MAX_UNSTORED = 512
 YOUNG: Micros = SECOND // 10
 """Age of a request up to which the position waits for it, instead of a row for it and its successors."""
 LISTED = 20
-"""Attempts that succeeded at once of which one transaction keeps a row; of failures all are kept."""
+"""Attempts that succeeded at once of which one transaction stores a row; of failures all are stored."""
 
 
 @dataclass(slots=True)
@@ -90,7 +90,7 @@ class Line:
         self.use(served, now)
 
     def use(self, served: Served, now: Micros) -> None:
-        """Use the endpoint's present settings, and events that were added to those that wait."""
+        """Use the endpoint's present settings, and events that were added to the waiting ones."""
         self.endpoint, self.client_id = served.endpoint, served.client_id
         rate = served.endpoint.rate
         self._bucket = TokenBucket("webhooks", rate, 1, now) if rate else None
@@ -313,7 +313,7 @@ class Line:
 
 
 def _listed(attempts: Sequence[Attempt]) -> list[Attempt]:
-    """Return the attempts that are kept: all but many successes at once."""
+    """Return the attempts to store: all but many successes at once."""
     found, plain = [], 0
     for each in attempts:
         if each.outcome == DELIVERED and each.number == 1:

@@ -52,7 +52,7 @@ from touchbase.outgoing.validation import endpoint_faults
 from touchbase.records import raise_if_any
 
 PATH, ATTEMPTS = "/public/v2/webhook-endpoints", "/public/v2/webhook-attempts"
-TAG = Tag("Webhook endpoints", "Addresses to which a client's events are sent, signed, in order, at least once; attempts and replays.")
+TAG = Tag("Endpoints", "Addresses to which a client's events are sent, signed, in order, at least once; attempts and replays.")
 HOUR: Micros = 3_600 * SECOND
 TRIES = 5
 _EVENT = "evt_"
@@ -311,14 +311,14 @@ ROUTES = [
     Route(
         "POST", f"{_ONE}/replay", replay, scope=ADMIN, operation_id="replay_webhooks", tag=TAG,
         summary="Send events to one webhook endpoint again",
-        description="One event, whatever became of it; or those that failed since a time; or all since a time that were never delivered. "
+        description="One event, whatever became of it; or events that failed since a time; or all since a time that were never delivered. "
         "A repeated event has the same `webhook-id`.",
         body=WebhookReplay, success=(Success(202, "How many events will be sent.", WebhooksReplayed),),
     ),
     Route(
         "GET", ATTEMPTS, list_attempts, scope=ADMIN, operation_id="list_webhook_attempts", tag=TAG, summary="List attempts, newest first",
         description="Requests to endpoints with status, latency and the beginning of the response. All failures are listed; of events that "
-        "were delivered at the first attempt, up to 20 of those that were stored together.",
+        "were delivered at the first attempt, up to 20 of each transaction.",
         query=(ENDPOINT, EVENT, OUTCOME, *PAGE), success=(Success(200, "A page.", WebhookAttemptPage),),
     ),
 ]  # fmt: skip

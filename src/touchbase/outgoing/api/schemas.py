@@ -97,7 +97,7 @@ class WebhooksReplayed(Struct):
 class ProgressOut(Struct):
     """How far an endpoint has been served."""
 
-    waiting: Annotated[int, Meta(description="Events that are not delivered yet, those that it will not want included.")]
+    waiting: Annotated[int, Meta(description="Events that are not delivered yet, also ones that it will not want.")]
     failed: Annotated[int, Meta(description="Events of which all attempts failed; they wait for a replay.")]
     failing_since_time: Annotated[MaybeTime, Meta(description="The first failure since the last success.")]
     last_delivered_time: MaybeTime

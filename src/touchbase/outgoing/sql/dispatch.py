@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from touchbase.common.timestamps import Micros
 from touchbase.connections.sql.encrypted_columns import WEBHOOK_TABLE, decrypt_row
 from touchbase.encryption import Cipher
 from touchbase.outgoing.commands import (
@@ -56,12 +57,10 @@ def _shard(number: int) -> str:
 
 def lead_shards(command: LeadShards) -> Plan[Leadership]:
     """Run `LeadShards`."""
-    sql = "SELECT name, token, until_us FROM dispatch_lease ORDER BY name"
-    rows = yield Select(sql, (), f"{sql} FOR UPDATE")
-    if sum(not name.startswith(_PROCESS) for name, _, _ in rows) < SHARDS:
+    leases = yield from _leases()
+    if sum(not name.startswith(_PROCESS) for name in leases) < SHARDS:
         yield Execute(NEW_LEASE, [(_shard(number), "", 0) for number in range(SHARDS)])
-        rows = yield Select(sql, (), f"{sql} FOR UPDATE")
-    leases = {name: (token, until) for name, token, until in rows}
+        leases = yield from _leases()
     me = _PROCESS + command.token
     ended = sorted(name for name, (_, until) in leases.items() if name.startswith(_PROCESS) and until <= command.at and name != me)
     live = {token for name, (token, until) in leases.items() if name.startswith(_PROCESS) and until > command.at} | {command.token}
@@ -80,6 +79,13 @@ def lead_shards(command: LeadShards) -> Plan[Leadership]:
     if ended:
         yield Execute(DROP_LEASE, [(name,) for name in sorted(ended)])
     return Leadership(frozenset(mine), fair)
+
+
+def _leases() -> Plan[dict[str, tuple[str, Micros]]]:
+    """Return all leases, locked until the commit: name -> token and end."""
+    sql = "SELECT name, token, until_us FROM dispatch_lease ORDER BY name"
+    rows = yield Select(sql, (), f"{sql} FOR UPDATE")
+    return {name: (token, until) for name, token, until in rows}
 
 
 def progress_needs(commands: Sequence[StoreProgress]) -> Mapping[str, int]:

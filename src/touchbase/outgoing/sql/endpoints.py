@@ -145,7 +145,7 @@ def replay(command: Replay, cipher: Cipher) -> Plan[int | TouchbaseError]:
 
 
 def _to_replay(command: Replay, endpoint: Endpoint) -> Plan[list[Pending] | TouchbaseError]:
-    """Return the events from the log that a replay adds to those that wait."""
+    """Return the events from the log that a replay adds to the ones that wait."""
     where = Where("client = ?", command.client)
     if command.sequence is not None:
         where.add("sequence = ?", command.sequence)
@@ -189,7 +189,9 @@ def list_endpoints(query: ListEndpoints, cipher: Cipher) -> Plan[list[tuple[Endp
             "SELECT count(next_us), count(*) - count(next_us) FROM pending_webhook WHERE client = ? AND endpoint_id = ?",
             (endpoint.client, endpoint.id),
         )
-        found.append((endpoint, Progress(position[0], position[1], position[2], position[3], max(0, newest - position[1]) + waiting, failed)))
+        found.append(
+            (endpoint, Progress(position[0], position[1], position[2], position[3], max(0, newest - position[1]) + waiting, failed))
+        )
     return found
 
 
