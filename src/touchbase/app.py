@@ -94,13 +94,11 @@ async def assembled(settings: Settings, clock: Clock = clock, *, shared: SharedM
         _warn(store)
         metrics, tasks = ProcessMetrics(), periodic_tasks(store)
         adapters, connections, reader = load_adapters(), Connections(store, clock), TranslatorPool()
-        jobs = job_worker(settings, store, clock)
+        jobs, http_client = job_worker(settings, store, clock), _http_client(settings)
         ending.callback(reader.close)
-        uses, refused, calls, http_client = KeyUsage(), RefusedWebhooks(clock, metrics), CallCounts(clock), _http_client(settings)
+        uses, refused, calls = KeyUsage(), RefusedWebhooks(clock, metrics), CallCounts(clock)
         worker = InboxWorker(store, reader, clock, connections=connections.of, on_report=partial(_add, metrics, clock, calls), tasks=tasks)
-        keeper = Maintenance(
-            store, clock, uses=uses, refused=refused, calls=calls, removes=settings.inbox_worker, attempts_us=attempts_us(settings)
-        )
+        keeper = _maintenance(settings, store, clock, uses, refused, calls)
         await ending.enter_async_context(running(keeper, "housekeeping"))
         ending.push_async_callback(http_client.close)
         fetcher = FetchWorker(store, adapters, http_client.send, clock, on_stored=worker.wake, on_fetched=partial(count_fetch, metrics))
@@ -211,6 +209,13 @@ def retention(settings: Settings, store: ProcessingStore, reader: TranslatorPool
 
 def _http_client(settings: Settings) -> HttpClient:
     return HttpClient(f"touchbase/{touchbase.__version__}", settings.fetch_allowed)
+
+
+def _maintenance(
+    settings: Settings, store: ProcessingStore, clock: Clock, uses: KeyUsage, refused: RefusedWebhooks, calls: CallCounts
+) -> Maintenance:
+    removes, age = settings.inbox_worker, attempts_us(settings)
+    return Maintenance(store, clock, uses=uses, refused=refused, calls=calls, removes=removes, attempts_us=age)
 
 
 def _outgoing(

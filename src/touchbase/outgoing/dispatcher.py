@@ -171,7 +171,7 @@ class Dispatcher:
         return key[0] % SHARDS in self._surplus
 
     async def _read_endpoints(self) -> None:
-        """Read endpoints that are new or have changed, and leave those that are gone."""
+        """Read endpoints that are new or have changed, and leave removed ones."""
         self._closing = {key: line for key, line in self._closing.items() if line.in_flight or line.has_news}
         present = await self._store.read(EndpointVersions(self._shards - self._surplus))
         for key in [*self._lines]:
@@ -234,7 +234,7 @@ class Dispatcher:
 
     async def _read_log(self, line: Line) -> None:
         try:
-            types = line.endpoint.types or None
+            types = [*line.endpoint.types] or None
             page = await self._store.read(ListLoggedEvents(line.endpoint.client, line.read, BUFFER, types))
             line.newest = max(line.newest, page.newest)
             line.add_page(page.events, page.last, self._clock())
