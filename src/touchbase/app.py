@@ -50,7 +50,7 @@ from touchbase.server.proxy_headers import TrustedProxies
 from touchbase.server.server import TICKS_PER_SECOND, Server, Tick, freeze_gc, make_server
 from touchbase.storage import open_store
 from touchbase.storage.sqlite.process_lock import Role
-from touchbase.workers import Workers, attempts_us, job_files_us, job_worker, running
+from touchbase.workers import Workers, attempts_us, job_files_us, job_worker, maintenance_of, running
 
 LOG = logging.getLogger("touchbase")
 
@@ -98,7 +98,7 @@ async def assembled(settings: Settings, clock: Clock = clock, *, shared: SharedM
         ending.callback(reader.close)
         uses, refused, calls = KeyUsage(), RefusedWebhooks(clock, metrics), CallCounts(clock)
         worker = InboxWorker(store, reader, clock, connections=connections.of, on_report=partial(_add, metrics, clock, calls), tasks=tasks)
-        keeper = _maintenance(settings, store, clock, uses, refused, calls)
+        keeper = maintenance_of(settings, store, clock, uses, refused, calls)
         await ending.enter_async_context(running(keeper, "housekeeping"))
         ending.push_async_callback(http_client.close)
         fetcher = FetchWorker(store, adapters, http_client.send, clock, on_stored=worker.wake, on_fetched=partial(count_fetch, metrics))
@@ -133,8 +133,7 @@ async def assembled(settings: Settings, clock: Clock = clock, *, shared: SharedM
             failed_calls=WebhookThrottle(settings.rate_limit_failed_calls),
             feed=Feed(store, settings.max_waiting),
         )
-        operations = _operations(parts, metrics, settings, shared)
-        yield Application(settings, store, worker, metrics, operations, build_app(parts, operations.by_path), refused, parts)
+        yield _application(parts, metrics, settings, shared, worker, refused)
 
 
 def _add(metrics: Metrics, clock: Clock, calls: CallCounts, report: WorkReport) -> None:
@@ -211,11 +210,16 @@ def _http_client(settings: Settings) -> HttpClient:
     return HttpClient(f"touchbase/{touchbase.__version__}", settings.fetch_allowed)
 
 
-def _maintenance(
-    settings: Settings, store: ProcessingStore, clock: Clock, uses: KeyUsage, refused: RefusedWebhooks, calls: CallCounts
-) -> Maintenance:
-    removes, age = settings.inbox_worker, attempts_us(settings)
-    return Maintenance(store, clock, uses=uses, refused=refused, calls=calls, removes=removes, attempts_us=age)
+def _application(
+    parts: Dependencies,
+    metrics: ProcessMetrics,
+    settings: Settings,
+    shared: SharedMetrics | None,
+    worker: InboxWorker,
+    refused: RefusedWebhooks,
+) -> Application:
+    operations = _operations(parts, metrics, settings, shared)
+    return Application(settings, parts.store, worker, metrics, operations, build_app(parts, operations.by_path), refused, parts)
 
 
 def _outgoing(
