@@ -92,9 +92,8 @@ async def assembled(settings: Settings, clock: Clock = clock, *, shared: SharedM
     async with contextlib.AsyncExitStack() as ending:
         ending.push_async_callback(store.close)
         _warn(store)
-        metrics, tasks = ProcessMetrics(), periodic_tasks(store)
-        adapters, connections, reader = load_adapters(), Connections(store, clock), TranslatorPool()
-        jobs, http_client = job_worker(settings, store, clock), _http_client(settings)
+        metrics, adapters, connections, reader = ProcessMetrics(), load_adapters(), Connections(store, clock), TranslatorPool()
+        tasks, jobs, http_client = periodic_tasks(store), job_worker(settings, store, clock), _http_client(settings)
         ending.callback(reader.close)
         uses, refused, calls = KeyUsage(), RefusedWebhooks(clock, metrics), CallCounts(clock)
         worker = InboxWorker(store, reader, clock, connections=connections.of, on_report=partial(_add, metrics, clock, calls), tasks=tasks)
