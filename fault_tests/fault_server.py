@@ -5,6 +5,8 @@
 - `point:NAME`: the process kills itself when it comes to this point (`fault_tests.crash_points`).
 - `clock:FILE`: the clock is as many microseconds off as FILE says at the moment, or stands still where FILE says.
 - `quick-jobs:SECONDS`: jobs work in steps of 50 rows, and belong to a dead worker for so many seconds.
+- `quick-webhooks:SECONDS`: outgoing webhooks have so many seconds for a response, are repeated within fractions of it, and belong to a
+  dead process for so many seconds.
 - the ways to break a promise in `fault_tests.mutants`.
 
 Nothing of this is in Touchbase itself: a server that is started as usual has no such points, and no setting leads there.
@@ -12,6 +14,8 @@ Nothing of this is in Touchbase itself: a server that is started as usual has no
 
 from __future__ import annotations
 
+import base64
+import os
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -26,9 +30,14 @@ from touchbase.common.timestamps import SECOND
 from touchbase.exports import job as exports
 from touchbase.imports import job as imports
 from touchbase.jobs import runner, worker
+from touchbase.outgoing import dispatcher, http_client, schedule
 
 JOB_ROWS = 50
 """Rows of a step of a job with `quick-jobs`."""
+
+
+ENCRYPTION_KEY = base64.b64encode(bytes(range(32))).decode()
+"""With `quick-webhooks`: endpoints have secrets."""
 
 
 def volatile(path: str) -> None:
@@ -57,7 +66,26 @@ def quick_jobs(seconds: str) -> None:
     mutants.replace(exports, "PAGE", JOB_ROWS)
 
 
-WAYS: dict[str, Callable[[str], None]] = {"volatile": volatile, "point": crash_points.die_at, "clock": clock, "quick-jobs": quick_jobs}
+def quick_webhooks(seconds: str) -> None:
+    """Shorten the time-outs, retry schedule and leases of outgoing webhooks."""
+    unit = float(seconds)
+    os.environ["TOUCHBASE_ENCRYPTION_KEY"] = ENCRYPTION_KEY
+    mutants.replace(http_client, "SECONDS", unit)
+    mutants.replace(schedule, "SCHEDULE", tuple(int(part * unit * SECOND) for part in (0, 0.05, *[0.1] * 18)))
+    mutants.replace(schedule, "FIRST_PROBE", int(0.05 * unit * SECOND))
+    mutants.replace(schedule, "LONGEST_PROBE", int(0.2 * unit * SECOND))
+    mutants.replace(dispatcher, "LEASE", int(unit * SECOND))
+    mutants.replace(dispatcher, "MARGIN", int(0.1 * unit * SECOND))
+    mutants.replace(dispatcher, "RENEW_SECONDS", unit / 4)
+
+
+WAYS: dict[str, Callable[[str], None]] = {
+    "volatile": volatile,
+    "point": crash_points.die_at,
+    "clock": clock,
+    "quick-jobs": quick_jobs,
+    "quick-webhooks": quick_webhooks,
+}
 
 
 def main() -> None:

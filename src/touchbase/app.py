@@ -35,6 +35,8 @@ from touchbase.inbox import FOREIGN_ORIGIN, DedupeCleanup, RefusedWebhooks
 from touchbase.inbox.api.webhooks import RECEIVERS
 from touchbase.maintenance import Maintenance
 from touchbase.metrics import Metrics, NoMetrics
+from touchbase.outgoing import Dispatcher, WebhookClient
+from touchbase.outgoing.api.objects import shown_record
 from touchbase.rate_limit import RateLimiter, Rates
 from touchbase.retention import Retention, UnrecognisedLimits
 from touchbase.server.access_log import AccessLog
@@ -48,7 +50,7 @@ from touchbase.server.proxy_headers import TrustedProxies
 from touchbase.server.server import TICKS_PER_SECOND, Server, Tick, freeze_gc, make_server
 from touchbase.storage import open_store
 from touchbase.storage.sqlite.process_lock import Role
-from touchbase.workers import Workers, job_files_us, job_worker, running
+from touchbase.workers import Workers, attempts_us, job_files_us, job_worker, maintenance_of, running
 
 LOG = logging.getLogger("touchbase")
 
@@ -90,18 +92,18 @@ async def assembled(settings: Settings, clock: Clock = clock, *, shared: SharedM
     async with contextlib.AsyncExitStack() as ending:
         ending.push_async_callback(store.close)
         _warn(store)
-        metrics, tasks = ProcessMetrics(), periodic_tasks(store)
-        adapters, connections, reader = load_adapters(), Connections(store, clock), TranslatorPool()
-        jobs = job_worker(settings, store, clock)
+        metrics, adapters, connections, reader = ProcessMetrics(), load_adapters(), Connections(store, clock), TranslatorPool()
+        tasks, jobs, http_client = periodic_tasks(store), job_worker(settings, store, clock), _http_client(settings)
         ending.callback(reader.close)
-        uses, refused, calls, http_client = KeyUsage(), RefusedWebhooks(clock, metrics), CallCounts(clock), _http_client(settings)
+        uses, refused, calls = KeyUsage(), RefusedWebhooks(clock, metrics), CallCounts(clock)
         worker = InboxWorker(store, reader, clock, connections=connections.of, on_report=partial(_add, metrics, clock, calls), tasks=tasks)
-        keeper = Maintenance(store, clock, uses=uses, refused=refused, calls=calls, removes=settings.inbox_worker)
+        keeper = maintenance_of(settings, store, clock, uses, refused, calls)
         await ending.enter_async_context(running(keeper, "housekeeping"))
         ending.push_async_callback(http_client.close)
         fetcher = FetchWorker(store, adapters, http_client.send, clock, on_stored=worker.wake, on_fetched=partial(count_fetch, metrics))
+        webhooks, dispatcher = _outgoing(settings, store, clock, ending, metrics)
         if settings.inbox_worker:
-            for each in (jobs, worker, fetcher, retention(settings, store, reader, connections, clock)):
+            for each in (dispatcher, jobs, worker, fetcher, retention(settings, store, reader, connections, clock)):
                 await ending.enter_async_context(running(each, type(each).__name__))
         parts = Dependencies(
             store=store,
@@ -120,6 +122,9 @@ async def assembled(settings: Settings, clock: Clock = clock, *, shared: SharedM
             key_uses=uses,
             on_deleting=keeper.wake,
             on_job=jobs.wake,
+            on_endpoint=dispatcher.wake,
+            send_webhook=webhooks.post,
+            webhook_allowed=settings.webhook_allowed,
             keep_job_files_us=job_files_us(settings),
             limiter=limiter(settings),
             failed_keys=KeyThrottle(settings.rate_limit_failed_keys),
@@ -127,8 +132,7 @@ async def assembled(settings: Settings, clock: Clock = clock, *, shared: SharedM
             failed_calls=WebhookThrottle(settings.rate_limit_failed_calls),
             feed=Feed(store, settings.max_waiting),
         )
-        operations = _operations(parts, metrics, settings, shared)
-        yield Application(settings, store, worker, metrics, operations, build_app(parts, operations.by_path), refused, parts)
+        yield _application(parts, metrics, settings, shared, worker, refused)
 
 
 def _add(metrics: Metrics, clock: Clock, calls: CallCounts, report: WorkReport) -> None:
@@ -182,14 +186,16 @@ async def standalone_workers(settings: Settings, clock: Clock = clock, *, with_m
         _warn(store)
         calls, tasks = CallCounts(clock), periodic_tasks(store)
         if with_maintenance:
-            await ending.enter_async_context(running(Maintenance(store, clock, calls=calls), "housekeeping"))
+            await ending.enter_async_context(
+                running(Maintenance(store, clock, calls=calls, attempts_us=attempts_us(settings)), "housekeeping")
+            )
             await ending.enter_async_context(running(retention(settings, store, reader, connections, clock), "retention"))
         else:
             tasks.append(lambda now: calls.flush(store))
         on_report = partial(_add, NoMetrics(), clock, calls)
         inbox = InboxWorker(store, reader, clock, connections=connections.of, on_report=on_report, tasks=tasks)
         fetch = FetchWorker(store, adapters, http_client.send, clock, on_stored=inbox.wake)
-        yield Workers(inbox, fetch, job_worker(settings, store, clock))
+        yield Workers(inbox, fetch, job_worker(settings, store, clock), _outgoing(settings, store, clock, ending)[1])
 
 
 def retention(settings: Settings, store: ProcessingStore, reader: TranslatorPool, connections: Connections, clock: Clock) -> Retention:
@@ -201,6 +207,32 @@ def retention(settings: Settings, store: ProcessingStore, reader: TranslatorPool
 
 def _http_client(settings: Settings) -> HttpClient:
     return HttpClient(f"touchbase/{touchbase.__version__}", settings.fetch_allowed)
+
+
+def _application(
+    parts: Dependencies,
+    metrics: ProcessMetrics,
+    settings: Settings,
+    shared: SharedMetrics | None,
+    worker: InboxWorker,
+    refused: RefusedWebhooks,
+) -> Application:
+    operations = _operations(parts, metrics, settings, shared)
+    return Application(settings, parts.store, worker, metrics, operations, build_app(parts, operations.by_path), refused, parts)
+
+
+def _outgoing(
+    settings: Settings, store: ProcessingStore, clock: Clock, ending: contextlib.AsyncExitStack, metrics: Metrics | None = None
+) -> tuple[WebhookClient, Dispatcher]:
+    """Return the HTTP client of outgoing webhooks, which is closed in the end, and the dispatcher."""
+    client = webhook_client(settings)
+    ending.push_async_callback(client.close)
+    return client, Dispatcher(store, client, clock, shown_record, metrics=metrics)
+
+
+def webhook_client(settings: Settings) -> WebhookClient:
+    """Return the HTTP client of outgoing webhooks."""
+    return WebhookClient(f"touchbase/{touchbase.__version__}", settings.webhook_allowed)
 
 
 def _warn(store: ProcessingStore) -> None:

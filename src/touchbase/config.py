@@ -72,6 +72,10 @@ class Settings:
     fetch_allowed_origins: str = _setting(
         "", "Origins from which records may be fetched although they are not public or not https, such as https://crm.internal:8443."
     )
+    webhook_allowed_origins: str = _setting(
+        "",
+        "Origins to which outgoing webhooks may be sent although they are not public or not https, such as http://127.0.0.1:9000.",
+    )
     log_level: str = _setting("info", "Least important log line that is written.", choices=LOG_LEVELS)
     log_format: str = _setting(
         "auto",
@@ -138,6 +142,10 @@ class Settings:
         1_073_741_824, "Most bytes of such bodies that are stored for one client; above, the oldest are removed first; 0: no limit."
     )
 
+    keep_webhook_attempts_days: int = _setting(
+        30, "Days after which attempts of outgoing webhooks are removed; what is not delivered still waits. 0: never.", least=0
+    )
+
     keep_events_days: int = _setting(
         30, "Days for which events of the log are stored; a reader that was away for longer gets a 410; 0: for ever."
     )
@@ -175,6 +183,11 @@ class Settings:
     def fetch_allowed(self) -> tuple[str, ...]:
         """The origins in `fetch_allowed_origins`."""
         return _listed(self.fetch_allowed_origins)
+
+    @property
+    def webhook_allowed(self) -> tuple[str, ...]:
+        """The origins in `webhook_allowed_origins`."""
+        return _listed(self.webhook_allowed_origins)
 
     @property
     def open_mode(self) -> bool:
@@ -328,5 +341,6 @@ def _check(each: Field[Any], value: Any) -> None:
 _LISTS: dict[str, tuple[Callable[[str], bool], str]] = {
     "trusted_proxies": (is_network, "addresses or networks such as 10.0.0.0/8, not the whole internet"),
     "cors_origins": (is_origin, "origins such as https://app.example.com, each in full"),
+    "webhook_allowed_origins": (is_api_origin, "origins such as http://127.0.0.1:9000, without password or path"),
     "fetch_allowed_origins": (is_api_origin, "origins such as https://crm.internal:8443, without password or path"),
 }

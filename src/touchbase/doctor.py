@@ -13,6 +13,8 @@ from touchbase.connections import CallStatistics, Connection, ListCalls, ListCon
 from touchbase.encryption import CheckEncryption
 from touchbase.errors import Overloaded
 from touchbase.inbox import FAILED, PARKED, RECEIVED, UNRECOGNISED, BusyClients, CountInbox, Delivery, ListDeliveries
+from touchbase.outgoing import ACTIVE as ACTIVE_ENDPOINT
+from touchbase.outgoing import ListTroubles
 from touchbase.sql.store import Store
 
 OK, NOTE, PROBLEM = "ok", "note", "problem"
@@ -26,6 +28,8 @@ KEY_EXPIRY_NOTICE: Micros = 14 * DAY
 """Time before its expiry from which a key is reported."""
 MAX_UNUSED_AGE: Micros = 30 * DAY
 """Age from which a key that was never used is reported."""
+MAX_FAILING_AGE: Micros = 600 * SECOND
+"""Time for which a webhook endpoint may fail."""
 PAGE = 1_000
 
 
@@ -48,6 +52,7 @@ async def diagnose(store: Store, now: Micros, *, silent: Micros, keys_needed: bo
         ("keys", _keys(store, clients, now, keys_needed)),
         ("connections", _connections(store, clients, now, silent)),
         ("inbox", _inbox(store, now)),
+        ("webhooks", _webhooks(store, now)),
     ):
         found = [Finding(name, *each) async for each in check]
         for each in found:
@@ -191,6 +196,21 @@ async def _inbox(store: Store, now: Micros) -> Results:
             yield NOTE, f"{many} deliveries are {state}: {why}", f"`touchbase inbox list --group --state {state}`"
     if fine:
         yield OK, "no delivery failed or waits too long", None
+
+
+async def _webhooks(store: Store, now: Micros) -> Results:
+    fine = True
+    for one in await store.read(ListTroubles(now - MAX_FAILING_AGE)):
+        fine = False
+        named, options = f"webhook endpoint {one.endpoint_id} of {one.client_id} ({one.url})", f"--client {one.client_id}"
+        if one.state == ACTIVE_ENDPOINT:
+            detail = f"{named} has failed since {_time(one.failing_since_us or now)}; its events wait"
+            yield PROBLEM, detail, f"`touchbase endpoints attempts {options} --endpoint {one.endpoint_id}` shows the responses"
+        else:
+            detail = f"{named} is {one.state} since {_time(one.state_us)}: {one.reason}"
+            yield PROBLEM, detail, f"`touchbase endpoints test {options} {one.endpoint_id}`, then `resume`, or `remove`"
+    if fine:
+        yield OK, "no webhook endpoint fails or is paused", None
 
 
 def _time(at: Micros) -> str:

@@ -8,11 +8,12 @@ import logging
 
 from touchbase.auth import KeyUsage
 from touchbase.clients import Client, DeletingClients, removal_of
-from touchbase.common.timestamps import SECOND, Clock
+from touchbase.common.timestamps import SECOND, Clock, Micros
 from touchbase.connections import CallCounts, SilenceCheck
 from touchbase.errors import Overloaded
 from touchbase.inbox import RefusedWebhooks
 from touchbase.jobs import DueJobFiles, RemoveJobFiles
+from touchbase.outgoing import ForgetAttempts, OldAttempts
 from touchbase.search import index_waiting
 from touchbase.sql.store import Store
 
@@ -21,8 +22,10 @@ PAUSE_SECONDS = 1.0
 """Time between two rounds."""
 MAX_YIELD_SECONDS = 0.1
 """Longest pause after each step of a deletion, as long as the step took, so that other writes get half of the time."""
-
-
+FORGET_INTERVAL: Micros = 3_600 * SECOND
+"""Time between two removals of old attempts."""
+FORGOTTEN = 1_000
+"""Attempts removed in one transaction."""
 PIECES = 20
 """Pieces of job files, and jobs, in one step: some 5 MB."""
 
@@ -39,6 +42,7 @@ class Maintenance:
         refused: RefusedWebhooks | None = None,
         calls: CallCounts | None = None,
         removes: bool = True,
+        attempts_us: Micros = 0,
     ) -> None:
         self._store = store
         self._clock = clock
@@ -47,6 +51,9 @@ class Maintenance:
         self._calls = calls or CallCounts(clock)
         self._silences = SilenceCheck(store, clock)
         self._removes = removes
+        self._attempts_us = attempts_us
+        """How long attempts of outgoing webhooks are stored; 0: for ever."""
+        self._forgot_us: Micros = 0
         self._wake = asyncio.Event()
         self._stopping = False
 
@@ -87,6 +94,7 @@ class Maintenance:
             for client in await self._store.read(DeletingClients()):
                 await self._remove(client)
             await self._remove_job_files()
+            await self._forget_attempts()
             await self._silences.run_if_due()
 
     async def _remove_job_files(self) -> None:
@@ -95,6 +103,17 @@ class Maintenance:
             removed = PIECES
             while removed == PIECES and not self._stopping:
                 removed = await self._store.write(RemoveJobFiles(client, job_id, PIECES, self._clock()))
+
+    async def _forget_attempts(self) -> None:
+        """Remove old attempts of outgoing webhooks, once in a while."""
+        now = self._clock()
+        if not self._attempts_us or now - self._forgot_us < FORGET_INTERVAL:
+            return
+        self._forgot_us, before = now, now - self._attempts_us
+        for client in await self._store.read(OldAttempts(before)):
+            removed = FORGOTTEN
+            while removed == FORGOTTEN and not self._stopping:
+                removed = await self._store.write(ForgetAttempts(client, before, FORGOTTEN))
 
     async def _remove(self, client: Client) -> None:
         began = self._clock()

@@ -96,6 +96,28 @@ SILENT_CONNECTIONS = Reading(
     "Connections whose usual calls do not come, by channel and tool; without those of suspended clients. `touchbase doctor` names them.",
     ("channel", "tool"),
 )
+WEBHOOK_ATTEMPTS = Counter(
+    "touchbase_webhook_attempts_total",
+    "Requests to endpoints of outgoing webhooks: `delivered`, `refused` (no 2xx), `timeout`, `unreachable`.",
+    ("outcome",),
+)
+WEBHOOK_ATTEMPT_DURATION = Histogram(
+    "touchbase_webhook_attempt_duration_seconds",
+    "Time from the start of a request to an endpoint to the end of its response or its failure.",
+    (),
+    REQUEST_BUCKETS,
+)
+WEBHOOKS_WAITING = Reading(
+    "touchbase_webhooks_waiting",
+    "Events that are not delivered to an endpoint yet, of the whole store, also ones that it will turn out not to want.",
+    (),
+)
+WEBHOOKS_OLDEST_AGE = Reading("touchbase_webhooks_oldest_age_seconds", "How long the oldest of these has waited; 0 without any.", ())
+WEBHOOK_ENDPOINTS = Reading(
+    "touchbase_webhook_endpoints",
+    "Endpoints by state: `active`, `paused`, `disabled`, and `failing` for active ones that fail.",
+    ("state",),
+)
 STORE_QUEUE_DEPTH = Gauge("touchbase_store_queue_depth", "Commands waiting for a transaction.", ())
 STORE_WARNINGS = Reading("touchbase_store_warnings", "Warnings about the store; the log and `GET /admin/v1/status` have their texts.", ())
 LOG_LINES_DROPPED = Counter("touchbase_log_lines_dropped_total", "Log lines dropped because standard error was not read fast enough.", ())

@@ -1,4 +1,4 @@
-"""The workers of a process: inbox, fetching and jobs; with every kind of job that there is."""
+"""The workers of a process: inbox, fetching, jobs and outgoing webhooks; with every kind of job that there is."""
 
 from __future__ import annotations
 
@@ -7,15 +7,19 @@ import contextlib
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
+from touchbase.auth import KeyUsage
 from touchbase.common.timestamps import DAY, SECOND, Clock, Micros
 from touchbase.config import Settings
+from touchbase.connections import CallCounts
 from touchbase.custom_fields import KINDS as CUSTOM_FIELD_KINDS
 from touchbase.enrichment import FetchWorker
 from touchbase.events import InboxWorker, WorkReport, add_report
 from touchbase.exports import KINDS as EXPORT_KINDS
 from touchbase.imports import KINDS as IMPORT_KINDS
+from touchbase.inbox import RefusedWebhooks
 from touchbase.jobs import JobKind, JobWorker
 from touchbase.maintenance import Maintenance
+from touchbase.outgoing import Dispatcher
 from touchbase.retention import Retention
 from touchbase.sql.store import Store
 from touchbase.statuses import KINDS as STATUS_KINDS
@@ -30,41 +34,57 @@ def job_files_us(settings: Settings) -> Micros:
     return settings.keep_job_files_days * DAY or HOUR
 
 
+def attempts_us(settings: Settings) -> Micros:
+    """Return how long attempts of outgoing webhooks are stored; 0: for ever."""
+    return settings.keep_webhook_attempts_days * DAY
+
+
 def job_worker(settings: Settings, store: Store, clock: Clock) -> JobWorker:
     """Return the worker of all kinds of jobs."""
     return JobWorker(store, clock, JOB_KINDS, keep_files_us=job_files_us(settings))
 
 
+def maintenance_of(
+    settings: Settings, store: Store, clock: Clock, uses: KeyUsage, refused: RefusedWebhooks, calls: CallCounts
+) -> Maintenance:
+    """Return the maintenance of a server process."""
+    removes, age = settings.inbox_worker, attempts_us(settings)
+    return Maintenance(store, clock, uses=uses, refused=refused, calls=calls, removes=removes, attempts_us=age)
+
+
 @dataclass(frozen=True, slots=True)
 class Workers:
-    """The inbox worker, the fetch worker and the worker of jobs, without a server."""
+    """The inbox worker, the fetch worker, the worker of jobs and the dispatcher of webhooks, without a server."""
 
     inbox: InboxWorker
     fetch: FetchWorker
     jobs: JobWorker
+    webhooks: Dispatcher
 
     async def run(self) -> None:
         """Run all workers until `stop`."""
-        await asyncio.gather(self.inbox.run(), self.fetch.run(), self.jobs.run())
+        await asyncio.gather(self.inbox.run(), self.fetch.run(), self.jobs.run(), self.webhooks.run())
 
     def stop(self) -> None:
         """Finish the current batches, then return from `run`."""
+        self.webhooks.stop()
         self.jobs.stop()
         self.fetch.stop()
         self.inbox.stop()
 
     async def drain(self) -> tuple[WorkReport, int]:
-        """Run due jobs, apply due deliveries and fetch the records that they need; return the report and the number of requests."""
+        """Run due jobs, apply due deliveries, fetch the records that they need, send due webhooks; return the report and the fetches."""
         await self.jobs.drain()
         report, requests = await self.inbox.drain(), 0
         while more := await self.fetch.drain():
             requests += more
             add_report(report, await self.inbox.drain())
+        await self.webhooks.drain()
         return report, requests
 
 
 @contextlib.asynccontextmanager
-async def running(worker: InboxWorker | FetchWorker | JobWorker | Maintenance | Retention, name: str) -> AsyncIterator[None]:
+async def running(worker: InboxWorker | FetchWorker | JobWorker | Dispatcher | Maintenance | Retention, name: str) -> AsyncIterator[None]:
     """Run a worker until the end of the context, and let it finish its current step."""
     working = asyncio.create_task(worker.run(), name=name)
     try:

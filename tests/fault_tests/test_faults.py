@@ -197,6 +197,20 @@ def test_killed_import__does_every_row_once(tmp_path: Path) -> None:
     assert row["more"]["kills"] > 1
 
 
+def test_killed_sender_of_webhooks__loses_and_reorders_nothing(tmp_path: Path) -> None:
+    status, (row,) = report_of(tmp_path, "--only", "outgoing", "--still", PATIENT)
+
+    assert (status, harm(row), row["survived"]) == (0, [], True)
+    assert row["more"]["kills"] > 1
+
+
+def test_webhooks_without_rows_for_failures__are_detected(tmp_path: Path) -> None:
+    status, (row,) = report_of(tmp_path, "--only", "outgoing", "--still", PATIENT, "--broken", "no-pending-webhooks")
+
+    assert (status, row["survived"]) == (1, False)
+    assert row["lost"] > 0
+
+
 def test_checkpoint_before_its_rows__is_detected(tmp_path: Path) -> None:
     status, (row,) = report_of(tmp_path, "--only", "import", "--still", PATIENT, "--broken", "no-job-transaction")
 

@@ -62,6 +62,10 @@ BODIES: dict[str, Any] = {
     "CustomFieldMerge": {"into": "late"},
     "ValueMerge": {"values": ["a"], "into": "late"},
     "SuppressionCheck": {"items": [{"email": "ann@example.com"}]},
+    "WebhookEndpointRequest": {"url": "https://late.example/hooks"},
+    "WebhookEndpointChange": {"rate_limit": 1},
+    "WebhookSecretRotation": {},
+    "WebhookReplay": {"failed_since": "2026-11-20T09:30:00Z"},
     "NewStatus": {"name": "Late"},
     "StatusChange": {"name": "Late"},
     "StatusMerge": {"into": "Late"},
@@ -77,6 +81,8 @@ async def guarded(memory: Store, make_client: MakeClient) -> ApiClient:
     await opened.post("/public/v2/companies", {"domain": "example.com"}, x_client_id="acme")
     await opened.post("/public/v2/contacts", {}, x_client_id="acme")
     assert (await opened.post("/admin/v1/clients/acme/connections", {"channel": "crm", "tool": "hubspot"})).status == 201
+    hook = {"url": "https://receiver.example/hooks"}
+    assert (await opened.post("/public/v2/webhook-endpoints", hook, x_client_id="acme")).status == 201
     return make_client(memory, auth="api-key", senders=load_adapters())
 
 

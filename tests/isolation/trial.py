@@ -146,6 +146,7 @@ async def plan_of(world: World, a: Side, known: Known, b: int) -> Plan:
         found = await world.execute_sql(f"SELECT {', '.join(columns)} FROM {table} WHERE client = ?", a.number)
         rows[table] = [dict(zip(columns, row, strict=True)) for row in found]
     rows["sealed"] = [{**row, "old": row[column], "new": "x"} for row in rows["connection"] for column in ("secrets", "access_token")]
+    rows["sealed"] += [{**row, "old": row["secrets"], "new": "x"} for row in rows["webhook_endpoint"]]
     rows["claimed"] = [{**row, "until_us": row["next_us"]} for row in rows["fetch_state"]]
     rows["words"] = [{"client": a.number, "record": 2 * row["id"], "words": "x"} for row in rows["contact"]]
     return Plan(requests_of(known), tries(b, rows), list(asked(b, known)))

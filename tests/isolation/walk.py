@@ -23,7 +23,7 @@ LISTS = (
     "/admin/v1/refusals", "/admin/v1/clients", "/admin/v1/keys",
     "/public/v2/contacts/deleted", "/public/v2/companies/deleted",
     "/public/v2/contacts?updated_since=2000-01-01T00:00:00Z", "/public/v2/companies?updated_since=2000-01-01T00:00:00Z",
-    "/public/v2/suppressions",
+    "/public/v2/suppressions", "/public/v2/webhook-endpoints", "/public/v2/webhook-attempts",
     "/public/v2/jobs", "/public/v2/statuses/contacts", "/public/v2/custom-fields/contacts", "/admin/v1/contacts", "/admin/v1/companies",
 )  # fmt: skip
 RECEIVERS = ("/public/emailcampaign-webhook/{client_id}", "/public/crm-webhook/{client_id}")
@@ -40,6 +40,7 @@ class Known:
     etags: list[str] = field(default_factory=list)
     keys: list[str] = field(default_factory=list)
     merges: list[int] = field(default_factory=list)
+    endpoints: list[int] = field(default_factory=list)
     fields: list[int] = field(default_factory=list)
 
     @property
@@ -51,9 +52,11 @@ async def known_of(world: World, a: Side) -> Known:
     """Look at A through its own eyes."""
     rows = {name: [row[0] for row in await world.execute_sql(f"SELECT id FROM {name} WHERE client = ? ORDER BY id", a.number)]
             for name in ("contact", "company", "delivery", "erasure", "link", "custom_field",
-                         "record_merge", "suppression", "job")}  # fmt: skip
+                         "record_merge", "suppression", "job", "webhook_endpoint", "webhook_attempt")}  # fmt: skip
     others = rows["delivery"] + rows["erasure"] + rows["suppression"] + rows["job"] + rows["link"][:1] + rows["custom_field"][:1]
     made = Known(rows["contact"], rows["company"], others)
+    made.others += rows["webhook_endpoint"] + rows["webhook_attempt"]
+    made.endpoints = rows["webhook_endpoint"]
     made.merges = rows["record_merge"]
     made.fields = rows["custom_field"][:1]
     gone = await world.execute_sql("SELECT record_id FROM deleted_record WHERE client = ? AND record_kind = 1", a.number)
@@ -88,6 +91,7 @@ def filters(known: Known) -> dict[str, list[str]]:
         "field_name": [w.FIELD], "field_value": [w.OPTION],
         "values": ["delete"], "misfits": ["keep"],
         "since": ["2025-04-01"], "until": ["2026-11-21"], "time_zone": ["Europe/Berlin"], "group_by": ["campaign,week", "tool"],
+        "endpoint": [str(each) for each in known.endpoints], "outcome": ["refused"],
         "kind": ["contacts.import"], "mapping": [w.MAPPING], "delimiter": [","], "encoding": ["utf-8"], "sheet": ["A"],
     }  # fmt: skip
 
@@ -136,6 +140,10 @@ def bodies(known: Known) -> dict[str, list[Any]]:
         "CompanyRequest": [{"domain": w.DOMAIN}, {"domain": w.DOMAIN, "company_custom_fields": custom}],
         "CompanyChange": [{"domain": w.DOMAIN, "company_status": w.COMPANY_STATUS}, {"company_custom_fields": None}],
         "CustomFieldInput": custom,
+        "WebhookEndpointRequest": [{"url": "https://b.example", "filter": {"contact": {"contact_status": w.STATUS}}}],
+        "WebhookEndpointChange": [{"disabled": True}],
+        "WebhookSecretRotation": [{}],
+        "WebhookReplay": [{"event": "evt_1"}, {"missing_since": "2025-01-01T00:00:00Z"}, {"failed_since": "2025-01-01T00:00:00Z"}],
         "CustomFieldValue": [{"field_value": w.OPTION}],
         "SearchBody": [
             *({"where": each} for each in searches(known)), *({"where": {"not": each}, "q": "zq"} for each in searches(known)[:2]),

@@ -12,6 +12,7 @@ from typing import Any
 import asyncpg
 from tests.asgi_client import ApiClient, Clock, Response
 from tests.connections.silent import fall_silent
+from tests.outgoing.unsent import miss_an_event
 
 from touchbase.adapters.registry import load_adapters
 from touchbase.auth.authentication import ADMIN, add_key
@@ -37,6 +38,7 @@ TIME_OF_B = from_text("2026-11-20T09:30:00Z")
 FIRST_IDS = {
     "client": 1, "contact": 7_100_001, "company": 7_200_001, "delivery": 7_300_001, "custom_field": 7_400_001, "link": 7_500_001,
     "erasure": 7_600_001, "refusal": 7_700_001, "record_merge": 7_800_001, "suppression": 7_900_001, "job": 8_000_001,
+    "webhook_endpoint": 8_100_001, "webhook_attempt": 8_200_001,
 }  # fmt: skip
 LATER_IDS = {name: first + (100 if name == "client" else 50_000) for name, first in FIRST_IDS.items()}
 TOKENS_OF_A, TOKENS_OF_B, LATER_TOKENS_OF_B = "a11ce0", "b0b000", "b0b111"
@@ -62,6 +64,7 @@ OWN_FIELD = "zq019nameqz"
 """A custom field of companies that B has no name of in its calls."""
 MAPPING = "zq074mappingqz"
 EXTERNAL_ID = "zq075externalqz"
+SIGNING_SECRET = "whsec_zq078secretqz"
 IDEMPOTENCY_KEY, ADMINISTRATORS = "zq050idemqz", "zq069idemqz"
 """One for a request about records, one for an administrator's."""
 NEVER = 2**61
@@ -268,6 +271,7 @@ async def furnish(a: Side) -> None:
     await a.sure("POST", f"/public/crm-webhook/{a.client_id}", raw=json.dumps(hubspot(6, ALSO_PARKED, "firstname", "zq068waitqz")).encode())
     await a.drain()
     await fall_silent(store, a.number, a.call.clock() + DAY)
+    await miss_an_event(store, a.number, a.call.clock(), secret=SIGNING_SECRET, text="zq077hookqz")
     await _erase_somebody(a)
     # One that waits: whoever takes it must work for A.
     await a.sure("POST", f"/public/crm-webhook/{a.client_id}", raw=b'{"riddle": "zq052waitqz"}')

@@ -37,7 +37,7 @@ BUILT_AT_RUN_TIME = {
         for name in table.children
     },
     **{
-        f"connections.sql.encrypted_columns._replace_secret.{column}": encrypted_columns._replace_secret(table, column)
+        f"connections.sql.encrypted_columns._replace_secret.{table.name}.{column}": encrypted_columns._replace_secret(table, column)
         for table in encrypted_columns.TABLES
         for column in table.columns
     },

@@ -11,6 +11,7 @@ import asyncpg
 import pytest
 from tests.conftest import Databases
 from tests.connections.silent import fall_silent
+from tests.outgoing.unsent import miss_an_event
 from tests.storage.statements import STATEMENTS
 
 from touchbase.app import assembled, standalone_workers
@@ -48,9 +49,10 @@ from touchbase.storage.rls_scope import ALL_CLIENTS, CLIENT_LIST, NO_CLIENT, sco
 
 OURS, THEIRS = 1, 11
 """Numbers of two clients, the one's in the other's digits."""
-OF_NOBODY = {"id_block", "migration", "server_secret", "encryption_key", "installation_suppression", "silence_check"}
+OF_NOBODY = {"id_block", "migration", "server_secret", "encryption_key", "installation_suppression", "silence_check", "dispatch_lease"}
 """Tables with nothing of a client: blocks of ids, the schema's own, the secret that erased identities are hashed with, and the ids of
-encryption keys with a text that only they open, the installation's do-not-contact list, and the time of the last check for silences.
+encryption keys with a text that only they open, the installation's do-not-contact list, the time of the last check for silences, and
+which process sends webhooks of which shard of the clients.
 Another one must be looked at first."""
 READ_BY_ALL = "search_index"
 """Every session reads it, as PostgreSQL uses no GIN index behind a condition: its words name their client, and it has numbers only."""
@@ -87,6 +89,7 @@ async def fill(store: Store, *clients: int) -> None:
         await store.write(CreateContact(Contact(n, 0, 5, 5, email="ann@example.com", email_key="ann@example.com"), [("seat", "12")]))
         await store.write(AddConnection(Connection(n, "crm", "hubspot", 5, 5)))
         await fall_silent(store, n)
+        await miss_an_event(store, n, 5)
         await store.write(StoreRefusals(n, [RefusedWebhook(n, 5, "crm", "not_verified")]))
         await store.write(StoreKey(f"key{n}", b"x", ["admin"], n, "", 5))
         await store.write(StoreDelivery(n, "crm", b"k" * 16, b"{}", "", b"{}", 5))

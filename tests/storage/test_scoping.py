@@ -15,6 +15,7 @@ import apsw
 import pytest
 from tests.conftest import ENCRYPTION_KEYS
 from tests.connections.silent import calls_until
+from tests.outgoing.unsent import miss_an_event
 from tests.storage.statements import FOLDER, MAKERS, STATEMENTS, calls_of, module_at, texts
 
 from touchbase.auth.commands import AnyKey, FindKey, ListKeys, RevokeKey, RotateKey, StoreFirstKey, StoreKey, StoreKeyUses
@@ -56,12 +57,24 @@ from touchbase.inbox.refused import ListRefusals
 from touchbase.jobs.commands import CreateJob, DueJobFiles, DueJobs, GetJob, ListJobs, RemoveJobFiles
 from touchbase.jobs.models import UPLOADING, Job
 from touchbase.merging.commands import ForgetMerges
+from touchbase.outgoing import (
+    AddEndpoint,
+    CountOutgoing,
+    Endpoint,
+    EndpointVersions,
+    ForgetAttempts,
+    LeadShards,
+    ListTroubles,
+    OldAttempts,
+    Replay,
+    StoreProgress,
+)
 from touchbase.records.bulk import ChangeMatching
 from touchbase.records.commands import CreateCompany, CreateContact, FindOwner, GetContact, ListContacts, ListRecords, UpdateContact
 from touchbase.records.match import MatchEverywhere
 from touchbase.records.models import Company, Contact
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, RecordType
-from touchbase.search import CountFound, FindPosition, NextToIndex, SearchCompanies, SearchContacts
+from touchbase.search import CountFound, FindPosition, MatchesFilter, NextToIndex, SearchCompanies, SearchContacts
 from touchbase.search.fields import OWN_FIELDS, SearchFields
 from touchbase.search.parse import Parser
 from touchbase.search.sorting import SortKey
@@ -102,6 +115,11 @@ SPANNING: dict[type, str] = {
     DueJudgements: "numbers of clients and their tools, for the housekeeper, who then names each client",
     CountSilent: "counts, for the metrics",
     ListNewestEvents: "numbers of clients and of their newest events, for what sends events on, which then names each client",
+    CountOutgoing: "counts, for the metrics",
+    EndpointVersions: "numbers of clients and their endpoints, for what sends events, which then names each client",
+    LeadShards: "which process sends for which clients, of no client",
+    ListTroubles: "endpoints that do not work, for the operator",
+    OldAttempts: "numbers of clients with old attempts, for the housekeeper, who then names each client",
     NextToIndex: "the number of a client with records to index, for the housekeeper, who then names the client",
 }
 """What looks at all clients, and why it may: reviewed. Queries among it answer no client's records."""
@@ -139,7 +157,7 @@ BY_RIGHT: dict[str, str] = {
 """Statements of the write path that name no client: reviewed."""
 NEEDS_NO_EXCEPTION = {
     ListDeliveries, GetDelivery, DueFetches, ListRefusals, MatchEverywhere, GetJob, ListJobs, DueJobs, FindOwner,
-    DueJudgements, CountSilent,
+    DueJudgements, CountSilent, EndpointVersions, LeadShards, ListTroubles, OldAttempts,
 }  # fmt: skip
 """What spans clients with texts that name one in every table: client by client, or each table beside the row of the one before."""
 SEALER = AesGcmCipher(StaticKeys(ENCRYPTION_KEYS.read()))
@@ -225,7 +243,7 @@ USUAL: dict[str, Any] = {
 }  # fmt: skip
 
 
-SPECIAL: dict[str, Any] = {"encode": lambda rows, keys: b"", "edges": [1, 3, 5], "since": {1: 0}}
+SPECIAL: dict[str, Any] = {"encode": lambda rows, keys: b"", "edges": [1, 3, 5], "shards": [0, 1], "since": {1: 0}}
 
 
 def searched(kind: RecordType[Any], tree: dict[str, Any], *sort: str) -> dict[str, Any]:
@@ -247,6 +265,7 @@ SEARCHED: dict[type, dict[str, Any]] = {
     SearchContacts: searched(CONTACT_TYPE, OF_BOTH | OF_CONTACTS, "last_reply_received", "email"),
     CountFound: {"search": SearchContacts(1, limit=5, **searched(CONTACT_TYPE, OF_BOTH | OF_CONTACTS, "created_time"))},
     FindPosition: {"search": SearchCompanies(1, limit=5, **searched(COMPANY_TYPE, OF_BOTH, "created_time")), "skip": 3},
+    MatchesFilter: {"kind": 1, "where": searched(CONTACT_TYPE, OF_BOTH | OF_CONTACTS, "email")["where"]},
     SearchCompanies: searched(
         COMPANY_TYPE, {"any": [{"company_status": "new"}, {"domain[starts_with]": "a"}, OF_BOTH]}, "status_changed_at", "name"
     ),
@@ -297,6 +316,8 @@ ASKING: list[Any] = [
     AddErasures(1, b"another", [], 10), PruneBodies(1, 2**40, 5, 10), DropUnrecognised(1, 10, 1, 5, 10),
     Reencrypt(5), RetireKeys(), ReplaceLost(), RemoveClientRows(2, 10, 100),
     EnsureClient("unknown", 5, first_use=True), ChangeMatching(1, ListContacts(1, 5, status="a"), UpdateContact(1, 0, {}, {}, 5, "k")),
+    AddEndpoint(Endpoint(1, 0, "https://a.example", 5, 5)), Replay(1, 1, 5, missing_since_us=0), LeadShards("t", 5, 6),
+    StoreProgress(1, 1, "t", 5, 1), ForgetAttempts(1, 10),
     TrimLog(1, 5), RemoveJobFiles(1, 1, 5, 10), DefineStatus(1, 1, "a", True, 10), RemoveStatus(1, 1, "a"), ApplyRefused(1, 1, 0, 5, 10),
     DefineField(1, 1, "Tier", FieldType("text"), is_new=True), JudgeConnection(1, "crm", "hubspot", 50 * SECOND, -100 * DAY),
 ]  # fmt: skip
@@ -344,6 +365,8 @@ async def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Reader:
         await store.write(CreateContact(Contact(client, 0, 5, 5, email=email, email_key=email), [("seat", "12")]))
     await store.write(AddConnection(Connection(1, "crm", "hubspot", 5, 5, ["secret"], access_token="token")))
     await store.write(calls_until(-30 * DAY, 1))
+    await miss_an_event(store, 1, 5, secret="secret")
+    await store.write(LeadShards("t", 5, 6))
     events = {0: "ann@example.com", 1: None}
     for n in range(3):
         await store.write(StoreDelivery(1, "crm", bytes([n]) * 16, b"{}", "", b"{}", 5))

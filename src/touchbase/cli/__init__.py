@@ -42,6 +42,7 @@ COMMANDS = {
     "vacuum": "maintain",
     "clients": "clients",
     "connections": "connections",
+    "endpoints": "endpoints",
     "keys": "keys",
     "encryption-keys": "encryption_keys",
     "doctor": "doctor",

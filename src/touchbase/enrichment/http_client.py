@@ -72,7 +72,7 @@ class HttpClient:
             ssl_context=certificates(),
             max_connections=CONNECTIONS,
             keepalive_expiry=KEEPALIVE,
-            network_backend=_CheckedBackend(hosts),
+            network_backend=CheckedBackend(hosts, "correct the setting api_base", "TOUCHBASE_FETCH_ALLOWED_ORIGINS"),
         )
 
     async def send(self, base: str, request: ApiRequest) -> ApiResponse:
@@ -109,11 +109,15 @@ class HttpClient:
             return ApiResponse(response.status, found, bytes(body))
 
 
-class _CheckedBackend(httpcore.AsyncNetworkBackend):
-    """Network backend that connects to public addresses, and to the hosts and ports that the operator permits."""
+class CheckedBackend(httpcore.AsyncNetworkBackend):
+    """Network backend that connects to public addresses, and to the hosts and ports that the operator permits.
 
-    def __init__(self, allowed: frozenset[tuple[str, int]]) -> None:
+    `advice` and `setting`: what a client and an operator can do about another address.
+    """
+
+    def __init__(self, allowed: frozenset[tuple[str, int]], advice: str, setting: str) -> None:
         self._allowed = allowed
+        self._advice = f"{advice}, or have the operator list it in {setting}"
         self._network = httpcore.AnyIOBackend()
 
     async def connect_tcp(
@@ -126,8 +130,7 @@ class _CheckedBackend(httpcore.AsyncNetworkBackend):
         bad = [one for one in addresses if not is_public(one)]
         if bad and (host, port) not in self._allowed:
             raise FetchFailed(
-                f"{host} resolves to {bad[0]}, which is not a public address: correct the setting api_base, "
-                "or have the operator list it in TOUCHBASE_FETCH_ALLOWED_ORIGINS",
+                f"{host} resolves to {bad[0]}, which is not a public address: {self._advice}",
                 stop=True,
             )
         for address in addresses[:-1]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from typing import Final
@@ -53,11 +54,17 @@ def classify_response(tool: str, response: ApiResponse, *, single: bool, now_us:
 
 def seconds_to_wait(response: ApiResponse, now_us: Micros) -> float:
     """Return the seconds of `Retry-After`, which may be a date; without the header `DEFAULT_WAIT`."""
-    text = response.headers.get("retry-after", "").strip()
+    found = retry_after_of(response.headers, now_us)
+    return DEFAULT_WAIT if found is None else found
+
+
+def retry_after_of(headers: Mapping[str, str], now_us: Micros) -> float | None:
+    """Return the seconds of `Retry-After`, which may be a date; None without the header."""
+    text = headers.get("retry-after", "").strip()
     if text.isascii() and text.replace(".", "", 1).isdigit():
         return float(text[:10])
     try:
         at = parsedate_to_datetime(text)
     except (ValueError, OverflowError):
-        return DEFAULT_WAIT
+        return None
     return max(1.0, at.replace(tzinfo=at.tzinfo or UTC).timestamp() - now_us / SECOND)

@@ -78,3 +78,5 @@ class TrimLog(Command[bool]):
     client: int
     before_us: Micros
     limit: int = field(default=1_000)
+    keep_from: int | None = None
+    """A sequence from which on events stay, whatever their age: an endpoint of webhooks has not got it."""

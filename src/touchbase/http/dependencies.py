@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 from urllib.parse import urlsplit
@@ -18,6 +18,7 @@ from touchbase.events import ProcessingStore, Read
 from touchbase.history import Translation
 from touchbase.inbox import RefusedWebhooks
 from touchbase.metrics import Metrics, NoMetrics
+from touchbase.outgoing import Answer
 from touchbase.rate_limit import RateLimiter
 
 MIB = 1_048_576
@@ -118,6 +119,11 @@ def no_maintenance() -> None:
     """Wake no maintenance task."""
 
 
+async def no_sender(url: str, headers: dict[str, str], body: bytes) -> Answer:
+    """Send nothing."""
+    return Answer(0, failure="unreachable", error="this process sends no webhooks")
+
+
 @dataclass(frozen=True, slots=True)
 class Dependencies:
     """The parts that the web application is built from."""
@@ -147,6 +153,12 @@ class Dependencies:
     """Called after a client is marked for deletion, to wake `Maintenance`."""
     on_job: Callable[[], None] = no_maintenance
     """Called after a job is ready to run, to wake the worker of jobs."""
+    on_endpoint: Callable[[], None] = no_maintenance
+    """Called after an endpoint of outgoing webhooks has changed, to wake the dispatcher."""
+    send_webhook: Callable[[str, dict[str, str], bytes], Awaitable[Answer]] = no_sender
+    """Sends a request to an endpoint, for tests of endpoints."""
+    webhook_allowed: Sequence[str] = ()
+    """Origins to which webhooks may be sent although they are not public or not https."""
     keep_job_files_us: Micros = _DEFAULTS.keep_job_files_days * DAY
     """How long the files of a job are stored."""
     limiter: RateLimiter = field(default_factory=RateLimiter)

@@ -21,6 +21,7 @@ from touchbase.imports import api as imports
 from touchbase.inbox.api import deliveries, delivery_list, refused, webhooks
 from touchbase.jobs import api as jobs
 from touchbase.merging import api as merging
+from touchbase.outgoing.api import resource as outgoing
 from touchbase.records.api import resource as records
 from touchbase.reports.api import resource as reports
 from touchbase.revyops.api import routes as revyops
@@ -41,6 +42,7 @@ ROUTES: tuple[Route, ...] = (
     *reports.ROUTES,
     *statuses.ROUTES,
     *jobs.ROUTES,
+    *outgoing.ROUTES,
     *event_log.ROUTES,
     *revyops.ROUTES,
     *webhooks.ROUTES,

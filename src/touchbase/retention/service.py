@@ -20,6 +20,7 @@ from touchbase.errors import Overloaded
 from touchbase.event_log import TrimLog
 from touchbase.inbox import CountPrunable, DropUnrecognised, PruneBodies, SizeUnrecognised
 from touchbase.merging import ForgetMerges
+from touchbase.outgoing import LowestNeeded
 from touchbase.sql.store import Store
 
 LOG = logging.getLogger("touchbase.retention")
@@ -194,7 +195,8 @@ class Retention:
         more = self._keep_events_days > 0
         while more and not self._stopping.is_set():
             before = self._clock() - self._keep_events_days * DAY
-            more = await self._store.write(TrimLog(client.number, before))
+            needed = await self._store.read(LowestNeeded(client.number))
+            more = await self._store.write(TrimLog(client.number, before, keep_from=needed))
             await self._pause(self._pause_seconds)
 
     async def _pause(self, seconds: float) -> None:

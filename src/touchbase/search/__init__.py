@@ -5,8 +5,8 @@ from __future__ import annotations
 from touchbase.search.across_clients import Place, SearchFor, records_across
 from touchbase.search.commands import IndexRecords, NextToIndex
 from touchbase.search.fields import Flag, add_flag
-from touchbase.search.queries import CountFound, FindPosition, SearchCompanies, SearchContacts, SearchRecords
-from touchbase.search.service import SearchRequest, index_waiting, prepare, search_records
+from touchbase.search.queries import CountFound, FindPosition, MatchesFilter, SearchCompanies, SearchContacts, SearchRecords
+from touchbase.search.service import SearchRequest, filter_parser, index_waiting, prepare, record_members, search_records
 from touchbase.search.sorting import Position
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "FindPosition",
     "Flag",
     "IndexRecords",
+    "MatchesFilter",
     "NextToIndex",
     "Place",
     "Position",
@@ -23,8 +24,10 @@ __all__ = [
     "SearchRecords",
     "SearchRequest",
     "add_flag",
+    "filter_parser",
     "index_waiting",
     "prepare",
+    "record_members",
     "records_across",
     "search_records",
 ]

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any, TypeVar
 
-from touchbase.clients import Client
+from touchbase.clients import Client, ClientSettings
 from touchbase.common.timestamps import Micros
 from touchbase.errors import Fault
 from touchbase.history import CONTACT
-from touchbase.records import Company, Contact, RecordType, raise_if_any
+from touchbase.records import RECORD_TYPES, Company, Contact, RecordType, raise_if_any
 from touchbase.search.commands import IndexRecords, NextToIndex
 from touchbase.search.fields import OWN_FIELDS, SearchFields
 from touchbase.search.parse import Parser
@@ -128,3 +128,13 @@ async def index_waiting(store: Store, is_stopping: Callable[[], bool]) -> None:
         await asyncio.sleep(min(MAX_YIELD_SECONDS, perf_counter() - began))
         if done < STEP:
             client = await store.read(NextToIndex(client))
+
+
+def filter_parser(kind: int, settings: ClientSettings, now: Micros, faults: list[Fault]) -> Parser:
+    """Return the parser of filters that are not part of a search."""
+    return Parser(SearchFields(RECORD_TYPES[kind], settings), now, faults)
+
+
+def record_members(kind: int) -> frozenset[str]:
+    """Return the names of the members that responses show of a kind of record."""
+    return frozenset({*OWN_FIELDS[kind], CUSTOM_FIELDS[RECORD_TYPES[kind].name]} - {"created_time"})

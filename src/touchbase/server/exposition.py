@@ -21,7 +21,18 @@ from prometheus_client.multiprocess import MultiProcessCollector, mark_process_d
 
 from touchbase.common.timestamps import SECOND, Micros
 from touchbase.inbox import InboxCounts
-from touchbase.metrics import BUILD_INFO, INBOX_DELIVERIES, INBOX_OLDEST_DELIVERY_AGE, SILENT_CONNECTIONS, STORE_WARNINGS, Reading
+from touchbase.metrics import (
+    BUILD_INFO,
+    INBOX_DELIVERIES,
+    INBOX_OLDEST_DELIVERY_AGE,
+    SILENT_CONNECTIONS,
+    STORE_WARNINGS,
+    WEBHOOK_ENDPOINTS,
+    WEBHOOKS_OLDEST_AGE,
+    WEBHOOKS_WAITING,
+    Reading,
+)
+from touchbase.outgoing import Backlog
 from touchbase.server.metrics import ProcessMetrics, count_in_files
 
 MEMORY = Path("/dev/shm")  # noqa: S108 (a folder of its own is made in it)
@@ -122,8 +133,10 @@ class _Page(CollectorRegistry):
         return self._metrics
 
 
-def store_metrics(warnings: int, inbox: InboxCounts | None, silent: Mapping[tuple[str, str], int], now: Micros) -> list[Metric]:
-    """Build the metrics of the store; `inbox` None (it could not be read) leaves the inbox metrics without values."""
+def store_metrics(
+    warnings: int, inbox: InboxCounts | None, silent: Mapping[tuple[str, str], int], now: Micros, outgoing: Backlog | None = None
+) -> list[Metric]:
+    """Build the metrics of the store; what could not be read (None) leaves its metrics without values."""
     warned, waiting, oldest = _family(STORE_WARNINGS), _family(INBOX_DELIVERIES), _family(INBOX_OLDEST_DELIVERY_AGE)
     warned.add_metric((), warnings)
     for state, count in inbox.by_state.items() if inbox else ():
@@ -132,7 +145,17 @@ def store_metrics(warnings: int, inbox: InboxCounts | None, silent: Mapping[tupl
     quiet = _family(SILENT_CONNECTIONS)
     for labels, count in sorted(silent.items()):
         quiet.add_metric(labels, count)
-    return [warned, waiting, oldest, quiet]
+    return [warned, waiting, oldest, quiet, *_outgoing_metrics(outgoing, now)]
+
+
+def _outgoing_metrics(found: Backlog | None, now: Micros) -> list[Metric]:
+    waiting, oldest, endpoints = _family(WEBHOOKS_WAITING), _family(WEBHOOKS_OLDEST_AGE), _family(WEBHOOK_ENDPOINTS)
+    if found is not None:
+        waiting.add_metric((), found.waiting)
+        oldest.add_metric((), 0 if found.oldest_us is None else max(0, now - found.oldest_us) / SECOND)
+        for state, count in sorted({**found.endpoints, "failing": found.failing}.items()):
+            endpoints.add_metric((state,), count)
+    return [waiting, oldest, endpoints]
 
 
 def _family(metric: Reading[*tuple[str, ...]]) -> GaugeMetricFamily:

@@ -15,6 +15,7 @@ from touchbase.connections import CountSilent
 from touchbase.errors import TouchbaseError
 from touchbase.inbox import CountInbox
 from touchbase.metrics import HTTP_CONNECTIONS, HTTP_REQUESTS_IN_PROGRESS, LOG_LINES_DROPPED, STORE_QUEUE_DEPTH
+from touchbase.outgoing import CountOutgoing
 from touchbase.server.error_responses import ErrorResponse, request_id_in, send_error_response
 from touchbase.server.exposition import Exposition, SharedMetrics, store_metrics
 from touchbase.server.logs import LineWriter
@@ -81,9 +82,10 @@ class Operations:
         self.publish()
         try:
             inbox, silent = await self.store.read(CountInbox()), await self.store.read(CountSilent())
+            outgoing = await self.store.read(CountOutgoing())
         except TouchbaseError:
-            inbox, silent = None, {}  # the other metrics are useful while the store cannot be read
-        store = store_metrics(len(self.store.warnings), inbox, silent, self.clock())
+            inbox, silent, outgoing = None, {}, None  # the other metrics are useful while the store cannot be read
+        store = store_metrics(len(self.store.warnings), inbox, silent, self.clock(), outgoing)
         accept = b",".join(value for name, value in scope["headers"] if name == b"accept").decode("latin-1")
         # One scrape at a time, on a thread: with many series it takes tens of milliseconds, which must not block requests.
         async with self._one_scrape:

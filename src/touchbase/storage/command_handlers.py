@@ -73,6 +73,20 @@ from touchbase.jobs import sql as jobs_sql
 from touchbase.merging import ForgetMerges, MergeRecords, UndoMerge
 from touchbase.merging.sql import merge as merging_merge
 from touchbase.merging.sql import undo as merging_undo
+from touchbase.outgoing import (
+    AddEndpoint,
+    ChangeEndpoint,
+    ForgetAttempts,
+    LeadShards,
+    RemoveEndpoint,
+    Replay,
+    ResumeEndpoint,
+    RotateSecret,
+    StoreAttempt,
+    StoreProgress,
+)
+from touchbase.outgoing.sql import dispatch as outgoing_dispatch
+from touchbase.outgoing.sql import endpoints as outgoing_endpoints
 from touchbase.records import (
     Company,
     Contact,
@@ -250,6 +264,16 @@ COMMANDS: dict[type, Handler] = {
     DropUnrecognised: Handler(_each(body_retention.drop_unrecognised)),
     SaveEntries: Handler(_each(save_entries, takes_ids=True), save_needs),
     RemoveEntry: Handler(_each(remove_entry)),
+    AddEndpoint: Handler(_each(outgoing_endpoints.add_endpoint, takes_ids=True), _one("webhook_endpoint"), needs_cipher=True),
+    ChangeEndpoint: Handler(_each(outgoing_endpoints.change_endpoint), needs_cipher=True),
+    RotateSecret: Handler(_each(outgoing_endpoints.rotate_secret), needs_cipher=True),
+    ResumeEndpoint: Handler(_each(outgoing_endpoints.resume_endpoint), needs_cipher=True),
+    RemoveEndpoint: Handler(_each(outgoing_endpoints.remove_endpoint)),
+    Replay: Handler(_each(outgoing_endpoints.replay), needs_cipher=True),
+    LeadShards: Handler(_each(outgoing_dispatch.lead_shards)),
+    StoreProgress: Handler(_each(outgoing_dispatch.store_progress, takes_ids=True), outgoing_dispatch.progress_needs),
+    StoreAttempt: Handler(_each(outgoing_dispatch.store_attempt, takes_ids=True), _one("webhook_attempt")),
+    ForgetAttempts: Handler(_each(outgoing_dispatch.forget_attempts)),
     DefineStatus: Handler(_each(statuses_sql.define_status, takes_ids=True), _one("job")),
     RemoveStatus: Handler(_each(statuses_sql.remove_status)),
     RenameStatus: Handler(_each(statuses_sql.rename_status, takes_ids=True), lambda commands: {"job": 2 * len(commands)}),

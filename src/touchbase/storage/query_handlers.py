@@ -62,6 +62,8 @@ from touchbase.inbox.sql import search as inbox_search
 from touchbase.jobs import sql as jobs_sql
 from touchbase.merging import PreviewMerge
 from touchbase.merging.sql.merge import preview_merge
+from touchbase.outgoing.sql import dispatch as outgoing_dispatch
+from touchbase.outgoing.sql import endpoints as outgoing_endpoints
 from touchbase.records import (
     Company,
     Contact,
@@ -88,7 +90,7 @@ from touchbase.records.sql.statements import with_custom_fields
 from touchbase.reports import ReportCampaigns, ReportStatuses
 from touchbase.reports.sql.campaigns import report_campaigns
 from touchbase.reports.sql.statuses import report_statuses
-from touchbase.search import CountFound, FindPosition, NextToIndex, SearchCompanies, SearchContacts
+from touchbase.search import CountFound, FindPosition, MatchesFilter, NextToIndex, SearchCompanies, SearchContacts
 from touchbase.search.sql import plans as search_plans
 from touchbase.search.sql.index import next_to_index
 from touchbase.sql import rows as sql_rows
@@ -240,6 +242,7 @@ HANDLERS: dict[type, Callable[[Any], Plan[Any]]] = {
     SearchCompanies: search_plans.search_companies,
     CountFound: search_plans.count_found,
     FindPosition: search_plans.find_position,
+    MatchesFilter: search_plans.matches_filter,
     NextToIndex: next_to_index,
     GetHistory: _history,
     GetRecords: _records,
@@ -280,6 +283,7 @@ HANDLERS: dict[type, Callable[[Any], Plan[Any]]] = {
     **auth_sql.ANSWERS,
     **jobs_sql.ANSWERS,
     **statuses_sql.ANSWERS,
+    **outgoing_dispatch.ANSWERS,
     **custom_fields_sql.ANSWERS,
     ExportRecords: exports_sql.export_records,
     CustomFieldNames: exports_sql.custom_field_names,
@@ -319,5 +323,7 @@ PAGE_QUERIES = frozenset({ListContacts, ListCompanies})
 CIPHER_HANDLERS: dict[type, Callable[..., Plan[Any]]] = {
     ListConnections: connections_sql.list_connections,
     CheckEncryption: encrypted_columns.check_encryption,
+    **outgoing_dispatch.CIPHER_ANSWERS,
+    **outgoing_endpoints.CIPHER_ANSWERS,
 }
 """Plans that also take the store's cipher."""

@@ -39,6 +39,16 @@ from touchbase.inbox import (
     ReplayMany,
 )
 from touchbase.jobs import CreateJob, DueJobFiles, DueJobs, GetJob, ListJobs
+from touchbase.outgoing import (
+    AddEndpoint,
+    ChangeEndpoint,
+    CountOutgoing,
+    EndpointVersions,
+    LeadShards,
+    ListTroubles,
+    OldAttempts,
+    StoreAttempt,
+)
 from touchbase.records import CreateCompany, CreateContact, FindOwner, MatchEverywhere, UpsertCompany, UpsertContact
 from touchbase.search import NextToIndex
 
@@ -65,7 +75,7 @@ CROSS_CLIENT = frozenset(
         FindKey, AnyKey, BusyClients, CountInbox, StoreFirstKey, RotateKey, RevokeKey, StoreKeyUses, DueFetches,
         ExpiredResponses, OldDedupeKeys, OpenErasures, AddErasures, Reencrypt, RetireKeys, ReplaceLost, CheckEncryption,
         DueJobs, DueJobFiles, NextToIndex, ClaimCheck, DueJudgements, CountSilent,
-        ListNewestEvents,
+        ListNewestEvents, CountOutgoing, EndpointVersions, LeadShards, ListTroubles, OldAttempts,
     }
 )  # fmt: skip
 """Types that always access all clients: a key's client is not known before the key is found; workers, metrics and
@@ -83,6 +93,9 @@ _NAMED: dict[type, Named] = {
     UpsertCompany: lambda command: (command.create.client,),
     AddConnection: lambda command: (command.connection.client,),
     CreateJob: lambda command: (command.job.client,),
+    AddEndpoint: lambda command: (command.endpoint.client,),
+    ChangeEndpoint: lambda command: (command.endpoint.client,),
+    StoreAttempt: lambda command: (command.attempt.client,),
     ExportRecords: lambda query: (query.listing.client,),
     GetEffects: lambda query: (client for client, _ in query.deliveries),
     ReplayMany: lambda command: (client for client, _ in command.deliveries),

@@ -6,9 +6,10 @@ A column listed in `TABLES` is encrypted, checked at start and included in key r
 from __future__ import annotations
 
 import logging
+from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from secrets import token_urlsafe
+from secrets import token_bytes, token_urlsafe
 
 from touchbase.connections.sql.rows import CONNECTION, secrets_text
 from touchbase.encryption import (
@@ -26,7 +27,7 @@ from touchbase.encryption import (
     key_id_of,
 )
 from touchbase.errors import UnusableStore
-from touchbase.sql.rows import Columns, names
+from touchbase.sql.rows import Columns, encode, names
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
 
 LOG = logging.getLogger("touchbase.storage")
@@ -57,8 +58,14 @@ def _unknown_secrets() -> str:
     return secrets_text([token_urlsafe(32)])
 
 
+def _unknown_signing_secrets() -> str:
+    """Return the list of one random secret of an outgoing webhook: until it is rotated, no receiver accepts a signature."""
+    return encode([["whsec_" + b64encode(token_bytes(32)).decode(), None]])
+
+
 CONNECTION_TABLE = EncryptedTable("connection", CONNECTION[:3], {"secrets": _unknown_secrets, "access_token": lambda: ""})
-TABLES = (CONNECTION_TABLE,)
+WEBHOOK_TABLE = EncryptedTable("webhook_endpoint", (("client", "bigint"), ("id", "bigint")), {"secrets": _unknown_signing_secrets})
+TABLES = (CONNECTION_TABLE, WEBHOOK_TABLE)
 
 RECORD_KEY = Statement(
     "record_key",

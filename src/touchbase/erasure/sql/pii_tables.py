@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from touchbase.event_log.sql.statements import FORGET_CHANGES
 from touchbase.history import CONTACT
+from touchbase.outgoing.sql.statements import FORGET_RESPONSES
 from touchbase.records.sql.statements import DELETE_CONTACT
 from touchbase.search.sql.index import forget_words
 from touchbase.sql.builders import ONE, RECORD
@@ -53,6 +54,12 @@ _WANTED = PiiTable(
         body=f"DELETE FROM fetch_queue t USING p CROSS JOIN link l WHERE {_ITS_LINKS} AND {_SAME_OBJECT}",
     ),
 )
+_ATTEMPTS = Statement(
+    "count_webhook_attempts",
+    RECORD,
+    body="SELECT count(*) FROM p CROSS JOIN logged_event e JOIN webhook_attempt t ON t.client = e.client AND t.sequence = e.sequence "
+    "WHERE e.client = p.client AND e.record_kind = p.record_kind AND e.record_id = p.record_id",
+)
 # The second word is a member of `removed` in responses.
 PII_TABLES = (
     _by_record("custom_field", "custom_fields"),
@@ -67,6 +74,7 @@ PII_TABLES = (
     _by_record("record_merge", "merges"),
     # Its rows stay, without values: a reader of the log must find no gap.
     replace(_by_record("logged_event", ""), remove=FORGET_CHANGES),
+    PiiTable("webhook_attempt", "", _ATTEMPTS, FORGET_RESPONSES),
 )
 COUNT_CONTACT = Statement(
     "count_contact", ONE, body="SELECT count(*) FROM p CROSS JOIN contact t WHERE t.client = p.client AND t.id = p.id"

@@ -59,7 +59,9 @@ def trim_log(command: TrimLog) -> Plan[bool]:
     sql = "SELECT sequence, at FROM logged_event WHERE client = ? ORDER BY sequence LIMIT ?"
     rows = yield Select(sql, (command.client, command.limit))
     # In the order of sequences, whose times may differ a little: what is left has no gap.
-    old = next((n for n, (_, at) in enumerate(rows) if at >= command.before_us), len(rows))
+    keep_from = command.keep_from
+    stays = (n for n, (sequence, at) in enumerate(rows) if at >= command.before_us or (keep_from is not None and sequence >= keep_from))
+    old = next(stays, len(rows))
     if old:
         yield Execute(TRIM, [(command.client, rows[old - 1][0])])
     return bool(rows) and old == command.limit

@@ -18,7 +18,17 @@ from touchbase.records.sql.rows import COMPANY as COMPANY_COLUMNS
 from touchbase.records.sql.rows import CONTACT as CONTACT_COLUMNS
 from touchbase.records.sql.rows import company_of, contact_of
 from touchbase.records.sql.statements import with_custom_fields
-from touchbase.search.queries import EXACT, Count, CountFound, FindPosition, Found, SearchCompanies, SearchContacts, SearchRecords
+from touchbase.search.queries import (
+    EXACT,
+    Count,
+    CountFound,
+    FindPosition,
+    Found,
+    MatchesFilter,
+    SearchCompanies,
+    SearchContacts,
+    SearchRecords,
+)
 from touchbase.search.sorting import Position, position_of
 from touchbase.search.sql.candidates import Candidates
 from touchbase.search.sql.conditions import LISTED, POSTGRES, SQLITE, Dialect, Sql, after, order_by
@@ -70,6 +80,19 @@ def find_position(query: FindPosition) -> Plan[Position | None]:
     ids = yield from finder.of_search(search.where, search.words)
     rows = yield _select(table, search, ids, True if ids is None else None, 1, finder, "t.created_us, t.id", query.skip - 1)
     return (rows[0][0], rows[0][1]) if rows else None
+
+
+def matches_filter(query: MatchesFilter) -> Plan[bool]:
+    """Return whether a record matches; also if there is none."""
+    name = _CONTACTS.name if query.kind == CONTACT else _COMPANIES.name
+    texts: list[str] = []
+    params: list[object] = []
+    for d in (SQLITE, POSTGRES):
+        sql = Sql()
+        texts.append(f"SELECT {sql.condition(query.where, d)} FROM {name} t WHERE t.client = ? AND t.id = ?")
+        params = [*sql.params, query.client, query.id]
+    rows = yield Select(texts[0], tuple(params), texts[1])
+    return not rows or bool(rows[0][0])
 
 
 def _table_of(search: SearchRecords[Any]) -> _Table[Any]:

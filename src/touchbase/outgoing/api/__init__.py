@@ -1,0 +1,1 @@
+"""HTTP resources of outgoing webhooks."""

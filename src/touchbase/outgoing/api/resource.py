@@ -1,0 +1,324 @@
+"""HTTP resources of webhook endpoints and attempts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from msgspec import UNSET, structs
+
+from touchbase.auth import ADMIN
+from touchbase.clients import Client
+from touchbase.common.field_limits import LARGEST_ID
+from touchbase.common.timestamps import SECOND, Micros, from_text
+from touchbase.errors import Fault, Invalid, NotFound, PreconditionFailed
+from touchbase.http import query_parameters as query
+from touchbase.http.endpoint import Call
+from touchbase.http.query_parameters import LIMIT, PAGE, Parameter, cursor_text
+from touchbase.http.responses import Response
+from touchbase.http.routing import Route, Success, Tag
+from touchbase.http.schemas import encode
+from touchbase.outgoing.api.objects import shown_record
+from touchbase.outgoing.api.schemas import (
+    WebhookAttemptOut,
+    WebhookAttemptPage,
+    WebhookEndpointChange,
+    WebhookEndpointOut,
+    WebhookEndpointPage,
+    WebhookEndpointRequest,
+    WebhookReplay,
+    WebhookSecretRotation,
+    WebhooksReplayed,
+    attempt_out,
+    endpoint_out,
+)
+from touchbase.outgoing.attempts import Outbox
+from touchbase.outgoing.commands import (
+    AddEndpoint,
+    ChangeEndpoint,
+    GetEndpoint,
+    ListAttempts,
+    ListEndpoints,
+    RemoveEndpoint,
+    Replay,
+    ResumeEndpoint,
+    RotateSecret,
+    StoreAttempt,
+)
+from touchbase.outgoing.models import ACTIVE, DISABLED, OUTCOMES, Endpoint, Secret
+from touchbase.outgoing.signatures import new_secret
+from touchbase.outgoing.sql.endpoints import no_such_endpoint
+from touchbase.outgoing.validation import endpoint_faults
+from touchbase.records import raise_if_any
+
+PATH, ATTEMPTS = "/public/v2/webhook-endpoints", "/public/v2/webhook-attempts"
+TAG = Tag("Endpoints", "Addresses to which a client's events are sent, signed, in order, at least once; attempts and replays.")
+HOUR: Micros = 3_600 * SECOND
+TRIES = 5
+_EVENT = "evt_"
+
+
+def _sequence(text: str) -> int | None:
+    """Return the sequence of an event's id."""
+    digits = text.removeprefix(_EVENT)
+    return int(digits) if digits.isascii() and digits.isdigit() and 0 < len(digits) < 19 else None
+
+
+def _event_parameter(given: Any, name: str) -> int | None:
+    text = given.text(name)
+    if text is None:
+        return None
+    if (found := _sequence(text)) is None:
+        given.faults.append(Fault(f"?{name}", "choice", "must be the id of an event, such as evt_1207"))
+    return found
+
+
+ENDPOINT = query.integer("endpoint", 1, LARGEST_ID, "The id of an endpoint.", member="endpoint_id")
+EVENT: Parameter[int | None] = Parameter(
+    "event", _event_parameter, {"type": "string"}, "The id of an event, such as `evt_1207`.", "sequence"
+)
+OUTCOME = query.choice("outcome", OUTCOMES, member="outcome")
+
+
+async def list_endpoints(call: Call) -> Response:
+    """Handle `GET` of a page of endpoints."""
+    client, asked = await call.client(), call.parameters()
+    after = asked.cursor("webhook-endpoints", int)
+    asked.done()
+    found = await call.api.dependencies.store.read(ListEndpoints(client.number, asked[LIMIT] + 1, after))
+    page = found[: asked[LIMIT]]
+    cursor = cursor_text("webhook-endpoints", page[-1][0].id) if len(found) > len(page) else None
+    return Response(body=encode(WebhookEndpointPage([endpoint_out(*each) for each in page], cursor)))
+
+
+async def add_endpoint(call: Call) -> Response:
+    """Handle `POST` of a new endpoint."""
+    client, now, parts = await call.client(), call.api.dependencies.clock(), call.api.dependencies
+    call.parameters().done()
+    given = await call.body(WebhookEndpointRequest, lambda partly: _check(call, client, _made(client, partly, now)))
+    new = _made(client, given, now)
+    _check(call, client, new)
+    secret = new_secret()
+    new.secrets = [Secret(secret)]
+
+    def respond(made: Endpoint) -> Response:
+        location = parts.reached_at(f"{PATH}/{made.id}")
+        # The secret is shown once: the response stored for retries leaves it out.
+        hidden = encode(endpoint_out(made))
+        return Response(201, encode(endpoint_out(made, secret=secret)), headers=[(b"location", location)], stored_body=hidden)
+
+    response = await call.write_and_respond(lambda writes: writes.write(AddEndpoint(new)), respond)
+    parts.on_endpoint()
+    return response
+
+
+def _made(client: Client, given: WebhookEndpointRequest, now: Micros) -> Endpoint:
+    values = structs.asdict(given)
+    rate, state = values.pop("rate_limit"), DISABLED if values.pop("disabled") else ACTIVE
+    return Endpoint(client.number, 0, created_us=now, updated_us=now, rate=rate, state=state, state_us=now, **values)
+
+
+def _check(call: Call, client: Client, endpoint: Endpoint) -> None:
+    parts = call.api.dependencies
+    raise_if_any(endpoint_faults(endpoint, client.settings, parts.webhook_allowed, parts.clock()))
+
+
+async def get_endpoint(call: Call) -> Response:
+    """Handle `GET` of one endpoint."""
+    client, number = await call.client(), call.id("webhook endpoint")
+    call.parameters().done()
+    found = await call.api.dependencies.store.read(ListEndpoints(client.number, 1, number - 1))
+    if not found or found[0][0].id != number:
+        raise no_such_endpoint(number)
+    return Response(body=encode(endpoint_out(*found[0])))
+
+
+async def change_endpoint(call: Call) -> Response:
+    """Handle `PATCH` of one endpoint."""
+    client, number, parts = await call.client(), call.id("webhook endpoint"), call.api.dependencies
+    call.parameters().done()
+    known = await _find(call, client, number)
+    given = await call.body(WebhookEndpointChange, lambda partly: _check(call, client, _changed(known, partly, parts.clock())))
+    for _ in range(TRIES):
+        new = _changed(known, given, parts.clock())
+        _check(call, client, new)
+        try:
+            changed = await parts.store.write(ChangeEndpoint(new, known.version))
+        except PreconditionFailed:
+            known = await _find(call, client, number)
+            continue
+        parts.on_endpoint()
+        return Response(body=encode(endpoint_out(changed)))
+    raise PreconditionFailed("the endpoint changes all the time; repeat the request")
+
+
+def _changed(known: Endpoint, given: WebhookEndpointChange, now: Micros) -> Endpoint:
+    values = {name: value for name, value in structs.asdict(given).items() if value is not UNSET}
+    disabled = values.pop("disabled", None)
+    if "rate_limit" in values:
+        values["rate"] = values.pop("rate_limit")
+    new = replace(known, updated_us=now, **values)
+    state = {None: new.state, True: DISABLED, False: ACTIVE}[disabled]
+    if state != new.state:
+        new.state, new.reason, new.state_us = state, None, now
+    return new
+
+
+async def remove_endpoint(call: Call) -> Response:
+    """Handle `DELETE` of one endpoint."""
+    client, number = await call.client(), call.id("webhook endpoint")
+    call.parameters().done()
+    await call.api.dependencies.store.write(RemoveEndpoint(client.number, number))
+    call.api.dependencies.on_endpoint()
+    return Response(204)
+
+
+async def _find(call: Call, client: Client, number: int) -> Endpoint:
+    found = await call.api.dependencies.store.read(GetEndpoint(client.number, number))
+    if found is None:
+        raise no_such_endpoint(number)
+    return found
+
+
+async def rotate_secret(call: Call) -> Response:
+    """Handle `POST` of a new secret."""
+    client, number, parts = await call.client(), call.id("webhook endpoint"), call.api.dependencies
+    call.parameters().done()
+    asked = await call.body(WebhookSecretRotation)
+    secret, now = new_secret(), parts.clock()
+    until = now + asked.overlap_hours * HOUR
+
+    def respond(changed: Endpoint) -> Response:
+        hidden = encode(endpoint_out(changed, until=until))
+        return Response(body=encode(endpoint_out(changed, secret=secret, until=until)), stored_body=hidden)
+
+    command = RotateSecret(client.number, number, Secret(secret), until, now)
+    response = await call.write_and_respond(lambda writes: writes.write(command), respond)
+    parts.on_endpoint()
+    return response
+
+
+async def resume_endpoint(call: Call) -> Response:
+    """Handle `POST` that makes an endpoint active."""
+    client, number, parts = await call.client(), call.id("webhook endpoint"), call.api.dependencies
+    call.parameters().done()
+    command = ResumeEndpoint(client.number, number, parts.clock())
+    response = await call.write_and_respond(
+        lambda writes: writes.write(command), lambda changed: Response(body=encode(endpoint_out(changed)))
+    )
+    parts.on_endpoint()
+    return response
+
+
+async def test_endpoint(call: Call) -> Response:
+    """Handle `POST` of a test send."""
+    client, number, parts = await call.client(), call.id("webhook endpoint"), call.api.dependencies
+    call.parameters().done()
+    endpoint = await _find(call, client, number)
+    outbox = Outbox(parts.store, parts.send_webhook, parts.clock, shown_record)
+    attempt, _ = await outbox.test(endpoint, client.client_id)
+
+    def respond(_: None) -> Response:
+        return Response(body=encode(attempt_out(attempt)))
+
+    return await call.write_and_respond(lambda writes: writes.write(StoreAttempt(attempt)), respond)
+
+
+async def replay(call: Call) -> Response:
+    """Handle `POST` of a replay."""
+    client, number, parts = await call.client(), call.id("webhook endpoint"), call.api.dependencies
+    call.parameters().done()
+    command = _replay(client, number, await call.body(WebhookReplay), parts.clock())
+    response = await call.write_and_respond(
+        lambda writes: writes.write(command), lambda count: Response(202, encode(WebhooksReplayed(count)))
+    )
+    parts.on_endpoint()
+    return response
+
+
+def _replay(client: Client, number: int, asked: WebhookReplay, now: Micros) -> Replay:
+    given = {name: value for name, value in structs.asdict(asked).items() if value is not UNSET}
+    if len(given) != 1:
+        raise Invalid([Fault("", "one_of", "must have exactly one of event, failed_since and missing_since")])
+    [(name, value)] = given.items()
+    if name == "event":
+        if (sequence := _sequence(value)) is None:
+            raise NotFound(f"there is no event {value[:40]!r}; ids look like evt_1207")
+        return Replay(client.number, number, now, sequence=sequence)
+    try:
+        since = from_text(value.upper())
+    except (ValueError, OverflowError):
+        raise Invalid([Fault(f"/{name}", "time", "must be a time such as 2026-11-20T09:30:00Z")]) from None
+    return Replay(client.number, number, now, **{f"{name}_us": since})
+
+
+async def list_attempts(call: Call) -> Response:
+    """Handle `GET` of a page of attempts."""
+    client, asked = await call.client(), call.parameters()
+    before = asked.cursor("webhook-attempts", int)
+    asked.done()
+    found = await call.api.dependencies.store.read(ListAttempts(client.number, asked[LIMIT] + 1, before, **asked.filters))
+    page = found[: asked[LIMIT]]
+    cursor = cursor_text("webhook-attempts", page[-1].id) if len(found) > len(page) else None
+    return Response(body=encode(WebhookAttemptPage([attempt_out(each) for each in page], cursor)))
+
+
+_SHOWN = (Success(200, "The endpoint; its secret is not shown.", WebhookEndpointOut),)
+_ONE = f"{PATH}/{{id}}"
+ROUTES = [
+    Route(
+        "GET", PATH, list_endpoints, scope=ADMIN, operation_id="list_webhook_endpoints", tag=TAG, summary="List webhook endpoints",
+        description="Oldest first, each with its progress. Secrets are not shown.",
+        query=PAGE, success=(Success(200, "A page.", WebhookEndpointPage),),
+    ),
+    Route(
+        "POST", PATH, add_endpoint, scope=ADMIN, operation_id="add_webhook_endpoint", tag=TAG, summary="Add a webhook endpoint",
+        description="From now on the client's events are sent to the URL as `POST` requests, signed as Standard Webhooks say. The secret "
+        "is shown only in this response. A client has up to 100 endpoints.",
+        body=WebhookEndpointRequest, success=(Success(201, "The new endpoint with its secret.", WebhookEndpointOut, ("Location",)),),
+    ),
+    Route(
+        "GET", _ONE, get_endpoint, scope=ADMIN, operation_id="get_webhook_endpoint", tag=TAG, summary="Get one webhook endpoint",
+        description="Returns the endpoint with its progress: what waits, what failed, and since when it fails.", success=_SHOWN,
+    ),
+    Route(
+        "PATCH", _ONE, change_endpoint, scope=ADMIN, operation_id="change_webhook_endpoint", tag=TAG, summary="Update one webhook endpoint",
+        description="What is left out stays. `disabled=true` stops sending: events wait until `disabled=false`.",
+        body=WebhookEndpointChange, success=_SHOWN, problems=(412,),
+    ),
+    Route(
+        "DELETE", _ONE, remove_endpoint, scope=ADMIN, operation_id="remove_webhook_endpoint", tag=TAG, summary="Remove a webhook endpoint",
+        description="Removes it with its attempts; what waits is not sent.", success=(Success(204, "It is removed."),),
+    ),
+    Route(
+        "POST", f"{_ONE}/rotate-secret", rotate_secret, scope=ADMIN, operation_id="rotate_webhook_secret", tag=TAG,
+        summary="Give one webhook endpoint a new secret",
+        description="Requests carry a signature of each secret until the overlap ends. The secret is shown only in this response.",
+        body=WebhookSecretRotation, success=(Success(200, "The endpoint with its new secret.", WebhookEndpointOut),),
+    ),
+    Route(
+        "POST", f"{_ONE}/resume", resume_endpoint, scope=ADMIN, operation_id="resume_webhook_endpoint", tag=TAG,
+        summary="Resume one webhook endpoint",
+        description="Makes a paused or disabled endpoint active. What waited is sent, in order, also what waits for its next attempt.",
+        success=_SHOWN,
+    ),
+    Route(
+        "POST", f"{_ONE}/test", test_endpoint, scope=ADMIN, operation_id="test_webhook_endpoint", tag=TAG,
+        summary="Send a test to one webhook endpoint",
+        description="Sends an event of the type `endpoint.test` and returns what the receiver responded, also if it failed.",
+        success=(Success(200, "What became of it.", WebhookAttemptOut),),
+    ),
+    Route(
+        "POST", f"{_ONE}/replay", replay, scope=ADMIN, operation_id="replay_webhooks", tag=TAG,
+        summary="Send events to one webhook endpoint again",
+        description="One event, whatever became of it; or events that failed since a time; or all since a time that were never delivered. "
+        "A repeated event has the same `webhook-id`.",
+        body=WebhookReplay, success=(Success(202, "How many events will be sent.", WebhooksReplayed),),
+    ),
+    Route(
+        "GET", ATTEMPTS, list_attempts, scope=ADMIN, operation_id="list_webhook_attempts", tag=TAG, summary="List attempts, newest first",
+        description="Requests to endpoints with status, latency and the beginning of the response. All failures are listed; of events that "
+        "were delivered at the first attempt, up to 20 of each transaction.",
+        query=(ENDPOINT, EVENT, OUTCOME, *PAGE), success=(Success(200, "A page.", WebhookAttemptPage),),
+    ),
+]  # fmt: skip

@@ -1,0 +1,221 @@
+"""Bodies of requests and responses about webhook endpoints and attempts."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from touchbase.common.timestamps import Micros, to_text
+from touchbase.event_log import EventType, event_id
+from touchbase.http.schemas import MaybeTime, RecordId, Time, example, named_enum
+from touchbase.outgoing.models import (
+    FORMATS,
+    LONGEST_DESCRIPTION,
+    LONGEST_URL,
+    ORDERINGS,
+    OUTCOMES,
+    STATES,
+    Attempt,
+    Endpoint,
+    Progress,
+)
+
+MAX_RATE = 10_000
+LONGEST_OVERLAP = 720
+_ORDERING = named_enum("WebhookOrdering", "Whether a failing event holds back later ones of the same record.", ORDERINGS)
+_FORMAT = named_enum("WebhookFormat", "The form of the body: Standard Webhooks, or CloudEvents 1.0.", FORMATS)
+_STATE = named_enum("WebhookEndpointState", "Whether events are sent; while they are not, they wait.", STATES)
+_OUTCOME = named_enum("WebhookOutcome", "What became of a request to an endpoint.", OUTCOMES)
+Ordering = Literal["per_record", "none"]
+Format = Literal["standard", "cloudevents"]
+Url = Annotated[str, Meta(min_length=1, max_length=LONGEST_URL, description="https, at a public address.")]
+Types = Annotated[list[str], Meta(max_length=100, description="Types of events, such as `contact.replied`; empty: all.")]
+Fields = Annotated[list[str], Meta(max_length=100, description="Members of `data.object` that are sent, and `id`; empty: all.")]
+Filter = Annotated[
+    dict[str, Any],
+    Meta(
+        description="`contact` and `company`: a filter tree, as `where` of a search, that the record of an event must match when the event "
+        "is sent. Events of other things, and of records that do not exist any more, are sent."
+    ),
+]
+Rate = Annotated[int, Meta(ge=0, le=MAX_RATE, description="Most requests a second; 0: no limit.")]
+Description = Annotated[str, Meta(max_length=LONGEST_DESCRIPTION)]
+
+
+class WebhookEndpointRequest(Struct, forbid_unknown_fields=True):
+    """A new endpoint. It gets the events from now on; `missing_since` of a replay sends earlier ones."""
+
+    url: Url
+    types: Types = []
+    fields: Fields = []
+    filter: Filter = {}
+    ordering: Ordering = "per_record"
+    format: Format = "standard"
+    rate_limit: Rate = 0
+    description: Description = ""
+    disabled: bool = False
+
+
+class WebhookEndpointChange(Struct, forbid_unknown_fields=True):
+    """Changes of an endpoint; what is left out stays."""
+
+    url: Url | UnsetType = UNSET
+    types: Types | UnsetType = UNSET
+    fields: Fields | UnsetType = UNSET
+    filter: Filter | UnsetType = UNSET
+    ordering: Ordering | UnsetType = UNSET
+    format: Format | UnsetType = UNSET
+    rate_limit: Rate | UnsetType = UNSET
+    description: Description | UnsetType = UNSET
+    disabled: Annotated[bool, Meta(description="true: send nothing, and let events wait; false: send.")] | UnsetType = UNSET
+
+
+class WebhookSecretRotation(Struct, forbid_unknown_fields=True):
+    """How long the present secret signs too."""
+
+    overlap_hours: Annotated[int, Meta(ge=0, le=LONGEST_OVERLAP)] = 24
+
+
+class WebhookReplay(Struct, forbid_unknown_fields=True):
+    """What to send again: exactly one member."""
+
+    event: Annotated[str, Meta(max_length=40, description="The id of one event, whatever became of it.")] | UnsetType = UNSET
+    failed_since: Annotated[Time, Meta(description="Events that began to fail since then and are not delivered.")] | UnsetType = UNSET
+    missing_since: (
+        Annotated[Time, Meta(description="Events since then that were never delivered, also from before the endpoint was made.")]
+        | UnsetType
+    ) = UNSET
+
+
+class WebhooksReplayed(Struct):
+    """How many events will be sent."""
+
+    events: int
+
+
+class ProgressOut(Struct):
+    """How far an endpoint has been served."""
+
+    waiting: Annotated[int, Meta(description="Events that are not delivered yet, also ones that it will not want.")]
+    failed: Annotated[int, Meta(description="Events of which all attempts failed; they wait for a replay.")]
+    failing_since_time: Annotated[MaybeTime, Meta(description="The first failure since the last success.")]
+    last_delivered_time: MaybeTime
+
+
+class WebhookEndpointOut(Struct):
+    """An endpoint."""
+
+    id: RecordId
+    url: str
+    types: list[str]
+    fields: list[str]
+    filter: dict[str, Any]
+    ordering: Annotated[str, Meta(extra_json_schema=_ORDERING)]
+    format: Annotated[str, Meta(extra_json_schema=_FORMAT)]
+    rate_limit: int
+    description: str
+    state: Annotated[str, Meta(extra_json_schema=_STATE)]
+    state_reason: Annotated[str | None, Meta(description="Why it is paused or disabled.")]
+    state_since_time: Time
+    created_time: Time
+    updated_time: Time
+    progress: ProgressOut | UnsetType = UNSET
+    secret: Annotated[str, Meta(description="Shown only in the response that makes it.")] | UnsetType = UNSET
+    previous_secret_until_time: Annotated[Time, Meta(description="Until when the secret before it signs too.")] | UnsetType = UNSET
+
+
+class WebhookEndpointPage(Struct):
+    """A page of endpoints, oldest first."""
+
+    data: list[WebhookEndpointOut]
+    next_cursor: str | None = None
+
+
+class WebhookAttemptOut(Struct):
+    """A request to an endpoint."""
+
+    id: RecordId
+    endpoint_id: RecordId
+    event: Annotated[str | None, Meta(description="The event's id; null: a test.")]
+    type: str
+    time: Time
+    attempt: Annotated[int, Meta(description="1 for the first attempt of the event.")]
+    outcome: Annotated[str, Meta(extra_json_schema=_OUTCOME)]
+    status: Annotated[int | None, Meta(description="Of the response; null: none came.")]
+    latency_ms: float
+    response_body: Annotated[str, Meta(description="Its first 2,000 bytes.")]
+    error: Annotated[str, Meta(description="Why there is no response.")]
+
+
+class WebhookAttemptPage(Struct):
+    """A page of attempts, newest first."""
+
+    data: list[WebhookAttemptOut]
+    next_cursor: str | None = None
+
+
+_ENDPOINT = {
+    "id": 3, "url": "https://crm.example.com/hooks/touchbase", "types": ["contact.replied", "contact.status_changed"], "fields": [],
+    "filter": {"contact": {"contact_status[in]": ["interested", "replied"]}}, "ordering": "per_record", "format": "standard",
+    "rate_limit": 50, "description": "Replies to the CRM", "state": "active", "state_reason": None,
+    "state_since_time": "2026-11-20T09:30:00Z", "created_time": "2026-11-20T09:30:00Z", "updated_time": "2026-11-20T09:30:00Z",
+    "progress": {"waiting": 0, "failed": 0, "failing_since_time": None, "last_delivered_time": "2026-11-20T10:02:11Z"},
+}  # fmt: skip
+example(WebhookEndpointOut, _ENDPOINT)
+example(
+    WebhookEndpointRequest,
+    {name: _ENDPOINT[name] for name in ("url", "types", "filter", "ordering", "rate_limit", "description")},
+)
+example(WebhookEndpointChange, {"types": ["contact.replied"], "rate_limit": 10})
+example(WebhookSecretRotation, {"overlap_hours": 24})
+example(WebhookReplay, {"failed_since": "2026-11-20T09:30:00Z"})
+example(WebhooksReplayed, {"events": 12})
+example(
+    WebhookAttemptOut,
+    {
+        "id": 81, "endpoint_id": 3, "event": "evt_1207", "type": "contact.replied", "time": "2026-11-20T10:02:11Z", "attempt": 2,
+        "outcome": "refused", "status": 503, "latency_ms": 41.2, "response_body": "down for maintenance", "error": "",
+    },
+)  # fmt: skip
+
+
+def endpoint_out(
+    e: Endpoint, progress: Progress | None = None, secret: str | None = None, until: Micros | None = None
+) -> WebhookEndpointOut:
+    """Return an endpoint as shown."""
+    times = (to_text(e.state_us), to_text(e.created_us), to_text(e.updated_us))
+    shown = UNSET if progress is None else _progress_out(progress)
+    return WebhookEndpointOut(
+        e.id, e.url, list(e.types), list(e.fields), dict(e.filter), e.ordering, e.format, e.rate, e.description, e.state, e.reason, *times,
+        shown, secret or UNSET, UNSET if until is None else to_text(until),
+    )  # fmt: skip
+
+
+def _progress_out(p: Progress) -> ProgressOut:
+    return ProgressOut(p.waiting, p.failed, _time(p.failing_since_us), _time(p.delivered_us))
+
+
+def _time(at: Micros | None) -> str | None:
+    return None if at is None else to_text(at)
+
+
+def attempt_out(a: Attempt) -> WebhookAttemptOut:
+    """Return an attempt as shown."""
+    event = event_id(a.sequence) if a.sequence else None
+    return WebhookAttemptOut(
+        a.id,
+        a.endpoint_id,
+        event,
+        a.type,
+        to_text(a.at),
+        a.number,
+        a.outcome,
+        a.status,
+        round(a.latency_us / 1_000, 1),
+        a.response,
+        a.error,
+    )
+
+
+EVENT_NAMES = [each.value for each in EventType]

@@ -1,0 +1,99 @@
+"""One attempt: read the event and its record, send them if the endpoint wants them, and judge the response."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from touchbase.common.timestamps import SECOND, Clock, Micros
+from touchbase.enrichment import retry_after_of
+from touchbase.event_log import ListLoggedEvents, LoggedEvent
+from touchbase.outgoing.content import Message, message_of, test_message
+from touchbase.outgoing.filters import wants
+from touchbase.outgoing.http_client import Answer
+from touchbase.outgoing.line import Item
+from touchbase.outgoing.models import DELIVERED, DISABLED, REFUSED, Attempt, Endpoint, Record
+from touchbase.outgoing.schedule import LONGEST_RETRY_AFTER
+from touchbase.sql.store import Store
+
+Shown = Callable[[Store, int, Record], Awaitable[dict[str, Any] | None]]
+"""Returns a client's present record as the API shows it; None if there is none any more."""
+Post = Callable[[str, dict[str, str], bytes], Awaitable[Answer]]
+GONE = 410
+_SLOW_DOWN = (429, 503)
+DEFAULT_SLOW_DOWN: Micros = 5 * SECOND
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """An attempt that failed."""
+
+    retry_after: Micros = 0
+    slow_down: bool = False
+    """Whether all requests to the endpoint wait for `retry_after`."""
+    stop: tuple[str, str] | None = None
+    """State and reason, if the receiver wants nothing any more."""
+
+
+def judged(answer: Answer, now: Micros) -> Fault | None:
+    """Return what follows from an answer; None for a 2xx."""
+    if answer.status is None:
+        return Fault()
+    if 200 <= answer.status < 300:
+        return None
+    if answer.status == GONE:
+        reason = "the receiver answered 410 Gone: it wants no more events; resume the endpoint if that is not so"
+        return Fault(stop=(DISABLED, reason))
+    wait = min(LONGEST_RETRY_AFTER, int((retry_after_of(answer.headers, now) or 0) * SECOND))
+    if answer.status in _SLOW_DOWN:
+        return Fault(wait or DEFAULT_SLOW_DOWN, slow_down=True)
+    return Fault(wait)
+
+
+def attempt_from(endpoint: Endpoint, message: Message, answer: Answer, at: Micros, sequence: int, number: int) -> Attempt:
+    """Return the record of an attempt."""
+    outcome, took = answer.failure, answer.latency_us
+    if answer.status is not None:
+        outcome = DELIVERED if 200 <= answer.status < 300 else REFUSED
+    return Attempt(
+        endpoint.client, endpoint.id, sequence, message.type, at, number, outcome, answer.status, took, answer.body, answer.error
+    )  # fmt: skip
+
+
+class Outbox:
+    """Sends events and tests."""
+
+    def __init__(self, store: Store, post: Post, clock: Clock, show: Shown) -> None:
+        self._store = store
+        self._post = post
+        self._clock = clock
+        self._show = show
+        self.sent = 0
+        """Number of requests."""
+
+    async def send(self, endpoint: Endpoint, client_id: str, item: Item) -> tuple[Attempt, Answer] | None:
+        """Send an event; None if the endpoint does not want it, or if it is not in the log any more."""
+        event = item.event or await self._event(endpoint.client, item.sequence)
+        if event is None:
+            return None
+        shown = None
+        if item.record is not None:
+            if not await wants(self._store, endpoint, item.record, self._clock()):
+                return None
+            shown = await self._show(self._store, endpoint.client, item.record)
+        return await self._attempt(endpoint, message_of(endpoint, client_id, event, shown), item.sequence, item.attempts + 1)
+
+    async def test(self, endpoint: Endpoint, client_id: str) -> tuple[Attempt, Answer]:
+        """Send a test."""
+        return await self._attempt(endpoint, test_message(endpoint, client_id, self._clock()), 0, 1)
+
+    async def _attempt(self, endpoint: Endpoint, message: Message, sequence: int, number: int) -> tuple[Attempt, Answer]:
+        at = self._clock()
+        self.sent += 1
+        answer = await self._post(endpoint.url, message.signed(endpoint, at), message.body)
+        return attempt_from(endpoint, message, answer, at, sequence, number), answer
+
+    async def _event(self, client: int, sequence: int) -> LoggedEvent | None:
+        page = await self._store.read(ListLoggedEvents(client, sequence - 1, 1))
+        return page.events[0] if page.events and page.events[0].sequence == sequence else None

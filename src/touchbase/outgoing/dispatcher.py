@@ -1,0 +1,350 @@
+"""The dispatcher: sends the events of the log to the endpoints that this process serves.
+
+Processes divide the clients among themselves by leases in the store; one process serves an endpoint at a time. What an endpoint
+has got is stored moments after its response; a kill in between repeats these events, under the same ids.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from secrets import token_hex
+from typing import Protocol
+
+from touchbase.common.timestamps import SECOND, Clock, Micros
+from touchbase.errors import Overloaded
+from touchbase.event_log import FindNewEvents, ListLoggedEvents, ListNewestEvents
+from touchbase.metrics import WEBHOOK_ATTEMPT_DURATION, WEBHOOK_ATTEMPTS, Metrics, NoMetrics
+from touchbase.outgoing.attempts import Fault, Outbox, Shown, judged
+from touchbase.outgoing.commands import EndpointVersions, LeadShards, ReadServed, StoreProgress
+from touchbase.outgoing.http_client import Answer
+from touchbase.outgoing.line import BUFFER, Item, Line
+from touchbase.outgoing.models import ACTIVE, SHARDS, Attempt
+from touchbase.outgoing.slots import Slots
+from touchbase.sql.store import Store
+
+LOG = logging.getLogger("touchbase.outgoing")
+LEASE: Micros = 10 * SECOND
+RENEW_SECONDS = 3.0
+MARGIN: Micros = SECOND
+"""Nothing is sent in the last moment of a lease that could not be renewed."""
+POLL_SECONDS = 0.25
+"""How often to look for events of other processes, and for changed endpoints."""
+TICK_SECONDS = 0.01
+"""How often to look while this process writes."""
+QUIET_SECONDS = 0.3
+"""For how long after a write of this process it looks so often: the write may still wait for its commit."""
+FEW_CLIENTS = 200
+"""Clients up to which their counters are read one by one."""
+LOADS = 50
+"""Endpoints read at once."""
+GRACE_SECONDS = 5.0
+"""Time that requests in progress get when the process stops."""
+FLUSH_AGAIN_SECONDS = 0.05
+ADVANCE_AFTER = 500
+"""Events that an endpoint does not want, after which its position is stored although nothing else is."""
+Key = tuple[int, int]
+STORING = "storing results of outgoing webhooks"
+
+
+class Sends(Protocol):
+    """Sends a request to a URL."""
+
+    async def post(self, url: str, headers: dict[str, str], body: bytes) -> Answer:
+        """Return what became of it; raises nothing."""
+        ...
+
+
+class Dispatcher:
+    """Sends until it is stopped."""
+
+    def __init__(self, store: Store, client: Sends, clock: Clock, show: Shown, *, metrics: Metrics | None = None) -> None:
+        self._store = store
+        self._clock = clock
+        self._outbox = Outbox(store, client.post, clock, show)
+        self._metrics = metrics or NoMetrics()
+        self._token = token_hex(8)
+        self._shards: frozenset[int] = frozenset()
+        self._surplus: frozenset[int] = frozenset()
+        """Shards of this process that another one is to have: nothing more is sent for them."""
+        self._until: Micros = 0
+        self._lines: dict[Key, Line] = {}
+        self._closing: dict[Key, Line] = {}
+        self._versions: dict[Key, int] = {}
+        self._of_client: dict[int, set[Key]] = {}
+        self._newest: dict[int, int] = {}
+        self._busy: dict[Key, Line] = {}
+        self._dirty: dict[Key, Line] = {}
+        self._slots = Slots(self._start)
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._flushing = asyncio.Lock()
+        self._wake_up = asyncio.Event()
+        self._to_store = asyncio.Event()
+        self._stopping = False
+        self._next_lead = self._next_poll = self._quiet_at = 0.0
+        self._seen = -1
+
+    def wake(self) -> None:
+        """Look for changed endpoints and new events now."""
+        self._next_poll = 0.0
+        self._wake_up.set()
+
+    def stop(self) -> None:
+        """Send nothing more; `run` gives requests in progress some time, stores what became of them, and returns."""
+        self._stopping = True
+        self._wake_up.set()
+        self._to_store.set()
+
+    async def run(self) -> None:
+        """Send until stopped."""
+        storing = asyncio.create_task(self._store_results(), name="webhook-results")
+        try:
+            while not self._stopping:
+                self._wake_up.clear()
+                pause = await self._logged(self._round, "a round of outgoing webhooks")
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._wake_up.wait(), pause)
+        finally:
+            await self._end()
+            await storing
+
+    async def drain(self) -> int:
+        """Send what is due now; return the number of requests."""
+        before = self._outbox.sent
+        while True:
+            self._next_poll = self._next_lead = 0.0
+            await self._round()
+            while self._tasks:
+                await asyncio.wait([*self._tasks])
+            await self.flush()
+            now = self._clock()
+            if not any(line.has_work(now) for line in self._lines.values()):
+                return self._outbox.sent - before
+
+    async def _logged(self, step: Callable[[], Awaitable[float]], what: str) -> float:
+        try:
+            return await step()
+        except Overloaded as error:
+            LOG.warning("%s waits: %s", what, error.detail)
+            return max(POLL_SECONDS, error.retry_after)
+        except Exception:
+            LOG.exception("%s failed and will be retried", what)
+            return 1.0
+
+    async def _round(self) -> float:
+        """Renew leases, read changed endpoints and new events where due, begin requests; return the seconds until the next round."""
+        at = time.monotonic()
+        if at >= self._next_lead:
+            await self._lead()
+        if self._store.commands_taken != self._seen:
+            self._seen, self._quiet_at = self._store.commands_taken, at + QUIET_SECONDS
+        polls = at >= self._next_poll
+        if polls:
+            self._next_poll = at + POLL_SECONDS
+            await self._read_endpoints()
+        if self._lines and (polls or at < self._quiet_at):
+            await self._look()
+        now = self._clock()
+        for key, line in [*self._busy.items()]:
+            if line.is_idle:
+                del self._busy[key]
+            else:
+                self._pump(line, now)
+        took = time.monotonic() - at
+        return max(TICK_SECONDS, 4 * took) if self._busy or time.monotonic() < self._quiet_at else POLL_SECONDS
+
+    async def _lead(self) -> None:
+        now = self._clock()
+        given_back = frozenset() if any(self._is_surplus(key) for key in (*self._lines, *self._closing)) else self._surplus
+        found = await self._store.write(LeadShards(self._token, now, now + LEASE, given_back))
+        self._until, self._next_lead = now + LEASE - MARGIN, time.monotonic() + RENEW_SECONDS
+        self._shards = found.shards
+        self._surplus = frozenset(sorted(found.shards)[found.fair :])
+        for key in [*self._lines]:
+            if key[0] % SHARDS not in found.shards or self._is_surplus(key):
+                self._close(key)
+
+    def _is_surplus(self, key: Key) -> bool:
+        return key[0] % SHARDS in self._surplus
+
+    async def _read_endpoints(self) -> None:
+        """Read endpoints that are new or have changed, and leave removed ones."""
+        self._closing = {key: line for key, line in self._closing.items() if line.in_flight or line.has_news}
+        present = await self._store.read(EndpointVersions(self._shards - self._surplus))
+        for key in [*self._lines]:
+            if key not in present:
+                self._close(key)
+        changed = [key for key, version in present.items() if self._versions.get(key) != version and key not in self._closing]
+        for first in range(0, len(changed), LOADS):
+            await asyncio.gather(*(self._load(key) for key in changed[first : first + LOADS]))
+        for key, line in self._lines.items():
+            if line.is_idle and line.read - line.stored >= ADVANCE_AFTER:
+                self._dirty[key] = line
+                self._to_store.set()
+
+    async def _load(self, key: Key) -> None:
+        if (served := await self._store.read(ReadServed(*key))) is None:
+            return
+        if (line := self._lines.get(key)) is None:
+            line = self._lines[key] = Line(served, self._clock())
+            self._of_client.setdefault(key[0], set()).add(key)
+            self._newest[key[0]] = min(self._newest.get(key[0], line.read), line.read)
+        else:
+            line.use(served, self._clock())
+        self._versions[key] = served.endpoint.version
+        self._busy[key] = line
+
+    def _close(self, key: Key) -> None:
+        line = self._lines.pop(key)
+        line.is_closed = True
+        self._closing[key] = line
+        self._versions.pop(key, None)
+        self._busy.pop(key, None)
+        self._of_client[key[0]].discard(key)
+        if not self._of_client[key[0]]:
+            del self._of_client[key[0]], self._newest[key[0]]
+
+    async def _look(self) -> None:
+        """Find clients with new events."""
+        if len(self._newest) <= FEW_CLIENTS:
+            found = await self._store.read(FindNewEvents(dict(self._newest)))
+        else:
+            every = await self._store.read(ListNewestEvents())
+            found = {client: newest for client, newest in every.items() if newest > self._newest.get(client, newest)}
+        for client, newest in found.items():
+            if client in self._newest:
+                self._newest[client] = newest
+                for key in self._of_client[client]:
+                    self._lines[key].newest = newest
+                    self._busy[key] = self._lines[key]
+
+    def _pump(self, line: Line, now: Micros) -> None:
+        """Begin what may begin for one endpoint."""
+        if self._stopping or now >= self._until:
+            return
+        if line.wants_events(now):
+            line.is_reading = True
+            self._spawn(self._read_log(line))
+        at = line.next_time()
+        if at is not None and at <= now:
+            self._slots.offer(line)
+
+    async def _read_log(self, line: Line) -> None:
+        try:
+            types = [*line.endpoint.types] or None
+            page = await self._store.read(ListLoggedEvents(line.endpoint.client, line.read, BUFFER, types))
+            line.newest = max(line.newest, page.newest)
+            line.add_page(page.events, page.last, self._clock())
+        except Overloaded as error:
+            LOG.warning("reading events waits: %s", error.detail)
+        finally:
+            line.is_reading = False
+        self._pump(line, self._clock())
+
+    def _start(self, line: Line) -> bool:
+        """Begin one request of an endpoint, if it may; return whether it did."""
+        now = self._clock()
+        item = None if self._stopping or now >= self._until else line.take(now)
+        if item is None:
+            return False
+        self._spawn(self._send(line, item))
+        return True
+
+    def _spawn(self, work: Awaitable[None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _send(self, line: Line, item: Item) -> None:
+        with self._slots.taken():
+            try:
+                found = await self._outbox.send(line.endpoint, line.client_id, item)
+            except asyncio.CancelledError:
+                line.give_back(item)
+                raise
+            except Overloaded as error:
+                line.give_back(item, self._clock() + int(error.retry_after * SECOND))
+                return
+            except Exception:
+                LOG.exception("event %d of client %d could not be sent", item.sequence, line.endpoint.client)
+                line.give_back(item, self._clock() + SECOND)
+                return
+        self._note(line, item, found)
+        self._dirty[line.endpoint.client, line.endpoint.id] = line
+        self._to_store.set()
+        self._pump(line, self._clock())
+
+    def _note(self, line: Line, item: Item, found: tuple[Attempt, Answer] | None) -> None:
+        if found is None:
+            line.skip(item)
+            return
+        (attempt, answer), now = found, self._clock()
+        self._metrics.count(WEBHOOK_ATTEMPTS, attempt.outcome)
+        self._metrics.observe(WEBHOOK_ATTEMPT_DURATION, answer.latency_us / SECOND)
+        verdict = judged(answer, now)
+        if not isinstance(verdict, Fault):
+            line.succeeded(item, attempt, now)
+            return
+        was = line.state
+        line.failed(item, attempt, now, verdict.retry_after, slow_down=verdict.slow_down)
+        if verdict.stop is not None:
+            line.stop(*verdict.stop)
+        if line.state != was:
+            LOG.warning("webhook endpoint %d of client %d is %s: %s", line.endpoint.id, line.endpoint.client, line.state, line.reason)
+
+    async def _store_results(self) -> None:
+        while not self._stopping:
+            await self._to_store.wait()
+            self._to_store.clear()
+            if await self._logged(self.flush, STORING):
+                await asyncio.sleep(FLUSH_AGAIN_SECONDS)
+                self._to_store.set()
+
+    async def flush(self) -> float:
+        """Store what has happened; return 1.0 if something is left to store, such as what follows a request in progress."""
+        async with self._flushing:
+            lines, self._dirty = self._dirty, {}
+            stored = await asyncio.gather(*map(self._flush_one, lines.values()), return_exceptions=True)
+            for (key, line), result in zip(lines.items(), stored, strict=True):
+                if isinstance(result, BaseException) or (result and line.has_news):
+                    self._dirty.setdefault(key, line)
+            for result in stored:
+                if isinstance(result, BaseException):
+                    raise result
+            return float(bool(self._dirty))
+
+    async def _flush_one(self, line: Line) -> bool:
+        """Store the progress of one endpoint; return False if this process does not serve it any more."""
+        endpoint, now, new = line.endpoint, self._clock(), line.unstored(self._clock())
+        key, state = (endpoint.client, endpoint.id), line.state
+        rows = [row for _, row in new.save]
+        command = StoreProgress(*key, self._token, now, new.position, rows, new.remove, new.attempts)
+        command.failing_since_us, command.delivered_us = line.failing_since_us, line.delivered_us
+        command.state, command.reason = state, line.reason or None
+        is_kept = await self._store.write(command)
+        if not is_kept or state != ACTIVE:
+            if self._lines.get(key) is line:
+                self._close(key)
+            if not is_kept:
+                line.forget()
+                return False
+        line.was_stored(new)
+        line.stop_is_stored = state != ACTIVE
+        return True
+
+    async def _end(self) -> None:
+        """Finish requests in progress as far as they do it in time, store results, and release the leases."""
+        if self._tasks:
+            await asyncio.wait([*self._tasks], timeout=GRACE_SECONDS)
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._dirty |= {key: line for key, line in self._lines.items() if line.has_news or line.read > line.stored}
+        await self._logged(self.flush, STORING)
+        await self._logged(self._leave, "leaving outgoing webhooks to other processes")
+
+    async def _leave(self) -> float:
+        return float(len((await self._store.write(LeadShards(self._token, self._clock(), 0, leaving=True))).shards))

@@ -1,0 +1,39 @@
+"""The filter of an endpoint: trees of the search capability, asked of the store for the record of an event."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from touchbase.clients import Client, ClientSettings, FindClientByNumber
+from touchbase.common.timestamps import Micros
+from touchbase.errors import Fault
+from touchbase.outgoing.models import Endpoint, Record
+from touchbase.records import RECORD_TYPES
+from touchbase.search import MatchesFilter, filter_parser
+from touchbase.sql.store import Store
+
+NAMES = {kind.name: number for number, kind in RECORD_TYPES.items()}
+"""Member of a filter -> kind of record."""
+
+
+def filter_faults(trees: Mapping[str, Any], settings: ClientSettings, now: Micros) -> list[Fault]:
+    """Return the faults of a filter."""
+    faults: list[Fault] = []
+    for name, tree in trees.items():
+        if name in NAMES:
+            filter_parser(NAMES[name], settings, now, faults).json(tree, f"/filter/{name}")
+        else:
+            faults.append(Fault(f"/filter/{name}", "unknown", 'must be "contact" or "company", each with a filter tree'))
+    return faults
+
+
+async def wants(store: Store, endpoint: Endpoint, record: Record, now: Micros) -> bool:
+    """Return whether an endpoint wants events of a record: it matches the filter, or does not exist any more."""
+    kind, number = record
+    tree = endpoint.filter.get(RECORD_TYPES[kind].name)
+    if tree is None:
+        return True
+    client: Client | None = await store.read(FindClientByNumber(endpoint.client))
+    settings = ClientSettings() if client is None else client.settings
+    return await store.read(MatchesFilter(endpoint.client, kind, number, filter_parser(kind, settings, now, []).json(tree)))

@@ -1,0 +1,324 @@
+"""What one process knows of an endpoint that it serves: which events wait, which may be sent now, and what is to be stored.
+
+No I/O. With ordering `per_record` only the first event of a record may be sent; later ones wait until it is delivered or all
+of its attempts have failed.
+"""
+
+from __future__ import annotations
+
+import heapq
+from bisect import insort
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from touchbase.common.timestamps import SECOND, Micros
+from touchbase.common.token_bucket import TokenBucket
+from touchbase.event_log import LoggedEvent
+from touchbase.outgoing.models import ACTIVE, DELIVERED, MAX_UNDONE, PAUSED, PER_RECORD, Attempt, Pending, Record, Served
+from touchbase.outgoing.schedule import OPEN_AFTER, PAUSE_AFTER, next_attempt, next_probe
+
+FIRST_WINDOW, LARGEST_WINDOW = 4, 16
+"""Requests to one endpoint at once: the number grows with each success and halves with each failure."""
+BUFFER = 256
+"""Events that are read from the log ahead of their requests."""
+MAX_UNSTORED = 512
+"""Delivered events that are not stored yet: these would be repeated after a kill."""
+YOUNG: Micros = SECOND // 10
+"""Age of a request up to which the position waits for it, instead of a row for it and its successors."""
+LISTED = 20
+"""Attempts that succeeded at once of which one transaction stores a row; of failures all are stored."""
+
+
+@dataclass(slots=True)
+class Item:
+    """An event that is not delivered."""
+
+    sequence: int
+    record: Record | None
+    attempts: int
+    first_us: Micros
+    next_us: Micros | None
+    is_stored: bool = False
+    """Whether `pending_webhook` has it."""
+    event: LoggedEvent | None = None
+    started_us: Micros = 0
+
+    def pending(self) -> Pending:
+        """Return it as it is stored."""
+        return Pending(self.sequence, self.record, self.attempts, self.first_us, self.next_us)
+
+
+@dataclass(slots=True)
+class Unstored:
+    """What has happened since the last transaction, and is stored by the next."""
+
+    position: int
+    save: list[tuple[Item, Pending]]
+    """Events with their rows as they are written: an event may change while they are."""
+    remove: list[int]
+    attempts: list[Attempt]
+    done: list[int]
+
+
+class Line:
+    """The state of one endpoint."""
+
+    def __init__(self, served: Served, now: Micros) -> None:
+        self.read = served.progress.position
+        """The log is read up to here."""
+        self.stored = served.progress.position
+        """The position that is stored."""
+        self.newest = 0
+        self.failures = 0
+        self.failing_since_us = served.progress.failing_since_us
+        self.delivered_us: Micros | None = None
+        self.state, self.reason, self.stop_is_stored = ACTIVE, "", False
+        self.in_flight: dict[int, Item] = {}
+        self.is_reading = self.is_queued = self.is_closed = False
+        self._window = FIRST_WINDOW
+        self._not_before: Micros = 0
+        self._items: dict[int, Item] = {}
+        self._fresh: list[int] = []
+        """Sequences without a row that are not delivered, in order."""
+        self._of_record: dict[Record, list[int]] = {}
+        self._ready: list[tuple[Micros, int]] = []
+        self._done: set[int] = set()
+        self._remove: list[int] = []
+        self._changed: dict[int, Item] = {}
+        """Failed events whose rows are to be written."""
+        self._attempts: list[Attempt] = []
+        self.use(served, now)
+
+    def use(self, served: Served, now: Micros) -> None:
+        """Use the endpoint's present settings, and events that were added to the waiting ones."""
+        self.endpoint, self.client_id = served.endpoint, served.client_id
+        rate = served.endpoint.rate
+        self._bucket = TokenBucket("webhooks", rate, 1, now) if rate else None
+        if served.progress.failing_since_us is None:
+            self.failures, self.failing_since_us, self._not_before = 0, None, 0
+        for one in served.pending:
+            known = self._items.get(one.sequence)
+            if known is None:
+                self._add(Item(one.sequence, one.record, one.attempts, one.first_us, one.next_us, is_stored=True))
+                continue
+            known.is_stored = True
+            if one.next_us is not None and (known.next_us is None or one.next_us < known.next_us):
+                known.attempts, known.next_us = one.attempts, one.next_us
+        for item in self._items.values():
+            if item.sequence not in self.in_flight:
+                self._offer(item)  # the ordering may have changed
+
+    @property
+    def undone(self) -> int:
+        """Number of events that wait or are in flight."""
+        return len(self._items)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the endpoint fails so often that it is only probed."""
+        return self.failures >= OPEN_AFTER
+
+    def wants_events(self, now: Micros) -> bool:
+        """Return whether more events should be read from the log; for a probe only if nothing else is due."""
+        if self.is_reading or self.is_closed or self.read >= self.newest or self.state != ACTIVE or len(self._items) >= MAX_UNDONE:
+            return False
+        if not self.is_open:
+            return len(self._fresh) < BUFFER
+        return not self._fresh and not self.in_flight and (not self._ready or self._ready[0][0] > now)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing waits, is in flight or is to be stored."""
+        return not self._items and self.read >= self.newest and not self.is_reading and not self.has_news
+
+    @property
+    def has_news(self) -> bool:
+        """Whether something is to be stored."""
+        return bool(self._done or self._remove or self._changed or self._attempts or (self.state != ACTIVE and not self.stop_is_stored))
+
+    def add_page(self, events: Sequence[LoggedEvent], last: int, now: Micros) -> None:
+        """Take events that were read from the log."""
+        for event in events:
+            record = None if event.record_id is None or event.record_kind is None else (event.record_kind, event.record_id)
+            if event.sequence not in self._items:  # a replay may have it already
+                self._fresh.append(event.sequence)
+                self._add(Item(event.sequence, record, 0, now, now, event=event))
+        self.read = max(self.read, last)
+
+    def _add(self, item: Item) -> None:
+        self._items[item.sequence] = item
+        if item.record is not None:
+            insort(self._of_record.setdefault(item.record, []), item.sequence)
+        self._offer(item)
+
+    def _offer(self, item: Item) -> None:
+        """Make an event eligible, if no earlier one of its record waits."""
+        if self._holder(item) == item.sequence and item.next_us is not None:
+            heapq.heappush(self._ready, (item.next_us, item.sequence))
+
+    def _holder(self, item: Item) -> int:
+        if item.record is None or self.endpoint.ordering != PER_RECORD:
+            return item.sequence
+        return self._of_record[item.record][0]
+
+    def next_time(self) -> Micros | None:
+        """Return when an event may be sent next, limits on rate and requests aside; None: not before something else happens."""
+        self._drop_stale()
+        if not self._ready or self.state != ACTIVE or self.is_closed:
+            return None
+        return max(self._ready[0][0], self._not_before)
+
+    def has_work(self, now: Micros) -> bool:
+        """Return whether an event is due or to be read."""
+        at = self.next_time()
+        return self.wants_events(now) or (at is not None and at <= now)
+
+    def _drop_stale(self) -> None:
+        """Drop entries of events that are gone, were moved to another time, are in flight or held back."""
+        while self._ready:
+            at, sequence = self._ready[0]
+            item = self._items.get(sequence)
+            if item is not None and item.next_us == at and sequence not in self.in_flight and self._holder(item) == sequence:
+                return
+            heapq.heappop(self._ready)
+
+    def take(self, now: Micros) -> Item | None:
+        """Return an event to send now, which is in flight from now on; None if there is none or a limit is reached."""
+        at = self.next_time()
+        window = 1 if self.is_open else self._window
+        if at is None or at > now or len(self.in_flight) >= window or len(self._done) >= MAX_UNSTORED:
+            return None
+        if self._bucket is not None and not self._bucket.take(1, now):
+            self._not_before = now + int(SECOND / self._bucket.rate)
+            return None
+        item = self._items[heapq.heappop(self._ready)[1]]
+        item.started_us = now
+        self.in_flight[item.sequence] = item
+        return item
+
+    def give_back(self, item: Item, not_before: Micros = 0) -> None:
+        """Return an event that was not sent after all; nothing is sent before a time."""
+        del self.in_flight[item.sequence]
+        self._not_before = max(self._not_before, not_before)
+        self._offer(item)
+
+    def skip(self, item: Item) -> None:
+        """Take an event off that the endpoint does not want, or that is not in the log any more."""
+        del self.in_flight[item.sequence]
+        self._finish(item)
+
+    def _finish(self, item: Item) -> None:
+        del self._items[item.sequence]
+        self._done.add(item.sequence)
+        if item.is_stored:
+            self._remove.append(item.sequence)
+        self._changed.pop(item.sequence, None)
+        self._let_next(item)
+
+    def _let_next(self, item: Item) -> None:
+        """Take an event out of the queue of its record, and make the next one eligible."""
+        queue = None if item.record is None else self._of_record.get(item.record)
+        if item.record is None or queue is None:
+            return
+        if item.sequence in queue:
+            queue.remove(item.sequence)
+        if queue:
+            self._offer(self._items[queue[0]])
+        else:
+            del self._of_record[item.record]
+
+    def succeeded(self, item: Item, attempt: Attempt, now: Micros) -> None:
+        """Note a 2xx; an endpoint that works again gets at once what waited for its recovery."""
+        was_open = self.is_open
+        del self.in_flight[item.sequence]
+        self._attempts.append(attempt)
+        self._finish(item)
+        self.failures, self.failing_since_us, self.delivered_us, self._not_before = 0, None, now, 0
+        self._window = min(LARGEST_WINDOW, self._window + 1)
+        if was_open:
+            for each in self._items.values():
+                if each.next_us is not None and each.next_us > now and each.sequence not in self.in_flight:
+                    each.next_us = now
+                    self._offer(each)
+
+    def failed(self, item: Item, attempt: Attempt, now: Micros, retry_after: Micros = 0, *, slow_down: bool = False) -> None:
+        """Note a failure; `slow_down`: the receiver asks that all requests wait for `retry_after`."""
+        del self.in_flight[item.sequence]
+        self._attempts.append(attempt)
+        item.attempts, item.event = item.attempts + 1, None
+        item.next_us = next_attempt(item.attempts, now, retry_after)
+        self._changed[item.sequence] = item
+        self.failures, self._window = self.failures + 1, max(1, self._window // 2)
+        self.failing_since_us = self.failing_since_us or now
+        if self.is_open:
+            self._not_before = next_probe(self.failures, now)
+        if slow_down:
+            self._not_before = max(self._not_before, now + retry_after)
+        if item.next_us is None:
+            del self._items[item.sequence]
+            self._let_next(item)
+        else:
+            self._offer(item)
+        if now - self.failing_since_us >= PAUSE_AFTER:
+            self.stop(PAUSED, "no request has succeeded for 5 days; events wait: resume the endpoint when it works again")
+
+    def stop(self, state: str, reason: str) -> None:
+        """Send nothing more; what waits stays."""
+        if self.state == ACTIVE:
+            self.state, self.reason = state, reason
+
+    def forget(self) -> None:
+        """Forget what is not stored: another process serves the endpoint now, or it was removed."""
+        self._done.clear()
+        self._changed.clear()
+        self._remove, self._attempts, self.stop_is_stored = [], [], True
+
+    def unstored(self, now: Micros) -> Unstored:
+        """Return what is to be stored. Delivered events after a young request wait for it; after an older one, rows hold the gap."""
+        young = [one for one in self.in_flight.values() if not one.is_stored and now - one.started_us < YOUNG]
+        stop = min((one.sequence for one in young), default=self.read + 1)
+        top = min(max([*self._done, *self._changed], default=0), stop - 1)
+        save = dict(self._changed)
+        rest: list[int] = []
+        for sequence in self._fresh:
+            item = self._items.get(sequence)
+            if item is None or sequence in save:
+                continue
+            if sequence < top:
+                save[sequence] = item
+            else:
+                rest.append(sequence)
+        position = max(self.stored, min(rest[0] - 1 if rest else self.read, stop - 1))
+        done = [sequence for sequence in self._done if sequence <= position]
+        counted = {*done}
+        attempts = [one for one in self._attempts if one.outcome != DELIVERED or one.sequence in counted]
+        remove = [sequence for sequence in self._remove if sequence in counted]
+        return Unstored(position, [(item, item.pending()) for item in save.values()], remove, _listed(attempts), done)
+
+    def was_stored(self, unstored: Unstored) -> None:
+        """Forget what was stored."""
+        self.stored = max(self.stored, unstored.position)
+        self._done.difference_update(unstored.done)
+        for item, row in unstored.save:
+            item.is_stored = True
+            if item.sequence in self._done:  # delivered while its row was written
+                self._remove.append(item.sequence)
+            elif self._changed.get(item.sequence) is item and item.pending() == row:
+                del self._changed[item.sequence]
+        removed, gone = {*unstored.remove}, {*unstored.done}
+        self._remove = [one for one in dict.fromkeys(self._remove) if one not in removed]
+        shown = {id(one) for one in unstored.attempts}
+        self._attempts = [one for one in self._attempts if id(one) not in shown and not (one.outcome == DELIVERED and one.sequence in gone)]
+        self._fresh = [one for one in self._fresh if one in self._items and not self._items[one].is_stored]
+
+
+def _listed(attempts: Sequence[Attempt]) -> list[Attempt]:
+    """Return the attempts to store: all but many successes at once."""
+    found, plain = [], 0
+    for each in attempts:
+        if each.outcome == DELIVERED and each.number == 1:
+            plain += 1
+            if plain > LISTED:
+                continue
+        found.append(each)
+    return found

@@ -1,0 +1,129 @@
+"""Endpoints of outgoing webhooks, the events that one of them still misses, and attempts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from touchbase.common.timestamps import Micros
+
+ACTIVE, PAUSED, DISABLED = "active", "paused", "disabled"
+STATES = (ACTIVE, PAUSED, DISABLED)
+PER_RECORD, UNORDERED = "per_record", "none"
+ORDERINGS = (PER_RECORD, UNORDERED)
+STANDARD, CLOUDEVENTS = "standard", "cloudevents"
+FORMATS = (STANDARD, CLOUDEVENTS)
+DELIVERED, REFUSED, TIMEOUT, UNREACHABLE = "delivered", "refused", "timeout", "unreachable"
+OUTCOMES = (DELIVERED, REFUSED, TIMEOUT, UNREACHABLE)
+"""Outcomes of an attempt: a 2xx, another status, no response in time, no connection."""
+MAX_ENDPOINTS = 100
+"""Endpoints of one client."""
+LONGEST_URL = 2_000
+LONGEST_DESCRIPTION = 1_000
+RESPONSE_BYTES = 2_000
+"""Bytes of a response body that an attempt keeps."""
+MAX_UNDONE = 10_000
+"""Events of one endpoint that may wait for another attempt; further ones wait in the log."""
+SHARDS = 32
+"""Shares of the clients that processes divide among themselves; a client's share is its number modulo this."""
+
+Record = tuple[int, int]
+"""Kind and id of a record."""
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """A signing secret; one that was replaced signs too until `until_us`."""
+
+    value: str = field(repr=False)
+    until_us: Micros | None = None
+
+
+@dataclass(slots=True)
+class Endpoint:
+    """Where a client's events are sent."""
+
+    client: int
+    id: int
+    url: str
+    created_us: Micros
+    updated_us: Micros
+    types: Sequence[str] = ()
+    """Empty: all types."""
+    fields: Sequence[str] = ()
+    """Members of the object that are sent; empty: all."""
+    filter: Mapping[str, Any] = field(default_factory=dict)
+    """`contact` and `company` -> the filter tree that the record of an event must match."""
+    ordering: str = PER_RECORD
+    format: str = STANDARD
+    rate: int = 0
+    """Requests a second; 0: no limit."""
+    description: str = ""
+    secrets: Sequence[Secret] = field(default=(), repr=False)
+    """The present one first."""
+    state: str = ACTIVE
+    reason: str | None = None
+    state_us: Micros = 0
+    version: int = 1
+
+    def signing(self, now: Micros) -> list[str]:
+        """Return the secrets that sign at this time."""
+        return [each.value for each in self.secrets if each.until_us is None or each.until_us > now]
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far an endpoint has been served."""
+
+    start: int = 0
+    position: int = 0
+    failing_since_us: Micros | None = None
+    delivered_us: Micros | None = None
+    waiting: int = 0
+    """Events that are not delivered, types and filter aside; set in lists only."""
+    failed: int = 0
+    """Events of which all attempts failed; set in lists only."""
+
+
+@dataclass(slots=True)
+class Pending:
+    """An event up to the position that is not delivered."""
+
+    sequence: int
+    record: Record | None
+    attempts: int
+    first_us: Micros
+    next_us: Micros | None
+    """None: all attempts failed."""
+
+
+@dataclass(slots=True)
+class Attempt:
+    """One request to an endpoint; the store sets `id`."""
+
+    client: int
+    endpoint_id: int
+    sequence: int
+    """Of the event; 0: a test."""
+    type: str
+    at: Micros
+    number: int
+    outcome: str
+    status: int | None
+    latency_us: int
+    response: str = ""
+    """The beginning of the response body."""
+    error: str = ""
+    id: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """An endpoint as the process that serves it reads it."""
+
+    endpoint: Endpoint
+    client_id: str
+    progress: Progress
+    pending: list[Pending]
+    """Those with an attempt to come."""

@@ -1,0 +1,1 @@
+"""SQL of outgoing webhooks: statements and plans."""

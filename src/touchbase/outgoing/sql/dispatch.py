@@ -1,0 +1,245 @@
+"""Plans of the processes that send: leases, progress, attempts, and what operators ask."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from touchbase.common.timestamps import Micros
+from touchbase.connections.sql.encrypted_columns import WEBHOOK_TABLE, decrypt_row
+from touchbase.encryption import Cipher
+from touchbase.outgoing.commands import (
+    Backlog,
+    CountOutgoing,
+    EndpointVersions,
+    ForgetAttempts,
+    Leadership,
+    LeadShards,
+    ListAttempts,
+    ListTroubles,
+    LowestNeeded,
+    OldAttempts,
+    ReadServed,
+    StoreAttempt,
+    StoreProgress,
+    Trouble,
+)
+from touchbase.outgoing.models import ACTIVE, DISABLED, SHARDS, Attempt, Progress, Served
+from touchbase.outgoing.sql.statements import (
+    ADVANCE,
+    ATTEMPT,
+    DROP_LEASE,
+    ENDPOINT,
+    INSERT_ATTEMPT,
+    NEW_LEASE,
+    PENDING,
+    REMOVE_PENDING,
+    SAVE_LEASE,
+    SAVE_PENDING,
+    STOP_ENDPOINT,
+    attempt_of,
+    attempt_row,
+    endpoint_of,
+    pending_of,
+    pending_row,
+)
+from touchbase.sql.filters import Where
+from touchbase.sql.ids import Ids
+from touchbase.sql.rows import names
+from touchbase.sql.statement import Execute, Plan, Select
+
+_PROCESS = "process "
+
+
+def _shard(number: int) -> str:
+    return f"shard {number:02}"
+
+
+def lead_shards(command: LeadShards) -> Plan[Leadership]:
+    """Run `LeadShards`."""
+    leases = yield from _leases()
+    if sum(not name.startswith(_PROCESS) for name in leases) < SHARDS:
+        yield Execute(NEW_LEASE, [(_shard(number), "", 0) for number in range(SHARDS)])
+        leases = yield from _leases()
+    me = _PROCESS + command.token
+    ended = sorted(name for name, (_, until) in leases.items() if name.startswith(_PROCESS) and until <= command.at and name != me)
+    live = {token for name, (token, until) in leases.items() if name.startswith(_PROCESS) and until > command.at} | {command.token}
+    fair = -(-SHARDS // len(live))
+    mine = {number for number in range(SHARDS) if leases[_shard(number)][0] == command.token} - {*command.give_back}
+    free = [number for number in range(SHARDS) if leases[_shard(number)][1] <= command.at and number not in mine]
+    mine |= {*free[: max(0, fair - len(mine))]} - {*command.give_back}
+    released = {*command.give_back}
+    if command.leaving:
+        released, mine, ended = released | mine, set(), [*ended, me]
+    held = [number for number in sorted(released) if leases[_shard(number)][0] == command.token]
+    saved = [(_shard(number), "", 0) for number in held] + [(_shard(number), command.token, command.until_us) for number in sorted(mine)]
+    if not command.leaving:
+        saved.append((me, command.token, command.until_us))
+    yield Execute(SAVE_LEASE, sorted(saved))
+    if ended:
+        yield Execute(DROP_LEASE, [(name,) for name in sorted(ended)])
+    return Leadership(frozenset(mine), fair)
+
+
+def _leases() -> Plan[dict[str, tuple[str, Micros]]]:
+    """Return all leases, locked until the commit: name -> token and end."""
+    sql = "SELECT name, token, until_us FROM dispatch_lease ORDER BY name"
+    rows = yield Select(sql, (), f"{sql} FOR UPDATE")
+    return {name: (token, until) for name, token, until in rows}
+
+
+def progress_needs(commands: Sequence[StoreProgress]) -> Mapping[str, int]:
+    """Return the ids that these commands may take."""
+    return {"webhook_attempt": sum(len(command.attempts) for command in commands)}
+
+
+def store_progress(command: StoreProgress, ids: Ids) -> Plan[bool]:
+    """Run `StoreProgress`."""
+    rows = yield Select("SELECT token FROM dispatch_lease WHERE name = ?", (_shard(command.client % SHARDS),))
+    if not rows or rows[0][0] != command.token:
+        return False
+    key = (command.client, command.id)
+    there = yield Select("SELECT 1 FROM webhook_endpoint WHERE client = ? AND id = ?", key)
+    if not there:
+        return False
+    yield Execute(ADVANCE, [(*key, command.position, command.failing_since_us, command.delivered_us)])
+    if command.save:
+        yield Execute(SAVE_PENDING, [pending_row(*key, one) for one in command.save])
+    if command.remove:
+        yield Execute(REMOVE_PENDING, [(*key, sequence) for sequence in sorted(command.remove)])
+    yield from _insert(command.attempts, ids)
+    if command.state != ACTIVE:
+        yield Execute(STOP_ENDPOINT, [(*key, command.state, command.reason, command.at)])
+    return True
+
+
+def store_attempt(command: StoreAttempt, ids: Ids) -> Plan[None]:
+    """Run `StoreAttempt`."""
+    yield from _insert([command.attempt], ids)
+
+
+def _insert(attempts: Sequence[Attempt], ids: Ids) -> Plan[None]:
+    for each in attempts:
+        each.id = ids.take("webhook_attempt")
+    if attempts:
+        yield Execute(INSERT_ATTEMPT, [attempt_row(each) for each in attempts])
+
+
+def forget_attempts(command: ForgetAttempts) -> Plan[int]:
+    """Run `ForgetAttempts`."""
+    rows = yield Select(
+        "DELETE FROM webhook_attempt WHERE client = ? AND id IN "
+        "(SELECT id FROM webhook_attempt WHERE client = ? AND at < ? ORDER BY at LIMIT ?) RETURNING id",
+        (command.client, command.client, command.before_us, command.limit),
+    )
+    return len(rows)
+
+
+def list_attempts(query: ListAttempts) -> Plan[list[Attempt]]:
+    """Run `ListAttempts`."""
+    where = Where("client = ?", query.client)
+    where.equal("endpoint_id", query.endpoint_id)
+    where.equal("sequence", query.sequence)
+    where.equal("outcome", query.outcome)
+    where.less("id", query.before)
+    sql = f"SELECT {names(ATTEMPT)} FROM webhook_attempt WHERE {where} ORDER BY id DESC LIMIT ?"
+    return [attempt_of(row) for row in (yield Select(sql, (*where.params, query.limit)))]
+
+
+def endpoint_versions(query: EndpointVersions) -> Plan[dict[tuple[int, int], int]]:
+    """Run `EndpointVersions`."""
+    shards = sorted(query.shards)
+    if not shards:
+        return {}
+    rows = yield Select(
+        "SELECT e.client, e.id, e.version FROM webhook_endpoint e JOIN client c ON c.id = e.client AND c.state = 'active' "
+        f"WHERE e.state = 'active' AND e.client % {SHARDS} IN ({', '.join('?' * len(shards))}) ORDER BY e.client, e.id",
+        tuple(shards),
+    )
+    return {(client, number): version for client, number, version in rows}
+
+
+def read_served(query: ReadServed, cipher: Cipher) -> Plan[Served | None]:
+    """Run `ReadServed`."""
+    key = (query.client, query.id)
+    rows = yield Select(
+        f"SELECT {names(ENDPOINT, 'e.')}, c.client_id, s.start, s.position, s.failing_since_us, s.delivered_us FROM webhook_endpoint e "
+        "JOIN webhook_position s ON s.client = e.client AND s.endpoint_id = e.id JOIN client c ON c.id = e.client "
+        "WHERE e.client = ? AND e.id = ?",
+        key,
+    )
+    if not rows:
+        return None
+    width = len(ENDPOINT)
+    endpoint = endpoint_of(decrypt_row(cipher, WEBHOOK_TABLE, ENDPOINT, rows[0][:width]))
+    found = yield Select(
+        f"SELECT {names(PENDING)} FROM pending_webhook WHERE client = ? AND endpoint_id = ? AND next_us IS NOT NULL ORDER BY sequence", key
+    )
+    return Served(endpoint, rows[0][width], Progress(*rows[0][width + 1 :]), [pending_of(row) for row in found])
+
+
+def count_outgoing(query: CountOutgoing) -> Plan[Backlog]:
+    """Run `CountOutgoing`."""
+    states: dict[str, int] = dict((yield Select("SELECT state, count(*) FROM webhook_endpoint GROUP BY state", ())))
+    behind = yield Select(
+        "SELECT COALESCE(sum(n.next - 1 - s.position), 0), min(l.at), "
+        "COALESCE(sum(CASE WHEN s.failing_since_us IS NULL THEN 0 ELSE 1 END), 0) "
+        "FROM webhook_endpoint e JOIN webhook_position s ON s.client = e.client AND s.endpoint_id = e.id "
+        "LEFT JOIN event_counter n ON n.client = e.client "
+        "LEFT JOIN logged_event l ON l.client = s.client AND l.sequence = s.position + 1 WHERE e.state <> ?",
+        (DISABLED,),
+    )
+    [(count, oldest)] = yield Select(
+        "SELECT count(*), min(p.first_us) FROM pending_webhook p JOIN webhook_endpoint e ON e.client = p.client AND e.id = p.endpoint_id "
+        "WHERE e.state <> ? AND p.next_us IS NOT NULL",
+        (DISABLED,),
+    )
+    [(unread, unread_us, failing)] = behind
+    times = [each for each in (oldest, unread_us) if each is not None]
+    return Backlog(int(unread) + count, min(times) if times else None, states, int(failing))
+
+
+def list_troubles(query: ListTroubles) -> Plan[list[Trouble]]:
+    """Run `ListTroubles`."""
+    rows = yield Select(
+        "SELECT c.client_id, e.id, e.url, e.state, e.reason, s.failing_since_us, e.state_us FROM webhook_endpoint e "
+        "JOIN webhook_position s ON s.client = e.client AND s.endpoint_id = e.id JOIN client c ON c.id = e.client "
+        "WHERE e.state = 'paused' OR (e.state = 'disabled' AND e.reason IS NOT NULL) OR (e.state = 'active' AND s.failing_since_us < ?) "
+        "ORDER BY c.client_id, e.id LIMIT ?",
+        (query.failing_before_us, query.limit),
+    )
+    return [Trouble(*row) for row in rows]
+
+
+def old_attempts(query: OldAttempts) -> Plan[list[int]]:
+    """Run `OldAttempts`."""
+    rows = yield Select(
+        "SELECT c.id FROM client c WHERE EXISTS (SELECT 1 FROM webhook_attempt a WHERE a.client = c.id AND a.at < ?) ORDER BY c.id",
+        (query.before_us,),
+    )
+    return [row[0] for row in rows]
+
+
+def lowest_needed(query: LowestNeeded) -> Plan[int | None]:
+    """Run `LowestNeeded`."""
+    rows = yield Select(
+        "SELECT min(s.position) + 1 FROM webhook_position s JOIN webhook_endpoint e ON e.client = s.client AND e.id = s.endpoint_id "
+        "WHERE s.client = ? AND e.state <> 'disabled' "
+        "UNION ALL SELECT min(p.sequence) FROM pending_webhook p JOIN webhook_endpoint e ON e.client = p.client AND e.id = p.endpoint_id "
+        "WHERE p.client = ? AND e.state <> 'disabled'",
+        (query.client, query.client),
+    )
+    return min((number for (number,) in rows if number is not None), default=None)
+
+
+ANSWERS: dict[type, Callable[[Any], Plan[Any]]] = {
+    ListAttempts: list_attempts,
+    EndpointVersions: endpoint_versions,
+    CountOutgoing: count_outgoing,
+    ListTroubles: list_troubles,
+    OldAttempts: old_attempts,
+    LowestNeeded: lowest_needed,
+}
+"""The plan of each query."""
+CIPHER_ANSWERS: dict[type, Callable[..., Plan[Any]]] = {ReadServed: read_served}
+"""The plans of queries that take the store's cipher."""

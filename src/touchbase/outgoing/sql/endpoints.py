@@ -1,0 +1,199 @@
+"""Plans that make, change, list and remove endpoints, one command at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from touchbase.connections.sql.encrypted_columns import WEBHOOK_TABLE, decrypt_row, encrypt_row
+from touchbase.encryption import Cipher
+from touchbase.errors import Conflict, Fault, Invalid, NotFound, PreconditionFailed, TouchbaseError
+from touchbase.outgoing.commands import (
+    AddEndpoint,
+    ChangeEndpoint,
+    GetEndpoint,
+    ListEndpoints,
+    RemoveEndpoint,
+    Replay,
+    ResumeEndpoint,
+    RotateSecret,
+)
+from touchbase.outgoing.models import ACTIVE, MAX_ENDPOINTS, MAX_UNDONE, Endpoint, Pending, Progress
+from touchbase.outgoing.sql.statements import (
+    DELETE_ATTEMPTS,
+    DELETE_ENDPOINT,
+    DELETE_PENDING,
+    DELETE_POSITION,
+    ENDPOINT,
+    INSERT_ENDPOINT,
+    INSERT_POSITION,
+    LOCK_ENDPOINT,
+    NO_FAILURE,
+    RETRY_FAILED,
+    RETRY_WAITING,
+    SAVE_PENDING,
+    SET_START,
+    UPDATE_ENDPOINT,
+    endpoint_of,
+    endpoint_row,
+    pending_row,
+)
+from touchbase.sql.filters import Where
+from touchbase.sql.ids import Ids
+from touchbase.sql.rows import names
+from touchbase.sql.statement import Execute, Plan, Row, Select
+
+
+def no_such_endpoint(endpoint_id: int) -> NotFound:
+    """Return the error for an endpoint that the client does not have."""
+    return NotFound(f"there is no webhook endpoint with id {endpoint_id}")
+
+
+def add_endpoint(command: AddEndpoint, ids: Ids, cipher: Cipher) -> Plan[Endpoint | TouchbaseError]:
+    """Run `AddEndpoint`."""
+    made = command.endpoint
+    there = yield Select("SELECT count(*) FROM webhook_endpoint WHERE client = ?", (made.client,))
+    if there[0][0] >= MAX_ENDPOINTS:
+        return Conflict(f"a client has at most {MAX_ENDPOINTS} webhook endpoints; remove one, or read the change feed")
+    made.id = ids.take("webhook_endpoint")
+    row = yield from encrypt_row(cipher, WEBHOOK_TABLE, ENDPOINT, endpoint_row(made))
+    yield Execute(INSERT_ENDPOINT, [row])
+    yield Execute(INSERT_POSITION, [(made.client, made.id, (yield from _newest(made.client)))])
+    return made
+
+
+def _newest(client: int) -> Plan[int]:
+    rows = yield Select("SELECT next - 1 FROM event_counter WHERE client = ?", (client,))
+    return rows[0][0] if rows else 0
+
+
+def change_endpoint(command: ChangeEndpoint, cipher: Cipher) -> Plan[Endpoint | TouchbaseError]:
+    """Run `ChangeEndpoint`."""
+    known = yield from _locked(command.endpoint.client, command.endpoint.id, cipher)
+    if known is None:
+        return no_such_endpoint(command.endpoint.id)
+    if known.version != command.known:
+        return PreconditionFailed("the endpoint has changed since it was read; read it again and repeat the change")
+    return (yield from _save(command.endpoint, cipher))
+
+
+def rotate_secret(command: RotateSecret, cipher: Cipher) -> Plan[Endpoint | TouchbaseError]:
+    """Run `RotateSecret`."""
+    known = yield from _locked(command.client, command.id, cipher)
+    if known is None:
+        return no_such_endpoint(command.id)
+    known.secrets = [command.secret, replace(known.secrets[0], until_us=command.until_us)]
+    known.updated_us = command.at
+    return (yield from _save(known, cipher))
+
+
+def resume_endpoint(command: ResumeEndpoint, cipher: Cipher) -> Plan[Endpoint | TouchbaseError]:
+    """Run `ResumeEndpoint`."""
+    known = yield from _locked(command.client, command.id, cipher)
+    if known is None:
+        return no_such_endpoint(command.id)
+    known.state, known.reason, known.state_us, known.updated_us = ACTIVE, None, command.at, command.at
+    yield Execute(NO_FAILURE, [(command.client, command.id)])
+    yield Execute(RETRY_WAITING, [(command.client, command.id, command.at)])
+    return (yield from _save(known, cipher))
+
+
+def _locked(client: int, endpoint_id: int, cipher: Cipher) -> Plan[Endpoint | None]:
+    rows = yield Execute(LOCK_ENDPOINT, [(client, endpoint_id)])
+    return _decrypted(rows[0], cipher) if rows else None
+
+
+def _save(endpoint: Endpoint, cipher: Cipher) -> Plan[Endpoint]:
+    endpoint.version += 1
+    row = yield from encrypt_row(cipher, WEBHOOK_TABLE, ENDPOINT, endpoint_row(endpoint))
+    yield Execute(UPDATE_ENDPOINT, [row])
+    return endpoint
+
+
+def _decrypted(row: Row, cipher: Cipher) -> Endpoint:
+    return endpoint_of(decrypt_row(cipher, WEBHOOK_TABLE, ENDPOINT, row))
+
+
+def remove_endpoint(command: RemoveEndpoint) -> Plan[TouchbaseError | None]:
+    """Run `RemoveEndpoint`."""
+    key = (command.client, command.id)
+    rows = yield Execute(DELETE_ENDPOINT, [key])
+    for statement in (DELETE_POSITION, DELETE_PENDING, DELETE_ATTEMPTS):
+        yield Execute(statement, [key])
+    return None if rows else no_such_endpoint(command.id)
+
+
+def replay(command: Replay, cipher: Cipher) -> Plan[int | TouchbaseError]:
+    """Run `Replay`."""
+    known = yield from _locked(command.client, command.id, cipher)
+    if known is None:
+        return no_such_endpoint(command.id)
+    key = (command.client, command.id)
+    if command.failed_since_us is not None:
+        count = len((yield Execute(RETRY_FAILED, [(*key, command.failed_since_us, command.at)])))
+    else:
+        found = yield from _to_replay(command, known)
+        if isinstance(found, TouchbaseError):
+            return found
+        yield Execute(SAVE_PENDING, [pending_row(*key, one) for one in found])
+        count = len(found)
+        if command.missing_since_us is not None:
+            again = yield Execute(RETRY_FAILED, [(*key, command.missing_since_us, command.at)])
+            count = len({one.sequence for one in found} | {sequence for (sequence,) in again})
+    yield from _save(known, cipher)  # so that the process that serves it reads it again
+    return count
+
+
+def _to_replay(command: Replay, endpoint: Endpoint) -> Plan[list[Pending] | TouchbaseError]:
+    """Return the events from the log that a replay adds to the ones that wait."""
+    where = Where("client = ?", command.client)
+    if command.sequence is not None:
+        where.add("sequence = ?", command.sequence)
+    else:
+        [(start,)] = yield Select("SELECT start FROM webhook_position WHERE client = ? AND endpoint_id = ?", (command.client, command.id))
+        where.add("sequence <= ?", start)
+        where.add("at >= ?", command.missing_since_us)
+        if endpoint.types:
+            where.add(f"type IN ({', '.join('?' * len(endpoint.types))})", *endpoint.types)
+    sql = f"SELECT sequence, record_kind, record_id FROM logged_event WHERE {where} ORDER BY sequence LIMIT ?"
+    rows = yield Select(sql, (*where.params, MAX_UNDONE + 1))
+    if command.sequence is not None and not rows:
+        return NotFound(f"there is no event evt_{command.sequence}; the log keeps events for a limited time")
+    if len(rows) > MAX_UNDONE:
+        detail = f"more than {MAX_UNDONE} events are missing since then: name a later time, or read the change feed"
+        return Invalid([Fault("/missing_since", "too_many", detail)])
+    if command.sequence is None and rows:
+        yield Execute(SET_START, [(command.client, command.id, rows[0][0] - 1)])
+    return [Pending(row[0], None if row[2] is None else (row[1], row[2]), 0, command.at, command.at) for row in rows]
+
+
+def get_endpoint(query: GetEndpoint, cipher: Cipher) -> Plan[Endpoint | None]:
+    """Run `GetEndpoint`."""
+    rows = yield Select(f"SELECT {names(ENDPOINT)} FROM webhook_endpoint WHERE client = ? AND id = ?", (query.client, query.id))
+    return _decrypted(rows[0], cipher) if rows else None
+
+
+def list_endpoints(query: ListEndpoints, cipher: Cipher) -> Plan[list[tuple[Endpoint, Progress]]]:
+    """Run `ListEndpoints`."""
+    sql = f"SELECT {names(ENDPOINT)} FROM webhook_endpoint WHERE client = ? AND id > ? ORDER BY id LIMIT ?"
+    rows = yield Select(sql, (query.client, query.after or 0, query.limit))
+    newest = yield from _newest(query.client)
+    found: list[tuple[Endpoint, Progress]] = []
+    for row in rows:
+        endpoint = _decrypted(row, cipher)
+        [position] = yield Select(
+            "SELECT start, position, failing_since_us, delivered_us FROM webhook_position WHERE client = ? AND endpoint_id = ?",
+            (endpoint.client, endpoint.id),
+        )
+        [(waiting, failed)] = yield Select(
+            "SELECT count(next_us), count(*) - count(next_us) FROM pending_webhook WHERE client = ? AND endpoint_id = ?",
+            (endpoint.client, endpoint.id),
+        )
+        found.append(
+            (endpoint, Progress(position[0], position[1], position[2], position[3], max(0, newest - position[1]) + waiting, failed))
+        )
+    return found
+
+
+CIPHER_ANSWERS: dict[type, Callable[..., Plan[object]]] = {GetEndpoint: get_endpoint, ListEndpoints: list_endpoints}
+"""The plans of queries that take the store's cipher."""

@@ -1,0 +1,161 @@
+"""The endpoints' own resources: what is accepted, what is shown, secrets, tests and attempts."""
+
+from __future__ import annotations
+
+import pytest
+from tests.outgoing.conftest import PATH, URL, Webhooks
+
+from touchbase.outgoing import Answer
+from touchbase.outgoing.signatures import sign
+
+
+async def test_add__shows_the_secret_once(webhooks: Webhooks) -> None:
+    made = await webhooks.add(types=["contact.replied"], description="Replies", rate_limit=5)
+
+    shown = await webhooks.ask("GET", f"/{made['id']}")
+
+    assert made["secret"].startswith("whsec_")
+    assert "secret" not in shown
+    assert (shown["url"], shown["types"], shown["rate_limit"], shown["state"]) == (URL, ["contact.replied"], 5, "active")
+    assert shown["progress"] == {"waiting": 0, "failed": 0, "failing_since_time": None, "last_delivered_time": None}
+    listed = await webhooks.ask("GET", "")
+    assert [one["id"] for one in listed["data"]] == [made["id"]]
+
+
+@pytest.mark.parametrize(
+    ("body", "pointer", "says"),
+    [
+        ({"url": "http://receiver.example/hooks"}, "/url", "https"),
+        ({"url": "https://127.0.0.1/hooks"}, "/url", "public"),
+        ({"url": "https://[::1]/hooks"}, "/url", "public"),
+        ({"url": "https://localhost/hooks"}, "/url", "public"),
+        ({"url": "https://user:secret@receiver.example/"}, "/url", "without password"),
+        ({"url": "ftp://receiver.example/"}, "/url", "https://"),
+        ({"url": "https://receiver.example/hö"}, "/url", "ASCII"),
+        ({"url": URL, "types": ["contact.repliedd"]}, "/types/0", "'contact.replied'"),
+        ({"url": URL, "fields": ["emial"]}, "/fields/0", "'email'"),
+        ({"url": URL, "filter": {"contact": {"contact_statsu": "won"}}}, "/filter/contact/contact_statsu", "'contact_status'"),
+        ({"url": URL, "filter": {"person": {}}}, "/filter/person", '"contact"'),
+        ({"url": URL, "ordering": "any"}, "/ordering", ""),
+    ],
+)
+async def test_add__names_the_fault(webhooks: Webhooks, body: dict[str, object], pointer: str, says: str) -> None:
+    reply = await webhooks.house.request("POST", PATH, body)
+
+    assert reply.status == 422
+    [fault] = reply.json()["errors"]
+    assert fault["pointer"] == pointer
+    assert says in fault["detail"]
+
+
+async def test_add__accepts_an_origin_that_the_operator_lists(webhooks: Webhooks) -> None:
+    reply = await webhooks.house.request("POST", PATH, {"url": "http://127.0.0.1:9/hooks?from=touchbase"})
+
+    assert reply.status == 201
+
+
+async def test_change__replaces_what_is_given_and_disabled_lets_events_wait(webhooks: Webhooks) -> None:
+    made = await webhooks.add(description="first")
+
+    changed = await webhooks.ask("PATCH", f"/{made['id']}", {"disabled": True, "rate_limit": 3})
+    await webhooks.house.contact(email="ada@example.com")
+
+    assert (changed["state"], changed["rate_limit"], changed["description"]) == ("disabled", 3, "first")
+    assert await webhooks.deliver() == []
+    await webhooks.ask("PATCH", f"/{made['id']}", {"disabled": False})
+    assert [sent.sequence for sent in await webhooks.deliver()] == [1]
+
+
+async def test_remove__sends_nothing_more(webhooks: Webhooks) -> None:
+    made = await webhooks.add()
+    webhooks.receivers.answer = lambda sent: 500
+    await webhooks.house.contact(email="ada@example.com")
+    await webhooks.deliver()
+
+    await webhooks.ask("DELETE", f"/{made['id']}", expect=204)
+
+    assert await webhooks.deliver(60) == []
+    assert await webhooks.attempts() == []
+    await webhooks.ask("GET", f"/{made['id']}", expect=404)
+    await webhooks.ask("DELETE", f"/{made['id']}", expect=404)
+
+
+async def test_rotation__signs_with_both_secrets_until_the_overlap_ends(webhooks: Webhooks) -> None:
+    made = await webhooks.add()
+    changed = await webhooks.ask("POST", f"/{made['id']}/rotate-secret", {"overlap_hours": 2})
+    await webhooks.house.contact(email="ada@example.com")
+    [sent] = await webhooks.deliver()
+
+    timestamp = int(sent.headers["webhook-timestamp"])
+    both = [sign(secret, sent.id, timestamp, sent.raw) for secret in (changed["secret"], made["secret"])]
+    assert sent.headers["webhook-signature"].split() == both
+    await webhooks.house.contact(email="bob@example.com")
+    [later] = await webhooks.deliver(2 * 3_600)
+    timestamp = int(later.headers["webhook-timestamp"])
+    assert later.headers["webhook-signature"] == sign(changed["secret"], later.id, timestamp, later.raw)
+
+
+async def test_test_send__shows_the_response(webhooks: Webhooks) -> None:
+    made = await webhooks.add()
+    webhooks.receivers.answer = lambda sent: Answer(2_500, 418, body="I am a teapot")
+
+    shown = await webhooks.ask("POST", f"/{made['id']}/test")
+
+    assert (shown["outcome"], shown["status"], shown["latency_ms"], shown["response_body"]) == ("refused", 418, 2.5, "I am a teapot")
+    [sent] = webhooks.receivers.take()
+    assert sent.body["type"] == "endpoint.test"
+    assert [one["event"] for one in await webhooks.attempts()] == [None]
+
+
+async def test_attempts__are_filtered_and_paged(webhooks: Webhooks) -> None:
+    made = await webhooks.add()
+    webhooks.receivers.answer = lambda sent: 500 if sent.sequence == 2 else 200
+    for number in range(4):
+        await webhooks.house.contact(email=f"person{number}@example.com")
+    await webhooks.deliver()
+
+    assert {one["event"] for one in await webhooks.attempts(f"endpoint={made['id']}")} == {f"evt_{n}" for n in range(1, 5)}
+    assert [one["event"] for one in await webhooks.attempts("outcome=refused")] == ["evt_2"]
+    assert [one["outcome"] for one in await webhooks.attempts("event=evt_3")] == ["delivered"]
+    page = (await webhooks.house.request("GET", "/public/v2/webhook-attempts?limit=3")).json()
+    rest = (await webhooks.house.request("GET", f"/public/v2/webhook-attempts?limit=3&cursor={page['next_cursor']}")).json()
+    assert len(page["data"]) == 3
+    assert (len(rest["data"]), rest["next_cursor"]) == (1, None)
+    assert (await webhooks.house.request("GET", "/public/v2/webhook-attempts?event=5x")).status == 422
+
+
+async def test_replay__needs_exactly_one_member(webhooks: Webhooks) -> None:
+    made = await webhooks.add()
+
+    await webhooks.ask("POST", f"/{made['id']}/replay", {}, 422)
+    await webhooks.ask("POST", f"/{made['id']}/replay", {"event": "evt_1", "failed_since": "2026-11-20T00:00:00Z"}, 422)
+    await webhooks.ask("POST", f"/{made['id']}/replay", {"failed_since": "yesterday"}, 422)
+    await webhooks.ask("POST", f"/{made['id']}/replay", {"event": "evt_7"}, 404)
+    await webhooks.ask("POST", f"/{made['id']}/replay", {"event": "seven"}, 404)
+    await webhooks.ask("POST", "/99/replay", {"event": "evt_7"}, 404)
+
+
+async def test_cloudevents__has_the_required_attributes(webhooks: Webhooks) -> None:
+    await webhooks.add(format="cloudevents")
+    number = await webhooks.house.contact(email="ada@example.com")
+
+    [sent] = await webhooks.deliver()
+
+    assert sent.headers["content-type"] == "application/cloudevents+json"
+    assert {name: sent.body[name] for name in ("specversion", "id", "source", "type", "subject", "datacontenttype")} == {
+        "specversion": "1.0", "id": sent.id, "source": "/clients/default", "type": "contact.created", "subject": f"contact/{number}",
+        "datacontenttype": "application/json",
+    }  # fmt: skip
+    assert sent.body["data"]["object"]["email"] == "ada@example.com"
+
+
+async def test_large_object__is_cut_to_its_id(webhooks: Webhooks) -> None:
+    await webhooks.add()
+    fields = [{"field_name": f"Field {n}", "field_value": "x" * 5_000} for n in range(5)]
+    number = await webhooks.house.contact(email="ada@example.com", contact_custom_fields_input=fields)
+
+    [sent] = await webhooks.deliver()
+
+    assert sent.body["data"]["truncated"] is True
+    assert sent.body["data"]["object"] == {"id": number}
+    assert len(sent.raw) < 20_000

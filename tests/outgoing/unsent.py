@@ -1,0 +1,24 @@
+"""An endpoint that misses an event, for tests about all tables."""
+
+from __future__ import annotations
+
+from touchbase.common.timestamps import Micros
+from touchbase.outgoing import ACTIVE, AddEndpoint, Attempt, Endpoint, LeadShards, Secret, StoreProgress
+from touchbase.outgoing.models import Pending
+from touchbase.sql.store import Store
+
+TOKEN = "a-process"
+
+
+async def miss_an_event(store: Store, client: int, at: Micros, *, secret: str = "", text: str = "down") -> Endpoint:
+    """Add an endpoint that refused the client's first event, and then release the leases."""
+    secrets = [Secret(secret)] if secret else []
+    new = Endpoint(client, 0, f"https://{text}.example/hooks", at, at, secrets=secrets, state_us=at, description=text)
+    endpoint = await store.write(AddEndpoint(new))
+    await store.write(LeadShards(TOKEN, at, at + 1))
+    attempt = Attempt(client, endpoint.id, 1, "contact.created", at, 1, "refused", 500, 5, text)
+    waiting = Pending(1, (1, 1), 1, at, at + 5)
+    kept = await store.write(StoreProgress(client, endpoint.id, TOKEN, at, 1, [waiting], [], [attempt], at, None, ACTIVE))
+    assert kept
+    await store.write(LeadShards(TOKEN, at, 0, leaving=True))
+    return endpoint
