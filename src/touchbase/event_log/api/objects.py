@@ -7,7 +7,7 @@ from typing import Any
 
 from touchbase.clients import Client
 from touchbase.event_log.commands import FindSubjects, Subjects
-from touchbase.event_log.envelope import envelope
+from touchbase.event_log.event_envelope import envelope
 from touchbase.event_log.models import LoggedEvent
 from touchbase.history import COMPANY, CONTACT
 from touchbase.records import Company, Contact, GetRecords
