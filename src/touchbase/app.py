@@ -50,7 +50,7 @@ from touchbase.server.proxy_headers import TrustedProxies
 from touchbase.server.server import TICKS_PER_SECOND, Server, Tick, freeze_gc, make_server
 from touchbase.storage import open_store
 from touchbase.storage.sqlite.process_lock import Role
-from touchbase.workers import Workers, attempts_us, job_files_us, job_worker, maintenance_of, running
+from touchbase.workers import Workers, attempts_us, job_files_us, job_worker, maintenance_of, run_all, running
 
 LOG = logging.getLogger("touchbase")
 
@@ -103,8 +103,7 @@ async def assembled(settings: Settings, clock: Clock = clock, *, shared: SharedM
         fetcher = FetchWorker(store, adapters, http_client.send, clock, on_stored=worker.wake, on_fetched=partial(count_fetch, metrics))
         webhooks, dispatcher = _outgoing(settings, store, clock, ending, metrics)
         if settings.inbox_worker:
-            for each in (dispatcher, jobs, worker, fetcher, retention(settings, store, reader, connections, clock)):
-                await ending.enter_async_context(running(each, type(each).__name__))
+            await run_all([dispatcher, jobs, worker, fetcher, retention(settings, store, reader, connections, clock)], ending)
         parts = Dependencies(
             store=store,
             clock=clock,

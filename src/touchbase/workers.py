@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 
 from touchbase.auth import KeyUsage
@@ -83,8 +83,12 @@ class Workers:
         return report, requests
 
 
+Runs = InboxWorker | FetchWorker | JobWorker | Dispatcher | Maintenance | Retention
+"""A worker that runs until it is stopped."""
+
+
 @contextlib.asynccontextmanager
-async def running(worker: InboxWorker | FetchWorker | JobWorker | Dispatcher | Maintenance | Retention, name: str) -> AsyncIterator[None]:
+async def running(worker: Runs, name: str) -> AsyncIterator[None]:
     """Run a worker until the end of the context, and let it finish its current step."""
     working = asyncio.create_task(worker.run(), name=name)
     try:
@@ -92,3 +96,9 @@ async def running(worker: InboxWorker | FetchWorker | JobWorker | Dispatcher | M
     finally:
         worker.stop()
         await working
+
+
+async def run_all(workers: Sequence[Runs], ending: contextlib.AsyncExitStack) -> None:
+    """Run these workers until the end of the stack; the last one ends first."""
+    for each in workers:
+        await ending.enter_async_context(running(each, type(each).__name__))

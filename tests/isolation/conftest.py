@@ -16,6 +16,7 @@ from touchbase.auth import service as auth_service
 from touchbase.clients import service as clients_service
 from touchbase.encryption.cipher import AesGcmCipher
 from touchbase.encryption.keys import StaticKeys
+from touchbase.outgoing import signatures as outgoing_signatures
 from touchbase.sql.store import Store
 from touchbase.storage.command_handlers import COMMANDS
 from touchbase.storage.postgres.engine import PostgresStore
@@ -29,6 +30,7 @@ def world(execute_sql: ExecuteSql, monkeypatch: pytest.MonkeyPatch) -> World:
     monkeypatch.setattr(auth_service, "token_hex", tokens.hex)
     monkeypatch.setattr(clients_service, "token_hex", tokens.hex)
     monkeypatch.setattr(server_secret, "token_bytes", tokens.bytes)
+    monkeypatch.setattr(outgoing_signatures, "token_bytes", tokens.bytes)
     return World(execute_sql, tokens)
 
 
