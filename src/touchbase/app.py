@@ -50,7 +50,7 @@ from touchbase.server.proxy_headers import TrustedProxies
 from touchbase.server.server import TICKS_PER_SECOND, Server, Tick, freeze_gc, make_server
 from touchbase.storage import open_store
 from touchbase.storage.sqlite.process_lock import Role
-from touchbase.workers import Workers, attempts_us, job_files_us, job_worker, maintenance_of, run_all, running
+from touchbase.workers import Runs, Workers, attempts_us, job_files_us, job_worker, maintenance_of, run_all, running
 
 LOG = logging.getLogger("touchbase")
 
@@ -60,9 +60,13 @@ def clock() -> int:
     return time.time_ns() // 1000
 
 
-async def _open_store(settings: Settings, roles: Sequence[Role] = ()) -> ProcessingStore:
+async def _open_store(settings: Settings, roles: Sequence[Role] | None = None) -> ProcessingStore:
+    """Open the store. With roles, also with none, it will be used for long, and what is wrong with it is logged."""
     keys = EncryptionKeys(settings.encryption_key, settings.encryption_key_old)
-    return await open_store(settings.database, encryption_keys=keys, roles=roles, copies=settings.migration_copy)
+    store = await open_store(settings.database, encryption_keys=keys, roles=roles or [], copies=settings.migration_copy)
+    for warning in store.warnings if roles is not None else []:
+        LOG.warning("%s", warning)
+    return store
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +95,6 @@ async def assembled(settings: Settings, clock: Clock = clock, *, shared: SharedM
     store = await _open_store(settings, [Role.SERVER, Role.WORKER] if settings.inbox_worker else [Role.SERVER])
     async with contextlib.AsyncExitStack() as ending:
         ending.push_async_callback(store.close)
-        _warn(store)
         metrics, adapters, connections, reader = ProcessMetrics(), load_adapters(), Connections(store, clock), TranslatorPool()
         tasks, jobs, http_client = periodic_tasks(store), job_worker(settings, store, clock), _http_client(settings)
         ending.callback(reader.close)
@@ -102,8 +105,8 @@ async def assembled(settings: Settings, clock: Clock = clock, *, shared: SharedM
         ending.push_async_callback(http_client.close)
         fetcher = FetchWorker(store, adapters, http_client.send, clock, on_stored=worker.wake, on_fetched=partial(count_fetch, metrics))
         webhooks, dispatcher = _outgoing(settings, store, clock, ending, metrics)
-        if settings.inbox_worker:
-            await run_all([dispatcher, jobs, worker, fetcher, retention(settings, store, reader, connections, clock)], ending)
+        workers: list[Runs] = [dispatcher, jobs, worker, fetcher, retention(settings, store, reader, connections, clock)]
+        await run_all(workers if settings.inbox_worker else [], ending)
         parts = Dependencies(
             store=store,
             clock=clock,
@@ -182,7 +185,6 @@ async def standalone_workers(settings: Settings, clock: Clock = clock, *, with_m
         adapters, connections, http_client, reader = load_adapters(), Connections(store, clock), _http_client(settings), TranslatorPool()
         ending.push_async_callback(http_client.close)
         ending.callback(reader.close)
-        _warn(store)
         calls, tasks = CallCounts(clock), periodic_tasks(store)
         if with_maintenance:
             await ending.enter_async_context(
@@ -232,11 +234,6 @@ def _outgoing(
 def webhook_client(settings: Settings) -> WebhookClient:
     """Return the HTTP client of outgoing webhooks."""
     return WebhookClient(f"touchbase/{touchbase.__version__}", settings.webhook_allowed)
-
-
-def _warn(store: ProcessingStore) -> None:
-    for warning in store.warnings:
-        LOG.warning("%s", warning)
 
 
 async def first_key(store: ProcessingStore, clock: Clock = clock) -> str | None:
