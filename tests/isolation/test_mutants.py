@@ -63,8 +63,8 @@ BESIDE_THE_WALL: dict[str, str] = {
 """Where the wall on PostgreSQL has a gate: reviewed. The statement alone holds."""
 _FOUND = "asked about a record or job that was found as this client's just before"
 _DUE = "the oldest of B, for housekeeping; what is A's is not due at the time of the probe"
-GROWING = ("CountClientRows(", "FileSizes(")
-"""Questions about how much B has, which the probes themselves add to."""
+GROWING = ("CountClientRows(", "FileSizes(", "ListLoggedEvents(", "FindNewEvents(", "ListNewestEvents(")
+"""Questions about how much B has, and its log, which the probes themselves add to."""
 _READ = "ids of records, which are then read as this client's"
 UNNOTICED: dict[str, str] = {
     "clients.sql.removal.DELETE_WORDS": "words of records that were this client's rows just before; their ids are no other's",
@@ -77,6 +77,9 @@ UNNOTICED: dict[str, str] = {
     "connections.sql.silence._newest": "as above",
     "connections.sql.silence._rhythm": "as above",
     "connections.sql.silence._waits": "as above",
+    "event_log.sql.forget._all": "events of records that the client's own log names",
+    "event_log.sql.queries.trim_log": _DUE,
+    "jobs.sql.end_step": _FOUND,
     "statuses.sql.refused._newest_words": "deliveries whose events are then read as this client's",
     "statuses.sql.refused.apply_refused": "as above",
     "jobs.sql.read_piece": _FOUND,
@@ -235,5 +238,6 @@ class TestOnPostgres:
                 now = await probe(store, [one for one in fitting if one.name == name], [] if name in STATEMENTS else plan.questions)
             other += [(name, text) for text in now if text not in told and not text.startswith(GROWING)]
 
+        assert {text.partition("(")[0] for _, text in other} == set()
         assert other == []
         assert await world.dump(a.number) == before
