@@ -39,7 +39,7 @@ from touchbase.storage.query_handlers import CIPHER_HANDLERS, HANDLERS
 # What tells a row from others is taken as A has it; everything else is changed, so that a write shows.
 KEYS = {
     "id", "record_kind", "record_id", "email_key", "linkedin_key", "domain", "external_id", "company_id", "tool", "object_type",
-    "object_id", "channel",
+    "object_id", "channel", "endpoint_id",
     "key", "name", "state", "client_id", "digest", "erasure", "requested_us", "until_us", "old",
     "occurred_us", "hour", "noticed_us", "type", "sequence",
 }  # fmt: skip
