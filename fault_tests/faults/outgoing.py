@@ -104,13 +104,16 @@ def run(plan: Plan, engine: str) -> None:
         api = ApiClient(server.address, CLIENT)
         endpoint = api.expect_ok("POST", "/public/v2/webhook-endpoints", {"url": f"{origin}/hooks"})["id"]
         contacts = [api.expect_ok("POST", "/public/v2/contacts", {"email": f"p{n}@example.com"})["id"] for n in range(RECORDS)]
+        api.close()
         for number in range(1, KILLS + 1):
             _write(plan, ApiClient(server.address, CLIENT), contacts, number)
             server.kill()
             stored[number] = asyncio.run(_stored(database, endpoint))
             receiver.run = number
             server = _start(plan, database, origin)
-        _wait(plan, ApiClient(server.address, CLIENT), endpoint, receiver, found)
+        api = ApiClient(server.address, CLIENT)
+        _wait(plan, api, endpoint, receiver, found)
+        api.close()
         status, _ = server.stop()
         if status != 0:
             found.fault(f"the server stopped with {status}")
