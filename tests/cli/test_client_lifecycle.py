@@ -136,7 +136,7 @@ def test_clients_delete__shows_the_extent_and_requires_confirmation(store: Run) 
     result = store("clients", "delete", "acme")
 
     assert result.exit_code == 2
-    assert "client acme (Acme) and 9 rows" in result.output
+    assert "client acme (Acme) and 13 rows" in result.output
     assert "--yes" in result.output
     assert shown(store, "acme")["state"] == "active"
 
@@ -150,7 +150,7 @@ def test_clients_delete__removes_the_client_and_all_its_rows(store: Run, monkeyp
 
     result = store("clients", "delete", "acme", "--yes")
 
-    assert result.output == "client acme is gone, 3601 rows with it\n"
+    assert result.output == "client acme is gone, 4802 rows with it\n"
     assert listed(store) == ["other"]
     assert json.loads(store("keys", "list", "--json").output) == []
 
@@ -195,10 +195,10 @@ def test_clients_delete__resumes_after_an_interruption(store: Run, monkeypatch: 
     assert first.exit_code == 130
     assert "continues it, or the same command" in first.output
     assert between["state"] == "deleting"
-    assert between["deletion"] == {"started_time": between["deletion"]["started_time"], "removed_rows": 500, "total_rows": 3600}
+    assert between["deletion"] == {"started_time": between["deletion"]["started_time"], "removed_rows": 500, "total_rows": 4801}
     assert all("being deleted" in each.output and each.exit_code == 1 for each in (refused, added, connected, keyed))
     assert verified.exit_code == 0
-    assert second.output == "client acme is gone, 3600 rows with it\n"
+    assert second.output == "client acme is gone, 4801 rows with it\n"
 
 
 def test_keys__are_created_rotated_and_revoked(store: Run) -> None:
