@@ -51,7 +51,7 @@ class EventData(Struct):
         ),
     ]
     changed: Annotated[
-        dict[str, list[Any]],
+        dict[str, list[str | int | None]],
         Meta(description="The fields that changed, each with its value before and after; null: none. Custom fields are `cf.NAME`."),
     ]
     cause: EventCause
