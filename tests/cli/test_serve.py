@@ -180,7 +180,7 @@ def test_serve__finishes_a_client_deletion_and_records_key_use(serve: Serve, run
 
     deleted, _ = server.get("/admin/v1/clients/acme?confirm=acme", "DELETE", **sent)
     closed, _ = server.post("/public/v2/contacts", {}, **sent, **{"X-Client-Id": "acme"})
-    while '"removed_rows":6' not in server.get("/admin/v1/clients/acme", **sent)[1]:
+    while '"removed_rows":10' not in server.get("/admin/v1/clients/acme", **sent)[1]:
         pass
     while '"last_used_time":null' in server.get("/admin/v1/keys", **sent)[1]:
         pass

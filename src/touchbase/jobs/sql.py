@@ -28,7 +28,7 @@ from touchbase.sql.builders import ONE, ONE_MATCH, find, insert, update
 from touchbase.sql.filters import Where
 from touchbase.sql.ids import Ids
 from touchbase.sql.rows import Columns, encode, names
-from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
+from touchbase.sql.statement import Execute, Plan, Row, Select, Statement, delete
 
 JOB: Columns = (
     ("client", "bigint"), ("id", "bigint"), ("kind", "text"), ("state", "text"), ("created_us", "bigint"), ("updated_us", "bigint"),
@@ -41,6 +41,7 @@ _PIECE: Columns = (("client", "bigint"), ("job_id", "bigint"), ("name", "text"),
 INSERT_JOB = insert("job", JOB)
 JOB_BY_ID = find("job_by_id", "job", JOB, ONE, ONE_MATCH, lock=True)
 UPDATE_JOB = update("update_job", "job", JOB)
+REMOVE_FILE = delete("remove_job_file", "job_file", (("client", "bigint"), ("job_id", "bigint"), ("name", "text")))
 APPEND_PIECE = Statement(
     "append_piece",
     _PIECE,
@@ -145,8 +146,8 @@ def end_step(command: JobStep, job: Job, reached: Checkpoint) -> Plan[None]:
     job.position, job.progress, job.attempts = reached.position, reached.progress, 0
     job.updated_us, job.lease_until_us = command.at, command.lease_until_us
     yield from _save(job)
-    for name in reached.removed:
-        yield Select("DELETE FROM job_file WHERE client = ? AND job_id = ? AND name = ? RETURNING number", (job.client, job.id, name))
+    if reached.removed:
+        yield Execute(REMOVE_FILE, [(job.client, job.id, name) for name in reached.removed])
     yield from _append(job, reached.files)
 
 
