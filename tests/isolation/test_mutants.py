@@ -86,7 +86,6 @@ UNNOTICED: dict[str, str] = {
     "connections.sql.silence._waits": "as above",
     "event_log.sql.forget._all": "events of records that the client's own log names",
     "event_log.sql.queries.trim_log": _DUE,
-    "jobs.sql.REMOVE_FILE": _FOUND,
     "outgoing.sql.dispatch.forget_attempts": "for housekeeping, which the walk does not run",
     "outgoing.sql.endpoints._to_replay": "numbers of events, which are then sent from the client's own log",
     "outgoing.sql.endpoints.add_endpoint": "counts endpoints up to a limit that no client of the walk reaches",
