@@ -7,6 +7,7 @@ import csv
 import io
 import time
 from collections import Counter
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -43,15 +44,17 @@ def run(plan: Plan, engine: str) -> None:
         client, file = f"import-{number}", file_of(rows)
         server = _start(plan, database)
         try:
-            api = ApiClient(server.address, client)
-            job = api.expect_ok("POST", "/public/v2/contacts/imports?start=true", file.text.encode(), Content_Type="text/csv")["id"]
+            with closing(ApiClient(server.address, client)) as api:
+                job = api.expect_ok("POST", "/public/v2/contacts/imports?start=true", file.text.encode(), Content_Type="text/csv")["id"]
             server, killed = _until_done(plan, server, database, client, job, found, IMPORT)
             kills += killed
-            _check_import(ApiClient(server.address, client), job, file, found)
-            job = ApiClient(server.address, client).expect_ok("POST", "/public/v2/contacts/exports?format=csv", {})["id"]
+            with closing(ApiClient(server.address, client)) as api:
+                _check_import(api, job, file, found)
+                job = api.expect_ok("POST", "/public/v2/contacts/exports?format=csv", {})["id"]
             server, killed = _until_done(plan, server, database, client, job, found, EXPORT)
             kills += killed
-            exported = ApiClient(server.address, client).call("GET", f"/public/v2/jobs/{job}/result").raw.decode("utf-8-sig")
+            with closing(ApiClient(server.address, client)) as api:
+                exported = api.call("GET", f"/public/v2/jobs/{job}/result").raw.decode("utf-8-sig")
             _once(Counter(row["email"] for row in csv.DictReader(io.StringIO(exported))), file.emails, "the exported file", found)
         finally:
             server.kill()
