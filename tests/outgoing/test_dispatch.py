@@ -225,6 +225,23 @@ async def test_retention__keeps_what_a_paused_endpoint_has_not_got(webhooks: Web
     assert await store.read(LowestNeeded(webhooks.house.number)) == 7
 
 
+async def test_resumed_endpoint__says_which_events_it_does_not_get(webhooks: Webhooks, caplog: pytest.LogCaptureFixture) -> None:
+    endpoint = await webhooks.add()
+    webhooks.receivers.answer = lambda sent: 410
+    await webhooks.house.contact(email="ada@example.com")
+    await webhooks.deliver()
+    await webhooks.house.contact(email="bob@example.com")
+    await webhooks.house.call.parts.store.write(TrimLog(webhooks.house.number, webhooks.clock() + DAY))
+    await webhooks.house.contact(email="cy@example.com")
+
+    webhooks.receivers.answer = lambda sent: 200
+    await webhooks.ask("POST", f"/{endpoint['id']}/resume")
+
+    assert [sent.sequence for sent in await webhooks.deliver()] == [3]
+    said = [record.getMessage() for record in caplog.records if "does not get" in record.getMessage()]
+    assert [text.partition(":")[0].partition("get ")[2] for text in said] == ["evt_2 to evt_2", "evt_1 to evt_1"]
+
+
 async def test_endpoints_that_do_not_respond__hold_up_no_other(webhooks: Webhooks, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(slots, "FAST", 2)
     monkeypatch.setattr(slots, "FAST_SECONDS", 0.01)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,7 @@ from touchbase.outgoing.models import DELIVERED, DISABLED, REFUSED, Attempt, End
 from touchbase.outgoing.schedule import LONGEST_RETRY_AFTER
 from touchbase.sql.store import Store
 
+LOG = logging.getLogger("touchbase.outgoing")
 Shown = Callable[[Store, int, Record], Awaitable[dict[str, Any] | None]]
 """Returns a client's present record as the API shows it; None if there is none any more."""
 Post = Callable[[str, dict[str, str], bytes], Awaitable[Answer]]
@@ -61,6 +63,16 @@ def attempt_from(endpoint: Endpoint, message: Message, answer: Answer, at: Micro
     )  # fmt: skip
 
 
+def warn_of_trimmed(endpoint: Endpoint, read: int, oldest: int) -> None:
+    """Log which events an endpoint will not get because the log was trimmed while it was disabled."""
+    if oldest > read + 1:
+        LOG.warning(
+            "webhook endpoint %d of client %d does not get evt_%d to evt_%d: it was disabled until the log had them no more; "
+            "let its receiver read the records again",
+            endpoint.id, endpoint.client, read + 1, oldest - 1,
+        )  # fmt: skip
+
+
 class Outbox:
     """Sends events and tests."""
 
@@ -76,6 +88,7 @@ class Outbox:
         """Send an event; None if the endpoint does not want it, or if it is not in the log any more."""
         event = item.event or await self._event(endpoint.client, item.sequence)
         if event is None:
+            warn_of_trimmed(endpoint, item.sequence - 1, item.sequence + 1)
             return None
         shown = None
         if item.record is not None:

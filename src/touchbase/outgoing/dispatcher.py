@@ -18,7 +18,7 @@ from touchbase.common.timestamps import SECOND, Clock, Micros
 from touchbase.errors import Overloaded
 from touchbase.event_log import FindNewEvents, ListLoggedEvents, ListNewestEvents
 from touchbase.metrics import WEBHOOK_ATTEMPT_DURATION, WEBHOOK_ATTEMPTS, Metrics, NoMetrics
-from touchbase.outgoing.attempts import Fault, Outbox, Shown, judged
+from touchbase.outgoing.attempts import Fault, Outbox, Shown, judged, warn_of_trimmed
 from touchbase.outgoing.commands import EndpointVersions, LeadShards, ReadServed, StoreProgress
 from touchbase.outgoing.http_client import Answer
 from touchbase.outgoing.line import BUFFER, Item, Line
@@ -234,8 +234,8 @@ class Dispatcher:
 
     async def _read_log(self, line: Line) -> None:
         try:
-            types = [*line.endpoint.types] or None
-            page = await self._store.read(ListLoggedEvents(line.endpoint.client, line.read, BUFFER, types))
+            page = await self._store.read(ListLoggedEvents(line.endpoint.client, line.read, BUFFER, [*line.endpoint.types] or None))
+            warn_of_trimmed(line.endpoint, line.read, page.oldest)
             line.newest = max(line.newest, page.newest)
             line.add_page(page.events, page.last, self._clock())
         except Overloaded as error:
