@@ -283,7 +283,7 @@ ROUTES = [
     ),
     Route(
         "PATCH", _ONE, change_endpoint, scope=ADMIN, operation_id="change_webhook_endpoint", tag=TAG, summary="Update one webhook endpoint",
-        description="What is left out stays. `disabled=true` stops sending: events wait until `disabled=false`.",
+        description="What is left out stays. `disabled=true` stops sending until `disabled=false`; events wait while the log has them.",
         body=WebhookEndpointChange, success=_SHOWN, problems=(412,),
     ),
     Route(
