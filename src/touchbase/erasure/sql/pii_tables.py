@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from touchbase.event_log.sql.statements import FORGET_CHANGES
 from touchbase.history import CONTACT
+from touchbase.messages.sql.statements import COUNT_OF_RECORD, DELETE_OF_RECORD
 from touchbase.records.sql.statements import DELETE_CONTACT
 from touchbase.search.sql.index import forget_words
 from touchbase.sql.builders import ONE, RECORD
@@ -53,9 +54,11 @@ _WANTED = PiiTable(
         body=f"DELETE FROM fetch_queue t USING p CROSS JOIN link l WHERE {_ITS_LINKS} AND {_SAME_OBJECT}",
     ),
 )
+_MESSAGES = PiiTable("message", "messages", COUNT_OF_RECORD, DELETE_OF_RECORD)
 # The second word is a member of `removed` in responses.
 PII_TABLES = (
     _by_record("custom_field", "custom_fields"),
+    _MESSAGES,  # before the events, by which its rows are found
     _by_record("event", "events"),
     _WANTED,  # before the links, by which its rows are found
     _by_record("link", "links"),
