@@ -9,8 +9,6 @@ _HIDDEN = frozenset({"script", "style", "title", "template", "noscript"})
 _BLOCKS = frozenset(
     ("address", "blockquote", "br", "div", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "li", "ol", "p", "pre", "table", "tr", "ul")
 )
-    {"address", "blockquote", "br", "div", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "li", "ol", "p", "pre", "table", "tr", "ul"}
-)
 
 
 class _Text(HTMLParser):

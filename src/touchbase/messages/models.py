@@ -55,6 +55,8 @@ class Message:
     custom: dict[str, str] = field(default_factory=dict)
     contact_id: int = 0
     contact_email: str | None = None
+    place: int = 0
+    """The id of its earliest copy, for the order of pages."""
 
     @property
     def has_body(self) -> bool:
@@ -75,7 +77,7 @@ def united(copies: Iterable[Message]) -> Message:
     custom: dict[str, str] = {}
     for each in known:
         custom = each.custom | custom
-    return replace(known[0], id=min(each.id for each in known), custom=custom, **filled)
+    return replace(known[0], place=known[0].id, id=min(each.id for each in known), custom=custom, **filled)
 
 
 def direction_of(event: Event) -> str:
