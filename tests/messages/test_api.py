@@ -44,7 +44,9 @@ async def test_list__has_filters(messages: Messages, query: str, found: set[str]
 async def test_create__makes_a_message_that_the_timeline_has(messages: Messages) -> None:
     contact = (await messages.call.post("/public/v2/contacts", {"email": JANE, "contact_status": "new"})).json()
 
-    reply = await messages.call.post(PATH, {"direction": "received", "contact_email": JANE, "html": "<p>Hi &amp; bye</p>", "message_id": "m1"})
+    reply = await messages.call.post(
+        PATH, {"direction": "received", "contact_email": JANE, "html": "<p>Hi &amp; bye</p>", "message_id": "m1"}
+    )
 
     made = reply.json()
     assert (reply.status, made["text"], made["contact_id"], made["source"], made["tool"]) == (201, "Hi & bye", contact["id"], "api", "api")
@@ -71,7 +73,9 @@ async def test_message_with_a_known_message_id__fills_what_is_blank(messages: Me
     await messages.receive(mail(content={"subject": "Re: Hello"}, message_id="m1"))
     [before] = await listed(messages)
 
-    reply = await messages.call.post(PATH, {"direction": "received", "contact_email": JANE, "subject": "Other", "text": "Yes", "message_id": "m1"})
+    reply = await messages.call.post(
+        PATH, {"direction": "received", "contact_email": JANE, "subject": "Other", "text": "Yes", "message_id": "m1"}
+    )
 
     [after] = await listed(messages)
     assert reply.json()["id"] == after["id"] == before["id"]

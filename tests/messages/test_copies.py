@@ -61,11 +61,11 @@ async def test_merge_and_its_undoing__move_the_messages(messages: Messages) -> N
     await messages.call.post(PATH, {"direction": "sent", "contact_email": "joe@example.com", "text": "to joe"})
     [jane, joe] = sorted({each.contact_id for each in await messages.stored()})
 
-    merged = await messages.call.post(f"/public/v2/contacts/{jane}/merge", {"ids": [joe]})
+    merged = await messages.call.post(f"/public/v2/contacts/{jane}/merge", {"with": [joe]})
 
     assert merged.status == 200, merged
     assert {(each.text, each.contact_id) for each in await messages.stored()} == {("jane", jane), ("joe", jane), ("to joe", jane)}
-    undone = await messages.call.post(f"/public/v2/contacts/{jane}/merges/{merged.json().get('merge_id')}/undo")
+    undone = await messages.call.post(f"/public/v2/contacts/{jane}/merge/{merged.json()['merge_id']}/undo")
     assert undone.status == 200, undone
     assert {(each.text, each.contact_id) for each in await messages.stored()} == {("jane", jane), ("joe", joe), ("to joe", joe)}
 

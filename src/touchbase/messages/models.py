@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from touchbase.common.timestamps import Micros
 from touchbase.history import Event
@@ -73,7 +74,7 @@ _FILLED = (
 def united(copies: Iterable[Message]) -> Message:
     """Return the message of these copies. Its id is the lowest one, which no later copy changes."""
     known = sorted(copies, key=lambda copy: (copy.occurred_us, copy.event_key, copy.id))
-    filled = {name: next((found for each in known if (found := getattr(each, name)) is not None), None) for name in _FILLED}
+    filled: dict[str, Any] = {name: next((found for each in known if (found := getattr(each, name)) is not None), None) for name in _FILLED}
     custom: dict[str, str] = {}
     for each in known:
         custom = each.custom | custom

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
@@ -115,7 +115,7 @@ _BODY = ("subject", "text", "html")
 def new_message(asked: NewMessage, contact_id: int, key: str, now: Micros, *, with_body: bool) -> Message:
     """Return the message that a request describes; raise `Invalid`. Without `with_body` it has no subject and no text."""
     faults: list[Fault] = []
-    given = {name: _clean(getattr(asked, name), f"/{name}", faults) for name in _TEXTS}
+    given: dict[str, Any] = {name: _clean(getattr(asked, name), f"/{name}", faults) for name in _TEXTS}
     custom = {name: _clean(value, f"/custom_fields/{name}", faults) for name, value in asked.custom_fields.items()}
     for name in asked.custom_fields:
         _clean(name, f"/custom_fields/{name}", faults)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from touchbase.errors import NotFound
 from touchbase.event_log import EventType, LoggedEvent, by_request, log_events
@@ -54,7 +55,7 @@ def insert_copies(client: int, copies: Sequence[Message], ids: Ids) -> Plan[list
     return [message for number, message in found.items() if message.id == number]
 
 
-def log_messages(client: int, messages: Iterable[Message], at: int, cause: dict[str, object] | None = None) -> Plan[None]:
+def log_messages(client: int, messages: Iterable[Message], at: int, cause: Mapping[str, Any] | None = None) -> Plan[None]:
     """Log new messages."""
     events = []
     for one in messages:
