@@ -19,7 +19,7 @@ from touchbase.messages.sql.plans import ID, insert_copies, log_messages
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Plan
 
-Told = list[tuple[EventSubject, Delivery]]
+Named = list[tuple[EventSubject, Delivery]]
 MOST_SUBJECT = 1_000
 MOST_ID = 1_000
 """Characters of a message id or thread id: those of mails may be long."""
@@ -30,7 +30,7 @@ def message_needs(events: Iterable[Event]) -> dict[str, int]:
     return {ID: sum(event.message is not None for event in events)}
 
 
-def told_messages(outcomes: Sequence[Outcome]) -> Told:
+def named_messages(outcomes: Sequence[Outcome]) -> Named:
     """Return the subjects with a message; call it after those about erased persons are removed, and before the repeats are."""
     return [
         (subject, outcome.delivery)
@@ -40,12 +40,12 @@ def told_messages(outcomes: Sequence[Outcome]) -> Told:
     ]
 
 
-def store_messages(batch: Batch, told: Told, ids: Ids) -> Plan[None]:
+def store_messages(batch: Batch, named: Named, ids: Ids) -> Plan[None]:
     """Store the messages of events that are in a history, or wait for their contact."""
-    if not told:
+    if not named:
         return
     first: dict[tuple[str, int], Message] = {}
-    for subject, delivery in sorted(told, key=lambda each: (each[1].received_us, each[1].id)):
+    for subject, delivery in sorted(named, key=lambda each: (each[1].received_us, each[1].id)):
         first.setdefault((subject.key, subject.at), _message(subject, delivery, batch.settings))
     new = yield from insert_copies(batch.client, list(first.values()), ids)
     yield from log_messages(batch.client, new, batch.now_us, batch.cause)
@@ -70,5 +70,5 @@ def _message(subject: EventSubject, delivery: Delivery, settings: ClientSettings
 
 
 def _text(text: str | None, most: int) -> str | None:
-    kept = storable(text, most)
-    return kept.strip() or None if kept is not None else None
+    found = storable(text, most)
+    return found.strip() or None if found is not None else None

@@ -24,7 +24,7 @@ from touchbase.events.identity_lookup import fill_resolvers
 from touchbase.events.identity_resolution import Resolver
 from touchbase.events.inbox_batch import merge_reports
 from touchbase.events.known_events import by_receipt, drop_known_facts
-from touchbase.events.messages import message_needs, store_messages, told_messages
+from touchbase.events.messages import message_needs, store_messages, named_messages
 from touchbase.events.projection_batch import Batch, EventKey, Target, target_of
 from touchbase.events.projection_companies import link_companies, relink_companies
 from touchbase.events.projection_save import fold_custom_fields, save_records, unite_records
@@ -95,7 +95,7 @@ def _apply_part(
     listed = named_addresses(outcomes)
     withheld = yield from withhold(client, outcomes, now_us)
     note_erased(listed, outcomes)
-    told = told_messages(outcomes)
+    named = named_messages(outcomes)
     yield from drop_repeats(client, outcomes, counted=in_parts is None or in_parts.at == 0)
     drop_repeated(listed, outcomes)
     batch = new_batch(client, now_us, settings, ids)
@@ -106,7 +106,7 @@ def _apply_part(
     if subjects or batch.retimed:
         new = yield from _apply_subjects(batch, subjects, outcomes, ids)
     yield from update_suppressions(batch, listed, new, ids)
-    yield from store_messages(batch, told, ids)
+    yield from store_messages(batch, named, ids)
     oldest = min(
         (waiting_since(normalized.delivery.received_us, normalized.delivery.next_attempt_us) for normalized in claimed), default=None
     )

@@ -136,7 +136,7 @@ async def set_interested(call: Call) -> Response:
 ROUTES = [
     Route(
         "GET", PATH, list_messages, scope=READ, operation_id="list_messages", tag=MESSAGES, summary="List messages, newest first",
-        description="The mails and LinkedIn messages that the client's tools have told of, or that requests have made. Messages of deleted "
+        description="The mails and LinkedIn messages that the client's tools have sent, or that requests have made. Messages of deleted "
         "contacts are left out until the contact is restored.",
         query=(*PAGE, *FILTERS), success=(Success(200, "A page.", MessagePage),),
     ),

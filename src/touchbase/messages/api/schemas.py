@@ -44,7 +44,7 @@ class MessageOut(Struct):
     message_id: Annotated[str | None, Meta(description="The tool's or the mail's own id; copies with the same one are one message.")]
     thread_id: str | None
     category: Annotated[str | None, Meta(description="The tool's label of a reply, in its own words.")]
-    interested: Annotated[bool | None, Meta(description="null: nobody has said.")]
+    interested: Annotated[bool | None, Meta(description="null: not known.")]
     custom_fields: dict[str, str]
     source: Annotated[str, Meta(extra_json_schema=_SOURCE)]
     delivery_id: Annotated[int | None, Meta(description="The webhook that brought it; null: a request made it.")]
@@ -104,7 +104,7 @@ example(
 class Interest(Struct, forbid_unknown_fields=True):
     """Whether the author of a message is interested."""
 
-    interested: Annotated[bool | None, Meta(description="null: nobody has said.")] = True
+    interested: Annotated[bool | None, Meta(description="null: not known.")] = True
 
 
 example(Interest, {"interested": True})

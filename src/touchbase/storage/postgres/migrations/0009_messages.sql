@@ -7,9 +7,9 @@ CREATE TABLE message (
   id bigint NOT NULL,
   direction text NOT NULL,                -- sent, received
   channel text NOT NULL,                  -- email, linkedin
-  occurred_us bigint NOT NULL,           -- with event_key: event.occurred_us and event.key
+  occurred_us bigint NOT NULL,            -- with event_key: event.occurred_us and event.key
   event_key text NOT NULL,
-  delivery_id bigint,                    -- NULL: made by a request
+  delivery_id bigint,                     -- NULL: made by a request
   received_us bigint NOT NULL,
   tool text NOT NULL,
   mailbox text,                           -- the client's own address or account
@@ -22,9 +22,9 @@ CREATE TABLE message (
   message_id text,
   thread_id text,
   category text,
-  interested bigint,                     -- 1, 0, NULL: nobody has said
+  interested bigint,                      -- 1, 0, NULL: not known
   custom text NOT NULL,                   -- JSON: custom fields
-  has_body bigint NOT NULL,              -- 1: subject, text or html is stored
+  has_body bigint NOT NULL,               -- 1: subject, text or html is stored
   deleted bigint NOT NULL,               -- 1: removed by a request; the row stays, so that no repeat brings the message back
   PRIMARY KEY (client, id)
 );

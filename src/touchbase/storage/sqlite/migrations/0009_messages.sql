@@ -22,7 +22,7 @@ CREATE TABLE message (
   message_id TEXT,
   thread_id TEXT,
   category TEXT,
-  interested INTEGER,                     -- 1, 0, NULL: nobody has said
+  interested INTEGER,                     -- 1, 0, NULL: not known
   custom TEXT NOT NULL,                   -- JSON: custom fields
   has_body INTEGER NOT NULL,              -- 1: subject, text or html is stored
   deleted INTEGER NOT NULL,               -- 1: removed by a request; the row stays, so that no repeat brings the message back
