@@ -28,9 +28,10 @@ async def test_list__pages_newest_first(messages: Messages) -> None:
 @pytest.mark.parametrize(
     ("query", "found"),
     [
-        ("contact_email=JANE@example.com", {"a", "b"}), ("contact_id=1", {"a", "b"}), ("direction=sent", {"b"}), ("channel=linkedin", {"c"}),
-        ("campaign_id=7", {"b"}), ("tool=instantly", {"a", "b", "c"}), ("tool=lemlist", set()), ("mailbox=me@our.example", {"a"}),
-        ("since=2000-01-01T00:00:00Z", {"a", "b", "c"}), ("until=2000-01-01T00:00:00Z", set()), ("interested=true", set()),
+        ("contact_email=JANE@example.com", {"a", "b"}), ("contact_id=1", {"a", "b"}), ("direction=sent", {"b"}),
+        ("channel=linkedin", {"c"}), ("campaign_id=7", {"b"}), ("tool=instantly", {"a", "b", "c"}), ("tool=lemlist", set()),
+        ("mailbox=me@our.example", {"a"}), ("since=2000-01-01T00:00:00Z", {"a", "b", "c"}), ("until=2000-01-01T00:00:00Z", set()),
+        ("interested=true", set()),
     ],
 )  # fmt: skip
 async def test_list__has_filters(messages: Messages, query: str, found: set[str]) -> None:

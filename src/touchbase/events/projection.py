@@ -24,7 +24,7 @@ from touchbase.events.identity_lookup import fill_resolvers
 from touchbase.events.identity_resolution import Resolver
 from touchbase.events.inbox_batch import merge_reports
 from touchbase.events.known_events import by_receipt, drop_known_facts
-from touchbase.events.messages import message_needs, store_messages, named_messages
+from touchbase.events.messages import message_needs, named_messages, store_messages
 from touchbase.events.projection_batch import Batch, EventKey, Target, target_of
 from touchbase.events.projection_companies import link_companies, relink_companies
 from touchbase.events.projection_save import fold_custom_fields, save_records, unite_records
