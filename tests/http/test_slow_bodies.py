@@ -62,6 +62,8 @@ BODIES: dict[str, Any] = {
     "CustomFieldMerge": {"into": "late"},
     "ValueMerge": {"values": ["a"], "into": "late"},
     "SuppressionCheck": {"items": [{"email": "ann@example.com"}]},
+    "NewMessage": {"direction": "sent", "contact_id": 1},
+    "Interest": {},
     "NewStatus": {"name": "Late"},
     "StatusChange": {"name": "Late"},
     "StatusMerge": {"into": "Late"},

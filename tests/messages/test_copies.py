@@ -7,12 +7,17 @@ from dataclasses import asdict
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 from tests.asgi_client import MakeClient
+from tests.conftest import ExecuteSql
 from tests.messages.conftest import JANE, PATH, Messages, mail, read
 
+from touchbase.adapters.interface import WebhookRequest
 from touchbase.clients import FindClient
+from touchbase.events.worker import InboxWorker
+from touchbase.history.events import Translation
 from touchbase.messages import ListMessages
 from touchbase.sql.store import Store
 
@@ -29,7 +34,13 @@ COPIES = some.lists(
     ),
     min_size=1, max_size=5, unique_by=lambda each: (each["tool"], each["key"]),
 )  # fmt: skip
+HOOK = "/public/emailcampaign-webhook/default"
 OF_RECEIPT = ("id", "place", "delivery_id", "received_us", "contact_id")
+
+
+def unreadable(request: WebhookRequest) -> Translation:
+    """A tool whose webhooks cannot be read yet."""
+    raise ValueError("not yet")
 
 
 @given(copies=COPIES, data=some.data())
@@ -89,3 +100,34 @@ async def test_deleted_contact__hides_its_messages_until_it_is_restored(messages
 
     assert (await messages.call.post(f"/public/v2/contacts/{one.contact_id}/restore")).status == 200
     assert await messages.stored() == [one]
+
+
+@pytest.mark.parametrize("waits", [False, True])
+async def test_earlier_receipt_that_is_applied_later__gives_its_time_and_text(
+    messages: Messages, execute_sql: ExecuteSql, waits: bool
+) -> None:
+    which = {"email": None, "object_type": "contact", "object_id": "7"} if waits else {}
+    first, second = (mail(content={"text": text}, second=n, key="k1", **which) for n, text in ((1, "first"), (2, "second")))
+    assert (await messages.call("POST", HOOK, raw=msgspec.json.encode([first]))).status == 200
+    await InboxWorker(messages.call.parts.store, unreadable, messages.call.clock).drain()
+    messages.call.clock.move(1)
+    await messages.receive(second)
+
+    await messages.call.post("/admin/v1/deliveries/1/replay")
+    await messages.work()
+
+    if waits:
+        await messages.receive({"event": "contact.updated", "email": JANE, "object_type": "contact", "object_id": "7"}, channel="crm")
+    assert [(each.text, each.delivery_id) for each in await messages.stored()] == [("first", 1)]
+    assert len(await execute_sql("SELECT id FROM message WHERE client = ?", 1)) == 1
+
+
+async def test_deleted_message__is_not_brought_back_by_another_copy(messages: Messages) -> None:
+    await messages.receive(mail(content={"text": "first"}, message_id="m1", second=5))
+    [one] = await messages.stored()
+    assert (await messages.call("DELETE", f"{PATH}/{one.id}")).status == 204
+
+    await messages.receive(mail(content={"text": "again"}, message_id="m1", second=2, tool="lemlist"))
+
+    assert await messages.stored() == []
+    assert (await messages.call.get(f"{PATH}?limit=1")).json() == {"data": [], "next_cursor": None}
