@@ -13,7 +13,8 @@ from dataclasses import replace
 
 from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit import event_types as m
-from touchbase.adapters.kit.declarative import Item, Shape, Table, at, batch, events_of, paths, pick
+from touchbase.adapters.kit.body_paths import at, paths, pick
+from touchbase.adapters.kit.declarative import Item, Shape, Table, batch, events_of
 from touchbase.adapters.kit.extract import address, flag, personal_address, text
 from touchbase.adapters.kit.status_labels import status_of, words
 from touchbase.history import Event

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit import event_types as m
-from touchbase.adapters.kit.declarative import Item, Shape, Table, paths, pick
+from touchbase.adapters.kit.body_paths import paths, pick
+from touchbase.adapters.kit.declarative import Item, Shape, Table
 from touchbase.adapters.kit.extract import personal_address, text
 from touchbase.history import Event
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 
 from touchbase.adapters.kit import event_types as m
-from touchbase.adapters.kit.declarative import Item, Shape, Table, at, normalize_event_name, paths, pick
+from touchbase.adapters.kit.body_paths import at, paths, pick
+from touchbase.adapters.kit.declarative import Item, Shape, Table, normalize_event_name
 from touchbase.adapters.kit.event_types import Meaning
 from touchbase.adapters.kit.extract import address, text
 from touchbase.adapters.kit.signatures_body import body_field

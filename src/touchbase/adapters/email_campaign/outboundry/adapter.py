@@ -7,7 +7,8 @@ classified by its words. Campaigns mix email and LinkedIn: an ambiguous event is
 from __future__ import annotations
 
 from touchbase.adapters.kit import event_types as m
-from touchbase.adapters.kit.declarative import Item, Shape, Table, accept_any_name, at, normalize_event_name
+from touchbase.adapters.kit.body_paths import at
+from touchbase.adapters.kit.declarative import Item, Shape, Table, accept_any_name, normalize_event_name
 from touchbase.adapters.kit.event_types import Meaning
 
 _ON_LINKEDIN = {m.SENT: m.LINKEDIN_SENT, m.REPLIED: m.LINKEDIN_REPLIED}

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit import event_types as m
-from touchbase.adapters.kit.declarative import Item, Shape, Table, normalize_event_name, paths, pick
+from touchbase.adapters.kit.body_paths import paths, pick
+from touchbase.adapters.kit.declarative import Item, Shape, Table, normalize_event_name
 from touchbase.adapters.kit.event_types import Meaning
 from touchbase.adapters.kit.extract import personal_address
 from touchbase.adapters.kit.status_labels import status_of

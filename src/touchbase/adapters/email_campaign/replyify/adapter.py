@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit import event_types as m
-from touchbase.adapters.kit.declarative import Item, Shape, Table, accept_any_name, normalize_event_name, paths, pick
+from touchbase.adapters.kit.body_paths import paths, pick
+from touchbase.adapters.kit.declarative import Item, Shape, Table, accept_any_name, normalize_event_name
 from touchbase.adapters.kit.extract import personal_address
 from touchbase.adapters.kit.signatures import hmac_body
 from touchbase.history import Event
