@@ -15,7 +15,7 @@ from touchbase.adapters.kit.body_paths import Path, at, paths, pick
 from touchbase.adapters.kit.client_overrides import override_status
 from touchbase.adapters.kit.event_types import AUTO_REPLIED, OTHER, UNKNOWN, Meaning, meaning_of
 from touchbase.adapters.kit.extract import address, flag, linkedin, objects, split_name, text
-from touchbase.adapters.kit.messages import USUAL_RECEIVED, USUAL_SENT, MessagePaths, MessageReader
+from touchbase.adapters.kit.messages import USUAL_RECEIVED, USUAL_SENT, MessagePaths, MessageReader, is_message
 from touchbase.adapters.kit.signatures import Scheme
 from touchbase.adapters.kit.status_labels import bounce_kind, label_of, status_of, words
 from touchbase.adapters.kit.times import parse_time
@@ -175,7 +175,8 @@ class Table:
         if meaning.event == "email_replied" and self._is_automatic(item):
             meaning = AUTO_REPLIED
         event = self._event(meaning, name, item)
-        event.message = self._messages.read(event, self.message_item(item))
+        if is_message(event):
+            event.message = self._messages.read(event, self.message_item(item))
         if webhook.settings.status_labels:
             override_status(event, webhook.settings, self.find(item, "label", label_of), name)
         return event

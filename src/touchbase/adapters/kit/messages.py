@@ -15,9 +15,8 @@ from touchbase.history import Event, MessageContent
 
 MAX_BODY_LENGTH = 256 * 1024
 """Characters kept of a message's text, and of its HTML."""
-SENT_EVENTS = frozenset({"email_sent", "manual_email_sent", "linkedin_sent"})
-"""Events of sent messages; a delivery report that counts as the sent mail is one too."""
-RECEIVED_EVENTS = frozenset({"email_replied", "email_auto_replied", "linkedin_replied"})
+_SENT_EVENTS = frozenset({"email_sent", "manual_email_sent", "linkedin_sent"})
+_RECEIVED_EVENTS = frozenset({"email_replied", "email_auto_replied", "linkedin_replied"})
 _HTML = re.compile(
     r"<(?:!doctype|html|body|div|p|table|span)(?=[\s>/])|</(?:p|div|span|table|body|b|i|a|ul|ol|li|em|strong)\s*>|<br\s*/?>", re.IGNORECASE
 )
@@ -108,6 +107,11 @@ _TO = paths(
 )
 
 
+def is_message(event: Event) -> bool:
+    """Return whether an event is a sent message or a reply; a delivery report that counts as the sent mail is one too."""
+    return event.event in _SENT_EVENTS or event.event in _RECEIVED_EVENTS or event.counts_as_sent
+
+
 class MessageReader:
     """Reads the messages of one tool's events."""
 
@@ -115,13 +119,8 @@ class MessageReader:
         self._sent, self._received = _compiled(sent), _compiled(received)
 
     def read(self, event: Event, item: object) -> MessageContent | None:
-        """Return the message of an event; None if it is about none, or the body has no member of it."""
-        if event.event in RECEIVED_EVENTS:
-            places = self._received
-        elif event.event in SENT_EVENTS or event.counts_as_sent:
-            places = self._sent
-        else:
-            return None
+        """Return the message of an event that has one; None if the body has no member of it."""
+        places = self._received if event.event in _RECEIVED_EVENTS else self._sent
         plain, html = _bodies(item, places)
         content = MessageContent(
             subject=pick(item, places["subject"], text),

@@ -16,6 +16,7 @@ from touchbase.adapters.kit import event_types as m
 from touchbase.adapters.kit.body_paths import at, paths, pick
 from touchbase.adapters.kit.declarative import Item, Shape, Table, batch, events_of
 from touchbase.adapters.kit.extract import address, flag, personal_address, text
+from touchbase.adapters.kit.messages import MessagePaths
 from touchbase.adapters.kit.status_labels import status_of, words
 from touchbase.history import Event
 
@@ -52,6 +53,8 @@ class Amplemarket(Table):
         if event.email is None and event.event == "email_sent":
             to = item.get("to")
             event.email = address(to[0]) if isinstance(to, list) and len(to) == 1 else None
+        if event.message is not None and event.event in _REPLIED and (labels := _labels(item)):
+            event.message.category = text(labels[0])
         return event
 
     def translate(self, webhook: ParsedWebhook) -> list[Event]:
@@ -63,7 +66,7 @@ class Amplemarket(Table):
         status = _labelled(item) if isinstance(item, dict) else None
         if status is None:
             return events
-        changed = replace(events[0], event="lead_status_changed", status=status)
+        changed = replace(events[0], event="lead_status_changed", status=status, message=None)
         return [*events, changed] if events[0].event == "email_replied" else [changed]
 
 
@@ -145,4 +148,12 @@ ADAPTER = Amplemarket(
     campaign="sequence.name sequence.id reply_sequence.name reply_sequence.id",
     message="email_message.id id",
     key="",
+    sent=MessagePaths(subject="subject email_message.subject", text="body email_message.body linkedin.description", mailbox="user.email"),
+    received=MessagePaths(
+        subject="subject email_message.subject",
+        text="body email_message.last_message email_message.body linkedin.description",
+        preview="email_message.snippet",
+        mailbox="user.email to.0 to email_message.to",
+        category="labels.0",
+    ),
 )

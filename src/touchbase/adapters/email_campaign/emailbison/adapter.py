@@ -13,6 +13,7 @@ from touchbase.adapters.kit import event_types as m
 from touchbase.adapters.kit.body_paths import paths, pick
 from touchbase.adapters.kit.declarative import Item, Shape, Table
 from touchbase.adapters.kit.extract import personal_address, text
+from touchbase.adapters.kit.messages import MessagePaths
 from touchbase.history import Event
 
 _WORKSPACE = paths("event.workspace_id workspace_id")
@@ -89,4 +90,15 @@ ADAPTER = EmailBison(
     ),
     bounce="data.bounce.type data.bounce.reason data.reply.bounce_type data.reply.text_body reply_text_body",
     automated="data.reply.automated_reply reply_automated_reply",
+    sent=MessagePaths(
+        subject="data.scheduled_email.email_subject scheduled_email_email_subject",
+        text="data.scheduled_email.email_body scheduled_email_email_body",
+        mailbox="data.sender_email.email sender_email_email",
+    ),
+    received=MessagePaths(
+        subject="data.reply.email_subject reply_email_subject",
+        text="data.reply.text_body data.reply_text reply_text_body",
+        html="data.reply.html_body reply_html_body",
+        mailbox="data.sender_email.email sender_email_email data.reply.primary_to_email_address data.reply.to.0.address",
+    ),
 )

@@ -22,7 +22,7 @@ from touchbase.adapters.kit.crm_values import query_parameter
 from touchbase.adapters.kit.declarative import Item, batch
 from touchbase.adapters.kit.event_types import Meaning, meaning_of
 from touchbase.adapters.kit.extract import address, flag, linkedin, personal_address, split_name, text
-from touchbase.adapters.kit.messages import USUAL_RECEIVED, USUAL_SENT, MessagePaths, MessageReader
+from touchbase.adapters.kit.messages import USUAL_RECEIVED, USUAL_SENT, MessagePaths, MessageReader, is_message
 from touchbase.adapters.kit.status_labels import bounce_kind, label_of, status_of
 from touchbase.adapters.kit.times import parse_time
 from touchbase.common.timestamps import Micros
@@ -68,7 +68,8 @@ class _Reader:
 
     def final_event(self) -> Event:
         event = self.event()
-        event.message = _MESSAGES.read(event, self.item)
+        if is_message(event):
+            event.message = _MESSAGES.read(event, self.item)
         if self.call.settings.status_labels:
             override_status(event, self.call.settings, pick(self.item, field_paths.LABEL, label_of), event.source_event)
         return event

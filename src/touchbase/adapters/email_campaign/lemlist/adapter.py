@@ -14,6 +14,7 @@ from touchbase.adapters.kit.body_paths import at, paths, pick
 from touchbase.adapters.kit.declarative import Item, Shape, Table, normalize_event_name
 from touchbase.adapters.kit.event_types import Meaning
 from touchbase.adapters.kit.extract import address, text
+from touchbase.adapters.kit.messages import MessagePaths
 from touchbase.adapters.kit.signatures_body import body_field
 
 _GROUPS_ON_LINKEDIN = {
@@ -125,4 +126,7 @@ ADAPTER = Lemlist(
     bounce="errorMessage reason",
     object_type="lead",
     object_id="leadId",
+    sent=MessagePaths(mailbox="sendUserEmail"),
+    received=MessagePaths(subject="subject", text="text", mailbox="sendUserEmail"),
+    usual_messages=False,
 )

@@ -51,4 +51,5 @@ ADAPTER = Mailchimp(
     first_name="data.merges.FNAME merge_fields.FNAME",
     last_name="data.merges.LNAME merge_fields.LNAME",
     campaign="data.campaign_id",
+    usual_messages=False,
 )

@@ -11,6 +11,7 @@ from touchbase.adapters.kit import event_types as m
 from touchbase.adapters.kit.declarative import Item, Shape, Table, batch, events_of, normalize_event_name
 from touchbase.adapters.kit.event_types import Meaning
 from touchbase.adapters.kit.extract import objects, text
+from touchbase.adapters.kit.messages import MessagePaths
 from touchbase.history import Event
 
 _CLASSES = {
@@ -76,4 +77,5 @@ ADAPTER = SparkPost(
     message="message_id transmission_id",
     key="event_id",
     bounce="error_code raw_reason reason",
+    sent=MessagePaths(subject="subject", mailbox="friendly_from msg_from"),
 )
