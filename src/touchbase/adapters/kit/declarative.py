@@ -152,7 +152,14 @@ class Table:
 
     def translate(self, webhook: ParsedWebhook) -> list[Event]:
         """Return one event per item."""
-        return events_of(webhook.data, lambda item: self.read(item, webhook))
+        return events_of(webhook.data, lambda item: self.event_of(item, webhook))
+
+    def event_of(self, item: Item, webhook: ParsedWebhook) -> Event:
+        """Return one item as an event with its message, which depends on whom the event is about."""
+        event = self.read(item, webhook)
+        if is_message(event):
+            event.message = self._messages.read(event, self.message_item(item))
+        return event
 
     def named(self, item: Item, webhook: ParsedWebhook) -> str | None:
         """Return the tool's own name of the event."""
@@ -175,8 +182,6 @@ class Table:
         if meaning.event == "email_replied" and self._is_automatic(item):
             meaning = AUTO_REPLIED
         event = self._event(meaning, name, item)
-        if is_message(event):
-            event.message = self._messages.read(event, self.message_item(item))
         if webhook.settings.status_labels:
             override_status(event, webhook.settings, self.find(item, "label", label_of), name)
         return event

@@ -53,16 +53,18 @@ class Amplemarket(Table):
         if event.email is None and event.event == "email_sent":
             to = item.get("to")
             event.email = address(to[0]) if isinstance(to, list) and len(to) == 1 else None
-        if event.message is not None and event.event in _REPLIED and (labels := _labels(item)):
-            event.message.category = text(labels[0])
         return event
+
+    def message_item(self, item: Item) -> Item:
+        """Return the item with the label of a workflow's email."""
+        return {**item, "label": next(iter(_labels(item)), None)}
 
     def translate(self, webhook: ParsedWebhook) -> list[Event]:
         """Return one event per post; the label of a workflow's reply is a second event."""
         return [event for item in batch(webhook.data) for event in self._events(item, webhook)]
 
     def _events(self, item: object, webhook: ParsedWebhook) -> list[Event]:
-        events = events_of([item], lambda post: self.read(post, webhook))
+        events = events_of([item], lambda post: self.event_of(post, webhook))
         status = _labelled(item) if isinstance(item, dict) else None
         if status is None:
             return events
@@ -154,6 +156,6 @@ ADAPTER = Amplemarket(
         text="body email_message.last_message email_message.body linkedin.description",
         preview="email_message.snippet",
         mailbox="user.email to.0 to email_message.to",
-        category="labels.0",
+        category="label labels.0",
     ),
 )

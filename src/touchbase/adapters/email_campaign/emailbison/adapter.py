@@ -25,10 +25,14 @@ _WRITER = paths("data.reply.from_email_address data.reply.from_email data.reply.
 class EmailBison(Table):
     """Reads EmailBison's webhooks."""
 
+    def message_item(self, item: Item) -> Item:
+        """Return the webhook of an item of the list of events, else the item itself."""
+        listed = item.get("payload")
+        return listed if isinstance(listed, dict) else item
+
     def read(self, item: Item, webhook: ParsedWebhook) -> Event:
         """Return the event of one webhook; its dedupe key is built from ids, because it has no event id."""
-        if isinstance(listed := item.get("payload"), dict):
-            item = listed
+        item = self.message_item(item)
         event = super().read(item, webhook)
         fact, mail = pick(item, _FACT, text), pick(item, _MAIL, text)
         if fact and mail:

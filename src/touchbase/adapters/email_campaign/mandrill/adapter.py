@@ -26,7 +26,7 @@ class Mandrill(Table):
     def translate(self, webhook: ParsedWebhook) -> list[Event]:
         """Return one event per item of the field, or of the list if a relay has unwrapped it."""
         inside = _field(webhook.data)
-        return events_of(webhook.data if inside is None else inside, lambda item: self.read(item, webhook))
+        return events_of(webhook.data if inside is None else inside, lambda item: self.event_of(item, webhook))
 
 
 def _field(data: object) -> object:

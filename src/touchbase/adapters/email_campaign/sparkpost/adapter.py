@@ -32,7 +32,7 @@ class SparkPost(Table):
 
     def translate(self, webhook: ParsedWebhook) -> list[Event]:
         """Return one event per item; the empty item of a test request has none."""
-        return events_of([event for item in batch(webhook.data) for event in _inside(item)], lambda item: self.read(item, webhook))
+        return events_of([event for item in batch(webhook.data) for event in _inside(item)], lambda item: self.event_of(item, webhook))
 
     def meaning(self, name: str, item: Item) -> Meaning:
         """Return the meaning from the table, and for bounces by their class."""
