@@ -174,4 +174,6 @@ def _mailbox(event: Event, item: object, places: tuple[Path, ...]) -> str | None
     if named is not None or event.email is None:
         return named
     writer, receiver = pick(item, _FROM, address), pick(item, _TO, address)
-    return receiver if writer == event.email != receiver else writer if receiver == event.email else None
+    if (writer == event.email) == (receiver == event.email):
+        return None
+    return receiver if writer == event.email else writer
