@@ -127,7 +127,7 @@ class Table:
     received: MessagePaths = field(default_factory=MessagePaths)
     """Paths of a reply, as far as they are known."""
     usual_messages: bool = True
-    """Whether a message's usual paths count too, after the known ones. Not where a client's own columns stand beside the tool's keys."""
+    """Whether a message's usual paths count too, after the known ones. Not where a client's own columns are next to the tool's keys."""
     object_type: str | None = None
     object_id: str = ""
     channel: str = EMAIL_CAMPAIGN
@@ -155,7 +155,7 @@ class Table:
         return events_of(webhook.data, lambda item: self.event_of(item, webhook))
 
     def event_of(self, item: Item, webhook: ParsedWebhook) -> Event:
-        """Return one item as an event with its message, which depends on whom the event is about."""
+        """Return one item as an event with its message, which depends on the person of the event."""
         event = self.read(item, webhook)
         if is_message(event):
             event.message = self._messages.read(event, self.message_item(item))

@@ -1,7 +1,7 @@
 """The message of an event: subject, text, HTML, mailbox, thread and category of a sent mail or LinkedIn message, or of a reply.
 
 A body often has two messages, the reply and the mail that it answers, so each direction has its own paths. The event
-decides on the direction. Texts are kept as they came, with the quoted mail if the tool sends it.
+decides on the direction. Texts stay as they came, with the quoted mail if the tool sends it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from touchbase.adapters.kit.extract import address, storable_text, text
 from touchbase.history import Event, MessageContent
 
 MAX_BODY_LENGTH = 256 * 1024
-"""Characters kept of a message's text, and of its HTML."""
+"""Characters stored of a message's text, and of its HTML."""
 _SENT_EVENTS = frozenset({"email_sent", "manual_email_sent", "linkedin_sent"})
 _RECEIVED_EVENTS = frozenset({"email_replied", "email_auto_replied", "linkedin_replied"})
 _HTML = re.compile(
