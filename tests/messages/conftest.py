@@ -21,7 +21,7 @@ PATH = "/public/v2/messages"
 
 
 def read(request: WebhookRequest) -> Translation:
-    """A tool whose bodies are our own events; `message` has the content of the message, `tool` another tool."""
+    """A tool whose bodies are our own events; `message` has the content of the message, `message_id` its id, `tool` another tool."""
     given = msgspec.json.decode(request.body, type=list[dict[str, Any]])
     tool = next((each.pop("tool") for each in given if "tool" in each), "instantly")
     return Translation(tool, [Event(**{**each, "message": _content(each)}) for each in given])
@@ -29,7 +29,7 @@ def read(request: WebhookRequest) -> Translation:
 
 def _content(given: dict[str, Any]) -> MessageContent | None:
     content = given.get("message")
-    return None if content is None else MessageContent(**content)
+    return None if content is None else MessageContent(**{"message_id": given.get("message_id"), **content})
 
 
 def mail(

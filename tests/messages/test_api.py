@@ -71,11 +71,11 @@ async def test_create__names_what_is_wrong(messages: Messages) -> None:
 
 
 async def test_message_with_a_known_message_id__fills_what_is_blank(messages: Messages) -> None:
-    await messages.receive(mail(content={"subject": "Re: Hello"}, message_id="m1"))
+    await messages.receive(mail(content={"subject": "Re: Hello"}, message_id="<m1@mail.example>"))
     [before] = await listed(messages)
 
     reply = await messages.call.post(
-        PATH, {"direction": "received", "contact_email": JANE, "subject": "Other", "text": "Yes", "message_id": "m1"}
+        PATH, {"direction": "received", "contact_email": JANE, "subject": "Other", "text": "Yes", "message_id": "<m1@mail.example>"}
     )
 
     [after] = await listed(messages)

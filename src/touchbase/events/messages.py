@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from touchbase.clients import ClientSettings
-from touchbase.common.field_limits import NAME, storable
+from touchbase.common.field_limits import MESSAGE_TEXT, NAME, storable
 from touchbase.events.event_normalization import Outcome
 from touchbase.events.event_subject import EventSubject
 from touchbase.events.projection_batch import Batch
 from touchbase.history import CONTACT, Event
 from touchbase.inbox import Delivery
-from touchbase.messages import MOST_TEXT, Message, channel_of, direction_of, text_of_html
+from touchbase.messages import Message, channel_of, direction_of, text_of_html
 from touchbase.messages.sql.plans import ID, insert_copies, log_messages
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Plan
@@ -57,16 +57,21 @@ def _message(subject: EventSubject, delivery: Delivery, settings: ClientSettings
     assert content is not None
     title = text = html = None
     if settings.store_message_bodies:
-        title, html = _text(content.subject, MOST_SUBJECT), _text(content.html, MOST_TEXT)
-        text = _text(content.text, MOST_TEXT) or (html and text_of_html(html))
+        title, html = _text(content.subject, MOST_SUBJECT), _text(content.html, MESSAGE_TEXT)
+        text = _text(content.text, MESSAGE_TEXT) or (html and text_of_html(html))
     campaign_id, campaign = _text(event.campaign_id, NAME), _text(event.campaign, NAME)
     return Message(
         id=0, direction=direction_of(event), channel=channel_of(event), occurred_us=subject.at, event_key=subject.key,
         delivery_id=delivery.id, received_us=delivery.received_us, tool=subject.tool, mailbox=_text(content.mailbox, NAME),
         subject=title, text=text, html=html, campaign_id=campaign_id, campaign_name=None if campaign == campaign_id else campaign,
-        step=_text(event.step, NAME), message_id=_text(event.message_id, MOST_ID), thread_id=_text(content.thread_id, MOST_ID),
+        step=_text(event.step, NAME), message_id=_id(content.message_id), thread_id=_text(content.thread_id, MOST_ID),
         category=_text(content.category, NAME),
     )  # fmt: skip
+
+
+def _id(text: str | None) -> str | None:
+    """Return an id; a longer one is left out, since one that is cut may be that of several messages."""
+    return None if text is None or len(text) > MOST_ID else _text(text, MOST_ID)
 
 
 def _text(text: str | None, most: int) -> str | None:

@@ -78,6 +78,8 @@ class MessageContent:
     """The client's own address or LinkedIn account that sent the message, or that received the reply."""
     thread_id: str | None = None
     """The conversation, where the tool has an id for it."""
+    message_id: str | None = None
+    """An id of exactly this message, where the tool sends one: of a reply never the conversation's, nor that of the mail it answers."""
     category: str | None = None
     """The tool's label of a reply, such as its sentiment, in its own words."""
 

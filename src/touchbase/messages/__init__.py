@@ -12,13 +12,12 @@ from touchbase.messages.commands import (
     SetInterested,
 )
 from touchbase.messages.html_text import text_of_html
-from touchbase.messages.models import API, CHANNELS, DIRECTIONS, MOST_TEXT, RECEIVED, SENT, Message, channel_of, direction_of, united
+from touchbase.messages.models import API, CHANNELS, DIRECTIONS, RECEIVED, SENT, Message, channel_of, direction_of, united
 
 __all__ = [
     "API",
     "CHANNELS",
     "DIRECTIONS",
-    "MOST_TEXT",
     "RECEIVED",
     "SENT",
     "CreateMessage",

@@ -1,13 +1,16 @@
 """Messages: sent and received mails and LinkedIn messages of contacts.
 
-A *copy* is what one event or one request says of a message. Copies of one contact with the same message id and direction are one
+A *copy* is what one event or one request says of a message. Copies of one contact with the same copy key and direction are one
 message: the earliest copy counts, and what it leaves out comes from the next ones, so the order of arrival changes nothing.
+A copy key comes from an id that names exactly one message: the id of a conversation, or of the mail that a reply answers, would
+hide one message behind another.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from hashlib import blake2b
 from typing import Any
 
 from touchbase.common.timestamps import Micros
@@ -17,10 +20,10 @@ SENT, RECEIVED = "sent", "received"
 DIRECTIONS = (SENT, RECEIVED)
 EMAIL, LINKEDIN = "email", "linkedin"
 CHANNELS = (EMAIL, LINKEDIN)
+LONGEST_KEY = 250
+"""Characters of a copy key, which an index must hold; a longer one is hashed."""
 API = "api"
 """The tool of a message that a request makes without naming one."""
-MOST_TEXT = 200_000
-"""Characters of a text or an HTML that are stored; the body of the delivery has all of it."""
 MADE_EVENTS = {SENT: "message.sent", RECEIVED: "message.received"}
 """The event in the contact's history of a message that a request made; it changes neither status nor dates."""
 _RECEIVED_EVENTS = frozenset({"email_replied", "email_auto_replied", "linkedin_replied"})
@@ -49,6 +52,7 @@ class Message:
     campaign_name: str | None = None
     step: str | None = None
     message_id: str | None = None
+    """The message's own id: never that of its conversation, or of a mail that it answers."""
     thread_id: str | None = None
     category: str | None = None
     """The tool's own label of a reply."""
@@ -63,6 +67,18 @@ class Message:
     def has_body(self) -> bool:
         """Whether it has a subject or a text."""
         return self.subject is not None or self.text is not None or self.html is not None
+
+    @property
+    def copy_key(self) -> str | None:
+        """What all copies of a message have in common; None: no other copy can be recognised.
+
+        The Message-ID of a mail (RFC 5322) is the same in all tools; any other id says something only within its tool.
+        """
+        if self.message_id is None:
+            return None
+        bare = self.message_id.strip().removeprefix("<").removesuffix(">")
+        known = bare if "@" in bare else f"{self.tool} {bare}"
+        return known if len(known) <= LONGEST_KEY else blake2b(known.encode(), digest_size=16).hexdigest()
 
 
 _FILLED = (

@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from touchbase.adapters.interface import WebhookRequest
-from touchbase.adapters.kit.messages import MAX_BODY_LENGTH, USUAL_RECEIVED, USUAL_SENT, MessagePaths, MessageReader, is_message
+from touchbase.adapters.kit.messages import USUAL_RECEIVED, USUAL_SENT, MessagePaths, MessageReader, is_message
 from touchbase.adapters.registry import Adapters
+from touchbase.common.field_limits import MESSAGE_TEXT
 from touchbase.history import Event, MessageContent, event_key
 
 USUAL = MessageReader(USUAL_SENT, USUAL_RECEIVED)
@@ -71,11 +72,11 @@ def test_message__names_the_mailbox_by_the_end_that_is_not_the_lead(subtests: py
 
 
 def test_message__is_cut_at_a_character_without_what_databases_reject() -> None:
-    wide = "ä" * (MAX_BODY_LENGTH + 10)
+    wide = "ä" * (MESSAGE_TEXT + 10)
 
     content = read(REPLY, {"reply_text": "\0" + wide, "reply_html": "<p>\ud800x\0</p>", "subject": " Re:\0 Roofs\udfff "})
 
-    assert content == MessageContent(subject="Re: Roofs", text=wide[:MAX_BODY_LENGTH], html="<p>x</p>")
+    assert content == MessageContent(subject="Re: Roofs", text=wide[:MESSAGE_TEXT], html="<p>x</p>")
 
 
 def test_message__is_none_without_any_member() -> None:

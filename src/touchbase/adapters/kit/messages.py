@@ -11,10 +11,9 @@ from dataclasses import dataclass, fields
 
 from touchbase.adapters.kit.body_paths import Path, at, paths, pick
 from touchbase.adapters.kit.extract import address, storable_text, text
+from touchbase.common.field_limits import MESSAGE_TEXT
 from touchbase.history import Event, MessageContent
 
-MAX_BODY_LENGTH = 256 * 1024
-"""Characters stored of a message's text, and of its HTML."""
 _SENT_EVENTS = frozenset({"email_sent", "manual_email_sent", "linkedin_sent"})
 _RECEIVED_EVENTS = frozenset({"email_replied", "email_auto_replied", "linkedin_replied"})
 _HTML = re.compile(
@@ -34,6 +33,10 @@ class MessagePaths:
     """A shortened text: used only if there is neither text nor HTML."""
     mailbox: str = ""
     thread_id: str = ""
+    message_id: str = ""
+    """Of ids that name exactly this message: copies with equal ids are one message, so any other id would hide messages."""
+    mail_id: str = ""
+    """Of ids that count as the message's own only if they are a mail's Message-ID: for tools whose ids are not known."""
     category: str = ""
 
     def before(self, usual: MessagePaths) -> MessagePaths:
@@ -72,6 +75,10 @@ USUAL_SENT = MessagePaths(
     ),
     mailbox=_MAILBOX,
     thread_id=_THREAD,
+    mail_id=(
+        "sent_message.message_id scheduled_email.raw_message_id email_message.message_id email.message_id message_id message-id messageId "
+        "Message-Id data.scheduled_email.raw_message_id data.email.message_id data.message_id data.messageId"
+    ),
 )
 USUAL_RECEIVED = MessagePaths(
     subject=(
@@ -94,6 +101,11 @@ USUAL_RECEIVED = MessagePaths(
     ),
     mailbox=_MAILBOX,
     thread_id=_THREAD,
+    # Not `message_id`: on a reply it is often that of the mail that was answered.
+    mail_id=(
+        "reply_message.message_id reply.message_id reply.raw_message_id reply_message_id reply_raw_message_id replyMessageId "
+        "data.reply_message.message_id data.reply.message_id data.reply.raw_message_id data.reply_message_id data.replyMessageId"
+    ),
     category=(
         "reply_category reply.category reply_fields.category lead_category.new_name classification reply.classification sentiment "
         "reply.sentiment data.reply_category data.reply.category data.classification data.sentiment"
@@ -130,7 +142,12 @@ class MessageReader:
             thread_id=pick(item, places["thread_id"], text),
             category=pick(item, places["category"], text),
         )
-        return None if content == _NOTHING else content
+        if content == _NOTHING:
+            return None
+        # A mail written by hand is sent within a conversation, and its body may name the campaign's mail there.
+        if event.event != "manual_email_sent":
+            content.message_id = pick(item, places["message_id"], text) or pick(item, places["mail_id"], _mail_id)
+        return content
 
 
 _NOTHING = MessageContent()
@@ -155,8 +172,13 @@ def _bodies(item: object, places: dict[str, tuple[Path, ...]]) -> tuple[str | No
     return None, html
 
 
+def _mail_id(value: object) -> str | None:
+    found = text(value)
+    return found if found is not None and "@" in found else None
+
+
 def _body(value: object) -> str | None:
-    return storable_text(value, MAX_BODY_LENGTH) if isinstance(value, str) else None
+    return storable_text(value, MESSAGE_TEXT) if isinstance(value, str) else None
 
 
 def _mailbox(event: Event, item: object, places: tuple[Path, ...]) -> str | None:

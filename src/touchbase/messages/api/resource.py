@@ -143,7 +143,8 @@ ROUTES = [
     Route(
         "POST", PATH, create_message, scope=WRITE, operation_id="create_message", tag=MESSAGES, summary="Store one message of a contact",
         description="It appears in the contact's timeline and changes neither its status nor its dates. If the contact has a message of "
-        "the same `message_id` and direction, that one is returned, with what it left out.",
+        "the same direction and `message_id` (and `tool`, unless the id is a mail's Message-ID, with an `@`), that one is returned, with "
+        "what it left out.",
         body=NewMessage, success=(Success(201, "The message.", MessageOut, ("Location",)),), problems=(404,),
     ),
     Route(

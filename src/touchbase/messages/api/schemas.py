@@ -13,12 +13,12 @@ from touchbase.errors import Fault, Invalid
 from touchbase.http.query_parameters import parse_time
 from touchbase.http.schemas import MaybeTime, RecordId, Time, example, named_enum
 from touchbase.messages.html_text import text_of_html
-from touchbase.messages.models import API, CHANNELS, DIRECTIONS, MOST_TEXT, Message
+from touchbase.messages.models import API, CHANNELS, DIRECTIONS, Message
 
 _DIRECTION = named_enum("MessageDirection", "Whether the client sent a message or received it.", DIRECTIONS)
 _CHANNEL = named_enum("MessageChannel", "What a message was sent by.", CHANNELS)
 _SOURCE = named_enum("MessageSource", "What made a message: a received webhook, or a request.", ("webhook", "api"))
-Text = Annotated[str, Meta(max_length=MOST_TEXT)]
+Text = Annotated[str, Meta(max_length=limits.MESSAGE_TEXT)]
 Short = Annotated[str, Meta(max_length=limits.NAME)]
 Long = Annotated[str, Meta(max_length=1_000)]
 Value = Annotated[str, Meta(max_length=limits.VALUE)]
@@ -41,7 +41,7 @@ class MessageOut(Struct):
     campaign_id: str | None
     campaign_name: str | None
     step: Annotated[str | None, Meta(description="The step of the campaign's sequence.")]
-    message_id: Annotated[str | None, Meta(description="The tool's or the mail's own id; copies with the same one are one message.")]
+    message_id: Annotated[str | None, Meta(description="The mail's Message-ID, or the tool's id of exactly this message.")]
     thread_id: str | None
     category: Annotated[str | None, Meta(description="The tool's label of a reply, in its own words.")]
     interested: Annotated[bool | None, Meta(description="null: not known.")]
@@ -85,7 +85,13 @@ class NewMessage(Struct, forbid_unknown_fields=True):
     campaign_id: Short | None = None
     campaign_name: Short | None = None
     step: Short | None = None
-    message_id: Long | None = None
+    message_id: Annotated[
+        Long | None,
+        Meta(
+            description="The mail's Message-ID, or the tool's id of exactly this message: never that of a conversation, or of the mail that "
+            "a reply answers. Messages with the same one are one message."
+        ),
+    ] = None
     thread_id: Long | None = None
     category: Short | None = None
     interested: bool | None = None

@@ -40,7 +40,7 @@ from touchbase.sql.statement import Execute, Plan, Select
 
 ID = "message"
 Group = tuple[str, str, int]
-"""Message id, direction and contact."""
+"""Copy key, direction and contact."""
 
 
 def insert_copies(client: int, copies: Sequence[Message], ids: Ids) -> Plan[list[Message]]:
@@ -109,9 +109,9 @@ def _missing(number: int) -> NotFound:
 
 
 def _copies(client: int, number: int, found: Message) -> Plan[list[int]]:
-    if found.message_id is None:
+    if found.copy_key is None:
         return [number]
-    rows = yield Execute(COPIES_OF, [(client, found.message_id, found.direction, found.contact_id)])
+    rows = yield Execute(COPIES_OF, [(client, *_group(found))])
     return sorted({number, *(row[0] for row in rows)})
 
 
@@ -152,7 +152,7 @@ def messages_of_contact(query: MessagesOfContact) -> Plan[list[Message]]:
     gone: set[object] = set()
     for row in (yield Execute(COPIES_OF_RECORD, [(query.client, CONTACT, query.contact_id)])):
         copy = message_of(row)
-        group = copy.id if copy.message_id is None else _group(copy)
+        group = copy.id if copy.copy_key is None else _group(copy)
         groups.setdefault(group, []).append(copy)
         if row[22]:
             gone.add(group)
@@ -167,7 +167,7 @@ def _by_ids(client: int, numbers: Sequence[int]) -> Plan[dict[int, Message]]:
 
 def _complete(client: int, copies: Sequence[Message]) -> Plan[dict[int, Message]]:
     """Return the message of each copy by the copy's id, with what its other copies say; deleted ones are left out."""
-    groups = {_group(copy) for copy in copies if copy.message_id is not None}
+    groups = {_group(copy) for copy in copies if copy.copy_key is not None}
     others: dict[Group, list[Message]] = {}
     gone: set[Group] = set()
     for row in (yield Execute(COPIES_OF, [(client, *group) for group in sorted(groups)])) if groups else []:
@@ -177,12 +177,12 @@ def _complete(client: int, copies: Sequence[Message]) -> Plan[dict[int, Message]
             gone.add(_group(other))
     found: dict[int, Message] = {}
     for copy in copies:
-        if copy.message_id is None or _group(copy) not in gone:
-            whole = united([copy]) if copy.message_id is None else united(others[_group(copy)])
+        if copy.copy_key is None or _group(copy) not in gone:
+            whole = united([copy]) if copy.copy_key is None else united(others[_group(copy)])
             found[copy.id] = replace(whole, contact_email=copy.contact_email)
     return found
 
 
 def _group(copy: Message) -> Group:
-    assert copy.message_id is not None
-    return copy.message_id, copy.direction, copy.contact_id
+    assert copy.copy_key is not None
+    return copy.copy_key, copy.direction, copy.contact_id

@@ -16,10 +16,10 @@ MESSAGE: Columns = (
     *ONE, ("direction", "text"), ("channel", "text"), ("occurred_us", "bigint"), ("event_key", "text"), ("delivery_id", "bigint"),
     ("received_us", "bigint"), ("tool", "text"), ("mailbox", "text"), ("subject", "text"), ("text", "text"), ("html", "text"),
     ("campaign_id", "text"), ("campaign_name", "text"), ("step", "text"), ("message_id", "text"), ("thread_id", "text"),
-    ("category", "text"), ("interested", "bigint"), ("custom", "text"), ("has_body", "bigint"), ("deleted", "bigint"),
+    ("category", "text"), ("interested", "bigint"), ("custom", "text"), ("copy_key", "text"), ("has_body", "bigint"), ("deleted", "bigint"),
 )  # fmt: skip
 _SHOWN = MESSAGE[1:21]
-_CONTENT = (*MESSAGE[6:19], ("has_body", "bigint"))
+_CONTENT = (*MESSAGE[6:19], ("copy_key", "text"), ("has_body", "bigint"))
 """What an earlier receipt of the same event replaces."""
 _INDEXED = "({0}.delivery_id IS NOT NULL OR {0}.event IN ('message.received', 'message.sent'))"
 """Must match the condition of the index `event_key` literally."""
@@ -51,12 +51,12 @@ COPIES_BY_ID = Statement(
     body=f"{_COPIES} message m CROSS JOIN event e CROSS JOIN contact c WHERE m.client = p.client AND m.id = p.id "
     f"AND {event_of_copy('e', 'm')} AND c.client = e.client AND c.id = e.record_id AND m.deleted = 0",
 )
-_GROUP: Columns = (("client", "bigint"), ("message_id", "text"), ("direction", "text"), ("record_id", "bigint"))
+_GROUP: Columns = (("client", "bigint"), ("copy_key", "text"), ("direction", "text"), ("record_id", "bigint"))
 COPIES_OF = Statement(
     "message_copies_of",
     _GROUP,
     body=f"SELECT {names(_SHOWN, 'm.')}, e.record_id, NULL, m.deleted FROM p CROSS JOIN message m CROSS JOIN event e "
-    "WHERE m.client = p.client AND m.message_id = p.message_id AND m.direction = p.direction "
+    "WHERE m.client = p.client AND m.copy_key = p.copy_key AND m.direction = p.direction "
     f"AND {event_of_copy('e', 'm')} AND e.record_id = p.record_id",
 )
 _OF_RECORD = "e.client = p.client AND e.record_kind = p.record_kind AND e.record_id = p.record_id"
@@ -116,7 +116,7 @@ LIST_FROM = f"SELECT {names(_SHOWN, 'm.')}, e.record_id, c.email FROM message m 
 LIST_FROM += "JOIN contact c ON c.client = e.client AND c.id = e.record_id"
 IS_FIRST = (
     "m.deleted = 0 AND NOT EXISTS (SELECT 1 FROM message o JOIN event f ON "
-    f"{event_of_copy('f', 'o')} WHERE o.client = m.client AND o.message_id = m.message_id AND o.direction = m.direction "
+    f"{event_of_copy('f', 'o')} WHERE o.client = m.client AND o.copy_key = m.copy_key AND o.direction = m.direction "
     "AND f.record_id = e.record_id AND (o.deleted = 1 OR (o.occurred_us, o.event_key) < (m.occurred_us, m.event_key)))"
 )
 """The condition by which a copy is the earliest one of its message, and the message is not deleted."""
@@ -138,5 +138,5 @@ def message_row(client: int, one: Message) -> Row:
     return (
         client, one.id, one.direction, one.channel, one.occurred_us, one.event_key, one.delivery_id, one.received_us, one.tool,
         one.mailbox, one.subject, one.text, one.html, one.campaign_id, one.campaign_name, one.step, one.message_id, one.thread_id,
-        one.category, interested, encode(one.custom) if one.custom else "{}", int(one.has_body), 0,
+        one.category, interested, encode(one.custom) if one.custom else "{}", one.copy_key, int(one.has_body), 0,
     )  # fmt: skip

@@ -150,12 +150,18 @@ ADAPTER = Amplemarket(
     campaign="sequence.name sequence.id reply_sequence.name reply_sequence.id",
     message="email_message.id id",
     key="",
-    sent=MessagePaths(subject="subject email_message.subject", text="body email_message.body linkedin.description", mailbox="user.email"),
+    sent=MessagePaths(
+        subject="subject email_message.subject",
+        text="body email_message.body linkedin.description",
+        mailbox="user.email",
+        message_id="email_message.id id",
+    ),
     received=MessagePaths(
         subject="subject email_message.subject",
         text="body email_message.last_message email_message.body linkedin.description",
         preview="email_message.snippet",
         mailbox="user.email to.0 to email_message.to",
         category="label labels.0",
+        message_id="email_message.id id",
     ),
 )

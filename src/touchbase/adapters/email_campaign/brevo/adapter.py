@@ -93,5 +93,5 @@ ADAPTER = Brevo(
     campaign="campaign_name camp_id params.campaign_id",
     message="message-id",
     bounce="reason",
-    sent=MessagePaths(subject="subject", mailbox="sender_email"),
+    sent=MessagePaths(subject="subject", mailbox="sender_email", message_id="message-id"),
 )

@@ -98,11 +98,13 @@ ADAPTER = EmailBison(
         subject="data.scheduled_email.email_subject scheduled_email_email_subject",
         text="data.scheduled_email.email_body scheduled_email_email_body",
         mailbox="data.sender_email.email sender_email_email",
+        message_id="data.scheduled_email.raw_message_id scheduled_email_raw_message_id",
     ),
     received=MessagePaths(
         subject="data.reply.email_subject reply_email_subject",
         text="data.reply.text_body data.reply_text reply_text_body",
         html="data.reply.html_body reply_html_body",
         mailbox="data.sender_email.email sender_email_email data.reply.primary_to_email_address data.reply.to.0.address",
+        message_id="data.reply.raw_message_id reply_raw_message_id data.reply.id reply_id",
     ),
 )

@@ -121,10 +121,12 @@ ADAPTER = HeyReach(
         text="newest_sent.message message.text",
         mailbox="sender.email_address sender.emailAddress sender.profile_url sender.id linkedInAccountId",
         thread_id="conversation_id conversationId",
+        message_id="message.id",
     ),
     received=MessagePaths(
         text="newest_reply.message message.text",
         mailbox="sender.email_address sender.emailAddress sender.profile_url sender.id linkedInAccountId",
         thread_id="conversation_id conversationId",
+        message_id="message.id",
     ),
 )

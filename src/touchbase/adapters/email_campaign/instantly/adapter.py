@@ -92,7 +92,7 @@ ADAPTER = Instantly(
     campaign="campaign_name campaign_id campaign",
     message="email_id",
     bounce="bounce_type bounce_reason",
-    sent=MessagePaths(subject="email_subject", text="email_text", html="email_html", mailbox="email_account"),
+    sent=MessagePaths(subject="email_subject", text="email_text", html="email_html", mailbox="email_account", message_id="email_id"),
     received=MessagePaths(
         subject="reply_subject", text="reply_text", html="reply_html", preview="reply_text_snippet", mailbox="email_account"
     ),

@@ -126,7 +126,7 @@ ADAPTER = Lemlist(
     bounce="errorMessage reason",
     object_type="lead",
     object_id="leadId",
-    sent=MessagePaths(mailbox="sendUserEmail"),
+    sent=MessagePaths(mailbox="sendUserEmail", message_id="messageId emailId"),
     received=MessagePaths(subject="subject", text="text", mailbox="sendUserEmail"),
     usual_messages=False,
 )

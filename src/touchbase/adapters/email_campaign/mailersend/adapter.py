@@ -61,5 +61,7 @@ ADAPTER = Table(
     message="data.email.message.id data.message_id",
     key="data.id",
     signature_schemes=(SIGNED, TEST),
-    sent=MessagePaths(subject="data.subject data.email.subject", mailbox="data.email.from"),
+    sent=MessagePaths(
+        subject="data.subject data.email.subject", mailbox="data.email.from", message_id="data.email.message.id data.message_id"
+    ),
 )

@@ -77,6 +77,7 @@ ADAPTER = Mailgun(
     sent=MessagePaths(
         subject="event-data.message.headers.subject message.headers.subject",
         mailbox="event-data.message.headers.from message.headers.from event-data.envelope.sender envelope.sender",
+        message_id="event-data.message.headers.message-id message.headers.message-id Message-Id message-id",
     ),
     usual_messages=False,
 )

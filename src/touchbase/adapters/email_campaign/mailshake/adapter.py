@@ -60,6 +60,10 @@ ADAPTER = Mailshake(
     message="externalRawMessageID externalID parent.id",
     key="resource_url",
     label="status",
-    sent=MessagePaths(subject="subject", text="plainTextBody", html="body", mailbox="from.address"),
-    received=MessagePaths(subject="subject", text="plainTextBody", html="body", mailbox="to.0.address"),
+    sent=MessagePaths(
+        subject="subject", text="plainTextBody", html="body", mailbox="from.address", message_id="externalRawMessageID externalID"
+    ),
+    received=MessagePaths(
+        subject="subject", text="plainTextBody", html="body", mailbox="to.0.address", message_id="externalRawMessageID externalID"
+    ),
 )

@@ -65,6 +65,6 @@ ADAPTER = Mandrill(
     time="ts",
     campaign="msg.metadata.campaign msg.metadata.campaign_id",
     message="_id msg._id",
-    sent=MessagePaths(subject="msg.subject", mailbox="msg.sender"),
+    sent=MessagePaths(subject="msg.subject", mailbox="msg.sender", message_id="_id msg._id"),
     usual_messages=False,
 )

@@ -71,6 +71,6 @@ ADAPTER = Outboundry(
     message="data.message_id data.email.message_id data.email.id",
     label="data.lead.status data.status data.new_status data.lead.latest_status",
     bounce="data.bounce_type data.reason",
-    sent=MessagePaths(mailbox="data.sender.email"),
+    sent=MessagePaths(mailbox="data.sender.email", message_id="data.message_id data.email.message_id"),
     received=MessagePaths(mailbox="data.sender.email"),
 )

@@ -45,6 +45,6 @@ ADAPTER = Table(
     bounce="data.bounce_type data.reason",
     object_type="lead",
     object_id="data.lead_id data.lead.id",
-    sent=MessagePaths(subject="data.subject"),
+    sent=MessagePaths(subject="data.subject", message_id="data.message_id data.draft_id"),
     received=MessagePaths(subject="data.subject"),
 )

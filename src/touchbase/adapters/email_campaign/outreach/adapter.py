@@ -93,6 +93,7 @@ ADAPTER = Outreach(
         text="data.attributes.bodyText",
         html="data.attributes.bodyHtml",
         mailbox="data.attributes.mailboxAddress",
+        message_id="data.id",
     ),
     # A reply's mailing is the mail that it answers: its texts are not the reply's.
     received=MessagePaths(subject="data.attributes.subject", mailbox="data.attributes.mailboxAddress"),

@@ -87,7 +87,9 @@ ADAPTER = PlusVibe(
     label="label",
     reply_label="label",
     bounce="bounce_type msg bounce_message",
-    sent=MessagePaths(subject="subject", text="text_body body", mailbox="sender_email email_account_name from_email"),
+    sent=MessagePaths(
+        subject="subject", text="text_body body", mailbox="sender_email email_account_name from_email", message_id="message_id"
+    ),
     received=MessagePaths(
         subject="subject", text="text_body body", mailbox="sender_email email_account_name to_email", category="label sentiment"
     ),

@@ -39,6 +39,6 @@ ADAPTER = Table(
     campaign="campaign_name campaign_id",
     message="message_id email_id",
     bounce="bounce_type bounce_reason",
-    sent=MessagePaths(text="email_sent_body", mailbox="email_account"),
+    sent=MessagePaths(text="email_sent_body", mailbox="email_account", message_id="message_id"),
     received=MessagePaths(text="email_replied_body", mailbox="email_account"),
 )

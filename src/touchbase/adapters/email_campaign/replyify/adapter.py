@@ -68,8 +68,19 @@ ADAPTER = Replyify(
     bounce="data.bounce_type data.reason",
     automated="data.automated_reply data.is_auto_reply",
     signature_schemes=(hmac_body("x-replyify-signature", prefix="sha256="),),
-    sent=MessagePaths(subject="data.subject", text="data.sent_response data.body_text", html="data.body_html", mailbox="data.from_email"),
+    sent=MessagePaths(
+        subject="data.subject",
+        text="data.sent_response data.body_text",
+        html="data.body_html",
+        mailbox="data.from_email",
+        message_id="data.message_id",
+    ),
     received=MessagePaths(
-        subject="data.subject", text="data.body_text", html="data.body_html", mailbox="data.to_email", category="data.category_name"
+        subject="data.subject",
+        text="data.body_text",
+        html="data.body_html",
+        mailbox="data.to_email",
+        category="data.category_name",
+        message_id="data.message_id",
     ),
 )

@@ -88,5 +88,5 @@ ADAPTER = Resend(
     campaign="data.broadcast_id",
     message="data.email_id",
     bounce="data.bounce.type data.bounce.subType data.bounce.message",
-    sent=MessagePaths(subject="data.subject", mailbox="data.from"),
+    sent=MessagePaths(subject="data.subject", mailbox="data.from", message_id="data.message_id data.email_id"),
 )

@@ -43,6 +43,7 @@ ADAPTER = Table(
         text="sequenceEmail.content.text",
         html="sequenceEmail.content.html",
         mailbox="mailbox.email sequenceEmail.fromEmail",
+        message_id="sequenceEmail.emailId",
     ),
     # On a reply `sequenceEmail` is the mail that it answers.
     received=MessagePaths(mailbox="mailbox.email sequenceEmail.fromEmail"),

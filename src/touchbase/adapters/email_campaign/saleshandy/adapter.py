@@ -90,6 +90,6 @@ ADAPTER = Saleshandy(
     message="messageId email.messageId email.id",
     label="newOutcome outcome latestOutcome prospect.latestOutcome prospect.outcome sequence.latestOutcome",
     bounce="bounceType bounceReason reason",
-    sent=MessagePaths(mailbox="sender_email sequence.senderEmail"),
+    sent=MessagePaths(mailbox="sender_email sequence.senderEmail", message_id="messageId email.messageId"),
     received=MessagePaths(text="receivedReplyMessage", mailbox="sender_email sequence.senderEmail"),
 )

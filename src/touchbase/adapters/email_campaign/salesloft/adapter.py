@@ -93,7 +93,7 @@ ADAPTER = Salesloft(
     campaign="cadence.name cadence.id",
     message="id",
     bounce="error_message",
-    sent=MessagePaths(subject="subject", text="body"),
+    sent=MessagePaths(subject="subject", text="body", message_id="id"),
     # A reply's resource is the mail that it answers: its body is not the reply's.
     received=MessagePaths(subject="subject"),
     usual_messages=False,

@@ -49,6 +49,6 @@ ADAPTER = Table(
     object_type="lead",
     object_id="data.leadId",
     signature_schemes=(SENDPILOT,),
-    sent=MessagePaths(mailbox="data.senderId"),
-    received=MessagePaths(preview="data.replyPreview", mailbox="data.senderId"),
+    sent=MessagePaths(mailbox="data.senderId", message_id="data.messageId"),
+    received=MessagePaths(preview="data.replyPreview", mailbox="data.senderId", message_id="data.messageId"),
 )

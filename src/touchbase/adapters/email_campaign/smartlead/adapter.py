@@ -169,6 +169,7 @@ ADAPTER = Smartlead(
         html="sent_message.html",
         mailbox="from_email",
         thread_id="stats_thread_id",
+        message_id="sent_message.message_id message_id",
     ),
     received=MessagePaths(
         subject="reply_message.subject reply.subject subject",
@@ -178,5 +179,6 @@ ADAPTER = Smartlead(
         mailbox="from_email",
         thread_id="stats_thread_id",
         category="lead_category.new_name reply_category category",
+        message_id="reply_message.message_id",
     ),
 )

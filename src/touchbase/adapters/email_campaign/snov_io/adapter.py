@@ -80,6 +80,11 @@ ADAPTER = SnovIo(
     campaign="campaign_name campaign.name campaign campaignName campaign_id data.campaign_name data.campaign.name",
     message="message_id data.message_id",
     bounce="bounce_type reason",
-    sent=MessagePaths(subject="subject", text="message data.message", mailbox="sender.email from_email fromEmail data.from_email"),
+    sent=MessagePaths(
+        subject="subject",
+        text="message data.message",
+        mailbox="sender.email from_email fromEmail data.from_email",
+        message_id="message_id data.message_id",
+    ),
     received=MessagePaths(subject="subject", text="message data.message", mailbox="sender.email to_email toEmail data.to_email"),
 )

@@ -77,5 +77,5 @@ ADAPTER = SparkPost(
     message="message_id transmission_id",
     key="event_id",
     bounce="error_code raw_reason reason",
-    sent=MessagePaths(subject="subject", mailbox="friendly_from msg_from"),
+    sent=MessagePaths(subject="subject", mailbox="friendly_from msg_from", message_id="message_id"),
 )

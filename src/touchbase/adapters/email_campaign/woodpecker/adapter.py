@@ -62,7 +62,9 @@ ADAPTER = Table(
     campaign="prospect.campaign_name prospect.campaign_id campaign.campaign_name campaign.campaign_id",
     message="email.message_id email.id",
     bounce="email.bounce_type email.message email.reason",
-    sent=MessagePaths(subject="email.subject", text="email.message", mailbox="email.email_from prospect.campaign_email"),
+    sent=MessagePaths(
+        subject="email.subject", text="email.message", mailbox="email.email_from prospect.campaign_email", message_id="email.message_id"
+    ),
     received=MessagePaths(
         subject="email.subject",
         text="email.message",

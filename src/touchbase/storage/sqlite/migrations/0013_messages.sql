@@ -1,5 +1,5 @@
 -- Messages: sent and received mails and LinkedIn messages. A row is what one event, or one request, says of a message; rows of one
--- contact with the same message id and direction are shown as one message. The contact is that of the event with the row's key and
+-- contact with the same copy key and direction are shown as one message. The contact is that of the event with the row's key and
 -- time, so that a message follows its event when records are merged or separated.
 
 CREATE TABLE message (
@@ -24,13 +24,14 @@ CREATE TABLE message (
   category TEXT,
   interested INTEGER,                     -- 1, 0, NULL: not known
   custom TEXT NOT NULL,                   -- JSON: custom fields
+  copy_key TEXT,                          -- the mail's own id, or the tool and its id of the message; NULL: it has no other copies
   has_body INTEGER NOT NULL,              -- 1: subject, text or html is stored
   deleted INTEGER NOT NULL,               -- 1: removed by a request; the row stays, so that no repeat brings the message back
   PRIMARY KEY (client, id)
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX message_event ON message (client, event_key, occurred_us);
 CREATE INDEX message_time ON message (client, occurred_us, id);
-CREATE INDEX message_copies ON message (client, message_id) WHERE message_id IS NOT NULL;
+CREATE INDEX message_copies ON message (client, copy_key) WHERE copy_key IS NOT NULL;
 CREATE INDEX message_body ON message (client, received_us) WHERE has_body = 1;
 
 -- The key of an event leads from a message to its contact, also for messages that requests make.
