@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.messages.conftest import JANE, Messages, mail
+from tests.messages.conftest import JANE, PATH, Messages, mail
 
 
 async def test_reply__is_stored_with_its_text_and_campaign(messages: Messages) -> None:
@@ -26,3 +26,19 @@ async def test_event_without_a_message__stores_none(messages: Messages) -> None:
     await messages.receive({**mail(), "message": None})
 
     assert await messages.stored() == []
+
+
+async def test_timeline__has_the_id_of_each_message(messages: Messages) -> None:
+    await messages.receive(mail("sent", content={"subject": "Hello"}, second=1), {**mail("opened", second=2), "message": None})
+    await messages.receive(mail(content={"text": "Yes"}, message_id="<r1@mail.example>", second=3))
+    await messages.receive(mail(content={"subject": "Re: Hello"}, message_id="<r1@mail.example>", second=4))
+    reply, sent = await messages.stored()
+
+    events = (await messages.call.get(f"/public/v2/contacts/{reply.contact_id}/timeline")).json()["data"]
+
+    assert [(each["event"], each["message_id"]) for each in events if each["event"].startswith("email")] == [
+        ("email_replied", reply.id), ("email_replied", reply.id), ("email_opened", None), ("email_sent", sent.id),
+    ]  # fmt: skip
+    assert (await messages.call("DELETE", f"{PATH}/{reply.id}")).status == 204
+    events = (await messages.call.get(f"/public/v2/contacts/{reply.contact_id}/timeline")).json()["data"]
+    assert [each["message_id"] for each in events if each["event"] == "email_replied"] == [None, None]

@@ -8,6 +8,7 @@ from touchbase.messages.commands import (
     GetMessages,
     ListMessages,
     MessagesOfContact,
+    MessagesOfEvents,
     PruneMessages,
     SetInterested,
 )
@@ -26,6 +27,7 @@ __all__ = [
     "ListMessages",
     "Message",
     "MessagesOfContact",
+    "MessagesOfEvents",
     "PruneMessages",
     "SetInterested",
     "channel_of",

@@ -9,6 +9,9 @@ from touchbase.history import NO_AUTHOR, Author
 from touchbase.messages.models import Message
 from touchbase.sql.command import Command, Query
 
+EventKey = tuple[str, Micros]
+"""The key and the time of an event in a history."""
+
 
 @dataclass(slots=True)
 class CreateMessage(Command[Message]):
@@ -63,6 +66,14 @@ class MessagesOfContact(Query[list[Message]]):
 
     client: int
     contact_id: int
+
+
+@dataclass(slots=True)
+class MessagesOfEvents(Query[dict[EventKey, int]]):
+    """The ids of the messages that events of histories brought, by the event's key and time; events without one are left out."""
+
+    client: int
+    events: list[EventKey]
 
 
 @dataclass(slots=True)

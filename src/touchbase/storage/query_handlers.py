@@ -62,7 +62,7 @@ from touchbase.inbox.sql import search as inbox_search
 from touchbase.jobs import sql as jobs_sql
 from touchbase.merging import PreviewMerge
 from touchbase.merging.sql.merge import preview_merge
-from touchbase.messages import GetMessages, ListMessages, MessagesOfContact
+from touchbase.messages import GetMessages, ListMessages, MessagesOfContact, MessagesOfEvents
 from touchbase.messages.sql import plans as messages_sql
 from touchbase.outgoing.sql import dispatch as outgoing_dispatch
 from touchbase.outgoing.sql import endpoints as outgoing_endpoints
@@ -300,6 +300,7 @@ HANDLERS: dict[type, Callable[[Any], Plan[Any]]] = {
     GetMessages: messages_sql.get_messages,
     ListMessages: messages_sql.list_messages,
     MessagesOfContact: messages_sql.messages_of_contact,
+    MessagesOfEvents: messages_sql.messages_of_events,
     FindSuppressed: do_not_contact_sql.find_suppressed,
     FindEntries: do_not_contact_sql.find_entries,
     GetEntry: do_not_contact_sql.get_entry,

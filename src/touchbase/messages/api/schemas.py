@@ -88,7 +88,7 @@ class NewMessage(Struct, forbid_unknown_fields=True):
     message_id: Annotated[
         Long | None,
         Meta(
-            description="The mail's Message-ID, or the tool's id of exactly this message: never that of a conversation, or of the mail that "
+            description="The mail's Message-ID, or the tool's id of exactly this message: not that of a conversation, or of the mail that "
             "a reply answers. Messages with the same one are one message."
         ),
     ] = None

@@ -14,9 +14,11 @@ from touchbase.history.sql import event_row
 from touchbase.messages.commands import (
     CreateMessage,
     DeleteMessage,
+    EventKey,
     GetMessages,
     ListMessages,
     MessagesOfContact,
+    MessagesOfEvents,
     PruneMessages,
     SetInterested,
 )
@@ -24,6 +26,7 @@ from touchbase.messages.models import MADE_EVENTS, RECEIVED, Message, united
 from touchbase.messages.sql.statements import (
     COPIES_BY_ID,
     COPIES_OF,
+    COPIES_OF_EVENTS,
     COPIES_OF_RECORD,
     INSERT_MESSAGE,
     IS_FIRST,
@@ -158,6 +161,13 @@ def messages_of_contact(query: MessagesOfContact) -> Plan[list[Message]]:
             gone.add(group)
     found = [united(copies) for group, copies in groups.items() if group not in gone]
     return sorted(found, key=lambda one: (one.occurred_us, one.id))
+
+
+def messages_of_events(query: MessagesOfEvents) -> Plan[dict[EventKey, int]]:
+    """Run `MessagesOfEvents`."""
+    rows = yield Execute(COPIES_OF_EVENTS, [(query.client, *each) for each in query.events])
+    found = yield from _by_ids(query.client, [row[2] for row in rows])
+    return {(row[0], row[1]): found[row[2]].id for row in rows if row[2] in found}
 
 
 def _by_ids(client: int, numbers: Sequence[int]) -> Plan[dict[int, Message]]:

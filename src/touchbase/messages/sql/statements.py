@@ -79,6 +79,12 @@ DELETE_OF_RECORD = Statement(
 )
 """Run it before the events are deleted."""
 _EVENT: Columns = (("client", "bigint"), ("event_key", "text"), ("occurred_us", "bigint"))
+COPIES_OF_EVENTS = Statement(
+    "message_copies_of_events",
+    _EVENT,
+    body="SELECT m.event_key, m.occurred_us, m.id FROM p CROSS JOIN message m "
+    "WHERE m.client = p.client AND m.event_key = p.event_key AND m.occurred_us = p.occurred_us AND m.deleted = 0",
+)
 _SAME_EVENT = "t.client = p.client AND t.event_key = p.event_key AND t.occurred_us = p.occurred_us"
 DELETE_OF_EVENT = Statement(
     "delete_message_of_event",
