@@ -38,3 +38,16 @@ def test_messages__are_listed_newest_first_and_shown(store: Run) -> None:
     assert ("Mail 0" in second.stdout, "Mail 1" in second.stdout) == (True, False)
     assert json.loads(store("messages", "get", *ACME, str(newest["id"])).stdout) == newest
     assert "no message with id 99" in store("messages", "get", *ACME, "99").output
+
+
+def test_messages__are_copied_to_postgresql_and_back(store: Run, empty_postgres_url: str) -> None:
+    assert store("clients", "add", "acme").exit_code == 0
+    run_now(_fill())
+    listed = store("messages", "list", *ACME, "--json").stdout
+
+    assert store("copy", "--from", "sqlite:///touchbase.db", "--to", empty_postgres_url).exit_code == 0
+    assert store("copy", "--from", empty_postgres_url, "--to", "sqlite:///back.db").exit_code == 0
+
+    back = {"TOUCHBASE_DATABASE": "sqlite:///back.db"}
+    assert len(json.loads(listed)) == 2
+    assert store("messages", "list", *ACME, "--json", env=back).stdout == listed

@@ -138,3 +138,47 @@ async def test_deleted_message__is_not_brought_back_by_another_copy(messages: Me
 
     assert await messages.stored() == []
     assert (await messages.call.get(f"{PATH}?limit=1")).json() == {"data": [], "next_cursor": None}
+
+
+async def test_merge_of_people_with_copies_of_one_mail__shows_one_message_until_it_is_undone(messages: Messages) -> None:
+    for email, text in ((JANE, None), ("joe@example.com", "Yes")):
+        await messages.receive(mail(email=email, content={"subject": "Re: Hello", "text": text}, message_id="<r1@mail.example>"))
+    [jane, joe] = sorted({each.contact_id for each in await messages.stored()})
+
+    merged = await messages.call.post(f"/public/v2/contacts/{jane}/merge", {"with": [joe]})
+
+    [one] = await messages.stored()
+    assert (one.subject, one.text, one.contact_id) == ("Re: Hello", "Yes", jane)
+    undone = await messages.call.post(f"/public/v2/contacts/{jane}/merge/{merged.json()['merge_id']}/undo")
+    assert undone.status == 200, undone
+    assert {(each.text, each.contact_id) for each in await messages.stored()} == {(None, jane), ("Yes", joe)}
+
+
+PASSED_ON = [
+    ("crm", {**mail(second=1), "event": "contact.updated", "email": "info@x.test", "object_type": "partner", "object_id": "1"}),
+    ("crm", {**mail(second=3), "event": "contact.updated", "email": "ann@x.test", "object_type": "partner", "object_id": "1"}),
+    ("crm", {**mail(second=4), "event": "contact.updated", "email": "info@x.test", "object_type": "partner", "object_id": "2"}),
+    ("emailcampaign", mail("sent", "info@x.test", 2, {"text": "to Ann"}, message_id="<s2@mail.example>")),
+    ("emailcampaign", mail("replied", "info@x.test", 5, {"text": "from Bob"}, message_id="<r5@mail.example>")),
+]
+"""An address of a CRM's object passes on to another object: the mails before are those of the first one's person."""
+
+
+@given(order=some.permutations(range(len(PASSED_ON))), at_once=some.booleans())
+@settings(HYPOTHESIS, max_examples=8)
+async def test_address_that_passes_on_in_any_order__leaves_each_message_with_its_person(
+    store: Store, make_client: MakeClient, order: list[int], at_once: bool
+) -> None:
+    call, client_id = make_client(store, read=read), f"client-{next(CLIENTS)}"
+    for place in order:
+        channel, event = PASSED_ON[place]
+        event = event if channel == "emailcampaign" else {**event, "message": None}
+        assert (await call("POST", f"/public/{channel}-webhook/{client_id}", raw=msgspec.json.encode([event]))).status == 200
+        if not at_once:
+            await Messages(call).work()
+    await Messages(call).work()
+
+    client = await store.read(FindClient(client_id))
+    assert client is not None
+    found = await store.read(ListMessages(client.number, 50))
+    assert {(each.text, each.contact_email) for each in found} == {("to Ann", "ann@x.test"), ("from Bob", "info@x.test")}
