@@ -35,7 +35,7 @@ OWN = {
 }
 """By tool, the keys that name one reply or one event about it. All other ids are those of the mail that was answered, of the
 conversation, of the campaign or of the lead, and the next reply in the conversation has them too."""
-_YEAR, _EPOCH = re.compile(r"\b2026-(?=\d\d-)"), range(10**9, 2 * 10**9)
+_YEAR = re.compile(r"\b2026-(?=\d\d-)")
 
 
 def replies_of(recorded: Recorded) -> list[Event]:
@@ -64,7 +64,7 @@ def _changed(value: Any, path: str, own: set[str], texts: set[str]) -> Any:
         return f"2{value}"
     if isinstance(value, str):
         return f"Another: {value}" if value.strip() in texts else _YEAR.sub("2025-", value)
-    if isinstance(value, int | float) and value in _EPOCH:
+    if isinstance(value, int | float) and 1e9 < value < 2e9:
         return value - 365 * 86_400
     return value
 

@@ -32,6 +32,7 @@ from touchbase.messages.sql.statements import (
     IS_FIRST,
     LIST_FROM,
     MARK_DELETED,
+    NEW_MESSAGES,
     PRUNE_MESSAGE,
     SET_INTERESTED,
     message_of,
@@ -54,8 +55,9 @@ def insert_copies(client: int, copies: Sequence[Message], ids: Ids) -> Plan[list
     made = {row[0] for row in (yield Execute(INSERT_MESSAGE, rows))} & {copy.id for copy in copies}
     if not made:
         return []
-    found = yield from _by_ids(client, sorted(made))
-    return [message for number, message in found.items() if message.id == number]
+    by_id = {copy.id: copy for copy in copies}
+    found = yield Execute(NEW_MESSAGES, [(client, number) for number in sorted(made)])
+    return [replace(by_id[number], contact_id=contact) for number, contact in sorted(found)]
 
 
 def log_messages(client: int, messages: Iterable[Message], at: int, cause: Mapping[str, Any] | None = None) -> Plan[None]:

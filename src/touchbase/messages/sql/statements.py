@@ -51,6 +51,16 @@ COPIES_BY_ID = Statement(
     body=f"{_COPIES} message m CROSS JOIN event e CROSS JOIN contact c WHERE m.client = p.client AND m.id = p.id "
     f"AND {event_of_copy('e', 'm')} AND c.client = e.client AND c.id = e.record_id AND m.deleted = 0",
 )
+NEW_MESSAGES = Statement(
+    "new_messages",
+    ONE,
+    body="SELECT m.id, e.record_id FROM p CROSS JOIN message m CROSS JOIN event e CROSS JOIN contact c WHERE m.client = p.client "
+    f"AND m.id = p.id AND m.deleted = 0 AND {event_of_copy('e', 'm')} AND c.client = e.client AND c.id = e.record_id "
+    f"AND NOT EXISTS (SELECT 1 FROM message o JOIN event f ON {event_of_copy('f', 'o')} WHERE o.client = m.client "
+    "AND o.copy_key = m.copy_key AND o.direction = m.direction AND f.record_id = e.record_id AND (o.deleted = 1 OR o.id < m.id))",
+)
+"""Those of these copies that are the first ones of their message, with its contact, which is not deleted. Without texts: it runs for
+every batch with messages."""
 _GROUP: Columns = (("client", "bigint"), ("copy_key", "text"), ("direction", "text"), ("record_id", "bigint"))
 COPIES_OF = Statement(
     "message_copies_of",
