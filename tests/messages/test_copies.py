@@ -91,10 +91,16 @@ async def test_merge_and_its_undoing__move_the_messages(messages: Messages) -> N
 async def test_message_of_a_crm_without_an_address__appears_with_its_contact(messages: Messages) -> None:
     await messages.receive(mail(email=None, object_type="contact", object_id="7", content={"text": "hello"}))
     assert await messages.stored() == []
+    assert (await messages.call.get("/public/v2/events?types=message.*")).json()["data"] == []
 
-    await messages.receive({"event": "contact.updated", "email": JANE, "object_type": "contact", "object_id": "7"}, channel="crm")
+    for _ in range(2):
+        await messages.receive({"event": "contact.updated", "email": JANE, "object_type": "contact", "object_id": "7"}, channel="crm")
+        messages.call.clock.move(1)
 
-    assert [(each.text, each.contact_email) for each in await messages.stored()] == [("hello", JANE)]
+    [one] = await messages.stored()
+    assert (one.text, one.contact_email) == ("hello", JANE)
+    [event] = (await messages.call.get("/public/v2/events?types=message.*")).json()["data"]
+    assert (event["type"], event["data"]["object"]["id"], event["data"]["record_id"]) == ("message.received", one.id, one.contact_id)
 
 
 async def test_deleted_contact__hides_its_messages_until_it_is_restored(messages: Messages) -> None:

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
+from types import SimpleNamespace
+from typing import Any, cast
+
 from tests.messages.conftest import JANE, PATH, Messages, mail
+
+from touchbase.clients import ClientSettings
+from touchbase.events.messages import store_messages
+from touchbase.history.events import CONTACT, Event, MessageContent
+from touchbase.sql.statement import Execute, Plan
 
 
 async def test_reply__is_stored_with_its_text_and_campaign(messages: Messages) -> None:
@@ -42,3 +51,31 @@ async def test_timeline__has_the_id_of_each_message(messages: Messages) -> None:
     assert (await messages.call("DELETE", f"{PATH}/{reply.id}")).status == 204
     events = (await messages.call.get(f"/public/v2/contacts/{reply.contact_id}/timeline")).json()["data"]
     assert [each["message_id"] for each in events if each["event"] == "email_replied"] == [None, None]
+
+
+def steps(plan: Plan[None]) -> list[tuple[str, int]]:
+    """The name and the number of rows of each statement that a plan executes, if every row is new."""
+    made: list[tuple[str, int]] = []
+    rows: list[Any] = []
+    try:
+        step = next(plan)
+        while True:
+            if isinstance(step, Execute):
+                made.append((step.statement.name, len(step.rows)))
+                rows = [(row[1], 7) for row in step.rows]
+            step = plan.send(rows)
+    except StopIteration:
+        return made
+
+
+def test_batch__stores_all_of_its_messages_by_one_statement() -> None:
+    batch = cast("Any", SimpleNamespace(client=1, settings=ClientSettings(), unparked=set(), now_us=9, cause={"origin": "delivery"}))
+    numbers = itertools.count(1)
+    ids = cast("Any", SimpleNamespace(take=lambda _: next(numbers)))
+    event = Event("email_sent", message=MessageContent(subject="Hello"))
+    named = [
+        (SimpleNamespace(event=event, key=f"k{n}", at=n, tool="a", kind=CONTACT), SimpleNamespace(id=n, received_us=n)) for n in range(9)
+    ]
+
+    assert steps(store_messages(batch, [], [], ids)) == []
+    assert steps(store_messages(batch, cast("Any", named), [], ids)) == [("insert_message", 9), ("new_messages", 9)]

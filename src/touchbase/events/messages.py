@@ -12,10 +12,10 @@ from touchbase.common.field_limits import MESSAGE_TEXT, NAME, storable
 from touchbase.events.event_normalization import Outcome
 from touchbase.events.event_subject import EventSubject
 from touchbase.events.projection_batch import Batch
-from touchbase.history import CONTACT, Event
+from touchbase.history import CONTACT, Event, StoredEvent
 from touchbase.inbox import Delivery
 from touchbase.messages import Message, channel_of, direction_of, text_of_html
-from touchbase.messages.sql.plans import ID, insert_copies, log_messages
+from touchbase.messages.sql.plans import ID, first_copies, insert_copies, log_messages
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Plan
 
@@ -40,8 +40,14 @@ def named_messages(outcomes: Sequence[Outcome]) -> Named:
     ]
 
 
-def store_messages(batch: Batch, named: Named, ids: Ids) -> Plan[None]:
-    """Store the messages of events that are in a history, or wait for their contact."""
+def store_messages(batch: Batch, named: Named, new: Sequence[StoredEvent], ids: Ids) -> Plan[None]:
+    """Store the messages of events that are in a history, or wait for their contact; log those that have a contact from now on.
+
+    `new` are the events that are new to their record, also those that waited for it.
+    """
+    if batch.unparked:
+        moved = [(each.key, each.occurred_us) for each in new if each.record_kind == CONTACT and each.delivery_id in batch.unparked]
+        yield from log_messages(batch.client, (yield from first_copies(batch.client, moved)), batch.now_us, batch.cause)
     if not named:
         return
     first: dict[tuple[str, int], Message] = {}

@@ -106,7 +106,7 @@ def _apply_part(
     if subjects or batch.retimed:
         new = yield from _apply_subjects(batch, subjects, outcomes, ids)
     yield from update_suppressions(batch, listed, new, ids)
-    yield from store_messages(batch, named, ids)
+    yield from store_messages(batch, named, new, ids)
     oldest = min(
         (waiting_since(normalized.delivery.received_us, normalized.delivery.next_attempt_us) for normalized in claimed), default=None
     )

@@ -60,6 +60,13 @@ def insert_copies(client: int, copies: Sequence[Message], ids: Ids) -> Plan[list
     return [replace(by_id[number], contact_id=contact) for number, contact in sorted(found)]
 
 
+def first_copies(client: int, events: Sequence[EventKey]) -> Plan[list[Message]]:
+    """Return the messages of which these events brought the first copy."""
+    rows = (yield Execute(COPIES_OF_EVENTS, [(client, *each) for each in events])) if events else []
+    found = yield from _by_ids(client, sorted(row[2] for row in rows))
+    return [message for number, message in found.items() if message.id == number]
+
+
 def log_messages(client: int, messages: Iterable[Message], at: int, cause: Mapping[str, Any] | None = None) -> Plan[None]:
     """Log new messages."""
     events = []
