@@ -53,8 +53,8 @@ def store_messages(batch: Batch, named: Named, new: Sequence[StoredEvent], ids: 
     first: dict[tuple[str, int], Message] = {}
     for subject, delivery in sorted(named, key=lambda each: (each[1].received_us, each[1].id)):
         first.setdefault((subject.key, subject.at), _message(subject, delivery, batch.settings))
-    new = yield from insert_copies(batch.client, list(first.values()), ids)
-    yield from log_messages(batch.client, new, batch.now_us, batch.cause)
+    made = yield from insert_copies(batch.client, list(first.values()), ids)
+    yield from log_messages(batch.client, made, batch.now_us, batch.cause)
 
 
 def _message(subject: EventSubject, delivery: Delivery, settings: ClientSettings) -> Message:
