@@ -29,6 +29,7 @@ OPEN = {
     "keep_deleted_days": 30,
     "require_verification": {"email_campaign": False, "crm": False},
     "suppress_on": {"unsubscribed": True, "complained": True, "hard_bounced": True},
+    "store_message_bodies": True,
 }
 DECIDED = {
     "on_duplicate": "update",
@@ -43,6 +44,7 @@ DECIDED = {
     "keep_deleted_days": 7,
     "require_verification": {"email_campaign": True, "crm": False},
     "suppress_on": {"unsubscribed": False, "complained": True, "hard_bounced": False},
+    "store_message_bodies": False,
 }
 
 

@@ -41,7 +41,7 @@ KEYS = {
     "id", "record_kind", "record_id", "email_key", "linkedin_key", "domain", "external_id", "company_id", "tool", "object_type",
     "object_id", "channel", "endpoint_id",
     "key", "name", "state", "client_id", "digest", "erasure", "requested_us", "until_us", "old",
-    "occurred_us", "hour", "noticed_us", "type", "sequence",
+    "occurred_us", "hour", "noticed_us", "type", "sequence", "event_key", "copy_key", "direction",
 }  # fmt: skip
 TYPES = {"bigint": int, "text": str, "bytea": bytes | memoryview}
 BESIDE = {

@@ -149,6 +149,7 @@ async def plan_of(world: World, a: Side, known: Known, b: int) -> Plan:
     rows["sealed"] += [{**row, "old": row["secrets"], "new": "x"} for row in rows["webhook_endpoint"]]
     rows["claimed"] = [{**row, "until_us": row["next_us"]} for row in rows["fetch_state"]]
     rows["words"] = [{"client": a.number, "record": 2 * row["id"], "words": "x"} for row in rows["contact"]]
+    rows["copies"] = [{**row, "record_id": number} for row in rows["message"] for number in known.contacts]
     return Plan(requests_of(known), tries(b, rows), list(asked(b, known)))
 
 

@@ -23,7 +23,7 @@ LISTS = (
     "/admin/v1/refusals", "/admin/v1/clients", "/admin/v1/keys",
     "/public/v2/contacts/deleted", "/public/v2/companies/deleted",
     "/public/v2/contacts?updated_since=2000-01-01T00:00:00Z", "/public/v2/companies?updated_since=2000-01-01T00:00:00Z",
-    "/public/v2/suppressions", "/public/v2/webhook-endpoints", "/public/v2/webhook-attempts",
+    "/public/v2/suppressions", "/public/v2/webhook-endpoints", "/public/v2/webhook-attempts", "/public/v2/messages",
     "/public/v2/jobs", "/public/v2/statuses/contacts", "/public/v2/custom-fields/contacts", "/admin/v1/contacts", "/admin/v1/companies",
 )  # fmt: skip
 RECEIVERS = ("/public/emailcampaign-webhook/{client_id}", "/public/crm-webhook/{client_id}")
@@ -52,10 +52,10 @@ async def known_of(world: World, a: Side) -> Known:
     """Look at A through its own eyes."""
     rows = {name: [row[0] for row in await world.execute_sql(f"SELECT id FROM {name} WHERE client = ? ORDER BY id", a.number)]
             for name in ("contact", "company", "delivery", "erasure", "link", "custom_field",
-                         "record_merge", "suppression", "job", "webhook_endpoint", "webhook_attempt")}  # fmt: skip
+                         "record_merge", "suppression", "job", "webhook_endpoint", "webhook_attempt", "message")}  # fmt: skip
     others = rows["delivery"] + rows["erasure"] + rows["suppression"] + rows["job"] + rows["link"][:1] + rows["custom_field"][:1]
     made = Known(rows["contact"], rows["company"], others)
-    made.others += rows["webhook_endpoint"] + rows["webhook_attempt"]
+    made.others += rows["webhook_endpoint"] + rows["webhook_attempt"] + rows["message"]
     made.endpoints = rows["webhook_endpoint"]
     made.merges = rows["record_merge"]
     made.fields = rows["custom_field"][:1]
@@ -86,7 +86,7 @@ def filters(known: Known) -> dict[str, list[str]]:
         "sort": ["-updated_time"], "q": ["zq021firstqz", "zq", w.DOMAIN], "fields": ["id"],
         "min_score": ["0"], "after": ["evt_0", "evt_3", "latest"], "types": ["contact.*"], "wait": ["0"],
         "match": ["email", "linkedin_url", "domain", "external_id"],
-        "value": [w.EMAIL, w.DOMAIN],
+        "value": [w.EMAIL, w.DOMAIN], "contact_email": [w.EMAIL], "campaign_id": ["7"], "mailbox": [w.EMAIL],
         "page": ["1", "2"], "page_size": ["1", "100"], "firstname": ["zq021firstqz"], "lastname": ["zq024lastqz"], "industry": [w.OPTION],
         "field_name": [w.FIELD], "field_value": [w.OPTION],
         "values": ["delete"], "misfits": ["keep"],
@@ -169,6 +169,8 @@ def bodies(known: Known) -> dict[str, list[Any]]:
         "": [None],
         "ConnectionChange": [{"secrets": []}, {"settings": None}],
         "NewSuppressions": [{"value": w.EMAIL}, {"entries": [{"value": w.DOMAIN}, {"value": w.LINKEDIN}]}],
+        "NewMessage": [{"direction": "sent", "contact_id": known.contacts[0]}, {"direction": "sent", "contact_email": w.EMAIL}],
+        "Interest": [{}],
         "NewStatus": [{"name": w.STATUS}],
         "StatusChange": [{"name": w.NEXT_STATUS}],
         "StatusMerge": [{"into": w.NEXT_STATUS}],

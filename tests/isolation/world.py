@@ -38,7 +38,7 @@ TIME_OF_B = from_text("2026-11-20T09:30:00Z")
 FIRST_IDS = {
     "client": 1, "contact": 7_100_001, "company": 7_200_001, "delivery": 7_300_001, "custom_field": 7_400_001, "link": 7_500_001,
     "erasure": 7_600_001, "refusal": 7_700_001, "record_merge": 7_800_001, "suppression": 7_900_001, "job": 8_000_001,
-    "webhook_endpoint": 8_100_001, "webhook_attempt": 8_200_001,
+    "webhook_endpoint": 8_100_001, "webhook_attempt": 8_200_001, "message": 8_300_001,
 }  # fmt: skip
 LATER_IDS = {name: first + (100 if name == "client" else 50_000) for name, first in FIRST_IDS.items()}
 TOKENS_OF_A, TOKENS_OF_B, LATER_TOKENS_OF_B = "a11ce0", "b0b000", "b0b111"
@@ -282,6 +282,9 @@ async def furnish(a: Side) -> None:
     await store.write(StoreRefusals(a.number, [refused]))
     listed = [{"value": EMAIL, "note": "zq053noteqz"}, {"value": DOMAIN}, {"value": LINKEDIN, "reason": "legal"}]
     await a.sure("POST", "/public/v2/suppressions", {"entries": listed})
+    for number in range(2):
+        message = {"direction": "received", "contact_email": EMAIL, "text": "zq071textqz", "message_id": f"zq072idqz{number}"}
+        await a.sure("POST", "/public/v2/messages", message)
     await _import(a)
     await _keys(a)
     await _delete_and_merge(a)

@@ -34,6 +34,7 @@ from touchbase.inbox.refused import RefusedWebhook, StoreRefusals
 from touchbase.jobs.commands import AppendToFile, CreateJob
 from touchbase.jobs.models import UPLOADING, Job
 from touchbase.merging.commands import MergeRecords
+from touchbase.messages import CreateMessage, Message
 from touchbase.records.commands import CreateCompany, CreateContact, GetContact, GetHistory, ListContacts
 from touchbase.records.models import Company, Contact
 from touchbase.search import IndexRecords, SearchCompanies
@@ -103,6 +104,9 @@ async def fill(store: Store, *clients: int) -> None:
         await store.write(DeleteRecord(n, CONTACT, made[0], 6, "deleted"))
         await store.write(MergeRecords(n, CONTACT, made[1], made[2:], "newest", 6, "merged"))
         await store.write(SaveEntries(n, [NewEntry("email", "ann@example.com")], 5))
+        await store.write(
+            CreateMessage(n, Message(0, "sent", "email", 5, "made", None, 5, "api", text="x", contact_id=await ann(store, n)))
+        )
         job = await store.write(CreateJob(Job(n, 0, "contacts.import", UPLOADING, 5, 5)))
         await store.write(AppendToFile(n, job.id, "input", b"email", 5))
         await store.write(SaveMapping(n, StoredMapping("contact", "leads", {}, 5)))

@@ -57,6 +57,7 @@ from touchbase.inbox.refused import ListRefusals
 from touchbase.jobs.commands import CreateJob, DueJobFiles, DueJobs, GetJob, ListJobs, RemoveJobFiles
 from touchbase.jobs.models import UPLOADING, Job
 from touchbase.merging.commands import ForgetMerges
+from touchbase.messages import CreateMessage, Message, PruneMessages
 from touchbase.outgoing import (
     AddEndpoint,
     CountOutgoing,
@@ -316,6 +317,7 @@ ASKING: list[Any] = [
     AddErasures(1, b"another", [], 10), PruneBodies(1, 2**40, 5, 10), DropUnrecognised(1, 10, 1, 5, 10),
     Reencrypt(5), RetireKeys(), ReplaceLost(), RemoveClientRows(2, 10, 100),
     EnsureClient("unknown", 5, first_use=True), ChangeMatching(1, ListContacts(1, 5, status="a"), UpdateContact(1, 0, {}, {}, 5, "k")),
+    CreateMessage(1, Message(0, "sent", "email", 5, "made", None, 5, "api", contact_id=1)), PruneMessages(1, 2**40, 5),
     AddEndpoint(Endpoint(1, 0, "https://a.example", 5, 5)), Replay(1, 1, 5, missing_since_us=0), LeadShards("t", 5, 6),
     StoreProgress(1, 1, "t", 5, 1), ForgetAttempts(1, 10),
     TrimLog(1, 5), RemoveJobFiles(1, 1, 5, 10), DefineStatus(1, 1, "a", True, 10), RemoveStatus(1, 1, "a"), ApplyRefused(1, 1, 0, 5, 10),

@@ -53,6 +53,8 @@ class Tool:
     understood: list[EventRow]
     sure: str
     """The evidence for the facts: marks, or a sentence with marks."""
+    messages: str
+    """What its webhooks say of a sent message and of a reply; empty for a CRM, whose webhooks name no mails."""
     guide: str
     """Path of the tool's README, relative to the repository root."""
 
@@ -81,6 +83,7 @@ def _tool(channel: str, name: str) -> Tool:
         proofs=[scheme.about for scheme in getattr(adapter, "signature_schemes", ())],
         understood=event_rows,
         sure=" ".join(evidence[1].split()) if evidence else " ".join(each.sure for each in event_rows),
+        messages=_messages(adapter) if channel == EMAIL_CAMPAIGN else "",
         guide=f"src/touchbase/adapters/{channel}/{name}/README.md",
     )
 
@@ -89,6 +92,21 @@ def _detection(adapter: Adapter) -> list[str]:
     if isinstance(adapter, Table):
         return list(dict.fromkeys(map(_describe_rule, adapter.shapes)))
     return sorted(adapter.detection_keys)
+
+
+def _messages(adapter: Adapter) -> str:
+    """Describe the members of messages, from the adapter's paths; an adapter without a table reads them by their usual keys."""
+    if not isinstance(adapter, Table):
+        return "every member, by its usual keys"
+    known = [f"of a {kind}: {', '.join(members)}" for kind, members in _known_members(adapter) if members]
+    if adapter.usual_messages:
+        known.append("any other member by its usual keys" if known else "every member, by its usual keys")
+    return "; ".join(known) or "none"
+
+
+def _known_members(adapter: Table) -> Iterator[tuple[str, list[str]]]:
+    yield "sent message", adapter.sent.members
+    yield "reply", adapter.received.members
 
 
 def _describe_rule(shape: Shape) -> str:
@@ -119,6 +137,8 @@ def page(tools: list[Tool]) -> str:
         "",
         "Evidence for each fact: " + "; ".join(f"**{mark}** {meaning}" for mark, meaning in MARKS.items()) + ".",
         "",
+        "*Messages* says which members of a mail or LinkedIn message a tool's webhooks are known to have. Those of CRMs have none.",
+        "",
         "| Tool | Name | Channel | Evidence | Signs its webhooks |",
         "|---|---|---|---|---|",
     ]
@@ -137,6 +157,7 @@ def _section(tool: Tool) -> Iterator[str]:
     yield f"- {how} {recognised}." if recognised else f"- {asked}."
     yield f"- Proof of the sender: {'; or '.join([*tool.proofs, BEARER])}."
     if tool.channel == EMAIL_CAMPAIGN:
+        yield f"- Messages: {tool.messages}."
         yield f"- Evidence: {tool.sure}"
     yield ""
     with_marks = any(each.sure for each in tool.understood)

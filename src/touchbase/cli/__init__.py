@@ -36,6 +36,7 @@ COMMANDS = {
     "jobs": "jobs",
     "events": "events",
     "persons": "persons",
+    "messages": "messages",
     "suppressions": "suppressions",
     "statuses": "statuses",
     "prune": "maintain",

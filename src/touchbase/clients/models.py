@@ -124,6 +124,8 @@ class ClientSettings:
     require_verification: RequireVerification = RequireVerification()
     """Where all webhooks must be verified; elsewhere a secret applies to the webhooks of its tool only."""
     suppress_on: SuppressOn = SuppressOn()
+    store_message_bodies: bool = True
+    """Whether subject, text and HTML of messages are stored."""
     contact_renames: tuple[StatusRename, ...] = ()
     """The renames of statuses of contacts, oldest first; requests for settings neither show nor change them."""
     company_renames: tuple[StatusRename, ...] = ()

@@ -16,6 +16,8 @@ URL = 2_000
 """A LinkedIn address, and an address from which a company's domain is extracted."""
 VALUE = 10_000
 """The value of a custom field."""
+MESSAGE_TEXT = 200_000
+"""The text of a mail or LinkedIn message, and its HTML."""
 CUSTOM_FIELDS = 500
 """Custom fields in one request, and of one record through requests."""
 MAX_CUSTOM_FIELDS = 2 * CUSTOM_FIELDS

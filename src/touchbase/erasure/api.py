@@ -21,6 +21,7 @@ from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success
 from touchbase.http.schemas import ChannelOut, DeliveryStateOut, Time, encode
 from touchbase.inbox.api.deliveries import RawBody, raw_body
+from touchbase.messages.api.schemas import MessageOut, message_out
 from touchbase.records import TimelineEntry
 from touchbase.records.api.resource import CONTACT_TAG
 from touchbase.records.api.schemas import ContactResponse, FieldChangeOut
@@ -102,6 +103,7 @@ class PersonExport(Struct):
     suppressions: Annotated[
         list[SuppressionOut] | UnsetType, Meta(description="The entries of the person's addresses on the client's do-not-contact list.")
     ] = UNSET
+    messages: Annotated[list[MessageOut] | UnsetType, Meta(description="The mails and LinkedIn messages, oldest first.")] = UNSET
 
 
 ERASE = query.flag("erase", "Erase the person for good: the contact, its timeline, and the bodies of the webhooks that mention it.")
@@ -152,6 +154,7 @@ def with_person(made: PersonExport, exported: Exported, client: Client, now: Mic
     ]
     made.timeline = [_event(each) for each in exported.timeline]
     made.suppressions = [entry_out(each, now) for each in exported.suppressions]
+    made.messages = [message_out(each, contact_email=exported.contact.email) for each in exported.messages]
 
 
 def _event(entry: TimelineEntry) -> ExportedEvent:

@@ -13,6 +13,7 @@ from touchbase.erasure.commands import FindPerson, ReadBodies, ReadLinks
 from touchbase.events import Translate
 from touchbase.history import CONTACT, PLAIN, Ref, StoredEvent
 from touchbase.inbox import Delivery, DeliveryEvents
+from touchbase.messages import Message, MessagesOfContact
 from touchbase.records import CONTACT_TYPE, Contact, GetHistory, TimelineEntry, get_record, timeline
 from touchbase.sql.store import Store
 from touchbase.suppression import identities_of
@@ -34,13 +35,15 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """One person: the contact, its whole timeline, its identities, the tools that sent data, and its entries on the do-not-contact list."""
+    """One person: the contact, its whole timeline, its identities, the tools that sent data, its entries on the do-not-contact list,
+    and its messages."""
 
     contact: Contact
     timeline: list[TimelineEntry]
     identities: list[Ref]
     sources: list[Source]
     suppressions: list[Entry]
+    messages: list[Message]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +66,8 @@ async def export_person(store: Store, client: int, contact_id: int) -> Exported:
     links = await store.read(ReadLinks(client, LINKS, contact=contact_id, deleted=deleted is not None))
     person = await store.read(FindPerson(client, contact_id))
     listed = await store.read(FindEntries(client, addresses_of_refs(person.refs)))
-    return Exported(contact, entries, [ref for ref, _ in links.links], _sources(history), listed)
+    messages = await store.read(MessagesOfContact(client, contact_id))
+    return Exported(contact, entries, [ref for ref, _ in links.links], _sources(history), listed, messages)
 
 
 def _sources(history: list[StoredEvent]) -> list[Source]:

@@ -40,6 +40,8 @@ class EventType(StrEnum):
     COMPANY_MERGED = "company.merged"
     COMPANY_DELETED = "company.deleted"
     COMPANY_RESTORED = "company.restored"
+    MESSAGE_RECEIVED = "message.received"
+    MESSAGE_SENT = "message.sent"
     STATUS_RENAMED = "status.renamed"
     SUPPRESSION_ADDED = "suppression.added"
     SUPPRESSION_REMOVED = "suppression.removed"
@@ -64,6 +66,8 @@ EVENT_TYPES: dict[EventType, str] = {
     EventType.COMPANY_MERGED: "Companies became one: `merged` has the ids of the others, which ended.",
     EventType.COMPANY_DELETED: "A company was deleted and can be restored for some time; with `for_good`, no longer.",
     EventType.COMPANY_RESTORED: "A deleted company was restored, or one that a merge had ended; `changed` has all its values.",
+    EventType.MESSAGE_RECEIVED: "A mail or LinkedIn message of a contact came in; `object` is the message, `record_id` the contact.",
+    EventType.MESSAGE_SENT: "A mail or LinkedIn message to a contact was sent; `object` is the message, `record_id` the contact.",
     EventType.STATUS_RENAMED: "A status got another name: `object` has `record`, `from`, `to`. Its records have no event of their own.",
     EventType.SUPPRESSION_ADDED: "An address or domain must not be contacted from now on, or its entry changed.",
     EventType.SUPPRESSION_REMOVED: "An address or domain may be contacted again, as far as this list goes.",

@@ -15,6 +15,7 @@ from touchbase.events.event_subject import EventSubject
 from touchbase.events.projection_batch import Batch
 from touchbase.history import EXTERNAL, effective_time
 from touchbase.inbox import Delivery
+from touchbase.messages.sql.statements import DELETE_OF_EVENT, RETIME_MESSAGE
 from touchbase.sql.builders import ONE, RECORD
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.statement import Execute, Plan, Row, Statement, delete
@@ -113,8 +114,10 @@ def drop_known_facts(batch: Batch, outcomes: Sequence[Outcome]) -> Plan[None]:
         outcome.subjects = remaining
     if removed:
         yield Execute(REMOVE_EVENT, removed)
+        yield Execute(DELETE_OF_EVENT, [(client, key, at) for client, _, _, at, key in removed])
     if retimed:
         yield Execute(RETIME_EVENT, list(retimed.values()))
+        yield Execute(RETIME_MESSAGE, [(row[0], *row[3:6]) for row in retimed.values()])
     batch.retimed = [((fact.kind, fact.record_id), effective_time(fact.occurred_us, fact.received_us, fact.key)) for fact in retimed]
 
 

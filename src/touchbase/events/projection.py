@@ -24,6 +24,7 @@ from touchbase.events.identity_lookup import fill_resolvers
 from touchbase.events.identity_resolution import Resolver
 from touchbase.events.inbox_batch import merge_reports
 from touchbase.events.known_events import by_receipt, drop_known_facts
+from touchbase.events.messages import message_needs, named_messages, store_messages
 from touchbase.events.projection_batch import Batch, EventKey, Target, target_of
 from touchbase.events.projection_companies import link_companies, relink_companies
 from touchbase.events.projection_save import fold_custom_fields, save_records, unite_records
@@ -60,6 +61,7 @@ def apply_needs(claimed: Sequence[NormalizedDelivery], attempt: int = 0) -> Mapp
     links = sum(LINKS_PER_EVENT if event.object_id or event.linkedin_url or event.fields else 1 for event in events)
     fields = sum(len(event.custom) for event in events) + CUSTOM_FIELDS
     needs = {"contact": count, "company": count, "link": links, "custom_field": fields} | suppression_needs(events)
+    needs |= message_needs(events)
     return {name: many * 4**attempt for name, many in needs.items()}
 
 
@@ -93,6 +95,7 @@ def _apply_part(
     listed = named_addresses(outcomes)
     withheld = yield from withhold(client, outcomes, now_us)
     note_erased(listed, outcomes)
+    named = named_messages(outcomes)
     yield from drop_repeats(client, outcomes, counted=in_parts is None or in_parts.at == 0)
     drop_repeated(listed, outcomes)
     batch = new_batch(client, now_us, settings, ids)
@@ -103,6 +106,7 @@ def _apply_part(
     if subjects or batch.retimed:
         new = yield from _apply_subjects(batch, subjects, outcomes, ids)
     yield from update_suppressions(batch, listed, new, ids)
+    yield from store_messages(batch, named, new, ids)
     oldest = min(
         (waiting_since(normalized.delivery.received_us, normalized.delivery.next_attempt_us) for normalized in claimed), default=None
     )

@@ -18,6 +18,7 @@ from touchbase.history import COMPANY, EXTERNAL, Ref
 from touchbase.history import sql as history_sql
 from touchbase.inbox import Delivery
 from touchbase.inbox.sql.body_retention import clear_deliveries
+from touchbase.messages.sql.statements import DELETE_OF_RECORD
 from touchbase.sql.builders import RECORD
 from touchbase.sql.statement import Execute, Plan, Row, Statement, delete
 from touchbase.suppression import EMAIL, LINKEDIN, erasure_key_of, find_identities
@@ -191,6 +192,7 @@ def _erase_parked(client: int, parking_ids: list[int], erased: ErasedParkedEvent
     rows = yield Execute(DELIVERIES_OF_EVENTS, keys)
     erased.events = len(rows)
     erased.deliveries = {row[0] for row in rows if row[0] is not None}
+    yield Execute(DELETE_OF_RECORD, keys)
     yield Execute(history_sql.DELETE_EVENTS_OF, keys)
     refs = [(client, *ref) for ref in sorted(erased.refs)]
     yield Execute(DELETE_WANTED, refs)  # no more fetches for these objects

@@ -65,6 +65,25 @@ class Change:
     """Whether `property` is the name of one of our identity fields (`email`, `domain`, `linkedin_url`)."""
 
 
+@dataclass(slots=True)
+class MessageContent:
+    """What a webhook tells of a mail or LinkedIn message beyond its event: of a sent one, or of a reply."""
+
+    subject: str | None = None
+    text: str | None = None
+    """The plain text, where the tool sends it."""
+    html: str | None = None
+    """The HTML as the tool sends it: written by outsiders, so it is stored and never shown as it is."""
+    mailbox: str | None = None
+    """The client's own address or LinkedIn account that sent the message, or that received the reply."""
+    thread_id: str | None = None
+    """The conversation, where the tool has an id for it."""
+    message_id: str | None = None
+    """An id of exactly this message, where the tool sends one: of a reply never the conversation's, nor that of the mail it answers."""
+    category: str | None = None
+    """The tool's label of a reply, such as its sentiment, in its own words."""
+
+
 @packs_by_position
 @dataclass(slots=True)
 class Event:
@@ -124,6 +143,8 @@ class Event:
     """Its problems (`history/problems.py`)."""
     thin: bool = False
     """It names a changed CRM object without values: they can be fetched from the CRM."""
+    message: MessageContent | None = None
+    """The sent mail or the reply of this event, where the tool sends any of it."""
 
     @property
     def about(self) -> int | None:

@@ -21,6 +21,7 @@ from touchbase.imports import api as imports
 from touchbase.inbox.api import deliveries, delivery_list, refused, webhooks
 from touchbase.jobs import api as jobs
 from touchbase.merging import api as merging
+from touchbase.messages.api import resource as messages
 from touchbase.outgoing.api import resource as outgoing
 from touchbase.records.api import resource as records
 from touchbase.reports.api import resource as reports
@@ -34,6 +35,7 @@ ROUTES: tuple[Route, ...] = (
     *deleted.ROUTES,
     *merging.ROUTES,
     *duplicates.ROUTES,
+    *messages.ROUTES,
     *suppressions.ROUTES,
     *suppressed_records.ROUTES,
     *custom_fields.ROUTES,

@@ -20,6 +20,7 @@ from touchbase.errors import Overloaded
 from touchbase.event_log import TrimLog
 from touchbase.inbox import CountPrunable, DropUnrecognised, PruneBodies, SizeUnrecognised
 from touchbase.merging import ForgetMerges
+from touchbase.messages import PruneMessages
 from touchbase.outgoing import LowestNeeded
 from touchbase.sql.store import Store
 
@@ -163,6 +164,7 @@ class Retention:
 
     async def _maintain(self, client: Client) -> None:
         await self._prune(client)
+        await self._prune_messages(client)
         await self._empty_bin(client)
         await self._trim_log(client)
         if client.state == SUSPENDED and client.has_erased:
@@ -177,6 +179,14 @@ class Retention:
         removed = PAGE
         while removed == PAGE and not self._stopping.is_set():
             removed = await prune(self._store, client, self._clock())
+            self._vacuumed = self._vacuumed and not removed
+            await self._pause(self._pause_seconds)
+
+    async def _prune_messages(self, client: Client) -> None:
+        """Remove subjects and texts of messages as old as the bodies of deliveries that are removed."""
+        removed, before = PAGE, prune_cutoff(client, self._clock())
+        while before is not None and removed == PAGE and not self._stopping.is_set():
+            removed = await self._store.write(PruneMessages(client.number, before, PAGE))
             self._vacuumed = self._vacuumed and not removed
             await self._pause(self._pause_seconds)
 

@@ -73,6 +73,8 @@ from touchbase.jobs import sql as jobs_sql
 from touchbase.merging import ForgetMerges, MergeRecords, UndoMerge
 from touchbase.merging.sql import merge as merging_merge
 from touchbase.merging.sql import undo as merging_undo
+from touchbase.messages import CreateMessage, DeleteMessage, PruneMessages, SetInterested
+from touchbase.messages.sql import plans as messages_sql
 from touchbase.outgoing import (
     AddEndpoint,
     ChangeEndpoint,
@@ -262,6 +264,10 @@ COMMANDS: dict[type, Handler] = {
     UndoMerge: Handler(_each(merging_undo.undo_merge, takes_ids=True), merging_undo.undo_needs),
     ForgetMerges: Handler(_each(merging_undo.forget_merges)),
     DropUnrecognised: Handler(_each(body_retention.drop_unrecognised)),
+    CreateMessage: Handler(_each(messages_sql.create_message, takes_ids=True), _one("message")),
+    DeleteMessage: Handler(_each(messages_sql.delete_message)),
+    SetInterested: Handler(_each(messages_sql.set_interested)),
+    PruneMessages: Handler(_each(messages_sql.prune_messages)),
     SaveEntries: Handler(_each(save_entries, takes_ids=True), save_needs),
     RemoveEntry: Handler(_each(remove_entry)),
     AddEndpoint: Handler(_each(outgoing_endpoints.add_endpoint, takes_ids=True), _one("webhook_endpoint"), needs_cipher=True),

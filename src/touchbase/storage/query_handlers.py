@@ -62,6 +62,8 @@ from touchbase.inbox.sql import search as inbox_search
 from touchbase.jobs import sql as jobs_sql
 from touchbase.merging import PreviewMerge
 from touchbase.merging.sql.merge import preview_merge
+from touchbase.messages import GetMessages, ListMessages, MessagesOfContact, MessagesOfEvents
+from touchbase.messages.sql import plans as messages_sql
 from touchbase.outgoing.sql import dispatch as outgoing_dispatch
 from touchbase.outgoing.sql import endpoints as outgoing_endpoints
 from touchbase.records import (
@@ -295,6 +297,10 @@ HANDLERS: dict[type, Callable[[Any], Plan[Any]]] = {
     ListErasures: erasure_sql_queries.list_erasures,
     ReadBodies: erasure_sql_queries.read_bodies,
     ReadLinks: erasure_sql_queries.read_links,
+    GetMessages: messages_sql.get_messages,
+    ListMessages: messages_sql.list_messages,
+    MessagesOfContact: messages_sql.messages_of_contact,
+    MessagesOfEvents: messages_sql.messages_of_events,
     FindSuppressed: do_not_contact_sql.find_suppressed,
     FindEntries: do_not_contact_sql.find_entries,
     GetEntry: do_not_contact_sql.get_entry,

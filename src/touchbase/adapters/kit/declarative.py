@@ -11,9 +11,11 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from touchbase.adapters.interface import ParsedWebhook
+from touchbase.adapters.kit.body_paths import Path, at, paths, pick
 from touchbase.adapters.kit.client_overrides import override_status
 from touchbase.adapters.kit.event_types import AUTO_REPLIED, OTHER, UNKNOWN, Meaning, meaning_of
 from touchbase.adapters.kit.extract import address, flag, linkedin, objects, split_name, text
+from touchbase.adapters.kit.messages import USUAL_RECEIVED, USUAL_SENT, MessagePaths, MessageReader, is_message
 from touchbase.adapters.kit.signatures import Scheme
 from touchbase.adapters.kit.status_labels import bounce_kind, label_of, status_of, words
 from touchbase.adapters.kit.times import parse_time
@@ -41,43 +43,8 @@ LINKS = (
 """Paths of the clicked URL. Read for clicks only: elsewhere such keys hold other URLs."""
 
 T = TypeVar("T")
-Path = tuple[str | int, ...]
 Item = dict[str, object]
 _PLAIN = str.maketrans("-. ", "___")
-
-
-def paths(written: str) -> tuple[Path, ...]:
-    """Parse paths written as `a.b c.0.d`: a number is a list index."""
-    return tuple(tuple(int(key) if key.isdecimal() else key for key in one.split(".")) for one in written.split())
-
-
-def at(item: object, path: Path) -> object:
-    """Return the value at a path, or None."""
-    for key in path:
-        if isinstance(item, dict):
-            item = item.get(key)
-        elif isinstance(item, list) and isinstance(key, int) and key < len(item):
-            item = item[key]
-        else:
-            return None
-    return item
-
-
-def pick(item: object, places: tuple[Path, ...], read: Callable[[object], T | None]) -> T | None:
-    """Return the first non-None result of `read` at these paths."""
-    if not isinstance(item, dict):
-        values = (at(item, path) for path in places)
-        return next((found for value in values if value is not None and (found := read(value)) is not None), None)
-    for path in places:
-        # Hot path: most paths are absent, and most others are one key of an object, so this saves a function call.
-        value = item.get(path[0])
-        if value is not None and len(path) > 1:
-            value = at(value, path[1:])
-        if value is not None:
-            found = read(value)
-            if found is not None:
-                return found
-    return None
 
 
 def batch(data: object) -> list[object]:
@@ -155,6 +122,12 @@ class Table:
     """Flags that turn a reply into an automatic reply."""
     reply_label: str = ""
     """Paths of a reply's label; an out-of-office label turns the reply into an automatic reply."""
+    sent: MessagePaths = field(default_factory=MessagePaths)
+    """Paths of a sent mail or LinkedIn message, as far as they are known."""
+    received: MessagePaths = field(default_factory=MessagePaths)
+    """Paths of a reply, as far as they are known."""
+    usual_messages: bool = True
+    """Whether a message's usual paths count too, after the known ones. Not where a client's own columns are next to the tool's keys."""
     object_type: str | None = None
     object_id: str = ""
     channel: str = EMAIL_CAMPAIGN
@@ -164,6 +137,8 @@ class Table:
         self.detection_keys = frozenset(shape.detection_key for shape in self.shapes)
         self._places = {name: paths(getattr(self, name)) for name in _PLACES}
         self._times = {event: paths(f"{own} {self.time}") for event, own in self.times.items()}
+        usual = (USUAL_SENT, USUAL_RECEIVED) if self.usual_messages else (MessagePaths(), MessagePaths())
+        self._messages = MessageReader(self.sent.before(usual[0]), self.received.before(usual[1]))
         self._shapes = [_Asked(shape) for shape in sorted(self.shapes, key=lambda shape: -shape.confidence)]
         # A subclass that overrides `recognise` has no known shapes.
         self.max_confidence = self._shapes[0].shape.confidence if type(self).recognise is Table.recognise else 100
@@ -177,7 +152,14 @@ class Table:
 
     def translate(self, webhook: ParsedWebhook) -> list[Event]:
         """Return one event per item."""
-        return events_of(webhook.data, lambda item: self.read(item, webhook))
+        return events_of(webhook.data, lambda item: self.event_of(item, webhook))
+
+    def event_of(self, item: Item, webhook: ParsedWebhook) -> Event:
+        """Return one item as an event with its message, which depends on the person of the event."""
+        event = self.read(item, webhook)
+        if is_message(event):
+            event.message = self._messages.read(event, self.message_item(item))
+        return event
 
     def named(self, item: Item, webhook: ParsedWebhook) -> str | None:
         """Return the tool's own name of the event."""
@@ -203,6 +185,10 @@ class Table:
         if webhook.settings.status_labels:
             override_status(event, webhook.settings, self.find(item, "label", label_of), name)
         return event
+
+    def message_item(self, item: Item) -> Item:
+        """Return the object in which the paths of a message begin."""
+        return item
 
     def _is_automatic(self, item: Item) -> bool:
         if self.automated and any(flag(at(item, path)) for path in self._places["automated"]):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 from touchbase.common.timestamps import to_text
 from touchbase.history import Event, Translation
 
@@ -27,5 +29,6 @@ def _described(event: Event) -> dict[str, object]:
         "campaign": event.campaign,
         "campaign_id": event.campaign_id,
         "merged_into": event.merged_into,
+        "message": None if event.message is None else {name: value for name, value in asdict(event.message).items() if value is not None},
         "changed": [{"property": change.property, "value": change.value, "previous": change.previous} for change in event.changed],
     }

@@ -44,9 +44,7 @@ def text(value: object) -> str | None:
     Characters that databases reject (NUL, lone surrogates) are removed; the text is cut at 10,000 characters.
     """
     if isinstance(value, str):
-        if not value.isascii() and not value.isprintable():
-            value = value.encode("utf-8", "ignore").decode()
-        return (value.replace("\0", "") if "\0" in value else value).strip()[:_MAX_TEXT_LENGTH] or None
+        return storable_text(value, _MAX_TEXT_LENGTH)
     if isinstance(value, bool):
         return None
     if isinstance(value, int):
@@ -54,6 +52,13 @@ def text(value: object) -> str | None:
     if isinstance(value, float) and math.isfinite(value):
         return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)
     return None
+
+
+def storable_text(value: str, most: int) -> str | None:
+    """Return a text without the characters that databases reject, trimmed and cut at so many characters; None for blanks."""
+    if not value.isascii() and not value.isprintable():
+        value = value.encode("utf-8", "ignore").decode()
+    return (value.replace("\0", "") if "\0" in value else value).strip()[:most] or None
 
 
 def address(value: object) -> str | None:

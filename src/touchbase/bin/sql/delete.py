@@ -28,6 +28,7 @@ from touchbase.history import API_KEY, COMPANY, CONTACT, VIA_API, Author, Detail
 from touchbase.history import sql as history_sql
 from touchbase.history.sql import event_of, event_row
 from touchbase.inbox.sql import statements as inbox_sql
+from touchbase.messages.sql.statements import DELETE_OF_RECORD
 from touchbase.records import (
     RECORD_TYPES,
     Contact,
@@ -163,6 +164,7 @@ def remove_deleted(command: RemoveDeleted) -> Plan[int]:
 
 def _remove(client: int, records: Sequence[tuple[int, int, int]], at: Micros) -> Plan[None]:
     rows = yield Execute(DELIVERIES_OF_EVENTS, records)
+    yield Execute(DELETE_OF_RECORD, records)
     yield Execute(history_sql.DELETE_EVENTS_OF, records)
     yield Execute(TAKE_DELETED, records)
     yield Execute(TAKE_DELETED_LINKS, records)

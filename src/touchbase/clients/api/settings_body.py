@@ -105,6 +105,7 @@ class SettingsBody(Struct, forbid_unknown_fields=True):
     suppress_on: Annotated[
         SuppressOnBody, Meta(description="By reason, whether such events put the address on the do-not-contact list.")
     ] = msgspec.field(default_factory=SuppressOnBody)
+    store_message_bodies: Annotated[bool, Meta(description="Whether subject, text and HTML of messages are stored.")] = True
 
 
 class ClientRequest(Struct):
@@ -141,6 +142,7 @@ def checked(body: SettingsBody) -> ClientSettings:
         keep_deleted_days=body.keep_deleted_days,
         require_verification=RequireVerification(body.require_verification.email_campaign, body.require_verification.crm),
         suppress_on=SuppressOn(**msgspec.structs.asdict(body.suppress_on)),
+        store_message_bodies=body.store_message_bodies,
     )
     if faults:
         raise Invalid(faults)

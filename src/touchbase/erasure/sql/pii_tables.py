@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from touchbase.event_log.sql.statements import FORGET_CHANGES
 from touchbase.history import CONTACT
+from touchbase.messages.sql.statements import COUNT_OF_RECORD, DELETE_OF_RECORD
 from touchbase.outgoing.sql.statements import FORGET_RESPONSES
 from touchbase.records.sql.statements import DELETE_CONTACT
 from touchbase.search.sql.index import forget_words
@@ -60,9 +61,11 @@ _ATTEMPTS = Statement(
     body="SELECT count(*) FROM p CROSS JOIN logged_event e JOIN webhook_attempt t ON t.client = e.client AND t.sequence = e.sequence "
     "WHERE e.client = p.client AND e.record_kind = p.record_kind AND e.record_id = p.record_id",
 )
+_MESSAGES = PiiTable("message", "messages", COUNT_OF_RECORD, DELETE_OF_RECORD)
 # The second word is a member of `removed` in responses.
 PII_TABLES = (
     _by_record("custom_field", "custom_fields"),
+    _MESSAGES,  # before the events, by which its rows are found
     _by_record("event", "events"),
     _WANTED,  # before the links, by which its rows are found
     _by_record("link", "links"),

@@ -10,6 +10,8 @@ from touchbase.event_log.commands import FindSubjects, Subjects
 from touchbase.event_log.event_envelope import envelope
 from touchbase.event_log.models import LoggedEvent
 from touchbase.history import COMPANY, CONTACT
+from touchbase.messages import GetMessages
+from touchbase.messages.api.schemas import MessageOut, message_out
 from touchbase.records import Company, Contact, GetRecords
 from touchbase.records.api.serializers import company_out, contact_out
 from touchbase.sql.store import Store
@@ -24,9 +26,12 @@ async def envelopes(store: Store, client: Client, events: Sequence[LoggedEvent])
             for number, record in (await store.read(GetRecords(client.number, kind, numbers))).items():
                 shown[kind, number] = _out(client, record)
     subjects = await _subjects(store, client.number, events)
+    messages = await _messages(store, client.number, events)
     made = []
     for event in events:
         about = shown.get((event.record_kind, event.record_id)) if event.record_id is not None else _about(event, subjects)
+        if "message_id" in event.data:
+            about = messages.get(event.data["message_id"])
         made.append(envelope(event, client.client_id, about))
     return made
 
@@ -35,6 +40,12 @@ def _out(client: Client, record: Contact | Company) -> Any:
     if isinstance(record, Contact):
         return contact_out(record, False, client.settings)
     return company_out(record, False, client.settings)
+
+
+async def _messages(store: Store, client: int, events: Sequence[LoggedEvent]) -> dict[int, MessageOut]:
+    numbers = sorted({event.data["message_id"] for event in events if "message_id" in event.data})
+    found = (await store.read(GetMessages(client, numbers))) if numbers else {}
+    return {number: message_out(message) for number, message in found.items()}
 
 
 async def _subjects(store: Store, client: int, events: Sequence[LoggedEvent]) -> Subjects:

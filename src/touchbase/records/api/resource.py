@@ -10,7 +10,7 @@ import msgspec
 from touchbase.auth import FRESH, READ, WRITE
 from touchbase.clients import Client
 from touchbase.errors import NotFound
-from touchbase.history import StatusWords
+from touchbase.history import CONTACT, StatusWords
 from touchbase.http.conditional import IF_NONE_MATCH, NOT_MODIFIED, tagged, unless_known
 from touchbase.http.endpoint import Call, author_of
 from touchbase.http.preferences import is_strict
@@ -18,6 +18,7 @@ from touchbase.http.query_parameters import LIMIT, PAGE, Parameters, cursor_text
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import encode
+from touchbase.messages import MessagesOfEvents
 from touchbase.records.api import parameters
 from touchbase.records.api.batch import batch_route
 from touchbase.records.api.bodies import COMPANY, Read, RecordBodies, company_of, find_companies, names_company
@@ -161,8 +162,12 @@ class RecordResource(Generic[A, C, R]):
         before = asked.cursor(listing, tuple[int, str])
         asked.done()
         record = await self._get(call, client, number)
-        page, place = await timeline(call.api.dependencies.store, record, asked[LIMIT], before, self._words(client))
-        body = TimelinePage([timeline_event(each) for each in page], cursor_text(listing, place) if place else None)
+        store = call.api.dependencies.store
+        page, place = await timeline(store, record, asked[LIMIT], before, self._words(client))
+        events = [(each.event.key, each.event.occurred_us) for each in page]
+        messages = await store.read(MessagesOfEvents(client.number, events)) if events and self._kind.type.kind == CONTACT else {}
+        shown = [timeline_event(each, messages.get(key)) for each, key in zip(page, events, strict=True)]
+        body = TimelinePage(shown, cursor_text(listing, place) if place else None)
         return Response(body=encode(body))
 
     async def history(self, call: Call) -> Response:

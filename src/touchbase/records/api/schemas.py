@@ -272,6 +272,7 @@ class TimelineEvent(Struct):
     request_id: str | None
     changed: list[FieldChangeOut]
     problems: list[ProblemOut]
+    message_id: Annotated[int | None, Meta(description="The message that the event brought: `GET /public/v2/messages/{id}`.")] = None
 
 
 class TimelinePage(Struct):

@@ -13,8 +13,10 @@ from dataclasses import replace
 
 from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit import event_types as m
-from touchbase.adapters.kit.declarative import Item, Shape, Table, at, batch, events_of, paths, pick
+from touchbase.adapters.kit.body_paths import at, paths, pick
+from touchbase.adapters.kit.declarative import Item, Shape, Table, batch, events_of
 from touchbase.adapters.kit.extract import address, flag, personal_address, text
+from touchbase.adapters.kit.messages import MessagePaths
 from touchbase.adapters.kit.status_labels import status_of, words
 from touchbase.history import Event
 
@@ -53,16 +55,20 @@ class Amplemarket(Table):
             event.email = address(to[0]) if isinstance(to, list) and len(to) == 1 else None
         return event
 
+    def message_item(self, item: Item) -> Item:
+        """Return the item with the label of a workflow's email."""
+        return {**item, "label": next(iter(_labels(item)), None)}
+
     def translate(self, webhook: ParsedWebhook) -> list[Event]:
         """Return one event per post; the label of a workflow's reply is a second event."""
         return [event for item in batch(webhook.data) for event in self._events(item, webhook)]
 
     def _events(self, item: object, webhook: ParsedWebhook) -> list[Event]:
-        events = events_of([item], lambda post: self.read(post, webhook))
+        events = events_of([item], lambda post: self.event_of(post, webhook))
         status = _labelled(item) if isinstance(item, dict) else None
         if status is None:
             return events
-        changed = replace(events[0], event="lead_status_changed", status=status)
+        changed = replace(events[0], event="lead_status_changed", status=status, message=None)
         return [*events, changed] if events[0].event == "email_replied" else [changed]
 
 
@@ -144,4 +150,18 @@ ADAPTER = Amplemarket(
     campaign="sequence.name sequence.id reply_sequence.name reply_sequence.id",
     message="email_message.id id",
     key="",
+    sent=MessagePaths(
+        subject="subject email_message.subject",
+        text="body email_message.body linkedin.description",
+        mailbox="user.email",
+        message_id="email_message.id id",
+    ),
+    received=MessagePaths(
+        subject="subject email_message.subject",
+        text="body email_message.last_message email_message.body linkedin.description",
+        preview="email_message.snippet",
+        mailbox="user.email to.0 to email_message.to",
+        category="label labels.0",
+        message_id="email_message.id id",
+    ),
 )

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit import event_types as m
-from touchbase.adapters.kit.declarative import Item, Shape, Table, at, normalize_event_name
+from touchbase.adapters.kit.body_paths import at
+from touchbase.adapters.kit.declarative import Item, Shape, Table, normalize_event_name
 from touchbase.adapters.kit.event_types import Meaning
 from touchbase.adapters.kit.extract import flag, text
+from touchbase.adapters.kit.messages import MessagePaths
 from touchbase.history import Event
 
 _CONTACTS = frozenset({"contact_updated", "contact_deleted", "list_addition"})
@@ -91,4 +93,5 @@ ADAPTER = Brevo(
     campaign="campaign_name camp_id params.campaign_id",
     message="message-id",
     bounce="reason",
+    sent=MessagePaths(subject="subject", mailbox="sender_email", message_id="message-id"),
 )

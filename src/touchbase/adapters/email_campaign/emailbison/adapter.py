@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit import event_types as m
-from touchbase.adapters.kit.declarative import Item, Shape, Table, paths, pick
+from touchbase.adapters.kit.body_paths import paths, pick
+from touchbase.adapters.kit.declarative import Item, Shape, Table
 from touchbase.adapters.kit.extract import personal_address, text
+from touchbase.adapters.kit.messages import MessagePaths
 from touchbase.history import Event
 
 _WORKSPACE = paths("event.workspace_id workspace_id")
@@ -23,10 +25,14 @@ _WRITER = paths("data.reply.from_email_address data.reply.from_email data.reply.
 class EmailBison(Table):
     """Reads EmailBison's webhooks."""
 
+    def message_item(self, item: Item) -> Item:
+        """Return the webhook of an item of the list of events, else the item itself."""
+        listed = item.get("payload")
+        return listed if isinstance(listed, dict) else item
+
     def read(self, item: Item, webhook: ParsedWebhook) -> Event:
         """Return the event of one webhook; its dedupe key is built from ids, because it has no event id."""
-        if isinstance(listed := item.get("payload"), dict):
-            item = listed
+        item = self.message_item(item)
         event = super().read(item, webhook)
         fact, mail = pick(item, _FACT, text), pick(item, _MAIL, text)
         if fact and mail:
@@ -88,4 +94,17 @@ ADAPTER = EmailBison(
     ),
     bounce="data.bounce.type data.bounce.reason data.reply.bounce_type data.reply.text_body reply_text_body",
     automated="data.reply.automated_reply reply_automated_reply",
+    sent=MessagePaths(
+        subject="data.scheduled_email.email_subject scheduled_email_email_subject",
+        text="data.scheduled_email.email_body scheduled_email_email_body",
+        mailbox="data.sender_email.email sender_email_email",
+        message_id="data.scheduled_email.raw_message_id scheduled_email_raw_message_id",
+    ),
+    received=MessagePaths(
+        subject="data.reply.email_subject reply_email_subject",
+        text="data.reply.text_body data.reply_text reply_text_body",
+        html="data.reply.html_body reply_html_body",
+        mailbox="data.sender_email.email sender_email_email data.reply.primary_to_email_address data.reply.to.0.address",
+        message_id="data.reply.raw_message_id reply_raw_message_id data.reply.id reply_id",
+    ),
 )

@@ -16,11 +16,13 @@ from touchbase.adapters.email_campaign.generic.spelling import with_normalized_k
 from touchbase.adapters.email_campaign.generic.split import split_events
 from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit import event_types as m
+from touchbase.adapters.kit.body_paths import Path, at, pick
 from touchbase.adapters.kit.client_overrides import override_status
 from touchbase.adapters.kit.crm_values import query_parameter
-from touchbase.adapters.kit.declarative import Item, Path, at, batch, pick
+from touchbase.adapters.kit.declarative import Item, batch
 from touchbase.adapters.kit.event_types import Meaning, meaning_of
 from touchbase.adapters.kit.extract import address, flag, linkedin, personal_address, split_name, text
+from touchbase.adapters.kit.messages import USUAL_RECEIVED, USUAL_SENT, MessagePaths, MessageReader, is_message
 from touchbase.adapters.kit.status_labels import bounce_kind, label_of, status_of
 from touchbase.adapters.kit.times import parse_time
 from touchbase.common.timestamps import Micros
@@ -28,6 +30,7 @@ from touchbase.connections import EMAIL_CAMPAIGN
 from touchbase.history import Event
 
 T = TypeVar("T")
+_MESSAGES = MessageReader(USUAL_SENT, USUAL_RECEIVED.before(MessagePaths(text="content message")))
 _NO_NAMES = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "EVENT", "WEBHOOK", "NOTIFICATION"})
 _NAMING = ("-event", "-event-type")
 _NO_ZONE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ][\d:.,]*)?")
@@ -65,6 +68,8 @@ class _Reader:
 
     def final_event(self) -> Event:
         event = self.event()
+        if is_message(event):
+            event.message = _MESSAGES.read(event, self.item)
         if self.call.settings.status_labels:
             override_status(event, self.call.settings, pick(self.item, field_paths.LABEL, label_of), event.source_event)
         return event

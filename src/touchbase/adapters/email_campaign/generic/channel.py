@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from touchbase.adapters.email_campaign.generic import field_paths
 from touchbase.adapters.kit import event_types as m
-from touchbase.adapters.kit.declarative import Item, pick
+from touchbase.adapters.kit.body_paths import pick
+from touchbase.adapters.kit.declarative import Item
 from touchbase.adapters.kit.event_types import Meaning
 from touchbase.adapters.kit.extract import text
 from touchbase.adapters.kit.status_labels import words

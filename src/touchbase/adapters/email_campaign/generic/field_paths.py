@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from touchbase.adapters.kit.declarative import LINKS, STEPS, paths
+from touchbase.adapters.kit.body_paths import paths
+from touchbase.adapters.kit.declarative import LINKS, STEPS
 
 NAME = paths(
     "event_type event event.type webhook_event webhookInfo.type meta.eventName RecordType method tracking_type type "

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from touchbase.adapters.email_campaign.generic import field_paths
 from touchbase.adapters.email_campaign.generic.spelling import spellings, with_normalized_keys
-from touchbase.adapters.kit.declarative import Item, pick
+from touchbase.adapters.kit.body_paths import pick
+from touchbase.adapters.kit.declarative import Item
 from touchbase.adapters.kit.extract import personal_address
 
 _WRAPPERS = ("data", "payload", "body", "event-data", "events", "Data", "eventData", "customData")

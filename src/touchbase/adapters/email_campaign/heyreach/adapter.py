@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit import event_types as m
-from touchbase.adapters.kit.declarative import Item, Shape, Table, at, batch
+from touchbase.adapters.kit.body_paths import at
+from touchbase.adapters.kit.declarative import Item, Shape, Table, batch
 from touchbase.adapters.kit.event_types import Meaning
 from touchbase.adapters.kit.extract import flag
+from touchbase.adapters.kit.messages import MessagePaths
 from touchbase.adapters.kit.times import parse_time
 from touchbase.history import Event
 
@@ -35,6 +37,10 @@ class HeyReach(Table):
         guessed = m.meaning_of(f"linkedin {name}")
         return m.UNKNOWN if guessed is m.LINKEDIN_OTHER else guessed
 
+    def message_item(self, item: Item) -> Item:
+        """Return the item with the newest message of each direction."""
+        return {**item, "newest_sent": _newest(item, is_reply=False), "newest_reply": _newest(item, is_reply=True)}
+
     def read(self, item: Item, webhook: ParsedWebhook) -> Event:
         """Return the event of one webhook, with the newest message's time if it has none of its own."""
         event = super().read(item, webhook)
@@ -43,8 +49,11 @@ class HeyReach(Table):
         return event
 
 
-def _newest(item: Item) -> Item | None:
+def _newest(item: Item, *, is_reply: bool | None = None) -> Item | None:
+    """Return the newest message; of one direction only, if a message says that it is of the other."""
     messages = [message for message in batch(item.get("recent_messages")) if isinstance(message, dict)]
+    if is_reply is not None:
+        messages = [message for message in messages if flag(message.get("is_reply")) in (is_reply, None)]
     return max(messages, key=_written, default=None)
 
 
@@ -108,4 +117,16 @@ ADAPTER = HeyReach(
     campaign="campaign.name campaignName campaign_name campaign.id campaignId campaign_id",
     message="conversation_id",
     label="tag tag_name tagName new_tag tags lead.tag lead.tags leadTags lead_tags",
+    sent=MessagePaths(
+        text="newest_sent.message message.text",
+        mailbox="sender.email_address sender.emailAddress sender.profile_url sender.id linkedInAccountId",
+        thread_id="conversation_id conversationId",
+        message_id="message.id",
+    ),
+    received=MessagePaths(
+        text="newest_reply.message message.text",
+        mailbox="sender.email_address sender.emailAddress sender.profile_url sender.id linkedInAccountId",
+        thread_id="conversation_id conversationId",
+        message_id="message.id",
+    ),
 )

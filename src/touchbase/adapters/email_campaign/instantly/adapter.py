@@ -13,6 +13,7 @@ from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit import event_types as m
 from touchbase.adapters.kit.declarative import Item, Shape, Table
 from touchbase.adapters.kit.event_types import Meaning
+from touchbase.adapters.kit.messages import MessagePaths
 from touchbase.adapters.kit.status_labels import status_of
 
 _SYSTEM_NAME = re.compile(
@@ -91,4 +92,9 @@ ADAPTER = Instantly(
     campaign="campaign_name campaign_id campaign",
     message="email_id",
     bounce="bounce_type bounce_reason",
+    sent=MessagePaths(subject="email_subject", text="email_text", html="email_html", mailbox="email_account", message_id="email_id"),
+    received=MessagePaths(
+        subject="reply_subject", text="reply_text", html="reply_html", preview="reply_text_snippet", mailbox="email_account"
+    ),
+    usual_messages=False,
 )

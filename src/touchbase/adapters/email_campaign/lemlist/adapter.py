@@ -10,9 +10,11 @@ from __future__ import annotations
 import re
 
 from touchbase.adapters.kit import event_types as m
-from touchbase.adapters.kit.declarative import Item, Shape, Table, at, normalize_event_name, paths, pick
+from touchbase.adapters.kit.body_paths import at, paths, pick
+from touchbase.adapters.kit.declarative import Item, Shape, Table, normalize_event_name
 from touchbase.adapters.kit.event_types import Meaning
 from touchbase.adapters.kit.extract import address, text
+from touchbase.adapters.kit.messages import MessagePaths
 from touchbase.adapters.kit.signatures_body import body_field
 
 _GROUPS_ON_LINKEDIN = {
@@ -124,4 +126,7 @@ ADAPTER = Lemlist(
     bounce="errorMessage reason",
     object_type="lead",
     object_id="leadId",
+    sent=MessagePaths(mailbox="sendUserEmail", message_id="messageId emailId"),
+    received=MessagePaths(subject="subject", text="text", mailbox="sendUserEmail"),
+    usual_messages=False,
 )

@@ -7,7 +7,8 @@ cleaned, or change. `fired_at` has no zone and is read as UTC.
 from __future__ import annotations
 
 from touchbase.adapters.kit import event_types as m
-from touchbase.adapters.kit.declarative import Item, Shape, Table, normalize_event_name, paths, pick
+from touchbase.adapters.kit.body_paths import paths, pick
+from touchbase.adapters.kit.declarative import Item, Shape, Table, normalize_event_name
 from touchbase.adapters.kit.event_types import Meaning
 from touchbase.adapters.kit.extract import text
 
@@ -50,4 +51,5 @@ ADAPTER = Mailchimp(
     first_name="data.merges.FNAME merge_fields.FNAME",
     last_name="data.merges.LNAME merge_fields.LNAME",
     campaign="data.campaign_id",
+    usual_messages=False,
 )

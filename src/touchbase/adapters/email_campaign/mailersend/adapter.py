@@ -9,6 +9,7 @@ from __future__ import annotations
 from touchbase.adapters.email_campaign.mailersend.signature import SIGNED, TEST
 from touchbase.adapters.kit import event_types as m
 from touchbase.adapters.kit.declarative import Shape, Table
+from touchbase.adapters.kit.messages import MessagePaths
 
 ADAPTER = Table(
     tool="mailersend",
@@ -60,4 +61,7 @@ ADAPTER = Table(
     message="data.email.message.id data.message_id",
     key="data.id",
     signature_schemes=(SIGNED, TEST),
+    sent=MessagePaths(
+        subject="data.subject data.email.subject", mailbox="data.email.from", message_id="data.email.message.id data.message_id"
+    ),
 )

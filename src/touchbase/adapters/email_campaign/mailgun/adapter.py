@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from touchbase.adapters.email_campaign.mailgun.signature import MAILGUN
 from touchbase.adapters.kit import event_types as m
-from touchbase.adapters.kit.declarative import Item, Shape, Table, normalize_event_name, paths, pick
+from touchbase.adapters.kit.body_paths import paths, pick
+from touchbase.adapters.kit.declarative import Item, Shape, Table, normalize_event_name
 from touchbase.adapters.kit.event_types import Meaning
 from touchbase.adapters.kit.extract import text
+from touchbase.adapters.kit.messages import MessagePaths
 
 _SEVERITY = paths("event-data.severity severity")
 _SUPPRESSED = frozenset({"suppress-unsubscribe", "suppress-complaint"})
@@ -72,4 +74,10 @@ ADAPTER = Mailgun(
     campaign="event-data.campaigns.0.name event-data.campaigns.0.id campaigns.0.name campaigns.0.id campaign-name campaign-id",
     message="event-data.message.headers.message-id message.headers.message-id Message-Id message-id",
     key="event-data.id signature.token token token.1 id",
+    sent=MessagePaths(
+        subject="event-data.message.headers.subject message.headers.subject",
+        mailbox="event-data.message.headers.from message.headers.from event-data.envelope.sender envelope.sender",
+        message_id="event-data.message.headers.message-id message.headers.message-id Message-Id message-id",
+    ),
+    usual_messages=False,
 )

@@ -53,4 +53,5 @@ ADAPTER = Mailjet(
     campaign="customcampaign mj_campaign_id",
     message="MessageID mj_message_id Message_GUID",
     bounce="error_related_to error comment",
+    usual_messages=False,
 )

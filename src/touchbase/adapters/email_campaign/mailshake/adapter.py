@@ -11,6 +11,7 @@ from touchbase.adapters.kit import event_types as m
 from touchbase.adapters.kit.declarative import Item, Shape, Table, normalize_event_name
 from touchbase.adapters.kit.event_types import Meaning
 from touchbase.adapters.kit.extract import text
+from touchbase.adapters.kit.messages import MessagePaths
 
 _KINDS = {
     "reply": {
@@ -59,4 +60,10 @@ ADAPTER = Mailshake(
     message="externalRawMessageID externalID parent.id",
     key="resource_url",
     label="status",
+    sent=MessagePaths(
+        subject="subject", text="plainTextBody", html="body", mailbox="from.address", message_id="externalRawMessageID externalID"
+    ),
+    received=MessagePaths(
+        subject="subject", text="plainTextBody", html="body", mailbox="to.0.address", message_id="externalRawMessageID externalID"
+    ),
 )

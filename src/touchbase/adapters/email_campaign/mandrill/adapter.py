@@ -11,6 +11,7 @@ from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit import event_types as m
 from touchbase.adapters.kit.declarative import Shape, Table, events_of
 from touchbase.adapters.kit.extract import objects
+from touchbase.adapters.kit.messages import MessagePaths
 from touchbase.adapters.kit.parse import unquoted
 from touchbase.history import Event
 
@@ -25,7 +26,7 @@ class Mandrill(Table):
     def translate(self, webhook: ParsedWebhook) -> list[Event]:
         """Return one event per item of the field, or of the list if a relay has unwrapped it."""
         inside = _field(webhook.data)
-        return events_of(webhook.data if inside is None else inside, lambda item: self.read(item, webhook))
+        return events_of(webhook.data if inside is None else inside, lambda item: self.event_of(item, webhook))
 
 
 def _field(data: object) -> object:
@@ -64,4 +65,6 @@ ADAPTER = Mandrill(
     time="ts",
     campaign="msg.metadata.campaign msg.metadata.campaign_id",
     message="_id msg._id",
+    sent=MessagePaths(subject="msg.subject", mailbox="msg.sender", message_id="_id msg._id"),
+    usual_messages=False,
 )

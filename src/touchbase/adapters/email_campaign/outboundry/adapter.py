@@ -7,8 +7,10 @@ classified by its words. Campaigns mix email and LinkedIn: an ambiguous event is
 from __future__ import annotations
 
 from touchbase.adapters.kit import event_types as m
-from touchbase.adapters.kit.declarative import Item, Shape, Table, accept_any_name, at, normalize_event_name
+from touchbase.adapters.kit.body_paths import at
+from touchbase.adapters.kit.declarative import Item, Shape, Table, accept_any_name, normalize_event_name
 from touchbase.adapters.kit.event_types import Meaning
+from touchbase.adapters.kit.messages import MessagePaths
 
 _ON_LINKEDIN = {m.SENT: m.LINKEDIN_SENT, m.REPLIED: m.LINKEDIN_REPLIED}
 
@@ -69,4 +71,6 @@ ADAPTER = Outboundry(
     message="data.message_id data.email.message_id data.email.id",
     label="data.lead.status data.status data.new_status data.lead.latest_status",
     bounce="data.bounce_type data.reason",
+    sent=MessagePaths(mailbox="data.sender.email", message_id="data.message_id data.email.message_id"),
+    received=MessagePaths(mailbox="data.sender.email"),
 )

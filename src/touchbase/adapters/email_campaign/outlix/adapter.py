@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from touchbase.adapters.kit import event_types as m
 from touchbase.adapters.kit.declarative import Shape, Table, accept_any_name
+from touchbase.adapters.kit.messages import MessagePaths
 from touchbase.adapters.kit.signatures import hmac_body
 
 ADAPTER = Table(
@@ -44,4 +45,6 @@ ADAPTER = Table(
     bounce="data.bounce_type data.reason",
     object_type="lead",
     object_id="data.lead_id data.lead.id",
+    sent=MessagePaths(subject="data.subject", message_id="data.message_id data.draft_id"),
+    received=MessagePaths(subject="data.subject"),
 )

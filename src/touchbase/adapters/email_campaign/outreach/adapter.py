@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit import event_types as m
-from touchbase.adapters.kit.declarative import Item, Shape, Table, at, normalize_event_name
+from touchbase.adapters.kit.body_paths import at
+from touchbase.adapters.kit.declarative import Item, Shape, Table, normalize_event_name
 from touchbase.adapters.kit.event_types import Meaning
 from touchbase.adapters.kit.extract import flag, text
+from touchbase.adapters.kit.messages import MessagePaths
 from touchbase.adapters.kit.signatures import hmac_body
 from touchbase.adapters.kit.status_labels import label_of
 from touchbase.history import Event
@@ -86,4 +88,14 @@ ADAPTER = Outreach(
     bounce="data.attributes.bounceType data.attributes.errorReason",
     object_type="prospect",
     object_id="data.relationships.prospect.data.id data.relationships.prospect.id",
+    sent=MessagePaths(
+        subject="data.attributes.subject",
+        text="data.attributes.bodyText",
+        html="data.attributes.bodyHtml",
+        mailbox="data.attributes.mailboxAddress",
+        message_id="data.id",
+    ),
+    # A reply's mailing is the mail that it answers: its texts are not the reply's.
+    received=MessagePaths(subject="data.attributes.subject", mailbox="data.attributes.mailboxAddress"),
+    usual_messages=False,
 )

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit import event_types as m
-from touchbase.adapters.kit.declarative import Item, Shape, Table, normalize_event_name, paths, pick
+from touchbase.adapters.kit.body_paths import paths, pick
+from touchbase.adapters.kit.declarative import Item, Shape, Table, normalize_event_name
 from touchbase.adapters.kit.event_types import Meaning
 from touchbase.adapters.kit.extract import personal_address
+from touchbase.adapters.kit.messages import MessagePaths
 from touchbase.adapters.kit.status_labels import status_of
 from touchbase.history import Event
 
@@ -85,4 +87,10 @@ ADAPTER = PlusVibe(
     label="label",
     reply_label="label",
     bounce="bounce_type msg bounce_message",
+    sent=MessagePaths(
+        subject="subject", text="text_body body", mailbox="sender_email email_account_name from_email", message_id="message_id"
+    ),
+    received=MessagePaths(
+        subject="subject", text="text_body body", mailbox="sender_email email_account_name to_email", category="label sentiment"
+    ),
 )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from touchbase.adapters.kit import event_types as m
 from touchbase.adapters.kit.declarative import Shape, Table
+from touchbase.adapters.kit.messages import MessagePaths
 
 ADAPTER = Table(
     tool="reachinbox",
@@ -38,4 +39,6 @@ ADAPTER = Table(
     campaign="campaign_name campaign_id",
     message="message_id email_id",
     bounce="bounce_type bounce_reason",
+    sent=MessagePaths(text="email_sent_body", mailbox="email_account", message_id="message_id"),
+    received=MessagePaths(text="email_replied_body", mailbox="email_account"),
 )

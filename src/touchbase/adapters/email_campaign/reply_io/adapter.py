@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from touchbase.adapters.kit import event_types as m
 from touchbase.adapters.kit.declarative import Shape, Table
+from touchbase.adapters.kit.messages import MessagePaths
 
 ADAPTER = Table(
     tool="reply_io",
@@ -68,4 +69,14 @@ ADAPTER = Table(
         " reply_category reply_category_name new_category inbox_category inbox_category_name event.category"
     ),
     bounce="bounce_type bounce_fields.type bounce_reason bounce_fields.reason error_message",
+    sent=MessagePaths(
+        subject="email_fields.subject", text="email_text", mailbox="email_account_fields.email", message_id="email_fields.message_id"
+    ),
+    received=MessagePaths(
+        subject="reply_fields.subject email_fields.subject",
+        text="reply_text email_text",
+        mailbox="email_account_fields.email",
+        category="reply_fields.category reply_fields.category_name reply_fields.classification",
+        message_id="payload.data.replyMessageId",
+    ),
 )

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit import event_types as m
-from touchbase.adapters.kit.declarative import Item, Shape, Table, accept_any_name, normalize_event_name, paths, pick
+from touchbase.adapters.kit.body_paths import paths, pick
+from touchbase.adapters.kit.declarative import Item, Shape, Table, accept_any_name, normalize_event_name
 from touchbase.adapters.kit.extract import personal_address
+from touchbase.adapters.kit.messages import MessagePaths
 from touchbase.adapters.kit.signatures import hmac_body
 from touchbase.history import Event
 
@@ -66,4 +68,19 @@ ADAPTER = Replyify(
     bounce="data.bounce_type data.reason",
     automated="data.automated_reply data.is_auto_reply",
     signature_schemes=(hmac_body("x-replyify-signature", prefix="sha256="),),
+    sent=MessagePaths(
+        subject="data.subject",
+        text="data.sent_response data.body_text",
+        html="data.body_html",
+        mailbox="data.from_email",
+        message_id="data.message_id",
+    ),
+    received=MessagePaths(
+        subject="data.subject",
+        text="data.body_text",
+        html="data.body_html",
+        mailbox="data.to_email",
+        category="data.category_name",
+        message_id="data.message_id",
+    ),
 )

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit import event_types as m
-from touchbase.adapters.kit.declarative import Item, Shape, Table, normalize_event_name, paths, pick
+from touchbase.adapters.kit.body_paths import paths, pick
+from touchbase.adapters.kit.declarative import Item, Shape, Table, normalize_event_name
 from touchbase.adapters.kit.event_types import Meaning
 from touchbase.adapters.kit.extract import flag, text
+from touchbase.adapters.kit.messages import MessagePaths
 from touchbase.adapters.kit.signatures import standard_webhooks
 from touchbase.history import Event
 
@@ -86,4 +88,5 @@ ADAPTER = Resend(
     campaign="data.broadcast_id",
     message="data.email_id",
     bounce="data.bounce.type data.bounce.subType data.bounce.message",
+    sent=MessagePaths(subject="data.subject", mailbox="data.from", message_id="data.message_id data.email_id"),
 )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from touchbase.adapters.kit import event_types as m
 from touchbase.adapters.kit.declarative import Shape, Table
+from touchbase.adapters.kit.messages import MessagePaths
 
 ADAPTER = Table(
     tool="salesforge",
@@ -37,4 +38,13 @@ ADAPTER = Table(
     message="sequenceEmail.emailId",
     label=("label labelChangedData.label labelChangedData.labelName labelChangedData.newLabel labelChangedData.name contact.label"),
     bounce="emailBouncedData.type emailBouncedData.reason",
+    sent=MessagePaths(
+        subject="sequenceEmail.subject",
+        text="sequenceEmail.content.text",
+        html="sequenceEmail.content.html",
+        mailbox="mailbox.email sequenceEmail.fromEmail",
+        message_id="sequenceEmail.emailId",
+    ),
+    # On a reply `sequenceEmail` is the mail that it answers.
+    received=MessagePaths(mailbox="mailbox.email sequenceEmail.fromEmail"),
 )

@@ -11,6 +11,7 @@ from __future__ import annotations
 from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit import event_types as m
 from touchbase.adapters.kit.declarative import Item, Shape, Table, normalize_event_name
+from touchbase.adapters.kit.messages import MessagePaths
 from touchbase.adapters.kit.times import parse_time
 from touchbase.history import Event
 
@@ -89,4 +90,6 @@ ADAPTER = Saleshandy(
     message="messageId email.messageId email.id",
     label="newOutcome outcome latestOutcome prospect.latestOutcome prospect.outcome sequence.latestOutcome",
     bounce="bounceType bounceReason reason",
+    sent=MessagePaths(mailbox="sender_email sequence.senderEmail", message_id="messageId email.messageId"),
+    received=MessagePaths(text="receivedReplyMessage", mailbox="sender_email sequence.senderEmail"),
 )

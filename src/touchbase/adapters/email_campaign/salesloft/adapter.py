@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit import event_types as m
-from touchbase.adapters.kit.declarative import Item, Shape, Table, at, normalize_event_name, paths, pick
+from touchbase.adapters.kit.body_paths import at, paths, pick
+from touchbase.adapters.kit.declarative import Item, Shape, Table, normalize_event_name
 from touchbase.adapters.kit.event_types import Meaning
 from touchbase.adapters.kit.extract import flag, objects, text
+from touchbase.adapters.kit.messages import MessagePaths
 from touchbase.adapters.kit.signatures import hmac_body
 from touchbase.history import Event
 
@@ -91,4 +93,8 @@ ADAPTER = Salesloft(
     campaign="cadence.name cadence.id",
     message="id",
     bounce="error_message",
+    sent=MessagePaths(subject="subject", text="body", message_id="id"),
+    # A reply's resource is the mail that it answers: its body is not the reply's.
+    received=MessagePaths(subject="subject"),
+    usual_messages=False,
 )

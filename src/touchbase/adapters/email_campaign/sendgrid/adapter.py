@@ -71,4 +71,5 @@ ADAPTER = SendGrid(
     campaign="marketing_campaign_name marketing_campaign_id singlesend_name singlesend_id",
     message="sg_message_id smtp-id",
     key="sg_event_id",
+    usual_messages=False,
 )

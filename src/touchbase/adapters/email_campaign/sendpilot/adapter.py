@@ -9,6 +9,7 @@ from __future__ import annotations
 from touchbase.adapters.email_campaign.sendpilot.signature import SENDPILOT
 from touchbase.adapters.kit import event_types as m
 from touchbase.adapters.kit.declarative import Shape, Table
+from touchbase.adapters.kit.messages import MessagePaths
 
 ADAPTER = Table(
     tool="sendpilot",
@@ -48,4 +49,6 @@ ADAPTER = Table(
     object_type="lead",
     object_id="data.leadId",
     signature_schemes=(SENDPILOT,),
+    sent=MessagePaths(mailbox="data.senderId", message_id="data.messageId"),
+    received=MessagePaths(preview="data.replyPreview", mailbox="data.senderId", message_id="data.messageId"),
 )

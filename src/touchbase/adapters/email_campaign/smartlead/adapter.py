@@ -13,9 +13,11 @@ import re
 
 from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit import event_types as m
-from touchbase.adapters.kit.declarative import Item, Shape, Table, normalize_event_name, paths, pick
+from touchbase.adapters.kit.body_paths import paths, pick
+from touchbase.adapters.kit.declarative import Item, Shape, Table, normalize_event_name
 from touchbase.adapters.kit.event_types import Meaning
 from touchbase.adapters.kit.extract import address, flag, text
+from touchbase.adapters.kit.messages import MessagePaths
 from touchbase.adapters.kit.signatures import hmac_body
 from touchbase.adapters.kit.signatures_body import body_field
 from touchbase.adapters.kit.status_labels import status_of
@@ -160,5 +162,23 @@ ADAPTER = Smartlead(
     bounce=(
         "bounce_type bounce.type smtp_code bounce_reason bounce.reason metadata.diagnostic_code bounce_message.text"
         " bounce_reply_email_preview"
+    ),
+    sent=MessagePaths(
+        subject="custom_subject sent_message.subject subject email.subject",
+        text="sent_message.text sent_message_body custom_email_message",
+        html="sent_message.html",
+        mailbox="from_email",
+        thread_id="stats_thread_id",
+        message_id="sent_message.message_id message_id",
+    ),
+    received=MessagePaths(
+        subject="reply_message.subject reply.subject subject",
+        text="reply_message.text reply.body reply_body",
+        html="reply_message.html",
+        preview="preview_text",
+        mailbox="from_email",
+        thread_id="stats_thread_id",
+        category="lead_category.new_name reply_category category",
+        message_id="reply_message.message_id",
     ),
 )

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit import event_types as m
-from touchbase.adapters.kit.declarative import Item, Shape, Table, paths, pick
+from touchbase.adapters.kit.body_paths import paths, pick
+from touchbase.adapters.kit.declarative import Item, Shape, Table
 from touchbase.adapters.kit.extract import personal_address, text
+from touchbase.adapters.kit.messages import MessagePaths
 from touchbase.history import Event
 
 _LEAD = (
@@ -78,4 +80,11 @@ ADAPTER = SnovIo(
     campaign="campaign_name campaign.name campaign campaignName campaign_id data.campaign_name data.campaign.name",
     message="message_id data.message_id",
     bounce="bounce_type reason",
+    sent=MessagePaths(
+        subject="subject",
+        text="message data.message",
+        mailbox="sender.email from_email fromEmail data.from_email",
+        message_id="message_id data.message_id",
+    ),
+    received=MessagePaths(subject="subject", text="message data.message", mailbox="sender.email to_email toEmail data.to_email"),
 )

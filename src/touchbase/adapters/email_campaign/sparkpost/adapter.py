@@ -11,6 +11,7 @@ from touchbase.adapters.kit import event_types as m
 from touchbase.adapters.kit.declarative import Item, Shape, Table, batch, events_of, normalize_event_name
 from touchbase.adapters.kit.event_types import Meaning
 from touchbase.adapters.kit.extract import objects, text
+from touchbase.adapters.kit.messages import MessagePaths
 from touchbase.history import Event
 
 _CLASSES = {
@@ -31,7 +32,7 @@ class SparkPost(Table):
 
     def translate(self, webhook: ParsedWebhook) -> list[Event]:
         """Return one event per item; the empty item of a test request has none."""
-        return events_of([event for item in batch(webhook.data) for event in _inside(item)], lambda item: self.read(item, webhook))
+        return events_of([event for item in batch(webhook.data) for event in _inside(item)], lambda item: self.event_of(item, webhook))
 
     def meaning(self, name: str, item: Item) -> Meaning:
         """Return the meaning from the table, and for bounces by their class."""
@@ -76,4 +77,5 @@ ADAPTER = SparkPost(
     message="message_id transmission_id",
     key="event_id",
     bounce="error_code raw_reason reason",
+    sent=MessagePaths(subject="subject", mailbox="friendly_from msg_from", message_id="message_id"),
 )

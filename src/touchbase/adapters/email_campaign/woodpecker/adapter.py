@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from touchbase.adapters.kit import event_types as m
 from touchbase.adapters.kit.declarative import Shape, Table
+from touchbase.adapters.kit.messages import MessagePaths
 
 ADAPTER = Table(
     tool="woodpecker",
@@ -61,4 +62,13 @@ ADAPTER = Table(
     campaign="prospect.campaign_name prospect.campaign_id campaign.campaign_name campaign.campaign_id",
     message="email.message_id email.id",
     bounce="email.bounce_type email.message email.reason",
+    sent=MessagePaths(
+        subject="email.subject", text="email.message", mailbox="email.email_from prospect.campaign_email", message_id="email.message_id"
+    ),
+    received=MessagePaths(
+        subject="email.subject",
+        text="email.message",
+        mailbox="prospect.campaign_email",
+        category="prospect.interest_level.level prospect.interested",
+    ),
 )

@@ -1,0 +1,101 @@
+"""`touchbase messages`: mails and LinkedIn messages of a client's contacts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from touchbase.cli.options import ID, Group, json_option, setting_options
+from touchbase.cli.output import NOTE, SHORT, Column, print_json, print_table
+from touchbase.cli.store import find_client, opened, run
+
+if TYPE_CHECKING:
+    from touchbase.messages import Message
+
+COLUMNS = ("id", "time", "direction", "contact", "tool", Column("subject", SHORT), Column("text", NOTE))
+DIRECTIONS = ("sent", "received")
+
+
+@click.group(cls=Group)
+def messages() -> None:
+    """List and show sent and received mails and LinkedIn messages."""
+
+
+@messages.command("list")
+@setting_options("database")
+@click.option("--client", "client_id", required=True, help="The client.")
+@click.option("--email", help="Only messages of the contact with this e-mail address.")
+@click.option("--direction", type=click.Choice(DIRECTIONS), help="Only sent, or only received messages.")
+@click.option("--tool", help="Only messages from this tool.")
+@click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 1000), help="Most messages to list.")
+@click.option("--after", type=ID, help="The last id of the previous page.")
+@json_option()
+def list_(
+    database: str | None, client_id: str, email: str | None, direction: str | None, tool: str | None, limit: int, after: int | None,
+    as_json: bool,
+) -> None:  # fmt: skip
+    """List messages, newest first."""
+    found, has_more = run(_list(database, client_id, email, after, limit, {"direction": direction, "tool": tool}))
+    if as_json:
+        print_json([_values(each) for each in found])
+    else:
+        print_table(COLUMNS, map(_row, found), empty="no message matches")
+    if has_more:
+        click.echo(f"there are more: --after {found[-1].id}", err=True)
+
+
+@messages.command()
+@setting_options("database")
+@click.option("--client", "client_id", required=True, help="The client.")
+@click.argument("message", type=ID)
+def get(database: str | None, client_id: str, message: int) -> None:
+    """Print one message as JSON."""
+    print_json(_values(run(_get(database, client_id, message))))
+
+
+def _row(one: Message) -> tuple[object, ...]:
+    from touchbase.common.timestamps import to_text
+
+    text = None if one.text is None else " ".join(one.text.split())
+    return one.id, to_text(one.occurred_us), one.direction, one.contact_email or one.contact_id, one.tool, one.subject, text
+
+
+def _values(one: Message) -> dict[str, Any]:
+    from msgspec import to_builtins
+
+    from touchbase.messages.api.schemas import message_out
+
+    values: dict[str, Any] = to_builtins(message_out(one))
+    return values
+
+
+async def _list(
+    database: str | None, client_id: str, email: str | None, after: int | None, limit: int, filters: dict[str, Any]
+) -> tuple[list[Message], bool]:
+    from touchbase.common.normalize import find_email_key
+    from touchbase.messages import GetMessages, ListMessages
+
+    key = email and find_email_key(email)
+    if email is not None and key is None:
+        raise click.ClickException(f"--email {email} is no e-mail address")
+    async with opened(database) as store:
+        client, place = await find_client(store, client_id), None
+        if after is not None:
+            last = (await store.read(GetMessages(client.number, [after]))).get(after)
+            if last is None:
+                raise click.ClickException(f"there is no message {after} any more: begin again without --after")
+            place = (last.occurred_us, last.place)
+        found = await store.read(ListMessages(client.number, limit + 1, place, contact_key=key, **filters))
+    return found[:limit], len(found) > limit
+
+
+async def _get(database: str | None, client_id: str, number: int) -> Message:
+    from touchbase.messages import GetMessages
+
+    async with opened(database) as store:
+        client = await find_client(store, client_id)
+        found = (await store.read(GetMessages(client.number, [number]))).get(number)
+    if found is None:
+        raise click.ClickException(f"client {client_id} has no message with id {number}: it was deleted, or its contact was")
+    return found

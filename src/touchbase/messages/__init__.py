@@ -1,0 +1,37 @@
+"""Messages: sent and received mails and LinkedIn messages, with their text."""
+
+from __future__ import annotations
+
+from touchbase.messages.commands import (
+    CreateMessage,
+    DeleteMessage,
+    GetMessages,
+    ListMessages,
+    MessagesOfContact,
+    MessagesOfEvents,
+    PruneMessages,
+    SetInterested,
+)
+from touchbase.messages.html_text import text_of_html
+from touchbase.messages.models import API, CHANNELS, DIRECTIONS, RECEIVED, SENT, Message, channel_of, direction_of, united
+
+__all__ = [
+    "API",
+    "CHANNELS",
+    "DIRECTIONS",
+    "RECEIVED",
+    "SENT",
+    "CreateMessage",
+    "DeleteMessage",
+    "GetMessages",
+    "ListMessages",
+    "Message",
+    "MessagesOfContact",
+    "MessagesOfEvents",
+    "PruneMessages",
+    "SetInterested",
+    "channel_of",
+    "direction_of",
+    "text_of_html",
+    "united",
+]

@@ -1,0 +1,165 @@
+"""HTTP resources of messages."""
+
+from __future__ import annotations
+
+from touchbase.auth import READ, WRITE
+from touchbase.clients import Client
+from touchbase.common.field_limits import LARGEST_ID
+from touchbase.common.normalize import find_email_key
+from touchbase.common.timestamps import Micros
+from touchbase.errors import Fault, Invalid, NotFound
+from touchbase.history import CONTACT
+from touchbase.http import query_parameters as query
+from touchbase.http.endpoint import Call, author_of
+from touchbase.http.query_parameters import LARGEST_PAGE, LIMIT, PAGE, YES_OR_NO, Parameter, cursor_text
+from touchbase.http.responses import Response
+from touchbase.http.routing import Route, Success, Tag
+from touchbase.http.schemas import encode
+from touchbase.messages.api.schemas import Interest, MessageOut, MessagePage, NewMessage, message_out, new_message
+from touchbase.messages.commands import CreateMessage, DeleteMessage, GetMessages, ListMessages, SetInterested
+from touchbase.messages.models import CHANNELS, DIRECTIONS, Message
+from touchbase.records import ListContacts, new_write_key
+
+MESSAGES = Tag("Messages", "Sent and received mails and LinkedIn messages, with their text.")
+PATH = "/public/v2/messages"
+CONTACT_ID = query.integer("contact_id", 1, LARGEST_ID, "Messages of this contact.", member="contact_id")
+CONTACT_EMAIL = query.text("contact_email", "Messages of the contact with this e-mail address.")
+INTERESTED: Parameter[bool | None] = Parameter(
+    "interested",
+    lambda given, name: {"true": True, "false": False}.get(given.choice(name, YES_OR_NO) or ""),
+    {"type": "boolean"},
+    "Messages that are marked so.",
+    "interested",
+)
+FILTERS = (
+    CONTACT_ID,
+    CONTACT_EMAIL,
+    query.choice("direction", DIRECTIONS, member="direction"),
+    query.choice("channel", CHANNELS, member="channel"),
+    query.text("campaign_id", "Messages of this campaign, by the tool's id.", member="campaign_id"),
+    query.text("tool", "Messages from this tool.", member="tool"),
+    INTERESTED,
+    query.text("mailbox", "Messages that this own address or account sent or received.", member="mailbox"),
+    query.time("since", "Messages from this time on.", member="since_us"),
+    query.time("until", "Messages before this time.", member="until_us"),
+)
+
+
+async def list_messages(call: Call) -> Response:
+    """`GET` of a page of messages."""
+    client, asked = await call.client(), call.parameters()
+    after: tuple[Micros, int] | None = asked.cursor(PATH, tuple[int, int])
+    address = asked[CONTACT_EMAIL]
+    key = address and find_email_key(address)
+    if address is not None and key is None:
+        asked.fault(CONTACT_EMAIL.name, "email", "must be an e-mail address")
+    asked.done()
+    limit = min(asked[LIMIT], LARGEST_PAGE)
+    wanted = ListMessages(client.number, limit + 1, after, contact_key=key, **asked.filters)
+    found = await call.api.dependencies.store.read(wanted)
+    page = found[:limit]
+    cursor = cursor_text(PATH, (page[-1].occurred_us, page[-1].place)) if len(found) > limit else None
+    return Response(body=encode(MessagePage([message_out(each) for each in page], cursor)))
+
+
+async def get_message(call: Call) -> Response:
+    """`GET` of one message."""
+    client, number = await call.client(), call.id("message")
+    return Response(body=encode(message_out(await find_message(call, client, number))))
+
+
+async def find_message(call: Call, client: Client, number: int) -> Message:
+    """Return a message; raise `NotFound`."""
+    found = await call.api.dependencies.store.read(GetMessages(client.number, [number]))
+    if number not in found:
+        raise NotFound(f"there is no message with id {number}: it was deleted, or its contact was")
+    return found[number]
+
+
+async def create_message(call: Call) -> Response:
+    """`POST` of one message."""
+    client, parts = await call.client(), call.api.dependencies
+    call.parameters().done()
+    asked = await call.body(NewMessage)
+    now = parts.clock()
+    contact_id = await _contact(call, client, asked)
+    made = new_message(asked, contact_id, new_write_key(), now, with_body=client.settings.store_message_bodies)
+    call.api.limiter.storing(client, 1, 0, now)
+
+    def respond(message: Message) -> Response:
+        response = Response(201, encode(message_out(message)))
+        response.headers.append((b"location", parts.reached_at(f"{PATH}/{message.id}")))
+        response.record = (CONTACT, message.contact_id)
+        return response
+
+    command = CreateMessage(client.number, made, author_of(call.scope))
+    return await call.write_and_respond(lambda writes: writes.write(command), respond)
+
+
+async def _contact(call: Call, client: Client, asked: NewMessage) -> int:
+    if (asked.contact_id is None) == (asked.contact_email is None):
+        raise Invalid([Fault("/contact_id", "required", "send one of contact_id and contact_email")])
+    if asked.contact_id is not None:
+        return asked.contact_id
+    key = find_email_key(asked.contact_email or "")
+    if key is None:
+        raise Invalid([Fault("/contact_email", "email", "must be an e-mail address")])
+    found = await call.api.dependencies.store.read(ListContacts(client.number, 1, email_key=key))
+    if not found:
+        raise NotFound("there is no contact with this contact_email; create the contact first")
+    return found[0].id
+
+
+async def delete_message(call: Call) -> Response:
+    """`DELETE` of one message."""
+    client, number = await call.client(), call.id("message")
+    call.parameters().done()
+    await call.api.dependencies.store.write(DeleteMessage(client.number, number))
+    return Response(204)
+
+
+async def set_interested(call: Call) -> Response:
+    """`POST` of whether the author of one message is interested."""
+    client, number = await call.client(), call.id("message")
+    call.parameters().done()
+    asked = await call.body(Interest)
+    command = SetInterested(client.number, number, asked.interested)
+
+    def respond(message: Message) -> Response:
+        response = Response(body=encode(message_out(message)))
+        response.record = (CONTACT, message.contact_id)
+        return response
+
+    return await call.write_and_respond(lambda writes: writes.write(command), respond)
+
+
+ROUTES = [
+    Route(
+        "GET", PATH, list_messages, scope=READ, operation_id="list_messages", tag=MESSAGES, summary="List messages, newest first",
+        description="The mails and LinkedIn messages that the client's tools have sent, or that requests have made. Messages of deleted "
+        "contacts are left out until the contact is restored.",
+        query=(*PAGE, *FILTERS), success=(Success(200, "A page.", MessagePage),),
+    ),
+    Route(
+        "POST", PATH, create_message, scope=WRITE, operation_id="create_message", tag=MESSAGES, summary="Store one message of a contact",
+        description="It appears in the contact's timeline and changes neither its status nor its dates. If the contact has a message of "
+        "the same direction and `message_id` (and `tool`, unless the id is a mail's Message-ID, with an `@`), that one is returned, with "
+        "what it left out.",
+        body=NewMessage, success=(Success(201, "The message.", MessageOut, ("Location",)),), problems=(404,),
+    ),
+    Route(
+        "GET", f"{PATH}/{{id}}", get_message, scope=READ, operation_id="get_message", tag=MESSAGES, summary="Get one message",
+        description="Returns the message.", success=(Success(200, "The message.", MessageOut),),
+    ),
+    Route(
+        "DELETE", f"{PATH}/{{id}}", delete_message, scope=WRITE, operation_id="delete_message", tag=MESSAGES, summary="Delete one message",
+        description="Removes the message for good; a repeat of the webhook does not bring it back. The contact's timeline keeps the event.",
+        success=(Success(204, "It is removed."),),
+    ),
+    Route(
+        "POST", f"{PATH}/{{id}}/set-interested", set_interested, scope=WRITE, operation_id="set_message_interested", tag=MESSAGES,
+        summary="Mark the author of one message as interested or not",
+        description="Changes nothing else: to change the contact's status, update the contact.",
+        body=Interest, success=(Success(200, "The message.", MessageOut),),
+    ),
+]  # fmt: skip

@@ -1,0 +1,97 @@
+"""Commands that change messages, and queries that read them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from touchbase.common.timestamps import Micros
+from touchbase.history import NO_AUTHOR, Author
+from touchbase.messages.models import Message
+from touchbase.sql.command import Command, Query
+
+EventKey = tuple[str, Micros]
+"""The key and the time of an event in a history."""
+
+
+@dataclass(slots=True)
+class CreateMessage(Command[Message]):
+    """Store a message of a contact, whose `contact_id` it names; `NotFound` without that contact.
+
+    If the contact has a message of the same message id and direction, the result is that message, with what it left out.
+    """
+
+    client: int
+    message: Message
+    """Its `id` is set when it is stored."""
+    by: Author = NO_AUTHOR
+
+
+@dataclass(slots=True)
+class DeleteMessage(Command[Message]):
+    """Remove a message, also for later repeats of it; the result is the message as it was. `NotFound`."""
+
+    client: int
+    id: int
+
+
+@dataclass(slots=True)
+class SetInterested(Command[Message]):
+    """Store whether the sender of a message is interested. `NotFound`."""
+
+    client: int
+    id: int
+    interested: bool | None
+
+
+@dataclass(slots=True)
+class PruneMessages(Command[int]):
+    """Remove subject, text and HTML of messages that were received before a time; return how many, up to `limit`."""
+
+    client: int
+    before_us: Micros
+    limit: int
+
+
+@dataclass(slots=True)
+class GetMessages(Query[dict[int, Message]]):
+    """Messages by the id of one of their copies, of contacts that exist."""
+
+    client: int
+    ids: list[int]
+
+
+@dataclass(slots=True)
+class MessagesOfContact(Query[list[Message]]):
+    """All messages of one contact, also of one in the bin, oldest first; for a person's export."""
+
+    client: int
+    contact_id: int
+
+
+@dataclass(slots=True)
+class MessagesOfEvents(Query[dict[EventKey, int]]):
+    """The ids of the messages that events of histories brought, by the event's key and time; events without one are left out."""
+
+    client: int
+    events: list[EventKey]
+
+
+@dataclass(slots=True)
+class ListMessages(Query[list[Message]]):
+    """Messages of contacts that exist, newest first. Members that are None filter nothing."""
+
+    client: int
+    limit: int
+    after: tuple[Micros, int] | None = None
+    """Time and id of the earliest copy of the last message of the previous page."""
+    contact_id: int | None = None
+    contact_key: str | None = None
+    """The contact's e-mail address in normal form."""
+    direction: str | None = None
+    channel: str | None = None
+    campaign_id: str | None = None
+    tool: str | None = None
+    interested: bool | None = None
+    mailbox: str | None = None
+    since_us: Micros | None = None
+    until_us: Micros | None = None

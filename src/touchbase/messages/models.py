@@ -1,0 +1,107 @@
+"""Messages: sent and received mails and LinkedIn messages of contacts.
+
+A *copy* is what one event or one request says of a message. Copies of one contact with the same copy key and direction are one
+message: the earliest copy counts, and what it leaves out comes from the next ones, so the order of arrival changes nothing.
+A copy key comes from an id that names exactly one message: the id of a conversation, or of the mail that a reply answers, would
+hide one message behind another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+from typing import Any
+
+from touchbase.common.timestamps import Micros
+from touchbase.history import Event
+
+SENT, RECEIVED = "sent", "received"
+DIRECTIONS = (SENT, RECEIVED)
+EMAIL, LINKEDIN = "email", "linkedin"
+CHANNELS = (EMAIL, LINKEDIN)
+LONGEST_KEY = 250
+"""Characters of a copy key, which an index must hold; a longer one is hashed."""
+API = "api"
+"""The tool of a message that a request makes without naming one."""
+MADE_EVENTS = {SENT: "message.sent", RECEIVED: "message.received"}
+"""The event in the contact's history of a message that a request made; it changes neither status nor dates."""
+_RECEIVED_EVENTS = frozenset({"email_replied", "email_auto_replied", "linkedin_replied"})
+
+
+@dataclass(slots=True)
+class Message:
+    """A message, or one copy of it."""
+
+    id: int
+    direction: str
+    channel: str
+    occurred_us: Micros
+    event_key: str
+    """With the time, it identifies the event in the contact's history that brought the message."""
+    delivery_id: int | None
+    """None: a request made it."""
+    received_us: Micros
+    tool: str
+    mailbox: str | None = None
+    """The client's own address or account: it sent the message or received it."""
+    subject: str | None = None
+    text: str | None = None
+    html: str | None = None
+    campaign_id: str | None = None
+    campaign_name: str | None = None
+    step: str | None = None
+    message_id: str | None = None
+    """The message's own id: never that of its conversation, or of a mail that it answers."""
+    thread_id: str | None = None
+    category: str | None = None
+    """The tool's own label of a reply."""
+    interested: bool | None = None
+    custom: dict[str, str] = field(default_factory=dict)
+    contact_id: int = 0
+    contact_email: str | None = None
+    place: int = 0
+    """The id of its earliest copy, for the order of pages."""
+
+    @property
+    def has_body(self) -> bool:
+        """Whether it has a subject or a text."""
+        return self.subject is not None or self.text is not None or self.html is not None
+
+    @property
+    def copy_key(self) -> str | None:
+        """What all copies of a message have in common; None: no other copy can be recognised.
+
+        The Message-ID of a mail (RFC 5322) is the same in all tools; any other id says something only within its tool.
+        """
+        if self.message_id is None:
+            return None
+        bare = self.message_id.strip().removeprefix("<").removesuffix(">")
+        known = bare if "@" in bare else f"{self.tool} {bare}"
+        return known if len(known) <= LONGEST_KEY else blake2b(known.encode(), digest_size=16).hexdigest()
+
+
+_FILLED = (
+    "mailbox", "subject", "text", "html", "campaign_id", "campaign_name", "step", "message_id", "thread_id", "category", "interested",
+)  # fmt: skip
+"""What a copy may leave out."""
+
+
+def united(copies: Iterable[Message]) -> Message:
+    """Return the message of these copies. Its id is the lowest one, which no later copy changes."""
+    known = sorted(copies, key=lambda copy: (copy.occurred_us, copy.event_key, copy.id))
+    filled: dict[str, Any] = {name: next((found for each in known if (found := getattr(each, name)) is not None), None) for name in _FILLED}
+    custom: dict[str, str] = {}
+    for each in known:
+        custom = each.custom | custom
+    return replace(known[0], place=known[0].id, id=min(each.id for each in known), custom=custom, **filled)
+
+
+def direction_of(event: Event) -> str:
+    """Return the direction of an event's message."""
+    return RECEIVED if event.event in _RECEIVED_EVENTS else SENT
+
+
+def channel_of(event: Event) -> str:
+    """Return the channel of an event's message."""
+    return LINKEDIN if event.event.startswith("linkedin") else EMAIL

@@ -1,0 +1,1 @@
+"""SQL of messages: statements and plans, for the engines and for plans of packages above."""

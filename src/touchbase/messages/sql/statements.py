@@ -1,0 +1,158 @@
+"""Columns, rows and statements of messages. The contact of a copy is that of its event."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from touchbase.messages.models import Message
+from touchbase.sql.builders import ONE, RECORD
+from touchbase.sql.rows import Columns, encode, names
+from touchbase.sql.statement import Row, Statement
+
+MESSAGE: Columns = (
+    *ONE, ("direction", "text"), ("channel", "text"), ("occurred_us", "bigint"), ("event_key", "text"), ("delivery_id", "bigint"),
+    ("received_us", "bigint"), ("tool", "text"), ("mailbox", "text"), ("subject", "text"), ("text", "text"), ("html", "text"),
+    ("campaign_id", "text"), ("campaign_name", "text"), ("step", "text"), ("message_id", "text"), ("thread_id", "text"),
+    ("category", "text"), ("interested", "bigint"), ("custom", "text"), ("copy_key", "text"), ("has_body", "bigint"), ("deleted", "bigint"),
+)  # fmt: skip
+_SHOWN = MESSAGE[1:21]
+_CONTENT = (*MESSAGE[6:19], ("copy_key", "text"), ("has_body", "bigint"))
+"""What an earlier receipt of the same event replaces."""
+_INDEXED = "({0}.delivery_id IS NOT NULL OR {0}.event IN ('message.received', 'message.sent'))"
+"""Must match the condition of the index `event_key` literally."""
+
+
+def event_of_copy(event: str, copy: str) -> str:
+    """Return the condition by which an alias of `event` is the event, of a contact, of an alias of `message`."""
+    same = f"{event}.client = {copy}.client AND {event}.key = {copy}.event_key AND {event}.occurred_us = {copy}.occurred_us"
+    return f"{same} AND {event}.record_kind = 1 AND {_INDEXED.format(event)}"
+
+
+_EARLIER = (
+    "message.deleted = 0 AND (excluded.received_us < message.received_us "
+    "OR (excluded.received_us = message.received_us AND excluded.delivery_id < message.delivery_id))"
+)
+# Only of events that are in a history or wait for their record: not of people that the client's settings leave out.
+INSERT_MESSAGE = Statement(
+    "insert_message",
+    MESSAGE,
+    body=f"INSERT INTO message ({names(MESSAGE)}) SELECT {names(MESSAGE, 'p.')} FROM p WHERE EXISTS (SELECT 1 FROM event e "
+    f"WHERE e.client = p.client AND e.key = p.event_key AND e.occurred_us = p.occurred_us AND {_INDEXED.format('e')}) "
+    f"ON CONFLICT (client, event_key, occurred_us) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name, _ in _CONTENT)} "
+    f"WHERE {_EARLIER} RETURNING id",
+)
+_COPIES = f"SELECT {names(_SHOWN, 'm.')}, e.record_id, c.email FROM p CROSS JOIN"
+COPIES_BY_ID = Statement(
+    "message_copies_by_id",
+    ONE,
+    body=f"{_COPIES} message m CROSS JOIN event e CROSS JOIN contact c WHERE m.client = p.client AND m.id = p.id "
+    f"AND {event_of_copy('e', 'm')} AND c.client = e.client AND c.id = e.record_id AND m.deleted = 0",
+)
+NEW_MESSAGES = Statement(
+    "new_messages",
+    ONE,
+    body="SELECT m.id, e.record_id FROM p CROSS JOIN message m CROSS JOIN event e CROSS JOIN contact c WHERE m.client = p.client "
+    f"AND m.id = p.id AND m.deleted = 0 AND {event_of_copy('e', 'm')} AND c.client = e.client AND c.id = e.record_id "
+    f"AND NOT EXISTS (SELECT 1 FROM message o JOIN event f ON {event_of_copy('f', 'o')} WHERE o.client = m.client "
+    "AND o.copy_key = m.copy_key AND o.direction = m.direction AND f.record_id = e.record_id AND (o.deleted = 1 OR o.id < m.id))",
+)
+"""Those of these copies that are the first ones of their message, with its contact, which is not deleted. Without texts: it runs for
+every batch with messages."""
+_GROUP: Columns = (("client", "bigint"), ("copy_key", "text"), ("direction", "text"), ("record_id", "bigint"))
+COPIES_OF = Statement(
+    "message_copies_of",
+    _GROUP,
+    body=f"SELECT {names(_SHOWN, 'm.')}, e.record_id, NULL, m.deleted FROM p CROSS JOIN message m CROSS JOIN event e "
+    "WHERE m.client = p.client AND m.copy_key = p.copy_key AND m.direction = p.direction "
+    f"AND {event_of_copy('e', 'm')} AND e.record_id = p.record_id",
+)
+_OF_RECORD = "e.client = p.client AND e.record_kind = p.record_kind AND e.record_id = p.record_id"
+_OF_EVENT = "t.client = e.client AND t.event_key = e.key AND t.occurred_us = e.occurred_us"
+COPIES_OF_RECORD = Statement(
+    "messages_of_record",
+    RECORD,
+    body=f"SELECT {names(_SHOWN, 't.')}, e.record_id, NULL, t.deleted FROM p CROSS JOIN event e CROSS JOIN message t "
+    f"WHERE {_OF_RECORD} AND {_OF_EVENT}",
+)
+COUNT_OF_RECORD = Statement(
+    "count_messages", RECORD, body=f"SELECT count(*) FROM p CROSS JOIN event e CROSS JOIN message t WHERE {_OF_RECORD} AND {_OF_EVENT}"
+)
+DELETE_OF_RECORD = Statement(
+    "delete_messages_of",
+    RECORD,
+    sqlite="DELETE FROM message WHERE client = ?1 AND (event_key, occurred_us) IN "
+    "(SELECT key, occurred_us FROM event WHERE client = ?1 AND record_kind = ?2 AND record_id = ?3)",
+    body=f"DELETE FROM message t USING p CROSS JOIN event e WHERE {_OF_RECORD} AND {_OF_EVENT}",
+)
+"""Run it before the events are deleted."""
+_EVENT: Columns = (("client", "bigint"), ("event_key", "text"), ("occurred_us", "bigint"))
+COPIES_OF_EVENTS = Statement(
+    "message_copies_of_events",
+    _EVENT,
+    body="SELECT m.event_key, m.occurred_us, m.id FROM p CROSS JOIN message m "
+    "WHERE m.client = p.client AND m.event_key = p.event_key AND m.occurred_us = p.occurred_us AND m.deleted = 0",
+)
+_SAME_EVENT = "t.client = p.client AND t.event_key = p.event_key AND t.occurred_us = p.occurred_us"
+DELETE_OF_EVENT = Statement(
+    "delete_message_of_event",
+    _EVENT,
+    sqlite="DELETE FROM message WHERE client = ?1 AND event_key = ?2 AND occurred_us = ?3",
+    body=f"DELETE FROM message t USING p WHERE {_SAME_EVENT}",
+)
+RETIME_MESSAGE = Statement(
+    "retime_message",
+    (*_EVENT, ("to_us", "bigint")),
+    sqlite="UPDATE message SET occurred_us = ?4 WHERE client = ?1 AND event_key = ?2 AND occurred_us = ?3",
+    body=f"UPDATE message t SET occurred_us = p.to_us FROM p WHERE {_SAME_EVENT}",
+)
+_REMOVED = "subject = NULL, text = NULL, html = NULL, has_body = 0"
+MARK_DELETED = Statement(
+    "mark_message_deleted",
+    ONE,
+    sqlite=f"UPDATE message SET {_REMOVED}, custom = '{{}}', category = NULL, mailbox = NULL, deleted = 1 WHERE client = ?1 AND id = ?2",
+    body=f"UPDATE message t SET {_REMOVED}, custom = '{{}}', category = NULL, mailbox = NULL, deleted = 1 "
+    "FROM p WHERE t.client = p.client AND t.id = p.id",
+)
+SET_INTERESTED = Statement(
+    "set_message_interested",
+    (*ONE, ("interested", "bigint")),
+    sqlite="UPDATE message SET interested = ?3 WHERE client = ?1 AND id = ?2",
+    body="UPDATE message t SET interested = p.interested FROM p WHERE t.client = p.client AND t.id = p.id",
+)
+PRUNE_MESSAGE = Statement(
+    "prune_message",
+    ONE,
+    sqlite=f"UPDATE message SET {_REMOVED} WHERE client = ?1 AND id = ?2",
+    body=f"UPDATE message t SET {_REMOVED} FROM p WHERE t.client = p.client AND t.id = p.id",
+)
+LIST_FROM = f"SELECT {names(_SHOWN, 'm.')}, e.record_id, c.email FROM message m JOIN event e ON {event_of_copy('e', 'm')} "
+LIST_FROM += "JOIN contact c ON c.client = e.client AND c.id = e.record_id"
+IS_FIRST = (
+    "m.deleted = 0 AND NOT EXISTS (SELECT 1 FROM message o JOIN event f ON "
+    f"{event_of_copy('f', 'o')} WHERE o.client = m.client AND o.copy_key = m.copy_key AND o.direction = m.direction "
+    "AND f.record_id = e.record_id AND (o.deleted = 1 OR (o.occurred_us, o.event_key) < (m.occurred_us, m.event_key)))"
+)
+"""The condition by which a copy is the earliest one of its message, and the message is not deleted."""
+_decode: Callable[[str], dict[str, str]] = msgspec.json.Decoder(dict[str, str]).decode
+_message: Callable[..., Message] = Message
+
+
+def message_of(row: Row) -> Message:
+    """Return the copy of a row of the shown columns, the contact's id and its address."""
+    values: list[Any] = list(row[:20])
+    values[18] = None if values[18] is None else bool(values[18])
+    values[19] = _decode(values[19])
+    return _message(*values, contact_id=row[20], contact_email=row[21])
+
+
+def message_row(client: int, one: Message) -> Row:
+    """Return the row of a copy, in the order of `MESSAGE`."""
+    interested = None if one.interested is None else int(one.interested)
+    return (
+        client, one.id, one.direction, one.channel, one.occurred_us, one.event_key, one.delivery_id, one.received_us, one.tool,
+        one.mailbox, one.subject, one.text, one.html, one.campaign_id, one.campaign_name, one.step, one.message_id, one.thread_id,
+        one.category, interested, encode(one.custom) if one.custom else "{}", one.copy_key, int(one.has_body), 0,
+    )  # fmt: skip

@@ -1,0 +1,81 @@
+"""Webhooks bring messages, in any order and however often they come."""
+
+from __future__ import annotations
+
+import itertools
+from types import SimpleNamespace
+from typing import Any, cast
+
+from tests.messages.conftest import JANE, PATH, Messages, mail
+
+from touchbase.clients import ClientSettings
+from touchbase.events.messages import store_messages
+from touchbase.history.events import CONTACT, Event, MessageContent
+from touchbase.sql.statement import Execute, Plan
+
+
+async def test_reply__is_stored_with_its_text_and_campaign(messages: Messages) -> None:
+    content = {
+        "subject": "Re: Hello",
+        "html": "<p>Yes,</p><script>no()</script><p>please</p>",
+        "mailbox": "me@our.example",
+        "thread_id": "t1",
+    }
+
+    await messages.receive(mail(content=content, campaign="Autumn", campaign_id="7", step="2", message_id="m1"))
+
+    [one] = await messages.stored()
+    assert (one.direction, one.channel, one.contact_email, one.tool) == ("received", "email", JANE, "instantly")
+    assert (one.subject, one.text, one.html, one.mailbox) == ("Re: Hello", "Yes,\n\nplease", content["html"], "me@our.example")
+    assert (one.campaign_id, one.campaign_name, one.step, one.message_id, one.thread_id) == ("7", "Autumn", "2", "m1", "t1")
+    assert one.delivery_id == 1
+
+
+async def test_event_without_a_message__stores_none(messages: Messages) -> None:
+    await messages.receive({**mail(), "message": None})
+
+    assert await messages.stored() == []
+
+
+async def test_timeline__has_the_id_of_each_message(messages: Messages) -> None:
+    await messages.receive(mail("sent", content={"subject": "Hello"}, second=1), {**mail("opened", second=2), "message": None})
+    await messages.receive(mail(content={"text": "Yes"}, message_id="<r1@mail.example>", second=3))
+    await messages.receive(mail(content={"subject": "Re: Hello"}, message_id="<r1@mail.example>", second=4))
+    reply, sent = await messages.stored()
+
+    events = (await messages.call.get(f"/public/v2/contacts/{reply.contact_id}/timeline")).json()["data"]
+
+    assert [(each["event"], each["message_id"]) for each in events if each["event"].startswith("email")] == [
+        ("email_replied", reply.id), ("email_replied", reply.id), ("email_opened", None), ("email_sent", sent.id),
+    ]  # fmt: skip
+    assert (await messages.call("DELETE", f"{PATH}/{reply.id}")).status == 204
+    events = (await messages.call.get(f"/public/v2/contacts/{reply.contact_id}/timeline")).json()["data"]
+    assert [each["message_id"] for each in events if each["event"] == "email_replied"] == [None, None]
+
+
+def steps(plan: Plan[None]) -> list[tuple[str, int]]:
+    """The name and the number of rows of each statement that a plan executes, if every row is new."""
+    made: list[tuple[str, int]] = []
+    rows: list[Any] = []
+    try:
+        step = next(plan)
+        while True:
+            if isinstance(step, Execute):
+                made.append((step.statement.name, len(step.rows)))
+                rows = [(row[1], 7) for row in step.rows]
+            step = plan.send(rows)
+    except StopIteration:
+        return made
+
+
+def test_batch__stores_all_of_its_messages_by_one_statement() -> None:
+    batch = cast("Any", SimpleNamespace(client=1, settings=ClientSettings(), unparked=set(), now_us=9, cause={"origin": "delivery"}))
+    numbers = itertools.count(1)
+    ids = cast("Any", SimpleNamespace(take=lambda _: next(numbers)))
+    event = Event("email_sent", message=MessageContent(subject="Hello"))
+    named = [
+        (SimpleNamespace(event=event, key=f"k{n}", at=n, tool="a", kind=CONTACT), SimpleNamespace(id=n, received_us=n)) for n in range(9)
+    ]
+
+    assert steps(store_messages(batch, [], [], ids)) == []
+    assert steps(store_messages(batch, cast("Any", named), [], ids)) == [("insert_message", 9), ("new_messages", 9)]
