@@ -46,5 +46,5 @@ async def events(house: House, number: int, kind: str = "contact") -> list[tuple
     """The logged events of a record: type, changes, cause."""
     reply = await house.request("GET", "/public/v2/events?limit=1000")
     assert reply.status == 200, reply.body
-    found = [each for each in reply.json()["data"] if each["type"].startswith(kind) and each["data"]["id"] == number]
+    found = [each for each in reply.json()["data"] if each["type"].startswith(kind) and each["data"]["record_id"] == number]
     return [(each["type"], each["data"]["changed"], each["data"]["cause"]) for each in found]

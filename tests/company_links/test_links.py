@@ -6,6 +6,8 @@ import pytest
 from tests.company_links.linking import company_of, domains, events, jobs, link, turn
 from tests.house import House
 
+from touchbase.company_links import CompanyLinker
+
 ANN = "ann@acme.com"
 
 
@@ -84,6 +86,23 @@ async def test_changed_address__moves_the_link(house: House) -> None:
     assert await house.differences() == []
 
 
+async def test_company_that_takes_a_domain__takes_its_people(house: House) -> None:
+    old = await house.company("acme.com")
+    ann = await house.contact(email=ANN)
+    ben = await house.contact(email="ben@acme.com", company_id=old)
+    await turn(house, "existing")
+    await house.request("PATCH", f"/public/v2/companies/{old}", {"domain": "acme.io"})
+    eve = await house.contact(email="eve@acme.com")
+    await link(house)
+    assert [await company_of(house, each) for each in (ann, ben, eve)] == [old] * 3
+
+    new = await house.company("acme.com")
+    await link(house)
+
+    assert [await company_of(house, each) for each in (ann, ben, eve)] == [new, old, new]
+    assert await house.differences() == []
+
+
 async def test_company_that_a_request_set_or_unset__stays(house: House) -> None:
     acme, beta = await house.company("acme.com"), await house.company("beta.com")
     ann = await house.contact(email=ANN, company_id=beta)
@@ -110,7 +129,7 @@ async def test_company_that_a_crm_names__wins_whatever_its_time(house: House) ->
 
     await house.hook(
         "hubspot",
-        {"event": "company.updated", "domain": "beta.com", "object_type": "company:company", "object_id": "7", "at": 1},
+        {"event": "company.updated", "domain": "beta.com", "object_type": "company", "object_id": "7", "at": 1},
         {"event": "contact.updated", "email": ANN, "object_type": "contact", "object_id": "9", "company_object": ["company", "7"], "at": 1},
     )
     beta = (await domains(house))["beta.com"]
@@ -160,8 +179,6 @@ async def test_turned_off__stops_the_job_and_leaves_the_links(house: House) -> N
     await turn(house, "existing")
     await house.call.settings(link_companies_by_email="create")
     ben = await house.contact(email="ben@beta.com")
-    from touchbase.company_links import CompanyLinker
-
     await CompanyLinker(house.call.parts.store, house.call.clock, pause=0).drain()
     await turn(house, "off")
 

@@ -22,13 +22,13 @@ from touchbase.company_links.commands import (
 from touchbase.company_links.sql.link import link_contacts
 from touchbase.event_log import EventType
 from touchbase.event_log.sql.statements import NEWEST_OF
-from touchbase.history import CARRIED, COMPANY, CONTACT, stamp_of
+from touchbase.history import CARRIED, COMPANY, CONTACT, DERIVED, stamp_of
 from touchbase.history.sql import stamps_of
 from touchbase.jobs import QUEUED, CreateJob, Job
 from touchbase.jobs.sql import create_job
 from touchbase.records.sql import statements as records_sql
 from touchbase.sql.ids import Ids
-from touchbase.sql.rows import Columns, names
+from touchbase.sql.rows import Columns, encode, names
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement, delete
 
 KIND = "contacts.link_companies"
@@ -59,6 +59,9 @@ _COMPANY_EVENTS = ("created", "updated", "merged", "restored")
 FOLLOWED = [EventType(f"contact.{what}") for what in _CONTACT_EVENTS] + [EventType(f"company.{what}") for what in _COMPANY_EVENTS]
 DECISIVE = {CONTACT: ('"email":', '"company_id":'), COMPANY: ('"domain":',)}
 """What the changes of an `updated` event must name for it to matter, as text of their JSON."""
+# As in the index of migration 0003.
+_DOMAIN = "replace(t.email_key, rtrim(t.email_key, replace(t.email_key, '@', '')), '')"
+_DERIVED = f'%"company_id":{encode(DERIVED)}%'
 _merged = msgspec.json.Decoder(dict[str, Any]).decode
 
 
@@ -94,8 +97,10 @@ def follow_changes(command: FollowChanges, ids: Ids) -> Plan[Followed]:
     rows = yield from _events(command, state.position, newest)
     subjects = _subjects(rows)
     waiting = yield from _waiting(command, subjects.companies)
-    linked = yield from link_contacts(command.client, mode, [*subjects.contacts, *waiting], command.at, command.new, ids)
-    if linked.wanted or len(waiting) == command.limit:
+    displaced = yield from _displaced(command, subjects.companies)
+    numbers = [*subjects.contacts, *waiting, *displaced]
+    linked = yield from link_contacts(command.client, mode, numbers, command.at, command.new, ids)
+    if linked.wanted or command.limit in (len(waiting), len(displaced)):
         return Followed(linked, more=True)  # the same events again
     reached = rows[-1][0] if len(rows) == command.limit else newest
     yield Execute(SAVE_STATE, [(command.client, *state._replace(position=reached))])
@@ -190,6 +195,19 @@ def _waiting(command: FollowChanges, companies: set[int]) -> Plan[list[int]]:
     rows = yield Select(
         f"SELECT record_id FROM pending_domain_link WHERE client = ? AND domain IN ({marks}) ORDER BY domain, record_id LIMIT ?",
         (command.client, *domains, command.limit),
+    )
+    return [row[0] for row in rows]
+
+
+def _displaced(command: FollowChanges, companies: set[int]) -> Plan[list[int]]:
+    """Return contacts that were linked to another company, which had the domain before one of these got it."""
+    if not companies:
+        return []
+    rows = yield Select(
+        f"SELECT t.id FROM company c CROSS JOIN contact t WHERE c.client = ? AND c.id IN ({', '.join('?' * len(companies))}) "
+        f"AND t.client = c.client AND t.email_key IS NOT NULL AND {_DOMAIN} = c.domain AND t.company_id <> c.id AND t.stamps LIKE ? "
+        "ORDER BY t.id LIMIT ?",
+        (command.client, *sorted(companies), _DERIVED, command.limit),
     )
     return [row[0] for row in rows]
 
