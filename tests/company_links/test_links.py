@@ -177,14 +177,30 @@ async def test_turned_off__stops_the_job_and_leaves_the_links(house: House) -> N
     acme = await house.company("acme.com")
     ann = await house.contact(email=ANN)
     await turn(house, "existing")
-    await house.call.settings(link_companies_by_email="create")
     ben = await house.contact(email="ben@beta.com")
-    await CompanyLinker(house.call.parts.store, house.call.clock, pause=0).drain()
+    await house.call.settings(link_companies_by_email="create")
+    await CompanyLinker(house.call.parts.store, house.call.clock, pause=0).drain()  # creates the job
     await turn(house, "off")
-
-    assert [each["state"] for each in await jobs(house)] == ["cancelled", "succeeded"]
-    assert (await jobs(house))[0]["error"].startswith("the client's setting")
     await house.contact(email="eve@acme.com")
     await link(house)
+
+    stopped, done = await jobs(house)
+    assert (stopped["state"], done["state"]) == ("cancelled", "succeeded")
+    assert stopped["error"] == "the client's setting link_companies_by_email was changed"
+    assert [await company_of(house, each) for each in (ann, ben)] == [acme, None]
+    assert await domains(house) == {"acme.com": acme}
+
+
+async def test_turned_on_again__links_all_contacts_by_a_new_job(house: House) -> None:
+    acme = await house.company("acme.com")
+    linker = CompanyLinker(house.call.parts.store, house.call.clock, pause=0)
+    await house.call.settings(link_companies_by_email="existing")
+    await linker.drain()  # creates the job
+    await house.call.settings(link_companies_by_email="off")
+    await linker.drain()
+    ann = await house.contact(email=ANN)
+
+    await turn(house, "existing")
+
     assert await company_of(house, ann) == acme
-    assert len(await domains(house)) == 2 - (await company_of(house, ben) is None)
+    assert [each["state"] for each in await jobs(house)] == ["succeeded", "cancelled"]
