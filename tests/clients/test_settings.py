@@ -27,6 +27,7 @@ OPEN = {
     "limits": None,
     "keep_bodies_days": KEEP_BODIES_DAYS,
     "keep_deleted_days": 30,
+    "link_companies_by_email": "off",
     "require_verification": {"email_campaign": False, "crm": False},
     "suppress_on": {"unsubscribed": True, "complained": True, "hard_bounced": True},
 }
@@ -41,6 +42,7 @@ DECIDED = {
     "limits": {"requests": 100, "rows": None, "bytes": 0, "webhooks": None, "webhook_bytes": 1000},
     "keep_bodies_days": None,
     "keep_deleted_days": 7,
+    "link_companies_by_email": "create",
     "require_verification": {"email_campaign": True, "crm": False},
     "suppress_on": {"unsubscribed": False, "complained": True, "hard_bounced": False},
 }

@@ -6,14 +6,16 @@ import asyncio
 from typing import Any
 
 import pytest
+from tests.asgi_client import MakeClient
 from tests.company_links.linking import company_of, domains, jobs, link, turn
 from tests.conftest import ExecuteSql
-from tests.house import House
+from tests.house import House, read
 
 from touchbase.common.timestamps import DAY
 from touchbase.company_links import ClientsToLink, CompanyLinker, job, worker
 from touchbase.event_log import TrimLog
 from touchbase.jobs import JobWorker
+from touchbase.sql.store import Store
 
 ANN = "ann@acme.com"
 
@@ -225,6 +227,29 @@ async def test_several_workers__link_once(house: House) -> None:
     assert len(await domains(house)) == 3
     assert None not in [await company_of(house, each) for each in people]
     assert await house.differences() == []
+
+
+async def test_other_clients__are_left_alone(store: Store, make_client: MakeClient, execute_sql: ExecuteSql) -> None:
+    call = make_client(store, read=read)
+    ours, theirs, third = [await House.of(call, name) for name in ("ours", "theirs", "third")]
+    acme = await theirs.company("acme.com")
+    people = {house.client_id: await house.contact(email=ANN) for house in (ours, theirs, third)}
+    await turn(ours, "existing")
+    await turn(theirs, "existing")
+    ben = await ours.contact(email="ben@acme.com")
+    await link(ours)
+    assert [await company_of(ours, people["ours"]), await company_of(theirs, people["theirs"])] == [None, acme]
+
+    await theirs.merge(acme, await theirs.company("beta.com"), kind="companies")
+    await turn(theirs, "off")
+    mine = await ours.company("acme.com")
+    await link(ours)
+
+    assert [await company_of(ours, each) for each in (people["ours"], ben)] == [mine, mine]
+    assert await company_of(theirs, people["theirs"]) == acme
+    assert await company_of(third, people["third"]) is None
+    assert await execute_sql("SELECT client, mode FROM company_linking") == [(ours.number, "existing")]
+    assert [each["progress"]["contacts"] for house in (ours, theirs) for each in await jobs(house)] == [1, 1]
 
 
 async def test_idle_worker__asks_one_query(house: House) -> None:

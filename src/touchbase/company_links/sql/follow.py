@@ -219,7 +219,7 @@ _IS_CURRENT = f"replace(k.settings, '{_MEMBER}' || l.mode || '\"', '') <> k.sett
 
 
 def clients_to_link(query: ClientsToLink) -> Plan[list[int]]:
-    """Run `ClientsToLink`: clients with the setting that have later events, and those that had it."""
+    """Run `ClientsToLink`: clients with the setting that have later events, and clients that had the setting."""
     rows = yield Select(
         f"SELECT k.id FROM client k WHERE k.state = 'active' AND k.id > ? AND {_IS_ON} AND NOT EXISTS ("
         "SELECT 1 FROM company_linking l LEFT JOIN event_counter c ON c.client = l.client "

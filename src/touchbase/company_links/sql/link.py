@@ -38,7 +38,7 @@ DELETE_PENDING = delete("delete_pending_domain_link", "pending_domain_link", REC
 
 @dataclass(slots=True)
 class _Contacts:
-    """Contacts to link, with the domains of those that get a company by their address."""
+    """Contacts to link, with their domains where the address decides about the company."""
 
     by_id: Mapping[int, Contact]
     domains: dict[int, str] = field(default_factory=dict)
