@@ -84,7 +84,6 @@ UNNOTICED: dict[str, str] = {
     "company_links.sql.follow._waiting": _LINKS,
     "company_links.sql.follow._displaced": _LINKS,
     "company_links.sql.follow.link_page": _LINKS,
-    "company_links.sql.follow.count_contacts": _LINKS,
     "connections.sql.silence.ADD_CALLS": "looks whether the tool is connected; what it adds is under this client's number in any case",
     "connections.sql.silence.JUDGE_AGAIN": "A's connection is judged once more, which finds what it found before",
     "connections.sql.silence.TRIM_SILENCES": "removes what is beyond the newest of a connection, and A has one silence",

@@ -47,12 +47,12 @@ SAVE_STATE = Statement(
 DELETE_STATE = delete("delete_company_linking", "company_linking", _STATE[:1])
 FORGET_PENDING = Statement(
     "forget_pending_domain_links",
-    (("client", "bigint"), ("limit_rows", "bigint")),
+    (("client", "bigint"), ("most", "bigint")),
     sqlite="DELETE FROM pending_domain_link WHERE client = ?1 AND (record_kind, record_id) IN (SELECT record_kind, record_id "
     "FROM pending_domain_link WHERE client = ?1 ORDER BY record_kind, record_id LIMIT ?2) RETURNING record_id",
     body="DELETE FROM pending_domain_link t USING p WHERE t.client = p.client AND (t.record_kind, t.record_id) IN ("
     "SELECT s.record_kind, s.record_id FROM pending_domain_link s WHERE s.client = p.client ORDER BY s.record_kind, s.record_id "
-    "LIMIT (SELECT limit_rows FROM p)) RETURNING t.record_id",
+    "LIMIT (SELECT most FROM p)) RETURNING t.record_id",
 )
 _CONTACT_EVENTS = ("created", "updated", "merged", "deleted", "restored", "erased")
 _COMPANY_EVENTS = ("created", "updated", "merged", "restored")
