@@ -20,6 +20,7 @@ import touchbase
 from touchbase.adapters.registry import load_adapters
 from touchbase.auth import AnyKey, KeyThrottle, KeyUsage, WebhookThrottle, add_first_key
 from touchbase.common.timestamps import Clock
+from touchbase.company_links import CompanyLinker
 from touchbase.config import Settings
 from touchbase.connections import CallCounts, Connections
 from touchbase.encryption import EncryptionKeys
@@ -105,7 +106,8 @@ async def assembled(settings: Settings, clock: Clock = clock, *, shared: SharedM
         ending.push_async_callback(http_client.close)
         fetcher = FetchWorker(store, adapters, http_client.send, clock, on_stored=worker.wake, on_fetched=partial(count_fetch, metrics))
         webhooks, dispatcher = _outgoing(settings, store, clock, ending, metrics)
-        workers: list[Runs] = [dispatcher, jobs, worker, fetcher, retention(settings, store, reader, connections, clock)]
+        linker = CompanyLinker(store, clock, on_job=jobs.wake)
+        workers: list[Runs] = [dispatcher, jobs, linker, worker, fetcher, retention(settings, store, reader, connections, clock)]
         await run_all(workers if settings.inbox_worker else [], ending)
         parts = Dependencies(
             store=store,
@@ -196,7 +198,9 @@ async def standalone_workers(settings: Settings, clock: Clock = clock, *, with_m
         on_report = partial(_add, NoMetrics(), clock, calls)
         inbox = InboxWorker(store, reader, clock, connections=connections.of, on_report=on_report, tasks=tasks)
         fetch = FetchWorker(store, adapters, http_client.send, clock, on_stored=inbox.wake)
-        yield Workers(inbox, fetch, job_worker(settings, store, clock), _outgoing(settings, store, clock, ending)[1])
+        jobs = job_worker(settings, store, clock)
+        linker = CompanyLinker(store, clock, on_job=jobs.wake)
+        yield Workers(inbox, fetch, jobs, linker, _outgoing(settings, store, clock, ending)[1])
 
 
 def retention(settings: Settings, store: ProcessingStore, reader: TranslatorPool, connections: Connections, clock: Clock) -> Retention:

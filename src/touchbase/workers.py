@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 from touchbase.auth import KeyUsage
 from touchbase.common.timestamps import DAY, SECOND, Clock, Micros
+from touchbase.company_links import KINDS as LINK_KINDS
+from touchbase.company_links import CompanyLinker
 from touchbase.config import Settings
 from touchbase.connections import CallCounts
 from touchbase.custom_fields import KINDS as CUSTOM_FIELD_KINDS
@@ -25,7 +27,7 @@ from touchbase.sql.store import Store
 from touchbase.statuses import KINDS as STATUS_KINDS
 
 HOUR: Micros = 3600 * SECOND
-JOB_KINDS: tuple[JobKind, ...] = (*IMPORT_KINDS, *EXPORT_KINDS, *STATUS_KINDS, *CUSTOM_FIELD_KINDS)
+JOB_KINDS: tuple[JobKind, ...] = (*IMPORT_KINDS, *EXPORT_KINDS, *STATUS_KINDS, *CUSTOM_FIELD_KINDS, *LINK_KINDS)
 """Every kind of job; a capability with a new one adds it here."""
 
 
@@ -54,36 +56,43 @@ def maintenance_of(
 
 @dataclass(frozen=True, slots=True)
 class Workers:
-    """The inbox worker, the fetch worker, the worker of jobs and the dispatcher of webhooks, without a server."""
+    """The inbox worker, the fetch worker, the worker of jobs, the linker of companies and the dispatcher of webhooks, without a server."""
 
     inbox: InboxWorker
     fetch: FetchWorker
     jobs: JobWorker
+    linker: CompanyLinker
     webhooks: Dispatcher
 
     async def run(self) -> None:
         """Run all workers until `stop`."""
-        await asyncio.gather(self.inbox.run(), self.fetch.run(), self.jobs.run(), self.webhooks.run())
+        await asyncio.gather(self.inbox.run(), self.fetch.run(), self.jobs.run(), self.linker.run(), self.webhooks.run())
 
     def stop(self) -> None:
         """Finish the current batches, then return from `run`."""
         self.webhooks.stop()
+        self.linker.stop()
         self.jobs.stop()
         self.fetch.stop()
         self.inbox.stop()
 
     async def drain(self) -> tuple[WorkReport, int]:
-        """Run due jobs, apply due deliveries, fetch the records that they need, send due webhooks; return the report and the fetches."""
+        """Run due jobs, apply due deliveries, fetch the records that they need, link contacts, send due webhooks.
+
+        Returns the report and the number of fetches.
+        """
         await self.jobs.drain()
         report, requests = await self.inbox.drain(), 0
         while more := await self.fetch.drain():
             requests += more
             add_report(report, await self.inbox.drain())
+        await self.linker.drain()
+        await self.jobs.drain()  # the linker may have begun some
         await self.webhooks.drain()
         return report, requests
 
 
-Runs = InboxWorker | FetchWorker | JobWorker | Dispatcher | Maintenance | Retention
+Runs = InboxWorker | FetchWorker | JobWorker | CompanyLinker | Dispatcher | Maintenance | Retention
 """A worker that runs until it is stopped."""
 
 

@@ -47,6 +47,7 @@ OF_ALL: dict[str, str] = {
     "outgoing.sql.dispatch.count_outgoing": "counts over all",
     "outgoing.sql.dispatch.list_troubles": "endpoints of all that do not work; an operator's",
     "outgoing.sql.dispatch.old_attempts": "who of all has attempts to remove",
+    "company_links.sql.follow.clients_to_link": "whose contacts of all are to be linked",
     "search.sql.index.next_to_index": "who of all has records to index",
     "jobs.sql.due_jobs": "who of all has jobs to run",
     "jobs.sql.due_job_files": "who of all has files of jobs to remove",
@@ -72,11 +73,17 @@ GROWING = (
     "event_log.sql.statements.NEWEST_OF:",
 )
 """Questions about how much B has, and its log, which the probes themselves add to."""
+_LINKS = "the worker of links reads it, which the walk does not run; tests/company_links/test_life.py tries it with two clients"
 _READ = "ids of records, which are then read as this client's"
 UNNOTICED: dict[str, str] = {
     "clients.sql.removal.DELETE_WORDS": "words of records that were this client's rows just before; their ids are no other's",
     "search.sql.candidates._both": _READ,
     "merging.sql.statements.RETURN_MERGE": "merges that events of B's own record name; their ids are no other's",
+    "company_links.sql.follow._ends": _LINKS,
+    "company_links.sql.follow._events": _LINKS,
+    "company_links.sql.follow._waiting": _LINKS,
+    "company_links.sql.follow._displaced": _LINKS,
+    "company_links.sql.follow.link_page": _LINKS,
     "connections.sql.silence.ADD_CALLS": "looks whether the tool is connected; what it adds is under this client's number in any case",
     "connections.sql.silence.JUDGE_AGAIN": "A's connection is judged once more, which finds what it found before",
     "connections.sql.silence.TRIM_SILENCES": "removes what is beyond the newest of a connection, and A has one silence",

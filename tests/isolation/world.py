@@ -18,6 +18,8 @@ from touchbase.adapters.registry import load_adapters
 from touchbase.auth.authentication import ADMIN, add_key
 from touchbase.clients.commands import EnsureClient
 from touchbase.common.timestamps import DAY, from_text
+from touchbase.company_links import KINDS as LINK_KINDS
+from touchbase.company_links import CompanyLinker
 from touchbase.connections.commands import ClaimFetch, FinishFetch
 from touchbase.connections.service import Connections
 from touchbase.events.worker import translator
@@ -238,6 +240,7 @@ async def furnish(a: Side) -> None:
         "contact_statuses": {"statuses": [STATUS, NEXT_STATUS], "transitions": {STATUS: [NEXT_STATUS]}},
         "company_statuses": {"statuses": [COMPANY_STATUS]},
         "contact_fields": {FIELD: {"type": "select", "options": [OPTION]}},
+        "link_companies_by_email": "existing",
     }
     await a.sure("PUT", f"/admin/v1/clients/{a.client_id}", {"settings": settings})
     company = await a.sure("POST", "/public/v2/companies", {
@@ -288,6 +291,7 @@ async def furnish(a: Side) -> None:
     await _import(a)
     await _keys(a)
     await _delete_and_merge(a)
+    await _link(a)
     await a.sure("PATCH", f"/admin/v1/clients/{a.client_id}", {"name": NAME})
 
 
@@ -308,6 +312,14 @@ async def _delete_and_merge(a: Side) -> None:
     await a.sure("DELETE", f"/public/v2/companies/{company}")
     merged = [(await a.sure("POST", "/public/v2/contacts", {"email": f"zq07{n}mergeqz@example.com"}))["id"] for n in (3, 4)]
     await a.sure("POST", f"/public/v2/contacts/{merged[0]}/merge", {"with": merged[1:]})
+
+
+async def _link(a: Side) -> None:
+    """A contact that waits for a company with the domain of its address."""
+    await a.sure("POST", "/public/v2/contacts", {"email": "zq089mailqz@zq088hostqz.com"})
+    await CompanyLinker(a.call.parts.store, a.call.clock, pause=0).drain()
+    [job] = (await a.sure("GET", "/public/v2/jobs?kind=contacts.link_companies"))["data"]
+    await JobWorker(a.call.parts.store, a.call.clock, LINK_KINDS).run_job(a.number, job["id"])
 
 
 async def _ask_hubspot(store: Store, number: int) -> None:

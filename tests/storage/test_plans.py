@@ -11,6 +11,7 @@ import apsw
 import pytest
 from tests.storage.statements import STATEMENTS
 
+from touchbase.company_links import ClientsToLink
 from touchbase.do_not_contact import INSTALLATION, ListClearAddresses, ListEntries
 from touchbase.history import COMPANY, CONTACT
 from touchbase.idempotency.commands import ExpiredResponses
@@ -108,6 +109,9 @@ MAY_WALK = {
     "search.sql.index.TAKE_PENDING",
     "event_log.sql.statements.LOG_EVENTS",  # one counter for each client
     "event_log.sql.statements.NEWEST_OF",
+    "company_links.sql.follow.STATE_OF",  # one row for each client
+    "company_links.sql.follow.DELETE_STATE",
+    "company_links.sql.follow.FORGET_PENDING",  # the first rows of a client that links no more
 }
 
 
@@ -150,6 +154,15 @@ def test_skipped_records__are_read_in_the_index_only(store: apsw.Cursor, search:
         (step,) = steps(store, asked.sql, len(asked.params))
         assert "_created (client=?" in step
         assert "COVERING INDEX" in step
+
+
+def test_clients_to_link__are_found_by_index(store: apsw.Cursor) -> None:
+    asked = next(HANDLERS[ClientsToLink](ClientsToLink(100)))
+
+    assert isinstance(asked, Select)
+    plan = steps(store, asked.sql, len(asked.params))
+    assert any("client_linking (" in step for step in plan)
+    assert walks([step for step in plan if "(client=?)" not in step]) == []  # one row each of the state and of the counter
 
 
 def test_count_inbox__counts_by_index(store: apsw.Cursor) -> None:

@@ -36,6 +36,7 @@ from touchbase.clients.commands import (
 )
 from touchbase.clients.models import ACTIVE, ClientSettings, FieldType
 from touchbase.common.timestamps import DAY, SECOND
+from touchbase.company_links import ClientsToLink
 from touchbase.connections.commands import AddConnection, DueFetches
 from touchbase.connections.models import Connection
 from touchbase.connections.silence import ClaimCheck, CountSilent, DueJudgements, JudgeConnection
@@ -116,6 +117,7 @@ SPANNING: dict[type, str] = {
     DueJudgements: "numbers of clients and their tools, for the housekeeper, who then names each client",
     CountSilent: "counts, for the metrics",
     ListNewestEvents: "numbers of clients and of their newest events, for what sends events on, which then names each client",
+    ClientsToLink: "numbers of clients, for the worker of links, which then names each client",
     CountOutgoing: "counts, for the metrics",
     EndpointVersions: "numbers of clients and their endpoints, for what sends events, which then names each client",
     LeadShards: "which process sends for which clients, of no client",

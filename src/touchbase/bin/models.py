@@ -22,7 +22,7 @@ class DeletedRecord(Generic[R]):
     record: R
     deleted_us: Micros
     contacts: list[int] = field(default_factory=list)
-    """The contacts of a deleted company whose `company_id` the API had set."""
+    """The contacts of a deleted company whose `company_id` the API or their e-mail address had set."""
 
 
 def content_text(deleted: DeletedRecord[Any]) -> str:

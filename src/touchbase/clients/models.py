@@ -24,6 +24,9 @@ DELETION_DELAY: Micros = 10 * SECOND
 """How long after the start of a deletion requests from before may still write: the client's own row is removed after that."""
 
 ON_DUPLICATE = ("error", "return", "update")
+LINK_OFF, LINK_EXISTING, LINK_CREATE = "off", "existing", "create"
+LINK_MODES = (LINK_OFF, LINK_EXISTING, LINK_CREATE)
+"""Whether contacts get a company by the domain of their e-mail address: never, an existing one, or also a new one."""
 KEEP_BODIES_DAYS = 90
 """The default number of days for which the body of an applied delivery is stored."""
 KEEP_DELETED_DAYS = 30
@@ -126,6 +129,8 @@ class ClientSettings:
     suppress_on: SuppressOn = SuppressOn()
     store_message_bodies: bool = True
     """Whether subject, text and HTML of messages are stored."""
+    link_companies_by_email: str = LINK_OFF
+    """One of LINK_MODES. The index of migration 0012 reads it in the stored text."""
     contact_renames: tuple[StatusRename, ...] = ()
     """The renames of statuses of contacts, oldest first; requests for settings neither show nor change them."""
     company_renames: tuple[StatusRename, ...] = ()

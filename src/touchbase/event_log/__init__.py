@@ -8,6 +8,7 @@ from touchbase.event_log.feed import Feed
 from touchbase.event_log.models import (
     API,
     DELIVERY,
+    DOMAIN,
     ERASURE,
     EVENT_TYPES,
     JOB,
@@ -27,6 +28,7 @@ from touchbase.event_log.sql.log import Noted, log_events, with_cause, with_log,
 __all__ = [
     "API",
     "DELIVERY",
+    "DOMAIN",
     "ERASURE",
     "EVENT_TYPES",
     "JOB",

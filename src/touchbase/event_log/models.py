@@ -12,11 +12,12 @@ from touchbase.history import COMPANY, CONTACT, Author
 
 Changed = Mapping[str, tuple[Any, Any]]
 """By the name of a field, as the API shows it, its values before and after; custom fields as `cf.<name>`."""
-API, DELIVERY, JOB, ERASURE, SERVICE = "api", "delivery", "job", "erasure", "service"
+API, DELIVERY, JOB, DOMAIN, ERASURE, SERVICE = "api", "delivery", "job", "domain", "erasure", "service"
 ORIGINS = {
     API: "a request of the API: `key_id` and `request_id` where they are known",
     DELIVERY: "a received webhook: `tool`, `channel` and the ids of the `deliveries`",
     JOB: "a job such as an import: `job_id`, and the key that started it",
+    DOMAIN: "the `domain` of a contact's e-mail address, by the client's setting `link_companies_by_email`",
     ERASURE: "the erasure of a person",
     SERVICE: "Touchbase itself, for example a connection that it judges to be silent",
 }

@@ -24,6 +24,8 @@ Stamps = dict[str, Stamp]
 API_KEY = "api:"
 """Prefix of the keys of API writes."""
 NEVER: Stamp = (-1, 0, "")
+DERIVED: Stamp = (NEVER[0], 0, "domain")
+"""The stamp of a company that follows from the domain of the contact's e-mail address: any event or request replaces it."""
 LAST_WRITE = "api"
 """Name of the stamp of a record's last API write: the next one takes effect after it."""
 CLEARED = "custom_fields"

@@ -13,6 +13,7 @@ from typing import TypeVar
 from touchbase.common.timestamps import Micros, to_text
 from touchbase.errors import Fault, Invalid, NotFound
 from touchbase.history import (
+    DERIVED,
     INITIAL,
     STATUS_REFUSED,
     StatusWalk,
@@ -36,6 +37,7 @@ CUSTOM = "cf."
 MOST_OTHERS = 20
 """Events that `explain` lists for each value, besides the one that set it."""
 FILLS_ONLY = "a value that a campaign tool carries along only fills an empty field"
+UNKNOWN_COMPANY = "its company was deleted since, or is not known any more"
 OTHER_OBJECT = "another object of the CRM, or a later request, has precedence"
 
 R = TypeVar("R", Contact, Company)
@@ -142,11 +144,21 @@ async def explain_values(store: Store, record: Contact | Company, name: str | No
     status = type_of(record).status
     if status in found:
         found[status].others = list(_status_others(record, history, found[status].set_by, words))
+    if "company_id" in found and record.stamps.get("company_id") == DERIVED:
+        _explain_derived(found["company_id"], record)
     for each in found.values():
         each.others.sort(key=lambda other: other.event.effective_time, reverse=True)
         each.others_total = len(each.others)
         del each.others[MOST_OTHERS:]
     return list(found.values())
+
+
+def _explain_derived(found: ExplainedValue, record: Contact | Company) -> None:
+    """Explain a company that follows from the e-mail address: no event has set it."""
+    if found.set_by is not None:
+        found.others.append(OtherEvent(found.set_by, found.value, UNKNOWN_COMPANY))
+    company = getattr(record, "company_id", None)
+    found.value, found.set_by = None if company is None else str(company), None
 
 
 def _explain(found: ExplainedValue, walk: HistoryWalk, event: StoredEvent, before: str | None, after: str | None) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from touchbase.common.normalize import ADDRESS_KEYS
-from touchbase.history import API_KEY, DELIBERATE, NEVER, VIA_API, Ref, Stamp, StoredEvent, beats
+from touchbase.history import API_KEY, CARRIED, DELIBERATE, DERIVED, VIA_API, Ref, Stamp, StoredEvent, beats
 from touchbase.records.field_projection import object_of
 from touchbase.records.models import Record
 from touchbase.records.projection import current_stamp, field_writes, is_history_complete, origin_write
@@ -48,7 +48,8 @@ def wrong_values(record: Record, history: Sequence[StoredEvent], companies: Mapp
         value, stamp = getattr(record, name), current_stamp(record, name)
         if name in RESOLVED_FIELDS:
             yield from _resolved(name, value, stamp, writes)
-        if value is not None and not _is_of(writes, value, stamp, record, is_strict=is_strict):
+        is_derived = name == "company_id" and stamp == DERIVED  # it follows from the address, not from an event
+        if value is not None and not is_derived and not _is_of(writes, value, stamp, record, is_strict=is_strict):
             yield WrongValue(name, value, UNSET)
     for one in record.custom_fields:
         writes = [write for event in history for write in _custom_writes(one.name, event)]
@@ -119,7 +120,7 @@ def _resolved(name: str, value: Value, stamp: Stamp, writes: Sequence[_Write]) -
         if not write.is_known:
             continue
         is_its_own = write.stamp[1:] == stamp[1:] and not _is_same(name, write.value, value)
-        is_later = write.by_api and stamp != NEVER and beats(write.stamp, stamp)
+        is_later = write.by_api and stamp[0] >= CARRIED and beats(write.stamp, stamp)
         if is_its_own or is_later:
             yield WrongValue(name, value, "unset by a write" if write.value is None else f"{write.value!r}, set by an event")
             return

@@ -26,6 +26,8 @@ from touchbase.clients.sql import commands as clients_sql_commands
 from touchbase.clients.sql import removal as clients_sql_removal
 from touchbase.clients.sql import statements as clients_sql
 from touchbase.common.timestamps import Micros
+from touchbase.company_links import FollowChanges, LinkPage, StartLinking
+from touchbase.company_links.sql import follow as company_links_sql
 from touchbase.connections import (
     AddConnection,
     ChangeConnection,
@@ -251,6 +253,9 @@ COMMANDS: dict[type, Handler] = {
     ForgetField: Handler(_each(custom_fields_sql.forget_field)),
     StartChange: Handler(_each(custom_fields_sql.start_change, takes_ids=True), _one("job")),
     ChangePage: Handler(_each(custom_fields_sql.change_page, takes_ids=True), custom_fields_sql.change_needs),
+    FollowChanges: Handler(_each(company_links_sql.follow_changes, takes_ids=True), company_links_sql.link_needs),
+    StartLinking: Handler(_each(company_links_sql.start_linking, takes_ids=True), _one("job")),
+    LinkPage: Handler(_each(company_links_sql.link_page, takes_ids=True), company_links_sql.link_needs),
     ImportRows: Handler(_each(imports_sql.import_rows, takes_ids=True), imports_sql.import_needs),
     SaveMapping: Handler(_each(imports_sql.save_mapping)),
     RemoveMapping: Handler(_each(imports_sql.remove_mapping)),

@@ -13,6 +13,7 @@ from touchbase.bin import GetDeleted, ListDeleted
 from touchbase.bin.sql import queries as bin_queries
 from touchbase.clients import FindClient, ListClients
 from touchbase.clients.sql import queries as clients_sql_queries
+from touchbase.company_links.sql import follow as company_links_sql
 from touchbase.connections import DueFetches, ListConnections, ListFetching
 from touchbase.connections.sql import commands as connections_sql
 from touchbase.connections.sql import encrypted_columns
@@ -269,6 +270,7 @@ HANDLERS: dict[type, Callable[[Any], Plan[Any]]] = {
     ListFetching: fetch_sql.fetch_states,
     **silence_sql.ANSWERS,
     **event_log_sql.ANSWERS,
+    **company_links_sql.ANSWERS,
     BusyClients: inbox_sql_queries.busy_clients,
     FindKey: auth_sql.find,
     AnyKey: _any_key,

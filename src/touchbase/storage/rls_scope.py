@@ -21,6 +21,7 @@ from touchbase.clients import (
     RotateClientId,
     SetClientSettings,
 )
+from touchbase.company_links import ClientsToLink
 from touchbase.connections import AddConnection, ClaimCheck, CountSilent, DueFetches, DueJudgements
 from touchbase.encryption import CheckEncryption, Reencrypt, ReplaceLost, RetireKeys
 from touchbase.erasure import AddErasures, OpenErasures
@@ -75,7 +76,7 @@ CROSS_CLIENT = frozenset(
         FindKey, AnyKey, BusyClients, CountInbox, StoreFirstKey, RotateKey, RevokeKey, StoreKeyUses, DueFetches,
         ExpiredResponses, OldDedupeKeys, OpenErasures, AddErasures, Reencrypt, RetireKeys, ReplaceLost, CheckEncryption,
         DueJobs, DueJobFiles, NextToIndex, ClaimCheck, DueJudgements, CountSilent,
-        ListNewestEvents, CountOutgoing, EndpointVersions, LeadShards, ListTroubles, OldAttempts,
+        ClientsToLink, ListNewestEvents, CountOutgoing, EndpointVersions, LeadShards, ListTroubles, OldAttempts,
     }
 )  # fmt: skip
 """Types that always access all clients: a key's client is not known before the key is found; workers, metrics and

@@ -24,7 +24,7 @@ from touchbase.errors import NotFound, TouchbaseError
 from touchbase.event_log import SERVICE, LoggedEvent, by_request, log_events, record_event
 from touchbase.event_log.sql.forget import forget_changes
 from touchbase.events import CONTACTS_OF_COMPANY, DELETE_CLAIMS_OF, DELETE_WANTED, DELIVERIES_OF_EVENTS, SAVE_CLAIM, moved_contact
-from touchbase.history import API_KEY, COMPANY, CONTACT, VIA_API, Author, Detail, Ref, StoredEvent
+from touchbase.history import API_KEY, COMPANY, CONTACT, DERIVED, VIA_API, Author, Detail, Ref, StoredEvent
 from touchbase.history import sql as history_sql
 from touchbase.history.sql import event_of, event_row
 from touchbase.inbox.sql import statements as inbox_sql
@@ -107,7 +107,7 @@ def _identities(one: tuple[int, int, int], record: Record, links: Iterable[Row],
 
 
 def _unlink_contacts(command: DeleteRecord) -> Plan[list[int]]:
-    """Unset the company of its contacts; return those whose company the API had set.
+    """Unset the company of its contacts; return those whose company the API or their e-mail address had set.
 
     The others name an object of the company in an event: they wait for the company of this object, as contacts do whose company is not
     known yet.
@@ -115,25 +115,25 @@ def _unlink_contacts(command: DeleteRecord) -> Plan[list[int]]:
     client, company, at = command.client, command.id, command.at
     rows = yield Execute(CONTACTS_OF_COMPANY, [(client, company)])
     contacts = {contact.id: contact for contact in map(contact_of, rows)}
-    by_event = [number for number, each in contacts.items() if not _is_by_api(current_stamp(each, "company_id")[2])]
+    stamps = {number: current_stamp(each, "company_id") for number, each in contacts.items()}
+    by_event = [number for number, stamp in stamps.items() if stamp != DERIVED and not _is_by_api(stamp[2])]
     claims: list[Row] = []
     for start in range(0, len(by_event), HISTORIES):
         part = by_event[start : start + HISTORIES]
         for row in (yield Execute(history_sql.EVENTS_OF, [(client, CONTACT, number) for number in part])):
             event = event_of(row)
             ref = company_ref(event)
-            if ref is not None and event.effective_time == current_stamp(contacts[event.record_id], "company_id")[1:]:
+            if ref is not None and event.effective_time == stamps[event.record_id][1:]:
                 claims.append((client, *ref, CONTACT, event.record_id, *event.effective_time))
     if claims:
         yield Execute(SAVE_CLAIM, claims)
     claimed = {row[5] for row in claims}
     for number, contact in contacts.items():
-        stamp = current_stamp(contact, "company_id")
         contact.company_id, contact.updated_us = None, max(at, contact.updated_us + 1)
         if number in claimed:
             del contact.stamps["company_id"]
         else:
-            contact.stamps["company_id"] = stamp
+            contact.stamps["company_id"] = stamps[number]
     if contacts:
         yield Execute(records_sql.UPDATE_CONTACT, [contact_row(contact) for contact in contacts.values()])
         cause = by_request(command.by)

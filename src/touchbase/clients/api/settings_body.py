@@ -102,6 +102,13 @@ class SettingsBody(Struct, forbid_unknown_fields=True):
     require_verification: Annotated[
         RequireVerificationBody, Meta(description="By channel, whether webhooks of every tool must be verified.")
     ] = msgspec.field(default_factory=RequireVerificationBody)
+    link_companies_by_email: Annotated[
+        Literal["off", "existing", "create"],
+        Meta(
+            description="Whether a contact without a company gets the one with the domain of its business e-mail address: `existing` links "
+            "to a company that there is, `create` also creates it."
+        ),
+    ] = "off"
     suppress_on: Annotated[
         SuppressOnBody, Meta(description="By reason, whether such events put the address on the do-not-contact list.")
     ] = msgspec.field(default_factory=SuppressOnBody)
@@ -141,6 +148,7 @@ def checked(body: SettingsBody) -> ClientSettings:
         keep_bodies_days=body.keep_bodies_days,
         keep_deleted_days=body.keep_deleted_days,
         require_verification=RequireVerification(body.require_verification.email_campaign, body.require_verification.crm),
+        link_companies_by_email=body.link_companies_by_email,
         suppress_on=SuppressOn(**msgspec.structs.asdict(body.suppress_on)),
         store_message_bodies=body.store_message_bodies,
     )

@@ -57,6 +57,8 @@ CLIENT_TABLES = (
     ClientTable("fetch_state", ("tool",)),
     ClientTable("fetch_queue", ("tool", "object_type", "object_id")),
     ClientTable("pending_company_link", ("tool", "object_type", "object_id", "record_kind", "record_id")),
+    ClientTable("pending_domain_link", ("record_kind", "record_id")),
+    ClientTable("company_linking", ("client",)),
     ClientTable("dedupe_key", ("key",)),
     ClientTable("refusal", ("received_us", "id")),
     ClientTable("idempotency_key", ("key",)),

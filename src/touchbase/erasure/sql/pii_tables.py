@@ -70,6 +70,7 @@ PII_TABLES = (
     _WANTED,  # before the links, by which its rows are found
     _by_record("link", "links"),
     _by_record("pending_company_link", "company_claims"),
+    _by_record("pending_domain_link", ""),
     _by_record("idempotency_key", "kept_answers"),
     _by_record("search_pending", ""),
     _by_record("deleted_record", "deleted_records"),

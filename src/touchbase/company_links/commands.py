@@ -1,0 +1,98 @@
+"""Commands and queries that link contacts to companies by the domains of their e-mail addresses.
+
+A command creates at most `new` companies. If its contacts need more, it changes nothing and says how many: the caller sends
+it again. So no ids are reserved for companies that are not created.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from touchbase.common.timestamps import Micros
+from touchbase.sql.command import Command, Query
+
+
+@dataclass(frozen=True, slots=True)
+class Linked:
+    """What linking some contacts changed."""
+
+    contacts: int = 0
+    """Contacts whose company changed."""
+    companies: int = 0
+    """Companies that were created."""
+    wanted: int = 0
+    """Companies that must be created first; then nothing was changed."""
+
+
+NOTHING = Linked()
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """Progress along a client's log of events."""
+
+    linked: Linked = NOTHING
+    more: bool = False
+    """Whether work is left."""
+    start: bool = False
+    """The present contacts are to be linked first: `StartLinking`."""
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedPage:
+    """Progress along a client's contacts."""
+
+    linked: Linked = NOTHING
+    scanned: int = 0
+    last: int | None = None
+    """The last contact of the page; None after the last page."""
+    stopped: bool = False
+    """The setting has been changed since the job was created."""
+
+
+@dataclass(slots=True)
+class FollowChanges(Command[Followed]):
+    """Link the contacts that the client's newest events concern, up to `limit` events.
+
+    For a client with the setting off it forgets, up to `limit` rows, what an earlier setting left.
+    """
+
+    client: int
+    limit: int
+    at: Micros
+    new: int = 0
+
+
+@dataclass(slots=True)
+class StartLinking(Command[None]):
+    """Create the job that links the present contacts, and follow the client's events from now on, if that has not been done."""
+
+    client: int
+    at: Micros
+
+
+@dataclass(slots=True)
+class LinkPage(Command[LinkedPage]):
+    """Link up to `limit` contacts after the id `after`, for the job with this id."""
+
+    client: int
+    job_id: int
+    after: int
+    limit: int
+    at: Micros
+    new: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ClientsToLink(Query[list[int]]):
+    """Active clients whose contacts may have to be linked, by number, after the number `after`."""
+
+    limit: int
+    after: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CountContacts(Query[int]):
+    """The number of a client's contacts."""
+
+    client: int

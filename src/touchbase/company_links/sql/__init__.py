@@ -1,0 +1,1 @@
+"""SQL of company links: statements and plans."""

@@ -1,0 +1,246 @@
+"""Follow a client's log of events, and page through its contacts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import msgspec
+
+from touchbase.clients import ACTIVE, LINK_OFF
+from touchbase.clients.sql.commands import locked
+from touchbase.company_links.commands import (
+    ClientsToLink,
+    CountContacts,
+    FollowChanges,
+    Followed,
+    LinkedPage,
+    LinkPage,
+    StartLinking,
+)
+from touchbase.company_links.sql.link import link_contacts
+from touchbase.event_log import EventType
+from touchbase.event_log.sql.statements import NEWEST_OF
+from touchbase.history import CARRIED, COMPANY, CONTACT, DERIVED, stamp_of
+from touchbase.history.sql import stamps_of
+from touchbase.jobs import QUEUED, CreateJob, Job
+from touchbase.jobs.sql import create_job
+from touchbase.records.sql import statements as records_sql
+from touchbase.sql.ids import Ids
+from touchbase.sql.rows import Columns, encode, names
+from touchbase.sql.statement import Execute, Plan, Row, Select, Statement, delete
+
+KIND = "contacts.link_companies"
+_STATE: Columns = (("client", "bigint"), ("mode", "text"), ("position", "bigint"), ("job_id", "bigint"))
+STATE_OF = Statement(
+    "company_linking_of",
+    _STATE[:1],
+    body=f"SELECT {names(_STATE, 't.')} FROM p CROSS JOIN company_linking t WHERE t.client = p.client",
+)
+SAVE_STATE = Statement(
+    "save_company_linking",
+    _STATE,
+    body=f"INSERT INTO company_linking ({names(_STATE)}) SELECT * FROM p WHERE true ON CONFLICT (client) "
+    "DO UPDATE SET mode = excluded.mode, position = excluded.position, job_id = excluded.job_id",
+)
+DELETE_STATE = delete("delete_company_linking", "company_linking", _STATE[:1])
+FORGET_PENDING = Statement(
+    "forget_pending_domain_links",
+    (("client", "bigint"), ("most", "bigint")),
+    sqlite="DELETE FROM pending_domain_link WHERE client = ?1 AND (record_kind, record_id) IN (SELECT record_kind, record_id "
+    "FROM pending_domain_link WHERE client = ?1 ORDER BY record_kind, record_id LIMIT ?2) RETURNING record_id",
+    body="DELETE FROM pending_domain_link t USING p WHERE t.client = p.client AND (t.record_kind, t.record_id) IN ("
+    "SELECT s.record_kind, s.record_id FROM pending_domain_link s WHERE s.client = p.client ORDER BY s.record_kind, s.record_id "
+    "LIMIT (SELECT most FROM p)) RETURNING t.record_id",
+)
+_CONTACT_EVENTS = ("created", "updated", "merged", "deleted", "restored", "erased")
+_COMPANY_EVENTS = ("created", "updated", "merged", "restored")
+FOLLOWED = [EventType(f"contact.{what}") for what in _CONTACT_EVENTS] + [EventType(f"company.{what}") for what in _COMPANY_EVENTS]
+DECISIVE = {CONTACT: ('"email":', '"company_id":'), COMPANY: ('"domain":',)}
+"""What the changes of an `updated` event must name for it to matter, as text of their JSON."""
+# As in the index of migration 0003.
+_DOMAIN = "replace(t.email_key, rtrim(t.email_key, replace(t.email_key, '@', '')), '')"
+_DERIVED = f'%"company_id":{encode(DERIVED)}%'
+_merged = msgspec.json.Decoder(dict[str, Any]).decode
+
+
+class _State(NamedTuple):
+    """How far the contacts of a client are linked."""
+
+    mode: str
+    position: int
+    """The sequence up to which the log was followed."""
+    job_id: int
+    """The job that links the contacts from before."""
+
+
+@dataclass(slots=True)
+class _Subjects:
+    """The records that a page of events concerns."""
+
+    contacts: set[int] = field(default_factory=set)
+    companies: set[int] = field(default_factory=set)
+
+
+def follow_changes(command: FollowChanges, ids: Ids) -> Plan[Followed]:
+    """Run `FollowChanges`."""
+    client = yield from locked(command.client)
+    if client is None or client.state != ACTIVE:
+        return Followed()
+    mode, state = client.settings.link_companies_by_email, (yield from _state(command.client))
+    if mode == LINK_OFF:
+        return (yield from _forget(command)) if state is not None else Followed()
+    newest, oldest = yield from _ends(command.client)
+    if state is None or state.mode != mode or state.position < oldest - 1:
+        return Followed(more=True, start=True)
+    rows = yield from _events(command, state.position, newest)
+    subjects = _subjects(rows)
+    waiting = yield from _waiting(command, subjects.companies)
+    displaced = yield from _displaced(command, subjects.companies)
+    numbers = [*subjects.contacts, *waiting, *displaced]
+    linked = yield from link_contacts(command.client, mode, numbers, command.at, command.new, ids)
+    if linked.wanted or command.limit in (len(waiting), len(displaced)):
+        return Followed(linked, more=True)  # the same events again
+    reached = rows[-1][0] if len(rows) == command.limit else newest
+    yield Execute(SAVE_STATE, [(command.client, *state._replace(position=reached))])
+    return Followed(linked, more=reached < newest)
+
+
+def start_linking(command: StartLinking, ids: Ids) -> Plan[None]:
+    """Run `StartLinking`."""
+    client = yield from locked(command.client)
+    if client is None or client.settings.link_companies_by_email == LINK_OFF:
+        return
+    mode, state = client.settings.link_companies_by_email, (yield from _state(command.client))
+    # Events after the newest one are followed, and the job sees the contacts of all up to it.
+    newest, oldest = yield from _ends(command.client)
+    if state is not None and state.mode == mode and state.position >= oldest - 1:
+        return  # another process was faster
+    job = yield from create_job(CreateJob(Job(command.client, 0, KIND, QUEUED, command.at, command.at, {"mode": mode})), ids)
+    yield Execute(SAVE_STATE, [(command.client, mode, newest, job.id)])
+
+
+def link_page(command: LinkPage, ids: Ids) -> Plan[LinkedPage]:
+    """Run `LinkPage`."""
+    client = yield from locked(command.client)
+    state = yield from _state(command.client)
+    if client is None or state is None or state.job_id != command.job_id or client.settings.link_companies_by_email != state.mode:
+        return LinkedPage(stopped=True)
+    rows = yield Select(
+        "SELECT id, company_id, stamps, created_us FROM contact WHERE client = ? AND id > ? ORDER BY id LIMIT ?",
+        (command.client, command.after, command.limit),
+    )
+    undecided = [number for number, company, stamps, at in rows if stamp_of(stamps_of(stamps), "company_id", company, at)[0] < CARRIED]
+    linked = yield from link_contacts(command.client, state.mode, undecided, command.at, command.new, ids)
+    return LinkedPage(linked, len(rows), rows[-1][0] if len(rows) == command.limit else None)
+
+
+def _state(client: int) -> Plan[_State | None]:
+    rows = yield Execute(STATE_OF, [(client,)])
+    return _State(*rows[0][1:]) if rows else None
+
+
+def _ends(client: int) -> Plan[tuple[int, int]]:
+    """Return the newest sequence of the client's log, and the oldest one that is stored."""
+    counters = yield Execute(NEWEST_OF, [(client,)])
+    newest = counters[0][1] if counters else 0
+    rows = yield Select("SELECT min(sequence) FROM logged_event WHERE client = ?", (client,))
+    return newest, rows[0][0] or newest + 1
+
+
+def _forget(command: FollowChanges) -> Plan[Followed]:
+    """Remove what is stored of a client whose contacts are not linked any more."""
+    rows = yield Execute(FORGET_PENDING, [(command.client, command.limit)])
+    if len(rows) == command.limit:
+        return Followed(more=True)
+    yield Execute(DELETE_STATE, [(command.client,)])
+    return Followed()
+
+
+def _events(command: FollowChanges, position: int, newest: int) -> Plan[list[Row]]:
+    marks = ", ".join("?" * len(FOLLOWED))
+    return (
+        yield Select(
+            "SELECT sequence, type, record_kind, record_id, changed, data FROM logged_event WHERE client = ? AND sequence > ? "
+            f"AND sequence <= ? AND type IN ({marks}) ORDER BY sequence LIMIT ?",
+            (command.client, position, newest, *FOLLOWED, command.limit),
+        )
+    )
+
+
+def _subjects(rows: Sequence[Row]) -> _Subjects:
+    """Return the contacts and companies for which something may have changed."""
+    found = _Subjects()
+    for _, name, kind, number, changed, data in rows:
+        if name.endswith(".updated") and not any(word in changed for word in DECISIVE[kind]):
+            continue
+        if kind == COMPANY:
+            found.companies.add(number)
+            continue
+        found.contacts.add(number)
+        if name == EventType.CONTACT_MERGED:
+            found.contacts.update(_merged(data)["merged"])
+    return found
+
+
+def _waiting(command: FollowChanges, companies: set[int]) -> Plan[list[int]]:
+    """Return contacts that wait for a company with the domain of one of these."""
+    if not companies:
+        return []
+    rows = yield Execute(records_sql.COMPANY_TO_SHOW, [(command.client, number) for number in sorted(companies)])
+    if not (domains := sorted(row[4] for row in rows)):
+        return []
+    marks = ", ".join("?" * len(domains))
+    rows = yield Select(
+        f"SELECT record_id FROM pending_domain_link WHERE client = ? AND domain IN ({marks}) ORDER BY domain, record_id LIMIT ?",
+        (command.client, *domains, command.limit),
+    )
+    return [row[0] for row in rows]
+
+
+def _displaced(command: FollowChanges, companies: set[int]) -> Plan[list[int]]:
+    """Return contacts that were linked to another company, which had the domain before one of these got it."""
+    if not companies:
+        return []
+    rows = yield Select(
+        f"SELECT t.id FROM company c CROSS JOIN contact t WHERE c.client = ? AND c.id IN ({', '.join('?' * len(companies))}) "
+        f"AND t.client = c.client AND t.email_key IS NOT NULL AND {_DOMAIN} = c.domain AND t.company_id <> c.id AND t.stamps LIKE ? "
+        "ORDER BY t.id LIMIT ?",
+        (command.client, *sorted(companies), _DERIVED, command.limit),
+    )
+    return [row[0] for row in rows]
+
+
+# Literally as in the index of migration 0012: the settings are text, and these are their only members of this form.
+_MEMBER = '"link_companies_by_email":"'
+_IS_ON = f"k.settings <> replace(replace(k.settings, '{_MEMBER}existing\"', ''), '{_MEMBER}create\"', '')"
+_IS_CURRENT = f"replace(k.settings, '{_MEMBER}' || l.mode || '\"', '') <> k.settings"
+
+
+def clients_to_link(query: ClientsToLink) -> Plan[list[int]]:
+    """Run `ClientsToLink`: clients with the setting that have later events, and clients that had the setting."""
+    rows = yield Select(
+        f"SELECT k.id FROM client k WHERE k.state = 'active' AND k.id > ? AND {_IS_ON} AND NOT EXISTS ("
+        "SELECT 1 FROM company_linking l LEFT JOIN event_counter c ON c.client = l.client "
+        f"WHERE l.client = k.id AND l.position >= COALESCE(c.next - 1, 0) AND {_IS_CURRENT}) "
+        "UNION ALL SELECT l.client FROM company_linking l JOIN client k ON k.id = l.client "
+        f"WHERE k.state = 'active' AND l.client > ? AND NOT ({_IS_ON}) ORDER BY 1 LIMIT ?",
+        (query.after, query.after, query.limit),
+    )
+    return [row[0] for row in rows]
+
+
+def count_contacts(query: CountContacts) -> Plan[int]:
+    """Run `CountContacts`."""
+    [(count,)] = yield Select("SELECT count(*) FROM contact WHERE client = ?", (query.client,))
+    return int(count)
+
+
+ANSWERS: Mapping[type, Callable[[Any], Plan[Any]]] = {ClientsToLink: clients_to_link, CountContacts: count_contacts}
+"""The plan of each query."""
+
+
+def link_needs(commands: Sequence[FollowChanges | LinkPage]) -> dict[str, int]:
+    """Return how many ids these commands may take."""
+    return {"company": sum(command.new for command in commands)}
