@@ -35,7 +35,7 @@ from touchbase.inbox import FOREIGN_ORIGIN, DedupeCleanup, RefusedWebhooks
 from touchbase.inbox.api.webhooks import RECEIVERS
 from touchbase.maintenance import Maintenance
 from touchbase.metrics import Metrics, NoMetrics
-from touchbase.outgoing import Dispatcher, WebhookClient
+from touchbase.outgoing import Dispatcher, Installation, Sender
 from touchbase.outgoing.api.objects import shown_record
 from touchbase.rate_limit import RateLimiter, Rates
 from touchbase.retention import Retention, UnrecognisedLimits
@@ -50,7 +50,7 @@ from touchbase.server.proxy_headers import TrustedProxies
 from touchbase.server.server import TICKS_PER_SECOND, Server, Tick, freeze_gc, make_server
 from touchbase.storage import open_store
 from touchbase.storage.sqlite.process_lock import Role
-from touchbase.workers import Runs, Workers, attempts_us, job_files_us, job_worker, maintenance_of, run_all, running
+from touchbase.workers import Runs, Workers, attempts_us, job_files_us, job_worker, maintenance_of, outgoing_parts, run_all, running
 
 LOG = logging.getLogger("touchbase")
 
@@ -104,7 +104,7 @@ async def assembled(settings: Settings, clock: Clock = clock, *, shared: SharedM
         await ending.enter_async_context(running(keeper, "housekeeping"))
         ending.push_async_callback(http_client.close)
         fetcher = FetchWorker(store, adapters, http_client.send, clock, on_stored=worker.wake, on_fetched=partial(count_fetch, metrics))
-        webhooks, dispatcher = _outgoing(settings, store, clock, ending, metrics)
+        webhooks, place, dispatcher = _outgoing(settings, store, clock, ending, metrics)
         workers: list[Runs] = [dispatcher, jobs, worker, fetcher, retention(settings, store, reader, connections, clock)]
         await run_all(workers if settings.inbox_worker else [], ending)
         parts = Dependencies(
@@ -127,6 +127,7 @@ async def assembled(settings: Settings, clock: Clock = clock, *, shared: SharedM
             on_endpoint=dispatcher.wake,
             send_webhook=webhooks.post,
             webhook_allowed=settings.webhook_allowed,
+            installation=place,
             keep_job_files_us=job_files_us(settings),
             limiter=limiter(settings),
             failed_keys=KeyThrottle(settings.rate_limit_failed_keys),
@@ -196,7 +197,7 @@ async def standalone_workers(settings: Settings, clock: Clock = clock, *, with_m
         on_report = partial(_add, NoMetrics(), clock, calls)
         inbox = InboxWorker(store, reader, clock, connections=connections.of, on_report=on_report, tasks=tasks)
         fetch = FetchWorker(store, adapters, http_client.send, clock, on_stored=inbox.wake)
-        yield Workers(inbox, fetch, job_worker(settings, store, clock), _outgoing(settings, store, clock, ending)[1])
+        yield Workers(inbox, fetch, job_worker(settings, store, clock), _outgoing(settings, store, clock, ending)[-1])
 
 
 def retention(settings: Settings, store: ProcessingStore, reader: TranslatorPool, connections: Connections, clock: Clock) -> Retention:
@@ -224,16 +225,11 @@ def _application(
 
 def _outgoing(
     settings: Settings, store: ProcessingStore, clock: Clock, ending: contextlib.AsyncExitStack, metrics: Metrics | None = None
-) -> tuple[WebhookClient, Dispatcher]:
-    """Return the HTTP client of outgoing webhooks, which is closed in the end, and the dispatcher."""
-    client = webhook_client(settings)
-    ending.push_async_callback(client.close)
-    return client, Dispatcher(store, client, clock, shown_record, metrics=metrics)
-
-
-def webhook_client(settings: Settings) -> WebhookClient:
-    """Return the HTTP client of outgoing webhooks."""
-    return WebhookClient(f"touchbase/{touchbase.__version__}", settings.webhook_allowed)
+) -> tuple[Sender, Installation, Dispatcher]:
+    """Return the sender of outgoing webhooks and messages, which is closed in the end, what these say, and the dispatcher."""
+    sender, place = outgoing_parts(settings)
+    ending.push_async_callback(sender.close)
+    return sender, place, Dispatcher(store, sender, clock, shown_record, metrics=metrics, place=place)
 
 
 async def first_key(store: ProcessingStore, clock: Clock = clock) -> str | None:
