@@ -49,4 +49,4 @@ def _out(kind: str, message: Message) -> WebhookPreviewOut:
         return WebhookPreviewOut(kind, message.type, message.headers, json.decode(message.body))
     mail = message_from_bytes(message.body, policy=SMTP)
     headers = {name: str(value) for name, value in mail.items()}
-    return WebhookPreviewOut(kind, message.type, headers, mail.get_content(), message.body.decode())
+    return WebhookPreviewOut(kind, message.type, headers, mail.get_content().replace("\r\n", "\n"), message.body.decode())
