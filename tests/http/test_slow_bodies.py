@@ -66,6 +66,7 @@ BODIES: dict[str, Any] = {
     "WebhookEndpointChange": {"rate_limit": 1},
     "WebhookSecretRotation": {},
     "WebhookReplay": {"failed_since": "2026-11-20T09:30:00Z"},
+    "WebhookPreviewRequest": {"kind": "webhook"},
     "NewStatus": {"name": "Late"},
     "StatusChange": {"name": "Late"},
     "StatusMerge": {"into": "Late"},

@@ -155,7 +155,7 @@ async def test_add__is_refused_without_a_mail_server(call: Any) -> None:
 
     assert reply.status == 422
     [fault] = reply.json()["errors"]
-    assert (fault["pointer"], fault["code"]) == ("/kind", "unavailable")
+    assert (fault["pointer"], fault["code"]) == ("/kind", "mail_server")
     assert "TOUCHBASE_SMTP_URL" in fault["detail"]
 
 

@@ -30,7 +30,7 @@ def template_faults(template: str, pointer: str, known: Collection[str]) -> list
             near = get_close_matches(path, sorted(known), 1, cutoff=0.0)[0]
             faults.append(Fault(pointer, "unknown", f"there is no value {path[:100]!r}; did you mean {near!r}?"))
     if _OPEN.search(_PLACEHOLDER.sub("", template)):
-        faults.append(Fault(pointer, "braces", "has braces that are no placeholder; write each as {{path}}, such as {{contact.email}}"))
+        faults.append(Fault(pointer, "template", "has braces that are no placeholder; write each as {{path}}, such as {{contact.email}}"))
     return faults
 
 

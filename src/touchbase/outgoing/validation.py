@@ -81,7 +81,7 @@ def _kind_faults(endpoint: Endpoint, has_mail: bool) -> Iterator[Fault]:
 
 def _mail_faults(to: Sequence[str], has_mail: bool) -> Iterator[Fault]:
     if not has_mail:
-        yield Fault("/kind", "unavailable", "no e-mail can be sent: the operator sets TOUCHBASE_SMTP_URL and TOUCHBASE_SMTP_FROM")
+        yield Fault("/kind", "mail_server", "no e-mail can be sent: the operator sets TOUCHBASE_SMTP_URL and TOUCHBASE_SMTP_FROM")
     if not 0 < len(to) <= MAX_RECIPIENTS:
         yield Fault("/to", "required", f"must have 1 to {MAX_RECIPIENTS} e-mail addresses, such as sales@example.com")
     for index, address in enumerate(to):
