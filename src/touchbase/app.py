@@ -96,13 +96,12 @@ async def assembled(settings: Settings, clock: Clock = clock, *, shared: SharedM
     async with contextlib.AsyncExitStack() as ending:
         ending.push_async_callback(store.close)
         metrics, adapters, connections, reader = ProcessMetrics(), load_adapters(), Connections(store, clock), TranslatorPool()
-        tasks, jobs, http_client = periodic_tasks(store), job_worker(settings, store, clock), _http_client(settings)
+        tasks, jobs, http_client = periodic_tasks(store), job_worker(settings, store, clock), _http_client(settings, ending)
         ending.callback(reader.close)
         uses, refused, calls = KeyUsage(), RefusedWebhooks(clock, metrics), CallCounts(clock)
         worker = InboxWorker(store, reader, clock, connections=connections.of, on_report=partial(_add, metrics, clock, calls), tasks=tasks)
         keeper = maintenance_of(settings, store, clock, uses, refused, calls)
         await ending.enter_async_context(running(keeper, "housekeeping"))
-        ending.push_async_callback(http_client.close)
         fetcher = FetchWorker(store, adapters, http_client.send, clock, on_stored=worker.wake, on_fetched=partial(count_fetch, metrics))
         webhooks, place, dispatcher = _outgoing(settings, store, clock, ending, metrics)
         workers: list[Runs] = [dispatcher, jobs, worker, fetcher, retention(settings, store, reader, connections, clock)]
@@ -183,8 +182,12 @@ async def standalone_workers(settings: Settings, clock: Clock = clock, *, with_m
     store = await _open_store(settings, [Role.WORKER] if with_maintenance else [])
     async with contextlib.AsyncExitStack() as ending:
         ending.push_async_callback(store.close)
-        adapters, connections, http_client, reader = load_adapters(), Connections(store, clock), _http_client(settings), TranslatorPool()
-        ending.push_async_callback(http_client.close)
+        adapters, connections, http_client, reader = (
+            load_adapters(),
+            Connections(store, clock),
+            _http_client(settings, ending),
+            TranslatorPool(),
+        )
         ending.callback(reader.close)
         calls, tasks = CallCounts(clock), periodic_tasks(store)
         if with_maintenance:
@@ -207,8 +210,11 @@ def retention(settings: Settings, store: ProcessingStore, reader: TranslatorPool
     return Retention(store, eraser, clock, unrecognised=limits, keep_events_days=settings.keep_events_days)
 
 
-def _http_client(settings: Settings) -> HttpClient:
-    return HttpClient(f"touchbase/{touchbase.__version__}", settings.fetch_allowed)
+def _http_client(settings: Settings, ending: contextlib.AsyncExitStack) -> HttpClient:
+    """Return the HTTP client of fetches, which is closed in the end."""
+    client = HttpClient(f"touchbase/{touchbase.__version__}", settings.fetch_allowed)
+    ending.push_async_callback(client.close)
+    return client
 
 
 def _application(

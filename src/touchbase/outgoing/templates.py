@@ -11,7 +11,7 @@ from msgspec import json
 
 from touchbase.errors import Fault
 
-_PLACEHOLDER = re.compile(r"\{\{\s*([^{}]*?)\s*\}\}")
+_PLACEHOLDER = re.compile(r"\{\{([^{}]*)\}\}")
 _OPEN = re.compile(r"\{\{|\}\}")
 CUSTOM = "cf."
 """A path that begins so names a custom field of the record; the rest is its name, dots included."""
@@ -19,13 +19,13 @@ CUSTOM = "cf."
 
 def render(template: str, values: Mapping[str, Any], written: Callable[[str], str] = str) -> str:
     """Return the template with the values at its paths, each passed through `written`; a missing value is empty."""
-    return _PLACEHOLDER.sub(lambda found: written(_text(_at(values, found[1]))), template)
+    return _PLACEHOLDER.sub(lambda found: written(_text(_at(values, found[1].strip()))), template)
 
 
 def template_faults(template: str, pointer: str, known: Collection[str]) -> list[Fault]:
     """Return the faults of a template: unknown paths, and braces that are no placeholder."""
     faults: list[Fault] = []
-    for path in dict.fromkeys(_PLACEHOLDER.findall(template)):
+    for path in dict.fromkeys(map(str.strip, _PLACEHOLDER.findall(template))):
         if path not in known and not (path.startswith(CUSTOM) and len(path) > len(CUSTOM)):
             near = get_close_matches(path, sorted(known), 1, cutoff=0.0)[0]
             faults.append(Fault(pointer, "unknown", f"there is no value {path[:100]!r}; did you mean {near!r}?"))
