@@ -182,12 +182,8 @@ async def standalone_workers(settings: Settings, clock: Clock = clock, *, with_m
     store = await _open_store(settings, [Role.WORKER] if with_maintenance else [])
     async with contextlib.AsyncExitStack() as ending:
         ending.push_async_callback(store.close)
-        adapters, connections, http_client, reader = (
-            load_adapters(),
-            Connections(store, clock),
-            _http_client(settings, ending),
-            TranslatorPool(),
-        )
+        http_client = _http_client(settings, ending)
+        adapters, connections, reader = load_adapters(), Connections(store, clock), TranslatorPool()
         ending.callback(reader.close)
         calls, tasks = CallCounts(clock), periodic_tasks(store)
         if with_maintenance:

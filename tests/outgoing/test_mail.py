@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from email import message_from_bytes
 from email.message import EmailMessage
 from email.policy import SMTP
@@ -14,11 +14,12 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.asgi_client import ApiClient
 from tests.outgoing.conftest import PATH, PLACE, Webhooks
 
 from touchbase.config import BadSettings, Settings
 from touchbase.config_values import mail_server
-from touchbase.outgoing import Answer, MailClient, Sender, WebhookClient
+from touchbase.outgoing import Answer, Installation, MailClient, Sender, WebhookClient
 from touchbase.outgoing.mail_message import mail_source
 from touchbase.outgoing.notices import notice_of, values_of
 from touchbase.outgoing.samples import COMPANY, CONTACT, MESSAGE
@@ -35,12 +36,17 @@ class MailServer:
     commands: list[str] = field(default_factory=list)
     mails: list[bytes] = field(default_factory=list)
     port: int = 0
+    silent_at: str = "never"
+    is_silent: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"220 mail.example\r\n")
         while line := (await reader.readline()).decode().strip():
             self.commands.append(line)
             word = line.lower()
+            if word.startswith(self.silent_at):
+                self.is_silent.set()
+                continue
             answer = next((answer for begins, answer in self.answers.items() if word.startswith(begins)), "250 2.0.0 queued as 7")
             if word == "data" and answer.startswith("250"):
                 writer.write(b"354 go on\r\n")
@@ -159,6 +165,16 @@ async def test_add__is_refused_without_a_mail_server(call: Any) -> None:
     assert "TOUCHBASE_SMTP_URL" in fault["detail"]
 
 
+async def test_stop__works_without_a_mail_server(webhooks: Webhooks) -> None:
+    made = await webhooks.add(kind="email", to=TO)
+    parts = replace(webhooks.house.call.parts, installation=Installation())
+    call = ApiClient(parts, webhooks.clock, [])
+
+    changed = await call("PATCH", f"{PATH}/{made['id']}", {"disabled": True}, x_client_id="default")
+
+    assert (changed.status, changed.json()["state"]) == (200, "disabled")
+
+
 def source_of(message: dict[str, Any], first_name: str, templates: tuple[str, str] = ("", "")) -> bytes:
     contact = {**CONTACT, "first_name": first_name}
     event = {
@@ -221,6 +237,18 @@ async def test_send__counts_as_delivered_whatever_follows_the_acceptance(server:
     server.answers["quit"] = "500 what?"
 
     assert (await handed_in(server.url)).status == 250
+
+
+async def test_close__ends_a_mail_whose_server_is_silent(server: MailServer) -> None:
+    server.silent_at = "mail"
+    client = MailClient(server.url, PLACE.mail_from)
+    sending = asyncio.create_task(client.send(TO, b"x"))
+    await server.is_silent.wait()
+
+    client.close()
+
+    answer = await sending
+    assert (answer.status, answer.failure) == (None, "unreachable")
 
 
 async def test_send__shows_no_password(server: MailServer) -> None:

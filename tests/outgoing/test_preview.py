@@ -82,7 +82,7 @@ async def test_preview__of_an_unknown_event_is_not_found(webhooks: Webhooks, eve
 
 @pytest.mark.parametrize(
     ("body", "pointer"),
-    [({"type": "contact.repliedd"}, "/types/0"), ({"template": "{{x}}"}, "/template"), ({"kind": "email", "to": ["x"]}, "/to/0")],
+    [({"type": "contact.repliedd"}, "/type"), ({"template": "{{x}}"}, "/template"), ({"kind": "email", "to": ["x"]}, "/to/0")],
 )
 async def test_preview__names_the_fault(webhooks: Webhooks, body: dict[str, object], pointer: str) -> None:
     refused = await webhooks.ask("POST", "/preview", body, expect=422)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import smtplib
+import socket
 import ssl
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from email.utils import parseaddr
 
 from touchbase.config_values import MailServer, mail_server
@@ -30,6 +32,7 @@ class MailClient:
         self._server = mail_server(url) if url else None
         self._sender = parseaddr(sender)[1]
         self._context = context
+        self._open: set[smtplib.SMTP] = set()
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="mail")
 
     async def send(self, to: list[str], source: bytes) -> Answer:
@@ -39,8 +42,11 @@ class MailClient:
         return await asyncio.get_running_loop().run_in_executor(self._threads, self._answer, self._server, to, source)
 
     def close(self) -> None:
-        """Begin no more mails."""
+        """Begin no more mails, and end those in progress: the process must not wait for a server that is silent."""
         self._threads.shutdown(wait=False, cancel_futures=True)
+        for smtp in [*self._open]:
+            with suppress(OSError, AttributeError):
+                smtp.sock.shutdown(socket.SHUT_RDWR)  # type: ignore[union-attr]
 
     def _answer(self, server: MailServer, to: list[str], source: bytes) -> Answer:
         began = time.perf_counter()
@@ -65,7 +71,7 @@ class MailClient:
             opened: smtplib.SMTP = smtplib.SMTP_SSL(server.host, server.port, name, timeout=SECONDS, context=context)
         else:
             opened = smtplib.SMTP(server.host, server.port, name, timeout=SECONDS)
-        with closing(opened) as smtp:
+        with closing(opened) as smtp, self._noted(smtp):
             smtp.ehlo()
             if server.starttls or (not server.tls and smtp.has_extn("starttls")):
                 smtp.starttls(context=context)
@@ -79,6 +85,14 @@ class MailClient:
             with suppress(smtplib.SMTPException, OSError):
                 smtp.quit()  # the mail is accepted, whatever becomes of the connection
             return ACCEPTED, _text(words)
+
+    @contextmanager
+    def _noted(self, smtp: smtplib.SMTP) -> Iterator[None]:
+        self._open.add(smtp)
+        try:
+            yield
+        finally:
+            self._open.discard(smtp)
 
 
 def _accepted(reply: tuple[int, bytes], about: str = "") -> bytes:

@@ -39,7 +39,8 @@ def endpoint_from(client: Client, given: WebhookEndpointRequest, now: Micros) ->
 def check_endpoint(call: Call, client: Client, endpoint: Endpoint) -> None:
     """Raise `Invalid` for the faults of an endpoint."""
     parts = call.api.dependencies
-    has_mail = bool(parts.installation.mail_from)
+    # One that exists can be changed, and so stopped, when the mail server is gone.
+    has_mail = bool(parts.installation.mail_from) or endpoint.id != 0
     raise_if_any(endpoint_faults(endpoint, client.settings, parts.webhook_allowed, parts.clock(), has_mail=has_mail))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from email import message_from_bytes
 from email.policy import SMTP
 
@@ -9,7 +10,7 @@ from msgspec import UNSET, json
 
 from touchbase.clients import Client
 from touchbase.common.timestamps import Micros
-from touchbase.errors import NotFound
+from touchbase.errors import Invalid, NotFound
 from touchbase.http.endpoint import Call
 from touchbase.http.responses import Response
 from touchbase.http.schemas import encode
@@ -23,9 +24,9 @@ async def preview(call: Call) -> Response:
     """Handle `POST` of a preview."""
     client, now = await call.client(), call.api.dependencies.clock()
     call.parameters().done()
-    given = await call.body(WebhookPreviewRequest, lambda partly: check_endpoint(call, client, _previewed(client, partly, now)))
+    given = await call.body(WebhookPreviewRequest, lambda partly: _check(call, client, _previewed(client, partly, now)))
     endpoint = _previewed(client, given, now)
-    check_endpoint(call, client, endpoint)
+    _check(call, client, endpoint)
     sequence = None if given.event is UNSET else sequence_of_id(given.event)
     message = None
     if given.event is UNSET or sequence is not None:
@@ -42,6 +43,13 @@ def _previewed(client: Client, given: WebhookPreviewRequest, now: Micros) -> End
     url = UNSET if given.kind == EMAIL else "https://example.com"
     asked = WebhookEndpointRequest(url, given.kind, to, given.template, given.template_subject, types)
     return endpoint_from(client, asked, now)
+
+
+def _check(call: Call, client: Client, endpoint: Endpoint) -> None:
+    try:
+        check_endpoint(call, client, endpoint)
+    except Invalid as error:
+        raise Invalid([replace(each, pointer="/type") if each.pointer == "/types/0" else each for each in error.faults]) from None
 
 
 def _out(kind: str, message: Message) -> WebhookPreviewOut:
