@@ -36,7 +36,7 @@ from touchbase.inbox import FOREIGN_ORIGIN, DedupeCleanup, RefusedWebhooks
 from touchbase.inbox.api.webhooks import RECEIVERS
 from touchbase.maintenance import Maintenance
 from touchbase.metrics import Metrics, NoMetrics
-from touchbase.outgoing import Dispatcher, WebhookClient
+from touchbase.outgoing import Dispatcher, Installation, Sender
 from touchbase.outgoing.api.objects import shown_record
 from touchbase.rate_limit import RateLimiter, Rates
 from touchbase.retention import Retention, UnrecognisedLimits
@@ -51,7 +51,7 @@ from touchbase.server.proxy_headers import TrustedProxies
 from touchbase.server.server import TICKS_PER_SECOND, Server, Tick, freeze_gc, make_server
 from touchbase.storage import open_store
 from touchbase.storage.sqlite.process_lock import Role
-from touchbase.workers import Runs, Workers, attempts_us, job_files_us, job_worker, maintenance_of, run_all, running
+from touchbase.workers import Runs, Workers, attempts_us, job_files_us, job_worker, maintenance_of, outgoing_parts, run_all, running
 
 LOG = logging.getLogger("touchbase")
 
@@ -97,15 +97,14 @@ async def assembled(settings: Settings, clock: Clock = clock, *, shared: SharedM
     async with contextlib.AsyncExitStack() as ending:
         ending.push_async_callback(store.close)
         metrics, adapters, connections, reader = ProcessMetrics(), load_adapters(), Connections(store, clock), TranslatorPool()
-        tasks, jobs, http_client = periodic_tasks(store), job_worker(settings, store, clock), _http_client(settings)
+        tasks, jobs, http_client = periodic_tasks(store), job_worker(settings, store, clock), _http_client(settings, ending)
         ending.callback(reader.close)
         uses, refused, calls = KeyUsage(), RefusedWebhooks(clock, metrics), CallCounts(clock)
         worker = InboxWorker(store, reader, clock, connections=connections.of, on_report=partial(_add, metrics, clock, calls), tasks=tasks)
         keeper = maintenance_of(settings, store, clock, uses, refused, calls)
         await ending.enter_async_context(running(keeper, "housekeeping"))
-        ending.push_async_callback(http_client.close)
         fetcher = FetchWorker(store, adapters, http_client.send, clock, on_stored=worker.wake, on_fetched=partial(count_fetch, metrics))
-        webhooks, dispatcher = _outgoing(settings, store, clock, ending, metrics)
+        webhooks, place, dispatcher = _outgoing(settings, store, clock, ending, metrics)
         linker = CompanyLinker(store, clock, on_job=jobs.wake)
         workers: list[Runs] = [dispatcher, jobs, linker, worker, fetcher, retention(settings, store, reader, connections, clock)]
         await run_all(workers if settings.inbox_worker else [], ending)
@@ -129,6 +128,7 @@ async def assembled(settings: Settings, clock: Clock = clock, *, shared: SharedM
             on_endpoint=dispatcher.wake,
             send_webhook=webhooks.post,
             webhook_allowed=settings.webhook_allowed,
+            installation=place,
             keep_job_files_us=job_files_us(settings),
             limiter=limiter(settings),
             failed_keys=KeyThrottle(settings.rate_limit_failed_keys),
@@ -184,8 +184,8 @@ async def standalone_workers(settings: Settings, clock: Clock = clock, *, with_m
     store = await _open_store(settings, [Role.WORKER] if with_maintenance else [])
     async with contextlib.AsyncExitStack() as ending:
         ending.push_async_callback(store.close)
-        adapters, connections, http_client, reader = load_adapters(), Connections(store, clock), _http_client(settings), TranslatorPool()
-        ending.push_async_callback(http_client.close)
+        http_client = _http_client(settings, ending)
+        adapters, connections, reader = load_adapters(), Connections(store, clock), TranslatorPool()
         ending.callback(reader.close)
         calls, tasks = CallCounts(clock), periodic_tasks(store)
         if with_maintenance:
@@ -200,7 +200,7 @@ async def standalone_workers(settings: Settings, clock: Clock = clock, *, with_m
         fetch = FetchWorker(store, adapters, http_client.send, clock, on_stored=inbox.wake)
         jobs = job_worker(settings, store, clock)
         linker = CompanyLinker(store, clock, on_job=jobs.wake)
-        yield Workers(inbox, fetch, jobs, linker, _outgoing(settings, store, clock, ending)[1])
+        yield Workers(inbox, fetch, jobs, linker, _outgoing(settings, store, clock, ending)[-1])
 
 
 def retention(settings: Settings, store: ProcessingStore, reader: TranslatorPool, connections: Connections, clock: Clock) -> Retention:
@@ -210,8 +210,11 @@ def retention(settings: Settings, store: ProcessingStore, reader: TranslatorPool
     return Retention(store, eraser, clock, unrecognised=limits, keep_events_days=settings.keep_events_days)
 
 
-def _http_client(settings: Settings) -> HttpClient:
-    return HttpClient(f"touchbase/{touchbase.__version__}", settings.fetch_allowed)
+def _http_client(settings: Settings, ending: contextlib.AsyncExitStack) -> HttpClient:
+    """Return the HTTP client of fetches, which is closed in the end."""
+    client = HttpClient(f"touchbase/{touchbase.__version__}", settings.fetch_allowed)
+    ending.push_async_callback(client.close)
+    return client
 
 
 def _application(
@@ -228,16 +231,11 @@ def _application(
 
 def _outgoing(
     settings: Settings, store: ProcessingStore, clock: Clock, ending: contextlib.AsyncExitStack, metrics: Metrics | None = None
-) -> tuple[WebhookClient, Dispatcher]:
-    """Return the HTTP client of outgoing webhooks, which is closed in the end, and the dispatcher."""
-    client = webhook_client(settings)
-    ending.push_async_callback(client.close)
-    return client, Dispatcher(store, client, clock, shown_record, metrics=metrics)
-
-
-def webhook_client(settings: Settings) -> WebhookClient:
-    """Return the HTTP client of outgoing webhooks."""
-    return WebhookClient(f"touchbase/{touchbase.__version__}", settings.webhook_allowed)
+) -> tuple[Sender, Installation, Dispatcher]:
+    """Return the sender of outgoing webhooks and messages, which is closed in the end, what these say, and the dispatcher."""
+    sender, place = outgoing_parts(settings)
+    ending.push_async_callback(sender.close)
+    return sender, place, Dispatcher(store, sender, clock, shown_record, metrics=metrics, place=place)
 
 
 async def first_key(store: ProcessingStore, clock: Clock = clock) -> str | None:

@@ -8,14 +8,14 @@ command-line option overrides the environment, which overrides the default. Secr
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import Field, dataclass, field, fields
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from touchbase.config_values import is_address, is_api_origin, is_loopback, is_network, is_origin
+from touchbase.config_values import LISTS, TEXTS, is_loopback
 
 PREFIX = "TOUCHBASE_"
 LOG_FORMATS = ("auto", "json", "text")
@@ -76,6 +76,14 @@ class Settings:
         "",
         "Origins to which outgoing webhooks may be sent although they are not public or not https, such as http://127.0.0.1:9000.",
     )
+    smtp_url: str = _setting(
+        "",
+        "Mail server for endpoints of the kind email: smtp://USER:PASSWORD@HOST:587 (STARTTLS) or smtps://...; smtp://HOST:25?tls=off "
+        "without encryption. Empty: no e-mail can be sent.",
+        secret=True,
+        option=False,
+    )
+    smtp_from: str = _setting("", "Sender of these e-mails, such as Touchbase <touchbase@example.com>.")
     log_level: str = _setting("info", "Least important log line that is written.", choices=LOG_LEVELS)
     log_format: str = _setting(
         "auto",
@@ -167,6 +175,8 @@ class Settings:
         settings = cls(**given)  # type: ignore[arg-type]
         for each in fields(cls):
             _check(each, getattr(settings, each.name))
+        if bool(settings.smtp_url) != bool(settings.smtp_from):
+            raise BadSettings("TOUCHBASE_SMTP_URL and TOUCHBASE_SMTP_FROM belong together: set both, or none")
         return settings
 
     @property
@@ -327,20 +337,13 @@ def _check(each: Field[Any], value: Any) -> None:
         raise BadSettings(f"{environment_name(each.name)} must be one of {', '.join(choices)}, not {value!r}")
     if isinstance(value, (int, float)) and not value >= least:
         raise BadSettings(f"{environment_name(each.name)} must be at least {least:g}, not {value:g}")
-    if each.name == "public_url" and value and not is_address(value):
-        raise BadSettings(f"{environment_name(each.name)} must be an address such as https://hooks.example.com, not {value!r}")
+    if each.name in TEXTS and value and not TEXTS[each.name][0](value):
+        given = "" if each.metadata["secret"] else f", not {value!r}"
+        raise BadSettings(f"{environment_name(each.name)} must be {TEXTS[each.name][1]}{given}")
     if each.name == "port" and value > 65_535:
         raise BadSettings(f"{environment_name(each.name)} must be at most 65535, not {value}")
-    if each.name in _LISTS:
-        is_one, wanted = _LISTS[each.name]
+    if each.name in LISTS:
+        is_one, wanted = LISTS[each.name]
         for one in _listed(value):
             if not is_one(one):
                 raise BadSettings(f"{environment_name(each.name)} must list {wanted}; {one!r} is none")
-
-
-_LISTS: dict[str, tuple[Callable[[str], bool], str]] = {
-    "trusted_proxies": (is_network, "addresses or networks such as 10.0.0.0/8, not the whole internet"),
-    "cors_origins": (is_origin, "origins such as https://app.example.com, each in full"),
-    "webhook_allowed_origins": (is_api_origin, "origins such as http://127.0.0.1:9000, without password or path"),
-    "fetch_allowed_origins": (is_api_origin, "origins such as https://crm.internal:8443, without password or path"),
-}

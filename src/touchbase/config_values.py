@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from urllib.parse import urlsplit
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from email.utils import parseaddr
+from urllib.parse import unquote, urlsplit
 
 _ORIGIN = re.compile(r"https?://(?:[a-z0-9.\-]+|\[[0-9a-f:]+\])(?::[0-9]{1,5})?")
 _DEFAULT_PORTS = {"http": ":80", "https": ":443"}
@@ -52,3 +55,63 @@ def is_api_origin(text: str) -> bool:
     except ValueError:
         return False
     return text.isascii() and is_address(text) and "@" not in parts.netloc and parts.path in ("", "/")
+
+
+_MAIL_PORTS = {"smtp": 587, "smtps": 465}
+_SENDER = re.compile(r"[!-?A-~]+@[A-Za-z0-9.-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class MailServer:
+    """Where e-mails are handed in."""
+
+    host: str
+    port: int
+    user: str = ""
+    password: str = field(default="", repr=False)
+    tls: bool = False
+    """TLS from the first byte."""
+    starttls: bool = True
+    """Whether the connection must become encrypted before anything is sent."""
+
+
+def mail_server(url: str) -> MailServer:
+    """Return the server of a URL such as `smtp://user:password@mail.example.com:587`; raises `ValueError` for others."""
+    parts = urlsplit(url)
+    if parts.scheme not in _MAIL_PORTS or not parts.hostname or parts.path not in ("", "/") or parts.fragment:
+        raise ValueError("not the address of a mail server")
+    if parts.query not in ("", "tls=off") or bool(parts.username) != bool(parts.password):
+        raise ValueError("an unknown option, or a user without a password")
+    host, tls = parts.hostname, parts.scheme == "smtps"
+    plain = tls or bool(parts.query) or host == "localhost" or is_loopback(host)
+    port = parts.port or _MAIL_PORTS[parts.scheme]
+    return MailServer(host, port, unquote(parts.username or ""), unquote(parts.password or ""), tls, not plain)
+
+
+def is_mail_server(url: str) -> bool:
+    """Return whether a text is the URL of a mail server."""
+    try:
+        mail_server(url)
+    except ValueError:
+        return False
+    return True
+
+
+def is_sender(text: str) -> bool:
+    """Return whether a text is one e-mail address in ASCII, with or without a name: `Touchbase <touchbase@example.com>`."""
+    return text.isascii() and text.isprintable() and "," not in text and _SENDER.fullmatch(parseaddr(text)[1]) is not None
+
+
+TEXTS: dict[str, tuple[Callable[[str], bool], str]] = {
+    "public_url": (is_address, "an address such as https://hooks.example.com"),
+    "smtp_url": (is_mail_server, "the address of a mail server such as smtp://user:password@mail.example.com:587"),
+    "smtp_from": (is_sender, "an e-mail address such as Touchbase <touchbase@example.com>"),
+}
+"""Settings whose text has a form, with the form in words."""
+LISTS: dict[str, tuple[Callable[[str], bool], str]] = {
+    "trusted_proxies": (is_network, "addresses or networks such as 10.0.0.0/8, not the whole internet"),
+    "cors_origins": (is_origin, "origins such as https://app.example.com, each in full"),
+    "webhook_allowed_origins": (is_api_origin, "origins such as http://127.0.0.1:9000, without password or path"),
+    "fetch_allowed_origins": (is_api_origin, "origins such as https://crm.internal:8443, without password or path"),
+}
+"""Settings that are lists, with the form of each entry in words."""

@@ -7,6 +7,7 @@ import contextlib
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 
+import touchbase
 from touchbase.auth import KeyUsage
 from touchbase.common.timestamps import DAY, SECOND, Clock, Micros
 from touchbase.company_links import KINDS as LINK_KINDS
@@ -21,7 +22,7 @@ from touchbase.imports import KINDS as IMPORT_KINDS
 from touchbase.inbox import RefusedWebhooks
 from touchbase.jobs import JobKind, JobWorker
 from touchbase.maintenance import Maintenance
-from touchbase.outgoing import Dispatcher
+from touchbase.outgoing import Dispatcher, Installation, MailClient, Sender, WebhookClient
 from touchbase.retention import Retention
 from touchbase.sql.store import Store
 from touchbase.statuses import KINDS as STATUS_KINDS
@@ -111,3 +112,10 @@ async def run_all(workers: Sequence[Runs], ending: contextlib.AsyncExitStack) ->
     """Run these workers until the end of the stack; the last one ends first."""
     for each in workers:
         await ending.enter_async_context(running(each, type(each).__name__))
+
+
+def outgoing_parts(settings: Settings) -> tuple[Sender, Installation]:
+    """Return the sender of outgoing webhooks and messages, and what messages to people say of this installation."""
+    http = WebhookClient(f"touchbase/{touchbase.__version__}", settings.webhook_allowed)
+    place = Installation(settings.public_url.rstrip("/"), settings.smtp_from)
+    return Sender(http, MailClient(settings.smtp_url, settings.smtp_from)), place

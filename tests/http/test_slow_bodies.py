@@ -68,6 +68,7 @@ BODIES: dict[str, Any] = {
     "WebhookReplay": {"failed_since": "2026-11-20T09:30:00Z"},
     "NewMessage": {"direction": "sent", "contact_id": 1},
     "Interest": {},
+    "WebhookPreviewRequest": {"kind": "webhook"},
     "NewStatus": {"name": "Late"},
     "StatusChange": {"name": "Late"},
     "StatusMerge": {"into": "Late"},

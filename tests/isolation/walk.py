@@ -142,6 +142,7 @@ def bodies(known: Known) -> dict[str, list[Any]]:
         "CustomFieldInput": custom,
         "WebhookEndpointRequest": [{"url": "https://b.example", "filter": {"contact": {"contact_status": w.STATUS}}}],
         "WebhookEndpointChange": [{"disabled": True}],
+        "WebhookPreviewRequest": [{"kind": "webhook", "event": f"evt_{number}"} for number in (1, 2, 3)] + [{"event": "evt_1"}],
         "WebhookSecretRotation": [{}],
         "WebhookReplay": [{"event": "evt_1"}, {"missing_since": "2025-01-01T00:00:00Z"}, {"failed_since": "2025-01-01T00:00:00Z"}],
         "CustomFieldValue": [{"field_value": w.OPTION}],

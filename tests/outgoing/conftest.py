@@ -11,12 +11,14 @@ import pytest
 from tests.asgi_client import ApiClient, Clock, MakeClient
 from tests.house import House
 
-from touchbase.outgoing import Answer, Dispatcher
+from touchbase.outgoing import Answer, Dispatcher, Installation
 from touchbase.outgoing.api.objects import shown_record
 from touchbase.sql.store import Store
 
 URL = "https://receiver.example/hooks"
 PATH = "/public/v2/webhook-endpoints"
+SLACK_URL = "https://hooks.slack.example/services/T0/B0/zq093slackqz"
+PLACE = Installation("https://touchbase.example", "Touchbase <touchbase@agency.example>")
 
 
 @dataclass
@@ -70,7 +72,8 @@ class Webhooks:
 
     async def add(self, **values: Any) -> Any:
         """Add an endpoint; return it as the response shows it."""
-        reply = await self.house.request("POST", PATH, {"url": URL, **values})
+        url = {} if values.get("kind") == "email" else {"url": SLACK_URL if values.get("kind") == "slack" else URL}
+        reply = await self.house.request("POST", PATH, {**url, **values})
         assert reply.status == 201, reply.body
         return reply.json()
 
@@ -84,6 +87,12 @@ class Webhooks:
         reply = await self.house.request("GET", f"/public/v2/webhook-attempts?limit=200&{query}")
         assert reply.status == 200, reply.body
         return reply.json()["data"]
+
+    async def reply(self, email: str, at: float = 5, **contact: Any) -> int:
+        """Let a new contact reply to a campaign; return its id."""
+        number = await self.house.contact(email=email, **contact)
+        await self.house.hook("camp", {"event": "email_replied", "email": email, "at": at})
+        return number
 
     async def deliver(self, seconds: float = 0) -> list[Sent]:
         """Let time pass, and send what is due; return what was sent."""
@@ -100,12 +109,14 @@ class Webhooks:
 
 
 def dispatcher_of(store: Store, receivers: Receivers, clock: Clock) -> Dispatcher:
-    return Dispatcher(store, receivers, clock, shown_record)
+    return Dispatcher(store, receivers, clock, shown_record, place=PLACE)
 
 
 @pytest.fixture
 async def webhooks(store: Store, make_client: MakeClient, clock: Clock) -> Webhooks:
     receivers = Receivers()
     dispatcher = dispatcher_of(store, receivers, clock)
-    call: ApiClient = make_client(store, send_webhook=receivers.post, on_endpoint=dispatcher.wake, webhook_allowed=("http://127.0.0.1:9",))
+    call: ApiClient = make_client(
+        store, send_webhook=receivers.post, on_endpoint=dispatcher.wake, webhook_allowed=("http://127.0.0.1:9",), installation=PLACE
+    )
     return Webhooks(await House.of(call, "default"), receivers, dispatcher, clock)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -9,7 +10,7 @@ import click
 from touchbase.cli.options import ID, Group, json_option, point_in_time, setting_options
 from touchbase.cli.output import SPARE, Column, print_json, print_record, print_table
 from touchbase.cli.store import find_client, now_us, opened, run
-from touchbase.outgoing import DELIVERED, OUTCOMES
+from touchbase.outgoing import DELIVERED, KINDS, OUTCOMES, USUAL_RATES, WEBHOOK
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -20,7 +21,18 @@ if TYPE_CHECKING:
     from touchbase.sql.store import Store
 
 Values = dict[str, Any]
-COLUMNS = ("client", "id", "url", "state", "waiting", "failed", "failing since", Column("last delivered", SPARE), Column("types", SPARE))
+COLUMNS = (
+    "client",
+    "id",
+    "kind",
+    "url",
+    "state",
+    "waiting",
+    "failed",
+    "failing since",
+    Column("last delivered", SPARE),
+    Column("types", SPARE),
+)
 ATTEMPT_COLUMNS = ("id", "time", "endpoint", "event", "type", "attempt", "outcome", "status", "ms", Column("response", SPARE))
 
 
@@ -59,18 +71,35 @@ def list_(database: str | None, client_id: str | None, as_json: bool) -> None:
 @endpoints.command()
 @setting_options("database", "webhook_allowed_origins")
 @click.option("--client", "client_id", required=True, help="The client's id.")
-@click.option("--type", "types", multiple=True, help="A type of events, such as contact.replied; several times for several. Default: all.")
+@click.option("--kind", type=click.Choice(KINDS), default=WEBHOOK, show_default=True, help="Signed requests, Slack messages or e-mails.")
+@click.option("--to", multiple=True, help="An address of a recipient, for the kind email; several times for several.")
+@click.option("--template", default="", help="Text of messages, such as '{{person}} replied: {{text}}', for slack and email.")
+@click.option("--template-subject", default="", help="Subject of e-mails, as --template.")
+@click.option(
+    "--type",
+    "types",
+    multiple=True,
+    help="A type of events, such as contact.replied; several times for several. Default: all, for slack and email replies.",
+)
 @click.option("--ordering", type=click.Choice(("per_record", "none")), default="per_record", show_default=True, help="Order of sending.")
 @click.option(
     "--format", "format_", type=click.Choice(("standard", "cloudevents")), default="standard", show_default=True, help="Of bodies."
 )
-@click.option("--rate-limit", type=click.IntRange(0, 10_000), default=0, help="Most requests a second; 0: no limit.")
+@click.option("--rate-limit", type=click.IntRange(0, 10_000), help="Most requests a second; 0: no limit. Default: 0, slack 1, email 5.")
 @click.option("--description", default="", help="A note.")
 @json_option()
-@click.argument("url")
-def add(database: str | None, webhook_allowed_origins: str | None, as_json: bool, client_id: str, url: str, **values: Any) -> None:
-    """Add an endpoint, which gets the client's events from now on; prints its secret once."""
-    values["format"], values["rate"] = values.pop("format_"), values.pop("rate_limit")
+@click.argument("url", required=False)
+def add(database: str | None, webhook_allowed_origins: str | None, as_json: bool, client_id: str, url: str | None, **values: Any) -> None:
+    """Add an endpoint, which gets the client's events from now on; prints its secret once.
+
+    The URL of a Slack channel is a secret: give - to read it from standard input.
+    """
+    if url == "-":
+        url = sys.stdin.readline().strip()
+    rate, to = values.pop("rate_limit"), [*values.pop("to")]
+    given = {"to": to, **{name: values.pop(name) for name in ("template", "template_subject")}}
+    values["settings"] = {name: value for name, value in given.items() if value}
+    values["format"], values["rate"] = values.pop("format_"), USUAL_RATES[values["kind"]] if rate is None else rate
     made = run(_add(database, webhook_allowed_origins, client_id, url, values))
     if as_json:
         print_json(made)
@@ -209,19 +238,21 @@ async def _endpoints(store: Store, owner: Client) -> AsyncIterator[Any]:
         yield one
 
 
-async def _add(database: str | None, allowed: str | None, client_id: str, url: str, values: Values) -> Values:
+async def _add(database: str | None, allowed: str | None, client_id: str, url: str | None, values: Values) -> Values:
     import msgspec
 
     from touchbase.cli.options import read_settings
     from touchbase.errors import Invalid
-    from touchbase.outgoing import AddEndpoint, Endpoint, Secret, endpoint_faults, new_secret
+    from touchbase.outgoing import AddEndpoint, Endpoint, Secret, completed, endpoint_faults, new_secret
     from touchbase.outgoing.api.schemas import endpoint_out
 
     async with opened(database) as store:
-        client, now, secret = await find_client(store, client_id, lasting=True), now_us(), new_secret()
-        new = Endpoint(client.number, 0, url, now, now, state_us=now, secrets=[Secret(secret)], **values)
-        origins = read_settings(webhook_allowed_origins=allowed).webhook_allowed
-        if faults := endpoint_faults(new, client.settings, origins, now):
+        client, now = await find_client(store, client_id, lasting=True), now_us()
+        secret = new_secret() if values["kind"] == WEBHOOK else None
+        secrets = [Secret(secret)] if secret else []
+        new = completed(Endpoint(client.number, 0, "", now, now, state_us=now, secrets=secrets, **values), url)
+        settings = read_settings(webhook_allowed_origins=allowed)
+        if faults := endpoint_faults(new, client.settings, settings.webhook_allowed, now, has_mail=bool(settings.smtp_url)):
             raise Invalid(faults)
         made = await store.write(AddEndpoint(new))
         return {"client_id": client.client_id, **msgspec.to_builtins(endpoint_out(made, secret=secret))}
@@ -230,20 +261,20 @@ async def _add(database: str | None, allowed: str | None, client_id: str, url: s
 async def _test(database: str | None, allowed: str | None, client_id: str, endpoint_id: int) -> Values:
     import msgspec
 
-    from touchbase.app import webhook_client
     from touchbase.cli.options import read_settings
     from touchbase.outgoing import GetEndpoint, Outbox, StoreAttempt
     from touchbase.outgoing.api.objects import shown_record
     from touchbase.outgoing.api.schemas import attempt_out
+    from touchbase.workers import outgoing_parts
 
     async with opened(database) as store:
         client = await find_client(store, client_id)
         endpoint: Endpoint | None = await store.read(GetEndpoint(client.number, endpoint_id))
         if endpoint is None:
             raise click.ClickException(f"client {client_id} has no endpoint {endpoint_id}: `touchbase endpoints list` shows all")
-        sender = webhook_client(read_settings(webhook_allowed_origins=allowed))
+        sender, place = outgoing_parts(read_settings(webhook_allowed_origins=allowed))
         try:
-            attempt, _ = await Outbox(store, sender.post, now_us, shown_record).test(endpoint, client.client_id)
+            attempt, _ = await Outbox(store, sender.post, now_us, shown_record, place).test(endpoint, client.client_id)
         finally:
             await sender.close()
         await store.write(StoreAttempt(attempt))
@@ -272,6 +303,6 @@ def _sequence(event: str) -> int:
 def _row(one: Values) -> tuple[object, ...]:
     progress = one["progress"]
     return (
-        *(one[name] for name in ("client_id", "id", "url", "state")), progress["waiting"], progress["failed"],
+        *(one[name] for name in ("client_id", "id", "kind", "url", "state")), progress["waiting"], progress["failed"],
         progress["failing_since_time"], progress["last_delivered_time"], ", ".join(one["types"]) or "all",
     )  # fmt: skip

@@ -18,7 +18,7 @@ from touchbase.events import ProcessingStore, Read
 from touchbase.history import Translation
 from touchbase.inbox import RefusedWebhooks
 from touchbase.metrics import Metrics, NoMetrics
-from touchbase.outgoing import Answer
+from touchbase.outgoing import NOWHERE, Answer, Installation
 from touchbase.rate_limit import RateLimiter
 
 MIB = 1_048_576
@@ -159,6 +159,8 @@ class Dependencies:
     """Sends a request to an endpoint, for tests of endpoints."""
     webhook_allowed: Sequence[str] = ()
     """Origins to which webhooks may be sent although they are not public or not https."""
+    installation: Installation = NOWHERE
+    """What the operator sets for messages to people."""
     keep_job_files_us: Micros = _DEFAULTS.keep_job_files_days * DAY
     """How long the files of a job are stored."""
     limiter: RateLimiter = field(default_factory=RateLimiter)

@@ -28,26 +28,32 @@ from touchbase.outgoing.commands import (
 )
 from touchbase.outgoing.dispatcher import Dispatcher
 from touchbase.outgoing.http_client import Answer, WebhookClient
+from touchbase.outgoing.mail_client import MailClient, Sender
 from touchbase.outgoing.models import (
     ACTIVE,
     DELIVERED,
     DISABLED,
+    KINDS,
     MAX_ENDPOINTS,
+    NOWHERE,
     OUTCOMES,
     PAUSED,
     STATES,
+    WEBHOOK,
     Attempt,
     Endpoint,
+    Installation,
     Progress,
     Secret,
 )
 from touchbase.outgoing.signatures import new_secret
-from touchbase.outgoing.validation import endpoint_faults
+from touchbase.outgoing.validation import USUAL_RATES, completed, endpoint_faults
 
 __all__ = [
-    "ACTIVE", "DELIVERED", "DISABLED", "MAX_ENDPOINTS", "OUTCOMES", "PAUSED", "STATES", "AddEndpoint", "Answer", "Attempt", "Backlog",
-    "ChangeEndpoint", "CountOutgoing", "Dispatcher", "Endpoint", "EndpointVersions", "ForgetAttempts", "GetEndpoint", "LeadShards",
-    "ListAttempts", "ListEndpoints", "ListTroubles", "LowestNeeded", "OldAttempts", "Outbox", "Progress", "ReadServed", "RemoveEndpoint",
-    "Replay", "ResumeEndpoint", "RotateSecret", "Secret", "Shown", "StoreAttempt", "StoreProgress", "Trouble", "WebhookClient",
-    "endpoint_faults", "new_secret",
+    "ACTIVE", "DELIVERED", "DISABLED", "KINDS", "MAX_ENDPOINTS", "NOWHERE", "OUTCOMES", "PAUSED", "STATES", "USUAL_RATES", "WEBHOOK",
+    "AddEndpoint", "Answer", "Attempt", "Backlog", "ChangeEndpoint", "CountOutgoing", "Dispatcher", "Endpoint", "EndpointVersions",
+    "ForgetAttempts", "GetEndpoint", "Installation", "LeadShards", "ListAttempts", "ListEndpoints", "ListTroubles", "LowestNeeded",
+    "MailClient", "OldAttempts", "Outbox", "Progress", "ReadServed", "RemoveEndpoint", "Replay", "ResumeEndpoint", "RotateSecret",
+    "Secret", "Sender", "Shown", "StoreAttempt", "StoreProgress", "Trouble", "WebhookClient", "completed", "endpoint_faults",
+    "new_secret",
 ]  # fmt: skip

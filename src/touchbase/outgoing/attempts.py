@@ -5,16 +5,19 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from touchbase.common.timestamps import SECOND, Clock, Micros
 from touchbase.enrichment import retry_after_of
-from touchbase.event_log import ListLoggedEvents, LoggedEvent
+from touchbase.event_log import EventType, ListLoggedEvents, LoggedEvent
+from touchbase.history import COMPANY, CONTACT
 from touchbase.outgoing.content import Message, message_of, test_message
 from touchbase.outgoing.filters import wants
 from touchbase.outgoing.http_client import Answer
 from touchbase.outgoing.line import Item
-from touchbase.outgoing.models import DELIVERED, DISABLED, REFUSED, Attempt, Endpoint, Record
+from touchbase.outgoing.models import DELIVERED, DISABLED, NOWHERE, REFUSED, WEBHOOK, Attempt, Endpoint, Installation, Record
+from touchbase.outgoing.notices import MESSAGE_RECEIVED
+from touchbase.outgoing.samples import Seen
 from touchbase.outgoing.schedule import LONGEST_RETRY_AFTER
 from touchbase.sql.store import Store
 
@@ -23,8 +26,18 @@ Shown = Callable[[Store, int, Record], Awaitable[dict[str, Any] | None]]
 """Returns a client's present record as the API shows it; None if there is none any more."""
 Post = Callable[[str, dict[str, str], bytes], Awaitable[Answer]]
 GONE = 410
+NEAR = 1_000
+"""Events before and after one, among which the others of its transaction are."""
 _SLOW_DOWN = (429, 503)
 DEFAULT_SLOW_DOWN: Micros = 5 * SECOND
+
+
+class Sends(Protocol):
+    """Sends a request to a URL."""
+
+    async def post(self, url: str, headers: dict[str, str], body: bytes) -> Answer:
+        """Return what became of it; raises nothing."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +51,13 @@ class Fault:
     """State and reason, if the receiver wants nothing any more."""
 
 
-def judged(answer: Answer, now: Micros) -> Fault | None:
-    """Return what follows from an answer; None for a 2xx."""
+def judged(answer: Answer, now: Micros, kind: str = WEBHOOK) -> Fault | None:
+    """Return what follows from an answer of an endpoint's receiver; None for a 2xx."""
     if answer.status is None:
         return Fault()
     if 200 <= answer.status < 300:
         return None
-    if answer.status == GONE:
+    if answer.status == GONE and kind == WEBHOOK:  # Slack's word for a channel that is archived, perhaps not for ever
         reason = "the receiver answered 410 Gone: it wants no more events; resume the endpoint if that is not so"
         return Fault(stop=(DISABLED, reason))
     wait = min(LONGEST_RETRY_AFTER, int((retry_after_of(answer.headers, now) or 0) * SECOND))
@@ -76,11 +89,12 @@ def warn_of_trimmed(endpoint: Endpoint, read: int, oldest: int) -> None:
 class Outbox:
     """Sends events and tests."""
 
-    def __init__(self, store: Store, post: Post, clock: Clock, show: Shown) -> None:
+    def __init__(self, store: Store, post: Post, clock: Clock, show: Shown, place: Installation = NOWHERE) -> None:
         self._store = store
         self._post = post
         self._clock = clock
         self._show = show
+        self._place = place
         self.sent = 0
         """Number of requests."""
 
@@ -90,21 +104,48 @@ class Outbox:
         if event is None:
             warn_of_trimmed(endpoint, item.sequence - 1, item.sequence + 1)
             return None
-        shown = None
-        if item.record is not None:
-            if not await wants(self._store, endpoint, item.record, self._clock()):
-                return None
-            shown = await self._show(self._store, endpoint.client, item.record)
-        return await self._attempt(endpoint, message_of(endpoint, client_id, event, shown), item.sequence, item.attempts + 1)
+        if item.record is not None and not await wants(self._store, endpoint, item.record, self._clock()):
+            return None
+        if await self._is_told(endpoint, event):
+            return None
+        message = message_of(endpoint, client_id, event, await self._seen(endpoint, item.record), self._place)
+        return await self._attempt(endpoint, message, item.sequence, item.attempts + 1)
 
     async def test(self, endpoint: Endpoint, client_id: str) -> tuple[Attempt, Answer]:
         """Send a test."""
-        return await self._attempt(endpoint, test_message(endpoint, client_id, self._clock()), 0, 1)
+        return await self._attempt(endpoint, test_message(endpoint, client_id, self._clock(), self._place), 0, 1)
+
+    async def preview(self, endpoint: Endpoint, client_id: str, sequence: int | None) -> Message | None:
+        """Return the message about an event, or that of a test, and send nothing; None if the log does not have the event."""
+        if sequence is None:
+            return test_message(endpoint, client_id, self._clock(), self._place)
+        if (event := await self._event(endpoint.client, sequence)) is None:
+            return None
+        record = None if event.record_kind is None or event.record_id is None else (event.record_kind, event.record_id)
+        return message_of(endpoint, client_id, event, await self._seen(endpoint, record), self._place)
+
+    async def _seen(self, endpoint: Endpoint, record: Record | None) -> Seen:
+        """Return what an event of a record is about; for people also the person's company."""
+        shown = None if record is None else await self._show(self._store, endpoint.client, record)
+        if record is None or shown is None or endpoint.kind == WEBHOOK:
+            return Seen(shown)
+        if record[0] != CONTACT:
+            return Seen(shown, None, shown)
+        company = shown.get("company_id")
+        firm = None if company is None else await self._show(self._store, endpoint.client, (COMPANY, company))
+        return Seen(shown, shown, firm)
+
+    async def _is_told(self, endpoint: Endpoint, event: LoggedEvent) -> bool:
+        """Return whether people get a reply with its text, as an event of its own of the same transaction."""
+        if endpoint.kind == WEBHOOK or event.type != EventType.CONTACT_REPLIED or MESSAGE_RECEIVED not in endpoint.types:
+            return False
+        page = await self._store.read(ListLoggedEvents(endpoint.client, max(0, event.sequence - NEAR), 2 * NEAR, [MESSAGE_RECEIVED]))
+        return any(one.record_id == event.record_id and one.at == event.at for one in page.events)
 
     async def _attempt(self, endpoint: Endpoint, message: Message, sequence: int, number: int) -> tuple[Attempt, Answer]:
         at = self._clock()
         self.sent += 1
-        answer = await self._post(endpoint.url, message.signed(endpoint, at), message.body)
+        answer = await self._post(endpoint.target, message.signed(endpoint, at), message.body)
         return attempt_from(endpoint, message, answer, at, sequence, number), answer
 
     async def _event(self, client: int, sequence: int) -> LoggedEvent | None:

@@ -1,4 +1,4 @@
-"""The request that tells an endpoint of an event: body, headers and id."""
+"""The request or mail that tells an endpoint of an event: body, headers and id."""
 
 from __future__ import annotations
 
@@ -10,8 +10,12 @@ from msgspec import json
 
 from touchbase.common.timestamps import Micros, to_text
 from touchbase.event_log import LoggedEvent, envelope
-from touchbase.outgoing.models import CLOUDEVENTS, Endpoint
+from touchbase.outgoing.mail_message import mail_source
+from touchbase.outgoing.models import CLOUDEVENTS, SLACK, WEBHOOK, Endpoint, Installation
+from touchbase.outgoing.notices import REPLIES, notice_of, values_of
+from touchbase.outgoing.samples import Seen, sample
 from touchbase.outgoing.signatures import signature_headers
+from touchbase.outgoing.slack import slack_body
 
 MAX_BODY_BYTES = 20_000
 """Bytes of a body above which the object is cut to its id."""
@@ -29,24 +33,44 @@ class Message:
     headers: dict[str, str] = field(default_factory=dict)
 
     def signed(self, endpoint: Endpoint, now: Micros) -> dict[str, str]:
-        """Return all headers."""
+        """Return all headers; a message to people has no signature."""
+        if endpoint.kind != WEBHOOK:
+            return self.headers
         return {**self.headers, **signature_headers(endpoint.signing(now), self.id, now, self.body)}
 
 
-def message_of(endpoint: Endpoint, client_id: str, event: LoggedEvent, shown: dict[str, Any] | None) -> Message:
-    """Return the message about an event; `shown` is the present record as the API shows it."""
+def message_of(endpoint: Endpoint, client_id: str, event: LoggedEvent, seen: Seen, place: Installation) -> Message:
+    """Return the message about an event."""
+    shown = seen.object
     if shown is not None and endpoint.fields:
         shown = {name: value for name, value in shown.items() if name == "id" or name in endpoint.fields}
     made = envelope(event, client_id, shown)
-    subject = None if event.record_id is None else f"{event.type.partition('.')[0]}/{event.record_id}"
     # An event's id is unique within its client only, and an endpoint's everywhere.
-    return _message(endpoint, f"{made['data']['id']}_{endpoint.id}", made, subject)
+    message_id = f"{made['data']['id']}_{endpoint.id}"
+    if endpoint.kind != WEBHOOK:
+        return _notice(endpoint, message_id, made, seen, place)
+    subject = None if event.record_id is None else f"{event.type.partition('.')[0]}/{event.record_id}"
+    return _message(endpoint, message_id, made, subject)
 
 
-def test_message(endpoint: Endpoint, client_id: str, now: Micros) -> Message:
-    """Return the message of a test send."""
+def test_message(endpoint: Endpoint, client_id: str, now: Micros, place: Installation) -> Message:
+    """Return the message of a test send. People get one about an event of a type that they will get, of a fictitious person."""
+    message_id = f"test_{token_hex(12)}"
+    if endpoint.kind != WEBHOOK:
+        made, seen = sample((*endpoint.types, *REPLIES)[0], client_id, now)
+        return _notice(endpoint, message_id, made, seen, place)
     made = {"type": TEST, "timestamp": to_text(now), "data": {"id": "test", "client_id": client_id, "object": {"endpoint_id": endpoint.id}}}
-    return _message(endpoint, f"test_{token_hex(12)}", made, None)
+    return _message(endpoint, message_id, made, None)
+
+
+def _notice(endpoint: Endpoint, message_id: str, made: dict[str, Any], seen: Seen, place: Installation) -> Message:
+    notice = notice_of(made, seen.contact, seen.company, place)
+    values = values_of(made, seen.contact, seen.company, notice)
+    subject, text = (endpoint.settings.get(name, "") for name in ("template_subject", "template"))
+    if endpoint.kind == SLACK:
+        return Message(message_id, made["type"], json.encode(slack_body(notice, text, values)), {"content-type": "application/json"})
+    source = mail_source(message_id, endpoint.created_us, place.mail_from, endpoint.settings["to"], notice, (subject, text), values)
+    return Message(message_id, made["type"], source)
 
 
 def _message(endpoint: Endpoint, message_id: str, made: dict[str, Any], subject: str | None) -> Message:

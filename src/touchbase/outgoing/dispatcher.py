@@ -12,17 +12,16 @@ import logging
 import time
 from collections.abc import Awaitable, Callable
 from secrets import token_hex
-from typing import Protocol
 
 from touchbase.common.timestamps import SECOND, Clock, Micros
 from touchbase.errors import Overloaded
 from touchbase.event_log import FindNewEvents, ListLoggedEvents, ListNewestEvents
 from touchbase.metrics import WEBHOOK_ATTEMPT_DURATION, WEBHOOK_ATTEMPTS, Metrics, NoMetrics
-from touchbase.outgoing.attempts import Fault, Outbox, Shown, judged, warn_of_trimmed
+from touchbase.outgoing.attempts import Fault, Outbox, Sends, Shown, judged, warn_of_trimmed
 from touchbase.outgoing.commands import EndpointVersions, LeadShards, ReadServed, StoreProgress
 from touchbase.outgoing.http_client import Answer
 from touchbase.outgoing.line import BUFFER, Item, Line
-from touchbase.outgoing.models import ACTIVE, SHARDS, Attempt
+from touchbase.outgoing.models import ACTIVE, NOWHERE, SHARDS, Attempt, Installation
 from touchbase.outgoing.slots import Slots
 from touchbase.sql.store import Store
 
@@ -50,21 +49,15 @@ Key = tuple[int, int]
 STORING = "storing results of outgoing webhooks"
 
 
-class Sends(Protocol):
-    """Sends a request to a URL."""
-
-    async def post(self, url: str, headers: dict[str, str], body: bytes) -> Answer:
-        """Return what became of it; raises nothing."""
-        ...
-
-
 class Dispatcher:
     """Sends until it is stopped."""
 
-    def __init__(self, store: Store, client: Sends, clock: Clock, show: Shown, *, metrics: Metrics | None = None) -> None:
+    def __init__(
+        self, store: Store, client: Sends, clock: Clock, show: Shown, *, metrics: Metrics | None = None, place: Installation = NOWHERE
+    ) -> None:
         self._store = store
         self._clock = clock
-        self._outbox = Outbox(store, client.post, clock, show)
+        self._outbox = Outbox(store, client.post, clock, show, place)
         self._metrics = metrics or NoMetrics()
         self._token = token_hex(8)
         self._shards: frozenset[int] = frozenset()
@@ -284,7 +277,7 @@ class Dispatcher:
         (attempt, answer), now = found, self._clock()
         self._metrics.count(WEBHOOK_ATTEMPTS, attempt.outcome)
         self._metrics.observe(WEBHOOK_ATTEMPT_DURATION, answer.latency_us / SECOND)
-        verdict = judged(answer, now)
+        verdict = judged(answer, now, line.endpoint.kind)
         if not isinstance(verdict, Fault):
             line.succeeded(item, attempt, now)
             return

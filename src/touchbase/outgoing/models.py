@@ -14,6 +14,11 @@ PER_RECORD, UNORDERED = "per_record", "none"
 ORDERINGS = (PER_RECORD, UNORDERED)
 STANDARD, CLOUDEVENTS = "standard", "cloudevents"
 FORMATS = (STANDARD, CLOUDEVENTS)
+WEBHOOK, SLACK, EMAIL = "webhook", "slack", "email"
+KINDS = (WEBHOOK, SLACK, EMAIL)
+"""Signed requests for programs; a message in a Slack channel; an e-mail."""
+KIND_SETTINGS = ("to", "template", "template_subject")
+"""What endpoints for people may have besides."""
 DELIVERED, REFUSED, TIMEOUT, UNREACHABLE = "delivered", "refused", "timeout", "unreachable"
 OUTCOMES = (DELIVERED, REFUSED, TIMEOUT, UNREACHABLE)
 """Outcomes of an attempt: a 2xx, another status, no response in time, no connection."""
@@ -21,6 +26,9 @@ MAX_ENDPOINTS = 100
 """Endpoints of one client."""
 LONGEST_URL = 2_000
 LONGEST_DESCRIPTION = 1_000
+MAX_RECIPIENTS = 20
+LONGEST_TEMPLATE, LONGEST_SUBJECT = 3_000, 200
+"""Characters of a template: what Slack accepts in one section; of a subject."""
 RESPONSE_BYTES = 2_000
 """Bytes of a response body that an attempt keeps."""
 MAX_UNDONE = 10_000
@@ -38,6 +46,19 @@ class Secret:
 
     value: str = field(repr=False)
     until_us: Micros | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """What the operator sets for messages to people."""
+
+    public_url: str = ""
+    """Where people reach this server; empty: messages contain no link."""
+    mail_from: str = ""
+    """The sender of e-mails; empty: this process sends none."""
+
+
+NOWHERE = Installation()
 
 
 @dataclass(slots=True)
@@ -66,6 +87,14 @@ class Endpoint:
     reason: str | None = None
     state_us: Micros = 0
     version: int = 1
+    kind: str = WEBHOOK
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """Those of `KIND_SETTINGS` that it has."""
+
+    @property
+    def target(self) -> str:
+        """The URL that requests go to. Slack's is a secret: it is stored as one, and `url` shows its host only."""
+        return self.secrets[0].value if self.kind == SLACK and self.secrets else self.url
 
     def signing(self, now: Micros) -> list[str]:
         """Return the secrets that sign at this time."""

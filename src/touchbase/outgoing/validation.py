@@ -1,11 +1,13 @@
-"""Validation of an endpoint: URL, types, fields and filter. Returns faults and raises nothing."""
+"""Validation of an endpoint: URL, types, fields, filter, and what its kind needs. Returns faults and raises nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 
 from touchbase.clients import ClientSettings
+from touchbase.common.normalize import find_email_key
 from touchbase.common.timestamps import Micros
 from touchbase.common.url_origin import origin_of
 from touchbase.enrichment import is_public
@@ -13,24 +15,86 @@ from touchbase.errors import Fault
 from touchbase.event_log import EventType
 from touchbase.outgoing.filters import filter_faults
 from touchbase.outgoing.http_client import webhook_origin
-from touchbase.outgoing.models import Endpoint
+from touchbase.outgoing.mail_client import mailto
+from touchbase.outgoing.models import EMAIL, MAX_RECIPIENTS, SLACK, STANDARD, WEBHOOK, Endpoint, Secret
+from touchbase.outgoing.notices import PATHS, reply_types
+from touchbase.outgoing.templates import template_faults
 from touchbase.records import RECORD_TYPES
 from touchbase.search import record_members
 
 SETTING = "TOUCHBASE_WEBHOOK_ALLOWED_ORIGINS"
+USUAL_RATES = {WEBHOOK: 0, SLACK: 1, EMAIL: 5}
+"""Requests a second of a new endpoint that gives no rate; Slack accepts one a second of a webhook."""
 
 
-def endpoint_faults(endpoint: Endpoint, settings: ClientSettings, allowed: Collection[str], now: Micros) -> list[Fault]:
-    """Return the faults of an endpoint; `allowed`: origins that the operator permits."""
-    faults = _url_faults(endpoint.url, allowed)
+def completed(endpoint: Endpoint, url: str | None) -> Endpoint:
+    """Return an endpoint with what its kind makes of the given values; `url`: the one given, None for none."""
+    if endpoint.kind == WEBHOOK:
+        return endpoint if url is None else replace(endpoint, url=url)
+    new = replace(endpoint, types=[*endpoint.types] or reply_types())
+    if endpoint.kind == EMAIL:
+        new.url = url or mailto(endpoint.settings.get("to", []))
+    elif url is not None:
+        # Who knows Slack's URL can write to the channel.
+        new.url, new.secrets = _host_of(url), [Secret(url)] if url else []
+    return new
+
+
+def _host_of(url: str) -> str:
+    try:
+        scheme, host, _ = webhook_origin(url)
+    except ValueError:
+        return ""
+    return f"{scheme}://{host}/..."
+
+
+def endpoint_faults(
+    endpoint: Endpoint, settings: ClientSettings, allowed: Collection[str], now: Micros, *, has_mail: bool = False
+) -> list[Fault]:
+    """Return the faults of an endpoint; `allowed`: origins that the operator permits; `has_mail`: whether e-mail can be sent."""
+    faults = [] if endpoint.kind == EMAIL else _url_faults(endpoint.target, allowed)
+    faults += _kind_faults(endpoint, has_mail)
     faults += _unknown(endpoint.types, "types", [each.value for each in EventType])
     faults += _unknown(endpoint.fields, "fields", sorted({name for kind in RECORD_TYPES for name in record_members(kind)}))
     return faults + filter_faults(endpoint.filter, settings, now)
 
 
+_OF_KIND = {"to": (EMAIL,), "template": (SLACK, EMAIL), "template_subject": (EMAIL,)}
+
+
+def _kind_faults(endpoint: Endpoint, has_mail: bool) -> Iterator[Fault]:
+    kind, given = endpoint.kind, endpoint.settings
+    for name, kinds in _OF_KIND.items():
+        if given.get(name) and kind not in kinds:
+            yield Fault(f"/{name}", "kind", f"is for the kind {' and '.join(kinds)} only; leave it out for {kind}")
+        elif given.get(name) and name != "to":
+            yield from template_faults(given[name], f"/{name}", PATHS)
+    if kind != WEBHOOK and endpoint.fields:
+        yield Fault("/fields", "kind", f"is for the kind webhook; a template says what {kind} shows")
+    if kind != WEBHOOK and endpoint.format != STANDARD:
+        yield Fault("/format", "kind", f"is for the kind webhook; leave it out for {kind}")
+    if kind == EMAIL:
+        yield from _mail_faults(given.get("to", []), has_mail)
+        if endpoint.url != mailto(given.get("to", [])):
+            yield Fault("/url", "kind", "is for the kinds webhook and slack; give `to`, the addresses of the recipients")
+
+
+def _mail_faults(to: Sequence[str], has_mail: bool) -> Iterator[Fault]:
+    if not has_mail:
+        yield Fault("/kind", "mail_server", "no e-mail can be sent: the operator sets TOUCHBASE_SMTP_URL and TOUCHBASE_SMTP_FROM")
+    if not 0 < len(to) <= MAX_RECIPIENTS:
+        yield Fault("/to", "required", f"must have 1 to {MAX_RECIPIENTS} e-mail addresses, such as sales@example.com")
+    for index, address in enumerate(to):
+        if not address.isascii() or address != address.strip() or "," in address or find_email_key(address) is None:
+            yield Fault(f"/to/{index}", "address", "must be one e-mail address in ASCII, without a name, such as sales@example.com")
+        elif address in to[:index]:
+            yield Fault(f"/to/{index}", "repeated", f"{address!r} is given twice")
+
+
 def _url_faults(url: str, allowed: Collection[str]) -> list[Fault]:
-    if not url.isascii() or not url.isprintable() or " " in url:
-        return [Fault("/url", "address", "must be printable ASCII without spaces: percent-encode other characters")]
+    if not url or not url.isascii() or not url.isprintable() or " " in url:
+        why = "must be printable ASCII without spaces: percent-encode other characters"
+        return [Fault("/url", "address", why) if url else Fault("/url", "required", "is missing: give the address that gets the requests")]
     try:
         origin = webhook_origin(url)
     except ValueError:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from msgspec import UNSET, structs
@@ -18,7 +17,8 @@ from touchbase.http.query_parameters import LIMIT, PAGE, Parameter, cursor_text
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import encode
-from touchbase.outgoing.api.objects import shown_record
+from touchbase.outgoing.api.endpoint_bodies import changed_endpoint, check_endpoint, endpoint_from, outbox_of, sequence_of_id
+from touchbase.outgoing.api.preview import preview
 from touchbase.outgoing.api.schemas import (
     WebhookAttemptOut,
     WebhookAttemptPage,
@@ -26,13 +26,14 @@ from touchbase.outgoing.api.schemas import (
     WebhookEndpointOut,
     WebhookEndpointPage,
     WebhookEndpointRequest,
+    WebhookPreviewOut,
+    WebhookPreviewRequest,
     WebhookReplay,
     WebhookSecretRotation,
     WebhooksReplayed,
     attempt_out,
     endpoint_out,
 )
-from touchbase.outgoing.attempts import Outbox
 from touchbase.outgoing.commands import (
     AddEndpoint,
     ChangeEndpoint,
@@ -45,30 +46,21 @@ from touchbase.outgoing.commands import (
     RotateSecret,
     StoreAttempt,
 )
-from touchbase.outgoing.models import ACTIVE, DISABLED, OUTCOMES, Endpoint, Secret
+from touchbase.outgoing.models import OUTCOMES, WEBHOOK, Endpoint, Secret
 from touchbase.outgoing.signatures import new_secret
 from touchbase.outgoing.sql.endpoints import no_such_endpoint
-from touchbase.outgoing.validation import endpoint_faults
-from touchbase.records import raise_if_any
 
 PATH, ATTEMPTS = "/public/v2/webhook-endpoints", "/public/v2/webhook-attempts"
 TAG = Tag("Endpoints", "Addresses to which a client's events are sent, signed, in order, at least once; attempts and replays.")
 HOUR: Micros = 3_600 * SECOND
 TRIES = 5
-_EVENT = "evt_"
-
-
-def _sequence(text: str) -> int | None:
-    """Return the sequence of an event's id."""
-    digits = text.removeprefix(_EVENT)
-    return int(digits) if digits.isascii() and digits.isdigit() and 0 < len(digits) < 19 else None
 
 
 def _event_parameter(given: Any, name: str) -> int | None:
     text = given.text(name)
     if text is None:
         return None
-    if (found := _sequence(text)) is None:
+    if (found := sequence_of_id(text)) is None:
         given.faults.append(Fault(f"?{name}", "choice", "must be the id of an event, such as evt_1207"))
     return found
 
@@ -95,11 +87,11 @@ async def add_endpoint(call: Call) -> Response:
     """Handle `POST` of a new endpoint."""
     client, now, parts = await call.client(), call.api.dependencies.clock(), call.api.dependencies
     call.parameters().done()
-    given = await call.body(WebhookEndpointRequest, lambda partly: _check(call, client, _made(client, partly, now)))
-    new = _made(client, given, now)
-    _check(call, client, new)
-    secret = new_secret()
-    new.secrets = [Secret(secret)]
+    given = await call.body(WebhookEndpointRequest, lambda partly: check_endpoint(call, client, endpoint_from(client, partly, now)))
+    new = endpoint_from(client, given, now)
+    check_endpoint(call, client, new)
+    secret = new_secret() if new.kind == WEBHOOK else None
+    new.secrets = new.secrets if secret is None else [Secret(secret)]
 
     def respond(made: Endpoint) -> Response:
         location = parts.reached_at(f"{PATH}/{made.id}")
@@ -110,17 +102,6 @@ async def add_endpoint(call: Call) -> Response:
     response = await call.write_and_respond(lambda writes: writes.write(AddEndpoint(new)), respond)
     parts.on_endpoint()
     return response
-
-
-def _made(client: Client, given: WebhookEndpointRequest, now: Micros) -> Endpoint:
-    values = structs.asdict(given)
-    rate, state = values.pop("rate_limit"), DISABLED if values.pop("disabled") else ACTIVE
-    return Endpoint(client.number, 0, created_us=now, updated_us=now, rate=rate, state=state, state_us=now, **values)
-
-
-def _check(call: Call, client: Client, endpoint: Endpoint) -> None:
-    parts = call.api.dependencies
-    raise_if_any(endpoint_faults(endpoint, client.settings, parts.webhook_allowed, parts.clock()))
 
 
 async def get_endpoint(call: Call) -> Response:
@@ -138,10 +119,12 @@ async def change_endpoint(call: Call) -> Response:
     client, number, parts = await call.client(), call.id("webhook endpoint"), call.api.dependencies
     call.parameters().done()
     known = await _find(call, client, number)
-    given = await call.body(WebhookEndpointChange, lambda partly: _check(call, client, _changed(known, partly, parts.clock())))
+    given = await call.body(
+        WebhookEndpointChange, lambda partly: check_endpoint(call, client, changed_endpoint(known, partly, parts.clock()))
+    )
     for _ in range(TRIES):
-        new = _changed(known, given, parts.clock())
-        _check(call, client, new)
+        new = changed_endpoint(known, given, parts.clock())
+        check_endpoint(call, client, new)
         try:
             changed = await parts.store.write(ChangeEndpoint(new, known.version))
         except PreconditionFailed:
@@ -150,18 +133,6 @@ async def change_endpoint(call: Call) -> Response:
         parts.on_endpoint()
         return Response(body=encode(endpoint_out(changed)))
     raise PreconditionFailed("the endpoint changes all the time; repeat the request")
-
-
-def _changed(known: Endpoint, given: WebhookEndpointChange, now: Micros) -> Endpoint:
-    values = {name: value for name, value in structs.asdict(given).items() if value is not UNSET}
-    disabled = values.pop("disabled", None)
-    if "rate_limit" in values:
-        values["rate"] = values.pop("rate_limit")
-    new = replace(known, updated_us=now, **values)
-    state = {None: new.state, True: DISABLED, False: ACTIVE}[disabled]
-    if state != new.state:
-        new.state, new.reason, new.state_us = state, None, now
-    return new
 
 
 async def remove_endpoint(call: Call) -> Response:
@@ -212,11 +183,10 @@ async def resume_endpoint(call: Call) -> Response:
 
 async def test_endpoint(call: Call) -> Response:
     """Handle `POST` of a test send."""
-    client, number, parts = await call.client(), call.id("webhook endpoint"), call.api.dependencies
+    client, number = await call.client(), call.id("webhook endpoint")
     call.parameters().done()
     endpoint = await _find(call, client, number)
-    outbox = Outbox(parts.store, parts.send_webhook, parts.clock, shown_record)
-    attempt, _ = await outbox.test(endpoint, client.client_id)
+    attempt, _ = await outbox_of(call).test(endpoint, client.client_id)
 
     def respond(_: None) -> Response:
         return Response(body=encode(attempt_out(attempt)))
@@ -242,7 +212,7 @@ def _replay(client: Client, number: int, asked: WebhookReplay, now: Micros) -> R
         raise Invalid([Fault("", "one_of", "must have exactly one of event, failed_since and missing_since")])
     [(name, value)] = given.items()
     if name == "event":
-        if (sequence := _sequence(value)) is None:
+        if (sequence := sequence_of_id(value)) is None:
             raise NotFound(f"there is no event {value[:40]!r}; ids look like evt_1207")
         return Replay(client.number, number, now, sequence=sequence)
     try:
@@ -274,8 +244,14 @@ ROUTES = [
     Route(
         "POST", PATH, add_endpoint, scope=ADMIN, operation_id="add_webhook_endpoint", tag=TAG, summary="Add a webhook endpoint",
         description="From now on the client's events are sent to the URL as `POST` requests, signed as Standard Webhooks say. The secret "
-        "is shown only in this response. A client has up to 100 endpoints.",
+        "is shown only in this response. The kinds slack and email send messages to people instead. A client has up to 100 endpoints.",
         body=WebhookEndpointRequest, success=(Success(201, "The new endpoint with its secret.", WebhookEndpointOut, ("Location",)),),
+    ),
+    Route(
+        "POST", f"{PATH}/preview", preview, scope=ADMIN, operation_id="preview_webhook", tag=TAG,
+        summary="Show what an endpoint would send, without sending it",
+        description="Renders a kind with a template over the event of a fictitious person, as a test sends it, or over a stored event.",
+        body=WebhookPreviewRequest, success=(Success(200, "The message.", WebhookPreviewOut),), keyed=False,
     ),
     Route(
         "GET", _ONE, get_endpoint, scope=ADMIN, operation_id="get_webhook_endpoint", tag=TAG, summary="Get one webhook endpoint",
@@ -305,7 +281,8 @@ ROUTES = [
     Route(
         "POST", f"{_ONE}/test", test_endpoint, scope=ADMIN, operation_id="test_webhook_endpoint", tag=TAG,
         summary="Send a test to one webhook endpoint",
-        description="Sends an event of the type `endpoint.test` and returns what the receiver responded, also if it failed.",
+        description="Sends an event of the type `endpoint.test`, or to people the message about a fictitious person, and returns what the "
+        "receiver responded, also if it failed.",
         success=(Success(200, "What became of it.", WebhookAttemptOut),),
     ),
     Route(

@@ -11,8 +11,12 @@ from touchbase.event_log import EventType, event_id
 from touchbase.http.schemas import MaybeTime, RecordId, Time, example, named_enum
 from touchbase.outgoing.models import (
     FORMATS,
+    KINDS,
     LONGEST_DESCRIPTION,
+    LONGEST_SUBJECT,
+    LONGEST_TEMPLATE,
     LONGEST_URL,
+    MAX_RECIPIENTS,
     ORDERINGS,
     OUTCOMES,
     STATES,
@@ -24,13 +28,35 @@ from touchbase.outgoing.models import (
 MAX_RATE = 10_000
 LONGEST_OVERLAP = 720
 _ORDERING = named_enum("WebhookOrdering", "Whether a failing event holds back later ones of the same record.", ORDERINGS)
+_KIND = named_enum("WebhookKind", "What an endpoint sends: signed requests for programs, Slack messages, or e-mails.", KINDS)
 _FORMAT = named_enum("WebhookFormat", "The form of the body: Standard Webhooks, or CloudEvents 1.0.", FORMATS)
 _STATE = named_enum("WebhookEndpointState", "Whether events are sent; while they are not, they wait.", STATES)
 _OUTCOME = named_enum("WebhookOutcome", "What became of a request to an endpoint.", OUTCOMES)
 Ordering = Literal["per_record", "none"]
 Format = Literal["standard", "cloudevents"]
-Url = Annotated[str, Meta(min_length=1, max_length=LONGEST_URL, description="https, at a public address.")]
-Types = Annotated[list[str], Meta(max_length=100, description="Types of events, such as `contact.replied`; empty: all.")]
+Kind = Literal["webhook", "slack", "email"]
+Url = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=LONGEST_URL,
+        description="https, at a public address. Of the kind slack: the URL of an incoming webhook, which is a secret and not shown again.",
+    ),
+]
+Types = Annotated[
+    list[str],
+    Meta(max_length=100, description="Types of events, such as `contact.replied`; empty: all, and for the kinds slack and email replies."),
+]
+To = Annotated[list[str], Meta(max_length=MAX_RECIPIENTS, description="E-mail addresses, for the kind email.")]
+Template = Annotated[
+    str,
+    Meta(
+        max_length=LONGEST_TEMPLATE,
+        description="Text of a message with values such as `{{person}}` and `{{contact.email}}`, for the kinds slack and email; empty: the "
+        "usual text.",
+    ),
+]
+SubjectTemplate = Annotated[str, Meta(max_length=LONGEST_SUBJECT, description="Subject of an e-mail, as `template`.")]
 Fields = Annotated[list[str], Meta(max_length=100, description="Members of `data.object` that are sent, and `id`; empty: all.")]
 Filter = Annotated[
     dict[str, Any],
@@ -46,13 +72,17 @@ Description = Annotated[str, Meta(max_length=LONGEST_DESCRIPTION)]
 class WebhookEndpointRequest(Struct, forbid_unknown_fields=True):
     """A new endpoint. It gets the events from now on; `missing_since` of a replay sends earlier ones."""
 
-    url: Url
+    url: Url | UnsetType = UNSET
+    kind: Kind = "webhook"
+    to: To = []
+    template: Template = ""
+    template_subject: SubjectTemplate = ""
     types: Types = []
     fields: Fields = []
     filter: Filter = {}
     ordering: Ordering = "per_record"
     format: Format = "standard"
-    rate_limit: Rate = 0
+    rate_limit: Annotated[Rate, Meta(description="Left out: 0, for the kind slack 1, for email 5.")] | UnsetType = UNSET
     description: Description = ""
     disabled: bool = False
 
@@ -61,6 +91,9 @@ class WebhookEndpointChange(Struct, forbid_unknown_fields=True):
     """Changes of an endpoint; what is left out stays."""
 
     url: Url | UnsetType = UNSET
+    to: To | UnsetType = UNSET
+    template: Template | UnsetType = UNSET
+    template_subject: SubjectTemplate | UnsetType = UNSET
     types: Types | UnsetType = UNSET
     fields: Fields | UnsetType = UNSET
     filter: Filter | UnsetType = UNSET
@@ -69,6 +102,30 @@ class WebhookEndpointChange(Struct, forbid_unknown_fields=True):
     rate_limit: Rate | UnsetType = UNSET
     description: Description | UnsetType = UNSET
     disabled: Annotated[bool, Meta(description="true: send nothing, and let events wait; false: send.")] | UnsetType = UNSET
+
+
+class WebhookPreviewRequest(Struct, forbid_unknown_fields=True):
+    """An endpoint as it may be added, and an event."""
+
+    kind: Kind = "slack"
+    to: To = []
+    template: Template = ""
+    template_subject: SubjectTemplate = ""
+    type: Annotated[str, Meta(max_length=100, description="Of the event of a fictitious person; left out: a reply.")] | UnsetType = UNSET
+    event: (
+        Annotated[str, Meta(max_length=40, description="The id of a stored event, such as `evt_1207`, in place of a fictitious one.")]
+        | UnsetType
+    ) = UNSET
+
+
+class WebhookPreviewOut(Struct):
+    """What would be sent."""
+
+    kind: Annotated[str, Meta(extra_json_schema=_KIND)]
+    type: Annotated[str, Meta(description="Of the event.")]
+    headers: Annotated[dict[str, str], Meta(description="Of the request, or of the mail. A signature is made when an event is sent.")]
+    body: Annotated[Any, Meta(description="The JSON body of the request, or the text of the mail.")]
+    source: Annotated[str, Meta(description="The complete source of the mail.")] | UnsetType = UNSET
 
 
 class WebhookSecretRotation(Struct, forbid_unknown_fields=True):
@@ -107,7 +164,11 @@ class WebhookEndpointOut(Struct):
     """An endpoint."""
 
     id: RecordId
-    url: str
+    kind: Annotated[str, Meta(extra_json_schema=_KIND)]
+    url: Annotated[str, Meta(description="Of the kind slack only its host; of email `mailto:` and the recipients.")]
+    to: list[str]
+    template: str
+    template_subject: str
     types: list[str]
     fields: list[str]
     filter: dict[str, Any]
@@ -156,7 +217,8 @@ class WebhookAttemptPage(Struct):
 
 
 _ENDPOINT = {
-    "id": 3, "url": "https://crm.example.com/hooks/touchbase", "types": ["contact.replied", "contact.status_changed"], "fields": [],
+    "id": 3, "kind": "webhook", "url": "https://crm.example.com/hooks/touchbase", "to": [], "template": "", "template_subject": "",
+    "types": ["contact.replied", "contact.status_changed"], "fields": [],
     "filter": {"contact": {"contact_status[in]": ["interested", "replied"]}}, "ordering": "per_record", "format": "standard",
     "rate_limit": 50, "description": "Replies to the CRM", "state": "active", "state_reason": None,
     "state_since_time": "2026-11-20T09:30:00Z", "created_time": "2026-11-20T09:30:00Z", "updated_time": "2026-11-20T09:30:00Z",
@@ -167,6 +229,22 @@ example(
     WebhookEndpointRequest,
     {name: _ENDPOINT[name] for name in ("url", "types", "filter", "ordering", "rate_limit", "description")},
 )
+example(
+    WebhookPreviewRequest,
+    {"kind": "slack", "template": "*{{person}}* replied: {{text}}", "event": "evt_1207"},
+)
+example(
+    WebhookPreviewOut,
+    {
+        "kind": "slack", "type": "contact.replied", "headers": {"content-type": "application/json"},
+        "body": {
+            "text": "Ada Lovelace (ada@acme.example, Acme) replied",
+            "blocks": [
+                {"type": "section", "text": {"type": "mrkdwn", "text": "*Ada Lovelace (ada@acme.example, Acme) replied*", "verbatim": True}}
+            ],
+        },
+    },
+)  # fmt: skip
 example(WebhookEndpointChange, {"types": ["contact.replied"], "rate_limit": 10})
 example(WebhookSecretRotation, {"overlap_hours": 24})
 example(WebhookReplay, {"failed_since": "2026-11-20T09:30:00Z"})
@@ -187,7 +265,8 @@ def endpoint_out(
     times = (to_text(e.state_us), to_text(e.created_us), to_text(e.updated_us))
     shown = UNSET if progress is None else _progress_out(progress)
     return WebhookEndpointOut(
-        e.id, e.url, list(e.types), list(e.fields), dict(e.filter), e.ordering, e.format, e.rate, e.description, e.state, e.reason, *times,
+        e.id, e.kind, e.url, list(e.settings.get("to", [])), e.settings.get("template", ""), e.settings.get("template_subject", ""),
+        list(e.types), list(e.fields), dict(e.filter), e.ordering, e.format, e.rate, e.description, e.state, e.reason, *times,
         shown, secret or UNSET, UNSET if until is None else to_text(until),
     )  # fmt: skip
 

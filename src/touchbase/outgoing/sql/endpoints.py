@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from touchbase.connections.sql.encrypted_columns import WEBHOOK_TABLE, decrypt_row, encrypt_row
 from touchbase.encryption import Cipher
-from touchbase.errors import Conflict, Fault, Invalid, NotFound, PreconditionFailed, TouchbaseError
+from touchbase.errors import Conflict, Fault, Invalid, NotFound, PreconditionFailed, TouchbaseError, WrongState
 from touchbase.outgoing.commands import (
     AddEndpoint,
     ChangeEndpoint,
@@ -18,7 +18,7 @@ from touchbase.outgoing.commands import (
     ResumeEndpoint,
     RotateSecret,
 )
-from touchbase.outgoing.models import ACTIVE, MAX_ENDPOINTS, MAX_UNDONE, Endpoint, Pending, Progress
+from touchbase.outgoing.models import ACTIVE, MAX_ENDPOINTS, MAX_UNDONE, WEBHOOK, Endpoint, Pending, Progress
 from touchbase.outgoing.sql.statements import (
     DELETE_ATTEMPTS,
     DELETE_ENDPOINT,
@@ -82,6 +82,8 @@ def rotate_secret(command: RotateSecret, cipher: Cipher) -> Plan[Endpoint | Touc
     known = yield from _locked(command.client, command.id, cipher)
     if known is None:
         return no_such_endpoint(command.id)
+    if known.kind != WEBHOOK:
+        return WrongState(f"an endpoint of the kind {known.kind} signs nothing; change what its messages are sent to instead")
     known.secrets = [command.secret, replace(known.secrets[0], until_us=command.until_us)]
     known.updated_us = command.at
     return (yield from _save(known, cipher))

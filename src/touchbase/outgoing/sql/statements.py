@@ -15,7 +15,7 @@ from touchbase.sql.statement import Row, Statement, delete
 ENDPOINT: Columns = (
     *ONE, ("url", "text"), ("created_us", "bigint"), ("updated_us", "bigint"), ("types", "text"), ("fields", "text"), ("filter", "text"),
     ("ordering", "text"), ("format", "text"), ("rate", "bigint"), ("description", "text"), ("secrets", "text"), ("state", "text"),
-    ("reason", "text"), ("state_us", "bigint"), ("version", "bigint"),
+    ("reason", "text"), ("state_us", "bigint"), ("version", "bigint"), ("kind", "text"), ("settings", "text"),
 )  # fmt: skip
 KEY: Columns = (("client", "bigint"), ("endpoint_id", "bigint"))
 PENDING: Columns = (
@@ -110,7 +110,7 @@ def endpoint_row(e: Endpoint) -> Row:
     secrets = encode([[each.value, each.until_us] for each in e.secrets])
     return (
         e.client, e.id, e.url, e.created_us, e.updated_us, encode(list(e.types)), encode(list(e.fields)), encode(e.filter), e.ordering,
-        e.format, e.rate, e.description, secrets, e.state, e.reason, e.state_us, e.version,
+        e.format, e.rate, e.description, secrets, e.state, e.reason, e.state_us, e.version, e.kind, encode(e.settings),
     )  # fmt: skip
 
 
@@ -118,7 +118,7 @@ def endpoint_of(row: Row) -> Endpoint:
     """Return the endpoint of an `ENDPOINT` row whose secrets are plain."""
     secrets = [Secret(value, until) for value, until in _list(row[12])]
     made: Callable[..., Endpoint] = Endpoint
-    return made(*row[:5], _list(row[5]), _list(row[6]), _dict(row[7]), *row[8:12], secrets, *row[13:])
+    return made(*row[:5], _list(row[5]), _list(row[6]), _dict(row[7]), *row[8:12], secrets, *row[13:18], _dict(row[18]))
 
 
 def pending_of(row: Row) -> Pending:

@@ -1,0 +1,66 @@
+"""Bodies of requests as endpoints: made, changed and checked."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from msgspec import UNSET, structs
+
+from touchbase.clients import Client
+from touchbase.common.timestamps import Micros
+from touchbase.http.endpoint import Call
+from touchbase.outgoing.api.objects import shown_record
+from touchbase.outgoing.api.schemas import WebhookEndpointChange, WebhookEndpointRequest
+from touchbase.outgoing.attempts import Outbox
+from touchbase.outgoing.models import ACTIVE, DISABLED, KIND_SETTINGS, Endpoint
+from touchbase.outgoing.validation import USUAL_RATES, completed, endpoint_faults
+from touchbase.records import raise_if_any
+
+EVENT = "evt_"
+
+
+def sequence_of_id(text: str) -> int | None:
+    """Return the sequence of an event's id."""
+    digits = text.removeprefix(EVENT)
+    return int(digits) if digits.isascii() and digits.isdigit() and 0 < len(digits) < 19 else None
+
+
+def endpoint_from(client: Client, given: WebhookEndpointRequest, now: Micros) -> Endpoint:
+    """Return the endpoint of a request to add one."""
+    values = structs.asdict(given)
+    url, rate, state = values.pop("url"), values.pop("rate_limit"), DISABLED if values.pop("disabled") else ACTIVE
+    rate = USUAL_RATES[given.kind] if rate is UNSET else rate
+    settings = {name: values.pop(name) for name in KIND_SETTINGS}
+    settings = {name: value for name, value in settings.items() if value}
+    new = Endpoint(client.number, 0, "", now, now, rate=rate, state=state, state_us=now, settings=settings, **values)
+    return completed(new, None if url is UNSET else url)
+
+
+def check_endpoint(call: Call, client: Client, endpoint: Endpoint) -> None:
+    """Raise `Invalid` for the faults of an endpoint."""
+    parts = call.api.dependencies
+    # One that exists can be changed, and so stopped, when the mail server is gone.
+    has_mail = bool(parts.installation.mail_from) or endpoint.id != 0
+    raise_if_any(endpoint_faults(endpoint, client.settings, parts.webhook_allowed, parts.clock(), has_mail=has_mail))
+
+
+def changed_endpoint(known: Endpoint, given: WebhookEndpointChange, now: Micros) -> Endpoint:
+    """Return an endpoint with the values of a change."""
+    values = {name: value for name, value in structs.asdict(given).items() if value is not UNSET}
+    disabled = values.pop("disabled", None)
+    if "rate_limit" in values:
+        values["rate"] = values.pop("rate_limit")
+    settings = {**known.settings, **{name: values.pop(name) for name in KIND_SETTINGS if name in values}}
+    url = values.pop("url", None)
+    values["settings"] = {name: value for name, value in settings.items() if value}
+    new = completed(replace(known, updated_us=now, **values), url)
+    state = {None: new.state, True: DISABLED, False: ACTIVE}[disabled]
+    if state != new.state:
+        new.state, new.reason, new.state_us = state, None, now
+    return new
+
+
+def outbox_of(call: Call) -> Outbox:
+    """Return what sends tests and makes previews."""
+    parts = call.api.dependencies
+    return Outbox(parts.store, parts.send_webhook, parts.clock, shown_record, parts.installation)

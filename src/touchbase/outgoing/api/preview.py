@@ -1,0 +1,60 @@
+"""HTTP resource of previews: what would be sent, without sending it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from email import message_from_bytes
+from email.policy import SMTP
+
+from msgspec import UNSET, json
+
+from touchbase.clients import Client
+from touchbase.common.timestamps import Micros
+from touchbase.errors import Invalid, NotFound
+from touchbase.http.endpoint import Call
+from touchbase.http.responses import Response
+from touchbase.http.schemas import encode
+from touchbase.outgoing.api.endpoint_bodies import check_endpoint, endpoint_from, outbox_of, sequence_of_id
+from touchbase.outgoing.api.schemas import WebhookEndpointRequest, WebhookPreviewOut, WebhookPreviewRequest
+from touchbase.outgoing.content import Message
+from touchbase.outgoing.models import EMAIL, Endpoint
+
+
+async def preview(call: Call) -> Response:
+    """Handle `POST` of a preview."""
+    client, now = await call.client(), call.api.dependencies.clock()
+    call.parameters().done()
+    given = await call.body(WebhookPreviewRequest, lambda partly: _check(call, client, _previewed(client, partly, now)))
+    endpoint = _previewed(client, given, now)
+    _check(call, client, endpoint)
+    sequence = None if given.event is UNSET else sequence_of_id(given.event)
+    message = None
+    if given.event is UNSET or sequence is not None:
+        message = await outbox_of(call).preview(endpoint, client.client_id, sequence)
+    if message is None:
+        raise NotFound(f"there is no event {str(given.event)[:40]!r} in the log; ids look like evt_1207")
+    return Response(body=encode(_out(endpoint.kind, message)))
+
+
+def _previewed(client: Client, given: WebhookPreviewRequest, now: Micros) -> Endpoint:
+    """Return the endpoint of a preview. What the kind needs besides is filled in: the URL says nothing of the message."""
+    types = [] if given.type is UNSET else [given.type]
+    to = given.to or (["you@example.com"] if given.kind == EMAIL else [])
+    url = UNSET if given.kind == EMAIL else "https://example.com"
+    asked = WebhookEndpointRequest(url, given.kind, to, given.template, given.template_subject, types)
+    return endpoint_from(client, asked, now)
+
+
+def _check(call: Call, client: Client, endpoint: Endpoint) -> None:
+    try:
+        check_endpoint(call, client, endpoint)
+    except Invalid as error:
+        raise Invalid([replace(each, pointer="/type") if each.pointer == "/types/0" else each for each in error.faults]) from None
+
+
+def _out(kind: str, message: Message) -> WebhookPreviewOut:
+    if kind != EMAIL:
+        return WebhookPreviewOut(kind, message.type, message.headers, json.decode(message.body))
+    mail = message_from_bytes(message.body, policy=SMTP)
+    headers = {name: str(value) for name, value in mail.items()}
+    return WebhookPreviewOut(kind, message.type, headers, mail.get_content().replace("\r\n", "\n"), message.body.decode())

@@ -1,0 +1,140 @@
+"""SMTP client of outgoing e-mail, on threads; and the sender that chooses by the URL between it and HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import smtplib
+import socket
+import ssl
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager, suppress
+from email.utils import parseaddr
+
+from touchbase.config_values import MailServer, mail_server
+from touchbase.enrichment import certificates
+from touchbase.outgoing.http_client import Answer, WebhookClient
+from touchbase.outgoing.models import RESPONSE_BYTES, TIMEOUT, UNREACHABLE
+
+MAILTO = "mailto:"
+SECONDS = 15.0
+"""For the connection, and for each reply of the server."""
+THREADS = 4
+"""Mails that are sent at once by one process."""
+ACCEPTED = 250
+
+
+class MailClient:
+    """Sends mails; `sender`: the address that the server gets, and bounces go to. Without a URL it sends none."""
+
+    def __init__(self, url: str, sender: str, context: ssl.SSLContext | None = None) -> None:
+        self._server = mail_server(url) if url else None
+        self._sender = parseaddr(sender)[1]
+        self._context = context
+        self._open: set[smtplib.SMTP] = set()
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="mail")
+
+    async def send(self, to: list[str], source: bytes) -> Answer:
+        """Hand in a mail for all addresses, or for none if the server refuses one; failures are answers too."""
+        if self._server is None:
+            return Answer(0, failure=UNREACHABLE, error="TOUCHBASE_SMTP_URL is not set in the process that sends")
+        return await asyncio.get_running_loop().run_in_executor(self._threads, self._answer, self._server, to, source)
+
+    def close(self) -> None:
+        """Begin no more mails, and end those in progress: the process must not wait for a server that is silent."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        for smtp in [*self._open]:
+            with suppress(OSError, AttributeError):
+                smtp.sock.shutdown(socket.SHUT_RDWR)  # type: ignore[union-attr]
+
+    def _answer(self, server: MailServer, to: list[str], source: bytes) -> Answer:
+        began = time.perf_counter()
+
+        def took() -> int:
+            return int((time.perf_counter() - began) * 1e6)
+
+        try:
+            status, words = self._deliver(server, to, source)
+        except smtplib.SMTPResponseException as error:
+            status, words = error.smtp_code, _text(error.smtp_error)
+        except TimeoutError:
+            return Answer(took(), failure=TIMEOUT, error=f"no response of {server.host} within {SECONDS:g} seconds")
+        except (smtplib.SMTPException, OSError, ValueError) as error:
+            why = f"{server.host} cannot be used: {type(error).__name__} {error}".strip()
+            return Answer(took(), failure=UNREACHABLE, error=_hidden(why, server)[:200])
+        return Answer(took(), status, body=_hidden(words, server))
+
+    def _deliver(self, server: MailServer, to: list[str], source: bytes) -> tuple[int, str]:
+        context, name = self._context or certificates(), self._sender.rpartition("@")[2]
+        if server.tls:
+            opened: smtplib.SMTP = smtplib.SMTP_SSL(server.host, server.port, name, timeout=SECONDS, context=context)
+        else:
+            opened = smtplib.SMTP(server.host, server.port, name, timeout=SECONDS)
+        with closing(opened) as smtp, self._noted(smtp):
+            smtp.ehlo()
+            if server.starttls or (not server.tls and smtp.has_extn("starttls")):
+                smtp.starttls(context=context)
+                smtp.ehlo()
+            if server.user:
+                smtp.login(server.user, server.password)
+            _accepted(smtp.mail(self._sender))
+            for address in to:
+                _accepted(smtp.rcpt(address), f" (for {address})")
+            words = _accepted(smtp.data(source))
+            with suppress(smtplib.SMTPException, OSError):
+                smtp.quit()  # the mail is accepted, whatever becomes of the connection
+            return ACCEPTED, _text(words)
+
+    @contextmanager
+    def _noted(self, smtp: smtplib.SMTP) -> Iterator[None]:
+        self._open.add(smtp)
+        try:
+            yield
+        finally:
+            self._open.discard(smtp)
+
+
+def _accepted(reply: tuple[int, bytes], about: str = "") -> bytes:
+    code, words = reply
+    if not 200 <= code < 300:
+        raise smtplib.SMTPResponseException(code, words + about.encode())
+    return words
+
+
+def _text(words: bytes | str) -> str:
+    text = words if isinstance(words, str) else words.decode("utf-8", "replace")
+    return text.replace("\x00", "\ufffd")[:RESPONSE_BYTES]
+
+
+def _hidden(text: str, server: MailServer) -> str:
+    return text.replace(server.password, "***") if server.password else text
+
+
+class Sender:
+    """Sends what the dispatcher has: to `mailto:` URLs by SMTP, to others by HTTP."""
+
+    def __init__(self, http: WebhookClient, mail: MailClient) -> None:
+        self._http = http
+        self._mail = mail
+
+    async def post(self, url: str, headers: dict[str, str], body: bytes) -> Answer:
+        """Send a request or a mail, whose source is the body; return what became of it."""
+        if url.startswith(MAILTO):
+            return await self._mail.send(recipients(url), body)
+        return await self._http.post(url, headers, body)
+
+    async def close(self) -> None:
+        """Close all connections."""
+        self._mail.close()
+        await self._http.close()
+
+
+def mailto(to: list[str]) -> str:
+    """Return the URL of an endpoint that sends mails."""
+    return MAILTO + ",".join(to)
+
+
+def recipients(url: str) -> list[str]:
+    """Return the addresses of such a URL."""
+    return url.removeprefix(MAILTO).split(",")

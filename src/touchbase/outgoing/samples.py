@@ -1,0 +1,47 @@
+"""Events of fictitious persons, for tests and previews of endpoints for people."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from touchbase.common.timestamps import Micros, to_text
+from touchbase.outgoing.notices import TEST_ID
+
+_AT = "2026-11-20T09:30:00Z"
+COMPANY = {"id": 17, "domain": "acme.example", "name": "Acme", "company_status": "open", "company_custom_fields": []}
+CONTACT = {
+    "id": 1042, "email": "ada@acme.example", "first_name": "Ada", "last_name": "Lovelace", "company_id": 17, "contact_status": "replied",
+    "previous_status": "contacted", "last_reply_received": _AT, "contact_custom_fields": [{"field_name": "Seats", "field_value": "40"}],
+}  # fmt: skip
+MESSAGE = {
+    "id": 12, "contact_id": 1042, "contact_email": "ada@acme.example", "direction": "received", "channel": "email", "occurred_at": _AT,
+    "tool": "smartlead", "mailbox": "sam@agency.example", "subject": "Re: A question", "text": "Yes, tell me more.\nDoes Tuesday suit?",
+    "campaign_id": "77", "campaign_name": "Autumn", "step": "2", "category": "Interested",
+}  # fmt: skip
+_CHANGED: dict[str, dict[str, Any]] = {
+    "contact.status_changed": {"contact_status": ["contacted", "replied"]},
+    "contact.replied": {"last_reply_received": [None, _AT]},
+    "company.status_changed": {"company_status": [None, "open"]},
+}
+_CAUSE = {"origin": "delivery", "tool": "smartlead", "channel": "email_campaign", "deliveries": [4711]}
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What an event is about, as it is shown when the event is sent: its object, and the records of the person."""
+
+    object: Any
+    contact: Any = None
+    company: Any = None
+
+
+def sample(event_type: str, client_id: str, now: Micros) -> tuple[dict[str, Any], Seen]:
+    """Return the envelope of an event of this type, and what it is about."""
+    what = event_type.partition(".")[0]
+    seen = {"contact": Seen(CONTACT, CONTACT, COMPANY), "company": Seen(COMPANY, None, COMPANY), "message": Seen(MESSAGE, CONTACT, COMPANY)}
+    about = seen.get(what, Seen({"tool": "smartlead", "channel": "email_campaign"}))
+    data = {"id": TEST_ID, "client_id": client_id, "object": about.object, "changed": _CHANGED.get(event_type, {}), "cause": _CAUSE}
+    if what in seen:
+        data["record_id"] = 17 if what == "company" else 1042
+    return {"type": event_type, "timestamp": to_text(now), "data": data}, about

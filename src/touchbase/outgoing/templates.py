@@ -1,0 +1,54 @@
+"""Templates of messages: text with `{{path}}` in place of values. No logic: nothing is called or computed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Mapping
+from difflib import get_close_matches
+from typing import Any
+
+from msgspec import json
+
+from touchbase.errors import Fault
+
+_PLACEHOLDER = re.compile(r"\{\{([^{}]*)\}\}")
+_OPEN = re.compile(r"\{\{|\}\}")
+CUSTOM = "cf."
+"""A path that begins so names a custom field of the record; the rest is its name, dots included."""
+
+
+def render(template: str, values: Mapping[str, Any], written: Callable[[str], str] = str) -> str:
+    """Return the template with the values at its paths, each passed through `written`; a missing value is empty."""
+    return _PLACEHOLDER.sub(lambda found: written(_text(_at(values, found[1].strip()))), template)
+
+
+def template_faults(template: str, pointer: str, known: Collection[str]) -> list[Fault]:
+    """Return the faults of a template: unknown paths, and braces that are no placeholder."""
+    faults: list[Fault] = []
+    for path in dict.fromkeys(map(str.strip, _PLACEHOLDER.findall(template))):
+        if path not in known and not (path.startswith(CUSTOM) and len(path) > len(CUSTOM)):
+            near = get_close_matches(path, sorted(known), 1, cutoff=0.0)[0]
+            faults.append(Fault(pointer, "unknown", f"there is no value {path[:100]!r}; did you mean {near!r}?"))
+    if _OPEN.search(_PLACEHOLDER.sub("", template)):
+        faults.append(Fault(pointer, "template", "has braces that are no placeholder; write each as {{path}}, such as {{contact.email}}"))
+    return faults
+
+
+def _at(values: Mapping[str, Any], path: str) -> Any:
+    if path.startswith(CUSTOM):
+        return values[CUSTOM[:-1]].get(path.removeprefix(CUSTOM))
+    found: Any = values
+    for name in path.split("."):
+        if isinstance(found, Mapping):
+            found = found.get(name)
+        elif isinstance(found, list | tuple) and name.isdecimal() and int(name) < len(found):
+            found = found[int(name)]
+        else:
+            return None
+    return found
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.encode(value).decode()

@@ -1,0 +1,313 @@
+"""Endpoints of the kind email: what is handed in to a mail server, and what becomes of its refusals."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field, replace
+from email import message_from_bytes
+from email.message import EmailMessage
+from email.policy import SMTP
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.asgi_client import ApiClient
+from tests.outgoing.conftest import PATH, PLACE, Webhooks
+
+from touchbase.config import BadSettings, Settings
+from touchbase.config_values import mail_server
+from touchbase.outgoing import Answer, Installation, MailClient, Sender, WebhookClient
+from touchbase.outgoing.mail_message import mail_source
+from touchbase.outgoing.notices import notice_of, values_of
+from touchbase.outgoing.samples import COMPANY, CONTACT, MESSAGE
+
+TO = ["sales@agency.example", "sam@agency.example"]
+
+
+@dataclass
+class MailServer:
+    """A mail server on loopback; `answers` by the beginning of a command."""
+
+    answers: dict[str, str] = field(default_factory=dict)
+    extensions: tuple[str, ...] = ()
+    commands: list[str] = field(default_factory=list)
+    mails: list[bytes] = field(default_factory=list)
+    port: int = 0
+    silent_at: str = "never"
+    is_silent: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"220 mail.example\r\n")
+        while line := (await reader.readline()).decode().strip():
+            self.commands.append(line)
+            word = line.lower()
+            if word.startswith(self.silent_at):
+                self.is_silent.set()
+                continue
+            answer = next((answer for begins, answer in self.answers.items() if word.startswith(begins)), "250 2.0.0 queued as 7")
+            if word == "data" and answer.startswith("250"):
+                writer.write(b"354 go on\r\n")
+                self.mails.append(await reader.readuntil(b"\r\n.\r\n"))
+            if word.startswith("ehlo"):
+                answer = "".join(f"250-{each}\r\n" for each in ("mail.example", *self.extensions)) + "250 HELP"
+            writer.write(f"{answer}\r\n".encode())
+            if word == "quit":
+                break
+        writer.close()
+
+    @property
+    def url(self) -> str:
+        return f"smtp://127.0.0.1:{self.port}"
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[MailServer]:
+    one = MailServer()
+    listening = await asyncio.start_server(one.handle, "127.0.0.1", 0)
+    one.port = listening.sockets[0].getsockname()[1]
+    yield one
+    listening.close()
+
+
+async def handed_in(url: str, source: bytes = b"Subject: x\r\n\r\n.x\r\n") -> Answer:
+    client = Sender(WebhookClient("touchbase/test"), MailClient(url, PLACE.mail_from))
+    answer = await client.post("mailto:" + ",".join(TO), {}, source)
+    await client.close()
+    return answer
+
+
+def read(source: bytes) -> EmailMessage:
+    mail = message_from_bytes(source, policy=SMTP)
+    assert isinstance(mail, EmailMessage)
+    return mail
+
+
+def text_of(mail: EmailMessage) -> str:
+    return str(mail.get_content()).replace("\r\n", "\n")
+
+
+async def test_reply__becomes_a_mail_to_all_addresses(webhooks: Webhooks) -> None:
+    made = await webhooks.add(kind="email", to=TO)
+    person = await webhooks.reply("ada@example.com", first_name="Ada", last_name="Lovelace")
+
+    [sent] = await webhooks.deliver()
+
+    mail = read(sent.raw)
+    assert (made["url"], made["to"], made["types"], made["rate_limit"]) == (f"mailto:{','.join(TO)}", TO, ["contact.replied"], 5)
+    assert sent.url == made["url"]
+    assert mail["To"] == ", ".join(TO)
+    assert mail["From"] == PLACE.mail_from
+    assert mail["Subject"] == "Ada Lovelace (ada@example.com) replied"
+    assert mail["Auto-Submitted"] == "auto-generated"
+    assert mail["X-Auto-Response-Suppress"] == "All"
+    assert f"Record: https://touchbase.example/public/v2/contacts/{person}\n" in text_of(mail)
+
+
+async def test_repeat__has_the_same_source(webhooks: Webhooks) -> None:
+    one, other = await webhooks.add(kind="email", to=TO), await webhooks.add(kind="email", to=TO[:1])
+    webhooks.receivers.answer = lambda sent: Answer(1_000, 451, body="4.3.0 try later")
+    await webhooks.reply("ada@example.com")
+    first = {sent.url: sent.raw for sent in await webhooks.deliver()}
+    webhooks.receivers.answer = lambda sent: Answer(1_000, 250)
+    again = {sent.url: sent.raw for sent in await webhooks.deliver(10)}
+
+    assert first == again
+    ids = [read(first[each["url"]])["Message-ID"] for each in (one, other)]
+    assert all(re.fullmatch(rf"<evt_\d+_{each['id']}\.[0-9a-f]+@agency\.example>", of) for each, of in zip((one, other), ids, strict=True))
+
+
+async def test_refusals__show_the_servers_words_and_are_tried_again(webhooks: Webhooks) -> None:
+    await webhooks.add(kind="email", to=TO)
+    words = {451: "4.7.1 greylisted", 550: "5.1.1 no such user", 250: "ok"}
+    answers = iter([Answer(1_000, status, body=said) for status, said in words.items()])
+    webhooks.receivers.answer = lambda sent: next(answers)
+    await webhooks.reply("ada@example.com")
+
+    assert [len(await webhooks.deliver(seconds)) for seconds in (0, 10, 400)] == [1, 1, 1]
+
+    tried = [(one["outcome"], one["status"], one["response_body"]) for one in reversed(await webhooks.attempts())]
+    assert tried == [("delivered" if status == 250 else "refused", status, said) for status, said in words.items()]
+
+
+@pytest.mark.parametrize(
+    ("body", "pointer", "says"),
+    [
+        ({}, "/to", "1 to 20"),
+        ({"to": []}, "/to", "1 to 20"),
+        ({"to": ["sales"]}, "/to/0", "e-mail address"),
+        ({"to": ["Sales <sales@agency.example>"]}, "/to/0", "without a name"),
+        ({"to": ["a@agency.example\r\nBcc: b@evil.example"]}, "/to/0", "one e-mail address"),
+        ({"to": ["a@agency.example,b@agency.example"]}, "/to/0", "one e-mail address"),
+        ({"to": ["é@agency.example"]}, "/to/0", "ASCII"),
+        ({"to": [TO[0], TO[0]]}, "/to/1", "twice"),
+        ({"to": TO, "url": "https://crm.example.com"}, "/url", "give `to`"),
+        ({"to": TO, "template_subject": "{{contact.nmae}}"}, "/template_subject", "'contact."),
+    ],
+)
+async def test_add__names_the_fault(webhooks: Webhooks, body: dict[str, object], pointer: str, says: str) -> None:
+    reply = await webhooks.house.request("POST", PATH, {"kind": "email", **body})
+
+    assert reply.status == 422
+    [fault] = reply.json()["errors"]
+    assert fault["pointer"] == pointer
+    assert says in fault["detail"]
+
+
+async def test_add__is_refused_without_a_mail_server(call: Any) -> None:
+    reply = await call("POST", PATH, {"kind": "email", "to": TO}, x_client_id="default")
+
+    assert reply.status == 422
+    [fault] = reply.json()["errors"]
+    assert (fault["pointer"], fault["code"]) == ("/kind", "mail_server")
+    assert "TOUCHBASE_SMTP_URL" in fault["detail"]
+
+
+async def test_stop__works_without_a_mail_server(webhooks: Webhooks) -> None:
+    made = await webhooks.add(kind="email", to=TO)
+    parts = replace(webhooks.house.call.parts, installation=Installation())
+    call = ApiClient(parts, webhooks.clock, [])
+
+    changed = await call("PATCH", f"{PATH}/{made['id']}", {"disabled": True}, x_client_id="default")
+
+    assert (changed.status, changed.json()["state"]) == (200, "disabled")
+
+
+def source_of(message: dict[str, Any], first_name: str, templates: tuple[str, str] = ("", "")) -> bytes:
+    contact = {**CONTACT, "first_name": first_name}
+    event = {
+        "type": "message.received", "timestamp": "2026-11-20T09:30:00Z",
+        "data": {"id": "evt_3", "record_id": 1042, "object": {**MESSAGE, **message}, "changed": {}, "cause": {}},
+    }  # fmt: skip
+    notice = notice_of(event, contact, COMPANY, PLACE)
+    return mail_source("evt_3_1", 5, PLACE.mail_from, TO, notice, templates, values_of(event, contact, COMPANY, notice))
+
+
+def test_text_of_a_reply__is_quoted() -> None:
+    mail = read(source_of({}, "Ada"))
+
+    assert mail["Subject"] == "Ada Lovelace (ada@acme.example, Acme) replied: Re: A question"
+    assert mail["Date"] == "Fri, 20 Nov 2026 09:30:00 +0000"
+    assert "\n> Yes, tell me more.\n> Does Tuesday suit?\n\nCampaign: Autumn\nTool: smartlead\n" in text_of(mail)
+
+
+NASTY = st.text(alphabet=st.sampled_from('aé→ \r\n\t\x0b\x1c\u2028\u202e:;,<>@"=?'), max_size=120)
+HEADERS = ["From", "To", "Subject", "Date", "Message-ID", "Auto-Submitted", "X-Auto-Response-Suppress"]
+
+
+@settings(max_examples=40)
+@given(name=NASTY, subject=NASTY, text=NASTY, template=st.sampled_from(("", "{{contact.first_name}} {{subject}}\r\nBcc: x@evil.example")))
+def test_any_values__add_no_header(name: str, subject: str, text: str, template: str) -> None:
+    mail = read(source_of({"subject": f"{subject}\r\nBcc: x@evil.example", "text": text}, name, (template, "")))
+
+    assert mail.keys()[: len(HEADERS)] == HEADERS
+    assert {*mail.keys()[len(HEADERS) :]} == {"Content-Type", "Content-Transfer-Encoding", "MIME-Version"}
+    assert mail["To"] == ", ".join(TO)
+    assert mail.defects == []
+
+
+async def test_send__hands_in_one_mail_for_all_recipients(server: MailServer) -> None:
+    answer = await handed_in(server.url)
+
+    assert (answer.status, answer.body, answer.error) == (250, "2.0.0 queued as 7", "")
+    assert server.commands[1:4] == ["mail FROM:<touchbase@agency.example>", *(f"rcpt TO:<{each}>" for each in TO)]
+    assert server.mails == [b"Subject: x\r\n\r\n..x\r\n.\r\n"]
+
+
+@pytest.mark.parametrize(
+    ("begins", "words", "status", "says"),
+    [
+        ("mail", "451 4.3.0 try later", 451, "4.3.0 try later"),
+        ("rcpt to:<sam@", "550 5.1.1 no such user", 550, "5.1.1 no such user (for sam@agency.example)"),
+        ("data", "554 5.7.1 refused", 554, "5.7.1 refused"),
+    ],
+)
+async def test_send__hands_in_nothing_if_the_server_refuses(server: MailServer, begins: str, words: str, status: int, says: str) -> None:
+    server.answers[begins] = words
+
+    answer = await handed_in(server.url)
+
+    assert (answer.status, answer.body) == (status, says)
+    assert server.mails == []
+
+
+async def test_send__counts_as_delivered_whatever_follows_the_acceptance(server: MailServer) -> None:
+    server.answers["quit"] = "500 what?"
+
+    assert (await handed_in(server.url)).status == 250
+
+
+async def test_close__ends_a_mail_whose_server_is_silent(server: MailServer) -> None:
+    server.silent_at = "mail"
+    client = MailClient(server.url, PLACE.mail_from)
+    sending = asyncio.create_task(client.send(TO, b"x"))
+    await server.is_silent.wait()
+
+    client.close()
+
+    answer = await sending
+    assert (answer.status, answer.failure) == (None, "unreachable")
+
+
+async def test_send__shows_no_password(server: MailServer) -> None:
+    server.extensions, server.answers["auth"] = ("AUTH PLAIN",), "535 5.7.8 zq094mailqz is wrong"
+
+    answer = await handed_in(server.url.replace("//", "//sam:zq094mailqz@"))
+
+    assert (answer.status, answer.body) == (535, "5.7.8 *** is wrong")
+    assert "zq094mailqz" not in repr(mail_server("smtp://sam:zq094mailqz@mail.example.com"))
+    assert "zq094mailqz" not in repr(Settings(smtp_url="smtp://sam:zq094mailqz@mail.example.com"))
+
+
+async def test_send__says_nothing_unencrypted_to_a_server_elsewhere(server: MailServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("touchbase.config_values.is_loopback", lambda host: False)
+
+    answer = await handed_in(server.url)
+
+    assert answer.failure == "unreachable"
+    assert "STARTTLS" in answer.error
+    assert [line[:4] for line in server.commands] == ["ehlo"]
+
+
+async def test_send__without_a_server_fails_and_says_what_to_set() -> None:
+    refused = await handed_in("smtp://127.0.0.1:9")
+
+    assert refused.failure == "unreachable"
+    assert (await handed_in("")).error == "TOUCHBASE_SMTP_URL is not set in the process that sends"
+
+
+@pytest.mark.parametrize(
+    ("url", "host", "port", "tls", "starttls"),
+    [
+        ("smtp://a%40b:p%2Fq@mail.example.com", "mail.example.com", 587, False, True),
+        ("smtps://mail.example.com", "mail.example.com", 465, True, False),
+        ("smtp://relay:25?tls=off", "relay", 25, False, False),
+        ("smtp://localhost:1025", "localhost", 1025, False, False),
+    ],
+)
+def test_mail_server__is_read_from_a_url(url: str, host: str, port: int, tls: bool, starttls: bool) -> None:
+    found = mail_server(url)
+
+    assert (found.host, found.port, found.tls, found.starttls) == (host, port, tls, starttls)
+    if "%40" in url:
+        assert (found.user, found.password) == ("a@b", "p/q")
+
+
+@pytest.mark.parametrize(
+    ("url", "sender", "says"),
+    [
+        ("http://mail.example.com", "a@example.com", "TOUCHBASE_SMTP_URL must be the address of a mail server"),
+        ("smtp://sam@mail.example.com", "a@example.com", "TOUCHBASE_SMTP_URL must be"),
+        ("smtp://sam:zq094mailqz@mail.example.com/x", "a@example.com", "TOUCHBASE_SMTP_URL must be"),
+        ("smtp://mail.example.com", "nobody", "TOUCHBASE_SMTP_FROM must be an e-mail address"),
+        ("smtp://mail.example.com", "", "belong together"),
+        ("", "a@example.com", "belong together"),
+    ],
+)
+def test_settings__refuse_what_is_no_mail_server_or_sender(url: str, sender: str, says: str) -> None:
+    with pytest.raises(BadSettings, match=re.escape(says)) as raised:
+        Settings.read({"TOUCHBASE_SMTP_URL": url, "TOUCHBASE_SMTP_FROM": sender})
+
+    assert "zq094mailqz" not in str(raised.value)

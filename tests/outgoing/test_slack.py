@@ -1,0 +1,271 @@
+"""Endpoints of the kind slack: what a channel gets, within Slack's limits, and what becomes of its refusals."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.outgoing.conftest import PATH, SLACK_URL, Webhooks
+
+from touchbase.outgoing import Answer, WebhookClient
+from touchbase.outgoing.models import Installation
+from touchbase.outgoing.notices import notice_of, values_of
+from touchbase.outgoing.samples import COMPANY, CONTACT, MESSAGE
+from touchbase.outgoing.slack import slack_body
+
+PLACE = Installation("https://touchbase.example")
+
+
+def faults_of(body: Any) -> list[str]:
+    """What Slack would refuse in the body of a request to an incoming webhook."""
+    blocks = body.get("blocks", [])
+    texts = [block["text"]["text"] for block in blocks if block["type"] == "section"]
+    found = [] if body.get("text") and len(body["text"]) <= 4_000 else ["no_text"]
+    found += [] if 0 < len(blocks) <= 50 or "blocks" not in body else ["invalid_blocks: number"]
+    found += [f"invalid_blocks: section of {len(text)}" for text in texts if not 0 < len(text.strip()) <= len(text) <= 3_000]
+    found += [f"invalid_blocks: {block['type']}" for block in blocks if block["type"] not in ("section", "context")]
+    for block in blocks:
+        elements = block.get("elements", [block.get("text")])
+        found += [] if 0 < len(elements) <= 10 else ["invalid_blocks: elements"]
+        found += ["invalid_blocks: text" for each in elements if each["type"] != "mrkdwn" or not 0 < len(each["text"]) <= 3_000]
+        texts += [each["text"] for each in elements]
+    return found + (["msg_blocks_too_long"] if sum(map(len, texts)) > 20_000 else [])
+
+
+def body_about(message: dict[str, Any], template: str = "", contact: Any = CONTACT) -> Any:
+    """The body about a reply with this message."""
+    event = {
+        "type": "message.received", "timestamp": "2026-11-20T09:30:00Z",
+        "data": {"id": "evt_3", "record_id": 1042, "object": {**MESSAGE, **message}, "changed": {}, "cause": {}},
+    }  # fmt: skip
+    notice = notice_of(event, contact, COMPANY, PLACE)
+    return slack_body(notice, template, values_of(event, contact, COMPANY, notice))
+
+
+def shown(body: Any) -> str:
+    return "\n".join(block["text"]["text"] for block in body["blocks"] if block["type"] == "section")
+
+
+async def test_reply__reaches_the_channel_with_the_person_and_a_link(webhooks: Webhooks) -> None:
+    firm = await webhooks.house.company("acme.example", name="Acme & Sons")
+    made = await webhooks.add(kind="slack")
+    person = await webhooks.reply("ada@acme.example", first_name="Ada", last_name="Lovelace", company_id=firm)
+
+    [sent] = await webhooks.deliver()
+
+    assert made["types"] == ["contact.replied"]
+    assert sent.url == SLACK_URL
+    assert sent.headers == {"content-type": "application/json"}
+    assert sent.body["text"] == "Ada Lovelace (ada@acme.example, Acme &amp; Sons) replied"
+    assert shown(sent.body) == "*Ada Lovelace (ada@acme.example, Acme &amp; Sons) replied*"
+    assert [each["text"] for each in sent.body["blocks"][-1]["elements"]] == [
+        "Tool: camp",
+        f"<https://touchbase.example/public/v2/contacts/{person}|Open the record>",
+    ]
+    assert faults_of(sent.body) == []
+
+
+def test_text_of_a_reply__is_quoted_and_escaped() -> None:
+    body = body_about({"text": "Yes <!channel> & <https://evil.example|ours>\n\nAda"})
+
+    assert shown(body).split("\n", 2)[2] == "> Yes &lt;!channel&gt; &amp; &lt;https://evil.example|ours&gt;\n> \n> Ada"
+    assert [each["text"] for each in body["blocks"][-1]["elements"]][:2] == ["Campaign: Autumn", "Tool: smartlead"]
+
+
+def test_names__bring_no_mention_into_headline_and_fallback() -> None:
+    body = body_about({"subject": "<!here>", "campaign_name": "<@U1>"}, contact={**CONTACT, "first_name": "<!everyone>\nAda"})
+
+    assert body["text"].startswith("&lt;!everyone&gt; Ada Lovelace")
+    assert "<!" not in json.dumps(body)
+    assert "<@" not in json.dumps(body)
+
+
+LINES = st.text(alphabet="a&<> \n*_💌é", min_size=1, max_size=12)
+TEXTS = st.builds(lambda line, times: line * times, LINES, st.sampled_from((1, 300, 3_000)))
+TEMPLATES = st.sampled_from(("", "{{text}}", "*{{person}}*\n{{text}}"))
+
+
+@settings(max_examples=50)
+@given(text=TEXTS, subject=st.text(max_size=400), name=st.text(max_size=400), template=TEMPLATES)
+def test_any_reply__stays_within_slacks_limits(text: str, subject: str, name: str, template: str) -> None:
+    body = body_about({"text": text, "subject": subject, "campaign_name": name}, template, {**CONTACT, "last_name": name})
+
+    assert faults_of(body) == []
+    cut = [part for section in body["blocks"] for part in str(section).split("&")[1:]]
+    assert all(part.startswith(("amp;", "lt;", "gt;")) for part in cut), "an escape was cut"
+
+
+def test_long_reply__says_that_it_is_cut() -> None:
+    body = body_about({"text": "A sentence of some length. " * 2_000})
+
+    assert len([block for block in body["blocks"] if block["type"] == "section"]) == 5
+    assert body["blocks"][-2]["text"]["text"].endswith("… (cut)")
+
+
+def test_template__replaces_the_text_and_is_escaped() -> None:
+    body = body_about(
+        {"text": "1 < 2"}, "*{{contact.first_name}}* of {{company.name}} ({{cf.Seats}} seats): {{text}}{{contact.linkedin_url}}"
+    )
+
+    assert shown(body) == "*Ada* of Acme (40 seats): 1 &lt; 2"
+
+
+async def test_url__is_shown_to_no_one_and_can_be_changed(webhooks: Webhooks) -> None:
+    made = await webhooks.add(kind="slack")
+    shown_again = await webhooks.ask("GET", f"/{made['id']}")
+    changed = await webhooks.ask("PATCH", f"/{made['id']}", {"url": "https://chat.example/hooks/other", "description": "Chat"})
+    await webhooks.ask("PATCH", f"/{made['id']}", {"description": "Team chat"})
+    await webhooks.reply("ada@example.com")
+
+    assert "secret" not in made
+    assert made["url"] == shown_again["url"] == "https://hooks.slack.example/..."
+    assert changed["url"] == "https://chat.example/..."
+    assert [sent.url for sent in await webhooks.deliver()] == ["https://chat.example/hooks/other"]
+    for row in await webhooks.house.listed("webhook-endpoints"):
+        assert "zq093slackqz" not in json.dumps(row)
+
+
+@pytest.mark.parametrize(
+    ("body", "pointer", "says"),
+    [
+        ({"kind": "slack"}, "/url", "give the address"),
+        ({"kind": "slack", "url": "http://hooks.slack.com/services/x"}, "/url", "https"),
+        ({"kind": "slack", "url": "https://10.0.0.1/x"}, "/url", "public"),
+        ({"kind": "slack", "url": SLACK_URL, "to": ["a@example.com"]}, "/to", "kind email"),
+        ({"kind": "slack", "url": SLACK_URL, "template_subject": "x"}, "/template_subject", "kind email"),
+        ({"kind": "slack", "url": SLACK_URL, "fields": ["email"]}, "/fields", "template"),
+        ({"kind": "slack", "url": SLACK_URL, "format": "cloudevents"}, "/format", "leave it out"),
+        ({"kind": "slack", "url": SLACK_URL, "template": "{{contact.emial}}"}, "/template", "'contact.email'"),
+        ({"kind": "slack", "url": SLACK_URL, "template": "{{person}} {{oops"}, "/template", "braces"),
+        ({"kind": "slack", "url": SLACK_URL, "template": "{{contact.__class__}}"}, "/template", "there is no value"),
+        ({"url": "https://crm.example.com", "template": "{{person}}"}, "/template", "slack and email"),
+        ({"kind": "teams", "url": SLACK_URL}, "/kind", ""),
+    ],
+)
+async def test_add__names_the_fault(webhooks: Webhooks, body: dict[str, object], pointer: str, says: str) -> None:
+    reply = await webhooks.house.request("POST", PATH, body)
+
+    assert reply.status == 422
+    fault, *more = reply.json()["errors"]
+    assert fault["pointer"] == pointer
+    assert not more or pointer == "/kind"
+    assert says in fault["detail"]
+
+
+async def test_rotate_secret__is_refused(webhooks: Webhooks) -> None:
+    made = await webhooks.add(kind="slack")
+
+    refused = await webhooks.ask("POST", f"/{made['id']}/rotate-secret", {}, expect=409)
+
+    assert "slack signs nothing" in refused["detail"]
+
+
+async def test_archived_channel__is_tried_again_and_shown(webhooks: Webhooks) -> None:
+    made = await webhooks.add(kind="slack")
+    webhooks.receivers.answer = lambda sent: Answer(1_000, 410, body="channel_is_archived")
+    await webhooks.reply("ada@example.com")
+
+    assert len(await webhooks.deliver()) == 1
+    shown_again = await webhooks.ask("GET", f"/{made['id']}")
+    [attempt] = await webhooks.attempts("outcome=refused")
+    assert (attempt["status"], attempt["response_body"]) == (410, "channel_is_archived")
+    assert (shown_again["state"], shown_again["progress"]["waiting"]) == ("active", 1)
+    webhooks.receivers.answer = lambda sent: 200
+    assert len(await webhooks.deliver(10)) == 1
+
+
+async def test_too_many_requests__wait_as_slack_says(webhooks: Webhooks) -> None:
+    await webhooks.add(kind="slack")
+    webhooks.receivers.answer = lambda sent: Answer(1_000, 429, {"retry-after": "30"}, "rate_limited")
+    await webhooks.reply("ada@example.com")
+    await webhooks.deliver()
+    webhooks.receivers.answer = lambda sent: 200
+
+    assert await webhooks.deliver(20) == []
+    assert len(await webhooks.deliver(20)) == 1
+
+
+async def test_status_change__says_before_and_after(webhooks: Webhooks) -> None:
+    await webhooks.add(kind="slack", types=["contact.status_changed", "contact.deleted"])
+    person = await webhooks.house.contact(email="ada@example.com", contact_status="new")
+    await webhooks.house.request("PATCH", f"/public/v2/contacts/{person}", {"contact_status": "won"})
+    [changed] = await webhooks.deliver()
+    await webhooks.house.delete(person)
+    [deleted] = await webhooks.deliver(1)  # Slack gets one message a second
+
+    assert changed.body["text"] == "ada@example.com: new → won"
+    assert deleted.body["text"] == f"Record {person}: contact.deleted"
+
+
+def test_reply_with_a_message_of_its_own__is_told_once() -> None:
+    from touchbase.event_log import LoggedEvent, Page
+    from touchbase.outgoing import Endpoint
+    from touchbase.outgoing.attempts import Outbox
+
+    class OnePage:
+        async def read(self, query: Any) -> Page:
+            return Page([LoggedEvent(1, "message.received", 50, 1, 1042, sequence=4)], 4, 4, 1)
+
+    outbox = Outbox(OnePage(), None, None, None)  # type: ignore[arg-type]
+    slack = Endpoint(1, 3, "", 0, 0, kind="slack", types=["message.received", "contact.replied"])
+
+    def told(at: int, person: int = 1042) -> bool:
+        return asyncio.run(outbox._is_told(slack, LoggedEvent(1, "contact.replied", at, 1, person, sequence=3)))
+
+    assert told(50)
+    assert not told(49), "of another transaction"
+    assert not told(50, 7), "of another person"
+
+
+class FakeSlack:
+    """An incoming webhook on loopback, which checks what it gets as Slack does."""
+
+    def __init__(self) -> None:
+        self.answers: list[bytes] = []
+        self.texts: list[str] = []
+
+    async def handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = (await reader.readuntil(b"\r\n\r\n")).lower()
+        body = json.loads(await reader.readexactly(int(head.partition(b"content-length: ")[2].partition(b"\r\n")[0])))
+        self.texts.append(body["text"])
+        answer = b"200 OK\r\n\r\nok"
+        if b"content-type: application/json" not in head or faults_of(body):
+            answer = f"400 Bad Request\r\n\r\n{faults_of(body)}".encode()
+        elif self.answers:
+            answer = self.answers.pop(0)
+        writer.write(b"HTTP/1.1 " + answer.replace(b"\r\n\r\n", b"\r\nconnection: close\r\n\r\n", 1))
+        writer.close()
+
+
+@pytest.fixture
+async def slack() -> AsyncIterator[tuple[FakeSlack, str]]:
+    one = FakeSlack()
+    server = await asyncio.start_server(one.handle, "127.0.0.1", 0)
+    yield one, f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    server.close()
+
+
+async def test_real_request__is_accepted_as_slack_accepts_it(webhooks: Webhooks, slack: tuple[FakeSlack, str]) -> None:
+    one, origin = slack
+    one.answers = [b"403 Forbidden\r\n\r\ninvalid_token"]
+    client = WebhookClient("touchbase/test", [origin])
+    made = await webhooks.add(kind="slack")
+    await webhooks.reply("ada@example.com", first_name="<Ada>")
+    [sent] = await webhooks.deliver()
+
+    refused = await client.post(f"{origin}/services/x", sent.headers, sent.raw)
+    accepted = await client.post(f"{origin}/services/x", sent.headers, sent.raw)
+    test = await webhooks.ask("POST", f"/{made['id']}/test")
+    [tested] = webhooks.receivers.take()
+    tried = await client.post(f"{origin}/services/x", tested.headers, tested.raw)
+    await client.close()
+
+    assert (refused.status, refused.body) == (403, "invalid_token")
+    assert (accepted.status, accepted.body) == (tried.status, tried.body) == (200, "ok")
+    assert one.texts[-1] == "Ada Lovelace (ada@acme.example, Acme) replied"
+    assert test["type"] == "contact.replied"
