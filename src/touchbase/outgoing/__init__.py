@@ -26,8 +26,9 @@ from touchbase.outgoing.commands import (
     StoreProgress,
     Trouble,
 )
+from touchbase.outgoing.content import cut_envelope
 from touchbase.outgoing.dispatcher import Dispatcher
-from touchbase.outgoing.http_client import Answer, WebhookClient
+from touchbase.outgoing.http_client import Answer, WebhookClient, webhook_origin
 from touchbase.outgoing.models import (
     ACTIVE,
     DELIVERED,
@@ -41,7 +42,7 @@ from touchbase.outgoing.models import (
     Progress,
     Secret,
 )
-from touchbase.outgoing.signatures import new_secret
+from touchbase.outgoing.signatures import new_secret, signature_headers
 from touchbase.outgoing.validation import endpoint_faults
 
 __all__ = [
@@ -49,5 +50,5 @@ __all__ = [
     "ChangeEndpoint", "CountOutgoing", "Dispatcher", "Endpoint", "EndpointVersions", "ForgetAttempts", "GetEndpoint", "LeadShards",
     "ListAttempts", "ListEndpoints", "ListTroubles", "LowestNeeded", "OldAttempts", "Outbox", "Progress", "ReadServed", "RemoveEndpoint",
     "Replay", "ResumeEndpoint", "RotateSecret", "Secret", "Shown", "StoreAttempt", "StoreProgress", "Trouble", "WebhookClient",
-    "endpoint_faults", "new_secret",
+    "cut_envelope", "endpoint_faults", "new_secret", "signature_headers", "webhook_origin",
 ]  # fmt: skip
