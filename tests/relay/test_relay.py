@@ -119,8 +119,10 @@ def test_file_cut_at_any_byte__has_each_event_once(count: int, page: int, cuts: 
             sink = FileSink(file)
             asyncio.run(relay_once(source, sink, None))
             asyncio.run(sink.close())
-            if cut is not None:  # as if the process had been killed while it wrote the last `cut` bytes
+            if cut is not None:  # as if the process had been killed while it wrote, after the last `cut` bytes, a longer line
                 os.truncate(file, max(0, file.stat().st_size - cut))
+                with file.open("ab") as rest:
+                    rest.write(b"{" * 3 * cut)
         lines = file.read_bytes().splitlines()
 
     assert [line.split(b'"id":"evt_')[1].split(b'"')[0] for line in lines] == [str(number).encode() for number in range(1, count + 1)]
