@@ -6,8 +6,8 @@
 - `clock:FILE`: the clock is as many microseconds off as FILE says at the moment, or stands still where FILE says.
 - `quick-jobs:SECONDS`: jobs work in steps of 50 rows, and belong to a dead worker for so many seconds.
 - `quick-webhooks:SECONDS`: outgoing webhooks have so many seconds for a response, are repeated within fractions of it, and belong to a
-  dead process for so many seconds.
-- the ways to break a promise in `fault_tests.mutants`.
+  dead process for so many seconds; `quick-webhooks:SECONDS:LEASE` if these are others.
+- the ways to break a promise in `fault_tests.mutants` and `fault_tests.webhook_mutants`.
 
 Nothing of this is in Touchbase itself: a server that is started as usual has no such points, and no setting leads there.
 """
@@ -68,15 +68,15 @@ def quick_jobs(seconds: str) -> None:
 
 def quick_webhooks(seconds: str) -> None:
     """Shorten the time-outs, retry schedule and leases of outgoing webhooks."""
-    unit = float(seconds)
+    unit, lease = (float(part) for part in (seconds.split(":") * 2)[:2])
     os.environ["TOUCHBASE_ENCRYPTION_KEY"] = ENCRYPTION_KEY
     mutants.replace(http_client, "SECONDS", unit)
     mutants.replace(schedule, "SCHEDULE", tuple(int(part * unit * SECOND) for part in (0, 0.05, *[0.1] * 18)))
     mutants.replace(schedule, "FIRST_PROBE", int(0.05 * unit * SECOND))
     mutants.replace(schedule, "LONGEST_PROBE", int(0.2 * unit * SECOND))
-    mutants.replace(dispatcher, "LEASE", int(unit * SECOND))
-    mutants.replace(dispatcher, "MARGIN", int(0.1 * unit * SECOND))
-    mutants.replace(dispatcher, "RENEW_SECONDS", unit / 4)
+    mutants.replace(dispatcher, "LEASE", int(lease * SECOND))
+    mutants.replace(dispatcher, "MARGIN", int(0.1 * lease * SECOND))
+    mutants.replace(dispatcher, "RENEW_SECONDS", lease / 4)
 
 
 WAYS: dict[str, Callable[[str], None]] = {

@@ -16,8 +16,8 @@
 - `no-fair-queueing`: the backlog of one client is applied before all other deliveries.
 - `no-transient-errors`: a PostgreSQL that cannot write at the moment is an internal error.
 - `no-job-transaction`: a job's checkpoint is stored before the rows of its step.
-- `no-pending-webhooks`: the position of an endpoint passes events that are not delivered, and nothing else is stored of them.
 - `no-unknown-outcome`: a commit with a lost result counts as failed; on PostgreSQL, with delayed results, so that a kill loses some.
+- those of `fault_tests.webhook_mutants`.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from typing import Any
 import apsw
 import asyncpg
 
+from fault_tests.webhook_mutants import WEBHOOK_MUTANTS
 from touchbase import app
 from touchbase.errors import Overloaded
 from touchbase.events import event_normalization, fair_scheduler, projection
@@ -45,7 +46,6 @@ from touchbase.inbox import receive as inbox_receive
 from touchbase.inbox.api import webhooks
 from touchbase.inbox.commands import StoredDelivery
 from touchbase.jobs import JobRun, JobStep, runner
-from touchbase.outgoing.line import Line
 from touchbase.server import server as server_server
 from touchbase.storage.batch import settle
 from touchbase.storage.postgres import connection as postgres_connection
@@ -255,18 +255,6 @@ async def _step_in_two(self: Any, commands: Any, checkpoint: Any) -> Any:
     return [await self.store.write(each) for each in commands]
 
 
-def no_pending_webhooks() -> None:
-    """Store no rows for events that were not delivered at the first attempt."""
-    whole = Line.unstored
-
-    def unstored(self: Any, now: int) -> Any:
-        found = whole(self, now)
-        found.save.clear()
-        return found
-
-    replace(Line, "unstored", unstored)
-
-
 _WITHOUT_EVENT_TIMES = """
 from touchbase import translator
 from touchbase.events import event_normalization
@@ -297,8 +285,8 @@ MUTANTS: dict[str, Callable[[], None]] = {
     "no-fair-queueing": no_fair_queueing,
     "no-transient-errors": no_transient_errors,
     "no-job-transaction": no_job_transaction,
-    "no-pending-webhooks": no_pending_webhooks,
     "no-unknown-outcome": no_unknown_outcome,
+    **WEBHOOK_MUTANTS,
 }
 KEEP_ALIVE: list[object] = []
 """Objects that must live as long as the server."""

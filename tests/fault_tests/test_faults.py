@@ -211,6 +211,30 @@ def test_webhooks_without_rows_for_failures__are_detected(tmp_path: Path) -> Non
     assert row["lost"] > 0
 
 
+@pytest.mark.parametrize(("fault", "engine"), [("receivers", "sqlite"), ("results", "sqlite"), ("senders", "postgresql")])
+def test_sound_server__passes_the_faults_around_sent_webhooks(tmp_path: Path, fault: str, engine: str) -> None:
+    status, (row,) = report_of(tmp_path, "--only", fault, "--still", PATIENT, engine=engine)
+
+    assert (status, harm(row), row["survived"]) == (0, [], True)
+    assert row["acknowledged"] > 20
+
+
+@pytest.mark.parametrize(
+    ("fault", "way", "engine", "count"),
+    [
+        ("receivers", "no-failed-attempts", "sqlite", "lost"), ("results", "no-refused-results", "sqlite", "lost"),
+        ("senders", "no-webhook-leases", "postgresql", "twice"),
+    ],
+)  # fmt: skip
+def test_broken_server__is_detected_by_the_faults_around_sent_webhooks(
+    tmp_path: Path, fault: str, way: str, engine: str, count: str
+) -> None:  # fmt: skip
+    status, (row,) = report_of(tmp_path, "--only", fault, "--still", PATIENT, "--broken", way, engine=engine)
+
+    assert (status, row["survived"]) == (1, False)
+    assert row[count] > 0
+
+
 def test_checkpoint_before_its_rows__is_detected(tmp_path: Path) -> None:
     status, (row,) = report_of(tmp_path, "--only", "import", "--still", PATIENT, "--broken", "no-job-transaction")
 

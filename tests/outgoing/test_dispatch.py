@@ -9,7 +9,8 @@ from tests.outgoing.conftest import Sent, Webhooks
 
 from touchbase.common.timestamps import DAY, SECOND
 from touchbase.event_log import TrimLog
-from touchbase.outgoing import Answer, LowestNeeded, slots
+from touchbase.outgoing import Answer, LowestNeeded, dispatcher, slots
+from touchbase.outgoing.rounds import Rounds
 
 
 async def test_event__is_sent_once_in_the_envelope(webhooks: Webhooks) -> None:
@@ -256,15 +257,56 @@ async def test_endpoints_that_do_not_respond__hold_up_no_other(webhooks: Webhook
         return Answer(0, 200)
 
     webhooks.receivers.post = post  # type: ignore[method-assign]
-    dispatcher = webhooks.restarted()
+    running_one = webhooks.restarted()
     for number in range(3):
         await webhooks.add(url=f"https://dead{number}.example/")
     await webhooks.add(url="https://alive.example/")
     for number in range(4):
         await webhooks.house.contact(email=f"person{number}@example.com")
 
-    running = asyncio.create_task(dispatcher.run())
+    running = asyncio.create_task(running_one.run())
     await asyncio.wait_for(arrived.wait(), 10)
     released.set()
-    dispatcher.stop()
+    running_one.stop()
+    await running
+
+
+async def test_event_of_this_process__is_sent_without_waiting_for_the_next_look(
+    webhooks: Webhooks, monkeypatch: pytest.MonkeyPatch
+) -> None:  # fmt: skip
+    monkeypatch.setattr(dispatcher, "POLL_SECONDS", 1_000.0)
+    arrived: asyncio.Queue[int] = asyncio.Queue()
+    webhooks.receivers.answer = lambda sent: arrived.put_nowait(sent.sequence) or 200  # type: ignore[func-returns-value]
+    running = asyncio.create_task(webhooks.dispatcher.run())
+    await webhooks.add()
+
+    for sequence in range(1, 4):
+        await webhooks.house.contact(email=f"person{sequence}@example.com")
+        assert await asyncio.wait_for(arrived.get(), 10) == sequence
+
+    webhooks.dispatcher.stop()
+    await running
+
+
+async def test_rounds__are_planned_and_hastened() -> None:
+    rounds, done = Rounds(), 0
+    first, second = asyncio.Event(), asyncio.Event()
+
+    async def do_round() -> float:
+        nonlocal done
+        done += 1
+        (first if done == 1 else second).set()
+        if done > 1:
+            rounds.stop()
+        return rounds.plan(2_000_000_000, 0)
+
+    running = asyncio.create_task(rounds.run(do_round))
+    await first.wait()
+    rounds.hasten(3_000_000_000)
+    rounds.hasten(None)
+    await asyncio.sleep(0)
+    assert not second.is_set()
+    rounds.hasten(1)
+
+    await asyncio.wait_for(second.wait(), 10)
     await running

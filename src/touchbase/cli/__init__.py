@@ -35,6 +35,7 @@ COMMANDS = {
     "reports": "reports",
     "jobs": "jobs",
     "events": "events",
+    "relay": "relay",
     "persons": "persons",
     "messages": "messages",
     "suppressions": "suppressions",

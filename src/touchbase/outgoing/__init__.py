@@ -26,8 +26,9 @@ from touchbase.outgoing.commands import (
     StoreProgress,
     Trouble,
 )
+from touchbase.outgoing.content import cut_envelope
 from touchbase.outgoing.dispatcher import Dispatcher
-from touchbase.outgoing.http_client import Answer, WebhookClient
+from touchbase.outgoing.http_client import Answer, WebhookClient, webhook_origin
 from touchbase.outgoing.mail_client import MailClient, Sender
 from touchbase.outgoing.models import (
     ACTIVE,
@@ -46,7 +47,7 @@ from touchbase.outgoing.models import (
     Progress,
     Secret,
 )
-from touchbase.outgoing.signatures import new_secret
+from touchbase.outgoing.signatures import new_secret, signature_headers
 from touchbase.outgoing.validation import USUAL_RATES, completed, endpoint_faults
 
 __all__ = [
@@ -54,6 +55,6 @@ __all__ = [
     "AddEndpoint", "Answer", "Attempt", "Backlog", "ChangeEndpoint", "CountOutgoing", "Dispatcher", "Endpoint", "EndpointVersions",
     "ForgetAttempts", "GetEndpoint", "Installation", "LeadShards", "ListAttempts", "ListEndpoints", "ListTroubles", "LowestNeeded",
     "MailClient", "OldAttempts", "Outbox", "Progress", "ReadServed", "RemoveEndpoint", "Replay", "ResumeEndpoint", "RotateSecret",
-    "Secret", "Sender", "Shown", "StoreAttempt", "StoreProgress", "Trouble", "WebhookClient", "completed", "endpoint_faults",
-    "new_secret",
+    "Secret", "Sender", "Shown", "StoreAttempt", "StoreProgress", "Trouble", "WebhookClient", "completed", "cut_envelope",
+    "endpoint_faults", "new_secret", "signature_headers", "webhook_origin",
 ]  # fmt: skip

@@ -86,11 +86,13 @@ def _message(endpoint: Endpoint, message_id: str, made: dict[str, Any], subject:
             del made["subject"]
     body = json.encode(made)
     if len(body) > MAX_BODY_BYTES:
-        body = json.encode({**made, "data": _cut(made["data"])})
+        body = json.encode(cut_envelope(made))
     return Message(message_id, made["type"], body, {"content-type": media})
 
 
-def _cut(data: dict[str, Any]) -> dict[str, Any]:
+def cut_envelope(made: dict[str, Any]) -> dict[str, Any]:
+    """Return an envelope with the object cut to its id, and `changed` to names."""
+    data = made["data"]
     shown = data.get("object")
     ids = {"id": shown["id"]} if isinstance(shown, dict) and "id" in shown else None
-    return {**data, "object": ids, "changed": dict.fromkeys(data.get("changed", {})), "truncated": True}
+    return {**made, "data": {**data, "object": ids, "changed": dict.fromkeys(data.get("changed", {})), "truncated": True}}

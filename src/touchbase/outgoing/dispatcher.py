@@ -7,7 +7,6 @@ has got is stored moments after its response; a kill in between repeats these ev
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import time
 from collections.abc import Awaitable, Callable
@@ -22,6 +21,7 @@ from touchbase.outgoing.commands import EndpointVersions, LeadShards, ReadServed
 from touchbase.outgoing.http_client import Answer
 from touchbase.outgoing.line import BUFFER, Item, Line
 from touchbase.outgoing.models import ACTIVE, NOWHERE, SHARDS, Attempt, Installation
+from touchbase.outgoing.rounds import Rounds
 from touchbase.outgoing.slots import Slots
 from touchbase.sql.store import Store
 
@@ -31,11 +31,7 @@ RENEW_SECONDS = 3.0
 MARGIN: Micros = SECOND
 """Nothing is sent in the last moment of a lease that could not be renewed."""
 POLL_SECONDS = 0.25
-"""How often to look for events of other processes, and for changed endpoints."""
-TICK_SECONDS = 0.01
-"""How often to look while this process writes."""
-QUIET_SECONDS = 0.3
-"""For how long after a write of this process it looks so often: the write may still wait for its commit."""
+"""How often to look for events of other processes, and for changed endpoints; events of this process are signalled."""
 FEW_CLIENTS = 200
 """Clients up to which their counters are read one by one."""
 LOADS = 50
@@ -74,32 +70,27 @@ class Dispatcher:
         self._slots = Slots(self._start)
         self._tasks: set[asyncio.Task[None]] = set()
         self._flushing = asyncio.Lock()
-        self._wake_up = asyncio.Event()
+        self._rounds = Rounds()
         self._to_store = asyncio.Event()
         self._stopping = False
-        self._next_lead = self._next_poll = self._quiet_at = 0.0
-        self._seen = -1
+        self._next_lead = self._next_poll = 0.0
 
     def wake(self) -> None:
         """Look for changed endpoints and new events now."""
         self._next_poll = 0.0
-        self._wake_up.set()
+        self._rounds.wake()
 
     def stop(self) -> None:
         """Send nothing more; `run` gives requests in progress some time, stores what became of them, and returns."""
         self._stopping = True
-        self._wake_up.set()
+        self._rounds.stop()
         self._to_store.set()
 
     async def run(self) -> None:
         """Send until stopped."""
         storing = asyncio.create_task(self._store_results(), name="webhook-results")
         try:
-            while not self._stopping:
-                self._wake_up.clear()
-                pause = await self._logged(self._round, "a round of outgoing webhooks")
-                with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self._wake_up.wait(), pause)
+            await self._rounds.run(lambda: self._logged(self._round, "a round of outgoing webhooks"))
         finally:
             await self._end()
             await storing
@@ -132,22 +123,20 @@ class Dispatcher:
         at = time.monotonic()
         if at >= self._next_lead:
             await self._lead()
-        if self._store.commands_taken != self._seen:
-            self._seen, self._quiet_at = self._store.commands_taken, at + QUIET_SECONDS
-        polls = at >= self._next_poll
+        polls, has_logged = at >= self._next_poll, self._rounds.take_signal()
         if polls:
             self._next_poll = at + POLL_SECONDS
             await self._read_endpoints()
-        if self._lines and (polls or at < self._quiet_at):
+        if self._lines and (polls or has_logged):
             await self._look()
         now = self._clock()
+        due = now + int(POLL_SECONDS * SECOND)
         for key, line in [*self._busy.items()]:
             if line.is_idle:
                 del self._busy[key]
             else:
-                self._pump(line, now)
-        took = time.monotonic() - at
-        return max(TICK_SECONDS, 4 * took) if self._busy or time.monotonic() < self._quiet_at else POLL_SECONDS
+                due = min(due, self._pump(line, now) or due)
+        return self._rounds.plan(due, now)
 
     async def _lead(self) -> None:
         now = self._clock()
@@ -214,16 +203,18 @@ class Dispatcher:
                     self._lines[key].newest = newest
                     self._busy[key] = self._lines[key]
 
-    def _pump(self, line: Line, now: Micros) -> None:
-        """Begin what may begin for one endpoint."""
+    def _pump(self, line: Line, now: Micros) -> Micros | None:
+        """Begin what may begin for one endpoint; return when something more may, if time alone decides it."""
         if self._stopping or now >= self._until:
-            return
+            return None
         if line.wants_events(now):
             line.is_reading = True
             self._spawn(self._read_log(line))
         at = line.next_time()
         if at is not None and at <= now:
             self._slots.offer(line)
+            at = line.next_time()
+        return at if at is not None and at > now else None
 
     async def _read_log(self, line: Line) -> None:
         try:
@@ -235,7 +226,7 @@ class Dispatcher:
             LOG.warning("reading events waits: %s", error.detail)
         finally:
             line.is_reading = False
-        self._pump(line, self._clock())
+        self._rounds.hasten(self._pump(line, self._clock()))
 
     def _start(self, line: Line) -> bool:
         """Begin one request of an endpoint, if it may; return whether it did."""
@@ -268,7 +259,7 @@ class Dispatcher:
         self._note(line, item, found)
         self._dirty[line.endpoint.client, line.endpoint.id] = line
         self._to_store.set()
-        self._pump(line, self._clock())
+        self._rounds.hasten(self._pump(line, self._clock()))
 
     def _note(self, line: Line, item: Item, found: tuple[Attempt, Answer] | None) -> None:
         if found is None:

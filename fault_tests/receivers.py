@@ -1,0 +1,225 @@
+"""Receivers of webhooks that fail in ways that a test chooses, and the check of what they got against the log."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import socket
+import struct
+import sys
+import threading
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from fault_tests.calls import ApiClient
+from fault_tests.check import Findings
+from fault_tests.fault_server import ENCRYPTION_KEY
+from fault_tests.plan import Plan
+from touchbase.clients.commands import FindClient
+from touchbase.encryption import EncryptionKeys
+from touchbase.event_log import ListLoggedEvents
+from touchbase.outgoing import ReadServed
+from touchbase.storage import open_store
+
+OK, REFUSE, HANG, RESET, RESET_LATE, HALF_HEAD, HALF_BODY, SLOW, STALL = (
+    "ok", "refuse", "hang", "reset", "reset late", "half head", "half body", "slow", "stall",
+)  # fmt: skip
+DELIVERED = (OK, SLOW)
+"""What ends with a complete 200 in time."""
+HANG_SECONDS = 1.2
+"""More than the time that a request gets."""
+SLOW_SECONDS = 0.3
+"""Duration of a response that comes byte by byte and still in time."""
+MOST_FAILURES = 3
+"""Of one event."""
+RESPONSE = b"HTTP/1.1 200 OK\r\ncontent-length: 12\r\n\r\nthank you\r\n\r"
+HEAD_BYTES = 20
+
+
+@dataclass
+class Request:
+    """A request that a receiver got."""
+
+    sequence: int
+    record: int
+    is_delivered: bool
+    """Whether its response was a complete 200, in time."""
+    run: int
+    """How many kills, or looks at what is stored, came before."""
+
+
+@dataclass
+class Receiver:
+    """Decides how requests of one client end, and remembers them. `ways`: faults with their shares; the rest succeeds."""
+
+    rng: random.Random
+    ways: dict[str, float]
+    sticky: int = 0
+    """If set, each event whose sequence it divides is refused, until this is 0 again."""
+    run: int = 0
+    got: list[Request] = field(default_factory=list)
+    met: Counter[str] = field(default_factory=Counter)
+    _failures: Counter[int] = field(default_factory=Counter)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def choose(self, data: dict[str, object]) -> str:
+        """Return how a request ends."""
+        sequence, record = int(str(data["id"]).removeprefix("evt_")), int(str(data["record_id"]))
+        with self._lock:
+            way = self._way(sequence)
+            self._failures[sequence] += way not in DELIVERED
+            self.met[way] += 1
+            self.got.append(Request(sequence, record, way in DELIVERED, self.run))
+        return way
+
+    def _way(self, sequence: int) -> str:
+        if self.sticky and sequence % self.sticky == 0:
+            return REFUSE
+        if self._failures[sequence] >= MOST_FAILURES:
+            return OK
+        return self.rng.choices([*self.ways, OK], [*self.ways.values(), max(0.0, 1.0 - sum(self.ways.values()))])[0]
+
+
+@contextmanager
+def served(receivers: dict[str, Receiver]) -> Iterator[str]:
+    """Serve the receivers of these clients on a free port; yield the origin."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            self.close_connection = True
+            body = self.rfile.read(length := int(self.headers["content-length"]))
+            if len(body) < length:  # its sender was killed
+                return
+            data = json.loads(body)["data"]
+            way = receivers[data["client_id"]].choose(data)
+            self.close_connection = not _respond(self.connection, way)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    class Server(ThreadingHTTPServer):
+        daemon_threads, block_on_close = True, False
+
+        def handle_error(self, request: object, client_address: object) -> None:
+            """A sender that has given up or was killed is expected; other errors show as requests without an end."""
+            if not isinstance(sys.exception(), OSError):
+                super().handle_error(request, client_address)  # type: ignore[arg-type]
+
+    server = Server(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def _respond(connection: socket.socket, way: str) -> bool:
+    """End a request in this way; return whether the connection can be used again."""
+    if way in (RESET, RESET_LATE):
+        if way == RESET_LATE:
+            connection.sendall(RESPONSE[:HEAD_BYTES])
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        connection.close()
+    elif way == HANG:
+        time.sleep(HANG_SECONDS)
+    elif way in (HALF_HEAD, HALF_BODY):
+        connection.sendall(RESPONSE[: HEAD_BYTES if way == HALF_HEAD else -HEAD_BYTES // 4])
+    elif way in (SLOW, STALL):
+        pause = (SLOW_SECONDS if way == SLOW else HANG_SECONDS) / len(RESPONSE)
+        for byte in RESPONSE:
+            connection.sendall(bytes([byte]))
+            time.sleep(pause)
+        return way == SLOW
+    else:
+        connection.sendall(RESPONSE if way == OK else b"HTTP/1.1 500 No\r\ncontent-length: 0\r\n\r\n")
+        return True
+    return False
+
+
+def add_endpoint(api: ApiClient, origin: str) -> int:
+    """Add an endpoint for all events; return its id."""
+    made: int = api.expect_ok("POST", "/public/v2/webhook-endpoints", {"url": f"{origin}/hooks"})["id"]
+    return made
+
+
+def wait_until_sent(plan: Plan, api: ApiClient, endpoint: int, receiver: Receiver, found: Findings) -> None:
+    """Wait until nothing waits any more."""
+    before, until = -1, time.perf_counter() + plan.stall_limit
+    while api.expect_ok("GET", f"/public/v2/webhook-endpoints/{endpoint}")["progress"]["waiting"]:
+        if len(receiver.got) != before:
+            before, until = len(receiver.got), time.perf_counter() + plan.stall_limit
+        if time.perf_counter() > until:
+            found.fault("events wait and nothing is sent")
+            return
+        time.sleep(0.05)
+
+
+def stored_as_delivered(database: str, client: str, endpoint: int) -> set[int]:
+    """Return the events that are stored as delivered to an endpoint."""
+
+    async def read() -> set[int]:
+        store = await open_store(database, as_is=True, encryption_keys=EncryptionKeys(ENCRYPTION_KEY))
+        try:
+            owner = await store.read(FindClient(client))
+            assert owner is not None
+            served = await store.read(ReadServed(owner.number, endpoint))
+            assert served is not None
+            waiting = {one.sequence for one in served.pending}
+            return {*range(served.progress.start + 1, served.progress.position + 1)} - waiting
+        finally:
+            await store.close()
+
+    return asyncio.run(read())
+
+
+def newest_event(database: str, client: str) -> int:
+    """Return the number of a client's events."""
+
+    async def read() -> int:
+        store = await open_store(database, as_is=True, encryption_keys=EncryptionKeys(ENCRYPTION_KEY))
+        try:
+            owner = await store.read(FindClient(client))
+            assert owner is not None
+            return (await store.read(ListLoggedEvents(owner.number, None, 1))).newest
+        finally:
+            await store.close()
+
+    return asyncio.run(read())
+
+
+def check_requests(got: list[Request], events: int, stored: dict[int, set[int]], found: Findings) -> int:
+    """Compare requests with the log; return the number of repeats.
+
+    Each event arrived, in the order of its record, and came again after a kill only, and only if it was not `stored` before that one.
+    """
+    first: dict[int, int] = {}
+    answered: set[tuple[int, int]] = set()
+    for place, one in enumerate(got):
+        if (one.sequence, one.run) in answered:
+            found.add_duplicate(f"event {one.sequence}, without a kill since its 200 (after {one.run})")
+        if one.is_delivered:
+            answered.add((one.sequence, one.run))
+            first.setdefault(one.sequence, place)
+        for run in range(1, one.run + 1):
+            if one.sequence in stored.get(run, ()):
+                found.add_duplicate(f"event {one.sequence}, stored before kill {run}")
+    for sequence in range(1, events + 1):
+        if sequence not in first:
+            found.add_lost(f"event {sequence}")
+    of_record: defaultdict[int, set[int]] = defaultdict(set)
+    for one in got:
+        of_record[one.record].add(one.sequence)
+    for record, sequences in of_record.items():
+        places = [first[each] for each in sorted(sequences) if each in first]
+        if places != sorted(places):
+            found.fault(f"the events of contact {record} arrived out of order")
+    again = Counter(one.sequence for one in got if one.is_delivered)
+    return sum(count - 1 for count in again.values())

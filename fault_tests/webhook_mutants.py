@@ -1,0 +1,72 @@
+"""Mutants of outgoing webhooks: servers that break one promise of them, to prove that the fault tests detect it.
+
+- `no-pending-webhooks`: the position of an endpoint passes events that are not delivered, and nothing else is stored of them.
+- `no-failed-attempts`: a request without a complete response counts as delivered.
+- `no-refused-results`: results that the store refused count as stored.
+- `no-webhook-leases`: each process sends the events of all clients.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from touchbase.errors import Overloaded
+from touchbase.outgoing import dispatcher
+from touchbase.outgoing.line import Line
+from touchbase.outgoing.models import SHARDS
+
+Dispatcher: Any = dispatcher.Dispatcher
+
+
+def no_pending_webhooks() -> None:
+    """Store no rows for events that were not delivered at the first attempt."""
+    whole = Line.unstored
+
+    def unstored(self: Any, now: int) -> Any:
+        found = whole(self, now)
+        found.save.clear()
+        return found
+
+    Line.unstored = unstored  # type: ignore[method-assign]
+
+
+def no_failed_attempts() -> None:
+    """Count a request as delivered also if its response did not come, or not whole."""
+    whole = dispatcher.judged
+    setattr(dispatcher, "judged", lambda answer, now: None if answer.status is None else whole(answer, now))  # noqa: B010
+
+
+def no_refused_results() -> None:
+    """Take results as stored when the store refuses them."""
+    whole = Dispatcher._flush_one
+
+    async def flush_one(self: Any, line: Any) -> bool:
+        before = line.unstored(self._clock())
+        try:
+            stored: bool = await whole(self, line)
+        except Overloaded:
+            line.was_stored(before)
+            return True
+        return stored
+
+    Dispatcher._flush_one = flush_one
+
+
+def no_webhook_leases() -> None:
+    """Send for all shards, whichever process leads them, and store nothing of others' shards."""
+    whole = Dispatcher._lead
+
+    async def lead(self: Any) -> None:
+        await whole(self)
+        self._shards, self._surplus = frozenset(range(SHARDS)), frozenset()
+
+    Dispatcher._lead = lead
+
+
+WEBHOOK_MUTANTS: dict[str, Callable[[], None]] = {
+    "no-pending-webhooks": no_pending_webhooks,
+    "no-failed-attempts": no_failed_attempts,
+    "no-refused-results": no_refused_results,
+    "no-webhook-leases": no_webhook_leases,
+}

@@ -1,0 +1,122 @@
+"""The relay: read events, give them to the sink, note how far it has them; in this order, so that a kill repeats events and loses none."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from touchbase.relay.checkpoint import CheckpointFile
+from touchbase.relay.models import Batch, Event, Position, RelayStopped, Sink, SinkFailed, Source, SourceFailed, position_of
+
+LOG = logging.getLogger("touchbase.relay")
+WAIT_SECONDS = 20.0
+"""How long a read waits for an event."""
+FIRST_RETRY, LONGEST_RETRY = 1.0, 60.0
+"""Seconds before another attempt; each wait is twice the one before."""
+LONGEST_ASKED = 3_600.0
+"""Seconds of `Retry-After` that are waited."""
+T = TypeVar("T")
+Sleep = Callable[[float], Awaitable[None]]
+
+
+class Relay:
+    """Passes the events of one client on, from where the sink or the checkpoint says."""
+
+    def __init__(self, source: Source, sink: Sink, checkpoint: CheckpointFile | None = None, *, sleep: Sleep = asyncio.sleep) -> None:
+        self._source = source
+        self._sink = sink
+        self._checkpoint = checkpoint
+        self._sleep = sleep
+        self._known: Position | None = None
+        self._client_id: str | None = None
+        self.sent = 0
+        """Number of events that the sink has taken from this relay."""
+
+    @property
+    def cursor(self) -> str | None:
+        """The cursor up to which the sink has all events; None before the first."""
+        return None if self._known is None else self._known.cursor
+
+    async def run(self, after: str | None = None, *, once: bool = False, from_checkpoint: bool = True) -> None:
+        """Relay for ever, or `once` up to the newest event; `after`: where to begin without a position of sink or checkpoint.
+
+        `once`, a failure is raised; else it is logged and the step repeated.
+        """
+        if from_checkpoint:
+            self._known = await self._patiently(self._find_position, once=once)
+        cursor = self.cursor or after
+        while True:
+            batch = await self._patiently(lambda at=cursor: self._source.read(at, 0 if once else WAIT_SECONDS), once=once)  # type: ignore[misc]
+            self._check_client(batch)
+            await self._pass_on([*batch.events], once=once)
+            cursor = batch.cursor
+            self._note(batch)
+            if once and not batch.has_more:
+                return
+
+    async def _find_position(self) -> Position | None:
+        """Return the later of what the sink has and what the checkpoint says."""
+        found = [await self._sink.position(), self._checkpoint.load() if self._checkpoint else None]
+        return max((one for one in found if one is not None), key=lambda one: one.sequence, default=None)
+
+    def _check_client(self, batch: Batch) -> None:
+        if not batch.events:
+            return
+        client_id = position_of(batch.events[0]).client_id
+        if self._client_id is None and self._known is not None and self._known.client_id not in ("", client_id):
+            raise RelayStopped(
+                f"{self._sink.name} has events of client {self._known.client_id}, up to {self._known.cursor}; these are of {client_id}: "
+                "give each client its own sink and checkpoint; after the client's id was changed, run once with --ignore-checkpoint "
+                f"--after {self._known.cursor}"
+            )
+        self._client_id = client_id
+
+    async def _pass_on(self, events: list[Event], *, once: bool) -> None:
+        while events:
+            await self._patiently(lambda: self._send(events), once=once)
+
+    async def _send(self, events: list[Event]) -> None:
+        """Send events, and take those off the list that the sink has."""
+        taken = 0
+        try:
+            await self._sink.send(events)
+            taken = len(events)
+        except SinkFailed as error:
+            taken = error.sent
+            raise
+        finally:
+            self._taken(events[:taken])
+            del events[:taken]
+
+    def _taken(self, events: list[Event]) -> None:
+        """Note events that the sink has."""
+        if events:
+            self.sent += len(events)
+            self._store(position_of(events[-1]))
+
+    def _note(self, batch: Batch) -> None:
+        """Note how far the log was read, if the last events were left out by their type."""
+        if batch.cursor != self.cursor and (self._known is not None or batch.cursor != "evt_0"):
+            self._store(Position(batch.cursor, self._client_id or (self._known.client_id if self._known else "")))
+
+    def _store(self, position: Position) -> None:
+        self._known = position
+        if self._checkpoint is not None:
+            self._checkpoint.save(position)
+
+    async def _patiently(self, step: Callable[[], Awaitable[T]], *, once: bool) -> T:
+        wait = FIRST_RETRY
+        while True:
+            try:
+                return await step()
+            except (SourceFailed, SinkFailed) as error:
+                if once:
+                    raise RelayStopped(f"{error}; the same command continues after {self.cursor or 'the first event'}") from None
+                if isinstance(error, SinkFailed) and error.sent:
+                    wait = FIRST_RETRY
+                pause = max(wait, min(error.retry_after, LONGEST_ASKED))
+                LOG.warning("%s; the next attempt is in %.0f s", error, pause)
+            await self._sleep(pause)
+            wait = min(LONGEST_RETRY, wait * 2)

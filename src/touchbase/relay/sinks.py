@@ -1,0 +1,138 @@
+"""Sinks: standard output, a file, and which sink an address names."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import BinaryIO
+from urllib.parse import unquote, urlsplit
+
+import msgspec
+
+from touchbase.common.timestamps import Clock
+from touchbase.relay.http_sink import HttpSink
+from touchbase.relay.models import Event, Position, RelayStopped, Sink, SinkFailed, position_of
+from touchbase.relay.nats_sink import NatsSink
+
+BLOCK = 65_536
+"""Bytes read at once when the end of the last line is searched."""
+_encode = msgspec.json.Encoder().encode
+
+
+def sink_of(to: str, output: BinaryIO, agent: str, clock: Clock, secret: str | None) -> Sink:
+    """Return the sink at an address; raises `ValueError`, which says what may stand there."""
+    if to == "-":
+        return OutputSink(output)
+    scheme = urlsplit(to).scheme
+    makers: dict[str, Callable[[], Sink]] = {
+        "file": lambda: FileSink(_path_of(to)),
+        "https": lambda: HttpSink(to, agent, clock, secret),
+        "http": lambda: HttpSink(to, agent, clock, secret),
+        "nats": lambda: NatsSink(to),
+        "tls": lambda: NatsSink(to),
+    }
+    if scheme not in makers:
+        raise ValueError("must be https://..., nats://HOST:PORT/SUBJECT, file:PATH, or - for standard output, which other programs read")
+    return makers[scheme]()
+
+
+def _path_of(to: str) -> Path:
+    parts = urlsplit(to)
+    if parts.netloc or not parts.path or parts.query or parts.fragment:
+        raise ValueError("must be file:PATH or file:///PATH")
+    return Path(unquote(parts.path))
+
+
+class OutputSink:
+    """Standard output: an event a line, as JSON."""
+
+    name = "standard output"
+    has_position = False
+
+    def __init__(self, output: BinaryIO) -> None:
+        self._output = output
+
+    async def position(self) -> None:
+        """Nothing is known of what the reader has."""
+
+    async def send(self, events: Sequence[Event]) -> None:
+        """Write lines; the reader of a pipe may not have read them."""
+        self._output.write(b"".join(_encode(event) + b"\n" for event in events))
+        self._output.flush()
+
+    async def close(self) -> None:
+        """Leave the output open."""
+
+
+class FileSink:
+    """A file that grows: an event a line, as JSON, each once. Its last line is the position; a line cut by a kill is removed.
+
+    A file that was moved away, by logrotate say, is made again; the position is then that of the checkpoint.
+    """
+
+    has_position = True
+
+    def __init__(self, path: Path) -> None:
+        self.name = str(path)
+        self._path = path
+        self._file = self._open()
+
+    def _open(self) -> BinaryIO:
+        file = os.fdopen(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600), "r+b", buffering=0)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            file.close()
+            raise RelayStopped(f"another relay writes to {self._path}: stop it, or name another file") from None
+        return file
+
+    async def position(self) -> Position | None:
+        """Return the position after the last whole line."""
+        end = self._cut()
+        if not end:
+            return None
+        start = self._line_end_before(end - 1)
+        self._file.seek(start)
+        try:
+            return position_of(msgspec.json.decode(self._file.read(end - start)))
+        except (msgspec.DecodeError, ValueError):
+            raise RelayStopped(f"the last line of {self._path} is no event: name another file") from None
+
+    def _cut(self) -> int:
+        """Remove what follows the last whole line; return the file's length."""
+        end = self._line_end_before(self._file.seek(0, os.SEEK_END))
+        self._file.truncate(end)
+        return end
+
+    def _line_end_before(self, end: int) -> int:
+        """Return the place after the last line feed before `end`; 0 without one."""
+        while end:
+            start = max(0, end - BLOCK)
+            self._file.seek(start)
+            found = self._file.read(end - start).rfind(b"\n")
+            if found >= 0:
+                return start + found + 1
+            end = start
+        return 0
+
+    async def send(self, events: Sequence[Event]) -> None:
+        """Append lines and flush them to disk."""
+        if not self._path.exists() or self._path.stat().st_ino != os.fstat(self._file.fileno()).st_ino:
+            self._file.close()
+            self._file = self._open()
+        at = self._cut()
+        lines = b"".join(_encode(event) + b"\n" for event in events)
+        try:
+            self._file.seek(at)
+            while lines:
+                lines = lines[self._file.write(lines) or 0 :]
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            self._file.truncate(at)
+            raise SinkFailed(f"{self._path} cannot be written: {error.strerror}", 0) from None
+
+    async def close(self) -> None:
+        """Let another process write."""
+        self._file.close()
