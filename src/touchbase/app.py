@@ -37,7 +37,7 @@ from touchbase.inbox.api.webhooks import RECEIVERS
 from touchbase.maintenance import Maintenance
 from touchbase.metrics import Metrics, NoMetrics
 from touchbase.outgoing import Dispatcher, Installation, Sender
-from touchbase.outgoing.api.objects import shown_record
+from touchbase.outgoing.api.objects import AS_IN_API
 from touchbase.rate_limit import RateLimiter, Rates
 from touchbase.retention import Retention, UnrecognisedLimits
 from touchbase.server.access_log import AccessLog
@@ -235,7 +235,7 @@ def _outgoing(
     """Return the sender of outgoing webhooks and messages, which is closed in the end, what these say, and the dispatcher."""
     sender, place = outgoing_parts(settings)
     ending.push_async_callback(sender.close)
-    return sender, place, Dispatcher(store, sender, clock, shown_record, metrics=metrics, place=place)
+    return sender, place, Dispatcher(store, sender, clock, AS_IN_API, metrics=metrics, place=place)
 
 
 async def first_key(store: ProcessingStore, clock: Clock = clock) -> str | None:

@@ -75,8 +75,7 @@ class Settings:
         "", "Origins from which records may be fetched although they are not public or not https, such as https://crm.internal:8443."
     )
     webhook_allowed_origins: str = _setting(
-        "",
-        "Origins to which outgoing webhooks may be sent although they are not public or not https, such as http://127.0.0.1:9000.",
+        "", "Origins to which outgoing webhooks may be sent although they are not public or not https, such as http://127.0.0.1:9000."
     )
     smtp_url: str = _setting(
         "",

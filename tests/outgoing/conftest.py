@@ -12,7 +12,7 @@ from tests.asgi_client import ApiClient, Clock, MakeClient
 from tests.house import House
 
 from touchbase.outgoing import Answer, Dispatcher, Installation
-from touchbase.outgoing.api.objects import shown_record
+from touchbase.outgoing.api.objects import AS_IN_API
 from touchbase.sql.store import Store
 
 URL = "https://receiver.example/hooks"
@@ -109,7 +109,7 @@ class Webhooks:
 
 
 def dispatcher_of(store: Store, receivers: Receivers, clock: Clock) -> Dispatcher:
-    return Dispatcher(store, receivers, clock, shown_record, place=PLACE)
+    return Dispatcher(store, receivers, clock, AS_IN_API, place=PLACE)
 
 
 @pytest.fixture

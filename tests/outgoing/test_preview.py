@@ -24,7 +24,7 @@ async def test_preview__is_what_the_test_sends(webhooks: Webhooks) -> None:
     await webhooks.ask("POST", f"/{made['id']}/test")
     [sent] = webhooks.receivers.take()
 
-    assert (shown["kind"], shown["type"]) == ("slack", "contact.replied")
+    assert (shown["kind"], shown["type"]) == ("slack", "message.received")
     assert shown["body"] == sent.body
     assert shown["headers"] == sent.headers
     assert shown["body"]["blocks"][0]["text"]["text"] == "*Ada Lovelace (ada@acme.example, Acme)* is replied"

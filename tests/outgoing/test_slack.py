@@ -58,7 +58,7 @@ async def test_reply__reaches_the_channel_with_the_person_and_a_link(webhooks: W
 
     [sent] = await webhooks.deliver()
 
-    assert made["types"] == ["contact.replied"]
+    assert made["types"] == ["message.received", "contact.replied"]
     assert sent.url == SLACK_URL
     assert sent.headers == {"content-type": "application/json"}
     assert sent.body["text"] == "Ada Lovelace (ada@acme.example, Acme &amp; Sons) replied"
@@ -268,4 +268,4 @@ async def test_real_request__is_accepted_as_slack_accepts_it(webhooks: Webhooks,
     assert (refused.status, refused.body) == (403, "invalid_token")
     assert (accepted.status, accepted.body) == (tried.status, tried.body) == (200, "ok")
     assert one.texts[-1] == "Ada Lovelace (ada@acme.example, Acme) replied"
-    assert test["type"] == "contact.replied"
+    assert test["type"] == "message.received"

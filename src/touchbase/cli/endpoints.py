@@ -263,7 +263,7 @@ async def _test(database: str | None, allowed: str | None, client_id: str, endpo
 
     from touchbase.cli.options import read_settings
     from touchbase.outgoing import GetEndpoint, Outbox, StoreAttempt
-    from touchbase.outgoing.api.objects import shown_record
+    from touchbase.outgoing.api.objects import AS_IN_API
     from touchbase.outgoing.api.schemas import attempt_out
     from touchbase.workers import outgoing_parts
 
@@ -274,7 +274,7 @@ async def _test(database: str | None, allowed: str | None, client_id: str, endpo
             raise click.ClickException(f"client {client_id} has no endpoint {endpoint_id}: `touchbase endpoints list` shows all")
         sender, place = outgoing_parts(read_settings(webhook_allowed_origins=allowed))
         try:
-            attempt, _ = await Outbox(store, sender.post, now_us, shown_record, place).test(endpoint, client.client_id)
+            attempt, _ = await Outbox(store, sender.post, now_us, AS_IN_API, place).test(endpoint, client.client_id)
         finally:
             await sender.close()
         await store.write(StoreAttempt(attempt))

@@ -16,14 +16,11 @@ from touchbase.outgoing.filters import wants
 from touchbase.outgoing.http_client import Answer
 from touchbase.outgoing.line import Item
 from touchbase.outgoing.models import DELIVERED, DISABLED, NOWHERE, REFUSED, WEBHOOK, Attempt, Endpoint, Installation, Record
-from touchbase.outgoing.notices import MESSAGE_RECEIVED
 from touchbase.outgoing.samples import Seen
 from touchbase.outgoing.schedule import LONGEST_RETRY_AFTER
 from touchbase.sql.store import Store
 
 LOG = logging.getLogger("touchbase.outgoing")
-Shown = Callable[[Store, int, Record], Awaitable[dict[str, Any] | None]]
-"""Returns a client's present record as the API shows it; None if there is none any more."""
 Post = Callable[[str, dict[str, str], bytes], Awaitable[Answer]]
 GONE = 410
 NEAR = 1_000
@@ -38,6 +35,16 @@ class Sends(Protocol):
     async def post(self, url: str, headers: dict[str, str], body: bytes) -> Answer:
         """Return what became of it; raises nothing."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """Reads what is sent of a client's data, in the form of the API."""
+
+    object: Callable[[Store, int, LoggedEvent], Awaitable[Any]]
+    """Returns what an event is about, as it is now; None if it is gone."""
+    record: Callable[[Store, int, Record], Awaitable[dict[str, Any] | None]]
+    """Returns a record; None if there is none any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +115,7 @@ class Outbox:
             return None
         if await self._is_told(endpoint, event):
             return None
-        message = message_of(endpoint, client_id, event, await self._seen(endpoint, item.record), self._place)
+        message = message_of(endpoint, client_id, event, await self._seen(endpoint, event), self._place)
         return await self._attempt(endpoint, message, item.sequence, item.attempts + 1)
 
     async def test(self, endpoint: Endpoint, client_id: str) -> tuple[Attempt, Answer]:
@@ -121,25 +128,28 @@ class Outbox:
             return test_message(endpoint, client_id, self._clock(), self._place)
         if (event := await self._event(endpoint.client, sequence)) is None:
             return None
-        record = None if event.record_kind is None or event.record_id is None else (event.record_kind, event.record_id)
-        return message_of(endpoint, client_id, event, await self._seen(endpoint, record), self._place)
+        return message_of(endpoint, client_id, event, await self._seen(endpoint, event), self._place)
 
-    async def _seen(self, endpoint: Endpoint, record: Record | None) -> Seen:
-        """Return what an event of a record is about; for people also the person's company."""
-        shown = None if record is None else await self._show(self._store, endpoint.client, record)
-        if record is None or shown is None or endpoint.kind == WEBHOOK:
+    async def _seen(self, endpoint: Endpoint, event: LoggedEvent) -> Seen:
+        """Return what an event is about; for people also the records of its person and company."""
+        client = endpoint.client
+        shown = await self._show.object(self._store, client, event)
+        if endpoint.kind == WEBHOOK or event.record_id is None:
             return Seen(shown)
-        if record[0] != CONTACT:
+        if event.record_kind != CONTACT:
             return Seen(shown, None, shown)
-        company = shown.get("company_id")
-        firm = None if company is None else await self._show(self._store, endpoint.client, (COMPANY, company))
-        return Seen(shown, shown, firm)
+        person = await self._show.record(self._store, client, (CONTACT, event.record_id))
+        company = (person or {}).get("company_id")
+        firm = None if company is None else await self._show.record(self._store, client, (COMPANY, company))
+        return Seen(shown, person, firm)
 
     async def _is_told(self, endpoint: Endpoint, event: LoggedEvent) -> bool:
         """Return whether people get a reply with its text, as an event of its own of the same transaction."""
-        if endpoint.kind == WEBHOOK or event.type != EventType.CONTACT_REPLIED or MESSAGE_RECEIVED not in endpoint.types:
+        if endpoint.kind == WEBHOOK or event.type != EventType.CONTACT_REPLIED or EventType.MESSAGE_RECEIVED not in endpoint.types:
             return False
-        page = await self._store.read(ListLoggedEvents(endpoint.client, max(0, event.sequence - NEAR), 2 * NEAR, [MESSAGE_RECEIVED]))
+        page = await self._store.read(
+            ListLoggedEvents(endpoint.client, max(0, event.sequence - NEAR), 2 * NEAR, [EventType.MESSAGE_RECEIVED])
+        )
         return any(one.record_id == event.record_id and one.at == event.at for one in page.events)
 
     async def _attempt(self, endpoint: Endpoint, message: Message, sequence: int, number: int) -> tuple[Attempt, Answer]:

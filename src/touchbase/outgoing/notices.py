@@ -12,8 +12,8 @@ from touchbase.records import RECORD_TYPES
 from touchbase.search import record_members
 
 Shape = Mapping[str, Any]
-MESSAGE_RECEIVED = "message.received"
-REPLIES = (MESSAGE_RECEIVED, EventType.CONTACT_REPLIED.value)
+REPLIES = (EventType.MESSAGE_RECEIVED.value, EventType.CONTACT_REPLIED.value)
+"""The types that an endpoint for people gets unless it lists others."""
 _MESSAGE = (
     "id", "contact_id", "contact_email", "direction", "channel", "occurred_at", "tool", "mailbox", "subject", "text", "campaign_id",
     "campaign_name", "step", "category",
@@ -22,12 +22,6 @@ _OTHERS = ("tool", "channel", "error", "state", "value", "kind", "reason", "deli
 _MEMBERS = {kind: record_members(kind) for kind in RECORD_TYPES}
 _CONTACT, _COMPANY = _MEMBERS
 TEST_ID = "test"
-
-
-def reply_types() -> list[str]:
-    """Return the types that an endpoint for people gets unless it lists others."""
-    known = [each.value for each in EventType]
-    return [each for each in REPLIES if each in known]
 
 
 def _paths() -> frozenset[str]:

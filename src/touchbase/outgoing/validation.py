@@ -17,7 +17,7 @@ from touchbase.outgoing.filters import filter_faults
 from touchbase.outgoing.http_client import webhook_origin
 from touchbase.outgoing.mail_client import mailto
 from touchbase.outgoing.models import EMAIL, MAX_RECIPIENTS, SLACK, STANDARD, WEBHOOK, Endpoint, Secret
-from touchbase.outgoing.notices import PATHS, reply_types
+from touchbase.outgoing.notices import PATHS, REPLIES
 from touchbase.outgoing.templates import template_faults
 from touchbase.records import RECORD_TYPES
 from touchbase.search import record_members
@@ -31,7 +31,7 @@ def completed(endpoint: Endpoint, url: str | None) -> Endpoint:
     """Return an endpoint with what its kind makes of the given values; `url`: the one given, None for none."""
     if endpoint.kind == WEBHOOK:
         return endpoint if url is None else replace(endpoint, url=url)
-    new = replace(endpoint, types=[*endpoint.types] or reply_types())
+    new = replace(endpoint, types=[*endpoint.types or REPLIES])
     if endpoint.kind == EMAIL:
         new.url = url or mailto(endpoint.settings.get("to", []))
     elif url is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from touchbase.clients import Client
+from touchbase.clients import Client, ClientSettings
 from touchbase.event_log.commands import FindSubjects, Subjects
 from touchbase.event_log.event_envelope import envelope
 from touchbase.event_log.models import LoggedEvent
@@ -19,27 +19,33 @@ from touchbase.sql.store import Store
 
 async def envelopes(store: Store, client: Client, events: Sequence[LoggedEvent]) -> list[dict[str, Any]]:
     """Return the envelope of each event, with the present record; `object` is null if the record is gone."""
+    objects = await objects_of(store, client.number, client.settings, events)
+    return [envelope(event, client.client_id, shown) for event, shown in zip(events, objects, strict=True)]
+
+
+async def objects_of(store: Store, client: int, settings: ClientSettings, events: Sequence[LoggedEvent]) -> list[Any]:
+    """Return what each event is about, as it is now: a record, a message, or an entry or delivery; None if it is gone."""
     shown: dict[tuple[int | None, int | None], Any] = {}
     for kind in (CONTACT, COMPANY):
         numbers = sorted({event.record_id for event in events if event.record_kind == kind and event.record_id is not None})
         if numbers:
-            for number, record in (await store.read(GetRecords(client.number, kind, numbers))).items():
-                shown[kind, number] = _out(client, record)
-    subjects = await _subjects(store, client.number, events)
-    messages = await _messages(store, client.number, events)
-    made = []
+            for number, record in (await store.read(GetRecords(client, kind, numbers))).items():
+                shown[kind, number] = _out(settings, record)
+    subjects = await _subjects(store, client, events)
+    messages = await _messages(store, client, events)
+    objects: list[Any] = []
     for event in events:
         about = shown.get((event.record_kind, event.record_id)) if event.record_id is not None else _about(event, subjects)
         if "message_id" in event.data:
             about = messages.get(event.data["message_id"])
-        made.append(envelope(event, client.client_id, about))
-    return made
+        objects.append(about)
+    return objects
 
 
-def _out(client: Client, record: Contact | Company) -> Any:
+def _out(settings: ClientSettings, record: Contact | Company) -> Any:
     if isinstance(record, Contact):
-        return contact_out(record, False, client.settings)
-    return company_out(record, False, client.settings)
+        return contact_out(record, False, settings)
+    return company_out(record, False, settings)
 
 
 async def _messages(store: Store, client: int, events: Sequence[LoggedEvent]) -> dict[int, MessageOut]:

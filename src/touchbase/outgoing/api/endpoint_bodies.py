@@ -9,7 +9,7 @@ from msgspec import UNSET, structs
 from touchbase.clients import Client
 from touchbase.common.timestamps import Micros
 from touchbase.http.endpoint import Call
-from touchbase.outgoing.api.objects import shown_record
+from touchbase.outgoing.api.objects import AS_IN_API
 from touchbase.outgoing.api.schemas import WebhookEndpointChange, WebhookEndpointRequest
 from touchbase.outgoing.attempts import Outbox
 from touchbase.outgoing.models import ACTIVE, DISABLED, KIND_SETTINGS, Endpoint
@@ -63,4 +63,4 @@ def changed_endpoint(known: Endpoint, given: WebhookEndpointChange, now: Micros)
 def outbox_of(call: Call) -> Outbox:
     """Return what sends tests and makes previews."""
     parts = call.api.dependencies
-    return Outbox(parts.store, parts.send_webhook, parts.clock, shown_record, parts.installation)
+    return Outbox(parts.store, parts.send_webhook, parts.clock, AS_IN_API, parts.installation)
