@@ -292,6 +292,7 @@ def value(name: str, hint: object) -> Any:
             list[int]: [2],
             list[str]: ["a"],
             list[tuple[int, int]]: [(1, 2)],
+            list[tuple[str, int]]: [("a", 2)],
             list[tuple[str, str]]: [(column, "a") for column in ("email_key", "linkedin_key", "domain")],
             list[Addresses]: [Addresses("ann@example.com")],
         }

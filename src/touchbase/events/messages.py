@@ -41,9 +41,9 @@ def named_messages(outcomes: Sequence[Outcome]) -> Named:
 
 
 def store_messages(batch: Batch, named: Named, new: Sequence[StoredEvent], ids: Ids) -> Plan[None]:
-    """Store the messages of events that are in a history, or wait for their contact; log each when it has a contact.
+    """Store the messages of events that are in a history, or wait for their contact; log the ones with a contact from now on.
 
-    `new` are the events that are new to their record, also after they waited for it.
+    `new` are the events that are new to their record, also events that waited for it.
     """
     if batch.unparked:
         moved = [(each.key, each.occurred_us) for each in new if each.record_kind == CONTACT and each.delivery_id in batch.unparked]

@@ -59,7 +59,7 @@ NEW_MESSAGES = Statement(
     f"AND NOT EXISTS (SELECT 1 FROM message o JOIN event f ON {event_of_copy('f', 'o')} WHERE o.client = m.client "
     "AND o.copy_key = m.copy_key AND o.direction = m.direction AND f.record_id = e.record_id AND (o.deleted = 1 OR o.id < m.id))",
 )
-"""Those of these copies that are the first ones of their message, with its contact, which is not deleted. Without texts: it runs for
+"""The copies that are the first ones of their message, with its contact, which is not deleted. Without texts: it runs for
 every batch with messages."""
 _GROUP: Columns = (("client", "bigint"), ("copy_key", "text"), ("direction", "text"), ("record_id", "bigint"))
 COPIES_OF = Statement(
