@@ -119,16 +119,16 @@ MARK_DELETED = Statement(
 )
 SET_INTERESTED = Statement(
     "set_message_interested",
-    (*ONE, ("interested", "bigint"), ("at_us", "bigint")),
+    (*ONE, ("interested", "bigint"), ("updated_us", "bigint")),
     sqlite="UPDATE message SET interested = ?3, updated_us = ?4 WHERE client = ?1 AND id = ?2",
-    body="UPDATE message t SET interested = p.interested, updated_us = p.at_us FROM p WHERE t.client = p.client AND t.id = p.id",
+    body="UPDATE message t SET interested = p.interested, updated_us = p.updated_us FROM p WHERE t.client = p.client AND t.id = p.id",
 )
 LOCK_CUSTOM = find("lock_message_custom", "message", (("id", "bigint"), ("custom", "text")), ONE, ONE_MATCH, lock=True)
 STORE_CUSTOM = Statement(
     "store_message_custom",
-    (*ONE, ("custom", "text"), ("at_us", "bigint")),
+    (*ONE, ("custom", "text"), ("updated_us", "bigint")),
     sqlite="UPDATE message SET custom = ?3, updated_us = ?4 WHERE client = ?1 AND id = ?2",
-    body="UPDATE message t SET custom = p.custom, updated_us = p.at_us FROM p WHERE t.client = p.client AND t.id = p.id",
+    body="UPDATE message t SET custom = p.custom, updated_us = p.updated_us FROM p WHERE t.client = p.client AND t.id = p.id",
 )
 PRUNE_MESSAGE = Statement(
     "prune_message",
