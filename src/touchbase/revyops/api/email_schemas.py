@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hashlib import blake2b
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
@@ -17,7 +17,7 @@ from touchbase.records.api.schemas import CustomFieldInput, CustomFieldOut, Valu
 
 REPLY = "reply"
 _TYPES = {SENT: SENT, RECEIVED: REPLY}
-_DIRECTIONS = {SENT: SENT, REPLY: RECEIVED, "received": RECEIVED}
+_DIRECTIONS: dict[str, Literal["sent", "received"]] = {"sent": "sent", REPLY: "received", "received": "received"}
 _TYPE = named_enum("EmailType", "Whether the client sent an e-mail or received it.", tuple(_TYPES.values()))
 _NAMES = {
     "mailbox": "agent_email", "text": "body_text", "html": "body_html", "tool": "origin", "occurred_at": "email_timestamp",
@@ -136,7 +136,7 @@ def new_message_of(asked: NewEmail) -> NewMessage:
     texts |= {name: getattr(asked, name) for name in _SAME}
     given: dict[str, Any] = {name: text if text and text.strip() else None for name, text in texts.items()}
     return NewMessage(
-        direction=SENT if direction == SENT else "received", contact_id=asked.contact_id, contact_email=asked.contact_email or None,
+        direction=direction, contact_id=asked.contact_id, contact_email=asked.contact_email or None,
         interested=asked.interested, custom_fields=custom, **given,
     )  # fmt: skip
 
