@@ -67,6 +67,8 @@ BODIES: dict[str, Any] = {
     "WebhookSecretRotation": {},
     "WebhookReplay": {"failed_since": "2026-11-20T09:30:00Z"},
     "NewMessage": {"direction": "sent", "contact_id": 1},
+    "NewEmail": {"email_type": "sent", "contact_id": 1},
+    "InterestedIn": {"email": "late@example.com", "subject": "Late"},
     "Interest": {},
     "WebhookPreviewRequest": {"kind": "webhook"},
     "NewStatus": {"name": "Late"},

@@ -16,6 +16,7 @@ from tests.isolation import world as w
 from tests.isolation.world import Request, Side, World
 
 from touchbase.http.openapi import ENUMS, description
+from touchbase.revyops.api.email_schemas import field_id
 
 METHODS = ("get", "head", "post", "put", "patch", "delete")
 LISTS = (
@@ -58,7 +59,7 @@ async def known_of(world: World, a: Side) -> Known:
     made.others += rows["webhook_endpoint"] + rows["webhook_attempt"] + rows["message"]
     made.endpoints = rows["webhook_endpoint"]
     made.merges = rows["record_merge"]
-    made.fields = rows["custom_field"][:1]
+    made.fields = [*rows["custom_field"][:1], field_id(rows["message"][0], w.FIELD)]
     gone = await world.execute_sql("SELECT record_id FROM deleted_record WHERE client = ? AND record_kind = 1", a.number)
     made.others += [row[0] for row in gone]
     made.keys = [row[0] for row in await world.execute_sql("SELECT key_id FROM api_key WHERE client = ? ORDER BY key_id", a.number)]
@@ -87,6 +88,7 @@ def filters(known: Known) -> dict[str, list[str]]:
         "min_score": ["0"], "after": ["evt_0", "evt_3", "latest"], "types": ["contact.*"], "wait": ["0"],
         "match": ["email", "linkedin_url", "domain", "external_id"],
         "value": [w.EMAIL, w.DOMAIN], "contact_email": [w.EMAIL], "campaign_id": ["7"], "mailbox": [w.EMAIL],
+        "subject": [w.SUBJECT], "origin": ["api"],
         "page": ["1", "2"], "page_size": ["1", "100"], "firstname": ["zq021firstqz"], "lastname": ["zq024lastqz"], "industry": [w.OPTION],
         "field_name": [w.FIELD], "field_value": [w.OPTION],
         "values": ["delete"], "misfits": ["keep"],
@@ -170,6 +172,8 @@ def bodies(known: Known) -> dict[str, list[Any]]:
         "": [None],
         "ConnectionChange": [{"secrets": []}, {"settings": None}],
         "NewSuppressions": [{"value": w.EMAIL}, {"entries": [{"value": w.DOMAIN}, {"value": w.LINKEDIN}]}],
+        "NewEmail": [{"email_type": "sent", "contact_id": known.contacts[0]}, {"email_type": "reply", "contact_email": w.EMAIL}],
+        "InterestedIn": [{"email": w.EMAIL, "subject": w.SUBJECT}],
         "NewMessage": [{"direction": "sent", "contact_id": known.contacts[0]}, {"direction": "sent", "contact_email": w.EMAIL}],
         "Interest": [{}],
         "NewStatus": [{"name": w.STATUS}],

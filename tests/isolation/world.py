@@ -64,6 +64,7 @@ BIN_EMAIL = "zq070binqz@example.com"
 TOKEN = "zq063tokenqz"
 OWN_FIELD = "zq019nameqz"
 """A custom field of companies that B has no name of in its calls."""
+SUBJECT = "zq079subjectqz"
 MAPPING = "zq074mappingqz"
 EXTERNAL_ID = "zq075externalqz"
 SIGNING_SECRET = "whsec_zq078secretqz"
@@ -287,6 +288,7 @@ async def furnish(a: Side) -> None:
     await a.sure("POST", "/public/v2/suppressions", {"entries": listed})
     for number in range(2):
         message = {"direction": "received", "contact_email": EMAIL, "text": "zq071textqz", "message_id": f"zq072idqz{number}"}
+        message |= {"subject": SUBJECT, "custom_fields": {FIELD: OPTION}}
         await a.sure("POST", "/public/v2/messages", message)
     await _import(a)
     await _keys(a)

@@ -96,7 +96,12 @@ async def test_reply__becomes_a_mail_to_all_addresses(webhooks: Webhooks) -> Non
     [sent] = await webhooks.deliver()
 
     mail = read(sent.raw)
-    assert (made["url"], made["to"], made["types"], made["rate_limit"]) == (f"mailto:{','.join(TO)}", TO, ["message.received", "contact.replied"], 5)
+    assert (made["url"], made["to"], made["types"], made["rate_limit"]) == (
+        f"mailto:{','.join(TO)}",
+        TO,
+        ["message.received", "contact.replied"],
+        5,
+    )
     assert sent.url == made["url"]
     assert mail["To"] == ", ".join(TO)
     assert mail["From"] == PLACE.mail_from

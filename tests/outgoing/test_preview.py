@@ -16,7 +16,7 @@ from touchbase.outgoing.templates import render, template_faults
 
 
 async def test_preview__is_what_the_test_sends(webhooks: Webhooks) -> None:
-    template = {"kind": "slack", "template": "*{{person}}* is {{data.object.contact_status}}"}
+    template = {"kind": "slack", "template": "*{{person}}* is {{contact.contact_status}}"}
     made = await webhooks.add(**template)
 
     shown = await webhooks.ask("POST", "/preview", template)

@@ -202,24 +202,27 @@ async def test_status_change__says_before_and_after(webhooks: Webhooks) -> None:
     assert deleted.body["text"] == f"Record {person}: contact.deleted"
 
 
-def test_reply_with_a_message_of_its_own__is_told_once() -> None:
-    from touchbase.event_log import LoggedEvent, Page
-    from touchbase.outgoing import Endpoint
-    from touchbase.outgoing.attempts import Outbox
+async def test_reply_with_its_message__is_sent_once_with_the_text(webhooks: Webhooks) -> None:
+    await webhooks.add(kind="slack", rate_limit=0)
+    await webhooks.add()
 
-    class OnePage:
-        async def read(self, query: Any) -> Page:
-            return Page([LoggedEvent(1, "message.received", 50, 1, 1042, sequence=4)], 4, 4, 1)
+    for name in ("ada", "grace"):
+        await webhooks.house.contact(email=f"{name}@example.com", first_name=name.title())
+    said = [
+        {"event": "email_replied", "email": "ada@example.com", "at": 5, "campaign": "Autumn", "message": {"text": "Yes & no"}},
+        {"event": "email_replied", "email": "grace@example.com", "at": 6},
+    ]
+    await webhooks.house.hook("camp", *said)
+    sent = await webhooks.deliver()
 
-    outbox = Outbox(OnePage(), None, None, None)  # type: ignore[arg-type]
-    slack = Endpoint(1, 3, "", 0, 0, kind="slack", types=["message.received", "contact.replied"])
-
-    def told(at: int, person: int = 1042) -> bool:
-        return asyncio.run(outbox._is_told(slack, LoggedEvent(1, "contact.replied", at, 1, person, sequence=3)))
-
-    assert told(50)
-    assert not told(49), "of another transaction"
-    assert not told(50, 7), "of another person"
+    slack = [one.body for one in sent if one.url == SLACK_URL]
+    assert [one["text"] for one in slack] == ["Ada (ada@example.com) replied", "Grace (grace@example.com) replied"]
+    assert shown(slack[0]).endswith("> Yes &amp; no"), "the reply with a text"
+    assert slack[0]["blocks"][-1]["elements"][0]["text"] == "Campaign: Autumn"
+    to_programs = [one.body for one in sent if one.url != SLACK_URL]
+    assert sorted(one["type"] for one in to_programs).count("contact.replied") == 2, "programs get both types"
+    [message] = [one["data"]["object"] for one in to_programs if one["type"] == "message.received"]
+    assert (message["text"], message["contact_email"], message["direction"]) == ("Yes & no", "ada@example.com", "received")
 
 
 class FakeSlack:

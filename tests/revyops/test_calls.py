@@ -34,6 +34,14 @@ COMPANY = {
     "id", "updated_time", "domain", "previous_status", "status_changed_at", "name", "company_custom_fields", "company_status",
 }  # fmt: skip
 FIELD = {"id", "updated_time", "field_name", "field_value"}
+EMAIL = {
+    "id", "updated_time", "email_timestamp", "contact_email", "contact_id", "agent_email", "email_type", "subject", "body_text",
+    "body_html", "campaign_id", "campaign_name", "interested", "origin", "custom_fields",
+}  # fmt: skip
+MAIL = {
+    "email_timestamp": "2026-07-20T10:00:00Z", "agent_email": "sam@agency.example", "email_type": "reply", "subject": "Re: A question",
+    "body_text": "", "body_html": "<p>Yes.</p>", "campaign_id": "7", "campaign_name": "Autumn", "origin": "smartlead",
+}  # fmt: skip
 ENVELOPE = {"count", "total_pages", "current_page", "page_size", "results"}
 Shape = Callable[[Any], bool]
 
@@ -67,6 +75,7 @@ def problem(text: str) -> Shape:
 
 ANY: Shape = lambda body: True  # noqa: E731
 V1, V2 = "/public/contacts", "/public/v2/contacts"
+E1 = "/public/emails"
 C1, C2 = "/public/companies", "/public/v2/companies"
 LOOKUP = "lookup-by-custom-field"
 CALLS: list[tuple[str, str, object, int, Shape]] = [
@@ -159,6 +168,40 @@ CALLS: list[tuple[str, str, object, int, Shape]] = [
     ("DELETE", f"{V1}/{{contact}}/custom-fields/{{field}}", None, 200, record(FIELD, field_name="Seats", field_value="43")),
     ("DELETE", f"{V1}/{{contact}}/custom-fields/{{field}}", None, 404, problem("no custom field")),
     ("POST", f"{V1}/{{contact}}/custom-fields", {"field_name": "Seats", "field_value": "50"}, 200, record(FIELD, field_value="50")),
+    # E-mails.
+    ("POST", E1, {**MAIL, "contact_email": "JANE@example.com", "custom_fields": SEATS}, 201,
+     record(EMAIL, contact_email="jane@example.com", email_type="reply", interested=False, agent_email="sam@agency.example")),
+    ("POST", E1, {**MAIL, "contact_email": "john@example.com", "email_type": "sent", "subject": "A question"}, 201,
+     record(EMAIL, email_type="sent", custom_fields=[])),
+    ("POST", E1, {**MAIL, "contact_email": "nobody@example.com"}, 404, problem("create the contact first")),
+    ("POST", E1, {**MAIL, "contact_id": 999_999_999}, 404, problem("no contact")),
+    ("POST", E1, MAIL, 422, problem("contact_email")),
+    ("POST", E1, {**MAIL, "contact_email": "jane@example.com", "email_type": "bounce"}, 422, problem("/email_type must be sent or reply")),
+    ("POST", E1, {**MAIL, "contact_email": "jane@example.com", "body": "x"}, 422, problem("/body")),
+    ("POST", E1, {**MAIL, "contact_email": "jane@example.com", "email_timestamp": "soon"}, 422, problem("/email_timestamp")),
+    ("GET", E1, None, 200, array("john@example.com", "jane@example.com", of="contact_email")),
+    ("GET", f"{E1}?page=2&page_size=1", None, 200, array("jane@example.com", of="contact_email")),
+    ("GET", f"{E1}?contact_email=Jane@example.com&campaign_id=7&origin=smartlead", None, 200, array("Re: A question", of="subject")),
+    ("GET", f"{E1}?subject=A%20question", None, 200, array("john@example.com", of="contact_email")),
+    ("GET", f"{E1}?origin=instantly", None, 200, array()),
+    ("GET", f"{E1}?page=0", None, 422, problem("?page")),
+    ("GET", f"{E1}?sender=x", None, 422, problem("sender")),
+    ("GET", f"{E1}/{{email}}", None, 200, record(EMAIL, subject="Re: A question", body_text="Yes.", body_html="<p>Yes.</p>")),
+    ("GET", f"{E1}/{{their_email}}", None, 404, problem("no e-mail")),
+    ("POST", f"{E1}/set-interested", {"email": "jane@example.com", "subject": "Re: A question", "disposition": "meeting"}, 200,
+     lambda body: body["interested"] is True and [each["field_value"] for each in body["custom_fields"]] == ["40", "meeting"]),
+    ("POST", f"{E1}/set-interested", {"email": "jane@example.com", "subject": "Another"}, 404, problem("this subject")),
+    ("POST", f"{E1}/set-interested", {"email": "n/a", "subject": "Another"}, 422, problem("/email")),
+    ("POST", f"{E1}/{{email}}/custom-fields", {"field_name": "Tone", "field_value": "warm"}, 201, record(FIELD, field_value="warm")),
+    ("POST", f"{E1}/{{email}}/custom-fields", {"field_name": "Tone", "field_value": "cold"}, 409, problem("'Tone' already")),
+    ("POST", f"{E1}/{{email}}/custom-fields", {"field_name": "Tone", "field_value": " "}, 422, problem("/field_value must not be blank")),
+    ("POST", f"{E1}/{{their_email}}/custom-fields", {"field_name": "Tone", "field_value": "cold"}, 404, problem("no e-mail")),
+    ("DELETE", f"{E1}/{{email}}/custom-fields/{{email_field}}", None, 200, record(FIELD, field_name="Tone", field_value="warm")),
+    ("DELETE", f"{E1}/{{email}}/custom-fields/{{email_field}}", None, 404, problem("no custom field")),
+    ("GET", f"{E1}/{{email}}", None, 200, lambda body: [each["field_name"] for each in body["custom_fields"]] == ["Seats", "disposition"]),
+    ("DELETE", f"{E1}/{{their_email}}", None, 404, problem("no e-mail")),
+    ("DELETE", f"{E1}/{{email}}", None, 200, record(EMAIL, subject="Re: A question")),
+    ("DELETE", f"{E1}/{{email}}", None, 404, problem("no e-mail")),
     # Deleting.
     ("DELETE", f"{V1}/{{contact}}", None, 200, record(CONTACT, email="jane@example.com")),
     ("DELETE", f"{V1}/{{contact}}", None, 404, problem("was deleted")),
@@ -166,11 +209,6 @@ CALLS: list[tuple[str, str, object, int, Shape]] = [
     ("GET", V1, None, 200, array("john@example.com")),
     ("DELETE", f"{C1}/{{company}}", None, 200, record(COMPANY, domain="example.com")),
     ("DELETE", f"{V2}/{{john}}", None, 200, ANY),
-    # E-mails are of a later version.
-    ("GET", "/public/emails?contact_email=jane@example.com", None, 404, problem("timeline")),
-    ("POST", "/public/emails", {"contact_email": "jane@example.com"}, 404, problem("timeline")),
-    ("POST", "/public/emails/set-interested", {"email": "jane@example.com"}, 404, problem("timeline")),
-    ("DELETE", "/public/emails/7/custom-fields/8", None, 404, problem("timeline")),
     # Not for a key of one client.
     ("GET", "/public/contacts-master-list", None, 403, problem("admin")),
     ("GET", "/public/v2/companies-master-list", None, 403, problem("admin")),
@@ -237,7 +275,9 @@ async def theirs(callers: Callers) -> dict[str, object]:
     """Records of the other client; return their ids by the names in the tables."""
     company = await callers.made("beta", C1, {"domain": "theirs.example"})
     contact = await callers.made("beta", V1, {**JANE, "company_id": company["id"], "contact_custom_fields": SEATS})
-    return {"theirs": contact["id"], "their_company": company["id"], "their_field": contact["contact_custom_fields"][0]["id"]}
+    email = await callers.made("beta", E1, {**MAIL, "contact_id": contact["id"]})
+    field = contact["contact_custom_fields"][0]["id"]
+    return {"theirs": contact["id"], "their_company": company["id"], "their_field": field, "their_email": email["id"]}
 
 
 @pytest.mark.parametrize("before", ["", "/api"])
@@ -253,6 +293,8 @@ async def test_revyops_calls__respond_as_their_callers_expect(callers: Callers, 
             known.setdefault("company", reply.json()["id"])
         elif reply.status == 201 and path == V1:
             known |= {"contact": reply.json()["id"], "field": reply.json()["contact_custom_fields"][0]["id"]}
+        elif reply.status == 201 and path.startswith(E1):
+            known.setdefault("email_field" if "{" in path else "email", reply.json()["id"])
         elif reply.status == 201:
             known["john"] = reply.json()["id"]
 

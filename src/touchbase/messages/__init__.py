@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from touchbase.messages.commands import (
+    AddCustomField,
     CreateMessage,
     DeleteMessage,
     GetMessages,
@@ -10,17 +11,33 @@ from touchbase.messages.commands import (
     MessagesOfContact,
     MessagesOfEvents,
     PruneMessages,
+    RemoveCustomField,
     SetInterested,
 )
 from touchbase.messages.html_text import text_of_html
-from touchbase.messages.models import API, CHANNELS, DIRECTIONS, RECEIVED, SENT, Message, channel_of, direction_of, united
+from touchbase.messages.models import (
+    API,
+    CHANNELS,
+    DIRECTIONS,
+    EMAIL,
+    MOST_CUSTOM_FIELDS,
+    RECEIVED,
+    SENT,
+    Message,
+    channel_of,
+    direction_of,
+    united,
+)
 
 __all__ = [
     "API",
     "CHANNELS",
     "DIRECTIONS",
+    "EMAIL",
+    "MOST_CUSTOM_FIELDS",
     "RECEIVED",
     "SENT",
+    "AddCustomField",
     "CreateMessage",
     "DeleteMessage",
     "GetMessages",
@@ -29,6 +46,7 @@ __all__ = [
     "MessagesOfContact",
     "MessagesOfEvents",
     "PruneMessages",
+    "RemoveCustomField",
     "SetInterested",
     "channel_of",
     "direction_of",

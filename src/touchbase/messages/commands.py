@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from touchbase.common.timestamps import Micros
 from touchbase.history import NO_AUTHOR, Author
@@ -41,6 +41,30 @@ class SetInterested(Command[Message]):
     client: int
     id: int
     interested: bool | None
+    at_us: Micros
+    custom: dict[str, str] = field(default_factory=dict)
+    """Custom fields that are set too."""
+
+
+@dataclass(slots=True)
+class AddCustomField(Command[Message]):
+    """Add a custom field to a message. `NotFound`; `Conflict` if it has a field of this name; `Invalid` if it has too many."""
+
+    client: int
+    id: int
+    name: str
+    value: str
+    at_us: Micros
+
+
+@dataclass(slots=True)
+class RemoveCustomField(Command[Message]):
+    """Remove a custom field from a message. `NotFound`, also without a field of this name."""
+
+    client: int
+    id: int
+    name: str
+    at_us: Micros
 
 
 @dataclass(slots=True)
@@ -90,8 +114,11 @@ class ListMessages(Query[list[Message]]):
     direction: str | None = None
     channel: str | None = None
     campaign_id: str | None = None
+    subject: str | None = None
     tool: str | None = None
     interested: bool | None = None
     mailbox: str | None = None
     since_us: Micros | None = None
     until_us: Micros | None = None
+    skip: int = 0
+    """Messages that are left out before the first one; each is read, so use `after` for long lists."""

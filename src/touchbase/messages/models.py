@@ -26,6 +26,8 @@ API = "api"
 """The tool of a message that a request makes without naming one."""
 MADE_EVENTS = {SENT: "message.sent", RECEIVED: "message.received"}
 """The event in the contact's history of a message that a request made; it changes neither status nor dates."""
+MOST_CUSTOM_FIELDS = 100
+"""Of one message."""
 _RECEIVED_EVENTS = frozenset({"email_replied", "email_auto_replied", "linkedin_replied"})
 
 
@@ -58,6 +60,8 @@ class Message:
     """The tool's own label of a reply."""
     interested: bool | None = None
     custom: dict[str, str] = field(default_factory=dict)
+    updated_us: Micros = 0
+    """The last request that changed it; 0: when it was received."""
     contact_id: int = 0
     contact_email: str | None = None
     place: int = 0
@@ -94,7 +98,8 @@ def united(copies: Iterable[Message]) -> Message:
     custom: dict[str, str] = {}
     for each in known:
         custom = each.custom | custom
-    return replace(known[0], place=known[0].id, id=min(each.id for each in known), custom=custom, **filled)
+    updated = max(each.updated_us for each in known)
+    return replace(known[0], place=known[0].id, id=min(each.id for each in known), custom=custom, updated_us=updated, **filled)
 
 
 def direction_of(event: Event) -> str:

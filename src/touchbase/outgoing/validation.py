@@ -31,7 +31,7 @@ def completed(endpoint: Endpoint, url: str | None) -> Endpoint:
     """Return an endpoint with what its kind makes of the given values; `url`: the one given, None for none."""
     if endpoint.kind == WEBHOOK:
         return endpoint if url is None else replace(endpoint, url=url)
-    new = replace(endpoint, types=[*endpoint.types or REPLIES])
+    new = replace(endpoint, types=[*(endpoint.types or REPLIES)])
     if endpoint.kind == EMAIL:
         new.url = url or mailto(endpoint.settings.get("to", []))
     elif url is not None:

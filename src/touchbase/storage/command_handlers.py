@@ -75,7 +75,7 @@ from touchbase.jobs import sql as jobs_sql
 from touchbase.merging import ForgetMerges, MergeRecords, UndoMerge
 from touchbase.merging.sql import merge as merging_merge
 from touchbase.merging.sql import undo as merging_undo
-from touchbase.messages import CreateMessage, DeleteMessage, PruneMessages, SetInterested
+from touchbase.messages import AddCustomField, CreateMessage, DeleteMessage, PruneMessages, RemoveCustomField, SetInterested
 from touchbase.messages.sql import plans as messages_sql
 from touchbase.outgoing import (
     AddEndpoint,
@@ -272,6 +272,8 @@ COMMANDS: dict[type, Handler] = {
     CreateMessage: Handler(_each(messages_sql.create_message, takes_ids=True), _one("message")),
     DeleteMessage: Handler(_each(messages_sql.delete_message)),
     SetInterested: Handler(_each(messages_sql.set_interested)),
+    AddCustomField: Handler(_each(messages_sql.add_custom_field)),
+    RemoveCustomField: Handler(_each(messages_sql.remove_custom_field)),
     PruneMessages: Handler(_each(messages_sql.prune_messages)),
     SaveEntries: Handler(_each(save_entries, takes_ids=True), save_needs),
     RemoveEntry: Handler(_each(remove_entry)),

@@ -37,6 +37,7 @@ FILTERS = (
     query.choice("direction", DIRECTIONS, member="direction"),
     query.choice("channel", CHANNELS, member="channel"),
     query.text("campaign_id", "Messages of this campaign, by the tool's id.", member="campaign_id"),
+    query.text("subject", "Messages with exactly this subject.", member="subject"),
     query.text("tool", "Messages from this tool.", member="tool"),
     INTERESTED,
     query.text("mailbox", "Messages that this own address or account sent or received.", member="mailbox"),
@@ -82,7 +83,7 @@ async def create_message(call: Call) -> Response:
     call.parameters().done()
     asked = await call.body(NewMessage)
     now = parts.clock()
-    contact_id = await _contact(call, client, asked)
+    contact_id = await contact_of(call, client, asked)
     made = new_message(asked, contact_id, new_write_key(), now, with_body=client.settings.store_message_bodies)
     call.api.limiter.storing(client, 1, 0, now)
 
@@ -96,7 +97,8 @@ async def create_message(call: Call) -> Response:
     return await call.write_and_respond(lambda writes: writes.write(command), respond)
 
 
-async def _contact(call: Call, client: Client, asked: NewMessage) -> int:
+async def contact_of(call: Call, client: Client, asked: NewMessage) -> int:
+    """Return the id of the contact that a new message names; raise `Invalid` or `NotFound`."""
     if (asked.contact_id is None) == (asked.contact_email is None):
         raise Invalid([Fault("/contact_id", "required", "send one of contact_id and contact_email")])
     if asked.contact_id is not None:
@@ -123,7 +125,7 @@ async def set_interested(call: Call) -> Response:
     client, number = await call.client(), call.id("message")
     call.parameters().done()
     asked = await call.body(Interest)
-    command = SetInterested(client.number, number, asked.interested)
+    command = SetInterested(client.number, number, asked.interested, call.api.dependencies.clock())
 
     def respond(message: Message) -> Response:
         response = Response(body=encode(message_out(message)))

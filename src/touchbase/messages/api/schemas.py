@@ -13,7 +13,7 @@ from touchbase.errors import Fault, Invalid
 from touchbase.http.query_parameters import parse_time
 from touchbase.http.schemas import MaybeTime, RecordId, Time, example, named_enum
 from touchbase.messages.html_text import text_of_html
-from touchbase.messages.models import API, CHANNELS, DIRECTIONS, Message
+from touchbase.messages.models import API, CHANNELS, DIRECTIONS, MOST_CUSTOM_FIELDS, Message
 
 _DIRECTION = named_enum("MessageDirection", "Whether the client sent a message or received it.", DIRECTIONS)
 _CHANNEL = named_enum("MessageChannel", "What a message was sent by.", CHANNELS)
@@ -95,7 +95,7 @@ class NewMessage(Struct, forbid_unknown_fields=True):
     thread_id: Long | None = None
     category: Short | None = None
     interested: bool | None = None
-    custom_fields: Annotated[dict[Short, Value], Meta(max_length=100)] = {}
+    custom_fields: Annotated[dict[Short, Value], Meta(max_length=MOST_CUSTOM_FIELDS)] = {}
 
 
 example(

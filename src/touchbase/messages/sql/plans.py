@@ -6,12 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from touchbase.errors import NotFound
+from touchbase.common.timestamps import Micros
+from touchbase.errors import Conflict, Fault, Invalid, NotFound
 from touchbase.event_log import EventType, LoggedEvent, by_request, log_events
 from touchbase.history import CONTACT, VIA_API, StoredEvent
 from touchbase.history import sql as history_sql
 from touchbase.history.sql import event_row
 from touchbase.messages.commands import (
+    AddCustomField,
     CreateMessage,
     DeleteMessage,
     EventKey,
@@ -20,9 +22,10 @@ from touchbase.messages.commands import (
     MessagesOfContact,
     MessagesOfEvents,
     PruneMessages,
+    RemoveCustomField,
     SetInterested,
 )
-from touchbase.messages.models import MADE_EVENTS, RECEIVED, Message, united
+from touchbase.messages.models import MADE_EVENTS, MOST_CUSTOM_FIELDS, RECEIVED, Message, united
 from touchbase.messages.sql.statements import (
     COPIES_BY_ID,
     COPIES_OF,
@@ -31,15 +34,19 @@ from touchbase.messages.sql.statements import (
     INSERT_MESSAGE,
     IS_FIRST,
     LIST_FROM,
+    LOCK_CUSTOM,
     MARK_DELETED,
     NEW_MESSAGES,
     PRUNE_MESSAGE,
     SET_INTERESTED,
+    STORE_CUSTOM,
+    decode_custom,
     message_of,
     message_row,
 )
 from touchbase.sql.filters import Where
 from touchbase.sql.ids import Ids
+from touchbase.sql.rows import encode
 from touchbase.sql.statement import Execute, Plan, Select
 
 ID = "message"
@@ -112,8 +119,59 @@ def set_interested(command: SetInterested) -> Plan[Message | NotFound]:
         return _missing(command.id)
     value = None if command.interested is None else int(command.interested)
     numbers = yield from _copies(command.client, command.id, found)
-    yield Execute(SET_INTERESTED, [(command.client, number, value) for number in numbers])
-    return replace(found, interested=command.interested)
+    if command.custom:
+        present = yield from _custom_of(command.client, numbers)
+        yield from _store_custom(command.client, found, present, command.custom, command.at_us)
+    yield Execute(SET_INTERESTED, [(command.client, number, value, command.at_us) for number in numbers])
+    return replace(found, interested=command.interested, custom=found.custom | command.custom, updated_us=command.at_us)
+
+
+def add_custom_field(command: AddCustomField) -> Plan[Message | NotFound | Conflict | Invalid]:
+    """Run `AddCustomField`."""
+    found = (yield from _by_ids(command.client, [command.id])).get(command.id)
+    if found is None:
+        return _missing(command.id)
+    present = yield from _custom_of(command.client, (yield from _copies(command.client, command.id, found)))
+    names = {name for custom in present.values() for name in custom}
+    if command.name in names:
+        return Conflict(f"this message has the custom field {command.name!r} already; remove it first")
+    if len(names) >= MOST_CUSTOM_FIELDS:
+        fault = Fault("/field_name", "too_many", f"a message has at most {MOST_CUSTOM_FIELDS} custom fields: remove one first")
+        return Invalid([fault])
+    yield from _store_custom(command.client, found, present, {command.name: command.value}, command.at_us)
+    return replace(found, custom=found.custom | {command.name: command.value}, updated_us=command.at_us)
+
+
+def remove_custom_field(command: RemoveCustomField) -> Plan[Message | NotFound]:
+    """Run `RemoveCustomField`."""
+    found = (yield from _by_ids(command.client, [command.id])).get(command.id)
+    if found is None:
+        return _missing(command.id)
+    present = yield from _custom_of(command.client, (yield from _copies(command.client, command.id, found)))
+    if not any(command.name in custom for custom in present.values()):
+        return NotFound(f"message {command.id} has no custom field {command.name!r}")
+    yield from _store_custom(command.client, found, present, {command.name: None}, command.at_us)
+    left = {name: value for name, value in found.custom.items() if name != command.name}
+    return replace(found, custom=left, updated_us=command.at_us)
+
+
+def _custom_of(client: int, numbers: Sequence[int]) -> Plan[dict[int, dict[str, str]]]:
+    """Lock copies; return their custom fields, which two requests at once must not overwrite."""
+    rows = yield Execute(LOCK_CUSTOM, [(client, number) for number in numbers])
+    return {row[0]: decode_custom(row[1]) for row in rows}
+
+
+def _store_custom(
+    client: int, found: Message, present: Mapping[int, dict[str, str]], change: Mapping[str, str | None], at: Micros
+) -> Plan[None]:
+    """Change custom fields of a message: its earliest copy gets the values, and no other one has these names."""
+    rows = []
+    for number, custom in present.items():
+        left = {name: value for name, value in custom.items() if name not in change}
+        if number == found.place:
+            left |= {name: value for name, value in change.items() if value is not None}
+        rows.append((client, number, encode(left), at))
+    yield Execute(STORE_CUSTOM, rows)
 
 
 def _missing(number: int) -> NotFound:
@@ -146,15 +204,15 @@ def list_messages(query: ListMessages) -> Plan[list[Message]]:
     where = Where("m.client = ?", query.client)
     where.equal("e.record_id", query.contact_id)
     where.equal("c.email_key", query.contact_key)
-    for column in ("direction", "channel", "campaign_id", "tool", "mailbox"):
+    for column in ("direction", "channel", "campaign_id", "tool", "mailbox", "subject"):
         where.equal(f"m.{column}", getattr(query, column))
     where.equal("m.interested", None if query.interested is None else int(query.interested))
     where.at_least("m.occurred_us", query.since_us)
     where.less("m.occurred_us", query.until_us)
     if query.after is not None:
         where.add("(m.occurred_us, m.id) < (?, ?)", *query.after)
-    sql = f"{LIST_FROM} WHERE {where} AND {IS_FIRST} ORDER BY m.occurred_us DESC, m.id DESC LIMIT ?"
-    copies = [message_of(row) for row in (yield Select(sql, (*where.params, query.limit)))]
+    sql = f"{LIST_FROM} WHERE {where} AND {IS_FIRST} ORDER BY m.occurred_us DESC, m.id DESC LIMIT ? OFFSET ?"
+    copies = [message_of(row) for row in (yield Select(sql, (*where.params, query.limit, query.skip)))]
     return list((yield from _complete(query.client, copies)).values())
 
 
@@ -166,7 +224,7 @@ def messages_of_contact(query: MessagesOfContact) -> Plan[list[Message]]:
         copy = message_of(row)
         group = copy.id if copy.copy_key is None else _group(copy)
         groups.setdefault(group, []).append(copy)
-        if row[22]:
+        if row[-1]:
             gone.add(group)
     found = [united(copies) for group, copies in groups.items() if group not in gone]
     return sorted(found, key=lambda one: (one.occurred_us, one.id))
@@ -192,7 +250,7 @@ def _complete(client: int, copies: Sequence[Message]) -> Plan[dict[int, Message]
     for row in (yield Execute(COPIES_OF, [(client, *group) for group in sorted(groups)])) if groups else []:
         other = message_of(row)
         others.setdefault(_group(other), []).append(other)
-        if row[22]:
+        if row[-1]:
             gone.add(_group(other))
     found: dict[int, Message] = {}
     for copy in copies:

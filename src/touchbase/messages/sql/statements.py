@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from touchbase.messages.models import Message
-from touchbase.sql.builders import ONE, RECORD
+from touchbase.sql.builders import ONE, ONE_MATCH, RECORD, find
 from touchbase.sql.rows import Columns, encode, names
 from touchbase.sql.statement import Row, Statement
 
@@ -16,9 +16,10 @@ MESSAGE: Columns = (
     *ONE, ("direction", "text"), ("channel", "text"), ("occurred_us", "bigint"), ("event_key", "text"), ("delivery_id", "bigint"),
     ("received_us", "bigint"), ("tool", "text"), ("mailbox", "text"), ("subject", "text"), ("text", "text"), ("html", "text"),
     ("campaign_id", "text"), ("campaign_name", "text"), ("step", "text"), ("message_id", "text"), ("thread_id", "text"),
-    ("category", "text"), ("interested", "bigint"), ("custom", "text"), ("copy_key", "text"), ("has_body", "bigint"), ("deleted", "bigint"),
+    ("category", "text"), ("interested", "bigint"), ("custom", "text"), ("updated_us", "bigint"), ("copy_key", "text"),
+    ("has_body", "bigint"), ("deleted", "bigint"),
 )  # fmt: skip
-_SHOWN = MESSAGE[1:21]
+_SHOWN = MESSAGE[1:22]
 _CONTENT = (*MESSAGE[6:19], ("copy_key", "text"), ("has_body", "bigint"))
 """What an earlier receipt of the same event replaces."""
 _INDEXED = "({0}.delivery_id IS NOT NULL OR {0}.event IN ('message.received', 'message.sent'))"
@@ -118,9 +119,16 @@ MARK_DELETED = Statement(
 )
 SET_INTERESTED = Statement(
     "set_message_interested",
-    (*ONE, ("interested", "bigint")),
-    sqlite="UPDATE message SET interested = ?3 WHERE client = ?1 AND id = ?2",
-    body="UPDATE message t SET interested = p.interested FROM p WHERE t.client = p.client AND t.id = p.id",
+    (*ONE, ("interested", "bigint"), ("updated_us", "bigint")),
+    sqlite="UPDATE message SET interested = ?3, updated_us = ?4 WHERE client = ?1 AND id = ?2",
+    body="UPDATE message t SET interested = p.interested, updated_us = p.updated_us FROM p WHERE t.client = p.client AND t.id = p.id",
+)
+LOCK_CUSTOM = find("lock_message_custom", "message", (("id", "bigint"), ("custom", "text")), ONE, ONE_MATCH, lock=True)
+STORE_CUSTOM = Statement(
+    "store_message_custom",
+    (*ONE, ("custom", "text"), ("updated_us", "bigint")),
+    sqlite="UPDATE message SET custom = ?3, updated_us = ?4 WHERE client = ?1 AND id = ?2",
+    body="UPDATE message t SET custom = p.custom, updated_us = p.updated_us FROM p WHERE t.client = p.client AND t.id = p.id",
 )
 PRUNE_MESSAGE = Statement(
     "prune_message",
@@ -136,16 +144,16 @@ IS_FIRST = (
     "AND f.record_id = e.record_id AND (o.deleted = 1 OR (o.occurred_us, o.event_key) < (m.occurred_us, m.event_key)))"
 )
 """The condition by which a copy is the earliest one of its message, and the message is not deleted."""
-_decode: Callable[[str], dict[str, str]] = msgspec.json.Decoder(dict[str, str]).decode
+decode_custom: Callable[[str], dict[str, str]] = msgspec.json.Decoder(dict[str, str]).decode
 _message: Callable[..., Message] = Message
 
 
 def message_of(row: Row) -> Message:
     """Return the copy of a row of the shown columns, the contact's id and its address."""
-    values: list[Any] = list(row[:20])
+    values: list[Any] = list(row[:21])
     values[18] = None if values[18] is None else bool(values[18])
-    values[19] = _decode(values[19])
-    return _message(*values, contact_id=row[20], contact_email=row[21])
+    values[19] = decode_custom(values[19])
+    return _message(*values, contact_id=row[21], contact_email=row[22])
 
 
 def message_row(client: int, one: Message) -> Row:
@@ -154,5 +162,6 @@ def message_row(client: int, one: Message) -> Row:
     return (
         client, one.id, one.direction, one.channel, one.occurred_us, one.event_key, one.delivery_id, one.received_us, one.tool,
         one.mailbox, one.subject, one.text, one.html, one.campaign_id, one.campaign_name, one.step, one.message_id, one.thread_id,
-        one.category, interested, encode(one.custom) if one.custom else "{}", one.copy_key, int(one.has_body), 0,
+        one.category, interested, encode(one.custom) if one.custom else "{}", one.updated_us or one.received_us, one.copy_key,
+        int(one.has_body), 0,
     )  # fmt: skip

@@ -7,10 +7,7 @@ from typing import Any
 
 from touchbase.auth import ADMIN, READ, WRITE
 from touchbase.bin.api import COMPANY_BIN, CONTACT_BIN, BinResource
-from touchbase.errors import NotFound
 from touchbase.http.conditional import IF_NONE_MATCH, NOT_MODIFIED
-from touchbase.http.endpoint import Call
-from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.records.api.if_match import IF_MATCH
 from touchbase.records.api.parameters import FLAT, IGNORED_HEADERS, PREFER
@@ -18,6 +15,7 @@ from touchbase.records.api.resource import RecordResource
 from touchbase.records.api.resource_type import COMPANIES, CONTACTS, SUPPRESSED, ResourceType
 from touchbase.records.api.schemas import CustomFieldInput, CustomFieldOut
 from touchbase.revyops.api.custom_fields import CustomFieldResource
+from touchbase.revyops.api.emails import email_routes
 from touchbase.revyops.api.lists import V2, ListResource
 from touchbase.revyops.api.parameters import LOOKUP, NAMED_FILTERS
 from touchbase.revyops.api.schemas import NUMBERED_OF_CLIENTS, NUMBERED_PAGES, CustomFieldValue
@@ -147,21 +145,6 @@ def _master_routes(kind: ResourceType[Any, Any, Any], version: str) -> list[Rout
     ]  # fmt: skip
 
 
-async def no_emails(call: Call) -> Response:
-    """Refuse a call about e-mails."""
-    raise NotFound(
-        "e-mails are not records here; send them through your campaign tool's webhook (POST /public/emailcampaign-webhook/CLIENT_ID), and "
-        "read what was sent and replied in GET /public/v2/contacts/ID/timeline"
-    )
-
-
-_EMAILS = "/public/emails"
-_EMAIL_CALLS = (
-    ("GET", _EMAILS), ("POST", _EMAILS), ("POST", f"{_EMAILS}/set-interested"), ("GET", f"{_EMAILS}/{{id}}"),
-    ("DELETE", f"{_EMAILS}/{{id}}"), ("POST", f"{_EMAILS}/{{id}}/custom-fields"),
-    ("DELETE", f"{_EMAILS}/{{id}}/custom-fields/{{field_id}}"),
-)  # fmt: skip
-
 ROUTES: list[Route] = [
     *_v1_routes(CONTACTS, CONTACT_BIN),
     *_custom_field_routes(CONTACTS, 200),
@@ -170,5 +153,5 @@ ROUTES: list[Route] = [
     _numbered_lookup_route(CONTACTS),
     _numbered_lookup_route(COMPANIES),
     *[route for kind in (CONTACTS, COMPANIES) for version in ("", "v2/") for route in _master_routes(kind, version)],
-    *[Route(method, path, no_emails, scope="") for method, path in _EMAIL_CALLS],
+    *email_routes(_route),
 ]

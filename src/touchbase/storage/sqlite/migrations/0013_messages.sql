@@ -24,6 +24,7 @@ CREATE TABLE message (
   category TEXT,
   interested INTEGER,                     -- 1, 0, NULL: not known
   custom TEXT NOT NULL,                   -- JSON: custom fields
+  updated_us INTEGER NOT NULL,            -- the last request that changed the row; before one, when it was received
   copy_key TEXT,                          -- the mail's own id, or the tool and its id of the message; NULL: it has no other copies
   has_body INTEGER NOT NULL,              -- 1: subject, text or html is stored
   deleted INTEGER NOT NULL,               -- 1: removed by a request; the row stays, so that no repeat brings the message back
