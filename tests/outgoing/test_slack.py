@@ -215,7 +215,7 @@ async def test_reply_with_its_message__is_sent_once_with_the_text(webhooks: Webh
     await webhooks.house.hook("camp", *said)
     sent = await webhooks.deliver()
 
-    slack = [one.body for one in sent if one.url == SLACK_URL]
+    slack = sorted((one.body for one in sent if one.url == SLACK_URL), key=lambda body: body["text"])
     assert [one["text"] for one in slack] == ["Ada (ada@example.com) replied", "Grace (grace@example.com) replied"]
     assert shown(slack[0]).endswith("> Yes &amp; no"), "the reply with a text"
     assert slack[0]["blocks"][-1]["elements"][0]["text"] == "Campaign: Autumn"
