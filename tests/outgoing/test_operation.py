@@ -74,7 +74,7 @@ async def test_any_filter__lets_through_what_a_list_with_it_finds(webhooks: Webh
     sent = await webhooks.deliver()
 
     for endpoint, tree in endpoints.items():
-        listed = await webhooks.house.request("POST", "/public/v2/contacts/search", {**tree, "limit": 200})
+        listed = await webhooks.house.request("POST", "/public/v2/contacts/search", {"where": tree, "limit": 200})
         assert listed.status == 200, listed.body
         wanted = {one["email"] for one in listed.json()["data"]}
         assert {_email(one) for one in sent if one.id.endswith(f"_{endpoint}")} == wanted, tree
