@@ -24,6 +24,7 @@ from bench import (
     inbox,
     limits,
     many,
+    outgoing,
     paths,
     processes,
     startup,
@@ -48,6 +49,8 @@ ON_ENGINES: dict[str, Callable[[Plan, str], None]] = {
     "compare": compare.measure,
     "batch": many.batch,
     "match": many.match,
+    "outgoing": outgoing.measure,
+    "endpoints": outgoing.dead,
 }
 """Figures of each engine, in the order in which they are measured."""
 ALONE: dict[str, tuple[str, Callable[[Plan], None]]] = {

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -84,9 +84,10 @@ def server(variant: str, database: str, folder: Path, *more: str) -> Iterator[Se
 
 
 @contextmanager
-def as_installed(database: str, folder: Path, *more: str) -> Iterator[ServerProcess]:
+def as_installed(database: str, folder: Path, *more: str, environment: Mapping[str, str] | None = None) -> Iterator[ServerProcess]:
     """`python -m touchbase serve`, without anything of ours around it."""
-    with _started([sys.executable, "-m", "touchbase", "serve", *_serving(database), *more], folder) as (process, address):
+    command = [sys.executable, "-m", "touchbase", "serve", *_serving(database), *more]
+    with _started(command, folder, environment) as (process, address):
         yield ServerProcess("real", address, process.pid, folder / LOG)
 
 
@@ -95,9 +96,11 @@ def _serving(database: str) -> list[str]:
 
 
 @contextmanager
-def _started(command: list[str], folder: Path) -> Iterator[tuple[subprocess.Popen[str], Address]]:
+def _started(
+    command: list[str], folder: Path, environment: Mapping[str, str] | None = None
+) -> Iterator[tuple[subprocess.Popen[str], Address]]:
     # Settings of whoever measures must not change what is measured.
-    clean = {name: value for name, value in os.environ.items() if not name.startswith("TOUCHBASE_")}
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("TOUCHBASE_")} | dict(environment or {})
     with (folder / LOG).open("ab") as log:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, cwd=ROOT, env=clean)
         try:

@@ -57,8 +57,8 @@ def test_bench_run__has_no_failed_requests(report: dict[str, Any]) -> None:
 @pytest.mark.slow
 def test_bench_run__lists_what_it_did_not_measure(report: dict[str, Any]) -> None:
     assert (
-        "not measured: fairness, files, limits, start, translate, auth, paths, growth, processes, compare, batch, match, postgresql"
-        in report["notes"]
+        "not measured: fairness, files, limits, start, translate, auth, paths, growth, processes, compare, batch, match, outgoing, "
+        "endpoints, postgresql" in report["notes"]
     )
 
 

@@ -1,0 +1,97 @@
+"""`touchbase endpoints` for people: Slack and e-mail on the command line, and Slack's URL nowhere else."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.conftest import Run
+
+ACME = ("--client", "acme")
+URL = "https://hooks.slack.example/services/T0/B0/zq095slackqz"
+MAIL = {"TOUCHBASE_SMTP_URL": "smtp://sam:zq096mailqz@mail.example.com", "TOUCHBASE_SMTP_FROM": "touchbase@example.com"}
+
+
+@pytest.fixture
+def acme(store: Run) -> Run:
+    """A store with a client."""
+    assert store("clients", "add", "acme").exit_code == 0
+    return store
+
+
+@pytest.fixture
+def channel() -> Iterator[tuple[str, list[Any]]]:
+    """A channel's address on loopback, and what it got."""
+    got: list[Any] = []
+
+    class Channel(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            got.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
+            self.send_response(200)
+            self.send_header("content-length", "2")
+            self.end_headers()
+            self.wfile.write(b"ok")
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Channel)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}", got
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_slack_url__is_read_from_standard_input_and_shown_nowhere(acme: Run, tmp_path: Path) -> None:
+    added = acme("endpoints", "add", *ACME, "--kind", "slack", "-", "--json", given=f"{URL}\n")
+    listed = acme("endpoints", "list")
+    doctor = acme("doctor")
+
+    made = json.loads(added.stdout)
+    assert (made["kind"], made["url"], made["types"], made["rate_limit"]) == (
+        "slack", "https://hooks.slack.example/...", ["message.received", "contact.replied"], 1,
+    )  # fmt: skip
+    assert "secret" not in made
+    assert "hooks.slack.example/..." in listed.output
+    assert "zq095slackqz" not in added.output + listed.output + doctor.output
+    assert all(b"zq095slackqz" not in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+
+
+def test_mail__needs_a_server_and_recipients(acme: Run) -> None:
+    without = acme("endpoints", "add", *ACME, "--kind", "email", "--to", "sales@example.com")
+    nobody = acme("endpoints", "add", *ACME, "--kind", "email", env=MAIL)
+    added = acme("endpoints", "add", *ACME, "--kind", "email", "--to", "a@example.com", "--to", "b@example.com", "--json", env=MAIL)
+
+    assert without.exit_code == nobody.exit_code == 1
+    assert "TOUCHBASE_SMTP_URL" in without.output
+    assert "1 to 20 e-mail addresses" in nobody.output
+    made = json.loads(added.stdout)
+    assert (made["to"], made["url"]) == (["a@example.com", "b@example.com"], "mailto:a@example.com,b@example.com")
+    assert "zq096mailqz" not in without.output + nobody.output + added.output
+
+
+def test_test__sends_what_the_template_says(acme: Run, channel: tuple[str, list[Any]]) -> None:
+    origin, got = channel
+    allowed = {"TOUCHBASE_WEBHOOK_ALLOWED_ORIGINS": origin}
+    template = ("--template", "{{person}}: {{contact.contact_status}}")
+    added = acme("endpoints", "add", *ACME, "--kind", "slack", f"{origin}/services/x", *template, env=allowed)
+
+    tested = acme("endpoints", "test", *ACME, "1", "--json", env=allowed)
+
+    assert added.exit_code == tested.exit_code == 0, added.output + tested.output
+    assert (json.loads(tested.stdout)["status"], json.loads(tested.stdout)["response_body"]) == (200, "ok")
+    assert [one["blocks"][0]["text"]["text"] for one in got] == ["Ada Lovelace (ada@acme.example, Acme): replied"]
+
+
+def test_template__with_an_unknown_value_is_refused_with_the_nearest(acme: Run) -> None:
+    refused = acme("endpoints", "add", *ACME, "--kind", "slack", URL, "--template", "{{contact.emial}}")
+
+    assert refused.exit_code == 1
+    assert "did you mean 'contact.email'" in refused.output
