@@ -51,7 +51,7 @@ from touchbase.server.proxy_headers import TrustedProxies
 from touchbase.server.server import TICKS_PER_SECOND, Server, Tick, freeze_gc, make_server
 from touchbase.storage import open_store
 from touchbase.storage.sqlite.process_lock import Role
-from touchbase.workers import Runs, Workers, attempts_us, job_files_us, job_worker, maintenance_of, outgoing_parts, run_all, running
+from touchbase.workers import Workers, attempts_us, job_files_us, job_worker, maintenance_of, outgoing_parts, run_all, running
 
 LOG = logging.getLogger("touchbase")
 
@@ -105,9 +105,8 @@ async def assembled(settings: Settings, clock: Clock = clock, *, shared: SharedM
         await ending.enter_async_context(running(keeper, "housekeeping"))
         fetcher = FetchWorker(store, adapters, http_client.send, clock, on_stored=worker.wake, on_fetched=partial(count_fetch, metrics))
         webhooks, place, dispatcher = _outgoing(settings, store, clock, ending, metrics)
-        linker = CompanyLinker(store, clock, on_job=jobs.wake)
-        workers: list[Runs] = [dispatcher, jobs, linker, worker, fetcher, retention(settings, store, reader, connections, clock)]
-        await run_all(workers if settings.inbox_worker else [], ending)
+        linker, keeping = CompanyLinker(store, clock, on_job=jobs.wake), retention(settings, store, reader, connections, clock)
+        await run_all([dispatcher, jobs, linker, worker, fetcher, keeping] if settings.inbox_worker else [], ending)
         parts = Dependencies(
             store=store,
             clock=clock,

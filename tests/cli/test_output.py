@@ -21,8 +21,8 @@ from touchbase.clients.models import KEEP_BODIES_DAYS
 from touchbase.inbox.refused import CAUSES, RefusedWebhook, StoreRefusals
 from touchbase.storage import open_store
 
-WITHOUT_JSON = {"serve", "completion", "events follow", "relay"}
-"""They run until they are stopped, or print a script; what `relay --once` prints is JSON always."""
+WITHOUT_JSON = {"serve", "completion", "events follow", "messages get", "relay"}
+"""They run until they are stopped, print a script, or print JSON always; what `relay --once` prints is JSON always."""
 
 
 def commands(group: click.Group, prefix: str = "") -> Iterator[tuple[str, click.Command]]:

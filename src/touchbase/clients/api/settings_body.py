@@ -12,6 +12,7 @@ from touchbase.clients.models import (
     FIELD_TYPES,
     KEEP_BODIES_DAYS,
     KEEP_DELETED_DAYS,
+    LINK_MODES,
     MOST_DAYS,
     MOST_STATUSES,
     ClientLimits,
@@ -27,6 +28,7 @@ from touchbase.http.schemas import example, named_enum
 from touchbase.records.api.schemas import FieldName
 
 MOST_OPTIONS = 500
+named_enum("LinkCompaniesByEmail", "Whether a mail domain gives a contact its company.", LINK_MODES)
 named_enum("CustomFieldType", "The type of a declared custom field.", FIELD_TYPES)
 StatusName = Annotated[str, Meta(min_length=1, max_length=limits.STATUS)]
 StatusNames = Annotated[list[StatusName], Meta(max_length=MOST_STATUSES)]
