@@ -7,6 +7,7 @@ from typing import Any
 
 import apsw
 import pytest
+from tests.company_links.waiting import wait_for_a_company
 from tests.conftest import ENCRYPTION_KEYS, ExecuteSql
 from tests.connections.silent import fall_silent
 from tests.outgoing.unsent import miss_an_event
@@ -91,6 +92,7 @@ async def with_data(store: Store, client_id: str = "acme", many: int = 3) -> Cli
     await store.write(AddConnection(Connection(number, "crm", "hubspot", 5, 5, ["a-long-secret"], access_token="a-token")))
     await fall_silent(store, number)
     await miss_an_event(store, number, 5)
+    await wait_for_a_company(store, number)
     await store.write(StoreDelivery(number, "crm", b"thin".ljust(16), b"{}", "", b"{}", 5))
     named = Event("contact.updated", 5, "78@a.example", object_type="person", object_id="78", company_object=("company", "9"))
     thin = Translation("hubspot", [Event("contact.updated", 5, object_type="person", object_id="77"), named], may_ask=True)

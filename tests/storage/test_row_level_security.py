@@ -9,6 +9,7 @@ from typing import Any
 
 import asyncpg
 import pytest
+from tests.company_links.waiting import wait_for_a_company
 from tests.conftest import Databases
 from tests.connections.silent import fall_silent
 from tests.outgoing.unsent import miss_an_event
@@ -91,6 +92,7 @@ async def fill(store: Store, *clients: int) -> None:
         await store.write(AddConnection(Connection(n, "crm", "hubspot", 5, 5)))
         await fall_silent(store, n)
         await miss_an_event(store, n, 5)
+        await wait_for_a_company(store, n)
         await store.write(StoreRefusals(n, [RefusedWebhook(n, 5, "crm", "not_verified")]))
         await store.write(StoreKey(f"key{n}", b"x", ["admin"], n, "", 5))
         await store.write(StoreDelivery(n, "crm", b"k" * 16, b"{}", "", b"{}", 5))

@@ -1,0 +1,24 @@
+"""A client with a contact that waits for a company with the domain of its address."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from touchbase.clients.commands import FindClientByNumber, SetClientSettings
+from touchbase.company_links import LinkPage, StartLinking
+from touchbase.jobs.commands import ListJobs
+from touchbase.records import Contact, CreateContact
+from touchbase.sql.store import Store
+
+
+async def wait_for_a_company(store: Store, number: int, at: int = 5) -> None:
+    """Turn the links on, and let a contact wait; the setting is off again afterwards."""
+    client = await store.read(FindClientByNumber(number))
+    assert client is not None
+    settings = client.settings
+    await store.write(SetClientSettings(client.client_id, replace(settings, link_companies_by_email="existing")))
+    made = await store.write(CreateContact(Contact(number, 0, at, at, email="wait@roofs.com", email_key="wait@roofs.com")))
+    await store.write(StartLinking(number, at))
+    [job, *_] = await store.read(ListJobs(number, 1, kind="contacts.link_companies"))
+    await store.write(LinkPage(number, job.id, made.record.id - 1, 1, at))
+    await store.write(SetClientSettings(client.client_id, settings))
