@@ -79,6 +79,7 @@ UNNOTICED: dict[str, str] = {
     "clients.sql.removal.DELETE_WORDS": "words of records that were this client's rows just before; their ids are no other's",
     "search.sql.candidates._both": _READ,
     "merging.sql.statements.RETURN_MERGE": "merges that events of B's own record name; their ids are no other's",
+    "messages.sql.plans.prune_messages": "ids of messages, which are then changed as this client's",
     "company_links.sql.follow._ends": _LINKS,
     "company_links.sql.follow._events": _LINKS,
     "company_links.sql.follow._waiting": _LINKS,

@@ -42,7 +42,7 @@ async def test_timeline__lists_events_newest_first_with_their_changes(call: ApiC
 
     reply = await call.get("/public/v2/contacts/1/timeline")
 
-    by_api = {"tool": "api", "campaign": None, "campaign_id": None, "delivery_id": None, "key_id": None, "problems": []}
+    by_api = {"tool": "api", "campaign": None, "campaign_id": None, "delivery_id": None, "key_id": None, "problems": [], "message_id": None}
     by_tool = {
         "tool": "instantly",
         "campaign": "Autumn",
@@ -51,6 +51,7 @@ async def test_timeline__lists_events_newest_first_with_their_changes(call: ApiC
         "key_id": None,
         "request_id": None,
         "problems": [],
+        "message_id": None,
     }
     assert reply.status == 200
     assert reply.json() == {

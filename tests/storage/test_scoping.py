@@ -36,7 +36,7 @@ from touchbase.clients.commands import (
 )
 from touchbase.clients.models import ACTIVE, ClientSettings, FieldType
 from touchbase.common.timestamps import DAY, SECOND
-from touchbase.company_links import ClientsToLink
+from touchbase.company_links import ClientsToLink, FollowChanges, LinkPage, StartLinking
 from touchbase.connections.commands import AddConnection, DueFetches
 from touchbase.connections.models import Connection
 from touchbase.connections.silence import ClaimCheck, CountSilent, DueJudgements, JudgeConnection
@@ -160,7 +160,7 @@ BY_RIGHT: dict[str, str] = {
 """Statements of the write path that name no client: reviewed."""
 NEEDS_NO_EXCEPTION = {
     ListDeliveries, GetDelivery, DueFetches, ListRefusals, MatchEverywhere, GetJob, ListJobs, DueJobs, FindOwner,
-    DueJudgements, CountSilent, EndpointVersions, LeadShards, ListTroubles, OldAttempts,
+    ClientsToLink, DueJudgements, CountSilent, EndpointVersions, LeadShards, ListTroubles, OldAttempts,
 }  # fmt: skip
 """What spans clients with texts that name one in every table: client by client, or each table beside the row of the one before."""
 SEALER = AesGcmCipher(StaticKeys(ENCRYPTION_KEYS.read()))
@@ -321,10 +321,11 @@ ASKING: list[Any] = [
     AddErasures(1, b"another", [], 10), PruneBodies(1, 2**40, 5, 10), DropUnrecognised(1, 10, 1, 5, 10),
     Reencrypt(5), RetireKeys(), ReplaceLost(), RemoveClientRows(2, 10, 100),
     EnsureClient("unknown", 5, first_use=True), ChangeMatching(1, ListContacts(1, 5, status="a"), UpdateContact(1, 0, {}, {}, 5, "k")),
+    FollowChanges(1, 9, 5, 9), LinkPage(1, 1, 0, 9, 5, 9),
     CreateMessage(1, Message(0, "sent", "email", 5, "made", None, 5, "api", contact_id=1)), PruneMessages(1, 2**40, 5),
     AddEndpoint(Endpoint(1, 0, "https://a.example", 5, 5)), Replay(1, 1, 5, missing_since_us=0), LeadShards("t", 5, 6),
     StoreProgress(1, 1, "t", 5, 1), ForgetAttempts(1, 10),
-    TrimLog(1, 5), RemoveJobFiles(1, 1, 5, 10), DefineStatus(1, 1, "a", True, 10), RemoveStatus(1, 1, "a"), ApplyRefused(1, 1, 0, 5, 10),
+    TrimLog(1, 5), RemoveJobFiles(1, 2, 5, 10), DefineStatus(1, 1, "a", True, 10), RemoveStatus(1, 1, "a"), ApplyRefused(1, 1, 0, 5, 10),
     DefineField(1, 1, "Tier", FieldType("text"), is_new=True), JudgeConnection(1, "crm", "hubspot", 50 * SECOND, -100 * DAY),
 ]  # fmt: skip
 """Commands that ask questions beside their statements."""
@@ -366,6 +367,8 @@ async def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Reader:
     store = await open_store(f"sqlite:///{tmp_path}/store.db", encryption_keys=ENCRYPTION_KEYS)
     for client_id in ("acme", "gone"):
         await store.write(EnsureClient(client_id, 1))
+    await store.write(SetClientSettings("acme", ClientSettings(link_companies_by_email="existing")))
+    await store.write(StartLinking(1, 5))
     await store.write(CreateCompany(Company(1, 0, 5, 5, "example.com"), [("seat", "12")]))
     for client, email in ((1, "ann@example.com"), (1, "bob@example.com"), (2, "ann@example.com")):
         await store.write(CreateContact(Contact(client, 0, 5, 5, email=email, email_key=email), [("seat", "12")]))
