@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from itertools import pairwise
+from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.enrichment.test_http_client import certificate
 
+from touchbase.enrichment import certificates
 from touchbase.outgoing import Answer, WebhookClient, http_client
+from touchbase.outgoing.http_connection import Connection
 
 
 class Receiver:
@@ -15,6 +22,8 @@ class Receiver:
 
     def __init__(self) -> None:
         self.answer = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"
+        self.ends = False
+        """Whether it closes each connection after its answer."""
         self.connections = 0
         self.heads: list[bytes] = []
 
@@ -30,6 +39,8 @@ class Receiver:
                     await reader.read()
                 writer.write(self.answer)
                 await writer.drain()
+                if self.ends:
+                    break
         except (asyncio.IncompleteReadError, ConnectionError):
             pass
         finally:
@@ -96,3 +107,187 @@ async def test_post__gives_up_without_a_response_in_time(receiver: tuple[Receive
     await client.close()
 
     assert (answer.status, answer.failure) == (None, "timeout")
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        (b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n", (200, "ok")),
+        (b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 202 Accepted\r\ncontent-length: 2\r\n\r\nok", (202, "ok")),
+        (b"HTTP/1.1 204 No Content\r\n\r\n", (204, "")),
+        (b"HTTP/1.0 200 OK\r\n\r\nuntil the end", (200, "until the end")),
+        (b"HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n", (101, "")),
+    ],
+)
+async def test_post__reads_each_kind_of_response(receiver: tuple[Receiver, str], answer: bytes, expected: tuple[int, str]) -> None:
+    one, origin = receiver
+    one.answer, one.ends = answer, True
+    client = WebhookClient("touchbase/test", [origin])
+
+    answers = [await post(client, origin) for _ in range(2)]
+    await client.close()
+
+    assert [(each.status, each.body) for each in answers] == [expected] * 2
+
+
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        (b"HTTP/1.1 200 OK\r\ncontent-length: 20\r\n\r\ncut", "closed the connection"),
+        (b"220 smtp.example.com ESMTP\r\n", "not HTTP"),
+        (b"HTTP/1.1 200 OK\r\n" + b"x-filler: 1234567890\r\n" * 4_000, "head of the response is longer"),
+    ],
+)
+async def test_post__says_what_is_wrong_with_a_response(receiver: tuple[Receiver, str], answer: bytes, says: str) -> None:
+    one, origin = receiver
+    one.answer, one.ends = answer, True
+    client = WebhookClient("touchbase/test", [origin])
+
+    found = await post(client, origin)
+    await client.close()
+
+    assert (found.status, found.failure, says in found.error) == (None, "unreachable", True), found.error
+    assert one.connections == 1, "a request whose response has begun is not repeated"
+
+
+async def test_post__reads_the_beginning_of_a_long_body_and_leaves_the_connection(receiver: tuple[Receiver, str]) -> None:
+    one, origin = receiver
+    one.answer = b"HTTP/1.1 200 OK\r\ncontent-length: 900000\r\n\r\n" + b"x" * 100_000
+    client = WebhookClient("touchbase/test", [origin])
+
+    answers = [await post(client, origin) for _ in range(2)]
+    await client.close()
+
+    assert [(each.status, each.body) for each in answers] == [(200, "x" * 2_000)] * 2
+    assert one.connections == 2
+
+
+async def test_connection_that_the_receiver_closed__is_replaced(receiver: tuple[Receiver, str]) -> None:
+    one, origin = receiver
+    one.ends = True
+    client = WebhookClient("touchbase/test", [origin])
+
+    answers = [await post(client, origin) for _ in range(3)]
+    await client.close()
+
+    assert [each.status for each in answers] == [200] * 3
+    assert one.connections == 3
+
+
+async def test_many_requests__share_64_connections(receiver: tuple[Receiver, str]) -> None:
+    one, origin = receiver
+    client = WebhookClient("touchbase/test", [origin])
+
+    answers = await asyncio.gather(*(post(client, origin) for _ in range(200)))
+    await client.close()
+
+    assert [each.status for each in answers] == [200] * 200
+    assert 1 < one.connections <= http_client.CONNECTIONS
+
+
+async def test_connections_that_waited_for_long__are_closed(receiver: tuple[Receiver, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    one, origin = receiver
+    client = WebhookClient("touchbase/test", [origin])
+    await post(client, origin)
+
+    client._close_old()
+    await post(client, origin)
+    kept = one.connections
+    monkeypatch.setattr(http_client, "KEEPALIVE", 0.0)
+    client._close_old()
+    await post(client, origin)
+    await client.close()
+
+    assert (kept, one.connections) == (1, 2)
+
+
+@pytest.mark.parametrize(("name", "trusted"), [("127.0.0.1", True), ("other.example.com", True), ("127.0.0.1", False)])
+async def test_post__verifies_the_certificate_and_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, trusted: bool
+) -> None:
+    file, context = certificate(tmp_path, name)
+    if trusted:
+        monkeypatch.setenv("SSL_CERT_FILE", str(file))
+    certificates.cache_clear()  # read once per process
+    one = Receiver()
+    server = await asyncio.start_server(one.handle, "127.0.0.1", 0, ssl=context)
+    origin = f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    client = WebhookClient("touchbase/test", [origin])
+    try:
+        answer = await post(client, origin)
+    finally:
+        certificates.cache_clear()
+        await client.close()
+        server.close()
+
+    if trusted and name == "127.0.0.1":
+        assert (answer.status, answer.body) == (200, "ok")
+    else:
+        assert (answer.failure, "certificate verify failed" in answer.error) == ("unreachable", True)
+        assert one.heads == []
+
+
+async def test_path_and_headers__cannot_add_lines_to_the_request(receiver: tuple[Receiver, str]) -> None:
+    one, origin = receiver
+    client = WebhookClient("touchbase/test", [origin])
+
+    answer = await client.post(f"{origin}/a b/é?q=\u00a0 1", {"x-note": "one\r\nx-more: two"}, b"")
+    await client.close()
+
+    assert answer.status == 200
+    assert one.heads[0].startswith(b"POST /a%20b/%C3%A9?q=%C2%A0%201 HTTP/1.1\r\n")
+    assert b"\r\nx-note: one  x-more: two\r\n" in one.heads[0]
+
+
+class Sink(asyncio.Transport):
+    """A transport that nobody reads."""
+
+    is_closed = False
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        """Take no notice."""
+
+    def is_closing(self) -> bool:
+        return self.is_closed
+
+    def abort(self) -> None:
+        self.is_closed = True
+
+
+RESPONSES = st.sampled_from(
+    [
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 11\r\nRetry-After: 3\r\n\r\nhello world", 200, b"hello world"),
+        (b"HTTP/1.1 503 No\r\nTransfer-Encoding: chunked\r\n\r\n5;a=b\r\nhello\r\n6\r\n world\r\n0\r\n\r\n", 503, b"hello world"),
+        (b"HTTP/1.1 102 Wait\r\n\r\nHTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 None\r\nX-A: b\r\n\r\n", 204, b""),
+    ]
+)
+
+
+@given(responses=st.lists(RESPONSES, min_size=1, max_size=4), data=st.data())
+async def test_any_pieces_of_responses__give_the_same_responses(responses: list[tuple[bytes, int, bytes]], data: st.DataObject) -> None:
+    connection = Connection()
+    connection.connection_made(Sink())
+    for raw, status, body in responses:
+        asked = asyncio.ensure_future(connection.request(b""))
+        await asyncio.sleep(0)
+        cuts = sorted(data.draw(st.sets(st.integers(1, len(raw) - 1), max_size=8)))
+        for first, last in pairwise([0, *cuts, len(raw)]):
+            connection.data_received(raw[first:last])
+        found = await asked
+
+        assert (found.status, found.body) == (status, body)
+        assert connection.is_usable
+
+
+async def test_bytes_that_nobody_asked_for__end_the_connection() -> None:
+    for is_asked in (True, False):
+        connection, sink = Connection(), Sink()
+        connection.connection_made(sink)
+        asked = asyncio.ensure_future(connection.request(b"")) if is_asked else None
+        await asyncio.sleep(0)
+        connection.data_received(b"HTTP/1.1 204 None\r\n\r\n" + b"HTTP/1.1 200 OK\r\nx-other: 1\r\n" * is_asked)
+
+        if asked is not None:
+            found = await asked
+            assert (found.status, found.headers) == (204, {})
+        assert not connection.is_usable

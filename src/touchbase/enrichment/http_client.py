@@ -120,19 +120,21 @@ class CheckedBackend(httpcore.AsyncNetworkBackend):
         self._advice = f"{advice}, or have the operator list it in {setting}"
         self._network = httpcore.AnyIOBackend()
 
+    async def addresses(self, host: str, port: int) -> list[str]:
+        """Resolve a host name. Raises `FetchFailed` when an address is not public, and `OSError` when there is none."""
+        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        addresses = list(dict.fromkeys(str(one[4][0]) for one in found))
+        bad = [one for one in addresses if not is_public(one)]
+        if bad and (host, port) not in self._allowed:
+            raise FetchFailed(f"{host} resolves to {bad[0]}, which is not a public address: {self._advice}", stop=True)
+        return addresses
+
     async def connect_tcp(
         self, host: str, port: int, timeout: float | None = None, local_address: str | None = None,  # noqa: ASYNC109
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore.AsyncNetworkStream:  # fmt: skip
         """Connect to a checked address of this host. Raises `FetchFailed` when one of its addresses is not public."""
-        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        addresses = list(dict.fromkeys(str(one[4][0]) for one in found))
-        bad = [one for one in addresses if not is_public(one)]
-        if bad and (host, port) not in self._allowed:
-            raise FetchFailed(
-                f"{host} resolves to {bad[0]}, which is not a public address: {self._advice}",
-                stop=True,
-            )
+        addresses = await self.addresses(host, port)
         for address in addresses[:-1]:
             try:
                 return await self._network.connect_tcp(address, port, timeout, local_address, socket_options)

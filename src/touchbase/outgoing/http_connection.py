@@ -1,0 +1,139 @@
+"""One connection to a receiver of webhooks: a request at a time, responses parsed by httptools."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
+
+READ_BYTES = 65_536
+"""Bytes of a response that are read; the connection is not used again after a longer one."""
+FIRST_FINAL = 200
+"""Status from which a response is the last one to its request."""
+
+
+class ConnectionLost(Exception):
+    """The connection ended before the response was complete; `has_begun`: after its first byte."""
+
+    def __init__(self, why: str, *, has_begun: bool = True) -> None:
+        super().__init__(why)
+        self.has_begun = has_begun
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """A response, perhaps without the end of its body."""
+
+    status: int
+    headers: dict[str, str]
+    """Names in lower case."""
+    body: bytes
+
+
+class Connection(asyncio.Protocol):
+    """An open connection; asyncio calls the methods of the protocol, httptools those that begin with `on_`."""
+
+    def __init__(self) -> None:
+        self._transport: asyncio.Transport | None = None
+        self._parser = HttpResponseParser(self)
+        self._response: asyncio.Future[Response] | None = None
+        self._is_kept = True
+        self._expect()
+
+    def _expect(self) -> None:
+        """Begin a response."""
+        self._headers: dict[str, str] = {}
+        self._body: list[bytes] = []
+        self._received = 0
+        self._has_head = False
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether another request can be sent."""
+        return self._is_kept and self._response is None and self._transport is not None and not self._transport.is_closing()
+
+    async def request(self, data: bytes) -> Response:
+        """Send a request and return its response. Raises `ConnectionLost`."""
+        if self._transport is None or not self.is_usable:
+            raise ConnectionLost("the connection was closed", has_begun=False)
+        self._expect()
+        self._response = asyncio.get_running_loop().create_future()
+        try:
+            self._transport.write(data)
+            return await self._response
+        finally:
+            self._response = None
+
+    def close(self) -> None:
+        """Close the connection at once."""
+        if self._transport is not None:
+            self._transport.abort()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Take the transport of a new connection."""
+        self._transport = transport  # type: ignore[assignment]
+
+    def data_received(self, data: bytes) -> None:
+        """Parse a piece of a response."""
+        if self._response is None:  # nothing was asked, so whose response would it be?
+            self._is_kept = False
+            self.close()
+            return
+        self._received += len(data)
+        try:
+            self._parser.feed_data(data)
+        except HttpParserUpgrade:
+            self._is_kept = False
+            self._finish()
+        except HttpParserError as error:
+            self._fail(f"the response is not HTTP: {error}")
+        if self._received > READ_BYTES:
+            self._is_kept = False
+            if self._has_head:
+                self._finish()
+            else:
+                self._fail(f"the head of the response is longer than {READ_BYTES} bytes")
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """End a response whose end is that of the connection; fail one that is cut."""
+        self._is_kept = False
+        has_length = "content-length" in self._headers or "transfer-encoding" in self._headers
+        if self._has_head and not has_length and exc is None:
+            self._finish()
+        else:
+            self._fail(f"the receiver closed the connection {exc or ''}".strip())
+
+    def on_message_begin(self) -> None:
+        """Note a response that follows the one to the request."""
+        if self._response is None or self._response.done():
+            self._is_kept, self._headers = False, {}
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a header."""
+        self._headers[name.decode("latin-1").lower()] = value.decode("latin-1")
+
+    def on_headers_complete(self) -> None:
+        """Note that the head is complete, unless another one follows it."""
+        self._has_head = self._parser.get_status_code() >= FIRST_FINAL
+
+    def on_body(self, body: bytes) -> None:
+        """Take a piece of the body."""
+        self._body.append(body)
+
+    def on_message_complete(self) -> None:
+        """End a response; one such as 100 Continue is followed by another."""
+        if not self._has_head:
+            self._headers = {}
+            return
+        self._is_kept = self._is_kept and self._parser.should_keep_alive()
+        self._finish()
+
+    def _finish(self) -> None:
+        if self._response is not None and not self._response.done():
+            self._response.set_result(Response(self._parser.get_status_code(), self._headers, b"".join(self._body)))
+
+    def _fail(self, why: str) -> None:
+        self._is_kept = False
+        if self._response is not None and not self._response.done():
+            self._response.set_exception(ConnectionLost(why, has_begun=self._received > 0))
