@@ -12,7 +12,10 @@ import pytest
 from tests.asgi_client import ApiClient
 
 from touchbase.clients.api.settings_body import SettingsBody
-from touchbase.clients.models import KEEP_BODIES_DAYS
+from touchbase.clients.commands import SetClientSettings
+from touchbase.clients.models import KEEP_BODIES_DAYS, ClientSettings
+from touchbase.clients.sql.statements import set_settings
+from touchbase.sql.statement import Execute
 
 NOW = "2026-11-20T09:30:00Z"
 NEW = {"name": "", "state": "active", "created_time": NOW, "deletion": None, "made_by": "administrator"}
@@ -201,3 +204,21 @@ async def test_unknown_fields__are_reported_up_to_a_limit(call: ApiClient) -> No
     reply = await call.post("/admin/v1/clients", {f"k{n}": 1 for n in range(50_000)})
 
     assert [error["pointer"] for error in reply.problem["errors"]] == [f"/k{n}" for n in range(100)]
+
+
+def test_id_that_changes_before_the_lock__leads_to_the_same_client() -> None:
+    def row(client_id: str) -> tuple[Any, ...]:
+        return (7, client_id, 1, "{}", "", "active", 1, 0, 0, "administrator", False)
+
+    plan = set_settings(SetClientSettings("first", ClientSettings(keep_deleted_days=3), keep_limits=False))
+    next(plan)
+    plan.send([row("first")])
+    stored = plan.send([row("second")])
+    read = plan.send([])
+
+    assert isinstance(stored, Execute)
+    assert isinstance(read, Execute)
+    assert [step.rows[0][0] for step in (stored, read)] == ["second", "second"]
+    with pytest.raises(StopIteration) as end:
+        plan.send([row("second")])
+    assert end.value.value.client_id == "second"

@@ -112,12 +112,12 @@ def set_settings(command: SetClientSettings) -> Plan[Client | TouchbaseError]:
     rows = (yield Execute(CLIENT_BY_NUMBER, [(row[0],) for row in found])) if found else []
     if not rows:
         return NotFound(f"there is no client {command.client_id!r}")
-    known, decided = client_of(rows[0]).settings, command.settings
+    locked, decided = client_of(rows[0]), command.settings  # before the lock another process may have changed the id
     try:
-        decided = keeping_limits(decided, known.limits) if command.keep_limits else decided
+        decided = keeping_limits(decided, locked.settings.limits) if command.keep_limits else decided
     except Forbidden as error:
         return error
-    return (yield from store_settings(command.client_id, keeping_names(decided, known)))
+    return (yield from store_settings(locked.client_id, keeping_names(decided, locked.settings)))
 
 
 def store_settings(client_id: str, settings: ClientSettings) -> Plan[Client]:
