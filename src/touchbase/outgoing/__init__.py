@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from touchbase.outgoing.attempts import Outbox, Shown
+from touchbase.outgoing.attempts import Outbox
 from touchbase.outgoing.commands import (
     AddEndpoint,
     Backlog,
@@ -47,6 +47,7 @@ from touchbase.outgoing.models import (
     Progress,
     Secret,
 )
+from touchbase.outgoing.shown import Shown
 from touchbase.outgoing.signatures import new_secret, signature_headers
 from touchbase.outgoing.validation import USUAL_RATES, completed, endpoint_faults
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from touchbase.common.timestamps import SECOND, Clock, Micros
 from touchbase.enrichment import retry_after_of
@@ -15,9 +15,11 @@ from touchbase.outgoing.content import Message, message_of, test_message
 from touchbase.outgoing.filters import wants
 from touchbase.outgoing.http_client import Answer
 from touchbase.outgoing.line import Item
-from touchbase.outgoing.models import DELIVERED, DISABLED, NOWHERE, REFUSED, WEBHOOK, Attempt, Endpoint, Installation, Record
+from touchbase.outgoing.models import DELIVERED, DISABLED, NOWHERE, REFUSED, WEBHOOK, Attempt, Endpoint, Installation
+from touchbase.outgoing.object_reader import ObjectReader
 from touchbase.outgoing.samples import Seen
 from touchbase.outgoing.schedule import LONGEST_RETRY_AFTER
+from touchbase.outgoing.shown import Shown
 from touchbase.sql.store import Store
 
 LOG = logging.getLogger("touchbase.outgoing")
@@ -35,16 +37,6 @@ class Sends(Protocol):
     async def post(self, url: str, headers: dict[str, str], body: bytes) -> Answer:
         """Return what became of it; raises nothing."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """Reads what is sent of a client's data, in the form of the API."""
-
-    object: Callable[[Store, int, LoggedEvent], Awaitable[Any]]
-    """Returns what an event is about, as it is now; None if it is gone."""
-    record: Callable[[Store, int, Record], Awaitable[dict[str, Any] | None]]
-    """Returns a record; None if there is none any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +93,7 @@ class Outbox:
         self._post = post
         self._clock = clock
         self._show = show
+        self._objects = ObjectReader(store, show)
         self._place = place
         self.sent = 0
         """Number of requests."""
@@ -133,7 +126,7 @@ class Outbox:
     async def _seen(self, endpoint: Endpoint, event: LoggedEvent) -> Seen:
         """Return what an event is about; for people also the records of its person and company."""
         client = endpoint.client
-        shown = await self._show.object(self._store, client, event)
+        shown = await self._objects.of(client, event)
         if endpoint.kind == WEBHOOK or event.record_id is None:
             return Seen(shown)
         if event.record_kind != CONTACT:

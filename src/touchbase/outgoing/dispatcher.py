@@ -16,12 +16,13 @@ from touchbase.common.timestamps import SECOND, Clock, Micros
 from touchbase.errors import Overloaded
 from touchbase.event_log import FindNewEvents, ListLoggedEvents, ListNewestEvents
 from touchbase.metrics import WEBHOOK_ATTEMPT_DURATION, WEBHOOK_ATTEMPTS, Metrics, NoMetrics
-from touchbase.outgoing.attempts import Fault, Outbox, Sends, Shown, judged, warn_of_trimmed
+from touchbase.outgoing.attempts import Fault, Outbox, Sends, judged, warn_of_trimmed
 from touchbase.outgoing.commands import EndpointVersions, LeadShards, ReadServed, StoreProgress
 from touchbase.outgoing.http_client import Answer
 from touchbase.outgoing.line import BUFFER, Item, Line
 from touchbase.outgoing.models import ACTIVE, NOWHERE, SHARDS, Attempt, Installation
 from touchbase.outgoing.rounds import Rounds
+from touchbase.outgoing.shown import Shown
 from touchbase.outgoing.slots import Slots
 from touchbase.sql.store import Store
 

@@ -32,7 +32,7 @@ class Response:
 
 
 class Connection(asyncio.Protocol):
-    """An open connection; asyncio calls the methods of the protocol, httptools those that begin with `on_`."""
+    """An open connection; asyncio calls the methods of the protocol, httptools the ones that begin with `on_`."""
 
     def __init__(self) -> None:
         self._transport: asyncio.Transport | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from msgspec import to_builtins
@@ -10,8 +11,8 @@ from touchbase.clients import ClientSettings
 from touchbase.event_log import LoggedEvent
 from touchbase.event_log.api.objects import objects_of
 from touchbase.history import CONTACT
-from touchbase.outgoing.attempts import Shown
 from touchbase.outgoing.models import Record
+from touchbase.outgoing.shown import Shown
 from touchbase.records import GetCompany, GetContact
 from touchbase.records.api.serializers import company_out, contact_out
 from touchbase.sql.store import Store
@@ -20,9 +21,8 @@ _SETTINGS = ClientSettings()
 """Any client's: they matter for the FLAT form only."""
 
 
-async def _object(store: Store, client: int, event: LoggedEvent) -> Any:
-    [shown] = await objects_of(store, client, _SETTINGS, [event])
-    return to_builtins(shown)
+async def _objects(store: Store, client: int, events: Sequence[LoggedEvent]) -> list[Any]:
+    return [to_builtins(shown) for shown in await objects_of(store, client, _SETTINGS, events)]
 
 
 async def _record(store: Store, client: int, record: Record) -> dict[str, Any] | None:
@@ -34,5 +34,5 @@ async def _record(store: Store, client: int, record: Record) -> dict[str, Any] |
     return None if company is None else to_builtins(company_out(company, False, _SETTINGS))
 
 
-AS_IN_API = Shown(_object, _record)
+AS_IN_API = Shown(_objects, _record)
 """Custom fields are a list."""
