@@ -19,8 +19,8 @@ PEOPLE, EVENTS = 12, 15
 FIRST, LAST = 0, from_text("2100-12-31T23:59:59Z")
 YEARS: int = 5 * 365 * DAY
 KINDS = ("email_sent", "email_sent", "reply_received", "lead_interested", "lead_not_interested", "lead_meeting_booked", "email_opened")
-SERVER_FIELDS = ("id", "created_time", "updated_time", "delivery_id", "company_id")
-"""Fields that depend on the time of the write and are not compared."""
+SERVER_FIELDS = ("id", "created_time", "updated_time", "delivery_id", "company_id", "message_id")
+"""Fields that depend on the time or the order of writes and are not compared."""
 PAGE = 7
 
 
