@@ -18,7 +18,7 @@ from typing import Any
 
 import touchbase
 from touchbase.adapters.registry import load_adapters
-from touchbase.auth import AnyKey, KeyThrottle, KeyUsage, WebhookThrottle, add_first_key
+from touchbase.auth import AnyKey, KeyThrottle, KeyUsage, Sessions, WebhookThrottle, add_first_key
 from touchbase.common.timestamps import Clock
 from touchbase.config import Settings
 from touchbase.connections import CallCounts, Connections
@@ -130,6 +130,7 @@ async def assembled(settings: Settings, clock: Clock = clock, *, shared: SharedM
             keep_job_files_us=job_files_us(settings),
             limiter=limiter(settings),
             failed_keys=KeyThrottle(settings.rate_limit_failed_keys),
+            sessions=Sessions(settings.encryption_key),
             refused=refused,
             failed_calls=WebhookThrottle(settings.rate_limit_failed_calls),
             feed=Feed(store, settings.max_waiting),

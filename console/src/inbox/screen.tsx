@@ -1,0 +1,3 @@
+export function Inbox(_: { id?: string; delivery?: string }) {
+  return <main id="main" class="screen" />;
+}
