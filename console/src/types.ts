@@ -92,7 +92,15 @@ export interface Suppression {
 export interface DeliveryEvent {
   event: string;
   occurred_at: string | null;
-  problems?: { code: string; detail: string }[];
+  campaign: string | null;
+  record: string | null;
+  record_id: number | null;
+}
+
+export interface Person {
+  contact_id: number | null;
+  email: string | null;
+  linkedin_url: string | null;
 }
 
 export interface Delivery {
@@ -109,6 +117,51 @@ export interface Delivery {
   size: number;
   verified: boolean;
   problems: { code: string; detail: string }[];
+}
+
+export interface ListedDelivery extends Delivery {
+  people: Person[];
+  events: string[];
+  more_events: boolean;
+  found_in: string | null;
+}
+
+export interface WholeDelivery extends Delivery {
+  headers: Record<string, string>;
+  query: string;
+  body: { encoding: string; content: string } | null;
+  body_removed: string | null;
+  events: DeliveryEvent[];
+}
+
+export interface Group {
+  client_id: string;
+  channel: string;
+  tool: string | null;
+  state: string;
+  event: string | null;
+  keys: string[];
+  count: number;
+  first_received_at: string;
+  last_received_at: string;
+  example_id: number;
+  reason: string | null;
+}
+
+export interface Refusal {
+  received_at: string;
+  client_id: string;
+  channel: string;
+  tool: string | null;
+  cause: string;
+  size: number;
+  calls: number;
+}
+
+export interface Replay {
+  count: number;
+  left: number;
+  next_cursor: string | null;
 }
 
 export interface Session {
