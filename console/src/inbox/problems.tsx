@@ -57,7 +57,7 @@ function OneGroup({ group, chosen, reload }: { group: Group; chosen: boolean; re
           First <Time at={group.first_received_at} as="ago" />, last <Time at={group.last_received_at} as="ago" />
         </span>
       </a>
-      <Button icon="replay" busy={busy} disabled={busy} onClick={() => void again()} label={`Replay ${plural(group.count, 'call')} like this`} />
+      <Button icon="replay" busy={busy} disabled={busy} onClick={() => void again()} label={`Replay all ${group.state} calls of ${toolName(group.tool)}`} />
     </div>
   );
 }
