@@ -18,7 +18,7 @@ function Screen() {
   if (first === 'inbox') return <Inbox key={client.value} delivery={second ?? ''} />;
   return (
     <main id="main" class="screen">
-      <Empty icon="search" title="There is no such page">
+      <Empty icon="search" whole title="There is no such page">
         <p>The address may have been cut off. Everything is reached from the navigation, or by typing after Ctrl K.</p>
       </Empty>
     </main>

@@ -14,7 +14,7 @@ export function count(value: number): string {
 }
 
 export function percent(share: number | null): string {
-  return share === null ? '–' : `${(share * 100).toFixed(share > 0 && share < 0.1 ? 1 : 0)} %`;
+  return share === null ? '–' : `${(share * 100).toFixed(1)} %`;
 }
 
 export function plural(value: number, one: string, many = `${one}s`): string {

@@ -135,7 +135,7 @@ def webhooks(chance: random.Random, people: list[dict[str, Any]], now: datetime)
                 email_id=f"m{number}",
             )
         elif luck < 0.17:
-            yield _event("email_bounced", person, later, **common)
+            yield _event("email_bounced", person, later, **common, bounce_type="hard")
         elif luck < 0.19:
             yield _event("lead_unsubscribed", person, later, **common)
         elif luck < 0.21:

@@ -29,7 +29,7 @@ export function Inbox({ delivery }: { delivery: string }) {
   if (!isAdmin.value) {
     return (
       <main id="main" class="screen fixed">
-        <Empty icon="inbox" title="The inbox needs an administrator’s key">
+        <Empty icon="inbox" whole title="The inbox needs an administrator’s key">
           <p>It shows the bodies that tools sent. Ask an administrator of this installation for a key with the scope “admin”, and sign in with it.</p>
         </Empty>
       </main>

@@ -1,6 +1,5 @@
 /** What is wrong, in plain sentences, each with what to do. Nothing is shown where nothing is wrong. */
 import { get } from '../api';
-import { useLoad } from '../load';
 import { client, href } from '../route';
 import { isAdmin, session } from '../session';
 import type { Group } from '../types';
@@ -13,7 +12,7 @@ interface Connection {
   calls?: { last_time?: string; usual_interval_seconds: number | null; silent_since_time: string | null } | null;
 }
 
-interface Sentence {
+export interface Sentence {
   text: string;
   action: string;
   to: string;
@@ -46,15 +45,19 @@ function silenceOf(each: Connection): Sentence[] {
   }];
 }
 
-export function Attention() {
+/** What needs attention, for a key that may see it. */
+export async function readAttention(signal: AbortSignal): Promise<Sentence[]> {
   const id = client.value || session.value?.client_id || '';
-  const wide = session.value?.client_id === null;
-  const loaded = useLoad(`attention ${id}`, (signal) => (isAdmin.value && id ? read(id, wide, signal) : Promise.resolve([])));
-  if (!loaded.value?.length) return null;
+  if (!isAdmin.value || !id) return [];
+  return read(id, session.value?.client_id === null, signal).catch(() => []);
+}
+
+export function Attention({ sentences }: { sentences: readonly Sentence[] }) {
+  if (!sentences.length) return null;
   return (
     <section class="attention" aria-label="Needs attention">
       <ul>
-        {loaded.value.map((each) => (
+        {sentences.map((each) => (
           <li key={each.text}>
             <Icon name="warning" />
             <span>{each.text}</span>

@@ -7,7 +7,7 @@ import { clients, session } from '../session';
 import type { Page, Status } from '../types';
 import { Empty, ProblemNote, Skeleton, StatusMark, hueOf } from '../ui/basic';
 import { count, percent, toolName } from '../words';
-import { Attention } from './attention';
+import { Attention, readAttention, type Sentence } from './attention';
 import { Days, type Day } from './days';
 
 interface Row extends Day {
@@ -34,18 +34,20 @@ interface Found {
   campaigns: Row[];
   days: Row[];
   statuses: Status[];
+  attention: Sentence[];
 }
 
 async function read(since: string, signal: AbortSignal): Promise<Found> {
   const zone = { since, time_zone: Intl.DateTimeFormat().resolvedOptions().timeZone };
   const report = (group_by: string) => get<Report>('/public/v2/reports/campaigns', { ...zone, group_by }, signal);
-  const [tools, campaigns, days, statuses] = await Promise.all([
+  const [tools, campaigns, days, statuses, attention] = await Promise.all([
     report('tool'),
     report('campaign'),
     report('day'),
     get<Page<Status>>('/public/v2/statuses/contacts', { limit: '200' }, signal),
+    readAttention(signal),
   ]);
-  return { tools: tools.data, campaigns: campaigns.data, days: days.data, statuses: statuses.data };
+  return { attention, tools: tools.data, campaigns: campaigns.data, days: days.data, statuses: statuses.data };
 }
 
 export function Overview() {
@@ -72,9 +74,9 @@ export function Overview() {
           ))}
         </div>
       </header>
-      <Attention />
       {loaded.problem && <ProblemNote problem={loaded.problem} retry={loaded.reload} />}
       {!found && !loaded.problem && <Skeleton lines={12} wide={100} />}
+      {found && <Attention sentences={found.attention} />}
       {found && <Figures rows={found.tools} />}
       {found && <Days days={found.days} since={since} />}
       {found && (

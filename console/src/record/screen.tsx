@@ -74,7 +74,7 @@ function Missing({ problem: { problem, reload } }: { problem: { problem: Paramet
   return (
     <main id="main" class="screen fixed">
       {problem.status === 404 ? (
-        <Empty icon="contacts" title={into ? 'This contact was merged into another one' : 'There is no such contact'}>
+        <Empty icon="contacts" whole title={into ? 'This contact was merged into another one' : 'There is no such contact'}>
           <p>{problem.message}</p>
           <a class="button" href={into ? href(`/contacts/${into}`) : href('/contacts')}>
             {into ? 'Show that one' : 'All contacts'}

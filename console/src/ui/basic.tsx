@@ -70,12 +70,12 @@ export function Time({ at, as = 'short' }: { at: string | null | undefined; as?:
   );
 }
 
-/** A screen or list without content: what it will show, and the next step. */
-export function Empty({ icon, title, children }: { icon: IconName; title: string; children?: ComponentChildren }) {
+/** A screen or list without content: what it will show, and the next step. `whole`: it is all there is of the screen. */
+export function Empty({ icon, title, whole, children }: { icon: IconName; title: string; whole?: boolean; children?: ComponentChildren }) {
   return (
     <div class="empty">
       <Icon name={icon} />
-      <h2>{title}</h2>
+      {whole ? <h1>{title}</h1> : <h2>{title}</h2>}
       {children}
     </div>
   );
