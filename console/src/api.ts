@@ -1,4 +1,4 @@
-/** Requests to the public and the admin API, as any other program would send them, with the session in place of a key. */
+/** Requests to the public and the admin API, as other programs send them, with the session in place of a key. */
 import { signal } from '@preact/signals';
 import { client, root, type Query } from './route';
 

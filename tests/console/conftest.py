@@ -77,8 +77,8 @@ class Console:
 
     def settle(self, page: Any) -> None:
         """Wait until everything that is on its way has arrived."""
-        page.wait_for_load_state("networkidle")
-        page.wait_for_function("!document.querySelector('.skeleton, .waiting, [aria-busy=true]')")
+        page.locator("#main, .sign-in").wait_for()
+        page.locator(".skeleton, .waiting, [aria-busy=true]").first.wait_for(state="detached")
 
     def close(self) -> None:
         for each in self.contexts:

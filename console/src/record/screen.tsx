@@ -47,7 +47,7 @@ export function Record({ id }: { id: string }) {
       {known ? <Head known={known} reload={loaded.reload} /> : <div class="record-head"><Skeleton lines={2} wide={40} /></div>}
       <div class="record-body">
         <div class="record-main">
-          {known && <StatusBar contact={known.contact} />}
+          {known ? <StatusBar contact={known.contact} /> : <div class="status-bar" />}
           <section aria-labelledby="story">
             <h2 id="story">What happened</h2>
             <Story id={id} round={known?.contact.updated_time ?? ''} />

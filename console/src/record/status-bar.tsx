@@ -18,7 +18,7 @@ export function StatusBar({ contact }: { contact: Contact }) {
   const periods = (loaded.value?.data ?? []).filter((each) => each.value !== null).reverse();
   const now = Date.now();
   const first = periods[0];
-  if (loaded.value && !first) return null;
+  if (loaded.value && !first) return <p class="status-bar faint">It has had no status yet. The first mail or reply sets one.</p>;
   const begin = first ? new Date(first.since).getTime() : now;
   const length = Math.max(1, now - begin);
   return (
