@@ -97,12 +97,11 @@ async def assembled(settings: Settings, clock: Clock = clock, *, shared: SharedM
         ending.push_async_callback(store.close)
         metrics, adapters, connections, reader = ProcessMetrics(), load_adapters(), Connections(store, clock), TranslatorPool()
         tasks, jobs, http_client = periodic_tasks(store), job_worker(settings, store, clock), _http_client(settings)
-        ending.callback(reader.close)
+        _close_in_the_end(ending, reader, http_client)
         uses, refused, calls = KeyUsage(), RefusedWebhooks(clock, metrics), CallCounts(clock)
         worker = InboxWorker(store, reader, clock, connections=connections.of, on_report=partial(_add, metrics, clock, calls), tasks=tasks)
         keeper = maintenance_of(settings, store, clock, uses, refused, calls)
         await ending.enter_async_context(running(keeper, "housekeeping"))
-        ending.push_async_callback(http_client.close)
         fetcher = FetchWorker(store, adapters, http_client.send, clock, on_stored=worker.wake, on_fetched=partial(count_fetch, metrics))
         webhooks, dispatcher = _outgoing(settings, store, clock, ending, metrics)
         workers: list[Runs] = [dispatcher, jobs, worker, fetcher, retention(settings, store, reader, connections, clock)]
@@ -136,6 +135,11 @@ async def assembled(settings: Settings, clock: Clock = clock, *, shared: SharedM
             feed=Feed(store, settings.max_waiting),
         )
         yield _application(parts, metrics, settings, shared, worker, refused)
+
+
+def _close_in_the_end(ending: contextlib.AsyncExitStack, reader: TranslatorPool, http_client: HttpClient) -> None:
+    ending.push_async_callback(http_client.close)
+    ending.callback(reader.close)
 
 
 def _add(metrics: Metrics, clock: Clock, calls: CallCounts, report: WorkReport) -> None:
@@ -184,8 +188,7 @@ async def standalone_workers(settings: Settings, clock: Clock = clock, *, with_m
     async with contextlib.AsyncExitStack() as ending:
         ending.push_async_callback(store.close)
         adapters, connections, http_client, reader = load_adapters(), Connections(store, clock), _http_client(settings), TranslatorPool()
-        ending.push_async_callback(http_client.close)
-        ending.callback(reader.close)
+        _close_in_the_end(ending, reader, http_client)
         calls, tasks = CallCounts(clock), periodic_tasks(store)
         if with_maintenance:
             await ending.enter_async_context(
