@@ -35,31 +35,33 @@ export function Toolbar({ view, rows }: { view: View; rows: Rows }) {
       <StatusFilter view={view} />
       <NewFilter custom={custom} />
       <div class="push" />
-      <Popover text="" label="Views" icon="views" kind="quiet">
-        {(close) => (
-          <div class="entries">
-            {VIEWS.map((each) => (
-              <a key={each.name} class="entry" href={href('/contacts', each.query)} onClick={close} aria-current={sameView(view, each.query) ? 'true' : undefined}>
-                <span class="tick">{sameView(view, each.query) && <Icon name="check" />}</span>
-                <span class="cut">{each.name}</span>
-              </a>
-            ))}
-            <hr />
-            <Entry
-              icon="link"
-              onPick={() => {
-                close();
-                void copy(location.href).then(() => toast('The address of this view is copied: filters, order and columns are in it.'));
-              }}
-            >
-              Copy the address of this view
-            </Entry>
+      <div class="tools">
+        <Popover text="" label="Views" icon="views" kind="quiet">
+          {(close) => (
+            <div class="entries">
+              {VIEWS.map((each) => (
+                <a key={each.name} class="entry" href={href('/contacts', each.query)} onClick={close} aria-current={sameView(view, each.query) ? 'true' : undefined}>
+                  <span class="tick">{sameView(view, each.query) && <Icon name="check" />}</span>
+                  <span class="cut">{each.name}</span>
+                </a>
+              ))}
+              <hr />
+              <Entry
+                icon="link"
+                onPick={() => {
+                  close();
+                  void copy(location.href).then(() => toast('The address of this view is copied: filters, order and columns are in it.'));
+                }}
+              >
+                Copy the address of this view
+              </Entry>
           </div>
         )}
       </Popover>
       <Columns view={view} custom={custom} />
       <Button kind="quiet" icon="download" label="Export this view as CSV" onClick={() => void exportView(view)} />
       <Button kind="quiet" icon="code" label="The API call for this view" onClick={() => setCurl(true)} />
+      </div>
       {curl && <Curl view={view} onClose={() => setCurl(false)} />}
       <Chips view={view} rows={rows} />
     </div>

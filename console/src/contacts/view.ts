@@ -84,5 +84,6 @@ export function inWords(name: string, value: string): string {
     const unit = { m: 'minute', h: 'hour', d: 'day', w: 'week' }[length[2] ?? 'd'];
     return `${operator.startsWith('g') ? 'in the last' : 'longer ago than'} ${length[1]} ${unit}${length[1] === '1' ? '' : 's'}`;
   }
-  return `${OPERATORS[operator] ?? operator} ${value.replace(/_/g, ' ').replace(/,/g, ', ')}`;
+  const single = operator === 'in' && !value.includes(',');
+  return `${single ? 'is' : (OPERATORS[operator] ?? operator)} ${value.replace(/_/g, ' ').replace(/,/g, ', ')}`;
 }

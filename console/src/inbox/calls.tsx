@@ -1,6 +1,6 @@
 /** Received calls, newest first, as they arrive. */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { asProblem, get, type Problem } from '../api';
+import { asProblem, type Problem } from '../api';
 import { useShortcuts } from '../keys';
 import { go, href, place, root, client } from '../route';
 import type { ListedDelivery, Page } from '../types';
@@ -8,9 +8,10 @@ import { Button, Empty, ProblemNote, Skeleton, StatusMark, Time } from '../ui/ba
 import { copy } from '../ui/overlay';
 import { toast } from '../ui/toast';
 import { toolName, words } from '../words';
-import { ofClient } from './screen';
+import { listed } from './screen';
 
 const LIMIT = '50';
+const NONE: Page<ListedDelivery> = { data: [], next_cursor: null };
 const EVERY = 2000;
 const STATES = ['', 'applied', 'unrecognised', 'parked', 'failed', 'received', 'ignored'];
 
@@ -27,7 +28,7 @@ export function Calls({ chosen }: { chosen: string }) {
   const [found, setFound] = useState<Found | null>(null);
   const [problem, setProblem] = useState<Problem | null>(null);
   const seen = useRef(new Set<number>());
-  const query = () => ({ ...ofClient(), limit: LIMIT, ...(state && { state }), ...(search && { email: search }) });
+  const query = () => ({ limit: LIMIT, ...(state && { state }), ...(search && { email: search }) });
 
   useEffect(() => {
     const abort = new AbortController();
@@ -35,7 +36,7 @@ export function Calls({ chosen }: { chosen: string }) {
     async function poll() {
       try {
         if (document.visibilityState === 'visible') {
-          const page = await get<Page<ListedDelivery>>('/admin/v1/deliveries', query(), abort.signal);
+          const page = await listed<Page<ListedDelivery>>('/admin/v1/deliveries', query(), NONE, abort.signal);
           setFound((old) => merged(old, key, page, seen.current));
           setProblem(null);
         }
@@ -54,7 +55,7 @@ export function Calls({ chosen }: { chosen: string }) {
   async function more() {
     if (!found?.next) return;
     try {
-      const page = await get<Page<ListedDelivery>>('/admin/v1/deliveries', { ...query(), cursor: found.next });
+      const page = await listed<Page<ListedDelivery>>('/admin/v1/deliveries', { ...query(), cursor: found.next }, NONE);
       setFound({ ...found, data: [...found.data, ...page.data], next: page.next_cursor });
     } catch (error) {
       setProblem(asProblem(error));

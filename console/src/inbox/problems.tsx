@@ -1,16 +1,16 @@
 /** Calls without effect, grouped by what they look like, so that ten thousand of one kind are one line. */
 import { useState } from 'preact/hooks';
-import { get, post } from '../api';
+import { post } from '../api';
 import { useLoad } from '../load';
 import { client, href } from '../route';
 import type { Group, Replay } from '../types';
 import { Button, Empty, ProblemNote, Skeleton, StatusMark, Time } from '../ui/basic';
 import { changeToast, dismiss, toast, toastProblem } from '../ui/toast';
 import { count, plural, toolName, words } from '../words';
-import { ofClient } from './screen';
+import { listed } from './screen';
 
 export function Problems({ chosen }: { chosen: string }) {
-  const loaded = useLoad(`groups ${client.value}`, (signal) => get<{ data: Group[] }>('/admin/v1/deliveries/groups', { ...ofClient(), limit: '100' }, signal));
+  const loaded = useLoad(`groups ${client.value}`, (signal) => listed<{ data: Group[] }>('/admin/v1/deliveries/groups', { limit: '100' }, { data: [] }, signal));
   const groups = loaded.value?.data.filter((each) => each.state !== 'ignored') ?? [];
   if (loaded.problem) return <ProblemNote problem={loaded.problem} retry={loaded.reload} />;
   if (!loaded.value) return <div class="pad"><Skeleton lines={8} wide={95} /></div>;

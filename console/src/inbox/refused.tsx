@@ -1,11 +1,10 @@
 /** Calls that were not stored, each with its cause and how to mend it. */
-import { get } from '../api';
 import { useLoad } from '../load';
 import { client } from '../route';
 import type { Page, Refusal } from '../types';
 import { Empty, ProblemNote, Skeleton, Time } from '../ui/basic';
 import { bytes, plural, toolName } from '../words';
-import { ofClient } from './screen';
+import { listed } from './screen';
 
 const CAUSES: Record<string, readonly [string, string]> = {
   not_verified: ['The sender was not proved', 'The connection has a secret, and the call does not carry it. Compare the secret in the tool with the connection’s, or make a new one.'],
@@ -17,7 +16,7 @@ const CAUSES: Record<string, readonly [string, string]> = {
 };
 
 export function Refused() {
-  const loaded = useLoad(`refused ${client.value}`, (signal) => get<Page<Refusal>>('/admin/v1/refusals', { ...ofClient(), limit: '100' }, signal));
+  const loaded = useLoad(`refused ${client.value}`, (signal) => listed<Page<Refusal>>('/admin/v1/refusals', { limit: '100' }, { data: [], next_cursor: null }, signal));
   if (loaded.problem) return <ProblemNote problem={loaded.problem} retry={loaded.reload} />;
   if (!loaded.value) return <div class="pad"><Skeleton lines={8} wide={95} /></div>;
   if (!loaded.value.data.length) {

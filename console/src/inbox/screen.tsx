@@ -1,5 +1,6 @@
 /** The inbox: what tools sent, what was understood of it, and what was not. */
 import { useEffect } from 'preact/hooks';
+import { get, Problem } from '../api';
 import { useShortcuts } from '../keys';
 import { client, go, href, place } from '../route';
 import { isAdmin } from '../session';
@@ -18,6 +19,16 @@ const TABS = [
 /** The filter of the inbox for the chosen client. */
 export function ofClient(): Record<string, string> {
   return client.value ? { client: client.value } : {};
+}
+
+/** A list of the inbox; empty for a client that does not exist yet, as in open mode before its first call. */
+export async function listed<T extends { data: unknown[] }>(path: string, query: Record<string, string>, none: T, signal?: AbortSignal): Promise<T> {
+  try {
+    return await get<T>(path, { ...ofClient(), ...query }, signal);
+  } catch (error) {
+    if (error instanceof Problem && error.body.errors?.some((each) => each.code === 'client_not_found')) return none;
+    throw error;
+  }
 }
 
 export function Inbox({ delivery }: { delivery: string }) {

@@ -45,7 +45,7 @@ function Chart({ name, one, many, hue, bars }: { name: string; one: string; many
     <figure class={`chart hue-${hue}`}>
       <figcaption>
         <h2>{name}</h2>
-        <span class="faint">{chosen ? `${shortTime(new Date(chosen.at).toISOString())}: ${plural(chosen.value, one, many)}` : `at most ${count(most)} a day`}</span>
+        <span class="faint">{chosen ? `${shortTime(new Date(chosen.at).toISOString())}: ${plural(chosen.value, one, many)}` : sum ? `at most ${count(most)} a day` : 'none'}</span>
       </figcaption>
       <svg
         viewBox={`0 0 ${WIDTH} ${height}`}

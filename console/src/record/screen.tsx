@@ -117,12 +117,14 @@ function Head({ known, reload }: { known: Known; reload: () => void }) {
       {suppression.suppressed && (
         <p class="stop">
           <Icon name="ban" />
-          Must not be contacted{suppression.reason ? `: ${words(suppression.reason).toLowerCase()}` : ''}
-          {suppression.since && (
-            <>
-              , since <Time at={suppression.since} />
-            </>
-          )}
+          <span>
+            Must not be contacted{suppression.reason ? `: ${words(suppression.reason).toLowerCase()}` : ''}
+            {suppression.since && (
+              <>
+                , since <Time at={suppression.since} />
+              </>
+            )}
+          </span>
         </p>
       )}
     </header>

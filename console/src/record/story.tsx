@@ -107,7 +107,7 @@ function Chapter({ moment }: { moment: Moment }) {
 function Changes({ of }: { of: readonly Change[] }) {
   const rows: ComponentChildren = of.map((each) => (
     <div key={each.field}>
-      <dt>{each.field.includes('_') ? words(each.field) : each.field}</dt>
+      <dt>{/^[a-z_]+$/.test(each.field) ? words(each.field) : each.field}</dt>
       <dd>
         {each.previous !== null && <s>{each.previous}</s>} {each.value ?? <span class="absent">removed</span>}
       </dd>
