@@ -49,11 +49,21 @@ async function use(found: Session): Promise<void> {
     client.value = '';
     clients.value = [{ client_id: found.client_id, name: '', state: 'active' }];
   } else {
-    const listed = found.scopes.includes('admin') ? await get<Page<Client>>('/admin/v1/clients', { limit: '200' }) : null;
-    clients.value = listed?.data ?? [];
-    if (!client.value) client.value = clients.value[0]?.client_id ?? (found.keys_needed ? '' : 'default');
+    const listed = listClients(found);
+    // A client that the address names is shown at once; its name follows.
+    if (client.value) listed.catch((error: unknown) => (startProblem.value = asProblem(error)));
+    else await listed;
   }
   session.value = found;
+}
+
+/** Load the clients to choose from; choose the first one if none is chosen, or the chosen one is gone. */
+async function listClients(found: Session): Promise<void> {
+  const listed = found.scopes.includes('admin') ? await get<Page<Client>>('/admin/v1/clients', { limit: '200' }) : { data: [], next_cursor: null };
+  clients.value = listed.data;
+  const first = listed.data[0]?.client_id ?? '';
+  const isGone = found.keys_needed && listed.next_cursor === null && !listed.data.some((each) => each.client_id === client.value);
+  if (!client.value || isGone) client.value = first || (found.keys_needed ? '' : 'default');
 }
 
 onSessionEnd.call = (reason) => {
