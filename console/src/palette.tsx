@@ -3,12 +3,13 @@ import { useRef, useState } from 'preact/hooks';
 import { get } from './api';
 import { useLoad, useRested } from './load';
 import { chooseClient, client, go, root } from './route';
-import { clients, isAdmin } from './session';
+import { clients, isAdmin, session, signOut } from './session';
 import { SECTIONS } from './shell';
 import { nextTheme } from './theme';
 import type { Company, Contact, Page } from './types';
 import { Icon, type IconName } from './ui/basic';
 import { Dialog } from './ui/overlay';
+import { toastProblem } from './ui/toast';
 import { personName } from './words';
 
 interface Found {
@@ -16,7 +17,7 @@ interface Found {
   text: string;
   note: string;
   icon: IconName;
-  run: () => void;
+  run: () => unknown;
 }
 
 export function Palette({ onClose }: { onClose: () => void }) {
@@ -96,6 +97,7 @@ function pages(text: string): Found[] {
     { key: 'theme', text: 'Change between light and dark', note: 'Setting', icon: 'moon', run: nextTheme },
     { key: 'api', text: 'The API', note: 'Page', icon: 'book', run: () => void open(`${root}/docs`, '_blank', 'noreferrer') },
   ];
+  if (session.value?.keys_needed) others.push({ key: 'leave', text: 'Sign out', note: session.value.key_name && `Key ${session.value.key_name}`, icon: 'leave', run: () => signOut().catch(toastProblem) });
   const named = clients.value.length < 2 ? [] : clients.value.map((each) => ({
     key: `client ${each.client_id}`, text: each.name || each.client_id, note: 'Client', icon: 'company' as const, run: () => chooseClient(each.client_id),
   }));

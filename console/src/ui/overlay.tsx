@@ -1,6 +1,6 @@
 /** Dialogs and pop-overs, by the browser's own means: focus, Escape and a click outside are its work. */
 import type { ComponentChildren } from 'preact';
-import { useEffect, useId, useRef } from 'preact/hooks';
+import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 import { Button, Icon, type IconName } from './basic';
 
 interface DialogProps {
@@ -14,7 +14,8 @@ interface DialogProps {
 export function Dialog({ title, onClose, children, wide, bare }: DialogProps) {
   const ref = useRef<HTMLDialogElement>(null);
   const id = useId();
-  useEffect(() => {
+  // Before the page is painted, so that what is typed at once is typed here.
+  useLayoutEffect(() => {
     ref.current?.showModal();
   }, []);
   return (
