@@ -199,6 +199,20 @@ def test_record__is_changed_and_the_change_is_undone(console: Console) -> None:
     assert page.locator(".story li").count() >= 2
 
 
+def test_contacts_of_one_name__are_merged_and_parted_again(console: Console) -> None:
+    name = {"first_name": "Twice", "last_name": "There"}
+    one, two = (console.send("POST", "/public/v2/contacts", {**name, "email": f"{n}@twice.example"})["id"] for n in "ab")
+    page = console.open(f"/contacts/{one}{OF}")
+    page.get_by_role("button", name="Merge…").click()
+    page.get_by_role("dialog").get_by_role("button", name="Merge").click()
+    page.get_by_text("is part of this contact now").wait_for()
+    page.get_by_role("button", name="Merge…").wait_for(state="detached")
+
+    page.get_by_role("button", name="Undo").click()
+    page.wait_for_url(f"**/contacts/{two}?**")
+    page.get_by_text("b@twice.example").first.wait_for()
+
+
 def test_inbox__shows_a_call_as_it_arrives_with_its_body_and_meaning(console: Console) -> None:
     page = console.open(f"/inbox{OF}")
     reply = {"event_type": "reply_received", "timestamp": "2026-11-25T10:00:00Z", "workspace": "w", "campaign_name": "Live"}
@@ -278,4 +292,26 @@ def test_signing_in__with_a_key_shows_what_the_key_permits(start: Callable[..., 
     page.get_by_label("Sign out", exact=False).click()
     page.get_by_label("API key").wait_for()
     page.reload()
+    page.get_by_label("API key").wait_for()
+
+
+def test_read_only_key__shows_contacts_without_any_way_to_change_them(start: Callable[..., Console]) -> None:
+    console = start("--auth", "api-key")
+    admin = {"Authorization": f"Bearer {first_key(console.server)}"}
+    console.server.post("/admin/v1/clients", {"client_id": "ours", "name": "Ours"}, **admin)
+    _, made = console.server.post("/admin/v1/keys", {"name": "reader", "client_id": "ours", "scopes": ["records:read"]}, **admin)
+    console.server.post("/public/v2/contacts", {"email": "jane@example.com"}, **admin, **{"X-Client-Id": "ours"})
+    page = console.open("/contacts")
+    page.get_by_label("API key").fill(made["key"])
+    page.keyboard.press("Enter")
+    page.get_by_text("jane@example.com").first.click()
+    page.locator("h1", has_text="jane@example.com").wait_for()
+
+    assert page.get_by_text("Read only: your key has no scope to write.").is_visible()
+    assert page.get_by_label("Change", exact=False).count() == 0
+    console.go(page, "/inbox")
+    assert page.get_by_text("The inbox needs an administrator").is_visible()
+
+    console.server.get(f"/admin/v1/keys/{made['key_id']}", "DELETE", **admin)
+    console.go(page, "/contacts")
     page.get_by_label("API key").wait_for()

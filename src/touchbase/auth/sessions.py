@@ -17,8 +17,9 @@ from touchbase.auth.api_key import ApiKey
 from touchbase.common.timestamps import SECOND, Micros
 from touchbase.errors import Forbidden, InvalidKey
 
-LIFETIME: Micros = 12 * 3600 * SECOND
+LIFETIME_HOURS = 12
 """From signing in to the end of a session; use does not prolong it."""
+LIFETIME: Micros = LIFETIME_HOURS * 3600 * SECOND
 SESSION = "\0"
 """The first character of a session in place of a key; no header can contain it, so a session counts in a cookie only."""
 COOKIE = b"touchbase_session="
