@@ -24,9 +24,12 @@ CLIENT = "northlight"
 WIDE, NARROW = (1280, 800), (380, 780)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
-    """The distribution's Chromium, driven by playwright, which brings none of its own here."""
+    """The distribution's Chromium, driven by playwright, which brings none of its own here.
+
+    For one module only: while the driver runs, this thread has a running event loop, and no asynchronous test can have its own.
+    """
     if CHROMIUM is None:
         pytest.skip("there is no Chromium here to try the console with (Debian: chromium)")
     sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: make setup")
