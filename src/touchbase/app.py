@@ -18,7 +18,7 @@ from typing import Any
 
 import touchbase
 from touchbase.adapters.registry import load_adapters
-from touchbase.auth import AnyKey, KeyThrottle, KeyUsage, WebhookThrottle, add_first_key
+from touchbase.auth import AnyKey, KeyThrottle, KeyUsage, Sessions, WebhookThrottle, add_first_key
 from touchbase.common.timestamps import Clock
 from touchbase.company_links import CompanyLinker
 from touchbase.config import Settings
@@ -97,8 +97,8 @@ async def assembled(settings: Settings, clock: Clock = clock, *, shared: SharedM
     async with contextlib.AsyncExitStack() as ending:
         ending.push_async_callback(store.close)
         metrics, adapters, connections, reader = ProcessMetrics(), load_adapters(), Connections(store, clock), TranslatorPool()
-        tasks, jobs, http_client = periodic_tasks(store), job_worker(settings, store, clock), _http_client(settings, ending)
-        ending.callback(reader.close)
+        tasks, jobs, http_client = periodic_tasks(store), job_worker(settings, store, clock), _http_client(settings)
+        _close_in_the_end(ending, reader, http_client)
         uses, refused, calls = KeyUsage(), RefusedWebhooks(clock, metrics), CallCounts(clock)
         worker = InboxWorker(store, reader, clock, connections=connections.of, on_report=partial(_add, metrics, clock, calls), tasks=tasks)
         keeper = maintenance_of(settings, store, clock, uses, refused, calls)
@@ -131,11 +131,17 @@ async def assembled(settings: Settings, clock: Clock = clock, *, shared: SharedM
             keep_job_files_us=job_files_us(settings),
             limiter=limiter(settings),
             failed_keys=KeyThrottle(settings.rate_limit_failed_keys),
+            sessions=Sessions(settings.encryption_key),
             refused=refused,
             failed_calls=WebhookThrottle(settings.rate_limit_failed_calls),
             feed=Feed(store, settings.max_waiting),
         )
         yield _application(parts, metrics, settings, shared, worker, refused)
+
+
+def _close_in_the_end(ending: contextlib.AsyncExitStack, reader: TranslatorPool, http_client: HttpClient) -> None:
+    ending.push_async_callback(http_client.close)
+    ending.callback(reader.close)
 
 
 def _add(metrics: Metrics, clock: Clock, calls: CallCounts, report: WorkReport) -> None:
@@ -183,9 +189,8 @@ async def standalone_workers(settings: Settings, clock: Clock = clock, *, with_m
     store = await _open_store(settings, [Role.WORKER] if with_maintenance else [])
     async with contextlib.AsyncExitStack() as ending:
         ending.push_async_callback(store.close)
-        http_client = _http_client(settings, ending)
-        adapters, connections, reader = load_adapters(), Connections(store, clock), TranslatorPool()
-        ending.callback(reader.close)
+        adapters, connections, http_client, reader = load_adapters(), Connections(store, clock), _http_client(settings), TranslatorPool()
+        _close_in_the_end(ending, reader, http_client)
         calls, tasks = CallCounts(clock), periodic_tasks(store)
         if with_maintenance:
             await ending.enter_async_context(
@@ -209,11 +214,8 @@ def retention(settings: Settings, store: ProcessingStore, reader: TranslatorPool
     return Retention(store, eraser, clock, unrecognised=limits, keep_events_days=settings.keep_events_days)
 
 
-def _http_client(settings: Settings, ending: contextlib.AsyncExitStack) -> HttpClient:
-    """Return the HTTP client of fetches, which is closed in the end."""
-    client = HttpClient(f"touchbase/{touchbase.__version__}", settings.fetch_allowed)
-    ending.push_async_callback(client.close)
-    return client
+def _http_client(settings: Settings) -> HttpClient:
+    return HttpClient(f"touchbase/{touchbase.__version__}", settings.fetch_allowed)
 
 
 def _application(

@@ -46,9 +46,7 @@ async def test_unsupported_method__gets_405_with_the_allowed_methods(sqlite_call
     assert reply.problem["code"] == "method_not_allowed"
 
 
-@pytest.mark.parametrize(
-    "path", ["/", "", "/public", "/public/v2/contact", "/public/v2/contacts/", "/public/v2/contacts/1/x", "/docs/", "/é"]
-)
+@pytest.mark.parametrize("path", ["", "/public", "/public/v2/contact", "/public/v2/contacts/", "/public/v2/contacts/1/x", "/docs/", "/é"])
 @pytest.mark.parametrize("method", ["GET", "POST"])
 async def test_unknown_path__gets_404_with_a_problem_body(sqlite_call: ApiClient, path: str, method: str) -> None:
     reply = await sqlite_call(method, path)

@@ -17,6 +17,7 @@ from touchbase.auth.auth_throttle import KeyThrottle
 from touchbase.auth.commands import FindKey
 from touchbase.auth.last_used import KeyUsage
 from touchbase.auth.service import ADMIN, KEY_ID, READ, SCOPES, WRITE, add_key, key_parts, make_key
+from touchbase.auth.sessions import SESSION, Session, Sessions, parse
 from touchbase.clients import ACTIVE, DELETING, SUSPENDED, Client, Clients, is_client_id
 from touchbase.common.asgi import LOCAL_PEER
 from touchbase.common.cache import Cache
@@ -54,8 +55,8 @@ class _Known:
 
 
 def key_id_of(key: bytes) -> str:
-    """Return the id in the text of a valid key."""
-    return key[KEY_ID].decode("ascii")
+    """Return the id in the text of a valid key, or of a session."""
+    return (key[1:13] if key.startswith(SESSION.encode()) else key[KEY_ID]).decode("ascii")
 
 
 class Authenticator:
@@ -70,6 +71,7 @@ class Authenticator:
         keys_needed: bool,
         uses: KeyUsage | None = None,
         failed_keys: KeyThrottle | None = None,
+        sessions: Sessions | None = None,
     ) -> None:
         self._store = store
         self._clients = clients
@@ -78,6 +80,7 @@ class Authenticator:
         self._failed = failed_keys or KeyThrottle()
         self._keys: Cache[bytes, _Known] = Cache(clock, FRESH, valid_until=_valid_until)
         self.keys_needed = keys_needed
+        self.sessions = sessions or Sessions()
 
     def cached(self, key: bytes, named: bytes | None, scope: str, now: Micros) -> Client | None:
         """Return the result of `client` if caches have it; None says nothing about the key."""
@@ -131,7 +134,7 @@ class Authenticator:
         stored = await self._allowed(key, scope, peer)
         if stored.client is not None:
             await self._own(stored.client)
-        return Principal(stored.client, _scopes(stored))
+        return Principal(stored.client, key_scopes(stored))
 
     async def receiver(self, client_id: str) -> Client:
         """Return the client of a webhook address; raise `NotFound`. Without keys, and before an administrator creates one, it is created.
@@ -152,6 +155,13 @@ class Authenticator:
         except NotFound:
             return None
 
+    async def holder(self, key: str, peer: str = LOCAL_PEER) -> ApiKey:
+        """Return the stored key of a key or session, whatever its scopes; raise the key errors of `client`."""
+        stored = await self._key_of(key, peer)
+        if stored.client is not None:
+            await self._own(stored.client)
+        return stored
+
     def forget(self, key_id: str) -> None:
         """Remove a changed key from the cache."""
         self._keys.forget(key_id.encode())
@@ -169,11 +179,17 @@ class Authenticator:
     async def _allowed(self, key: str | None, scope: str, peer: str) -> ApiKey:
         if key is None:
             raise Unauthorized("this request needs a key: send it as Authorization: Bearer tb_...")
-        stored = await self._stored_key(key, peer)
-        if scope not in _scopes(stored):
+        stored = await self._key_of(key, peer)
+        if scope not in key_scopes(stored):
             raise InsufficientScope(f"this key lacks the scope {scope}; use one that has it", data={"scope": scope})
         self._uses.record(stored.key_id, self._clock())
         return stored
+
+    async def _key_of(self, key: str, peer: str) -> ApiKey:
+        """Return the stored key of a key or a session."""
+        if key.startswith(SESSION):
+            return await self._key_of_session(parse(key.removeprefix(SESSION)), peer)
+        return await self._stored_key(key, peer)
 
     async def _stored_key(self, key: str, peer: str) -> ApiKey:
         parts = key_parts(key)
@@ -188,9 +204,16 @@ class Authenticator:
         # An unknown id costs the same comparison as a wrong secret.
         if not compare_digest(stored.digest if stored is not None else bytes(32), parts[1]) or stored is None:
             raise InvalidKey("this key is not valid; `touchbase keys list` shows valid keys")
-        state = stored.state(self._clock())
-        if state != api_key.ACTIVE:
-            raise InvalidKey(_OVER[state])
+        _active(stored, self._clock())
+        if unknown:
+            self._failed.succeeded(peer, self._clock())
+        return stored
+
+    async def _key_of_session(self, session: Session, peer: str) -> ApiKey:
+        unknown = self._keys.peek(session.key_id.encode()) is None
+        if unknown:
+            self._failed.check(peer, self._clock())
+        stored = _active(self.sessions.check(session, await self._find(session.key_id), self._clock()), self._clock())
         if unknown:
             self._failed.succeeded(peer, self._clock())
         return stored
@@ -203,7 +226,14 @@ class Authenticator:
 
     async def _read(self, key_id: str) -> _Known | None:
         found = await self._store.read(FindKey(key_id))
-        return None if found is None else _Known(found, _scopes(found))
+        return None if found is None else _Known(found, key_scopes(found))
+
+
+def _active(key: ApiKey, now: Micros) -> ApiKey:
+    state = key.state(now)
+    if state != api_key.ACTIVE:
+        raise InvalidKey(_OVER[state])
+    return key
 
 
 def _valid_until(known: _Known, now: Micros) -> Micros:
@@ -213,7 +243,7 @@ def _valid_until(known: _Known, now: Micros) -> Micros:
     return now + FRESH if known.key.expires_us is None else known.key.expires_us
 
 
-def _scopes(key: ApiKey) -> frozenset[str]:
+def key_scopes(key: ApiKey) -> frozenset[str]:
     """Return all scopes of a key."""
     return frozenset(SCOPES if ADMIN in key.scopes else key.scopes)
 

@@ -126,6 +126,7 @@ def banner(settings: Settings, listener: socket.socket, key: str | None) -> str:
         f"  mode     {mode}",
         f"  secrets  {_encrypted_with(settings)}",
         f"  webhooks {outside}/public/emailcampaign-webhook/CLIENT and {outside}/public/crm-webhook/CLIENT",
+        f"  console  {address}/console",
         f"  try it   curl {address}/public/v2/contacts {headers}{_EXAMPLE}",
     ]
     if key is not None:

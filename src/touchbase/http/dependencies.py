@@ -8,7 +8,7 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from touchbase.adapters.interface import ProtocolResponse, WebhookRequest
-from touchbase.auth import KeyThrottle, KeyUsage, WebhookThrottle
+from touchbase.auth import KeyThrottle, KeyUsage, Sessions, WebhookThrottle
 from touchbase.common.timestamps import DAY, Clock, Micros
 from touchbase.config import Settings
 from touchbase.connections import SECRETS, Arrival, Connection, Connections, ConnectionSettings, Fetcher, Tools
@@ -166,6 +166,8 @@ class Dependencies:
     limiter: RateLimiter = field(default_factory=RateLimiter)
     """Rate limits of clients and keys."""
     failed_keys: KeyThrottle = field(default_factory=KeyThrottle)
+    sessions: Sessions = field(default_factory=Sessions)
+    """Makes and checks the sessions of the console."""
     refused: RefusedWebhooks | None = None
     """Collects refused webhooks, which `Maintenance` stores; None: they are only counted."""
     failed_calls: WebhookThrottle = field(default_factory=WebhookThrottle)

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from touchbase.auth import CLIENT_HEADER, DEFAULT_CLIENT, Authenticator, Principal, key_id_of
+from touchbase.auth import CLIENT_HEADER, DEFAULT_CLIENT, Authenticator, Principal, key_id_of, session_from_headers
 from touchbase.clients import ACTIVE, Client, Clients
 from touchbase.common.asgi import peer_of
 from touchbase.common.field_limits import why_not_storable
@@ -63,6 +63,7 @@ class Api:
             keys_needed=dependencies.auth == "api-key",
             uses=dependencies.key_uses,
             failed_keys=dependencies.failed_keys,
+            sessions=dependencies.sessions,
         )
         self.limiter = dependencies.limiter
         self.refused = dependencies.refused or RefusedWebhooks(dependencies.clock, dependencies.metrics)
@@ -130,13 +131,14 @@ class Api:
 
 
 def key_from_headers(headers: Headers) -> bytes | None:
-    """Return the request's API key, from a bearer token or `X-Api-Key`."""
+    """Return the request's API key, from a bearer token or `X-Api-Key`; else the session of the console, in its place."""
     given = headers.get(b"authorization")
     if given is not None:
         scheme, _, token = given.partition(b" ")
         if scheme.lower() == b"bearer":
             return token.strip()
-    return headers.get(b"x-api-key")
+    given = headers.get(b"x-api-key")
+    return given if given is not None else session_from_headers(headers)
 
 
 def author_of(scope: Scope) -> Author:

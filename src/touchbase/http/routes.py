@@ -7,6 +7,7 @@ from touchbase.bin import api as deleted
 from touchbase.clients.api import life as clients_life
 from touchbase.clients.api import settings as clients
 from touchbase.connections.api import resource as connections
+from touchbase.console import api as console
 from touchbase.custom_fields import api as custom_fields
 from touchbase.do_not_contact.api import records as suppressed_records
 from touchbase.do_not_contact.api import resource as suppressions
@@ -58,5 +59,6 @@ ROUTES: tuple[Route, ...] = (
     *keys.ROUTES,
     *health.ROUTES,
     *docs_page.ROUTES,
+    *console.ROUTES,
 )
 """In the order of the OpenAPI document and of the documentation."""

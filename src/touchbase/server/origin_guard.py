@@ -118,7 +118,7 @@ class CorsHeaders:
 
 
 class Cors:
-    """ASGI middleware that adds CORS headers for the listed origins; pages may send keys, and there are no cookies."""
+    """ASGI middleware that adds CORS headers for the listed origins; pages may send keys, and no cookies."""
 
     def __init__(self, app: Any, origins: Collection[str]) -> None:
         self.app = app

@@ -1,0 +1,69 @@
+// Builds the console into the package: `make console`. The same sources and versions give the same bytes.
+import { build } from 'esbuild';
+import { mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const here = dirname(fileURLToPath(import.meta.url));
+const out = process.argv[2] ?? join(here, '../src/touchbase/console/static');
+const assets = join(out, 'assets');
+
+await rm(out, { recursive: true, force: true });
+await mkdir(assets, { recursive: true });
+const made = await build({
+  absWorkingDir: here,
+  entryPoints: { console: 'src/main.tsx', theme: 'src/theme-first.ts', style: 'src/style.css' },
+  bundle: true,
+  minify: true,
+  format: 'iife',
+  target: ['chrome123', 'firefox120', 'safari17.5'],
+  jsx: 'automatic',
+  jsxImportSource: 'preact',
+  legalComments: 'none',
+  charset: 'utf8',
+  entryNames: '[name]-[hash]',
+  outdir: assets,
+  metafile: true,
+  logLevel: 'warning',
+});
+
+/** The built file of an entry. */
+function file(entry) {
+  const found = Object.entries(made.metafile.outputs).find(([, each]) => each.entryPoint === entry);
+  return basename(found[0]);
+}
+
+/** All icons as one sprite, in the page: each is one request less. */
+async function sprite() {
+  const folder = join(here, 'icons');
+  const names = (await readdir(folder)).filter((name) => name.endsWith('.svg')).sort();
+  const symbols = await Promise.all(names.map(async (name) => {
+    const inner = (await readFile(join(folder, name), 'utf8')).replace(/^<svg[^>]*>|<\/svg>\s*$/g, '');
+    return `<symbol id="i-${basename(name, '.svg')}" viewBox="0 0 16 16">${inner}</symbol>`;
+  }));
+  return symbols.join('');
+}
+
+/** The licences of what is in the bundle. */
+async function licences() {
+  const packages = new Set();
+  for (const input of Object.keys(made.metafile.inputs)) {
+    const match = /^node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(input);
+    if (match) packages.add(match[1]);
+  }
+  const texts = await Promise.all([...packages].sort().map(async (name) => {
+    const folder = join(here, 'node_modules', name);
+    const { version, license } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'));
+    const text = (await readFile(join(folder, 'LICENSE'), 'utf8')).trim();
+    return `${name} ${version} (${license})\n\n${text}\n`;
+  }));
+  return texts.join(`\n${'-'.repeat(80)}\n\n`);
+}
+
+const page = (await readFile(join(here, 'src/index.html'), 'utf8'))
+  .replace('{style}', file('src/style.css'))
+  .replace('{theme}', file('src/theme-first.ts'))
+  .replace('{script}', file('src/main.tsx'))
+  .replace('{icons}', await sprite());
+await writeFile(join(out, 'index.html'), page);
+await writeFile(join(assets, 'LICENSES.txt'), await licences());

@@ -1,0 +1,106 @@
+/** Requests to the public and the admin API, as other programs send them, with the session in place of a key. */
+import { signal } from '@preact/signals';
+import { client, root, type Query } from './route';
+
+export interface Fault {
+  pointer: string;
+  code: string;
+  detail: string;
+}
+
+interface ProblemBody {
+  status?: number;
+  code?: string;
+  detail?: string;
+  title?: string;
+  request_id?: string;
+  errors?: Fault[];
+  existing_id?: number;
+  affected?: number;
+}
+
+/** An error response: what the API says of it, in its own words. */
+export class Problem extends Error {
+  constructor(readonly status: number, readonly code: string, detail: string, readonly body: ProblemBody = {}) {
+    super(detail);
+  }
+}
+
+export interface Answer<T> {
+  data: T;
+  headers: Headers;
+}
+
+export interface Asked {
+  query?: Query;
+  body?: unknown;
+  headers?: Record<string, string>;
+  signal?: AbortSignal | undefined;
+}
+
+/** Whether the server answered the last request at all. */
+export const reachable = signal(true);
+/** Called when the session is over. */
+export const onSessionEnd: { call: (reason: string) => void } = { call: () => undefined };
+
+/** Return the address of a request. */
+export function address(path: string, query: Query = {}): string {
+  const text = new URLSearchParams(Symbol.iterator in query ? [...query].map(([name, value]) => [name, value]) : query).toString();
+  return root + path + (text && `?${text}`);
+}
+
+/** Send a request; raise `Problem`. */
+export async function call<T>(method: string, path: string, asked: Asked = {}): Promise<Answer<T>> {
+  const response = await send(method, path, asked);
+  const text = await response.text();
+  return { data: (text ? JSON.parse(text) : undefined) as T, headers: response.headers };
+}
+
+/** Send a request and return the response, for bodies that are files. */
+export async function send(method: string, path: string, asked: Asked = {}): Promise<Response> {
+  const headers: Record<string, string> = { 'x-touchbase-console': '1', ...asked.headers };
+  if (path.startsWith('/public/') && client.value) headers['x-client-id'] = client.value;
+  const init: RequestInit = { method, headers, credentials: 'same-origin', cache: 'no-store', redirect: 'error' };
+  if (asked.signal) init.signal = asked.signal;
+  if (asked.body !== undefined) {
+    headers['content-type'] = 'application/json';
+    init.body = JSON.stringify(asked.body);
+  }
+  let response: Response;
+  try {
+    response = await fetch(address(path, asked.query), init);
+  } catch (error) {
+    if (asked.signal?.aborted) throw error;
+    reachable.value = false;
+    throw new Problem(0, 'unreachable', 'The server does not answer. It may be restarting; try again in a moment.');
+  }
+  reachable.value = true;
+  if (!response.ok) throw await problemOf(response);
+  return response;
+}
+
+async function problemOf(response: Response): Promise<Problem> {
+  let body: ProblemBody = {};
+  try {
+    body = (await response.json()) as ProblemBody;
+  } catch {
+    // A proxy may answer with a page of its own.
+  }
+  const problem = new Problem(response.status, body.code ?? 'error', body.detail ?? `The server answered ${response.status}.`, body);
+  if (problem.status === 401 && !response.url.endsWith('/console/session')) onSessionEnd.call(problem.message);
+  return problem;
+}
+
+export async function get<T>(path: string, query: Query = {}, signal?: AbortSignal): Promise<T> {
+  return (await call<T>('GET', path, { query, signal })).data;
+}
+
+export async function post<T>(path: string, body?: unknown, query: Query = {}): Promise<T> {
+  return (await call<T>('POST', path, body === undefined ? { query } : { query, body })).data;
+}
+
+/** Return any error as a problem to show. */
+export function asProblem(error: unknown): Problem {
+  if (error instanceof Problem) return error;
+  return new Problem(0, 'console', `The console made a mistake: ${error instanceof Error ? error.message : String(error)}`);
+}

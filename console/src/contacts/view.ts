@@ -1,0 +1,89 @@
+/** A view of the contacts: filters, order, columns. All of it is in the address, so a view can be sent to a colleague. */
+import { client, go, place } from '../route';
+import { USUAL } from './columns';
+
+const OWN = new Set(['client', 'q', 'sort', 'cols']);
+/** The order of a view that names none: what happened last comes first. */
+export const USUAL_SORT = '-updated_time';
+
+export interface View {
+  q: string;
+  sort: string;
+  columns: readonly string[];
+  /** Names as the API has them, such as `contact_status[in]`, with their values. */
+  filters: readonly (readonly [string, string])[];
+}
+
+export function viewOf(query: URLSearchParams): View {
+  return {
+    q: query.get('q') ?? '',
+    sort: query.get('sort') ?? USUAL_SORT,
+    columns: query.get('cols')?.split(',').filter(Boolean) ?? USUAL,
+    filters: [...query].filter(([name]) => !OWN.has(name)),
+  };
+}
+
+/** The present view. */
+export function current(): View {
+  return viewOf(place.value.query);
+}
+
+/** Show another view; each change of more than the search text is a step back in the browser's history. */
+export function show(view: View, replace = false): void {
+  go('/contacts', pairs(view), replace);
+}
+
+function pairs(view: View): [string, string][] {
+  const all: [string, string][] = view.filters.map(([name, value]) => [name, value]);
+  if (view.q) all.push(['q', view.q]);
+  if (view.sort !== USUAL_SORT) all.push(['sort', view.sort]);
+  if (view.columns.join() !== USUAL.join()) all.push(['cols', view.columns.join(',')]);
+  return all;
+}
+
+/** The query of the API for a page of this view. */
+export function apiQuery(view: View, limit: number, cursor: string | null): [string, string][] {
+  const all: [string, string][] = view.filters.map(([name, value]) => [name, value]);
+  if (view.q.trim()) all.push(['q', view.q.trim()]);
+  if (view.sort) all.push(['sort', view.sort]);
+  all.push(['structure', 'FLAT'], ['limit', String(limit)]);
+  if (cursor) all.push(['cursor', cursor]);
+  return all;
+}
+
+/** What the rows of a view depend on: not its columns. */
+export function rowsKey(view: View): string {
+  return JSON.stringify([client.value, view.q.trim(), view.sort, view.filters]);
+}
+
+/** The request of a view for a shell. */
+export function curlOf(view: View, keysNeeded: boolean, origin: string): string {
+  const query = apiQuery(view, 200, null).map(([name, value]) => `  --data-urlencode ${quoted(`${name}=${value}`)}`);
+  const headers = keysNeeded ? ['  -H "Authorization: Bearer $TOUCHBASE_KEY"'] : [];
+  if (client.value) headers.push(`  -H ${quoted(`X-Client-Id: ${client.value}`)}`);
+  return [`curl -sG ${quoted(`${origin}/public/v2/contacts`)}`, ...headers, ...query].join(' \\\n');
+}
+
+function quoted(text: string): string {
+  return `'${text.replace(/'/g, `'\\''`)}'`;
+}
+
+export const OPERATORS: Record<string, string> = {
+  eq: 'is', ne: 'is not', in: 'is one of', nin: 'is none of', contains: 'contains', starts_with: 'begins with',
+  gt: 'is more than', gte: 'is at least', lt: 'is less than', lte: 'is at most', is_set: 'is there',
+};
+
+export const TIME_OPERATORS: Record<string, string> = { gte: 'in the last', lt: 'longer ago than', is_set: 'is there' };
+
+/** A filter in words. */
+export function inWords(name: string, value: string): string {
+  const operator = /\[(\w+)\]$/.exec(name)?.[1] ?? 'eq';
+  if (operator === 'is_set') return value === 'false' ? 'is not there' : 'is there';
+  const length = /^(\d+)([mhdw])$/.exec(value);
+  if (length && /(_time|_at|_sent|_received)(\[|$)/.test(name)) {
+    const unit = { m: 'minute', h: 'hour', d: 'day', w: 'week' }[length[2] ?? 'd'];
+    return `${operator.startsWith('g') ? 'in the last' : 'longer ago than'} ${length[1]} ${unit}${length[1] === '1' ? '' : 's'}`;
+  }
+  const single = operator === 'in' && !value.includes(',');
+  return `${single ? 'is' : (OPERATORS[operator] ?? operator)} ${value.replace(/_/g, ' ').replace(/,/g, ', ')}`;
+}

@@ -1,0 +1,167 @@
+/** One call: its body as it came, next to what it was understood to say. */
+import { useEffect, useState } from 'preact/hooks';
+import { call as send, get } from '../api';
+import { useShortcuts } from '../keys';
+import { useLoad } from '../load';
+import { href, place } from '../route';
+import type { WholeDelivery } from '../types';
+import { Button, Icon, ProblemNote, Skeleton, StatusMark, Time } from '../ui/basic';
+import { copy } from '../ui/overlay';
+import { toast, toastProblem } from '../ui/toast';
+import { bytes, longTime, toolName, words } from '../words';
+
+const MEANINGS: Record<string, string> = {
+  received: 'It is stored and waits to be read.',
+  applied: 'It was understood, and changed a record or its history.',
+  ignored: 'It was understood, and says nothing new.',
+  parked: 'It is about an object whose address no call has named yet. It is applied as soon as one does.',
+  unrecognised: 'No adapter understands it. It is stored, and can be replayed after an upgrade or with a mapping.',
+  failed: 'Reading it raised an error. It is stored, and can be replayed.',
+};
+
+export function Detail({ id }: { id: string }) {
+  const loaded = useLoad(`delivery ${id}`, (signal) => get<WholeDelivery>(`/admin/v1/deliveries/${encodeURIComponent(id)}`, {}, signal));
+  const call = loaded.value;
+  const [replayed, setReplayed] = useState(0);
+  // A call that waits is looked at again until it is read.
+  useEffect(() => {
+    if (call?.state !== 'received') return undefined;
+    const timer = setTimeout(loaded.reload, 700);
+    return () => clearTimeout(timer);
+  }, [call, replayed]);
+
+  async function replay() {
+    try {
+      await send('POST', `/admin/v1/deliveries/${encodeURIComponent(id)}/replay`);
+      toast('The call is read again. What is known already changes nothing.');
+      setReplayed((n) => n + 1);
+      loaded.reload();
+    } catch (error) {
+      toastProblem(error);
+    }
+  }
+  useShortcuts(() => [{ keys: 'r', does: 'Replay the call', group: 'Inbox', run: () => void replay() }]);
+
+  const back = href('/inbox', [...place.value.query]);
+  return (
+    <section class="inbox-detail" aria-label={`Call ${id}`}>
+      <a class="back" href={back}>
+        <Icon name="left" /> All calls
+      </a>
+      {loaded.problem && <ProblemNote problem={loaded.problem} retry={loaded.reload} />}
+      {!call && !loaded.problem && <Skeleton lines={10} wide={90} />}
+      {call && (
+        <>
+          <header class="detail-head">
+            <div>
+              <h2>
+                {toolName(call.tool)} <span class="faint">call {call.id}</span>
+              </h2>
+              <p class="faint">
+                {longTime(call.received_at)}, {bytes(call.size)}, {call.channel === 'crm' ? 'CRM' : 'campaign tool'}
+                {call.verified && ', sender proved'}
+                {call.repeats > 0 && `, repeated ${call.repeats} times`}
+                {call.attempts > 1 && `, ${call.attempts} attempts`}
+              </p>
+            </div>
+            <StatusMark status={call.state} />
+            <Button icon="replay" onClick={() => void replay()}>
+              Replay
+            </Button>
+          </header>
+          <p class={call.state === 'unrecognised' || call.state === 'failed' ? 'meaning warn' : 'meaning'}>
+            {MEANINGS[call.state]} {call.error && <span class="reason">The reason: {call.error}.</span>}
+          </p>
+          {call.problems.map((each) => (
+            <p key={each.code} class="wrong">
+              {each.detail}
+            </p>
+          ))}
+          <div class="sides">
+            <Body call={call} />
+            <Understood call={call} />
+          </div>
+        </>
+      )}
+    </section>
+  );
+}
+
+function Body({ call }: { call: WholeDelivery }) {
+  const text = call.body === null ? '' : pretty(call.body.content);
+  return (
+    <section aria-labelledby="body">
+      <header class="row">
+        <h3 id="body">What the tool sent</h3>
+        <span class="push" />
+        {call.body && <Button kind="quiet" icon="copy" label="Copy the body" onClick={() => void copy(text).then(() => toast('The body is copied.'))} />}
+      </header>
+      {call.body === null ? (
+        <p class="faint">The body was removed{call.body_removed ? `: ${words(call.body_removed).toLowerCase()}` : ''}. It cannot be replayed.</p>
+      ) : (
+        <pre class="code body" tabIndex={0} aria-label="Body">
+          {call.body.encoding === 'utf-8' ? text : `(${call.body.encoding})\n${text}`}
+        </pre>
+      )}
+      <details>
+        <summary>Headers</summary>
+        <dl class="changes">
+          {Object.entries(call.headers).map(([name, value]) => (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd>{value}</dd>
+            </div>
+          ))}
+        </dl>
+      </details>
+    </section>
+  );
+}
+
+function Understood({ call }: { call: WholeDelivery }) {
+  return (
+    <section aria-labelledby="understood">
+      <header class="row">
+        <h3 id="understood">What it says</h3>
+      </header>
+      {call.events.length === 0 && <p class="faint">{call.state === 'received' ? 'It is being read…' : 'Nothing was taken from it.'}</p>}
+      <ul class="said">
+        {call.events.map((each, n) => (
+          <li key={n}>
+            <p class="strong">{words(each.event)}</p>
+            <dl class="changes">
+              {each.record_id !== null && (
+                <div>
+                  <dt>About</dt>
+                  <dd>{each.record === 'contact' ? <a href={href(`/contacts/${each.record_id}`)}>Contact {each.record_id}</a> : `${words(each.record ?? 'record')} ${each.record_id}`}</dd>
+                </div>
+              )}
+              {each.occurred_at && (
+                <div>
+                  <dt>At</dt>
+                  <dd>
+                    <Time at={each.occurred_at} />
+                  </dd>
+                </div>
+              )}
+              {each.campaign && (
+                <div>
+                  <dt>Campaign</dt>
+                  <dd>{each.campaign}</dd>
+                </div>
+              )}
+            </dl>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function pretty(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text;
+  }
+}

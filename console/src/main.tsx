@@ -1,0 +1,51 @@
+import { render } from 'preact';
+import { Contacts } from './contacts/screen';
+import { Inbox } from './inbox/screen';
+import { Overview } from './overview/screen';
+import { Record } from './record/screen';
+import { client, place } from './route';
+import { endedBecause, session, start, startProblem } from './session';
+import { Shell } from './shell';
+import { SignIn } from './sign-in';
+import { Empty, ProblemNote } from './ui/basic';
+import { Toasts } from './ui/toast';
+
+function Screen() {
+  const [first, second] = place.value.path;
+  if (first === undefined) return <Overview key={client.value} />;
+  if (first === 'contacts' && second !== undefined) return <Record key={`${client.value} ${second}`} id={second} />;
+  if (first === 'contacts') return <Contacts key={client.value} />;
+  if (first === 'inbox') return <Inbox key={client.value} delivery={second ?? ''} />;
+  return (
+    <main id="main" class="screen">
+      <Empty icon="search" whole title="There is no such page">
+        <p>The address may have been cut off. Everything is reached from the navigation, or by typing after Ctrl K.</p>
+      </Empty>
+    </main>
+  );
+}
+
+function App() {
+  if (startProblem.value) {
+    return (
+      <main class="centre">
+        <ProblemNote problem={startProblem.value} retry={() => void start()} />
+      </main>
+    );
+  }
+  const known = session.value;
+  if (!known) return <main class="centre" aria-busy="true" aria-label="Loading" />;
+  if (!known.signed_in) return <SignIn because={endedBecause.value} />;
+  return (
+    <>
+      <Shell>
+        <Screen />
+      </Shell>
+      <Toasts />
+    </>
+  );
+}
+
+const app = document.getElementById('app');
+if (app) render(<App />, app);
+void start();

@@ -1,0 +1,70 @@
+/** What is wrong, in plain sentences, each with what to do. Nothing is shown where nothing is wrong. */
+import { get } from '../api';
+import { client, href } from '../route';
+import { isAdmin, session } from '../session';
+import type { Group } from '../types';
+import { Icon } from '../ui/basic';
+import { ago, plural, span, toolName } from '../words';
+
+interface Connection {
+  channel: string;
+  tool: string;
+  calls?: { last_time?: string; usual_interval_seconds: number | null; silent_since_time: string | null } | null;
+}
+
+export interface Sentence {
+  text: string;
+  action: string;
+  to: string;
+}
+
+async function read(id: string, wide: boolean, signal: AbortSignal): Promise<Sentence[]> {
+  const [groups, connections, status] = await Promise.all([
+    get<{ data: Group[] }>('/admin/v1/deliveries/groups', { client: id, limit: '100' }, signal),
+    get<{ data: Connection[] }>(`/admin/v1/clients/${encodeURIComponent(id)}/connections`, {}, signal).catch(() => ({ data: [] })),
+    wide ? get<{ warnings: string[] }>('/admin/v1/status', {}, signal) : Promise.resolve({ warnings: [] }),
+  ]);
+  const silent = connections.data.flatMap((each) => silenceOf(each));
+  const wrong = groups.data.filter((each) => each.state === 'unrecognised' || each.state === 'failed').slice(0, 4).map((each) => ({
+    text: `${plural(each.count, 'call')} from ${toolName(each.tool)} ${each.state === 'failed' ? 'could not be read' : each.count === 1 ? 'was not understood' : 'were not understood'}, the last ${ago(each.last_received_at)}.`,
+    action: 'Look at one',
+    to: href(`/inbox/${each.example_id}`, { tab: 'problems' }),
+  }));
+  return [...silent, ...wrong, ...status.warnings.map((text) => ({ text, action: '', to: '' }))];
+}
+
+function silenceOf(each: Connection): Sentence[] {
+  const since = each.calls?.silent_since_time;
+  if (!since) return [];
+  const usual = each.calls?.usual_interval_seconds;
+  const long = span(Date.now() - new Date(since).getTime());
+  return [{
+    text: `No call from ${toolName(each.tool)} for ${long}${usual ? `; usually every ${span(usual * 1000)}` : ''}.`,
+    action: 'See its last calls',
+    to: href('/inbox', { tool: each.tool }),
+  }];
+}
+
+/** What needs attention, for a key that may see it. */
+export async function readAttention(signal: AbortSignal): Promise<Sentence[]> {
+  const id = client.value || session.value?.client_id || '';
+  if (!isAdmin.value || !id) return [];
+  return read(id, session.value?.client_id === null, signal).catch(() => []);
+}
+
+export function Attention({ sentences }: { sentences: readonly Sentence[] }) {
+  if (!sentences.length) return null;
+  return (
+    <section class="attention" aria-label="Needs attention">
+      <ul>
+        {sentences.map((each) => (
+          <li key={each.text}>
+            <Icon name="warning" />
+            <span>{each.text}</span>
+            {each.action && <a href={each.to}>{each.action}</a>}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

@@ -1,0 +1,185 @@
+/** The overview: what needs attention, what came of the mails, where the contacts stand. */
+import { useEffect } from 'preact/hooks';
+import { get } from '../api';
+import { useLoad } from '../load';
+import { client, go, href, place } from '../route';
+import { clients, session } from '../session';
+import type { Page, Status } from '../types';
+import { Empty, ProblemNote, Skeleton, StatusMark, hueOf } from '../ui/basic';
+import { count, percent, toolName } from '../words';
+import { Attention, readAttention, type Sentence } from './attention';
+import { Days, type Day } from './days';
+
+interface Row extends Day {
+  tool: string;
+  campaign: string | null;
+  campaign_id: string | null;
+  reply_rate: number | null;
+  mailed_replied: number;
+  unsubscribed: number;
+}
+
+interface Report {
+  data: Row[];
+}
+
+const PERIODS = [
+  ['7d', '7 days'],
+  ['30d', '30 days'],
+  ['90d', '90 days'],
+] as const;
+
+interface Found {
+  tools: Row[];
+  campaigns: Row[];
+  days: Row[];
+  statuses: Status[];
+  attention: Sentence[];
+}
+
+async function read(since: string, signal: AbortSignal): Promise<Found> {
+  const zone = { since, time_zone: Intl.DateTimeFormat().resolvedOptions().timeZone };
+  const report = (group_by: string) => get<Report>('/public/v2/reports/campaigns', { ...zone, group_by }, signal);
+  const [tools, campaigns, days, statuses, attention] = await Promise.all([
+    report('tool'),
+    report('campaign'),
+    report('day'),
+    get<Page<Status>>('/public/v2/statuses/contacts', { limit: '200' }, signal),
+    readAttention(signal),
+  ]);
+  return { attention, tools: tools.data, campaigns: campaigns.data, days: days.data, statuses: statuses.data };
+}
+
+export function Overview() {
+  const since = place.value.query.get('since') ?? '30d';
+  const loaded = useLoad(`overview ${client.value} ${since}`, (signal) => read(since, signal));
+  useEffect(() => {
+    document.title = 'Overview · Touchbase';
+    const timer = setInterval(() => document.visibilityState === 'visible' && loaded.reload(), 30_000);
+    return () => clearInterval(timer);
+  }, [since]);
+  const found = loaded.value;
+  const id = client.value || session.value?.client_id || '';
+  const name = clients.value.find((each) => each.client_id === id)?.name || id;
+  return (
+    <main id="main" class="screen overview">
+      <header class="screen-head">
+        <h1>{name || 'Overview'}</h1>
+        <span class="push" />
+        <div class="switch" role="group" aria-label="Period">
+          {PERIODS.map(([key, text]) => (
+            <button key={key} type="button" aria-pressed={since === key} onClick={() => go('/', { since: key === '30d' ? '' : key }, true)}>
+              {text}
+            </button>
+          ))}
+        </div>
+      </header>
+      {loaded.problem && <ProblemNote problem={loaded.problem} retry={loaded.reload} />}
+      {!found && !loaded.problem && <Skeleton lines={12} wide={100} />}
+      {found && <Attention sentences={found.attention} />}
+      {found && <Figures rows={found.tools} />}
+      {found && <Days days={found.days} since={since} />}
+      {found && (
+        <div class="pairs">
+          <Campaigns rows={found.campaigns} />
+          <Statuses statuses={found.statuses} />
+        </div>
+      )}
+    </main>
+  );
+}
+
+function Figures({ rows }: { rows: readonly Row[] }) {
+  const sum = (key: 'mailed' | 'mailed_replied' | 'replied' | 'bounced' | 'unsubscribed') => rows.reduce((all, each) => all + each[key], 0);
+  const mailed = sum('mailed');
+  const figures: readonly (readonly [string, string, string])[] = [
+    ['Mailed', count(mailed), 'people'],
+    ['Replied', count(sum('replied')), 'people'],
+    ['Reply rate', percent(mailed ? sum('mailed_replied') / mailed : null), 'of the people mailed'],
+    ['Bounced', count(sum('bounced')), 'people, for good'],
+    ['Unsubscribed', count(sum('unsubscribed')), 'people'],
+  ];
+  return (
+    <dl class="figures">
+      {figures.map(([name, value, of]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>
+            <b>{value}</b> <span class="faint">{of}</span>
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function Campaigns({ rows }: { rows: readonly Row[] }) {
+  const sorted = [...rows].sort((a, b) => b.mailed - a.mailed);
+  return (
+    <section aria-labelledby="campaigns">
+      <h2 id="campaigns">Campaigns</h2>
+      {sorted.length === 0 ? (
+        <Empty icon="mail" title="No mails in this time">
+          <p>As soon as a campaign tool reports its mails, each campaign has a line here.</p>
+          <a class="button" href={href('/inbox')}>
+            Show the addresses for tools
+          </a>
+        </Empty>
+      ) : (
+        <div class="scroll" tabIndex={0} role="region" aria-label="Campaigns, by mails">
+          <table class="table">
+            <thead>
+              <tr>
+                <th scope="col">Campaign</th>
+                <th scope="col" class="number">Mailed</th>
+                <th scope="col" class="number">Replied</th>
+                <th scope="col" class="number">Rate</th>
+                <th scope="col" class="number">Bounced</th>
+              </tr>
+            </thead>
+            <tbody>
+              {sorted.slice(0, 50).map((each) => (
+                <tr key={`${each.tool} ${each.campaign_id} ${each.campaign}`}>
+                  <th scope="row">
+                    {each.campaign ?? each.campaign_id ?? 'No campaign named'} <span class="faint">{toolName(each.tool)}</span>
+                  </th>
+                  <td class="number">{count(each.mailed)}</td>
+                  <td class="number">{count(each.mailed_replied)}</td>
+                  <td class="number">{percent(each.reply_rate)}</td>
+                  <td class="number">{count(each.bounced)}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </section>
+  );
+}
+
+/** Where the contacts stand; each line leads to them. */
+function Statuses({ statuses }: { statuses: readonly Status[] }) {
+  const used = statuses.filter((each) => each.records > 0).sort((a, b) => b.records - a.records);
+  const most = used[0]?.records ?? 1;
+  return (
+    <section aria-labelledby="statuses">
+      <h2 id="statuses">Contacts by status</h2>
+      {used.length === 0 && <p class="faint">No contact has a status yet. It comes with the first mail or reply.</p>}
+      <ul class="bars">
+        {used.map((each) => (
+          <li key={each.name}>
+            <a href={href('/contacts', { 'contact_status[in]': each.name })} class={`hue-${hueOf(each.name)}`}>
+              <span class="line">
+                <StatusMark status={each.name} />
+                <b>{count(each.records)}</b>
+              </span>
+              <span class="track">
+                <span style={{ width: `${(each.records / most) * 100}%` }} />
+              </span>
+            </a>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

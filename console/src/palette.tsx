@@ -1,0 +1,124 @@
+/** One field over everything: pages, actions, contacts and companies. */
+import { useRef, useState } from 'preact/hooks';
+import { get } from './api';
+import { useLoad, useRested } from './load';
+import { chooseClient, client, go, root } from './route';
+import { clients, isAdmin, session, signOut } from './session';
+import { SECTIONS } from './shell';
+import { nextTheme } from './theme';
+import type { Company, Contact, Page } from './types';
+import { Icon, type IconName } from './ui/basic';
+import { Dialog } from './ui/overlay';
+import { toastProblem } from './ui/toast';
+import { personName } from './words';
+
+interface Found {
+  key: string;
+  text: string;
+  note: string;
+  icon: IconName;
+  run: () => unknown;
+}
+
+export function Palette({ onClose }: { onClose: () => void }) {
+  const [text, setText] = useState('');
+  const [at, setAt] = useState(0);
+  const list = useRef<HTMLUListElement>(null);
+  const rested = useRested(text.trim(), 120);
+  const records = useLoad(`${client.value} ${rested}`, (signal) => find(rested, signal));
+  const all = [...pages(text.trim()), ...(text.trim() ? (records.value ?? []) : [])];
+  const chosen = Math.min(at, Math.max(0, all.length - 1));
+
+  function pick(one: Found | undefined) {
+    if (!one) return;
+    onClose();
+    one.run();
+  }
+
+  function onKey(event: KeyboardEvent) {
+    const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
+    if (step && all.length) {
+      event.preventDefault();
+      const next = (chosen + step + all.length) % all.length;
+      setAt(next);
+      list.current?.children[next]?.scrollIntoView({ block: 'nearest' });
+    } else if (event.key === 'Enter') {
+      event.preventDefault();
+      pick(all[chosen]);
+    }
+  }
+
+  return (
+    <Dialog title="Find" bare onClose={onClose}>
+      <div class="palette">
+        <div class="palette-field">
+          <Icon name="search" />
+          <input
+            autofocus
+            type="text"
+            role="combobox"
+            aria-label="Find a contact, a company or a page"
+            aria-expanded="true"
+            aria-controls="palette-list"
+            aria-activedescendant={all.length ? `palette-${chosen}` : undefined}
+            placeholder="Name, address, company or page"
+            value={text}
+            spellcheck={false}
+            autocomplete="off"
+            onInput={(event) => {
+              setText(event.currentTarget.value);
+              setAt(0);
+            }}
+            onKeyDown={onKey}
+          />
+        </div>
+        <ul id="palette-list" role="listbox" aria-label="Found" ref={list}>
+          {all.map((each, n) => (
+            <li key={each.key} id={`palette-${n}`} role="option" aria-selected={n === chosen} onMouseMove={() => setAt(n)} onClick={() => pick(each)}>
+              <Icon name={each.icon} />
+              <span class="cut">{each.text}</span>
+              <span class="note cut">{each.note}</span>
+            </li>
+          ))}
+        </ul>
+        {!all.length && <p class="faint">{records.loading ? 'Searching…' : 'Nothing has this name or address. Words are found by their beginnings.'}</p>}
+        {records.problem && <p class="faint">{records.problem.message}</p>}
+      </div>
+    </Dialog>
+  );
+}
+
+function pages(text: string): Found[] {
+  const sections = SECTIONS.filter((each) => !each.needsAdmin || isAdmin.value).map((each) => ({
+    key: each.path, text: each.name, note: 'Page', icon: each.icon, run: () => go(each.path),
+  }));
+  const others: Found[] = [
+    { key: 'replied', text: 'Contacts who replied in the last 7 days', note: 'View', icon: 'reply', run: () => go('/contacts', { 'last_reply_received[gte]': '7d', sort: '-last_reply_received' }) },
+    { key: 'theme', text: 'Change between light and dark', note: 'Setting', icon: 'moon', run: nextTheme },
+    { key: 'api', text: 'The API', note: 'Page', icon: 'book', run: () => void open(`${root}/docs`, '_blank', 'noreferrer') },
+  ];
+  if (session.value?.keys_needed) others.push({ key: 'leave', text: 'Sign out', note: session.value.key_name && `Key ${session.value.key_name}`, icon: 'leave', run: () => signOut().catch(toastProblem) });
+  const named = clients.value.length < 2 ? [] : clients.value.map((each) => ({
+    key: `client ${each.client_id}`, text: each.name || each.client_id, note: 'Client', icon: 'company' as const, run: () => chooseClient(each.client_id),
+  }));
+  const asked = text.toLowerCase();
+  if (!asked) return [...sections, ...others];
+  return [...sections, ...others, ...named].filter((each) => each.text.toLowerCase().includes(asked));
+}
+
+async function find(text: string, signal: AbortSignal): Promise<Found[]> {
+  if (!text) return [];
+  const query = { q: text, limit: '6' };
+  const [contacts, companies] = await Promise.all([
+    get<Page<Contact>>('/public/v2/contacts', query, signal),
+    get<Page<Company>>('/public/v2/companies', { ...query, limit: '4' }, signal),
+  ]);
+  return [
+    ...contacts.data.map((each) => ({
+      key: `contact ${each.id}`, text: personName(each), note: each.email ?? 'Contact', icon: 'contacts' as const, run: () => go(`/contacts/${each.id}`),
+    })),
+    ...companies.data.map((each) => ({
+      key: `company ${each.id}`, text: each.name ?? each.domain, note: 'People of the company', icon: 'company' as const, run: () => go('/contacts', { company_id: String(each.id) }),
+    })),
+  ];
+}

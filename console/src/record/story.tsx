@@ -1,0 +1,124 @@
+/** The timeline as a story: one sentence for each event, days between them. */
+import type { ComponentChildren } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { asProblem, get, type Problem } from '../api';
+import type { Change, Moment, Page } from '../types';
+import { Button, ProblemNote, Skeleton, StatusMark } from '../ui/basic';
+import { fullTime, shortTime, words } from '../words';
+import { Source } from './fields';
+
+const SENTENCES: Record<string, string> = {
+  email_sent: 'A mail was sent',
+  email_delivered: 'A mail was delivered',
+  email_opened: 'A mail was opened',
+  email_clicked: 'A link in a mail was clicked',
+  email_replied: 'They replied',
+  email_auto_replied: 'An automatic reply came',
+  email_bounced: 'A mail bounced',
+  email_unsubscribed: 'They unsubscribed',
+  unsubscribed: 'They unsubscribed',
+  spam_complaint: 'They complained about spam',
+  linkedin_replied: 'They replied on LinkedIn',
+  linkedin_sent: 'A LinkedIn message was sent',
+  'contact.created': 'The contact was created',
+  'contact.updated': 'The contact was changed',
+  'contact.deleted': 'The contact was deleted',
+};
+
+const HUES: readonly (readonly [RegExp, string])[] = [
+  [/replied/, 'good'],
+  [/bounce|complaint|unsubscribe|deleted|failed/, 'bad'],
+  [/sent|delivered/, 'calm'],
+  [/opened|clicked/, 'sea'],
+];
+
+function hue(event: string): string {
+  return HUES.find(([pattern]) => pattern.test(event))?.[1] ?? 'none';
+}
+
+export function Story({ id, round }: { id: string; round: string }) {
+  const [moments, setMoments] = useState<Moment[] | null>(null);
+  const [next, setNext] = useState<string | null>(null);
+  const [problem, setProblem] = useState<Problem | null>(null);
+  async function load(cursor: string | null, signal?: AbortSignal) {
+    try {
+      const query = cursor ? { limit: '50', cursor } : { limit: '50' };
+      const page = await get<Page<Moment>>(`/public/v2/contacts/${encodeURIComponent(id)}/timeline`, query, signal);
+      setMoments((old) => (cursor && old ? [...old, ...page.data] : page.data));
+      setNext(page.next_cursor);
+      setProblem(null);
+    } catch (error) {
+      if (!signal?.aborted) setProblem(asProblem(error));
+    }
+  }
+  useEffect(() => {
+    const abort = new AbortController();
+    void load(null, abort.signal);
+    return () => abort.abort();
+  }, [id, round]);
+  if (problem && !moments) return <ProblemNote problem={problem} retry={() => void load(null)} />;
+  if (!moments) return <Skeleton lines={6} wide={80} />;
+  if (!moments.length) return <p class="faint">Nothing has been reported yet. Mails, replies and changes appear here as tools report them.</p>;
+  return (
+    <>
+      <ol class="story">
+        {moments.map((each, n) => (
+          <Chapter key={`${each.occurred_at} ${each.event} ${n}`} moment={each} />
+        ))}
+      </ol>
+      {next && <Button onClick={() => void load(next)}>Show what came before</Button>}
+      {problem && <ProblemNote problem={problem} />}
+    </>
+  );
+}
+
+function Chapter({ moment }: { moment: Moment }) {
+  const status = moment.changed.find((each) => each.field === 'contact_status');
+  const others = moment.changed.filter((each) => each.field !== 'contact_status' && !/_(sent|received)$/.test(each.field));
+  return (
+    <li class={`hue-${hue(moment.event)}`}>
+      <span class="point" aria-hidden="true" />
+      <time class="when" dateTime={moment.occurred_at} title={fullTime(moment.occurred_at)}>
+        {shortTime(moment.occurred_at)}
+      </time>
+      <div class="what">
+        <p>
+          {SENTENCES[moment.event] ?? words(moment.event)}
+          {status && (
+            <span class="became">
+              {status.previous !== null && <StatusMark status={status.previous} />}
+              {status.previous !== null && <span aria-label="became">→</span>}
+              <StatusMark status={status.value} />
+            </span>
+          )}
+        </p>
+        <Source by={moment} timed={false} />
+        {others.length > 0 && <Changes of={others} />}
+        {moment.problems.map((each) => (
+          <p key={each.code} class="wrong">
+            {each.detail}
+          </p>
+        ))}
+      </div>
+    </li>
+  );
+}
+
+function Changes({ of }: { of: readonly Change[] }) {
+  const rows: ComponentChildren = of.map((each) => (
+    <div key={each.field}>
+      <dt>{/^[a-z_]+$/.test(each.field) ? words(each.field) : each.field}</dt>
+      <dd>
+        {each.previous !== null && <s>{each.previous}</s>} {each.value ?? <span class="absent">removed</span>}
+      </dd>
+    </div>
+  ));
+  if (of.length <= 2) return <dl class="changes">{rows}</dl>;
+  return (
+    <details>
+      <summary>{of.length} fields</summary>
+      <dl class="changes">{rows}</dl>
+    </details>
+  );
+}
+

@@ -1,0 +1,74 @@
+/** Who is signed in, and for which client. */
+import { computed, signal } from '@preact/signals';
+import { asProblem, call, get, onSessionEnd, type Problem } from './api';
+import { client } from './route';
+import type { Client, Page, Session } from './types';
+
+export const session = signal<Session | null>(null);
+export const startProblem = signal<Problem | null>(null);
+/** Why the person must sign in again; empty at the first time. */
+export const endedBecause = signal('');
+export const clients = signal<Client[]>([]);
+
+export const canWrite = computed(() => session.value?.scopes.includes('records:write') ?? false);
+export const canRead = computed(() => session.value?.scopes.includes('records:read') ?? false);
+export const isAdmin = computed(() => session.value?.scopes.includes('admin') ?? false);
+/** Whether the person chooses among clients. */
+export const choosesClient = computed(() => session.value !== null && session.value.client_id === null);
+
+/** Ask the server who this browser is. */
+export async function start(): Promise<void> {
+  try {
+    await use((await call<Session>('GET', '/console/session')).data);
+  } catch (error) {
+    startProblem.value = asProblem(error);
+  }
+}
+
+export async function signIn(key: string): Promise<void> {
+  await use((await call<Session>('POST', '/console/session', { body: { key } })).data);
+  endedBecause.value = '';
+}
+
+export async function signOut(): Promise<void> {
+  await call('DELETE', '/console/session');
+  endedBecause.value = '';
+  localStorage.removeItem('touchbase-client');
+  client.value = '';
+  clients.value = [];
+  if (session.value) session.value = { ...session.value, signed_in: false, scopes: [] };
+}
+
+async function use(found: Session): Promise<void> {
+  startProblem.value = null;
+  if (!found.signed_in) {
+    session.value = found;
+    return;
+  }
+  if (found.client_id !== null) {
+    client.value = '';
+    clients.value = [{ client_id: found.client_id, name: '', state: 'active' }];
+  } else {
+    const listed = listClients(found);
+    // A client that the address names is shown at once; its name follows.
+    if (client.value) listed.catch((error: unknown) => (startProblem.value = asProblem(error)));
+    else await listed;
+  }
+  session.value = found;
+}
+
+/** Load the clients to choose from; choose the first one if none is chosen, or the chosen one is gone. */
+async function listClients(found: Session): Promise<void> {
+  const listed = found.scopes.includes('admin') ? await get<Page<Client>>('/admin/v1/clients', { limit: '200' }) : { data: [], next_cursor: null };
+  clients.value = listed.data;
+  const first = listed.data[0]?.client_id ?? '';
+  const isGone = found.keys_needed && listed.next_cursor === null && !listed.data.some((each) => each.client_id === client.value);
+  if (!client.value || isGone) client.value = first || (found.keys_needed ? '' : 'default');
+}
+
+onSessionEnd.call = (reason) => {
+  const known = session.value;
+  if (!known?.signed_in || !known.keys_needed) return;
+  endedBecause.value = reason;
+  session.value = { ...known, signed_in: false, scopes: [] };
+};

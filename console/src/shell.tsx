@@ -1,0 +1,154 @@
+/** What is around every screen: navigation, the client, the theme, the palette and the list of shortcuts. */
+import { signal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+import { reachable } from './api';
+import { isMac, shortcuts, shownKeys, useShortcuts } from './keys';
+import { Palette } from './palette';
+import { chooseClient, client, go, href, place, root } from './route';
+import { canWrite, choosesClient, clients, isAdmin, session, signOut } from './session';
+import { nextTheme, theme } from './theme';
+import { Button, Icon, Keys, type IconName } from './ui/basic';
+import { Dialog, Entry, Popover } from './ui/overlay';
+import { toastProblem, undoLast } from './ui/toast';
+
+export const paletteOpen = signal(false);
+export const helpOpen = signal(false);
+
+interface Section {
+  path: string;
+  first: string | undefined;
+  name: string;
+  icon: IconName;
+  keys: string;
+  needsAdmin?: boolean;
+}
+
+export const SECTIONS: readonly Section[] = [
+  { path: '/', first: undefined, name: 'Overview', icon: 'overview', keys: 'g o' },
+  { path: '/contacts', first: 'contacts', name: 'Contacts', icon: 'contacts', keys: 'g c' },
+  { path: '/inbox', first: 'inbox', name: 'Inbox', icon: 'inbox', keys: 'g i', needsAdmin: true },
+];
+
+const THEMES = { system: ['system', 'As the system'], light: ['sun', 'Light'], dark: ['moon', 'Dark'] } as const;
+
+export function Shell({ children }: { children: ComponentChildren }) {
+  useShortcuts(() => [
+    { keys: 'mod+k', does: 'Find a record or a page', group: 'Everywhere', run: () => (paletteOpen.value = !paletteOpen.value) },
+    { keys: '?', does: 'List the shortcuts', group: 'Everywhere', run: () => (helpOpen.value = true) },
+    ...SECTIONS.map((each) => ({ keys: each.keys, does: `Go to ${each.name}`, group: 'Everywhere', run: () => go(each.path) })),
+    { keys: 'u', does: 'Undo the last change, while its message is shown', group: 'Everywhere', run: () => void undoLast() },
+    { keys: 't', does: 'Change between light and dark', group: 'Everywhere', run: nextTheme },
+  ]);
+  return (
+    <div class="shell">
+      <a class="skip" href="#main">
+        Skip to content
+      </a>
+      <header class="side">
+        <div class="brand">
+          <a href={href('/')} class="name">
+            Touchbase
+          </a>
+          <Button kind="quiet" icon="search" label={`Find (${isMac ? '⌘' : 'Ctrl'} K)`} onClick={() => (paletteOpen.value = true)} />
+        </div>
+        <ClientSwitch />
+        <nav aria-label="Screens">
+          {SECTIONS.map((each) => (
+            <a key={each.path} href={href(each.path)} aria-current={place.value.path[0] === each.first ? 'page' : undefined}>
+              <Icon name={each.icon} />
+              <span>{each.name}</span>
+            </a>
+          ))}
+        </nav>
+        <Foot />
+      </header>
+      <div class="content">
+        {!reachable.value && (
+          <p class="banner" role="alert">
+            <Icon name="warning" /> The server does not answer. What you see may be old.
+          </p>
+        )}
+        {children}
+      </div>
+      {paletteOpen.value && <Palette onClose={() => (paletteOpen.value = false)} />}
+      {helpOpen.value && <Help />}
+    </div>
+  );
+}
+
+function ClientSwitch() {
+  const one = clients.value.find((each) => each.client_id === (client.value || session.value?.client_id));
+  const shown = one?.name || client.value || session.value?.client_id || 'No client';
+  if (!choosesClient.value || !isAdmin.value || clients.value.length < 2) return <p class="client cut">{shown}</p>;
+  return (
+    <Popover text={shown} label={`Client: ${shown}`} class="client">
+      {(close) => (
+        <div class="entries">
+          {clients.value.map((each) => (
+            <Entry
+              key={each.client_id}
+              chosen={each.client_id === client.value}
+              note={each.state === 'active' ? undefined : each.state}
+              onPick={() => {
+                close();
+                chooseClient(each.client_id);
+              }}
+            >
+              {each.name || each.client_id}
+            </Entry>
+          ))}
+        </div>
+      )}
+    </Popover>
+  );
+}
+
+function Foot() {
+  const known = session.value;
+  const [icon, name] = THEMES[theme.value];
+  return (
+    <div class="foot">
+      {known?.keys_needed && !canWrite.value && <p class="faint">Read only: your key has no scope to write.</p>}
+      <div class="row">
+        <Button kind="quiet" icon={icon} label={`Theme: ${name}`} onClick={nextTheme} />
+        <Button kind="quiet" icon="keyboard" label="Shortcuts (?)" onClick={() => (helpOpen.value = true)} />
+        <a class="button quiet alone" href={`${root}/docs`} target="_blank" rel="noreferrer" aria-label="The API" title="The API">
+          <Icon name="book" />
+        </a>
+        {known?.keys_needed && (
+          <Button kind="quiet" icon="leave" label={`Sign out${known.key_name ? ` (key ${known.key_name})` : ''}`} onClick={() => signOut().catch(toastProblem)} />
+        )}
+      </div>
+    </div>
+  );
+}
+
+function Help() {
+  const groups = new Map<string, { keys: string; does: string }[]>();
+  for (const each of shortcuts.value) {
+    const group = groups.get(each.group) ?? [];
+    if (!group.some((known) => known.does === each.does)) group.push(each);
+    groups.set(each.group, group);
+  }
+  return (
+    <Dialog title="Shortcuts" onClose={() => (helpOpen.value = false)}>
+      <div class="shortcuts">
+        {[...groups].map(([name, all]) => (
+          <section key={name}>
+            <h3>{name}</h3>
+            <dl>
+              {all.map((each) => (
+                <div key={each.keys}>
+                  <dt>{each.does}</dt>
+                  <dd>
+                    <Keys of={shownKeys(each.keys)} />
+                  </dd>
+                </div>
+              ))}
+            </dl>
+          </section>
+        ))}
+      </div>
+    </Dialog>
+  );
+}

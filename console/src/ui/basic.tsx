@@ -1,0 +1,126 @@
+/** The small parts of all screens. */
+import type { ComponentChildren, JSX } from 'preact';
+import type { Problem } from '../api';
+import { ago, fullTime, shortTime } from '../words';
+
+export type IconName =
+  | 'asc' | 'ban' | 'book' | 'check' | 'close' | 'code' | 'columns' | 'company' | 'contacts' | 'copy' | 'desc' | 'dot' | 'down' | 'download'
+  | 'edit' | 'filter' | 'inbox' | 'keyboard' | 'leave' | 'left' | 'link' | 'mail' | 'menu' | 'moon' | 'more' | 'open' | 'overview' | 'plus'
+  | 'replay' | 'reply' | 'right' | 'search' | 'sun' | 'system' | 'undo' | 'views' | 'warning';
+
+export function Icon({ name }: { name: IconName }) {
+  return (
+    <svg class="icon" aria-hidden="true">
+      <use href={`#i-${name}`} />
+    </svg>
+  );
+}
+
+type ButtonProps = Omit<JSX.IntrinsicElements['button'], 'icon' | 'label'> & {
+  icon?: IconName;
+  kind?: 'main' | 'quiet' | 'danger';
+  /** For a button that shows its icon alone. */
+  label?: string;
+  busy?: boolean;
+};
+
+export function Button({ icon, kind, label, busy, children, ...rest }: ButtonProps) {
+  const alone = children === undefined;
+  return (
+    <button type="button" {...rest} class={`button ${kind ?? ''} ${alone ? 'alone' : ''} ${rest.class ?? ''}`} aria-label={label} title={label} aria-busy={busy}>
+      {icon && <Icon name={icon} />}
+      {children !== undefined && <span>{children}</span>}
+    </button>
+  );
+}
+
+const KNOWN: Record<string, string> = {
+  replied: 'good', interested: 'good', customer: 'good', won: 'good', meeting_booked: 'good',
+  contacted: 'calm', opened: 'calm', target: 'calm',
+  bounced: 'bad', do_not_contact: 'bad', unsubscribed: 'bad', lost: 'bad', failed: 'bad', unrecognised: 'warn', parked: 'warn', received: 'calm', applied: 'good',
+};
+const HUES = ['calm', 'plum', 'sea', 'warn'];
+
+/** The quiet colour of a status: the same word has the same colour everywhere. */
+export function hueOf(status: string): string {
+  const known = KNOWN[status];
+  if (known) return known;
+  if (status === 'new' || status === '' || status === 'ignored') return 'none';
+  let sum = 0;
+  for (const letter of status) sum = (sum * 31 + letter.charCodeAt(0)) % 9973;
+  return HUES[sum % HUES.length] ?? 'none';
+}
+
+export function StatusMark({ status }: { status: string | null | undefined }) {
+  if (!status) return <span class="absent">No status</span>;
+  return (
+    <span class={`status hue-${hueOf(status)}`}>
+      <span class="dot" aria-hidden="true" />
+      <span class="cut">{status.replace(/_/g, ' ')}</span>
+    </span>
+  );
+}
+
+export function Time({ at, as = 'short' }: { at: string | null | undefined; as?: 'short' | 'ago' }) {
+  if (!at) return <span class="absent">–</span>;
+  return (
+    <time dateTime={at} title={fullTime(at)}>
+      {as === 'ago' ? ago(at) : shortTime(at)}
+    </time>
+  );
+}
+
+/** A screen or list without content: what it will show, and the next step. `whole`: it is all there is of the screen. */
+export function Empty({ icon, title, whole, children }: { icon: IconName; title: string; whole?: boolean; children?: ComponentChildren }) {
+  return (
+    <div class="empty">
+      <Icon name={icon} />
+      {whole ? <h1>{title}</h1> : <h2>{title}</h2>}
+      {children}
+    </div>
+  );
+}
+
+/** What went wrong, in the API's words, with what can be done. */
+export function ProblemNote({ problem, retry }: { problem: Problem; retry?: () => void }) {
+  const faults = problem.body.errors ?? [];
+  return (
+    <div class="problem" role="alert">
+      <Icon name="warning" />
+      <div>
+        <p>{problem.message}</p>
+        {faults.length > 1 && (
+          <ul>
+            {faults.map((each) => (
+              <li key={each.pointer + each.detail}>
+                <code>{each.pointer}</code> {each.detail}
+              </li>
+            ))}
+          </ul>
+        )}
+        {problem.body.request_id && <p class="faint">Request {problem.body.request_id}</p>}
+      </div>
+      {retry && <Button onClick={retry}>Try again</Button>}
+    </div>
+  );
+}
+
+export function Skeleton({ lines = 3, wide = 60 }: { lines?: number; wide?: number }) {
+  return (
+    <div class="skeleton" aria-hidden="true">
+      {Array.from({ length: lines }, (_, n) => (
+        <span key={n} style={{ width: `${wide - ((n * 17) % 30)}%` }} />
+      ))}
+    </div>
+  );
+}
+
+export function Keys({ of }: { of: string }) {
+  return (
+    <span class="keys">
+      {of.split(' ').map((each, n) => (
+        <kbd key={n}>{each}</kbd>
+      ))}
+    </span>
+  );
+}

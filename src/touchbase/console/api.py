@@ -1,0 +1,144 @@
+"""HTTP resources of the console: its page for every address below `/console`, its files, and signing in.
+
+They are not part of the public API, so the OpenAPI document leaves them out.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+
+from msgspec import Struct
+
+from touchbase.auth import COOKIE, SCOPES, SESSION, ApiKey, key_scopes, parse, require_same_origin
+from touchbase.common.asgi import peer_of
+from touchbase.common.timestamps import SECOND, to_text
+from touchbase.console import ASSETS, File, asset, page
+from touchbase.errors import InvalidKey, NotFound
+from touchbase.http.conditional import ETAG, unless_known
+from touchbase.http.endpoint import Call, key_from_headers
+from touchbase.http.responses import Response
+from touchbase.http.routing import Route
+from touchbase.http.schemas import encode
+
+PATH = "/console"
+POLICY = (
+    b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; "
+    b"form-action 'self'; frame-ancestors 'none'"
+)
+SAFE = (b"content-security-policy", POLICY)
+FOR_EVER = b"public, max-age=31536000, immutable"
+_GZIP = re.compile(rb"(?:^|[\s,])gzip(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))")
+
+
+class SignIn(Struct, forbid_unknown_fields=True):
+    """The key to sign in with."""
+
+    key: str
+
+
+class SessionOut(Struct):
+    """What the console may do."""
+
+    keys_needed: bool
+    signed_in: bool
+    version: str
+    scopes: list[str]
+    client_id: str | None = None
+    """The client that the key is limited to; null: the person chooses one."""
+    key_name: str = ""
+    ends_time: str | None = None
+
+
+async def front(call: Call) -> Response:
+    """`GET` of the server's own address: lead to the console."""
+    return Response(307, headers=[(b"location", PATH.strip("/").encode())])
+
+
+async def shown_page(call: Call) -> Response:
+    """`GET` of the page, which is the same for all addresses below the console's; its script shows what belongs to the address."""
+    depth = str(call.scope["path"]).count("/") - 1
+    return _response(call, page(depth), b"no-cache")
+
+
+async def file(call: Call) -> Response:
+    """`GET` of an asset."""
+    found = asset(call.path("name"))
+    if found is None:
+        raise NotFound("there is no such file; reload the page, it may be from before an upgrade")
+    return _response(call, found, FOR_EVER)
+
+
+def _response(call: Call, found: File, caching: bytes) -> Response:
+    headers = [SAFE, (ETAG, found.etag), (b"cache-control", caching), (b"vary", b"accept-encoding")]
+    compressed = _GZIP.search(call.headers.get(b"accept-encoding", b"")) is not None
+    if compressed:
+        headers.append((b"content-encoding", b"gzip"))
+    response = unless_known(call, Response(200, found.compressed if compressed else found.content, found.content_type, headers))
+    return response if response.status == 200 else Response(304, headers=headers[:4])
+
+
+async def session(call: Call) -> Response:
+    """`GET` of what this browser may do; without a session that is nothing, and no error."""
+    key = key_from_headers(call.headers)
+    if not call.api.authenticator.keys_needed or key is None:
+        return await _shown(call, None)
+    try:
+        holder = await call.api.authenticator.holder(key.decode("latin-1"), peer_of(call.scope))
+    except InvalidKey:
+        return _with_cookie(call, await _shown(call, None), "", 0)
+    ends = parse(key.decode("latin-1").removeprefix(SESSION)).ends_us if key.startswith(SESSION.encode()) else holder.expires_us
+    return await _shown(call, holder, ends)
+
+
+async def sign_in(call: Call) -> Response:
+    """`POST` of a key: the response has the session as a cookie that scripts cannot read."""
+    require_same_origin(call.headers)
+    given = await call.body(SignIn)
+    if not call.api.authenticator.keys_needed:
+        return await _shown(call, None)
+    holder = await call.api.authenticator.holder(given.key.strip().replace(SESSION, ""), peer_of(call.scope))
+    text, made = call.api.authenticator.sessions.make(holder, call.api.dependencies.clock())
+    seconds = (made.ends_us - call.api.dependencies.clock()) // SECOND
+    return _with_cookie(call, await _shown(call, holder, made.ends_us), text, seconds)
+
+
+async def sign_out(call: Call) -> Response:
+    """`DELETE` of the session; there is nothing wrong with having none."""
+    require_same_origin(call.headers)
+    key = key_from_headers(call.headers)
+    if key is not None and key.startswith(SESSION.encode()):
+        with contextlib.suppress(InvalidKey):
+            await call.api.authenticator.holder(key.decode("latin-1"), peer_of(call.scope))
+            call.api.authenticator.sessions.end(parse(key.decode("latin-1").removeprefix(SESSION)))
+    return _with_cookie(call, Response(204), "", 0)
+
+
+async def _shown(call: Call, holder: ApiKey | None, ends: int | None = None) -> Response:
+    parts = call.api.dependencies
+    needed = call.api.authenticator.keys_needed
+    shown = SessionOut(needed, not needed or holder is not None, parts.version, [] if needed else list(SCOPES))
+    if holder is not None:
+        shown.scopes, shown.key_name = sorted(key_scopes(holder)), holder.name
+        shown.client_id = None if holder.client is None else (await call.api.clients.by_number(holder.client)).client_id
+        shown.ends_time = None if ends is None else to_text(ends)
+    return Response(body=encode(shown), headers=[(b"cache-control", b"no-store")])
+
+
+def _with_cookie(call: Call, response: Response, text: str, seconds: int) -> Response:
+    """Return the response with the session's cookie: no script reads it, and no other site's page sends it."""
+    path = call.api.dependencies.reached_at("") or b"/"
+    https = call.scope.get("scheme") == "https" or call.api.dependencies.public_url.startswith("https://")
+    cookie = b"%s%s; Path=%s; Max-Age=%d; HttpOnly; SameSite=Strict" % (COOKIE, text.encode(), path, seconds)
+    response.headers.append((b"set-cookie", cookie + (b"; Secure" if https else b"")))
+    return response
+
+
+ROUTES = [
+    Route("GET", "/", front, scope=""),
+    Route("GET", f"{PATH}/session", session, scope=""),
+    Route("POST", f"{PATH}/session", sign_in, scope=""),
+    Route("DELETE", f"{PATH}/session", sign_out, scope=""),
+    Route("GET", f"{PATH}/{ASSETS}/{{name}}", file, scope=""),
+    *(Route("GET", PATH + below, shown_page, scope="") for below in ("", "/", "/{one}", "/{one}/{two}", "/{one}/{two}/{three}")),
+]

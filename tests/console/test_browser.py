@@ -1,0 +1,317 @@
+"""The console in a real Chromium, from the first screen to the last key press."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from tests.console.conftest import CLIENT, NARROW, WIDE, Console, axe_faults, first_key, wait_until_read
+from tests.console.seed import sender
+
+pytestmark = pytest.mark.slow
+on_sqlite = pytest.mark.parametrize("engine_url", ["sqlite"], indirect=True)
+"""For what does not depend on the engine."""
+
+OF = f"?client={CLIENT}"
+SCREENS = {
+    "overview": f"{OF}",
+    "contacts": f"/contacts{OF}",
+    "contacts that match": f"/contacts{OF}&contact_status[in]=replied&q=a",
+    "no contact matches": f"/contacts{OF}&q=zzzz",
+    "contact": f"/contacts/3{OF}",
+    "no such contact": f"/contacts/999999{OF}",
+    "inbox": f"/inbox{OF}",
+    "call": f"/inbox/3{OF}",
+    "problems": f"/inbox{OF}&tab=problems",
+    "refused": f"/inbox{OF}&tab=refused",
+    "no contacts": "/contacts?client=new-one",
+    "no calls": "/inbox?client=new-one",
+    "nothing yet": "?client=new-one",
+    "nowhere": "/nowhere",
+}
+TOO_WIDE = """[...document.querySelectorAll('.shell, .side, .content, #main, #main .empty')]
+  .filter((each) => each.scrollWidth > each.clientWidth + 1).map((each) => each.className)"""
+"""The parts of the page whose content is wider than they are."""
+COUNT = "document.querySelectorAll('.grid-rows [role=row]').length"
+
+
+@on_sqlite
+def test_every_screen__has_nothing_that_axe_finds_in_light_dark_and_narrow(console: Console, subtests: pytest.Subtests) -> None:
+    for size, dark in ((WIDE, False), (WIDE, True), (NARROW, False)):
+        page = console.open(OF, size=size, dark=dark)
+        for name, path in SCREENS.items():
+            with subtests.test(screen=name, width=size[0], dark=dark):
+                console.go(page, path)
+                assert axe_faults(page) == []
+                assert page.evaluate(TOO_WIDE) == []
+
+
+OVERLAYS: dict[str, tuple[str, Callable[[Any], None]]] = {
+    "shortcuts": (f"/contacts{OF}", lambda page: page.keyboard.press("?")),
+    "palette": (
+        f"/contacts{OF}",
+        lambda page: (page.keyboard.press("Control+k"), page.keyboard.type("an"), page.wait_for_selector("li:has-text('@')")),
+    ),
+    "the call of the API": (f"/contacts{OF}", lambda page: page.get_by_label("The API call for this view").click()),
+    "filter": (f"/contacts{OF}", lambda page: page.get_by_role("button", name="Filter").click()),
+    "statuses": (f"/contacts{OF}", lambda page: page.get_by_role("button", name="Status").first.click()),
+    "columns": (f"/contacts{OF}", lambda page: page.get_by_label("Columns").click()),
+    "views": (f"/contacts{OF}", lambda page: page.get_by_label("Views").click()),
+    "selected": (f"/contacts{OF}", lambda page: (page.keyboard.press("j"), page.keyboard.press("x"), page.wait_for_selector(".bulk"))),
+    "editing": (f"/contacts/3{OF}", lambda page: page.get_by_label("Change First name").click()),
+}
+
+
+@on_sqlite
+def test_every_overlay__has_nothing_that_axe_finds(console: Console, subtests: pytest.Subtests) -> None:
+    for dark in (False, True):
+        page = console.open(OF, dark=dark)
+        for name, (path, show) in OVERLAYS.items():
+            with subtests.test(overlay=name, dark=dark):
+                console.go(page, path)
+                show(page)
+                assert axe_faults(page) == []
+
+
+@on_sqlite
+def test_screens__do_not_move_while_they_load(console: Console, subtests: pytest.Subtests) -> None:
+    watch = "window.moved = 0; new PerformanceObserver((list) => list.getEntries().forEach((each) => window.moved += each.value))"
+    for name, path in SCREENS.items():
+        with subtests.test(screen=name):
+            page = console.open(OF)
+            page.add_init_script(f"{watch}.observe({{type: 'layout-shift', buffered: true}})")
+            console.go(page, path)
+            assert page.evaluate("window.moved") < 0.02
+
+
+HOSTILE = [
+    "<script>window.pwned = 1; alert(1)</script>",
+    '"><img src=x onerror="window.pwned = 1">',
+    "javascript:window.pwned=1",
+    "\u202e\u2067ABC\u2066 moc.elpmaxe\u202c",
+    "\U0001d541\U0001d586 \U0001f469\u200d\U0001f469\u200d\U0001f467 \U0001f3f3\ufe0f\u200d\U0001f308 " + "e" + "\u0301" * 40,
+    "{{constructor.constructor('window.pwned=1')()}}",
+    "W" * 200,
+]
+
+
+def test_hostile_data__is_shown_as_text_and_breaks_nothing(console: Console, subtests: pytest.Subtests) -> None:
+    ids = []
+    for number, text in enumerate(HOSTILE):
+        custom = [{"field_name": text[:190], "field_value": text}, {"field_name": "Long", "field_value": "<b>x</b>" * 1250}]
+        body = dict.fromkeys(("first_name", "last_name", "origin", "linkedin_url"), text[:200])
+        body |= {"email": f"h{number}@hostile.example", "contact_status": text[:60], "contact_custom_fields_input": custom}
+        ids.append(console.send("POST", "/public/v2/contacts", body)["id"])
+    console.send(
+        "POST",
+        f"/public/emailcampaign-webhook/{CLIENT}",
+        {"event_type": HOSTILE[0], HOSTILE[1]: HOSTILE, "lead_email": "h1@hostile.example"},
+    )
+    console.send("PATCH", f"/admin/v1/clients/{CLIENT}", {"name": HOSTILE[0]})
+    wait_until_read(console.origin)
+    newest = console.send("GET", f"/admin/v1/deliveries?client={CLIENT}&limit=1")["data"][0]["id"]
+    paths = [
+        "",
+        f"/contacts{OF}&sort=-id&cols=name,email,contact_status,origin,linkedin_url,cf.Long",
+        f"/contacts{OF}&q={HOSTILE[0]}&{HOSTILE[0]}=1",
+    ]
+    paths += [f"/contacts/{each}{OF}" for each in ids] + [
+        f"/inbox{OF}",
+        f"/inbox/{newest}{OF}",
+        f"/inbox{OF}&tab=problems",
+        f"/inbox/<script>{OF}",
+    ]
+    for size in (WIDE, NARROW):
+        page = console.open(OF, size=size)
+        for path in paths:
+            with subtests.test(path=path[:60], width=size[0]):
+                console.go(page, path)
+                assert page.evaluate("window.pwned") is None
+                assert page.locator("#app script, #app img, #app b b, a[href^='javascript']").count() == 0
+                assert page.evaluate(TOO_WIDE) == []
+    console.go(page, f"/contacts/{ids[0]}{OF}")
+    assert HOSTILE[0] in page.locator("h1").inner_text()
+
+
+def test_contacts__are_found_filtered_sorted_and_the_view_is_in_the_address(console: Console) -> None:
+    page = console.open(f"/contacts{OF}")
+    page.get_by_label("Search contacts").fill("chen")
+    page.wait_for_url("**q=chen**")
+    console.settle(page)
+    names = page.locator(".grid-rows .strong").all_inner_texts()
+    assert names
+    assert all("Chen" in each for each in names)
+
+    page.get_by_label("Search contacts").fill("")
+    page.get_by_role("button", name="Status").first.click()
+    page.get_by_role("button", name="replied").click()
+    page.wait_for_url("**contact_status[in]=replied**")
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Last reply").click()
+    page.wait_for_url("**sort=-last_reply_received**")
+    console.settle(page)
+    statuses = set(page.locator(".grid-rows .status").all_inner_texts())
+
+    other = console.open(page.url.partition("/console")[2])
+    assert statuses == {"replied"}
+    assert other.locator(".grid-rows .strong").all_inner_texts() == page.locator(".grid-rows .strong").all_inner_texts()
+    assert other.locator("[aria-sort=descending]").inner_text() == "Last reply"
+
+
+def test_unknown_filter_in_an_address__is_said_in_the_words_of_the_api(console: Console) -> None:
+    page = console.open(f"/contacts{OF}&contact_statos=new")
+
+    assert "the nearest is" in page.get_by_role("alert").inner_text() or "contact_status" in page.get_by_role("alert").inner_text()
+
+
+def test_bulk_status__is_set_and_undone(console: Console) -> None:
+    page = console.open(f"/contacts{OF}&sort=id")
+    before = page.locator(".grid-rows .status, .grid-rows .absent").first.inner_text()
+    page.locator(".grid-rows input[type=checkbox]").nth(0).check()
+    page.locator(".grid-rows input[type=checkbox]").nth(1).check()
+    page.get_by_role("button", name="Set status").click()
+    page.locator(":popover-open").get_by_role("button", name="bounced").click()
+    page.get_by_text("2 contacts set to “bounced”.").wait_for()
+    assert [each["contact_status"] for each in console.send("GET", "/public/v2/contacts?limit=2")["data"]] == ["bounced"] * 2
+
+    page.get_by_role("button", name="Undo").click()
+    page.get_by_text("Undone.").wait_for()
+    assert page.locator(".grid-rows .status, .grid-rows .absent").first.inner_text() == before
+
+
+def test_record__is_changed_and_the_change_is_undone(console: Console) -> None:
+    page = console.open(f"/contacts/3{OF}")
+    first = console.send("GET", "/public/v2/contacts/3")["first_name"]
+    page.get_by_label("Change First name").click()
+    page.get_by_label("First name", exact=True).fill("Zoë")
+    page.keyboard.press("Enter")
+    page.get_by_text("First name changed.").wait_for()
+    page.locator("h1", has_text="Zoë").wait_for()
+
+    page.keyboard.press("u")
+    page.locator("h1", has_text=first).wait_for()
+
+    page.get_by_label("Change E-mail").click()
+    page.get_by_label("E-mail", exact=True).fill("not an address")
+    page.keyboard.press("Enter")
+    assert "email" in page.locator(".wrong").inner_text()
+    assert page.locator(".story li").count() >= 2
+
+
+def test_contacts_of_one_name__are_merged_and_parted_again(console: Console) -> None:
+    name = {"first_name": "Twice", "last_name": "There"}
+    one, two = (console.send("POST", "/public/v2/contacts", {**name, "email": f"{n}@twice.example"})["id"] for n in "ab")
+    page = console.open(f"/contacts/{one}{OF}")
+    page.get_by_role("button", name="Merge…").click()
+    page.get_by_role("dialog").get_by_role("button", name="Merge").click()
+    page.get_by_text("is part of this contact now").wait_for()
+    page.get_by_role("button", name="Merge…").wait_for(state="detached")
+
+    page.get_by_role("button", name="Undo").click()
+    page.wait_for_url(f"**/contacts/{two}?**")
+    page.get_by_text("b@twice.example").first.wait_for()
+
+
+def test_inbox__shows_a_call_as_it_arrives_with_its_body_and_meaning(console: Console) -> None:
+    page = console.open(f"/inbox{OF}")
+    reply = {"event_type": "reply_received", "timestamp": "2026-11-25T10:00:00Z", "workspace": "w", "campaign_name": "Live"}
+    person = {"campaign_id": "c9", "lead_email": "live@example.com", "reply_text": "hello there"}
+    console.send("POST", f"/public/emailcampaign-webhook/{CLIENT}", reply | person)
+
+    page.get_by_text("live@example.com").first.click()
+    page.get_by_text("hello there").wait_for()
+    page.locator(".said", has_text="Email replied").wait_for()
+    page.keyboard.press("r")
+    page.get_by_text("The call is read again").wait_for()
+
+    page.get_by_role("link", name="Contact", exact=False).last.click()
+    page.locator("h1", has_text="live@example.com").wait_for()
+
+
+@on_sqlite
+def test_keyboard_alone__leads_from_the_overview_to_a_changed_contact(console: Console) -> None:
+    page = console.open(OF)
+    for key in ("g", "c"):
+        page.keyboard.press(key)
+    page.wait_for_url("**/console/contacts**")
+    console.settle(page)
+    name = page.locator(".grid-rows .strong").nth(1).inner_text()
+    for key in ("j", "j", "Enter"):
+        page.keyboard.press(key)
+    page.locator("h1", has_text=name).wait_for()
+    page.keyboard.press("Control+k")
+    page.keyboard.type("inbox")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/console/inbox**")
+    page.locator(".calls a").first.wait_for()
+    page.keyboard.press("j")
+    page.wait_for_url("**/console/inbox/**")
+    page.keyboard.press("?")
+    assert page.get_by_role("dialog").get_by_text("Replay the call").is_visible()
+
+
+def test_thousands_of_contacts__scroll_to_the_last_with_a_few_on_the_page(start: Callable[..., Console]) -> None:
+    console = start()
+    send = sender(console.origin, CLIENT)
+    for part in range(3):
+        send(
+            "POST",
+            "/public/v2/contacts/batch",
+            {"commands": [{"op": "create", "body": {"email": f"p{part * 1000 + n:05}@many.example"}} for n in range(1000)]},
+        )
+    page = console.open(f"/contacts{OF}&sort=email")
+    assert page.locator(".total").inner_text() == "3,000 contacts"
+
+    page.locator(".grid").hover()
+    for _ in range(400):
+        page.evaluate("document.querySelector('.grid').scrollBy(0, 3000)")
+        page.wait_for_timeout(15)
+        assert page.evaluate(COUNT) < 60
+        if page.get_by_text("p02999@many.example").count():
+            break
+    assert page.get_by_text("p02999@many.example").first.is_visible()
+    page.keyboard.press("Home")
+    page.get_by_text("p00000@many.example").first.wait_for()
+
+
+def test_signing_in__with_a_key_shows_what_the_key_permits(start: Callable[..., Console]) -> None:
+    console = start("--auth", "api-key")
+    key = first_key(console.server)
+    page = console.open()
+    page.get_by_label("API key").fill(f"{key[:-1]}{'0' if key[-1] != '0' else '1'}")
+    page.get_by_role("button", name="Sign in").click()
+    assert "invalid API key" in page.get_by_role("alert").inner_text()
+    assert axe_faults(page) == []
+
+    page.get_by_label("API key").fill(key)
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("navigation").get_by_text("Inbox").wait_for()
+    assert "tb_" not in page.evaluate("JSON.stringify({...localStorage, ...sessionStorage}) + document.cookie")
+
+    page.get_by_label("Sign out", exact=False).click()
+    page.get_by_label("API key").wait_for()
+    page.reload()
+    page.get_by_label("API key").wait_for()
+
+
+def test_read_only_key__shows_contacts_without_any_way_to_change_them(start: Callable[..., Console]) -> None:
+    console = start("--auth", "api-key")
+    admin = {"Authorization": f"Bearer {first_key(console.server)}"}
+    console.server.post("/admin/v1/clients", {"client_id": "ours", "name": "Ours"}, **admin)
+    _, made = console.server.post("/admin/v1/keys", {"name": "reader", "client_id": "ours", "scopes": ["records:read"]}, **admin)
+    console.server.post("/public/v2/contacts", {"email": "jane@example.com"}, **admin, **{"X-Client-Id": "ours"})
+    page = console.open("/contacts")
+    page.get_by_label("API key").fill(made["key"])
+    page.keyboard.press("Enter")
+    page.get_by_text("jane@example.com").first.click()
+    page.locator("h1", has_text="jane@example.com").wait_for()
+
+    assert page.get_by_text("Read only: your key has no scope to write.").is_visible()
+    assert page.get_by_label("Change", exact=False).count() == 0
+    console.go(page, "/inbox")
+    assert page.get_by_text("The inbox needs an administrator").is_visible()
+
+    console.server.get(f"/admin/v1/keys/{made['key_id']}", "DELETE", **admin)
+    console.go(page, "/contacts")
+    page.get_by_label("API key").wait_for()
