@@ -17,6 +17,8 @@ class ListProgress:
     pages: int = 0
     count: int | None = None
     """Records of the list, as its last page says."""
+    is_cut: bool = False
+    """Whether the list may go on behind its last page."""
     repeated: int = 0
     left_out: int = 0
     counts: dict[str, Counts] = field(default_factory=dict)
@@ -47,6 +49,7 @@ class Progress:
         done.last, done.is_ended = entry.page, entry.is_last
         done.pages = entry.pages or done.pages
         done.count = done.count if entry.count is None else entry.count
+        done.is_cut = entry.is_cut
         done.repeated += entry.repeated
         done.left_out += entry.left_out
         for theirs, counts in entry.counts.items():
