@@ -44,6 +44,7 @@ from touchbase.messages.sql.statements import (
     INSERT_MESSAGE,
     IS_FIRST,
     LIST_FROM,
+    LIST_IN_ORDER,
     LOCK_CUSTOM,
     MARK_DELETED,
     NEW_MESSAGES,
@@ -259,8 +260,11 @@ def list_messages(query: ListMessages) -> Plan[list[Message]]:
     where.less("m.occurred_us", query.until_us)
     if query.after is not None:
         where.add("(m.occurred_us, m.id) < (?, ?)", *query.after)
-    sql = f"{LIST_FROM} WHERE {where} AND {IS_FIRST} ORDER BY m.occurred_us DESC, m.id DESC LIMIT ? OFFSET ?"
-    copies = [message_of(row) for row in (yield Select(sql, (*where.params, query.limit, query.skip)))]
+    page = "ORDER BY m.occurred_us DESC, m.id DESC LIMIT ? OFFSET ?"
+    sql = f"{LIST_FROM} WHERE {where} AND {IS_FIRST} {page}"
+    by_contact = query.contact_id is not None or query.contact_key is not None
+    postgres = "" if by_contact else f"{LIST_IN_ORDER} WHERE {where} AND m.deleted = 0 {page}"
+    copies = [message_of(row) for row in (yield Select(sql, (*where.params, query.limit, query.skip), postgres))]
     return list((yield from _complete(query.client, copies)).values())
 
 
