@@ -214,6 +214,17 @@ async def test_email__finds_its_contact_by_id_when_the_address_changed(run: Impo
     assert fake.requests.count("/public/v2/contacts/1?structure=NESTED") == 1
 
 
+@pytest.mark.parametrize("status", [401, 403, 404, 422])
+async def test_email__of_a_contact_that_the_key_cannot_read_is_refused(run: Import, fake: FakeRevyOps, status: int) -> None:
+    fake.contacts.append(contact(1))
+    fake.emails += [email(1, "old@example.com", contact_id=7), email(2)]
+    fake.instead.append(("contacts/7?", (status, {"detail": "no"})))
+
+    result = await imported(run, compare="none")
+
+    assert counts(result, "emails") == {"acme": {"created": 1, "refused": 1}}
+
+
 async def test_emails__of_erased_people_and_deleted_messages_stay_away_and_are_in_no_file(run: Import, fake: FakeRevyOps) -> None:
     fake.contacts += [contact(1), contact(2)]
     fake.emails += [email(1), email(2, "person2@example.com"), email(3, "person2@example.com")]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from touchbase.clients import Client
 from touchbase.common.normalize import find_email_key, linkedin_key
-from touchbase.common.timestamps import Clock, to_text
+from touchbase.common.timestamps import Clock
 from touchbase.history import CONTACT, Ref
 from touchbase.imports import value_text
 from touchbase.messages import (
@@ -31,6 +31,7 @@ from touchbase.sql.store import Store
 from touchbase.suppression import EMAIL, LINKEDIN
 
 _COLUMNS = {EMAIL: "email_key", LINKEDIN: "linkedin_key"}
+# Not the time: an e-mail with another one is refused.
 _COMPARED = ("direction", "tool", "mailbox", "subject", "text", "html", "campaign_id", "campaign_name", "interested")
 _BODY = ("subject", "text", "html")
 _MOST_CONTACTS = 10_000
@@ -96,7 +97,7 @@ class EmailImport:
         await self._find(client, lost.values())
         return copies
 
-    async def _find(self, client: Client, copies: Any) -> None:
+    async def _find(self, client: Client, copies: Collection[NewCopy]) -> None:
         keys = {(_COLUMNS[ref[1]], ref[2]) for copy in copies for ref in copy.people}
         found = await self.store.read(MatchRecords(client.number, CONTACT, sorted(keys))) if keys else {}
         for copy in copies:
@@ -154,10 +155,6 @@ def _differences(outcome: EmailOutcome, found: Mapping[int, Message], client: Cl
     settings = client.settings
     is_whole = stored.has_body or (settings.store_message_bodies and settings.keep_bodies_days is None)
     pairs = [(name, getattr(message, name), getattr(stored, name)) for name in _COMPARED if is_whole or name not in _BODY]
-    if not record.values["email_timestamp"].strip():
-        pass  # the time of the last change there, which says nothing
-    elif message.occurred_us != stored.occurred_us:
-        pairs.append(("occurred_at", to_text(message.occurred_us), to_text(stored.occurred_us)))
     pairs += [(f"cf.{name}", value, stored.custom.get(name)) for name, value in message.custom.items()]
     return [
         Difference(record.client, EMAILS, record.id, stored.id, record.key, name, value_text(theirs), value_text(here))

@@ -35,6 +35,10 @@ class ReadFailed(TouchbaseError):
     """A page could not be read; the import continues from it when it is run again."""
 
 
+class KeyRefused(ReadFailed):
+    """The key may not read this."""
+
+
 class PageRefused(ReadFailed):
     """The server does not give a page with this number."""
 
@@ -101,7 +105,7 @@ class ListReader:
         return page
 
     async def contact(self, their_id: str) -> Mapping[str, Any] | None:
-        """Return a contact of the workspace; None if there is none with this id."""
+        """Return a contact of the workspace; None if there is none with this id, or if it is of another one (401 there)."""
         path = f"/public/v2/contacts/{quote(their_id, safe='')}"
 
         def read(body: bytes) -> Mapping[str, Any]:
@@ -112,7 +116,7 @@ class ListReader:
 
         try:
             return await self._get(f"the contact {path}", f"{path}?structure=NESTED", read)
-        except PageRefused:  # a text that is no id
+        except (KeyRefused, PageRefused):  # the key has just read a list; and a text may be no id
             return None
 
     async def _page(self, name: ListName, number: int) -> ListPage | None:
@@ -168,7 +172,7 @@ class ListReader:
         said = excerpt(response.body.replace(self._key.encode(), b"***"))
         if status in (401, 403):
             needed = "a master key; with the key of one workspace give --workspace CLIENT" if self._all_clients else "the workspace's key"
-            raise ReadFailed(f"{place}: the key is refused ({status}: {said!r}); this list needs {needed}")
+            raise KeyRefused(f"{place}: the key is refused ({status}: {said!r}); this list needs {needed}")
         if 300 <= status < 400:
             where = response.headers.get("location", "").partition("?")[0]
             raise ReadFailed(f"{place}: answered {status} with the address {where[:200]!r}: give that server as --base-url")
