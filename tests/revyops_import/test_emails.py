@@ -294,6 +294,10 @@ async def test_pages__that_the_server_does_not_give_make_the_import_incomplete(r
     fake.instead += [("emails?page=2", (200, fake.emails[:3]))]
     ignored = await imported(run, compare="none")
 
+    fake.instead += [("emails?page=4", (200, fake.emails[6:]))]
+    repeated = await imported(run, compare="none")
+
+    assert (repeated.cut, repeated.is_complete, counts(repeated, "emails")) == ([], True, {"acme": {"created": 3, "unchanged": 6}})
     assert (refused.cut, refused.is_complete, counts(refused, "emails")) == (["emails"], False, {"acme": {"created": 6}})
     assert "page must be at most 2" in "".join(refused.notices)
     assert (ignored.cut, ignored.is_complete, counts(ignored, "emails")) == (["emails"], False, {"acme": {"unchanged": 3}})

@@ -37,6 +37,8 @@ from touchbase.sql.store import Store
 
 SAMPLE = 20
 """Pages of each list that a comparison of a sample reads."""
+ROUND = 50
+"""Lengths at which servers cut a list are multiples of it."""
 WITH, ONLY, WITHOUT = "with", "only", "without"
 """Whether e-mails are read."""
 _COUNTED = {DUPLICATE: "duplicates", INVALID: "refused"}
@@ -133,9 +135,9 @@ class RevyOpsImport:
             _notice(entry, f"{name}, page {number}: {page.note}")
         groups = await self._groups(stage, name, page, entry)
         if page.pages is None and page.records and page.records == self._before.get((stage, name)):
-            # A server that ignores `page`, and sends the first one for ever. A page whose records were all read before proves
-            # nothing: new ones have moved the list since.
-            entry.is_last, entry.is_cut = True, len(page.records) >= self._reader.page_size
+            # A server that sends the last page for ever, or ignores `page` and sends the first one. A page whose records were all
+            # read before proves nothing: new ones have moved the list since.
+            entry.is_last, entry.is_cut = True, self._may_go_on(stage, name, len(page.records))
         self._before[stage, name] = page.records
         for theirs, group in groups.items():
             counts = entry.counts.setdefault(theirs, Counts())
@@ -151,6 +153,11 @@ class RevyOpsImport:
             if name == "companies":
                 _add_domains(imported, entry)
         return entry
+
+    def _may_go_on(self, stage: Stage, name: ListName, size: int) -> bool:
+        """Return whether a list of which only one page was given may have more: its length is that of a page, or another round number."""
+        is_only_one = self.progress.page(stage, name).read <= size
+        return is_only_one and (size == self._reader.page_size or size % ROUND == 0)
 
     async def _groups(self, stage: Stage, name: ListName, page: ListPage, entry: Entry) -> dict[str, _Group]:
         """Return the records of a page that are new and not left out, by their id of the client."""
