@@ -264,6 +264,21 @@ async def test_comparison__of_emails_names_what_differs_and_creates_what_was_mis
     ]  # fmt: skip
 
 
+async def test_comparison__stores_emails_whose_contact_came_during_the_import(run: Import, fake: FakeRevyOps) -> None:
+    fake.emails += [email(1), email(2, "lost@example.com")]
+
+    def change(path: str) -> None:
+        if path.startswith("/public/emails") and not fake.contacts:
+            fake.contacts.append(contact(1))
+
+    fake.before = change
+    result = await imported(run)
+
+    [emails] = [one for one in result.clients if one.list == "emails"]
+    assert (emails.read, emails.late, emails.refused) == (2, 1, 1)
+    assert [row["row"] for row in rows_of(result.files[0])] == ["2"]
+
+
 async def test_emails__without_bodies_where_the_client_stores_none(run: Import, fake: FakeRevyOps) -> None:
     await run.call.settings("acme", store_message_bodies=False)
     fake.contacts.append(contact(1))

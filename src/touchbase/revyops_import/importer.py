@@ -223,6 +223,9 @@ class RevyOpsImport:
                 _refuse(stage, outcome.record, outcome.reason, counts, entry)
             else:
                 setattr(counts, outcome.word, getattr(counts, outcome.word) + 1)
+            if stage == COMPARE and outcome.word == CREATED and outcome.record.id in self.progress.refused_emails:
+                counts.late_refused -= 1  # its contact has come since
+                entry.accepted.append(outcome.record.id)
         if stage == COMPARE:
             _count_differences(await self._emails.compare(group.client, outcomes), counts, entry)
 

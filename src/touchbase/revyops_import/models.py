@@ -33,7 +33,7 @@ class Counts(msgspec.Struct, omit_defaults=False):
     suppressed: int = 0
     """Imported, and on a do-not-contact list."""
     late_refused: int = 0
-    """Refused or duplicates that only the comparison has read."""
+    """Refused or duplicates that only the comparison has read, less e-mails that were refused and that it has stored."""
     compared: int = 0
     missing: int = 0
     """There and, at the end, not here."""
@@ -103,6 +103,8 @@ class Entry(msgspec.Struct, omit_defaults=True):
     domains: dict[str, str] = {}
     """Domains of companies, by `company_key`."""
     refused: list[Refused] = []
+    accepted: list[str] = []
+    """Their ids of e-mails that the first reading refused, and that this page of the second one has stored."""
     differences: list[Difference] = []
     notices: dict[str, int] = {}
     """What was left out or read in an unusual way, with the number of times."""

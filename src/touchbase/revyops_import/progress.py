@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from touchbase.revyops_import.models import Counts, Entry, ListName, Stage
+from touchbase.revyops_import.models import EMAILS, Counts, Entry, ListName, Stage
 
 
 @dataclass(slots=True)
@@ -38,6 +38,8 @@ class Progress:
     domains: dict[str, str] = field(default_factory=dict)
     """Domains of companies, by `company_key`."""
     notices: dict[str, int] = field(default_factory=dict)
+    refused_emails: set[str] = field(default_factory=set)
+    """Their ids."""
 
     def page(self, stage: Stage, name: ListName) -> ListProgress:
         """Return the progress of a list in one stage."""
@@ -56,5 +58,8 @@ class Progress:
             sums = done.counts.setdefault(theirs, Counts())
             sums.add(counts)
         self.domains.update(entry.domains)
+        if entry.name == EMAILS:
+            self.refused_emails.update(one.id for one in entry.refused)
+            self.refused_emails.difference_update(entry.accepted)
         for notice, times in entry.notices.items():
             self.notices[notice] = self.notices.get(notice, 0) + times

@@ -111,7 +111,7 @@ async def result_of(
         sorted(set(clients.given) - {one.their_client for one in counted} - {theirs for theirs, ours in clients.given.items() if not ours}),
         sum(done.left_out for done in stages), sum(done.repeated for done in stages), dict(_unread(progress)),
         [name for name in LISTS if progress.page(IMPORT, name).is_cut], progress.page(IMPORT, EMAILS).is_ended, progress.notices,
-        write_files(journal),
+        write_files(journal, progress),
     )  # fmt: skip
 
 
@@ -131,19 +131,19 @@ def _unread(progress: Progress) -> Iterator[tuple[str, int]]:
             yield name, done.count - done.read
 
 
-def write_files(journal: Journal) -> list[str]:
+def write_files(journal: Journal, progress: Progress) -> list[str]:
     """Write the refused records, a file for each client and list that an import can read, and the differences; remove older files."""
     for old in [*journal.folder.glob(f"{_REFUSED}*.csv"), *journal.folder.glob(DIFFERENCES)]:
         old.unlink()
     headers: dict[tuple[ListName, str], dict[str, None]] = {}
-    for name, refused in _refused(journal):
+    for name, refused in _refused(journal, progress):
         headers.setdefault((name, refused.client), {}).update(dict.fromkeys(refused.values))
     made: list[str] = []
     for number, (key, header) in enumerate(headers.items(), 1):
         path = journal.folder / f"{_REFUSED}{number}-{_plain(key[1])}-{key[0]}.csv"
         with _opened(path) as file:
             writer = BadRows(file, list(header))
-            for name, refused in _refused(journal):
+            for name, refused in _refused(journal, progress):
                 if (name, refused.client) == key:
                     cells = [refused.values.get(target, "") for target in header]
                     writer.add(Row(TheirRecord("", refused.id).number % LARGEST_NUMBER, cells), refused.reason)
@@ -151,8 +151,12 @@ def write_files(journal: Journal) -> list[str]:
     return made + _write_differences(journal)
 
 
-def _refused(journal: Journal) -> Iterator[tuple[ListName, Refused]]:
-    return ((entry.name, refused) for entry in journal.entries() for refused in entry.refused)
+def _refused(journal: Journal, progress: Progress) -> Iterator[tuple[ListName, Refused]]:
+    """Yield the records that were refused, without e-mails that were stored later."""
+    for entry in journal.entries():
+        for refused in entry.refused:
+            if entry.name != EMAILS or refused.id in progress.refused_emails:
+                yield entry.name, refused
 
 
 def _write_differences(journal: Journal) -> list[str]:
