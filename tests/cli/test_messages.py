@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from tests.cli.conftest import Run
 
 from touchbase.cli.store import opened
@@ -38,6 +39,39 @@ def test_messages__are_listed_newest_first_and_shown(store: Run) -> None:
     assert ("Mail 0" in second.stdout, "Mail 1" in second.stdout) == (True, False)
     assert json.loads(store("messages", "get", *ACME, str(newest["id"])).stdout) == newest
     assert "no message with id 99" in store("messages", "get", *ACME, "99").output
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--subject", "Mail 1"], ["--channel", "linkedin"], ["--campaign", "c1"], ["--tool", "t1"], ["--mailbox", "m1@our.example"],
+        ["--interested", "true"], ["--since", "1970-01-01T00:00:01Z"], ["--direction", "received"], ["--contact", "2"],
+    ],
+)  # fmt: skip
+def test_list__has_the_filters_of_the_api(store: Run, options: list[str]) -> None:
+    assert store("clients", "add", "acme").exit_code == 0
+    run_now(_fill_differently())
+
+    found, others = (store("messages", "list", *ACME, *given, "--json") for given in (options, []))
+
+    assert [one["subject"] for one in json.loads(found.stdout)] == ["Mail 1"]
+    assert len(json.loads(others.stdout)) == 2
+    assert json.loads(store("messages", "list", *ACME, "--until", "1970-01-01T00:00:00Z", "--json").stdout) == []
+
+
+async def _fill_differently() -> None:
+    """Two messages that differ in all that filters compare."""
+    async with opened(None) as store:
+        client = await store.read(FindClient("acme"))
+        assert client is not None
+        for n, (direction, channel) in enumerate((("sent", "email"), ("received", "linkedin"))):
+            address = f"j{n}@example.com"
+            contact = (await store.write(CreateContact(Contact(client.number, 0, 5, 5, address, address)))).record
+            message = Message(
+                0, direction, channel, n * 2_000_000, f"made{n}", None, n, f"t{n}", f"m{n}@our.example", f"Mail {n}",
+                campaign_id=f"c{n}", interested=bool(n), contact_id=contact.id,
+            )  # fmt: skip
+            await store.write(CreateMessage(client.number, message))
 
 
 def test_messages__are_copied_to_postgresql_and_back(store: Run, empty_postgres_url: str) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Run
-from tests.revyops_import.fake_revyops import KEY, FakeRevyOps, company, contact
+from tests.revyops_import.fake_revyops import KEY, FakeRevyOps, company, contact, email
 
 ENV = {"TOUCHBASE_REVYOPS_KEY": KEY}
 
@@ -86,6 +86,35 @@ def test_import__reads_the_key_from_a_file_and_one_workspace(store: Run, fake: F
     assert [(one["list"], one["created"]) for one in json.loads(result.stdout)["clients"]] == [("companies", 1), ("contacts", 3)]
 
 
+def test_import__of_a_workspace_brings_its_emails(store: Run, fake: FakeRevyOps) -> None:
+    store("clients", "add", "acme")
+    fake.workspace = True
+    fake.emails += [email(1), email(2, email_type="OUT_MAIL"), email(3, "lost@example.com")]
+    with fake.served() as base:
+        named = ("import", "revyops", "--base-url", base, "--workspace", "acme")
+        without = store(*named, "--emails", "without", "--json", env=ENV)
+        result = store(*named, "--emails", "only", "--email-type", "Out-Mail=reply", env=ENV)
+
+    assert (without.exit_code, [one["list"] for one in json.loads(without.stdout)["clients"]]) == (0, ["companies", "contacts"])
+    assert result.exit_code == 1
+    lines = [line.split() for line in result.stdout.splitlines()]
+    assert lines[0] == ["THEIRS", "LIST", "READ", "CREATED", "UPDATED", "UNCHANGED", "REFUSED", "HERE", "CLIENT"]
+    assert lines[1:] == [["acme", "emails", "3", "2", "0", "0", "1", "-", "acme"]]
+    (file,) = Path("revyops-import").glob("refused-*.csv")
+    assert "its contact is not here" in file.read_text()
+    shown = json.loads(store("messages", "list", "--client", "acme", "--json").stdout)
+    assert [(each["subject"], each["direction"]) for each in shown] == [("Subject 2", "received"), ("Subject 1", "sent")]
+
+
+def test_import__with_a_master_key_says_that_emails_were_not_read(store: Run, fake: FakeRevyOps) -> None:
+    with fake.served() as base:
+        result, quiet = [store("import", "revyops", "--base-url", base, "--emails", each, env=ENV) for each in ("with", "without")]
+
+    assert (result.exit_code, quiet.exit_code) == (0, 0)
+    assert "e-mails were not read: import each workspace with its own key, --workspace CLIENT and --emails only" in result.stderr
+    assert "e-mails were not read" not in quiet.stderr
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -98,6 +127,8 @@ def test_import__reads_the_key_from_a_file_and_one_workspace(store: Run, fake: F
         ),
         (["--master-key", KEY, "--client", "1=a", "--client", "1=b"], "--client names '1' twice"),
         (["--master-key", KEY, "--workspace", "a", "--only-mapped"], "leave out --client and --only-mapped"),
+        (["--master-key", KEY, "--emails", "only"], "--emails only needs --workspace CLIENT"),
+        (["--master-key", KEY, "--email-type", "OUT=out"], "--email-type 'OUT=out' must be WORD=sent or WORD=reply"),
         (["--master-key", KEY, "--workspace", "none"], "there is no client 'none'"),
         (["--master-key", KEY, "--client", "1=none"], "there is no client 'none'"),
         (["--master-key", KEY], "127.0.0.1 cannot be reached"),

@@ -44,6 +44,17 @@ def company(number: int, client: str = "41", **fields: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def email(number: int, contact_email: str | None = "person1@example.com", **fields: Any) -> dict[str, Any]:
+    """An e-mail as their list shows it."""
+    custom = fields.pop("custom", {})
+    return {
+        "id": number, "updated_time": "2026-11-01T10:00:00Z", "email_timestamp": f"2026-06-01T08:{number % 60:02}:00Z",
+        "contact_email": contact_email, "contact_id": None, "agent_email": "sam@agency.example", "email_type": "sent",
+        "subject": f"Subject {number}", "body_text": f"Text {number}", "body_html": f"<p>Text {number}</p>", "campaign_id": "77",
+        "campaign_name": "Autumn", "interested": False, "origin": "smartlead", "custom_fields": custom_fields(custom), **fields,
+    }  # fmt: skip
+
+
 def custom_fields(values: dict[str, Any]) -> list[dict[str, Any]]:
     """Custom fields with the structure NESTED."""
     return [
@@ -58,6 +69,7 @@ class FakeRevyOps:
 
     contacts: list[Any] = field(default_factory=list)
     companies: list[Any] = field(default_factory=list)
+    emails: list[Any] = field(default_factory=list)
     instead: list[tuple[str, Answer]] = field(default_factory=list)
     """Answers for the next requests whose path contains a text, each once."""
     before: Callable[[str], None] = lambda _: None
@@ -79,7 +91,7 @@ class FakeRevyOps:
             return 403, {"detail": f"Invalid key {key}"}
         lists = {f"{self.prefix}/public/v2/contacts{ending}": self.contacts, f"{self.prefix}/public/v2/companies{ending}": self.companies}
         if parts.path not in lists:
-            return 404, {"detail": "Not found."}
+            return self._of_workspace(parts.path.removeprefix(self.prefix), parse_qs(parts.query))
         found, asked = lists[parts.path], {name: values[0] for name, values in parse_qs(parts.query).items()}
         assert asked.pop("structure") == "NESTED"
         number, size = int(asked.pop("page")), int(asked.pop("page_size"))
@@ -89,6 +101,17 @@ class FakeRevyOps:
             return 404, {"detail": "Invalid page."}
         results = found[(number - 1) * size : number * size]
         return 200, {"count": len(found), "total_pages": pages, "current_page": number, "page_size": size, "results": results}
+
+    def _of_workspace(self, path: str, asked: dict[str, list[str]]) -> Answer:
+        """Answer a request for e-mails or one contact, which only the key of a workspace can read."""
+        if self.workspace and path == "/public/emails":
+            number, size = int(asked["page"][0]), int(asked["page_size"][0])
+            return 200, self.emails[(number - 1) * size : number * size]
+        if self.workspace and path.startswith("/public/v2/contacts/"):
+            for each in self.contacts:
+                if str(each["id"]) == path.rpartition("/")[2]:
+                    return 200, each
+        return 404, {"detail": "Not found."}
 
     async def send(self, base: str, request: ApiRequest) -> ApiResponse:
         """Answer a request of an import in the test's process."""
@@ -129,6 +152,18 @@ class FakeRevyOps:
             thread.join()
 
 
+@dataclass
+class OldAccount:
+    """Our own server as their account: the client `old` of an application."""
+
+    call: ApiClient
+
+    async def send(self, base: str, request: ApiRequest) -> ApiResponse:
+        """Answer a request of an import."""
+        reply = await self.call.get(base.removeprefix(BASE) + request.path, x_client_id="old")
+        return ApiResponse(reply.status, reply.headers, reply.body)
+
+
 def _bytes(body: Any) -> bytes:
     return body if isinstance(body, bytes) else json.dumps(body).encode()
 
@@ -138,7 +173,7 @@ class Import:
     """Imports from a fake into the store of an application; `waits` has the seconds that the import slept."""
 
     call: ApiClient
-    fake: FakeRevyOps
+    fake: FakeRevyOps | OldAccount
     folder: Path
     page_size: int = 3
     waits: list[float] = field(default_factory=list)
@@ -171,7 +206,7 @@ class Import:
 
 def counts(result: Result, name: str = "contacts") -> dict[str, dict[str, int]]:
     """The counts of each client that are not 0, by their id of the client."""
-    words = ("created", "updated", "unchanged", "duplicates", "refused", "erased", "late", "missing", "different", "here")
+    words = ("created", "updated", "unchanged", "duplicates", "refused", "erased", "deleted", "late", "missing", "different", "here")
     return {
         one.their_client: {word: found for word in words if (found := getattr(one, word))} for one in result.clients if one.list == name
     }

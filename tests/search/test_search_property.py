@@ -103,8 +103,9 @@ class World:
         return [*self.contacts] if kind == 1 else [*self.companies]
 
 
-async def made(store: Store, given_companies: list[Any], given_contacts: list[Any]) -> World:
-    client = next(CLIENTS)
+async def made(store: Store, given_companies: list[Any], given_contacts: list[Any], number: int | None = None) -> World:
+    """Create these records in a client of their own, or in the one with this number."""
+    client = next(CLIENTS) if number is None else number
 
     async def company(n: int, one: tuple[Any, ...]) -> Company:
         kept = Company(client, 0, (one[2] or 5) + n % 2, one[2] or 9, f"c{n}.example", one[0], status=one[1], status_changed_us=one[2])

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from touchbase.cli.endpoints_preview import preview
 from touchbase.cli.options import ID, Group, json_option, point_in_time, setting_options
 from touchbase.cli.output import SPARE, Column, print_json, print_record, print_table
 from touchbase.cli.store import find_client, now_us, opened, run
@@ -131,6 +132,9 @@ def test(database: str | None, client_id: str, endpoint_id: int, webhook_allowed
         print_record(found)
     if found["outcome"] != DELIVERED:
         raise SystemExit(1)
+
+
+endpoints.add_command(preview)
 
 
 @endpoints.command()

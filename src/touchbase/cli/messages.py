@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from touchbase.cli.options import ID, Group, json_option, setting_options
+from touchbase.cli.options import ID, Group, json_option, point_in_time, setting_options
 from touchbase.cli.output import NOTE, SHORT, Column, print_json, print_table
 from touchbase.cli.store import find_client, opened, run
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 COLUMNS = ("id", "time", "direction", "contact", "tool", Column("subject", SHORT), Column("text", NOTE))
 DIRECTIONS = ("sent", "received")
+CHANNELS = ("email", "linkedin")
 
 
 @click.group(cls=Group)
@@ -27,16 +28,31 @@ def messages() -> None:
 @click.option("--client", "client_id", required=True, help="The client.")
 @click.option("--email", help="Only messages of the contact with this e-mail address.")
 @click.option("--direction", type=click.Choice(DIRECTIONS), help="Only sent, or only received messages.")
+@click.option("--channel", type=click.Choice(CHANNELS), help="Only mails, or only LinkedIn messages.")
+@click.option("--contact", "contact_id", type=ID, help="Only messages of the contact with this id.")
+@click.option("--subject", help="Only messages with exactly this subject.")
+@click.option("--campaign", "campaign_id", help="Only messages of this campaign, by the tool's id.")
 @click.option("--tool", help="Only messages from this tool.")
+@click.option("--mailbox", help="Only messages that this own address or account sent or received.")
+@click.option("--interested", type=click.Choice(("true", "false")), help="Only messages that are marked so.")
+@click.option("--since", "since_us", callback=point_in_time, metavar="TIME", help="Only messages from this time on.")
+@click.option("--until", "until_us", callback=point_in_time, metavar="TIME", help="Only messages before this time.")
 @click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 1000), help="Most messages to list.")
 @click.option("--after", type=ID, help="The last id of the previous page.")
 @json_option()
 def list_(
-    database: str | None, client_id: str, email: str | None, direction: str | None, tool: str | None, limit: int, after: int | None,
+    database: str | None,
+    client_id: str,
+    email: str | None,
+    limit: int,
+    after: int | None,
     as_json: bool,
-) -> None:  # fmt: skip
-    """List messages, newest first."""
-    found, has_more = run(_list(database, client_id, email, after, limit, {"direction": direction, "tool": tool}))
+    interested: str | None,
+    **filters: Any,
+) -> None:
+    """List messages, newest first; all filters must hold."""
+    filters["interested"] = None if interested is None else interested == "true"
+    found, has_more = run(_list(database, client_id, email, after, limit, filters))
     if as_json:
         print_json([_values(each) for each in found])
     else:

@@ -1,4 +1,4 @@
-"""`touchbase import revyops`: contacts and companies from RevyOps, through its API."""
+"""`touchbase import revyops`: contacts, companies and e-mails from RevyOps, through its API."""
 
 from __future__ import annotations
 
@@ -24,10 +24,14 @@ KEY = "TOUCHBASE_REVYOPS_KEY"
 SHOWN = 20
 """Differences and notices that the terminal shows; the files have all."""
 _COUNTS = (
-    "read", "created", "updated", "unchanged", "duplicates", "refused", "erased", "suppressed", "late", "missing", "different", "here",
+    "read", "created", "updated", "unchanged", "duplicates", "refused", "erased", "deleted", "suppressed", "late", "missing",
+    "different", "here",
 )  # fmt: skip
 _ALWAYS = ("read", "created", "updated", "unchanged", "here")
 """Counts that are shown also if all are 0."""
+_OF_IMPORT = ("page_size", "mode", "compare", "workspace", "only_mapped", "emails", "types")
+"""Options that another run must have, too, to continue an import."""
+_DIRECTIONS = {"sent": "sent", "reply": "received"}
 Options = Mapping[str, Any]
 
 
@@ -59,6 +63,13 @@ def import_() -> None:
     "--compare", type=click.Choice(("all", "sample", "none")), default="all", show_default=True,
     help="Read the lists again, or 20 pages of each, and compare them with the store.",
 )  # fmt: skip
+@click.option(
+    "--emails", type=click.Choice(("with", "only", "without")), default="with", show_default=True,
+    help="With --workspace: import e-mails after the records, or only them.",
+)  # fmt: skip
+@click.option(
+    "--email-type", "types", multiple=True, metavar="WORD=DIRECTION", help="Direction of e-mails with this email_type: sent or reply."
+)
 @click.option("--page-size", type=click.IntRange(1, 100), default=100, show_default=True, help="Records of one request.")
 @click.option(
     "--work-folder", "folder", type=click.Path(path_type=Path, file_okay=False), default="revyops-import", show_default=True,
@@ -68,17 +79,20 @@ def import_() -> None:
 @click.option("--dry-run", is_flag=True, help="Count what the import would do, and write no record.")
 @json_option("Print JSON: the counts of each client, notices and files.")
 def revyops(database: str | None, key: str | None, key_file: Path | None, as_json: bool, **options: Any) -> None:
-    """Import the contacts and companies of all clients from RevyOps, and compare them at the end.
+    """Import the contacts and companies of all clients from RevyOps, or these and the e-mails of one workspace, and compare them.
 
     An import that was stopped or killed continues when the command is run again; the same import twice changes nothing.
     Ends with status 1 if a record was refused, is missing or differs.
     """
     given = _pairs(options)
+    options["types"] = _types(options)
     result = run_fast(_import(database, _key(key, key_file), given, options))
     if as_json:
         print_json(result)
     else:
         _print(result)
+        if not result.emails_read and options["emails"] != "without":
+            click.echo("e-mails were not read: import each workspace with its own key, --workspace CLIENT and --emails only", err=True)
     if not result.is_complete:
         sys.exit(1)
 
@@ -101,6 +115,8 @@ def _pairs(options: Options) -> dict[str, str]:
         if options["pairs"] or options["only_mapped"]:
             raise click.UsageError("--workspace names the client of all records; leave out --client and --only-mapped")
         return {options["workspace"]: options["workspace"]}
+    if options["emails"] == "only":
+        raise click.UsageError("--emails only needs --workspace CLIENT, and the key of that workspace: a master key reads no e-mails")
     pairs: dict[str, str] = {}
     for pair in options["pairs"]:
         theirs, mark, ours = pair.rpartition("=")
@@ -112,13 +128,26 @@ def _pairs(options: Options) -> dict[str, str]:
     return pairs
 
 
+def _types(options: Options) -> dict[str, str]:
+    """Return the directions of e-mails by their `email_type`."""
+    from touchbase.revyops_import import plain_type
+
+    types: dict[str, str] = {}
+    for pair in options["types"]:
+        word, mark, direction = pair.rpartition("=")
+        if not mark or direction not in _DIRECTIONS:
+            raise click.UsageError(f"--email-type {pair!r} must be WORD=sent or WORD=reply, such as 'OUT_MAIL=sent'")
+        types[plain_type(word)] = _DIRECTIONS[direction]
+    return types
+
+
 async def _import(database: str | None, key: str, given: Mapping[str, str], options: Options) -> Result:
     from touchbase.enrichment import HttpClient
     from touchbase.revyops_import import Head, Journal, ListReader, check_base_url
 
     await check_base_url(options["base_url"])
     base_url, dry_run = options["base_url"].rstrip("/"), options["dry_run"]
-    chosen = {name: options[name] for name in ("page_size", "mode", "compare", "workspace", "only_mapped")} | {"clients": dict(given)}
+    chosen = {name: options[name] for name in _OF_IMPORT} | {"clients": dict(given)}
     address = without_password(read_settings(database=database).database)
     async with opened(database) as store:
         http = HttpClient(f"touchbase/{touchbase.__version__}", [base_url])
@@ -148,7 +177,7 @@ async def _read(store: ProcessingStore, reader: ListReader, journal: Any, given:
     if workspace is not None:
         await find_client(store, workspace, lasting=True)
     await clients.check()
-    wanted = ImportOptions(options["mode"], options["compare"], dry_run, workspace)
+    wanted = ImportOptions(options["mode"], options["compare"], dry_run, workspace, options["emails"], options["types"])
     progress = await RevyOpsImport(store, now_us, reader, clients, journal, wanted, _show_page).run()
     if sys.stderr.isatty():
         click.echo("\r\x1b[K", err=True, nl=False)
@@ -179,6 +208,8 @@ def _print(result: Result) -> None:
         click.echo(f"{result.left_out} records of other clients were left out", err=True)
     for name, records in result.unread.items():
         click.echo(f"{name}: their list counts {records} records more than its pages had; import again while no one writes there", err=True)
+    for name in result.cut:
+        click.echo(f"{name}: their server gives no more pages, and the list may have more than was read", err=True)
     notices = sorted(result.notices.items(), key=lambda each: -each[1])
     for notice, times in notices[:SHOWN]:
         click.echo(f"{times} x {notice}", err=True)

@@ -14,13 +14,12 @@ from touchbase.events.event_subject import EventSubject
 from touchbase.events.projection_batch import Batch
 from touchbase.history import CONTACT, Event, StoredEvent
 from touchbase.inbox import Delivery
-from touchbase.messages import Message, channel_of, direction_of, text_of_html
+from touchbase.messages import MOST_SUBJECT, Message, channel_of, direction_of, text_of_html
 from touchbase.messages.sql.plans import ID, first_copies, insert_copies, log_messages
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Plan
 
 Named = list[tuple[EventSubject, Delivery]]
-MOST_SUBJECT = 1_000
 MOST_ID = 1_000
 """Characters of a message id or thread id: those of mails may be long."""
 

@@ -47,6 +47,15 @@ class SeenKeys:
             self._grow()
         return None
 
+    def find(self, key: str) -> int | None:
+        """Return the first row that has this key; None if there is none."""
+        value, slot = hash(key), hash(key) & (self._size - 1)
+        while self._rows[slot]:
+            if self._hashes[slot] == value:
+                return self._rows[slot]
+            slot = (slot + 1) & (self._size - 1)
+        return None
+
     def _grow(self) -> None:
         old = zip(self._hashes, self._rows, strict=True)
         self._size *= 2

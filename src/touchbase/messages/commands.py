@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from touchbase.common.timestamps import Micros
-from touchbase.history import NO_AUTHOR, Author
+from touchbase.history import NO_AUTHOR, Author, Ref
 from touchbase.messages.models import Message
 from touchbase.sql.command import Command, Query
 
 EventKey = tuple[str, Micros]
 """The key and the time of an event in a history."""
+CREATED, UNCHANGED, DELETED, OTHER_TIME, NO_CONTACT, ERASED = (
+    "created", "unchanged", "deleted", "other_time", "no_contact", "erased",
+)  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -24,6 +28,33 @@ class CreateMessage(Command[Message]):
     message: Message
     """Its `id` is set when it is stored."""
     by: Author = NO_AUTHOR
+
+
+class NewCopy(NamedTuple):
+    """A message of another system, which its event key identifies."""
+
+    message: Message
+    """Its `contact_id` is 0 if no contact was found."""
+    people: list[Ref]
+    """Identities of the contact, to see whether the person was erased."""
+    is_dated: bool = True
+    """Whether its time is its own; else another time does not tell it from the stored one."""
+
+
+class ImportedMessage(NamedTuple):
+    """What became of a message: a word, and its id unless it was not stored."""
+
+    word: str
+    id: int = 0
+
+
+@dataclass(slots=True)
+class ImportMessages(Command[list[ImportedMessage]]):
+    """Store the messages whose event key no message has; the results are in their order. Stored messages stay as they are."""
+
+    client: int
+    copies: list[NewCopy]
+    dry_run: bool = False
 
 
 @dataclass(slots=True)

@@ -28,6 +28,8 @@ MADE_EVENTS = {SENT: "message.sent", RECEIVED: "message.received"}
 """The event in the contact's history of a message that a request made; it changes neither status nor dates."""
 MOST_CUSTOM_FIELDS = 100
 """Of one message."""
+MOST_SUBJECT = 1_000
+"""Characters of a subject."""
 _RECEIVED_EVENTS = frozenset({"email_replied", "email_auto_replied", "linkedin_replied"})
 
 

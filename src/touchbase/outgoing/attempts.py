@@ -123,6 +123,18 @@ class Outbox:
             return None
         return message_of(endpoint, client_id, event, await self._seen(endpoint, event), self._place)
 
+    async def why_not(self, endpoint: Endpoint, sequence: int) -> str:
+        """Return why an endpoint does not get a stored event; blank if it does, once it is active."""
+        event = await self._event(endpoint.client, sequence)
+        if event is None:
+            return "it is not in the log any more"
+        if endpoint.types and event.type not in endpoint.types:
+            return f"its types do not include {event.type}"
+        record = None if event.record_kind is None or event.record_id is None else (event.record_kind, event.record_id)
+        if record is not None and not await wants(self._store, endpoint, record, self._clock()):
+            return "its filter does not match the record as it is now"
+        return "it gets the reply with its text, as message.received" if await self._is_told(endpoint, event) else ""
+
     async def _seen(self, endpoint: Endpoint, event: LoggedEvent) -> Seen:
         """Return what an event is about; for people also the records of its person and company."""
         client = endpoint.client

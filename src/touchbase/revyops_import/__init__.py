@@ -1,4 +1,4 @@
-"""Import from RevyOps: contacts and companies of all clients through its API, resumable and compared at the end."""
+"""Import from RevyOps: contacts and companies of all clients, e-mails of one workspace; resumable, and compared at the end."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from touchbase.revyops_import.journal import Head, Journal, UnusableFolder
 from touchbase.revyops_import.list_reader import ListReader, ReadFailed, check_base_url
 from touchbase.revyops_import.models import Difference, Entry
 from touchbase.revyops_import.results import ClientResult, Result, result_of
+from touchbase.revyops_import.their_emails import plain_type
 
 __all__ = [
     "LEFT_OUT",
@@ -25,5 +26,6 @@ __all__ = [
     "UnknownClient",
     "UnusableFolder",
     "check_base_url",
+    "plain_type",
     "result_of",
 ]

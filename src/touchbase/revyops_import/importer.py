@@ -1,20 +1,35 @@
-"""The import: pages of companies, then of contacts, each written and journaled; then once more, to compare."""
+"""The import: pages of companies, then of contacts and of e-mails, each written and journaled; then once more, to compare."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from touchbase.clients import Client
 from touchbase.common.timestamps import Clock
 from touchbase.imports import CREATED, DUPLICATE, ERASED, INVALID, ImportRows, InvalidRow, Outcome, ValidRow
 from touchbase.revyops_import.client_map import ClientMap
 from touchbase.revyops_import.comparison import Pair, differences
+from touchbase.revyops_import.emails import EmailImport
 from touchbase.revyops_import.journal import Journal
 from touchbase.revyops_import.list_pages import ListPage
 from touchbase.revyops_import.list_reader import ListReader
-from touchbase.revyops_import.models import COMPARE, IMPORT, LISTS, RECORDS, Counts, Entry, ListName, Refused, Stage
+from touchbase.revyops_import.models import (
+    COMPARE,
+    EMAILS,
+    IMPORT,
+    LISTS,
+    RECORD_LISTS,
+    RECORDS,
+    Counts,
+    Difference,
+    Entry,
+    ListName,
+    Refused,
+    Stage,
+)
 from touchbase.revyops_import.progress import Progress
 from touchbase.revyops_import.seen import Seen
 from touchbase.revyops_import.their_records import RowMaker, TheirRecord, company_key, their_record
@@ -22,6 +37,10 @@ from touchbase.sql.store import Store
 
 SAMPLE = 20
 """Pages of each list that a comparison of a sample reads."""
+ROUND = 50
+"""Lengths at which servers cut a list are multiples of it."""
+WITH, ONLY, WITHOUT = "with", "only", "without"
+"""Whether e-mails are read."""
 _COUNTED = {DUPLICATE: "duplicates", INVALID: "refused"}
 
 
@@ -36,6 +55,17 @@ class ImportOptions:
     dry_run: bool = False
     workspace: str | None = None
     """The client of all records, for lists that name none."""
+    emails: str = WITH
+    """`with`, `only` or `without` e-mails; the list of them is of one workspace."""
+    email_types: Mapping[str, str] = field(default_factory=dict)
+    """Directions of messages by `email_type`."""
+
+    @property
+    def lists(self) -> tuple[ListName, ...]:
+        """The lists that are read."""
+        if self.workspace is None or self.emails == WITHOUT:
+            return RECORD_LISTS
+        return (EMAILS,) if self.emails == ONLY else LISTS
 
 
 @dataclass(slots=True)
@@ -59,6 +89,11 @@ class RevyOpsImport:
         self._clients, self._journal, self._options, self._on_page = clients, journal, options, on_page
         self.progress = Progress()
         self._seen: dict[tuple[Stage, ListName], Seen] = {(stage, name): Seen(name) for stage in (IMPORT, COMPARE) for name in LISTS}
+        self._emails = EmailImport(
+            store, clock, reader, options.email_types, self._seen[IMPORT, "contacts"].has, dry_run=options.dry_run
+        )  # fmt: skip
+        self._before: dict[tuple[Stage, ListName], list[Any]] = {}
+        """The records of the page before, as this process has read it."""
 
     async def run(self) -> Progress:
         """Import and compare; return the counts of this run and of the runs that it continues."""
@@ -67,10 +102,10 @@ class RevyOpsImport:
             self.progress.add(entry)
             for theirs in filter(None, entry.counts):
                 await self._clients.find(theirs)
-        for name in LISTS:
+        for name in self._options.lists:
             await self._read(IMPORT, name)
         if self._options.compare != "none" and not self._options.dry_run:
-            for name in LISTS:
+            for name in self._options.lists:
                 await self._read(COMPARE, name)
         return self.progress
 
@@ -95,14 +130,21 @@ class RevyOpsImport:
         return itertools.count(last + 1)
 
     async def _page(self, stage: Stage, name: ListName, number: int, page: ListPage) -> Entry:
-        entry = Entry(stage, name, number, is_last=page.is_last(number), pages=page.pages or 0, count=page.count)
+        entry = Entry(stage, name, number, is_last=page.is_last(number), pages=page.pages or 0, count=page.count, is_cut=page.is_cut)
         if page.note:
             _notice(entry, f"{name}, page {number}: {page.note}")
         groups = await self._groups(stage, name, page, entry)
-        if page.pages is None and entry.repeated == len(page.records):
-            entry.is_last = True  # also of a server that ignores `page`, and sends the first one for ever
+        if page.pages is None and page.records and page.records == self._before.get((stage, name)):
+            # A server that sends the last page for ever, or ignores `page` and sends the first one. A page whose records were all
+            # read before proves nothing: new ones have moved the list since.
+            entry.is_last, entry.is_cut = True, self._may_go_on(stage, name, len(page.records))
+        self._before[stage, name] = page.records
         for theirs, group in groups.items():
             counts = entry.counts.setdefault(theirs, Counts())
+            entry.seen += group.lines
+            if name == EMAILS:
+                await self._store_emails(stage, group, counts, entry)
+                continue
             pairs = self._checked(stage, name, group, counts, entry)
             outcomes = await self._write(stage, name, group.client, [row for _, row in pairs])
             imported = _count(stage, pairs, outcomes, counts, entry)
@@ -110,8 +152,12 @@ class RevyOpsImport:
                 await self._compare(name, group.client, imported, counts, entry)
             if name == "companies":
                 _add_domains(imported, entry)
-            entry.seen += group.lines
         return entry
+
+    def _may_go_on(self, stage: Stage, name: ListName, size: int) -> bool:
+        """Return whether a list of which only one page was given may have more: its length is that of a page, or another round number."""
+        is_only_one = self.progress.page(stage, name).read <= size
+        return is_only_one and (size == self._reader.page_size or size % ROUND == 0)
 
     async def _groups(self, stage: Stage, name: ListName, page: ListPage, entry: Entry) -> dict[str, _Group]:
         """Return the records of a page that are new and not left out, by their id of the client."""
@@ -165,12 +211,23 @@ class RevyOpsImport:
         )
 
     async def _compare(self, name: ListName, client: Client, pairs: Sequence[Pair], counts: Counts, entry: Entry) -> None:
-        for found in await differences(self._store, client.number, name, pairs):
-            counts.compared += 1
-            if found:
-                counts.missing += not found[0].field
-                counts.different += bool(found[0].field)
-            entry.differences += found
+        _count_differences(await differences(self._store, client.number, name, pairs), counts, entry)
+
+    async def _store_emails(self, stage: Stage, group: _Group, counts: Counts, entry: Entry) -> None:
+        """Store e-mails; a comparison creates what is missing, too."""
+        outcomes = await self._emails.store_all(group.client, group.records)
+        for outcome in outcomes:
+            for notice in outcome.record.notices if outcome.record.is_reported else ():
+                _notice(entry, notice)
+            if outcome.word == "refused":
+                _refuse(stage, outcome.record, outcome.reason, counts, entry)
+            else:
+                setattr(counts, outcome.word, getattr(counts, outcome.word) + 1)
+            if stage == COMPARE and outcome.word == CREATED and outcome.record.id in self.progress.refused_emails:
+                counts.late_refused -= 1  # its contact has come since
+                entry.accepted.append(outcome.record.id)
+        if stage == COMPARE:
+            _count_differences(await self._emails.compare(group.client, outcomes), counts, entry)
 
 
 def _count(stage: Stage, pairs: Sequence[Pair], outcomes: Sequence[Outcome], counts: Counts, entry: Entry) -> list[Pair]:
@@ -185,6 +242,16 @@ def _count(stage: Stage, pairs: Sequence[Pair], outcomes: Sequence[Outcome], cou
         if outcome.word != ERASED:
             imported.append((record, row))
     return imported
+
+
+def _count_differences(found: Iterable[list[Difference]], counts: Counts, entry: Entry) -> None:
+    """Count the records that were compared, with the differences of each."""
+    for each in found:
+        counts.compared += 1
+        if each:
+            counts.missing += not each[0].field
+            counts.different += bool(each[0].field)
+        entry.differences += each
 
 
 def _refuse(stage: Stage, record: TheirRecord, reason: str, counts: Counts, entry: Entry, word: str = "refused") -> None:

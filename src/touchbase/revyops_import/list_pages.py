@@ -26,6 +26,8 @@ class ListPage:
     """Pages of the whole list, if the page says so."""
     note: str = ""
     """How an unusual body was read; blank for a usual one."""
+    is_cut: bool = False
+    """Whether the server refuses this page although the list may have it."""
 
     def is_last(self, number: int) -> bool:
         """Return whether no page follows, if this is the page with this number; without a number of pages one that is empty decides."""

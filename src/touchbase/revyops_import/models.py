@@ -6,17 +6,19 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-ListName = Literal["contacts", "companies"]
+ListName = Literal["contacts", "companies", "emails"]
 Stage = Literal["import", "compare"]
-LISTS: tuple[ListName, ...] = ("companies", "contacts")
+EMAILS: Final = "emails"
+RECORD_LISTS: tuple[ListName, ...] = ("companies", "contacts")
 """Companies first: contacts name theirs by its id."""
+LISTS: tuple[ListName, ...] = (*RECORD_LISTS, EMAILS)
 RECORDS: dict[ListName, Literal["contact", "company"]] = {"contacts": "contact", "companies": "company"}
 IMPORT: Final = "import"
 COMPARE: Final = "compare"
 
 
 class Counts(msgspec.Struct, omit_defaults=False):
-    """Counts of one client's records of one list. In the first stage each record is in one of `created` to `erased`."""
+    """Counts of one client's records of one list. In the first stage each record is in one of `created` to `deleted`."""
 
     created: int = 0
     updated: int = 0
@@ -26,10 +28,12 @@ class Counts(msgspec.Struct, omit_defaults=False):
     refused: int = 0
     erased: int = 0
     """Not imported: the person was erased here."""
+    deleted: int = 0
+    """E-mails that are not imported: their message was deleted here."""
     suppressed: int = 0
     """Imported, and on a do-not-contact list."""
     late_refused: int = 0
-    """Refused or duplicates that only the comparison has read."""
+    """Refused or duplicates that only the comparison has read, less e-mails that were refused and that it has stored."""
     compared: int = 0
     missing: int = 0
     """There and, at the end, not here."""
@@ -44,7 +48,7 @@ class Counts(msgspec.Struct, omit_defaults=False):
     @property
     def read(self) -> int:
         """The number of records that were read."""
-        return self.created + self.updated + self.unchanged + self.duplicates + self.refused + self.erased
+        return self.created + self.updated + self.unchanged + self.duplicates + self.refused + self.erased + self.deleted
 
 
 class Refused(msgspec.Struct, array_like=True):
@@ -86,6 +90,8 @@ class Entry(msgspec.Struct, omit_defaults=True):
     """Pages of the list; 0: not known."""
     count: int | None = None
     """Records of the list, as the page says."""
+    is_cut: bool = False
+    """Whether the list may go on, and the server does not give more of it."""
     repeated: int = 0
     """Records that an earlier page had."""
     left_out: int = 0
@@ -97,6 +103,8 @@ class Entry(msgspec.Struct, omit_defaults=True):
     domains: dict[str, str] = {}
     """Domains of companies, by `company_key`."""
     refused: list[Refused] = []
+    accepted: list[str] = []
+    """Their ids of e-mails that the first reading refused, and that this page of the second one has stored."""
     differences: list[Difference] = []
     notices: dict[str, int] = {}
     """What was left out or read in an unusual way, with the number of times."""

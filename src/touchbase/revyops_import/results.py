@@ -15,14 +15,14 @@ from touchbase.imports import BadRows, Row
 from touchbase.records import CountMatching, ListCompanies, ListContacts
 from touchbase.revyops_import.client_map import ClientMap
 from touchbase.revyops_import.journal import Journal
-from touchbase.revyops_import.models import COMPARE, IMPORT, LISTS, Counts, ListName, Refused
+from touchbase.revyops_import.models import COMPARE, EMAILS, IMPORT, LISTS, Counts, ListName, Refused
 from touchbase.revyops_import.progress import Progress
 from touchbase.revyops_import.their_records import LARGEST_NUMBER, TheirRecord
 from touchbase.sql.store import Store
 
 DIFFERENCES = "differences.csv"
 _COLUMNS = ("client_id", "list", "their_id", "our_id", "address", "field", "theirs", "ours")
-_OF_IMPORT = ("created", "updated", "unchanged", "duplicates", "refused", "erased", "suppressed")
+_OF_IMPORT = ("created", "updated", "unchanged", "duplicates", "refused", "erased", "deleted", "suppressed")
 """Counts that the first reading decides."""
 _REFUSED = "refused-"
 _OWNER_ONLY = 0o600
@@ -43,6 +43,8 @@ class ClientResult(msgspec.Struct):
     duplicates: int = 0
     refused: int = 0
     erased: int = 0
+    deleted: int = 0
+    """E-mails whose message was deleted here."""
     suppressed: int = 0
     late: int = 0
     """Created by the comparison."""
@@ -50,7 +52,7 @@ class ClientResult(msgspec.Struct):
     missing: int = 0
     different: int = 0
     here: int | None = None
-    """Records that the client has here now."""
+    """Records that the client has here now; None for e-mails, which are not counted."""
 
 
 class Result(msgspec.Struct):
@@ -69,13 +71,18 @@ class Result(msgspec.Struct):
     """Records that stood on two pages, because the list changed while it was read."""
     unread: dict[str, int]
     """By list: records that it counts more than its pages had, which therefore may be missing."""
+    cut: list[str]
+    """Lists that may have more records, which the server does not give."""
+    emails_read: bool
     notices: dict[str, int]
     files: list[str]
 
     @property
     def is_complete(self) -> bool:
         """Whether every record was imported and is equal."""
-        return not self.unread and not any(one.refused + one.duplicates + one.missing + one.different for one in self.clients)
+        return (
+            not self.unread and not self.cut and not any(one.refused + one.duplicates + one.missing + one.different for one in self.clients)
+        )
 
 
 async def result_of(
@@ -102,12 +109,15 @@ async def result_of(
     return Result(
         base_url, dry_run, counted, {theirs: client.client_id for theirs in clients.created if (client := clients.found[theirs])},
         sorted(set(clients.given) - {one.their_client for one in counted} - {theirs for theirs, ours in clients.given.items() if not ours}),
-        sum(done.left_out for done in stages), sum(done.repeated for done in stages), dict(_unread(progress)), progress.notices,
-        write_files(journal),
+        sum(done.left_out for done in stages), sum(done.repeated for done in stages), dict(_unread(progress)),
+        [name for name in LISTS if progress.page(IMPORT, name).is_cut], progress.page(IMPORT, EMAILS).is_ended, progress.notices,
+        write_files(journal, progress),
     )  # fmt: skip
 
 
-async def _count(store: Store, client: int, name: ListName) -> int:
+async def _count(store: Store, client: int, name: ListName) -> int | None:
+    if name == EMAILS:
+        return None
     listing = ListContacts(client, 1) if name == "contacts" else ListCompanies(client, 1)
     return await store.read(CountMatching(client, listing))
 
@@ -121,19 +131,19 @@ def _unread(progress: Progress) -> Iterator[tuple[str, int]]:
             yield name, done.count - done.read
 
 
-def write_files(journal: Journal) -> list[str]:
+def write_files(journal: Journal, progress: Progress) -> list[str]:
     """Write the refused records, a file for each client and list that an import can read, and the differences; remove older files."""
     for old in [*journal.folder.glob(f"{_REFUSED}*.csv"), *journal.folder.glob(DIFFERENCES)]:
         old.unlink()
     headers: dict[tuple[ListName, str], dict[str, None]] = {}
-    for name, refused in _refused(journal):
+    for name, refused in _refused(journal, progress):
         headers.setdefault((name, refused.client), {}).update(dict.fromkeys(refused.values))
     made: list[str] = []
     for number, (key, header) in enumerate(headers.items(), 1):
         path = journal.folder / f"{_REFUSED}{number}-{_plain(key[1])}-{key[0]}.csv"
         with _opened(path) as file:
             writer = BadRows(file, list(header))
-            for name, refused in _refused(journal):
+            for name, refused in _refused(journal, progress):
                 if (name, refused.client) == key:
                     cells = [refused.values.get(target, "") for target in header]
                     writer.add(Row(TheirRecord("", refused.id).number % LARGEST_NUMBER, cells), refused.reason)
@@ -141,8 +151,12 @@ def write_files(journal: Journal) -> list[str]:
     return made + _write_differences(journal)
 
 
-def _refused(journal: Journal) -> Iterator[tuple[ListName, Refused]]:
-    return ((entry.name, refused) for entry in journal.entries() for refused in entry.refused)
+def _refused(journal: Journal, progress: Progress) -> Iterator[tuple[ListName, Refused]]:
+    """Yield the records that were refused, without e-mails that were stored later."""
+    for entry in journal.entries():
+        for refused in entry.refused:
+            if entry.name != EMAILS or refused.id in progress.refused_emails:
+                yield entry.name, refused
 
 
 def _write_differences(journal: Journal) -> list[str]:

@@ -46,6 +46,10 @@ class Seen:
             return ""
         return "an earlier record" if number == LARGEST_NUMBER else f"the record {number}"
 
+    def has(self, client_id: str, key: str) -> bool:
+        """Return whether a record of a client here has this key, as `keys_of` has it."""
+        return self._keys.find(_digest(self._name, client_id, key)) is not None
+
 
 def _digest(name: ListName, client: str, key: str) -> str:
     return blake2b(f"{name}\0{client}\0{key}".encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()

@@ -21,9 +21,13 @@ _FIELDS: dict[ListName, tuple[str, ...]] = {
         "last_campaign_email_sent", "last_reply_received",
     ),
     "companies": ("domain", "name", "company_status"),
+    "emails": (
+        "email_timestamp", "updated_time", "contact_email", "contact_id", "agent_email", "email_type", "subject", "body_text",
+        "body_html", "campaign_id", "campaign_name", "interested", "origin",
+    ),
 }  # fmt: skip
 _KEYS: dict[ListName, tuple[str, ...]] = {"contacts": ("email", "linkedin_url"), "companies": ("domain",)}
-_CUSTOM: dict[ListName, str] = {"contacts": "contact_custom_fields", "companies": "company_custom_fields"}
+_CUSTOM: dict[ListName, str] = {"contacts": "contact_custom_fields", "companies": "company_custom_fields", "emails": "custom_fields"}
 _READ = {"id", "client_id", "company_id"}
 NOT_CARRIED = {"updated_time", "created_time", "previous_status", "status_changed_at"}
 """Members that the import sets itself, by what it writes."""
@@ -54,7 +58,7 @@ class TheirRecord:
     @property
     def key(self) -> str:
         """The first value that identifies it."""
-        return next((self.values[name] for name in ("email", "linkedin_url", "domain") if self.values.get(name)), "")
+        return next((self.values[name] for name in ("email", "linkedin_url", "domain", "contact_email") if self.values.get(name)), "")
 
 
 def their_record(value: Any, name: ListName, domains: Members[str, str], client: str | None = None) -> TheirRecord:

@@ -75,7 +75,15 @@ from touchbase.jobs import sql as jobs_sql
 from touchbase.merging import ForgetMerges, MergeRecords, UndoMerge
 from touchbase.merging.sql import merge as merging_merge
 from touchbase.merging.sql import undo as merging_undo
-from touchbase.messages import AddCustomField, CreateMessage, DeleteMessage, PruneMessages, RemoveCustomField, SetInterested
+from touchbase.messages import (
+    AddCustomField,
+    CreateMessage,
+    DeleteMessage,
+    ImportMessages,
+    PruneMessages,
+    RemoveCustomField,
+    SetInterested,
+)
 from touchbase.messages.sql import plans as messages_sql
 from touchbase.outgoing import (
     AddEndpoint,
@@ -270,6 +278,7 @@ COMMANDS: dict[type, Handler] = {
     ForgetMerges: Handler(_each(merging_undo.forget_merges)),
     DropUnrecognised: Handler(_each(body_retention.drop_unrecognised)),
     CreateMessage: Handler(_each(messages_sql.create_message, takes_ids=True), _one("message")),
+    ImportMessages: Handler(_each(messages_sql.import_messages, takes_ids=True), messages_sql.import_needs),
     DeleteMessage: Handler(_each(messages_sql.delete_message)),
     SetInterested: Handler(_each(messages_sql.set_interested)),
     AddCustomField: Handler(_each(messages_sql.add_custom_field)),

@@ -9,18 +9,27 @@ from typing import Any
 from touchbase.common.timestamps import Micros
 from touchbase.errors import Conflict, Fault, Invalid, NotFound
 from touchbase.event_log import EventType, LoggedEvent, by_request, log_events
-from touchbase.history import CONTACT, VIA_API, StoredEvent
+from touchbase.history import CONTACT, VIA_API, Ref, StoredEvent
 from touchbase.history import sql as history_sql
 from touchbase.history.sql import event_row
 from touchbase.messages.commands import (
+    CREATED,
+    DELETED,
+    ERASED,
+    NO_CONTACT,
+    OTHER_TIME,
+    UNCHANGED,
     AddCustomField,
     CreateMessage,
     DeleteMessage,
     EventKey,
     GetMessages,
+    ImportedMessage,
+    ImportMessages,
     ListMessages,
     MessagesOfContact,
     MessagesOfEvents,
+    NewCopy,
     PruneMessages,
     RemoveCustomField,
     SetInterested,
@@ -30,10 +39,12 @@ from touchbase.messages.sql.statements import (
     COPIES_BY_ID,
     COPIES_OF,
     COPIES_OF_EVENTS,
+    COPIES_OF_KEYS,
     COPIES_OF_RECORD,
     INSERT_MESSAGE,
     IS_FIRST,
     LIST_FROM,
+    LIST_IN_ORDER,
     LOCK_CUSTOM,
     MARK_DELETED,
     NEW_MESSAGES,
@@ -48,6 +59,8 @@ from touchbase.sql.filters import Where
 from touchbase.sql.ids import Ids
 from touchbase.sql.rows import encode
 from touchbase.sql.statement import Execute, Plan, Select
+from touchbase.suppression import erasure_key_of
+from touchbase.suppression.sql import find_marks
 
 ID = "message"
 Group = tuple[str, str, int]
@@ -101,6 +114,42 @@ def create_message(command: CreateMessage, ids: Ids) -> Plan[Message | NotFound]
     found = yield from _by_ids(client, [one.id])
     # None: an equal message was deleted, and stays so.
     return found.get(one.id) or NotFound(f"the message {one.message_id!r} of this contact was deleted; send another message_id, or none")
+
+
+def import_needs(commands: Sequence[ImportMessages]) -> Mapping[str, int]:
+    """Return the ids that these commands may use."""
+    return {ID: sum(len(command.copies) for command in commands)}
+
+
+def import_messages(command: ImportMessages, ids: Ids) -> Plan[list[ImportedMessage]]:
+    """Run `ImportMessages`."""
+    client = command.client
+    keys = sorted({one.message.event_key for one in command.copies})
+    rows = (yield Execute(COPIES_OF_KEYS, [(client, key) for key in keys])) if keys else []
+    known = {row[0]: (row[1], bool(row[2]), row[3]) for row in rows}
+    erased = yield from _erased(client, [one for one in command.copies if not one.message.contact_id])
+    results: list[ImportedMessage] = []
+    for one in command.copies:
+        message = one.message
+        if message.event_key in known:
+            at, is_deleted, number = known[message.event_key]
+            is_other = one.is_dated and at != message.occurred_us
+            results.append(ImportedMessage(OTHER_TIME if is_other else DELETED if is_deleted else UNCHANGED, number))
+        elif not message.contact_id:
+            results.append(ImportedMessage(NO_CONTACT if erased.isdisjoint(one.people) else ERASED))
+        else:
+            made = message if command.dry_run else (yield from create_message(CreateMessage(client, message), ids))
+            if isinstance(made, Message):
+                known[message.event_key] = (made.occurred_us, False, made.id)
+            results.append(ImportedMessage(CREATED, made.id) if isinstance(made, Message) else ImportedMessage(NO_CONTACT))
+    return results
+
+
+def _erased(client: int, copies: Sequence[NewCopy]) -> Plan[set[Ref]]:
+    """Return which of the identities were erased."""
+    refs = {ref for one in copies for ref in one.people}
+    key = (yield from erasure_key_of(client)) if refs else None
+    return set() if key is None else set((yield from find_marks(key, client, sorted(refs))))
 
 
 def delete_message(command: DeleteMessage) -> Plan[Message | NotFound]:
@@ -211,8 +260,11 @@ def list_messages(query: ListMessages) -> Plan[list[Message]]:
     where.less("m.occurred_us", query.until_us)
     if query.after is not None:
         where.add("(m.occurred_us, m.id) < (?, ?)", *query.after)
-    sql = f"{LIST_FROM} WHERE {where} AND {IS_FIRST} ORDER BY m.occurred_us DESC, m.id DESC LIMIT ? OFFSET ?"
-    copies = [message_of(row) for row in (yield Select(sql, (*where.params, query.limit, query.skip)))]
+    page = "ORDER BY m.occurred_us DESC, m.id DESC LIMIT ? OFFSET ?"
+    sql = f"{LIST_FROM} WHERE {where} AND {IS_FIRST} {page}"
+    by_contact = query.contact_id is not None or query.contact_key is not None
+    postgres = "" if by_contact else f"{LIST_IN_ORDER} WHERE {where} AND m.deleted = 0 {page}"
+    copies = [message_of(row) for row in (yield Select(sql, (*where.params, query.limit, query.skip), postgres))]
     return list((yield from _complete(query.client, copies)).values())
 
 

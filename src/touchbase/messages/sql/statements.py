@@ -96,6 +96,13 @@ COPIES_OF_EVENTS = Statement(
     body="SELECT m.event_key, m.occurred_us, m.id FROM p CROSS JOIN message m "
     "WHERE m.client = p.client AND m.event_key = p.event_key AND m.occurred_us = p.occurred_us AND m.deleted = 0",
 )
+COPIES_OF_KEYS = Statement(
+    "message_copies_of_keys",
+    (("client", "bigint"), ("event_key", "text")),
+    body="SELECT m.event_key, m.occurred_us, m.deleted, m.id FROM p CROSS JOIN message m "
+    "WHERE m.client = p.client AND m.event_key = p.event_key",
+)
+"""Also of deleted messages."""
 _SAME_EVENT = "t.client = p.client AND t.event_key = p.event_key AND t.occurred_us = p.occurred_us"
 DELETE_OF_EVENT = Statement(
     "delete_message_of_event",
@@ -144,6 +151,13 @@ IS_FIRST = (
     "AND f.record_id = e.record_id AND (o.deleted = 1 OR (o.occurred_us, o.event_key) < (m.occurred_us, m.event_key)))"
 )
 """The condition by which a copy is the earliest one of its message, and the message is not deleted."""
+LIST_IN_ORDER = (
+    f"SELECT {names(_SHOWN, 'm.')}, x.record_id, x.email FROM message m CROSS JOIN LATERAL (SELECT e.record_id, c.email FROM event e "
+    f"JOIN contact c ON c.client = e.client AND c.id = e.record_id WHERE {event_of_copy('e', 'm')} AND {IS_FIRST} OFFSET 0) x"
+)
+"""For PostgreSQL, where no contact is given: from the newest message on, each with its contact, until the page is full. PostgreSQL
+takes it that hardly any message has an event, so it would join all messages of the client before it sorts them; it does not move
+a part with `OFFSET` into the rest."""
 decode_custom: Callable[[str], dict[str, str]] = msgspec.json.Decoder(dict[str, str]).decode
 _message: Callable[..., Message] = Message
 

@@ -33,7 +33,7 @@ async def preview(call: Call) -> Response:
         message = await outbox_of(call).preview(endpoint, client.client_id, sequence)
     if message is None:
         raise NotFound(f"there is no event {str(given.event)[:40]!r} in the log; ids look like evt_1207")
-    return Response(body=encode(_out(endpoint.kind, message)))
+    return Response(body=encode(preview_out(endpoint.kind, message)))
 
 
 def _previewed(client: Client, given: WebhookPreviewRequest, now: Micros) -> Endpoint:
@@ -52,7 +52,8 @@ def _check(call: Call, client: Client, endpoint: Endpoint) -> None:
         raise Invalid([replace(each, pointer="/type") if each.pointer == "/types/0" else each for each in error.faults]) from None
 
 
-def _out(kind: str, message: Message) -> WebhookPreviewOut:
+def preview_out(kind: str, message: Message) -> WebhookPreviewOut:
+    """Return a message as a preview shows it."""
     if kind != EMAIL:
         return WebhookPreviewOut(kind, message.type, message.headers, json.decode(message.body))
     mail = message_from_bytes(message.body, policy=SMTP)

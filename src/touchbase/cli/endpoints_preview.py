@@ -1,0 +1,62 @@
+"""`touchbase endpoints preview`: what an endpoint would be sent, without sending it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from touchbase.cli.options import ID, json_option, setting_options
+from touchbase.cli.output import echo, escape_controls, print_json, print_record
+from touchbase.cli.store import find_client, now_us, opened, run
+
+
+@click.command()
+@setting_options("database")
+@click.option("--client", "client_id", required=True, help="The client's id.")
+@click.option("--event", help="A stored event, such as evt_1207. Default: the event of a fictitious person, as in a test.")
+@json_option("Print JSON, for e-mails with their source.")
+@click.argument("endpoint_id", type=ID, metavar="ENDPOINT")
+def preview(database: str | None, client_id: str, event: str | None, endpoint_id: int, as_json: bool) -> None:
+    """Show what an endpoint would be sent about an event, and send nothing."""
+    shown, why_not = run(_preview(database, client_id, endpoint_id, event))
+    if as_json:
+        print_json(shown)
+    else:
+        print_record({"kind": shown["kind"], "type": shown["type"], "headers": shown["headers"]})
+        echo("")
+        if isinstance(shown["body"], str):
+            for line in shown["body"].splitlines():
+                echo(escape_controls(line))
+        else:
+            print_json(shown["body"])
+    if why_not:
+        click.echo(f"endpoint {endpoint_id} does not get this event: {why_not}", err=True)
+
+
+async def _preview(database: str | None, client_id: str, endpoint_id: int, event: str | None) -> tuple[dict[str, Any], str]:
+    import msgspec
+
+    from touchbase.cli.options import read_settings
+    from touchbase.outgoing import GetEndpoint, Outbox
+    from touchbase.outgoing.api.endpoint_bodies import sequence_of_id
+    from touchbase.outgoing.api.objects import AS_IN_API
+    from touchbase.outgoing.api.preview import preview_out
+    from touchbase.workers import outgoing_parts
+
+    sequence = None if event is None else sequence_of_id(event)
+    async with opened(database) as store:
+        client = await find_client(store, client_id)
+        endpoint = await store.read(GetEndpoint(client.number, endpoint_id))
+        if endpoint is None:
+            raise click.ClickException(f"client {client_id} has no endpoint {endpoint_id}: `touchbase endpoints list` shows all")
+        sender, place = outgoing_parts(read_settings())
+        try:
+            outbox = Outbox(store, sender.post, now_us, AS_IN_API, place)
+            message = None if event is not None and sequence is None else await outbox.preview(endpoint, client.client_id, sequence)
+            if message is None:
+                raise click.ClickException(f"there is no event {event} in the log of {client_id}; `touchbase events list` shows their ids")
+            why_not = "" if sequence is None else await outbox.why_not(endpoint, sequence)
+        finally:
+            await sender.close()
+    return dict(msgspec.to_builtins(preview_out(endpoint.kind, message))), why_not

@@ -1,0 +1,102 @@
+"""A page of messages reads about as many rows as it shows, whatever the client has: from the newest one on, or from the contact."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import apsw
+import asyncpg
+import pytest
+
+from touchbase.messages import ListMessages
+from touchbase.sql.migrations import packaged
+from touchbase.sql.statement import Select
+from touchbase.storage.query_handlers import HANDLERS
+from touchbase.storage.sqlite.connection import open_writer
+from touchbase.storage.sqlite.schema import migrate
+
+MANY, CONTACTS, LIMIT = 5_000, 500, 50
+FILL = f"""
+SET touchbase.clients = 'all';
+INSERT INTO client (id, client_id, created_us, settings) VALUES (1, 'acme', 1, '{{}}');
+INSERT INTO contact (client, id, created_us, updated_us, email_key, from_api)
+  SELECT 1, n, n, n, 'p' || n || '@example.com', 1 FROM generate_series(1, {CONTACTS}) n;
+INSERT INTO event (client, record_kind, record_id, occurred_us, key, event, effect, tool, channel, received_us, via, detail)
+  SELECT 1, 1, 1 + n * 7919 % {CONTACTS}, n, 'k' || n, 'message.sent', '', 'api', 'api', n, 0, '{{}}' FROM generate_series(1, {MANY}) n;
+INSERT INTO message
+  (client, id, direction, channel, occurred_us, event_key, received_us, tool, subject, custom, updated_us, has_body, deleted)
+  SELECT 1, n, 'sent', 'email', n, 'k' || n, n, 'api', 'Subject ' || n % 5, '{{}}', n, 1, 0 FROM generate_series(1, {MANY}) n;
+ANALYZE contact, event, message;
+"""
+IN_ORDER = [
+    ListMessages(1, LIMIT), ListMessages(1, LIMIT, after=(4_000, 4_000)), ListMessages(1, LIMIT, subject="Subject 2"),
+    ListMessages(1, LIMIT, direction="sent", channel="email", tool="api", since_us=5),
+]  # fmt: skip
+OF_CONTACT = [
+    ListMessages(1, LIMIT, contact_key="p7@example.com"), ListMessages(1, LIMIT, contact_id=7),
+    ListMessages(1, LIMIT, contact_key="p7@example.com", channel="email", subject="Subject 2"),
+]  # fmt: skip
+
+
+@pytest.fixture
+async def postgres(postgres_url: str) -> AsyncIterator[asyncpg.Connection[Any]]:
+    connection = await asyncpg.connect(postgres_url)
+    await connection.execute(FILL)
+    yield connection
+    await connection.close()
+
+
+def asked(query: ListMessages) -> Select:
+    found = next(HANDLERS[ListMessages](query))
+    assert isinstance(found, Select)
+    return found
+
+
+async def rows_read(postgres: asyncpg.Connection[Any], query: ListMessages) -> int:
+    """The rows that all steps of the plan of a page return."""
+    number = itertools.count(1)
+    one = asked(query)
+    text = re.sub(r"\?", lambda _: f"${next(number)}", one.postgres or one.sql)
+    [plan] = json.loads(await postgres.fetchval(f"EXPLAIN (ANALYZE, FORMAT JSON) {text}", *one.params))
+    waiting, read = [plan["Plan"]], 0.0
+    while waiting:
+        node = waiting.pop()
+        waiting += node.get("Plans", ())
+        read += node["Actual Rows"] * node["Actual Loops"] if "Relation Name" in node else 0
+    return int(read)
+
+
+async def test_page__reads_few_rows_on_postgresql(postgres: asyncpg.Connection[Any], subtests: pytest.Subtests) -> None:
+    for query in IN_ORDER:
+        with subtests.test(repr(query)):
+            # A message, its event and its contact. Rows that a filter leaves out are not counted.
+            assert await rows_read(postgres, query) <= 3 * LIMIT
+    for query in OF_CONTACT:
+        with subtests.test(repr(query)):
+            assert await rows_read(postgres, query) <= 3 * MANY // CONTACTS
+
+
+def test_page__starts_at_its_first_message_or_at_the_contact_on_sqlite(tmp_path: Path, subtests: pytest.Subtests) -> None:
+    path = str(tmp_path / "store.db")
+    connection = open_writer(path, durable=False)
+    migrate(connection.cursor(), packaged("sqlite"))
+    connection.close()
+    store = open_writer(path, durable=False).cursor()  # with the figures that the store holds
+    for query in [*IN_ORDER, *OF_CONTACT]:
+        with subtests.test(repr(query)):
+            plan = steps(store, asked(query))
+            is_sorted = any("TEMP B-TREE" in step for step in plan)
+
+            assert [step for step in plan if step.startswith("SCAN")] == []
+            assert is_sorted == (query in OF_CONTACT)
+            first = "SEARCH m USING INDEX message_time (" if query in IN_ORDER else "SEARCH c USING "
+            assert plan[0].startswith(first)
+
+
+def steps(store: apsw.Cursor, one: Select) -> list[str]:
+    return [row[3] for row in store.execute(f"EXPLAIN QUERY PLAN {one.sql}", one.params).fetchall()]

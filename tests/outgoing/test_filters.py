@@ -1,0 +1,76 @@
+"""What the filter of an endpoint lets through: for any tree what a search with it finds, also after a change."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as some
+from tests.house import House
+from tests.outgoing.conftest import PATH, URL, Webhooks
+from tests.search.test_search_property import ANNA, STATUSES, TEXTS, companies, contacts, made, trees
+
+from touchbase.records import UpdateCompany, UpdateContact, new_write_key
+
+KINDS = {"contact": "contacts", "company": "companies"}
+NUMBERS = itertools.count(1)
+FIELDS = {"Score": {"type": "number"}, "Renewal": {"type": "date"}}
+FILTERS = some.fixed_dictionaries({}, optional={"contact": trees(1), "company": trees(2)})
+CHANGES = some.lists(
+    some.tuples(some.sampled_from([1, 2]), some.integers(0, 11), some.sampled_from(TEXTS), some.sampled_from(STATUSES)), max_size=4
+)
+
+
+@pytest.mark.slow_on_postgresql
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(
+    filters=some.lists(FILTERS, min_size=1, max_size=4), given_companies=companies, given_contacts=contacts.filter(bool), changes=CHANGES
+)
+@example(  # as numbers, because the client declares the field as one
+    filters=[{"contact": {"cf.Score": "10"}}, {"contact": {"cf.Score[ne]": "10"}}], given_companies=[],
+    given_contacts=[{**ANNA, "custom": {"Score": "10.0"}}], changes=[],
+)  # fmt: skip
+async def test_any_filter__lets_through_events_of_the_records_that_a_search_with_it_finds(
+    webhooks: Webhooks, filters: list[dict[str, Any]], given_companies: list[Any], given_contacts: list[Any], changes: list[Any]
+) -> None:
+    store = webhooks.house.call.parts.store
+    house = await House.of(webhooks.house.call, f"client-{next(NUMBERS)}")
+    await house.call.settings(house.client_id, contact_fields=FIELDS, company_fields={"Size": {"type": "number"}})
+    endpoints: dict[int, dict[str, Any]] = {}
+    for tree in filters:
+        reply = await house.request("POST", PATH, {"url": URL, "filter": tree})
+        assert reply.status == 201, reply.body
+        endpoints[reply.json()["id"]] = tree
+
+    world = await made(store, given_companies, given_contacts, house.number)
+    last = await compare(webhooks, house, endpoints)
+    for kind, index, name, status in changes:
+        if records := world.records(kind):
+            number, key = records[index % len(records)].id, new_write_key()
+            field, command = ("first_name", UpdateContact) if kind == 1 else ("name", UpdateCompany)
+            await store.write(command(house.number, number, {field: name, "status": status}, {}, webhooks.clock(), key))
+    await compare(webhooks, house, endpoints, last)
+    for number in endpoints:
+        await house.request("DELETE", f"{PATH}/{number}")
+
+
+async def compare(webhooks: Webhooks, house: House, endpoints: dict[int, dict[str, Any]], last: str = "evt_0") -> str:
+    """Deliver, and compare what each endpoint gets of the events after the last one with what searches find now; return the last event."""
+    page = (await house.request("GET", f"/public/v2/events?limit=200&after={last}")).json()
+    sent = await webhooks.deliver()
+    for number, filters in endpoints.items():
+        found = {(kind, each) for kind in KINDS for each in await searched(house, kind, filters.get(kind))}
+        wanted = [one["data"]["id"] for one in page["data"] if (one["type"].partition(".")[0], one["data"]["record_id"]) in found]
+        got = [f"evt_{one.sequence}" for one in sent if one.id.endswith(f"_{number}")]
+        assert sorted(got) == sorted(wanted), filters
+    return str(page["next_cursor"])
+
+
+async def searched(house: House, kind: str, tree: Any) -> list[int]:
+    """The ids of the records that a search finds."""
+    body = {"limit": 200} if tree is None else {"limit": 200, "where": tree}
+    reply = await house.request("POST", f"/public/v2/{KINDS[kind]}/search", body)
+    assert reply.status == 200, reply.body
+    return [one["id"] for one in reply.json()["data"]]
