@@ -207,6 +207,27 @@ class ListTroubles(Query[list[Trouble]]):
     limit: int = 100
 
 
+@dataclass(frozen=True, slots=True)
+class WriteBack:
+    """What decides whether a contact's status is written to a tool."""
+
+    objects: list[str]
+    """Ids of the tool's objects that are this contact."""
+    is_theirs: bool
+    """Whether webhooks or fetched records of the tool have set the present status."""
+
+
+@dataclass(slots=True)
+class FindWriteBack(Query[WriteBack]):
+    """The objects that a CRM has of a contact, and whether its status came from there."""
+
+    client: int
+    contact: int
+    tool: str
+    object_type: str
+    """The tool's word for contacts."""
+
+
 @dataclass(slots=True)
 class OldAttempts(Query[list[int]]):
     """Numbers of the clients with attempts from before a time."""
