@@ -323,7 +323,7 @@ def _listed(attempts: Sequence[Attempt]) -> list[Attempt]:
     """Return the attempts to store: all but many successes at once."""
     found, plain = [], 0
     for each in attempts:
-        if each.outcome in DONE and each.number == 1:
+        if each.outcome == DELIVERED and each.number == 1:
             plain += 1
             if plain > LISTED:
                 continue
