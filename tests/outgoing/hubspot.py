@@ -40,6 +40,8 @@ class FakeHubSpot:
     calls: list[dict[str, Any]] = field(default_factory=list)
     answer: Callable[[ReceivedRequest], FakeResponse | None] = lambda request: None
     """Another response than usual; None: the usual one."""
+    behind_seconds: int = 0
+    """How much later than the request HubSpot says that a program's change was made."""
     api: FakeApi = field(init=False)
 
     def respond(self, request: ReceivedRequest) -> FakeResponse:
@@ -60,7 +62,9 @@ class FakeHubSpot:
         """Set a property; a webhook follows unless it has this value already."""
         if self.contacts[number].get(name) != value:
             self.contacts[number][name] = value
-            self.calls.append(self.change(number, name, value, source, source_id))
+            made = self.change(number, name, value, source, source_id)
+            made["occurredAt"] += self.behind_seconds * 1_000 if source == "INTEGRATION" else 0
+            self.calls.append(made)
 
     def change(self, number: str, name: str, value: str, source: str = "CRM_UI", source_id: str = "userId:98499705") -> dict[str, Any]:
         """One event of a webhook."""

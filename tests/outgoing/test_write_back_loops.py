@@ -96,11 +96,25 @@ async def test_reply_applied_together_with_a_call_of_hubspot__is_written(hub: Hu
     assert hub.writes == [("101", {PROPERTY: "replied"})]
 
 
+async def test_status_set_at_one_time_by_hubspot_and_another_tool__is_written(hub: Hub) -> None:
+    await hub.connect()
+    await hub.add()
+    ada = await hub.contact("101", ADA)
+    hub.house.call.clock.move(5)
+    await hub.reply(ADA)
+    await hub.receive([hub.hubspot.change("101", "lifecyclestage", "customer")])
+
+    await hub.deliver()
+
+    assert hub.writes == [("101", {PROPERTY: await hub.status(ada)})]
+
+
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
 async def test_two_quick_changes__come_back_late_in_either_order_and_change_nothing(hub: Hub, order: tuple[int, int]) -> None:
     await hub.connect(**BOTH_WAYS)
     await hub.add()
     ada = await hub.contact("101", ADA)
+    hub.hubspot.behind_seconds = 30  # so the older changes look newer than the last one
     for status in ("replied", "won"):
         await hub.set_status(ada, status)
         await hub.deliver()
@@ -164,11 +178,12 @@ steps = some.one_of(
 
 @pytest.mark.slow_on_postgresql
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(program=some.lists(steps, max_size=12), both_ways=some.booleans())
+@given(program=some.lists(steps, max_size=12), both_ways=some.booleans(), behind=some.integers(0, 5))
 async def test_any_order_of_changes_writes_and_calls__ends_with_the_last_change(
-    hub: Hub, program: list[tuple[Any, ...]], both_ways: bool
+    hub: Hub, program: list[tuple[Any, ...]], both_ways: bool, behind: int
 ) -> None:
     await hub.begin()
+    hub.hubspot.behind_seconds = behind
     await hub.connect(**(BOTH_WAYS if both_ways else {}))
     await hub.add()
     ada, last, changes = await hub.contact("101", ADA), None, 0
