@@ -1,7 +1,7 @@
 """Write-back: what an event writes to HubSpot. The status that the contact has when it is sent, not that of the event.
 
-So a replay or a late attempt never brings an old status back. A status that HubSpot has set is not written back; the changes
-of ours that it reports are recognised by its adapter (`adapters/crm/hubspot/written.py`).
+So a replay or a late attempt never brings an old status back. A status that HubSpot has set is not written back; Touchbase's own
+changes that HubSpot reports are recognised by its adapter (`adapters/crm/hubspot/written.py`).
 """
 
 from __future__ import annotations
