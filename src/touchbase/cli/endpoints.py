@@ -133,11 +133,15 @@ def remove(database: str | None, client_id: str, endpoint_id: int, as_json: bool
 
 @endpoints.command()
 @one_endpoint
-@setting_options("webhook_allowed_origins")
+@setting_options("webhook_allowed_origins", "fetch_allowed_origins")
 @json_option()
-def test(database: str | None, client_id: str, endpoint_id: int, webhook_allowed_origins: str | None, as_json: bool) -> None:
+def test(
+    database: str | None, client_id: str, endpoint_id: int, webhook_allowed_origins: str | None, fetch_allowed_origins: str | None,
+    as_json: bool,
+) -> None:  # fmt: skip
     """Send a test to an endpoint and show the response; exit status 1 unless it was a 2xx."""
-    found = run(_test(database, webhook_allowed_origins, client_id, endpoint_id))
+    allowed = {"webhook_allowed_origins": webhook_allowed_origins, "fetch_allowed_origins": fetch_allowed_origins}
+    found = run(_test(database, allowed, client_id, endpoint_id))
     if as_json:
         print_json(found)
     else:
@@ -272,7 +276,7 @@ async def _add(database: str | None, allowed: str | None, client_id: str, url: s
         return {"client_id": client.client_id, **msgspec.to_builtins(endpoint_out(made, secret=secret))}
 
 
-async def _test(database: str | None, allowed: str | None, client_id: str, endpoint_id: int) -> Values:
+async def _test(database: str | None, allowed: dict[str, str | None], client_id: str, endpoint_id: int) -> Values:
     import msgspec
 
     from touchbase.cli.options import read_settings
@@ -286,7 +290,7 @@ async def _test(database: str | None, allowed: str | None, client_id: str, endpo
         endpoint: Endpoint | None = await store.read(GetEndpoint(client.number, endpoint_id))
         if endpoint is None:
             raise click.ClickException(f"client {client_id} has no endpoint {endpoint_id}: `touchbase endpoints list` shows all")
-        sender, place = outgoing_parts(read_settings(webhook_allowed_origins=allowed), store)
+        sender, place = outgoing_parts(read_settings(**allowed), store)
         try:
             attempt, _ = await Outbox(store, sender.post, now_us, AS_IN_API, place).test(endpoint, client.client_id)
         finally:
