@@ -85,12 +85,38 @@ async def test_contact_unknown_to_hubspot__is_skipped_and_says_so(hub: Hub) -> N
     previewed = await hub.ask("POST", "/preview", {"kind": "hubspot", "event": attempt["event"]})
     assert previewed["not_sent"] == attempt["error"]
 
-    # Once HubSpot has the contact, a replay writes it.
+
+@pytest.mark.parametrize("whole", [False, True])
+async def test_skipped_event__is_written_by_a_replay_once_hubspot_has_the_contact(hub: Hub, whole: bool) -> None:
+    await hub.connect()
+    made = await hub.add()
+    ada = await hub.house.contact(email="ada@example.com")
+    await hub.set_status(ada, "replied")
+    await hub.deliver()
+    [attempt] = await hub.attempts()
     hub.hubspot.contacts["101"] = {}
     await hub.receive([hub.hubspot.change("101", "email", "ada@example.com")])
-    await hub.ask("POST", f"/{made['id']}/replay", {"event": attempt["event"]}, expect=202)
+
+    asked = {"missing_since": "2026-11-20T00:00:00Z"} if whole else {"event": attempt["event"]}
+    replayed = [await hub.ask("POST", f"/{made['id']}/replay", asked, expect=202) for _ in range(2)]
     await hub.deliver()
+
     assert hub.writes == [("101", {PROPERTY: "replied"})]
+    assert replayed == [{"events": 1}] * 2
+
+
+async def test_change__of_values_counts_for_the_next_write(hub: Hub) -> None:
+    await hub.connect()
+    made = await hub.add(values={"won": "WON"})
+    ada = await hub.contact("101", "ada@example.com")
+
+    changed = await hub.ask("PATCH", f"/{made['id']}", {"values": {"won": "CUSTOMER"}})
+    await hub.set_status(ada, "won")
+    await hub.deliver()
+
+    assert changed["values"] == {"won": "CUSTOMER"}
+    assert hub.writes == [("101", {PROPERTY: "CUSTOMER"})]
+    await hub.ask("PATCH", f"/{made['id']}", {"url": "https://api.hubapi.com"}, expect=422)
 
 
 async def test_skipped_events__do_not_count_against_the_rate(hub: Hub) -> None:

@@ -64,8 +64,8 @@ class HubSpotClient:
 
 
 def _answer(request: ApiRequest, response: ApiResponse, connection: Connection, began: float) -> Answer:
-    text = response.body[:RESPONSE_BYTES].decode("utf-8", "replace").replace("\x00", "\ufffd")
-    text = text.replace(connection.access_token, "***")
+    body = response.body.replace(connection.access_token.encode(), b"***")  # before it is cut, which could leave a part of it
+    text = body[:RESPONSE_BYTES].decode("utf-8", "replace").replace("\x00", "\ufffd")
     return Answer(_since(began), response.status, hubspot.headers_of(response), text, error=hubspot.advice(request, response))
 
 

@@ -160,7 +160,10 @@ class WebhookReplay(Struct, forbid_unknown_fields=True):
     event: Annotated[str, Meta(max_length=40, description="The id of one event, whatever became of it.")] | UnsetType = UNSET
     failed_since: Annotated[Time, Meta(description="Events that began to fail since then and are not delivered.")] | UnsetType = UNSET
     missing_since: (
-        Annotated[Time, Meta(description="Events since then that were never delivered, also from before the endpoint was made.")]
+        Annotated[
+            Time,
+            Meta(description="Events since then that were never delivered, also skipped ones and those from before the endpoint was made."),
+        ]
         | UnsetType
     ) = UNSET
 
