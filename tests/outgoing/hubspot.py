@@ -91,11 +91,11 @@ class Hub:
         got = [one for one in self.hubspot.api.requests if one.method == "PATCH"]
         return [(one.path.rpartition("/")[2], one.json()["properties"]) for one in got]
 
-    async def connect(self, **settings: Any) -> None:
+    async def connect(self, token: str = TOKEN, **settings: Any) -> None:
         body = {
             "channel": "crm",
             "tool": "hubspot",
-            "access_token": TOKEN,
+            "access_token": token,
             "settings": {"api_base": self.hubspot.api.base, "written_property": PROPERTY, **settings},
         }
         reply = await self.house.request("POST", f"/admin/v1/clients/{self.house.client_id}/connections", body)

@@ -278,6 +278,37 @@ async def test_merge__writes_the_status_to_the_objects_of_both(hub: Hub) -> None
     assert {number: one[PROPERTY] for number, one in hub.hubspot.contacts.items()} == {"101": "won", "102": "won"}
 
 
+async def test_merge_in_hubspot__writes_the_status_to_the_contact_that_is_left(hub: Hub) -> None:
+    await hub.connect()
+    await hub.add()
+    ada = await hub.contact("101", "ada@example.com")
+    hub.hubspot.contacts["102"] = {"email": "ada.king@example.com"}
+    await hub.receive([hub.hubspot.change("102", "email", "ada.king@example.com")])
+    merge = {**hub.hubspot.change("101", "", ""), "subscriptionType": "contact.merge", "primaryObjectId": 101, "mergedObjectIds": [102]}
+    del hub.hubspot.contacts["102"]
+    hub.house.call.clock.move(5)
+    await hub.receive([{name: value for name, value in merge.items() if not name.startswith("property")}])
+    await hub.set_status(ada, "won")
+
+    await hub.deliver()
+
+    assert hub.hubspot.contacts["101"][PROPERTY] == "won"
+    assert (await hub.attempts())[0]["outcome"] == "delivered"
+
+
+async def test_event_of_another_type__writes_nothing_when_it_is_replayed(hub: Hub) -> None:
+    await hub.connect()
+    made = await hub.add()
+    await hub.house.company("acme.example")
+
+    await hub.ask("POST", f"/{made['id']}/replay", {"event": "evt_1"}, expect=202)
+
+    assert await hub.deliver() == 0
+    assert [(one["type"], one["error"]) for one in await hub.attempts()] == [
+        ("company.created", "only contact.status_changed and contact.merged write to HubSpot")
+    ]
+
+
 async def test_deleted_contact__is_skipped(hub: Hub) -> None:
     await hub.connect()
     await hub.add()
@@ -307,6 +338,20 @@ async def test_connection_removed__lets_events_wait_until_it_is_back(hub: Hub) -
     await hub.connect()
     await hub.deliver(10)
     assert hub.writes == [("101", {PROPERTY: "replied"})]
+
+
+async def test_two_clients__write_each_with_its_own_token(hub: Hub) -> None:
+    for number, token in (("101", TOKEN), ("201", f"{TOKEN}-other")):
+        await hub.begin()
+        await hub.connect(token)
+        await hub.add()
+        await hub.set_status(await hub.contact(number, "ada@example.com"), "won")
+    hub.hubspot.answer = lambda request: (200, {})
+
+    await hub.deliver()
+
+    got = {one.path.rpartition("/")[2]: one.headers["authorization"] for one in hub.hubspot.api.requests}
+    assert got == {"101": f"Bearer {TOKEN}", "201": f"Bearer {TOKEN}-other"}
 
 
 async def test_preview__shows_the_request_and_no_token(hub: Hub) -> None:

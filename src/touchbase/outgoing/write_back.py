@@ -34,7 +34,7 @@ async def write_of(store: Store, endpoint: Endpoint, event: LoggedEvent, contact
     """Return what an event about a contact writes; `contact` is the record as the API shows it, None if it is gone."""
     message_id = f"{event_id(event.sequence)}_{endpoint.id}"
     if contact is None or event.type not in TYPES:
-        return _unsent(message_id, event.type, SKIPPED, NO_CONTACT if contact is None else NOT_WRITTEN)
+        return _unsent(message_id, event.type, SKIPPED, NOT_WRITTEN if event.type not in TYPES else NO_CONTACT)
     found = await store.read(FindWriteBack(endpoint.client, contact["id"], hubspot.TOOL, hubspot.OBJECT))
     objects = [one for one in found.objects if hubspot.is_id(one)]
     if not objects:
