@@ -60,7 +60,7 @@ class Replay(Command[int]):
     """Send events to an endpoint again; return how many. `NotFound`, and `Invalid` for more than `MAX_UNDONE`.
 
     One of: an event, whatever became of it; events that began to fail since a time; events since a time that were never delivered,
-    also those from before the endpoint was made, and those that were skipped.
+    also skipped ones and those from before the endpoint was made.
     """
 
     client: int
