@@ -233,7 +233,7 @@ def _outgoing(
     settings: Settings, store: ProcessingStore, clock: Clock, ending: contextlib.AsyncExitStack, metrics: Metrics | None = None
 ) -> tuple[Sender, Installation, Dispatcher]:
     """Return the sender of outgoing webhooks and messages, which is closed in the end, what these say, and the dispatcher."""
-    sender, place = outgoing_parts(settings)
+    sender, place = outgoing_parts(settings, store)
     ending.push_async_callback(sender.close)
     return sender, place, Dispatcher(store, sender, clock, AS_IN_API, metrics=metrics, place=place)
 

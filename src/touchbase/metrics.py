@@ -98,7 +98,7 @@ SILENT_CONNECTIONS = Reading(
 )
 WEBHOOK_ATTEMPTS = Counter(
     "touchbase_webhook_attempts_total",
-    "Requests to endpoints of outgoing webhooks: `delivered`, `refused` (no 2xx), `timeout`, `unreachable`.",
+    "Requests to endpoints of outgoing webhooks: `delivered`, `refused` (no 2xx), `timeout`, `unreachable`, `skipped` (nothing to write).",
     ("outcome",),
 )
 WEBHOOK_ATTEMPT_DURATION = Histogram(

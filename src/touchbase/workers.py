@@ -15,14 +15,14 @@ from touchbase.company_links import CompanyLinker
 from touchbase.config import Settings
 from touchbase.connections import CallCounts
 from touchbase.custom_fields import KINDS as CUSTOM_FIELD_KINDS
-from touchbase.enrichment import FetchWorker
+from touchbase.enrichment import FetchWorker, HttpClient
 from touchbase.events import InboxWorker, WorkReport, add_report
 from touchbase.exports import KINDS as EXPORT_KINDS
 from touchbase.imports import KINDS as IMPORT_KINDS
 from touchbase.inbox import RefusedWebhooks
 from touchbase.jobs import JobKind, JobWorker
 from touchbase.maintenance import Maintenance
-from touchbase.outgoing import Dispatcher, Installation, MailClient, Sender, WebhookClient
+from touchbase.outgoing import Dispatcher, HubSpotClient, Installation, MailClient, Sender, WebhookClient
 from touchbase.retention import Retention
 from touchbase.sql.store import Store
 from touchbase.statuses import KINDS as STATUS_KINDS
@@ -114,8 +114,9 @@ async def run_all(workers: Sequence[Runs], ending: contextlib.AsyncExitStack) ->
         await ending.enter_async_context(running(each, type(each).__name__))
 
 
-def outgoing_parts(settings: Settings) -> tuple[Sender, Installation]:
-    """Return the sender of outgoing webhooks and messages, and what messages to people say of this installation."""
-    http = WebhookClient(f"touchbase/{touchbase.__version__}", settings.webhook_allowed)
+def outgoing_parts(settings: Settings, store: Store) -> tuple[Sender, Installation]:
+    """Return the sender of outgoing webhooks, messages and write-back, and what messages to people say of this installation."""
+    agent = f"touchbase/{touchbase.__version__}"
+    http, tools = WebhookClient(agent, settings.webhook_allowed), HttpClient(agent, settings.fetch_allowed)
     place = Installation(settings.public_url.rstrip("/"), settings.smtp_from)
-    return Sender(http, MailClient(settings.smtp_url, settings.smtp_from)), place
+    return Sender(http, MailClient(settings.smtp_url, settings.smtp_from), HubSpotClient(store, tools.send, tools.close)), place

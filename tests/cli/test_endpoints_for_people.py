@@ -49,6 +49,31 @@ def channel() -> Iterator[tuple[str, list[Any]]]:
     server.server_close()
 
 
+@pytest.fixture
+def hubspot() -> Iterator[tuple[str, list[str]]]:
+    """HubSpot's address on loopback, and the tokens that it got."""
+    tokens: list[str] = []
+
+    class HubSpot(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            tokens.append(self.headers["authorization"])
+            self.send_response(200 if self.path == "/crm/v3/properties/contacts/touchbase_status" else 404)
+            self.send_header("content-length", "2")
+            self.end_headers()
+            self.wfile.write(b"{}")
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), HubSpot)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}", tokens
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
 def test_slack_url__is_read_from_standard_input_and_shown_nowhere(acme: Run, tmp_path: Path) -> None:
     added = acme("endpoints", "add", *ACME, "--kind", "slack", "-", "--json", given=f"{URL}\n")
     listed = acme("endpoints", "list")
@@ -95,3 +120,24 @@ def test_template__with_an_unknown_value_is_refused_with_the_nearest(acme: Run) 
 
     assert refused.exit_code == 1
     assert "did you mean 'contact.email'" in refused.output
+
+
+def test_hubspot__is_added_once_its_connection_can_write_and_tested_with_its_token(acme: Run, hubspot: tuple[str, list[str]]) -> None:
+    base, tokens = hubspot
+    early = acme("endpoints", "add", *ACME, "--kind", "hubspot")
+    acme(
+        "connections", "add", *ACME, "--tool", "hubspot", "--access-token", "pat-zq202hubqz",
+        "--setting", "written_property=touchbase_status", "--setting", f"api_base={base}", "--fetch-allowed-origins", base,
+    )  # fmt: skip
+    wrong = acme("endpoints", "add", *ACME, "--kind", "hubspot", "--value", "replied")
+    added = acme("endpoints", "add", *ACME, "--kind", "hubspot", "--value", "replied=REPLIED", "--value", "not now = NOT_NOW", "--json")
+    tested = acme("endpoints", "test", *ACME, "1", "--fetch-allowed-origins", base)
+    listed = acme("endpoints", "attempts", *ACME)
+
+    assert (early.exit_code, "access token" in early.stderr) == (1, True)
+    assert (wrong.exit_code, "STATUS=NAME" in wrong.stderr) == (2, True)
+    made = json.loads(added.stdout)
+    assert (made["kind"], made["url"], made["values"]) == ("hubspot", "hubspot:contacts", {"replied": "REPLIED", "not now": "NOT_NOW"})
+    assert tested.exit_code == 0, tested.stderr
+    assert tokens == ["Bearer pat-zq202hubqz"]
+    assert "pat-zq202hubqz" not in added.stdout + tested.stdout + listed.stdout

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from email import message_from_bytes
 from email.message import EmailMessage
 from email.policy import SMTP
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given, settings
@@ -19,10 +19,12 @@ from tests.outgoing.conftest import PATH, PLACE, Webhooks
 
 from touchbase.config import BadSettings, Settings
 from touchbase.config_values import mail_server
-from touchbase.outgoing import Answer, Installation, MailClient, Sender, WebhookClient
+from touchbase.enrichment import HttpClient
+from touchbase.outgoing import Answer, HubSpotClient, Installation, MailClient, Sender, WebhookClient
 from touchbase.outgoing.mail_message import mail_source
 from touchbase.outgoing.notices import notice_of, values_of
 from touchbase.outgoing.samples import COMPANY, CONTACT, MESSAGE
+from touchbase.sql.store import Store
 
 TO = ["sales@agency.example", "sam@agency.example"]
 
@@ -73,7 +75,9 @@ async def server() -> AsyncIterator[MailServer]:
 
 
 async def handed_in(url: str, source: bytes = b"Subject: x\r\n\r\n.x\r\n") -> Answer:
-    client = Sender(WebhookClient("touchbase/test"), MailClient(url, PLACE.mail_from))
+    tools = HttpClient("touchbase/test")
+    hubspot = HubSpotClient(cast(Store, None), tools.send, tools.close)
+    client = Sender(WebhookClient("touchbase/test"), MailClient(url, PLACE.mail_from), hubspot)
     answer = await client.post("mailto:" + ",".join(TO), {}, source)
     await client.close()
     return answer

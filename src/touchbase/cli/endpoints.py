@@ -72,21 +72,30 @@ def list_(database: str | None, client_id: str | None, as_json: bool) -> None:
 @endpoints.command()
 @setting_options("database", "webhook_allowed_origins")
 @click.option("--client", "client_id", required=True, help="The client's id.")
-@click.option("--kind", type=click.Choice(KINDS), default=WEBHOOK, show_default=True, help="Signed requests, Slack messages or e-mails.")
+@click.option("--kind", type=click.Choice(KINDS), default=WEBHOOK, show_default=True, help="What is sent, and to what.")
 @click.option("--to", multiple=True, help="An address of a recipient, for the kind email; several times for several.")
 @click.option("--template", default="", help="Text of messages, such as '{{person}} replied: {{text}}', for slack and email.")
 @click.option("--template-subject", default="", help="Subject of e-mails, as --template.")
 @click.option(
+    "--value",
+    "words",
+    multiple=True,
+    metavar="STATUS=NAME",
+    help="For hubspot: the internal name that its property has for a status; several times for several. Others are written as they are.",
+)
+@click.option(
     "--type",
     "types",
     multiple=True,
-    help="A type of events, such as contact.replied; several times for several. Default: all, for slack and email replies.",
+    help="A type of events, such as contact.replied; several times for several. Default: all; slack, email: replies; hubspot: statuses.",
 )
 @click.option("--ordering", type=click.Choice(("per_record", "none")), default="per_record", show_default=True, help="Order of sending.")
 @click.option(
     "--format", "format_", type=click.Choice(("standard", "cloudevents")), default="standard", show_default=True, help="Of bodies."
 )
-@click.option("--rate-limit", type=click.IntRange(0, 10_000), help="Most requests a second; 0: no limit. Default: 0, slack 1, email 5.")
+@click.option(
+    "--rate-limit", type=click.IntRange(0, 10_000), help="Most requests a second; 0: no limit. Default: 0, slack 1, email and hubspot 5."
+)
 @click.option("--description", default="", help="A note.")
 @json_option()
 @click.argument("url", required=False)
@@ -98,7 +107,11 @@ def add(database: str | None, webhook_allowed_origins: str | None, as_json: bool
     if url == "-":
         url = sys.stdin.readline().strip()
     rate, to = values.pop("rate_limit"), [*values.pop("to")]
-    given = {"to": to, **{name: values.pop(name) for name in ("template", "template_subject")}}
+    given = {
+        "to": to,
+        "values": dict(map(_pair, values.pop("words"))),
+        **{name: values.pop(name) for name in ("template", "template_subject")},
+    }
     values["settings"] = {name: value for name, value in given.items() if value}
     values["format"], values["rate"] = values.pop("format_"), USUAL_RATES[values["kind"]] if rate is None else rate
     made = run(_add(database, webhook_allowed_origins, client_id, url, values))
@@ -121,11 +134,15 @@ def remove(database: str | None, client_id: str, endpoint_id: int, as_json: bool
 
 @endpoints.command()
 @one_endpoint
-@setting_options("webhook_allowed_origins")
+@setting_options("webhook_allowed_origins", "fetch_allowed_origins")
 @json_option()
-def test(database: str | None, client_id: str, endpoint_id: int, webhook_allowed_origins: str | None, as_json: bool) -> None:
+def test(
+    database: str | None, client_id: str, endpoint_id: int, webhook_allowed_origins: str | None, fetch_allowed_origins: str | None,
+    as_json: bool,
+) -> None:  # fmt: skip
     """Send a test to an endpoint and show the response; exit status 1 unless it was a 2xx."""
-    found = run(_test(database, webhook_allowed_origins, client_id, endpoint_id))
+    allowed = {"webhook_allowed_origins": webhook_allowed_origins, "fetch_allowed_origins": fetch_allowed_origins}
+    found = run(_test(database, allowed, client_id, endpoint_id))
     if as_json:
         print_json(found)
     else:
@@ -154,7 +171,7 @@ def attempts(
         print_json(found)
         return
     names = ("id", "time", "endpoint_id", "event", "type", "attempt", "outcome", "status", "latency_ms")
-    rows = ((*(one[name] for name in names), one["response_body"] or one["error"]) for one in found)
+    rows = ((*(one[name] for name in names), ": ".join(filter(None, (one["error"], one["response_body"])))) for one in found)
     print_table(ATTEMPT_COLUMNS, rows, empty="no attempt matches")
 
 
@@ -247,7 +264,7 @@ async def _add(database: str | None, allowed: str | None, client_id: str, url: s
 
     from touchbase.cli.options import read_settings
     from touchbase.errors import Invalid
-    from touchbase.outgoing import AddEndpoint, Endpoint, Secret, completed, endpoint_faults, new_secret
+    from touchbase.outgoing import AddEndpoint, Endpoint, Secret, completed, endpoint_faults, hubspot_of, new_secret, why_not_written
     from touchbase.outgoing.api.schemas import endpoint_out
 
     async with opened(database) as store:
@@ -256,13 +273,14 @@ async def _add(database: str | None, allowed: str | None, client_id: str, url: s
         secrets = [Secret(secret)] if secret else []
         new = completed(Endpoint(client.number, 0, "", now, now, state_us=now, secrets=secrets, **values), url)
         settings = read_settings(webhook_allowed_origins=allowed)
-        if faults := endpoint_faults(new, client.settings, settings.webhook_allowed, now, has_mail=bool(settings.smtp_url)):
+        unwritten, has_mail = why_not_written(await hubspot_of(store, client.number)), bool(settings.smtp_url)
+        if faults := endpoint_faults(new, client.settings, settings.webhook_allowed, now, has_mail=has_mail, unwritten=unwritten):
             raise Invalid(faults)
         made = await store.write(AddEndpoint(new))
         return {"client_id": client.client_id, **msgspec.to_builtins(endpoint_out(made, secret=secret))}
 
 
-async def _test(database: str | None, allowed: str | None, client_id: str, endpoint_id: int) -> Values:
+async def _test(database: str | None, allowed: dict[str, str | None], client_id: str, endpoint_id: int) -> Values:
     import msgspec
 
     from touchbase.cli.options import read_settings
@@ -276,7 +294,7 @@ async def _test(database: str | None, allowed: str | None, client_id: str, endpo
         endpoint: Endpoint | None = await store.read(GetEndpoint(client.number, endpoint_id))
         if endpoint is None:
             raise click.ClickException(f"client {client_id} has no endpoint {endpoint_id}: `touchbase endpoints list` shows all")
-        sender, place = outgoing_parts(read_settings(webhook_allowed_origins=allowed))
+        sender, place = outgoing_parts(read_settings(**allowed), store)
         try:
             attempt, _ = await Outbox(store, sender.post, now_us, AS_IN_API, place).test(endpoint, client.client_id)
         finally:
@@ -295,6 +313,13 @@ async def _attempts(database: str | None, client_id: str, limit: int, *filters: 
         client = await find_client(store, client_id)
         found = await store.read(ListAttempts(client.number, limit, None, *filters))
         return [msgspec.to_builtins(attempt_out(one)) for one in found]
+
+
+def _pair(text: str) -> tuple[str, str]:
+    status, equals, name = text.partition("=")
+    if not (equals and status.strip() and name.strip()):
+        raise click.BadParameter(f"{text!r} is not STATUS=NAME, such as replied=REPLIED", param_hint="'--value'")
+    return status.strip(), name.strip()
 
 
 def _sequence(event: str) -> int:

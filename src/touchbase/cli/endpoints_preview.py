@@ -23,7 +23,8 @@ def preview(database: str | None, client_id: str, event: str | None, endpoint_id
     if as_json:
         print_json(shown)
     else:
-        print_record({"kind": shown["kind"], "type": shown["type"], "headers": shown["headers"]})
+        more = {name: shown[name] for name in ("requests", "not_sent") if name in shown}
+        print_record({"kind": shown["kind"], "type": shown["type"], "headers": shown["headers"], **more})
         echo("")
         if isinstance(shown["body"], str):
             for line in shown["body"].splitlines():
@@ -50,7 +51,7 @@ async def _preview(database: str | None, client_id: str, endpoint_id: int, event
         endpoint = await store.read(GetEndpoint(client.number, endpoint_id))
         if endpoint is None:
             raise click.ClickException(f"client {client_id} has no endpoint {endpoint_id}: `touchbase endpoints list` shows all")
-        sender, place = outgoing_parts(read_settings())
+        sender, place = outgoing_parts(read_settings(), store)
         try:
             outbox = Outbox(store, sender.post, now_us, AS_IN_API, place)
             message = None if event is not None and sequence is None else await outbox.preview(endpoint, client.client_id, sequence)

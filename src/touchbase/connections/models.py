@@ -73,6 +73,8 @@ class ConnectionSettings:
     """GoHighLevel: the only location whose signed webhooks are accepted."""
     allow_v1_signatures: bool = False
     """HubSpot: whether a version 1 signature, which covers neither the URL nor a time, is accepted."""
+    written_property: str | None = None
+    """HubSpot: the contacts' property that statuses are written to; what Touchbase has written there is not read back."""
     signature_max_age: int | None = None
     """Greatest age of a signature's timestamp in seconds; None: the tool's own window."""
     silence_alarm: bool = True

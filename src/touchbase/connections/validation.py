@@ -24,9 +24,14 @@ from touchbase.errors import Fault
 _EVENT = re.compile(r"\w+\.(create|update|delete|fieldUpdate\.\w+)")
 _ONLY_CRM = (
     "status_property", "objects", "deals_set_status", "deal_labels", "fields", "api_base", "api_user", "location_id", "allow_v1_signatures",
+    "written_property",
 )  # fmt: skip
-_ONLY_OF = {"location_id": "gohighlevel", "allow_v1_signatures": "hubspot"}
+_ONLY_OF = {"location_id": "gohighlevel", "allow_v1_signatures": "hubspot", "written_property": "hubspot"}
 _PEM = "-----BEGIN"
+_PROPERTY = re.compile(r"[a-z][a-z0-9_]{0,99}")
+"""The form of the internal names of HubSpot's properties."""
+_NO_STATUS = ("associatedcompanyid", "company", "createdate", "email", "firstname", "hs_object_id", "lastmodifieddate", "lastname")
+"""Properties of HubSpot that a status would destroy, or that cannot be written."""
 _IDENTITIES = frozenset({"id", "email", "domain", "linkedin_url"})
 
 
@@ -82,6 +87,7 @@ def connection_faults(
     _check_labels(settings.deal_labels, "deal_labels", faults)
     _check_objects(settings.objects, faults)
     _check_fields(settings.fields, faults)
+    _check_written(settings.written_property, faults)
     if settings.deals_set_status and not settings.deal_labels:
         faults.append(Fault("/settings/deal_labels", "required", "deals_set_status needs deal_labels: say which status each stage sets"))
     return faults
@@ -150,6 +156,15 @@ def _check_fields(fields: Mapping[str, str], faults: list[Fault]) -> None:
             faults.append(Fault(_entry("fields", name), "path", "must be keys joined by dots, such as data.person.mail"))
     if fields and not _IDENTITIES & fields.keys():
         faults.append(Fault("/settings/fields", "required", "must say where to find one of id, email, domain and linkedin_url"))
+
+
+def _check_written(name: str | None, faults: list[Fault]) -> None:
+    if name is not None and _PROPERTY.fullmatch(name) is None:
+        detail = "must be the internal name of a property, such as touchbase_status: lower-case letters, digits and underscores"
+        faults.append(Fault("/settings/written_property", "text", detail))
+    elif name in _NO_STATUS or (name is not None and "linkedin" in name):
+        detail = f"{name} is no property for a status; give one for statuses, such as hs_lead_status, or make one, such as touchbase_status"
+        faults.append(Fault("/settings/written_property", "choice", detail))
 
 
 def _entry(setting: str, name: str) -> str:

@@ -9,6 +9,7 @@ from touchbase.outgoing.commands import (
     ChangeEndpoint,
     CountOutgoing,
     EndpointVersions,
+    FindWriteBack,
     ForgetAttempts,
     GetEndpoint,
     LeadShards,
@@ -29,11 +30,13 @@ from touchbase.outgoing.commands import (
 from touchbase.outgoing.content import cut_envelope
 from touchbase.outgoing.dispatcher import Dispatcher
 from touchbase.outgoing.http_client import Answer, WebhookClient, webhook_origin
+from touchbase.outgoing.hubspot_client import HubSpotClient, hubspot_of, why_not_written
 from touchbase.outgoing.mail_client import MailClient, Sender
 from touchbase.outgoing.models import (
     ACTIVE,
     DELIVERED,
     DISABLED,
+    HUBSPOT,
     KINDS,
     MAX_ENDPOINTS,
     NOWHERE,
@@ -52,10 +55,11 @@ from touchbase.outgoing.signatures import new_secret, signature_headers
 from touchbase.outgoing.validation import USUAL_RATES, completed, endpoint_faults
 
 __all__ = [
-    "ACTIVE", "DELIVERED", "DISABLED", "KINDS", "MAX_ENDPOINTS", "NOWHERE", "OUTCOMES", "PAUSED", "STATES", "USUAL_RATES", "WEBHOOK",
-    "AddEndpoint", "Answer", "Attempt", "Backlog", "ChangeEndpoint", "CountOutgoing", "Dispatcher", "Endpoint", "EndpointVersions",
-    "ForgetAttempts", "GetEndpoint", "Installation", "LeadShards", "ListAttempts", "ListEndpoints", "ListTroubles", "LowestNeeded",
-    "MailClient", "OldAttempts", "Outbox", "Progress", "ReadServed", "RemoveEndpoint", "Replay", "ResumeEndpoint", "RotateSecret",
-    "Secret", "Sender", "Shown", "StoreAttempt", "StoreProgress", "Trouble", "WebhookClient", "completed", "cut_envelope",
-    "endpoint_faults", "new_secret", "signature_headers", "webhook_origin",
+    "ACTIVE", "DELIVERED", "DISABLED", "HUBSPOT", "KINDS", "MAX_ENDPOINTS", "NOWHERE", "OUTCOMES", "PAUSED", "STATES", "USUAL_RATES",
+    "WEBHOOK", "AddEndpoint", "Answer", "Attempt", "Backlog", "ChangeEndpoint", "CountOutgoing", "Dispatcher", "Endpoint",
+    "EndpointVersions", "FindWriteBack", "ForgetAttempts", "GetEndpoint", "HubSpotClient", "Installation", "LeadShards", "ListAttempts",
+    "ListEndpoints", "ListTroubles", "LowestNeeded", "MailClient", "OldAttempts", "Outbox", "Progress", "ReadServed", "RemoveEndpoint",
+    "Replay", "ResumeEndpoint", "RotateSecret", "Secret", "Sender", "Shown", "StoreAttempt", "StoreProgress", "Trouble",
+    "WebhookClient", "completed", "cut_envelope", "endpoint_faults", "hubspot_of", "new_secret", "signature_headers", "webhook_origin",
+    "why_not_written",
 ]  # fmt: skip

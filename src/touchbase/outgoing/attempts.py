@@ -15,11 +15,23 @@ from touchbase.outgoing.content import Message, message_of, test_message
 from touchbase.outgoing.filters import wants
 from touchbase.outgoing.http_client import Answer
 from touchbase.outgoing.line import Item
-from touchbase.outgoing.models import DELIVERED, DISABLED, NOWHERE, REFUSED, WEBHOOK, Attempt, Endpoint, Installation
+from touchbase.outgoing.models import (
+    DELIVERED,
+    DISABLED,
+    HUBSPOT,
+    NOWHERE,
+    REFUSED,
+    SKIPPED,
+    WEBHOOK,
+    Attempt,
+    Endpoint,
+    Installation,
+)
 from touchbase.outgoing.object_reader import ObjectReader
 from touchbase.outgoing.samples import Seen
 from touchbase.outgoing.schedule import LONGEST_RETRY_AFTER
 from touchbase.outgoing.shown import Shown
+from touchbase.outgoing.write_back import test_write, write_of
 from touchbase.sql.store import Store
 
 LOG = logging.getLogger("touchbase.outgoing")
@@ -52,6 +64,8 @@ class Fault:
 
 def judged(answer: Answer, now: Micros, kind: str = WEBHOOK) -> Fault | None:
     """Return what follows from an answer of an endpoint's receiver; None for a 2xx."""
+    if answer.failure == SKIPPED:
+        return None
     if answer.status is None:
         return Fault()
     if 200 <= answer.status < 300:
@@ -68,7 +82,7 @@ def judged(answer: Answer, now: Micros, kind: str = WEBHOOK) -> Fault | None:
 def attempt_from(endpoint: Endpoint, message: Message, answer: Answer, at: Micros, sequence: int, number: int) -> Attempt:
     """Return the record of an attempt."""
     outcome, took = answer.failure, answer.latency_us
-    if answer.status is not None:
+    if not outcome and answer.status is not None:
         outcome = DELIVERED if 200 <= answer.status < 300 else REFUSED
     return Attempt(
         endpoint.client, endpoint.id, sequence, message.type, at, number, outcome, answer.status, took, answer.body, answer.error
@@ -108,20 +122,31 @@ class Outbox:
             return None
         if await self._is_told(endpoint, event):
             return None
-        message = message_of(endpoint, client_id, event, await self._seen(endpoint, event), self._place)
+        message = await self._message(endpoint, client_id, event)
         return await self._attempt(endpoint, message, item.sequence, item.attempts + 1)
 
     async def test(self, endpoint: Endpoint, client_id: str) -> tuple[Attempt, Answer]:
         """Send a test."""
-        return await self._attempt(endpoint, test_message(endpoint, client_id, self._clock(), self._place), 0, 1)
+        return await self._attempt(endpoint, await self._test_message(endpoint, client_id), 0, 1)
 
     async def preview(self, endpoint: Endpoint, client_id: str, sequence: int | None) -> Message | None:
         """Return the message about an event, or that of a test, and send nothing; None if the log does not have the event."""
         if sequence is None:
-            return test_message(endpoint, client_id, self._clock(), self._place)
+            return await self._test_message(endpoint, client_id, is_preview=True)
         if (event := await self._event(endpoint.client, sequence)) is None:
             return None
-        return message_of(endpoint, client_id, event, await self._seen(endpoint, event), self._place)
+        return await self._message(endpoint, client_id, event)
+
+    async def _message(self, endpoint: Endpoint, client_id: str, event: LoggedEvent) -> Message:
+        if endpoint.kind != HUBSPOT:
+            return message_of(endpoint, client_id, event, await self._seen(endpoint, event), self._place)
+        contact = None if event.record_id is None else await self._show.record(self._store, endpoint.client, (CONTACT, event.record_id))
+        return await write_of(self._store, endpoint, event, contact)
+
+    async def _test_message(self, endpoint: Endpoint, client_id: str, *, is_preview: bool = False) -> Message:
+        if endpoint.kind != HUBSPOT:
+            return test_message(endpoint, client_id, self._clock(), self._place)
+        return await test_write(self._store, endpoint, is_preview=is_preview)
 
     async def why_not(self, endpoint: Endpoint, sequence: int) -> str:
         """Return why an endpoint does not get a stored event; blank if it does, once it is active."""
@@ -159,8 +184,8 @@ class Outbox:
 
     async def _attempt(self, endpoint: Endpoint, message: Message, sequence: int, number: int) -> tuple[Attempt, Answer]:
         at = self._clock()
-        self.sent += 1
-        answer = await self._post(endpoint.target, message.signed(endpoint, at), message.body)
+        self.sent += message.answer is None
+        answer = message.answer or await self._post(message.target or endpoint.target, message.signed(endpoint, at), message.body)
         return attempt_from(endpoint, message, answer, at, sequence, number), answer
 
     async def _event(self, client: int, sequence: int) -> LoggedEvent | None:

@@ -60,7 +60,7 @@ class Replay(Command[int]):
     """Send events to an endpoint again; return how many. `NotFound`, and `Invalid` for more than `MAX_UNDONE`.
 
     One of: an event, whatever became of it; events that began to fail since a time; events since a time that were never delivered,
-    also those from before the endpoint was made.
+    also skipped ones and those from before the endpoint was made.
     """
 
     client: int
@@ -205,6 +205,27 @@ class ListTroubles(Query[list[Trouble]]):
 
     failing_before_us: Micros
     limit: int = 100
+
+
+@dataclass(frozen=True, slots=True)
+class WriteBack:
+    """What decides whether a contact's status is written to a tool."""
+
+    objects: list[str]
+    """Ids of the tool's objects that are this contact."""
+    is_theirs: bool
+    """Whether webhooks or fetched records of the tool have set the present status."""
+
+
+@dataclass(slots=True)
+class FindWriteBack(Query[WriteBack]):
+    """The objects that a CRM has of a contact, and whether its status came from there."""
+
+    client: int
+    contact: int
+    tool: str
+    object_type: str
+    """The tool's word for contacts."""
 
 
 @dataclass(slots=True)

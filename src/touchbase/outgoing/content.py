@@ -10,6 +10,7 @@ from msgspec import json
 
 from touchbase.common.timestamps import Micros, to_text
 from touchbase.event_log import LoggedEvent, envelope
+from touchbase.outgoing.http_client import Answer
 from touchbase.outgoing.mail_message import mail_source
 from touchbase.outgoing.models import CLOUDEVENTS, SLACK, WEBHOOK, Endpoint, Installation
 from touchbase.outgoing.notices import REPLIES, notice_of, values_of
@@ -31,6 +32,10 @@ class Message:
     type: str
     body: bytes
     headers: dict[str, str] = field(default_factory=dict)
+    target: str = ""
+    """Where it is sent, in place of the endpoint's own URL."""
+    answer: Answer | None = None
+    """What becomes of it without a request: why nothing can or need be sent."""
 
     def signed(self, endpoint: Endpoint, now: Micros) -> dict[str, str]:
         """Return all headers; a message to people has no signature."""

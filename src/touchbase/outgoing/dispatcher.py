@@ -271,7 +271,7 @@ class Dispatcher:
         self._metrics.observe(WEBHOOK_ATTEMPT_DURATION, answer.latency_us / SECOND)
         verdict = judged(answer, now, line.endpoint.kind)
         if not isinstance(verdict, Fault):
-            line.succeeded(item, attempt, now)
+            (line.succeeded if answer.status is not None else line.skip)(item, attempt, now)
             return
         was = line.state
         line.failed(item, attempt, now, verdict.retry_after, slow_down=verdict.slow_down)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from touchbase.common.timestamps import SECOND, Micros
 from touchbase.common.token_bucket import TokenBucket
 from touchbase.event_log import LoggedEvent
-from touchbase.outgoing.models import ACTIVE, DELIVERED, MAX_UNDONE, PAUSED, PER_RECORD, Attempt, Pending, Record, Served
+from touchbase.outgoing.models import ACTIVE, DELIVERED, DONE, MAX_UNDONE, PAUSED, PER_RECORD, Attempt, Pending, Record, Served
 from touchbase.outgoing.schedule import OPEN_AFTER, PAUSE_AFTER, next_attempt, next_probe
 
 FIRST_WINDOW, LARGEST_WINDOW = 4, 16
@@ -93,7 +93,7 @@ class Line:
         """Use the endpoint's present settings, and events that were added to the waiting ones."""
         self.endpoint, self.client_id = served.endpoint, served.client_id
         rate = served.endpoint.rate
-        self._bucket = TokenBucket("webhooks", rate, 1, now) if rate else None
+        self._bucket, self._next_token = TokenBucket("webhooks", rate, 1, now) if rate else None, 0
         if served.progress.failing_since_us is None:
             self.failures, self.failing_since_us, self._not_before = 0, None, 0
         for one in served.pending:
@@ -166,7 +166,7 @@ class Line:
         self._drop_stale()
         if not self._ready or self.state != ACTIVE or self.is_closed:
             return None
-        return max(self._ready[0][0], self._not_before)
+        return max(self._ready[0][0], self._not_before, self._next_token)
 
     def has_work(self, now: Micros) -> bool:
         """Return whether an event is due or to be read."""
@@ -189,7 +189,7 @@ class Line:
         if at is None or at > now or len(self.in_flight) >= window or len(self._done) >= MAX_UNSTORED:
             return None
         if self._bucket is not None and not self._bucket.take(1, now):
-            self._not_before = now + int(SECOND / self._bucket.rate)
+            self._next_token = now + int(SECOND / self._bucket.rate)
             return None
         item = self._items[heapq.heappop(self._ready)[1]]
         item.started_us = now
@@ -202,9 +202,14 @@ class Line:
         self._not_before = max(self._not_before, not_before)
         self._offer(item)
 
-    def skip(self, item: Item) -> None:
-        """Take an event off that the endpoint does not want, or that is not in the log any more."""
+    def skip(self, item: Item, attempt: Attempt | None = None, now: Micros = 0) -> None:
+        """Take an event off that the endpoint does not want, or that is not in the log any more; `attempt` says why, if it is listed."""
         del self.in_flight[item.sequence]
+        if self._bucket is not None:  # nothing was requested of the receiver
+            self._bucket.refund(1)
+            self._next_token = 0
+        if attempt is not None:
+            self._attempts.append(attempt)
         self._finish(item)
 
     def _finish(self, item: Item) -> None:
@@ -228,12 +233,14 @@ class Line:
             del self._of_record[item.record]
 
     def succeeded(self, item: Item, attempt: Attempt, now: Micros) -> None:
-        """Note a 2xx; an endpoint that works again gets at once what waited for its recovery."""
+        """Note that the receiver works; an endpoint that works again gets at once what waited for its recovery."""
         was_open = self.is_open
         del self.in_flight[item.sequence]
         self._attempts.append(attempt)
         self._finish(item)
-        self.failures, self.failing_since_us, self.delivered_us, self._not_before = 0, None, now, 0
+        self.failures, self.failing_since_us, self._not_before = 0, None, 0
+        if attempt.outcome == DELIVERED:
+            self.delivered_us = now
         self._window = min(LARGEST_WINDOW, self._window + 1)
         if was_open:
             for each in self._items.values():
@@ -291,7 +298,7 @@ class Line:
         position = max(self.stored, min(rest[0] - 1 if rest else self.read, stop - 1))
         done = [sequence for sequence in self._done if sequence <= position]
         counted = {*done}
-        attempts = [one for one in self._attempts if one.outcome != DELIVERED or one.sequence in counted]
+        attempts = [one for one in self._attempts if one.outcome not in DONE or one.sequence in counted]
         remove = [sequence for sequence in self._remove if sequence in counted]
         return Unstored(position, [(item, item.pending()) for item in save.values()], remove, _listed(attempts), done)
 
@@ -308,7 +315,7 @@ class Line:
         removed, gone = {*unstored.remove}, {*unstored.done}
         self._remove = [one for one in dict.fromkeys(self._remove) if one not in removed]
         shown = {id(one) for one in unstored.attempts}
-        self._attempts = [one for one in self._attempts if id(one) not in shown and not (one.outcome == DELIVERED and one.sequence in gone)]
+        self._attempts = [one for one in self._attempts if id(one) not in shown and not (one.outcome in DONE and one.sequence in gone)]
         self._fresh = [one for one in self._fresh if one in self._items and not self._items[one].is_stored]
 
 

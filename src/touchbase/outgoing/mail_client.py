@@ -15,6 +15,8 @@ from email.utils import parseaddr
 from touchbase.config_values import MailServer, mail_server
 from touchbase.enrichment import certificates
 from touchbase.outgoing.http_client import Answer, WebhookClient
+from touchbase.outgoing.hubspot import SCHEME
+from touchbase.outgoing.hubspot_client import HubSpotClient
 from touchbase.outgoing.models import RESPONSE_BYTES, TIMEOUT, UNREACHABLE
 
 MAILTO = "mailto:"
@@ -112,22 +114,26 @@ def _hidden(text: str, server: MailServer) -> str:
 
 
 class Sender:
-    """Sends what the dispatcher has: to `mailto:` URLs by SMTP, to others by HTTP."""
+    """Sends what the dispatcher has: to `mailto:` URLs by SMTP, to `hubspot:` with the token of a connection, to others by HTTP."""
 
-    def __init__(self, http: WebhookClient, mail: MailClient) -> None:
+    def __init__(self, http: WebhookClient, mail: MailClient, hubspot: HubSpotClient) -> None:
         self._http = http
         self._mail = mail
+        self._hubspot = hubspot
 
     async def post(self, url: str, headers: dict[str, str], body: bytes) -> Answer:
         """Send a request or a mail, whose source is the body; return what became of it."""
         if url.startswith(MAILTO):
             return await self._mail.send(recipients(url), body)
+        if url.startswith(SCHEME):
+            return await self._hubspot.post(url, body)
         return await self._http.post(url, headers, body)
 
     async def close(self) -> None:
         """Close all connections."""
         self._mail.close()
         await self._http.close()
+        await self._hubspot.close()
 
 
 def mailto(to: list[str]) -> str:

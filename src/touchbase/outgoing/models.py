@@ -14,19 +14,24 @@ PER_RECORD, UNORDERED = "per_record", "none"
 ORDERINGS = (PER_RECORD, UNORDERED)
 STANDARD, CLOUDEVENTS = "standard", "cloudevents"
 FORMATS = (STANDARD, CLOUDEVENTS)
-WEBHOOK, SLACK, EMAIL = "webhook", "slack", "email"
-KINDS = (WEBHOOK, SLACK, EMAIL)
-"""Signed requests for programs; a message in a Slack channel; an e-mail."""
-KIND_SETTINGS = ("to", "template", "template_subject")
-"""What endpoints for people may have besides."""
-DELIVERED, REFUSED, TIMEOUT, UNREACHABLE = "delivered", "refused", "timeout", "unreachable"
-OUTCOMES = (DELIVERED, REFUSED, TIMEOUT, UNREACHABLE)
-"""Outcomes of an attempt: a 2xx, another status, no response in time, no connection."""
+WEBHOOK, SLACK, EMAIL, HUBSPOT = "webhook", "slack", "email", "hubspot"
+KINDS = (WEBHOOK, SLACK, EMAIL, HUBSPOT)
+"""Signed requests for programs; a message in a Slack channel; an e-mail; the status of a contact, written to its HubSpot contact."""
+KIND_SETTINGS = ("to", "template", "template_subject", "values")
+"""What endpoints of other kinds than `webhook` may have besides."""
+DELIVERED, REFUSED, TIMEOUT, UNREACHABLE, SKIPPED = "delivered", "refused", "timeout", "unreachable", "skipped"
+OUTCOMES = (DELIVERED, REFUSED, TIMEOUT, UNREACHABLE, SKIPPED)
+"""Outcomes of an attempt: a 2xx, another status, no response in time, no connection, nothing to send (write-back only)."""
+DONE = (DELIVERED, SKIPPED)
+"""Outcomes after which an event is not sent again."""
 MAX_ENDPOINTS = 100
 """Endpoints of one client."""
 LONGEST_URL = 2_000
 LONGEST_DESCRIPTION = 1_000
 MAX_RECIPIENTS = 20
+MAX_VALUES = 200
+"""Statuses that an endpoint of the kind hubspot may translate."""
+LONGEST_VALUE = 255
 LONGEST_TEMPLATE, LONGEST_SUBJECT = 3_000, 200
 """Characters of a template: what Slack accepts in one section; of a subject."""
 RESPONSE_BYTES = 2_000
@@ -93,7 +98,7 @@ class Endpoint:
 
     @property
     def target(self) -> str:
-        """The URL that requests go to. Slack's is a secret: it is stored as one, and `url` shows its host only."""
+        """The URL that requests go to, unless a message has its own. Slack's is a secret, stored as one; `url` shows its host only."""
         return self.secrets[0].value if self.kind == SLACK and self.secrets else self.url
 
     def signing(self, now: Micros) -> list[str]:

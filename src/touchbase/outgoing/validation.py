@@ -15,24 +15,28 @@ from touchbase.errors import Fault
 from touchbase.event_log import EventType
 from touchbase.outgoing.filters import filter_faults
 from touchbase.outgoing.http_client import webhook_origin
+from touchbase.outgoing.hubspot import SHOWN
 from touchbase.outgoing.mail_client import mailto
-from touchbase.outgoing.models import EMAIL, MAX_RECIPIENTS, SLACK, STANDARD, WEBHOOK, Endpoint, Secret
+from touchbase.outgoing.models import EMAIL, HUBSPOT, MAX_RECIPIENTS, SLACK, STANDARD, WEBHOOK, Endpoint, Secret
 from touchbase.outgoing.notices import PATHS, REPLIES
 from touchbase.outgoing.templates import template_faults
+from touchbase.outgoing.write_back import TYPES
 from touchbase.records import RECORD_TYPES
 from touchbase.search import record_members
 
 SETTING = "TOUCHBASE_WEBHOOK_ALLOWED_ORIGINS"
-USUAL_RATES = {WEBHOOK: 0, SLACK: 1, EMAIL: 5}
-"""Requests a second of a new endpoint that gives no rate; Slack accepts one a second of a webhook."""
+USUAL_RATES = {WEBHOOK: 0, SLACK: 1, EMAIL: 5, HUBSPOT: 5}
+"""Requests a second of a new endpoint that gives no rate. Slack accepts one of a webhook, HubSpot 10 to 19 of all that use the token."""
 
 
 def completed(endpoint: Endpoint, url: str | None) -> Endpoint:
     """Return an endpoint with what its kind makes of the given values; `url`: the one given, None for none."""
     if endpoint.kind == WEBHOOK:
         return endpoint if url is None else replace(endpoint, url=url)
-    new = replace(endpoint, types=[*(endpoint.types or REPLIES)])
-    if endpoint.kind == EMAIL:
+    new = replace(endpoint, types=[*(endpoint.types or (TYPES if endpoint.kind == HUBSPOT else REPLIES))])
+    if endpoint.kind == HUBSPOT:
+        new.url = url or SHOWN
+    elif endpoint.kind == EMAIL:
         new.url = url or mailto(endpoint.settings.get("to", []))
     elif url is not None:
         # Who knows Slack's URL can write to the channel.
@@ -49,17 +53,22 @@ def _host_of(url: str) -> str:
 
 
 def endpoint_faults(
-    endpoint: Endpoint, settings: ClientSettings, allowed: Collection[str], now: Micros, *, has_mail: bool = False
-) -> list[Fault]:
-    """Return the faults of an endpoint; `allowed`: origins that the operator permits; `has_mail`: whether e-mail can be sent."""
-    faults = [] if endpoint.kind == EMAIL else _url_faults(endpoint.target, allowed)
+    endpoint: Endpoint, settings: ClientSettings, allowed: Collection[str], now: Micros, *, has_mail: bool = False,
+    unwritten: str | None = None,
+) -> list[Fault]:  # fmt: skip
+    """Return the faults of an endpoint.
+
+    `allowed`: origins that the operator permits; `has_mail`: whether e-mail can be sent; `unwritten`: why HubSpot cannot be written to.
+    """
+    faults = [] if endpoint.kind in (EMAIL, HUBSPOT) else _url_faults(endpoint.target, allowed)
     faults += _kind_faults(endpoint, has_mail)
+    faults += _hubspot_faults(endpoint, unwritten) if endpoint.kind == HUBSPOT else []
     faults += _unknown(endpoint.types, "types", [each.value for each in EventType])
     faults += _unknown(endpoint.fields, "fields", sorted({name for kind in RECORD_TYPES for name in record_members(kind)}))
     return faults + filter_faults(endpoint.filter, settings, now)
 
 
-_OF_KIND = {"to": (EMAIL,), "template": (SLACK, EMAIL), "template_subject": (EMAIL,)}
+_OF_KIND = {"to": (EMAIL,), "template": (SLACK, EMAIL), "template_subject": (EMAIL,), "values": (HUBSPOT,)}
 
 
 def _kind_faults(endpoint: Endpoint, has_mail: bool) -> Iterator[Fault]:
@@ -67,16 +76,31 @@ def _kind_faults(endpoint: Endpoint, has_mail: bool) -> Iterator[Fault]:
     for name, kinds in _OF_KIND.items():
         if given.get(name) and kind not in kinds:
             yield Fault(f"/{name}", "kind", f"is for the kind {' and '.join(kinds)} only; leave it out for {kind}")
-        elif given.get(name) and name != "to":
+        elif given.get(name) and name.startswith("template"):
             yield from template_faults(given[name], f"/{name}", PATHS)
     if kind != WEBHOOK and endpoint.fields:
-        yield Fault("/fields", "kind", f"is for the kind webhook; a template says what {kind} shows")
+        instead = "leave it out for hubspot" if kind == HUBSPOT else f"a template says what {kind} shows"
+        yield Fault("/fields", "kind", f"is for the kind webhook; {instead}")
     if kind != WEBHOOK and endpoint.format != STANDARD:
         yield Fault("/format", "kind", f"is for the kind webhook; leave it out for {kind}")
     if kind == EMAIL:
         yield from _mail_faults(given.get("to", []), has_mail)
         if endpoint.url != mailto(given.get("to", [])):
             yield Fault("/url", "kind", "is for the kinds webhook and slack; give `to`, the addresses of the recipients")
+
+
+def _hubspot_faults(endpoint: Endpoint, unwritten: str | None) -> Iterator[Fault]:
+    if unwritten is not None:
+        yield Fault("/kind", "connection", unwritten)
+    if endpoint.url != SHOWN:
+        yield Fault("/url", "kind", "is for the kinds webhook and slack; the connection of HubSpot says where its API is")
+    for index, each in enumerate(endpoint.types):
+        if each not in TYPES:
+            yield Fault(f"/types/{index}", "kind", f"only {' and '.join(TYPES)} write to HubSpot; leave it out")
+    for status, value in endpoint.settings.get("values", {}).items():
+        if status != status.strip() or not status or value != value.strip() or not value:
+            where = f"/values/{status.replace('~', '~0').replace('/', '~1')}"
+            yield Fault(where, "blank", "neither the status nor its value may be empty or have white space around it")
 
 
 def _mail_faults(to: Sequence[str], has_mail: bool) -> Iterator[Fault]:

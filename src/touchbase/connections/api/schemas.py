@@ -55,6 +55,9 @@ class ConnectionSettingsBody(Struct, forbid_unknown_fields=True):
     signature_max_age: Annotated[Age | None, Meta(description="Greatest age of a signature in seconds; null: the tool's own window.")] = (
         None
     )
+    written_property: Annotated[
+        Name | None, Meta(description="HubSpot: the contacts' property that endpoints of the kind hubspot write statuses to.")
+    ] = None
     silence_alarm: Annotated[bool, Meta(description="Whether missing calls, by the tool's own rhythm, are a silence.")] = True
 
 
@@ -104,6 +107,7 @@ class ConnectionSettingsChange(Struct, forbid_unknown_fields=True):
     location_id: Name | UnsetType | None = UNSET
     allow_v1_signatures: bool | UnsetType | None = UNSET
     signature_max_age: Age | UnsetType | None = UNSET
+    written_property: Name | UnsetType | None = UNSET
     silence_alarm: bool | UnsetType | None = UNSET
 
 

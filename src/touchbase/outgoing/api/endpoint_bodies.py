@@ -12,6 +12,7 @@ from touchbase.http.endpoint import Call
 from touchbase.outgoing.api.objects import AS_IN_API
 from touchbase.outgoing.api.schemas import WebhookEndpointChange, WebhookEndpointRequest
 from touchbase.outgoing.attempts import Outbox
+from touchbase.outgoing.hubspot_client import hubspot_of, why_not_written
 from touchbase.outgoing.models import ACTIVE, DISABLED, KIND_SETTINGS, Endpoint
 from touchbase.outgoing.validation import USUAL_RATES, completed, endpoint_faults
 from touchbase.records import raise_if_any
@@ -36,12 +37,19 @@ def endpoint_from(client: Client, given: WebhookEndpointRequest, now: Micros) ->
     return completed(new, None if url is UNSET else url)
 
 
-def check_endpoint(call: Call, client: Client, endpoint: Endpoint) -> None:
-    """Raise `Invalid` for the faults of an endpoint."""
+def check_endpoint(call: Call, client: Client, endpoint: Endpoint, unwritten: str | None = None) -> None:
+    """Raise `Invalid` for the faults of an endpoint; `unwritten`: why the client's statuses cannot be written to HubSpot."""
     parts = call.api.dependencies
-    # One that exists can be changed, and so stopped, when the mail server is gone.
-    has_mail = bool(parts.installation.mail_from) or endpoint.id != 0
-    raise_if_any(endpoint_faults(endpoint, client.settings, parts.webhook_allowed, parts.clock(), has_mail=has_mail))
+    # One that exists can be changed, and so stopped, when the mail server or the connection is gone.
+    is_new = endpoint.id == 0
+    has_mail, unwritten = bool(parts.installation.mail_from) or not is_new, unwritten if is_new else None
+    faults = endpoint_faults(endpoint, client.settings, parts.webhook_allowed, parts.clock(), has_mail=has_mail, unwritten=unwritten)
+    raise_if_any(faults)
+
+
+async def find_unwritten(call: Call, client: Client) -> str | None:
+    """Return why the client's statuses cannot be written to HubSpot; None if they can."""
+    return why_not_written(await hubspot_of(call.api.dependencies.store, client.number))
 
 
 def changed_endpoint(known: Endpoint, given: WebhookEndpointChange, now: Micros) -> Endpoint:

@@ -14,19 +14,21 @@ from touchbase.errors import Invalid, NotFound
 from touchbase.http.endpoint import Call
 from touchbase.http.responses import Response
 from touchbase.http.schemas import encode
-from touchbase.outgoing.api.endpoint_bodies import check_endpoint, endpoint_from, outbox_of, sequence_of_id
+from touchbase.outgoing.api.endpoint_bodies import check_endpoint, endpoint_from, find_unwritten, outbox_of, sequence_of_id
 from touchbase.outgoing.api.schemas import WebhookEndpointRequest, WebhookPreviewOut, WebhookPreviewRequest
 from touchbase.outgoing.content import Message
-from touchbase.outgoing.models import EMAIL, Endpoint
+from touchbase.outgoing.hubspot import paths_of
+from touchbase.outgoing.models import EMAIL, HUBSPOT, Endpoint
 
 
 async def preview(call: Call) -> Response:
     """Handle `POST` of a preview."""
     client, now = await call.client(), call.api.dependencies.clock()
     call.parameters().done()
-    given = await call.body(WebhookPreviewRequest, lambda partly: _check(call, client, _previewed(client, partly, now)))
+    unwritten = await find_unwritten(call, client)
+    given = await call.body(WebhookPreviewRequest, lambda partly: _check(call, client, _previewed(client, partly, now), unwritten))
     endpoint = _previewed(client, given, now)
-    _check(call, client, endpoint)
+    _check(call, client, endpoint, unwritten)
     sequence = None if given.event is UNSET else sequence_of_id(given.event)
     message = None
     if given.event is UNSET or sequence is not None:
@@ -40,22 +42,30 @@ def _previewed(client: Client, given: WebhookPreviewRequest, now: Micros) -> End
     """Return the endpoint of a preview. What the kind needs besides is filled in: the URL says nothing of the message."""
     types = [] if given.type is UNSET else [given.type]
     to = given.to or (["you@example.com"] if given.kind == EMAIL else [])
-    url = UNSET if given.kind == EMAIL else "https://example.com"
-    asked = WebhookEndpointRequest(url, given.kind, to, given.template, given.template_subject, types)
+    url = UNSET if given.kind in (EMAIL, HUBSPOT) else "https://example.com"
+    asked = WebhookEndpointRequest(url, given.kind, to, given.template, given.template_subject, given.values, types)
     return endpoint_from(client, asked, now)
 
 
-def _check(call: Call, client: Client, endpoint: Endpoint) -> None:
+def _check(call: Call, client: Client, endpoint: Endpoint, unwritten: str | None) -> None:
     try:
-        check_endpoint(call, client, endpoint)
+        check_endpoint(call, client, endpoint, unwritten)
     except Invalid as error:
         raise Invalid([replace(each, pointer="/type") if each.pointer == "/types/0" else each for each in error.faults]) from None
 
 
 def preview_out(kind: str, message: Message) -> WebhookPreviewOut:
     """Return a message as a preview shows it."""
+    if kind == HUBSPOT:
+        return _write_out(message)
     if kind != EMAIL:
         return WebhookPreviewOut(kind, message.type, message.headers, json.decode(message.body))
     mail = message_from_bytes(message.body, policy=SMTP)
     headers = {name: str(value) for name, value in mail.items()}
     return WebhookPreviewOut(kind, message.type, headers, mail.get_content().replace("\r\n", "\n"), message.body.decode())
+
+
+def _write_out(message: Message) -> WebhookPreviewOut:
+    if message.answer is not None:
+        return WebhookPreviewOut(HUBSPOT, message.type, {}, None, not_sent=message.answer.error)
+    return WebhookPreviewOut(HUBSPOT, message.type, message.headers, json.decode(message.body), requests=paths_of(message.target))

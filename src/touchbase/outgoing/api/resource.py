@@ -17,7 +17,14 @@ from touchbase.http.query_parameters import LIMIT, PAGE, Parameter, cursor_text
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import encode
-from touchbase.outgoing.api.endpoint_bodies import changed_endpoint, check_endpoint, endpoint_from, outbox_of, sequence_of_id
+from touchbase.outgoing.api.endpoint_bodies import (
+    changed_endpoint,
+    check_endpoint,
+    endpoint_from,
+    find_unwritten,
+    outbox_of,
+    sequence_of_id,
+)
 from touchbase.outgoing.api.preview import preview
 from touchbase.outgoing.api.schemas import (
     WebhookAttemptOut,
@@ -87,9 +94,12 @@ async def add_endpoint(call: Call) -> Response:
     """Handle `POST` of a new endpoint."""
     client, now, parts = await call.client(), call.api.dependencies.clock(), call.api.dependencies
     call.parameters().done()
-    given = await call.body(WebhookEndpointRequest, lambda partly: check_endpoint(call, client, endpoint_from(client, partly, now)))
+    unwritten = await find_unwritten(call, client)
+    given = await call.body(
+        WebhookEndpointRequest, lambda partly: check_endpoint(call, client, endpoint_from(client, partly, now), unwritten)
+    )
     new = endpoint_from(client, given, now)
-    check_endpoint(call, client, new)
+    check_endpoint(call, client, new, unwritten)
     secret = new_secret() if new.kind == WEBHOOK else None
     new.secrets = new.secrets if secret is None else [Secret(secret)]
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from touchbase.common import field_limits as limits
 from touchbase.common.timestamps import Micros, to_text
 from touchbase.event_log import EventType, event_id
 from touchbase.http.schemas import MaybeTime, RecordId, Time, example, named_enum
@@ -16,7 +17,9 @@ from touchbase.outgoing.models import (
     LONGEST_SUBJECT,
     LONGEST_TEMPLATE,
     LONGEST_URL,
+    LONGEST_VALUE,
     MAX_RECIPIENTS,
+    MAX_VALUES,
     ORDERINGS,
     OUTCOMES,
     STATES,
@@ -28,24 +31,29 @@ from touchbase.outgoing.models import (
 MAX_RATE = 10_000
 LONGEST_OVERLAP = 720
 _ORDERING = named_enum("WebhookOrdering", "Whether a failing event holds back later ones of the same record.", ORDERINGS)
-_KIND = named_enum("WebhookKind", "What an endpoint sends: signed requests for programs, Slack messages, or e-mails.", KINDS)
+_KIND = named_enum("WebhookKind", "What an endpoint sends: signed requests, Slack messages, e-mails, or statuses to HubSpot.", KINDS)
 _FORMAT = named_enum("WebhookFormat", "The form of the body: Standard Webhooks, or CloudEvents 1.0.", FORMATS)
 _STATE = named_enum("WebhookEndpointState", "Whether events are sent; while they are not, they wait.", STATES)
 _OUTCOME = named_enum("WebhookOutcome", "What became of a request to an endpoint.", OUTCOMES)
 Ordering = Literal["per_record", "none"]
 Format = Literal["standard", "cloudevents"]
-Kind = Literal["webhook", "slack", "email"]
+Kind = Literal["webhook", "slack", "email", "hubspot"]
 Url = Annotated[
     str,
     Meta(
         min_length=1,
         max_length=LONGEST_URL,
-        description="https, at a public address. Of the kind slack: the URL of an incoming webhook, which is a secret and not shown again.",
+        description="https, at a public address. Of the kind slack: the URL of an incoming webhook, which is a secret and not shown again. "
+        "Not for email and hubspot.",
     ),
 ]
 Types = Annotated[
     list[str],
-    Meta(max_length=100, description="Types of events, such as `contact.replied`; empty: all, and for the kinds slack and email replies."),
+    Meta(
+        max_length=100,
+        description="Types of events, such as `contact.replied`; empty: all, for the kinds slack and email replies, for hubspot changes of "
+        "status and merges.",
+    ),
 ]
 To = Annotated[list[str], Meta(max_length=MAX_RECIPIENTS, description="E-mail addresses, for the kind email.")]
 Template = Annotated[
@@ -57,6 +65,13 @@ Template = Annotated[
     ),
 ]
 SubjectTemplate = Annotated[str, Meta(max_length=LONGEST_SUBJECT, description="Subject of an e-mail, as `template`.")]
+Values = Annotated[
+    dict[Annotated[str, Meta(max_length=limits.NAME)], Annotated[str, Meta(max_length=LONGEST_VALUE)]],
+    Meta(
+        max_length=MAX_VALUES,
+        description="For the kind hubspot: a status -> the internal name that HubSpot has for it. Others are written as they are.",
+    ),
+]
 Fields = Annotated[list[str], Meta(max_length=100, description="Members of `data.object` that are sent, and `id`; empty: all.")]
 Filter = Annotated[
     dict[str, Any],
@@ -77,12 +92,13 @@ class WebhookEndpointRequest(Struct, forbid_unknown_fields=True):
     to: To = []
     template: Template = ""
     template_subject: SubjectTemplate = ""
+    values: Values = {}
     types: Types = []
     fields: Fields = []
     filter: Filter = {}
     ordering: Ordering = "per_record"
     format: Format = "standard"
-    rate_limit: Annotated[Rate, Meta(description="Left out: 0, for the kind slack 1, for email 5.")] | UnsetType = UNSET
+    rate_limit: Annotated[Rate, Meta(description="Left out: 0, for the kind slack 1, for email and hubspot 5.")] | UnsetType = UNSET
     description: Description = ""
     disabled: bool = False
 
@@ -94,6 +110,7 @@ class WebhookEndpointChange(Struct, forbid_unknown_fields=True):
     to: To | UnsetType = UNSET
     template: Template | UnsetType = UNSET
     template_subject: SubjectTemplate | UnsetType = UNSET
+    values: Values | UnsetType = UNSET
     types: Types | UnsetType = UNSET
     fields: Fields | UnsetType = UNSET
     filter: Filter | UnsetType = UNSET
@@ -111,6 +128,7 @@ class WebhookPreviewRequest(Struct, forbid_unknown_fields=True):
     to: To = []
     template: Template = ""
     template_subject: SubjectTemplate = ""
+    values: Values = {}
     type: Annotated[str, Meta(max_length=100, description="Of the event of a fictitious person; left out: a reply.")] | UnsetType = UNSET
     event: (
         Annotated[str, Meta(max_length=40, description="The id of a stored event, such as `evt_1207`, in place of a fictitious one.")]
@@ -126,6 +144,8 @@ class WebhookPreviewOut(Struct):
     headers: Annotated[dict[str, str], Meta(description="Of the request, or of the mail. A signature is made when an event is sent.")]
     body: Annotated[Any, Meta(description="The JSON body of the request, or the text of the mail.")]
     source: Annotated[str, Meta(description="The complete source of the mail.")] | UnsetType = UNSET
+    requests: Annotated[list[str], Meta(description="Method and path of each request to HubSpot.")] | UnsetType = UNSET
+    not_sent: Annotated[str, Meta(description="Why nothing would be written to HubSpot.")] | UnsetType = UNSET
 
 
 class WebhookSecretRotation(Struct, forbid_unknown_fields=True):
@@ -140,7 +160,10 @@ class WebhookReplay(Struct, forbid_unknown_fields=True):
     event: Annotated[str, Meta(max_length=40, description="The id of one event, whatever became of it.")] | UnsetType = UNSET
     failed_since: Annotated[Time, Meta(description="Events that began to fail since then and are not delivered.")] | UnsetType = UNSET
     missing_since: (
-        Annotated[Time, Meta(description="Events since then that were never delivered, also from before the endpoint was made.")]
+        Annotated[
+            Time,
+            Meta(description="Events since then that were never delivered, also skipped ones and those from before the endpoint was made."),
+        ]
         | UnsetType
     ) = UNSET
 
@@ -165,10 +188,13 @@ class WebhookEndpointOut(Struct):
 
     id: RecordId
     kind: Annotated[str, Meta(extra_json_schema=_KIND)]
-    url: Annotated[str, Meta(description="Of the kind slack only its host; of email `mailto:` and the recipients.")]
+    url: Annotated[
+        str, Meta(description="Of the kind slack only its host, of email `mailto:` and the recipients, of hubspot `hubspot:contacts`.")
+    ]
     to: list[str]
     template: str
     template_subject: str
+    values: dict[str, str]
     types: list[str]
     fields: list[str]
     filter: dict[str, Any]
@@ -206,7 +232,7 @@ class WebhookAttemptOut(Struct):
     status: Annotated[int | None, Meta(description="Of the response; null: none came.")]
     latency_ms: float
     response_body: Annotated[str, Meta(description="Its first 2,000 bytes.")]
-    error: Annotated[str, Meta(description="Why there is no response.")]
+    error: Annotated[str, Meta(description="Why there is no response, why nothing was sent, or what to do about the response.")]
 
 
 class WebhookAttemptPage(Struct):
@@ -218,7 +244,7 @@ class WebhookAttemptPage(Struct):
 
 _ENDPOINT = {
     "id": 3, "kind": "webhook", "url": "https://crm.example.com/hooks/touchbase", "to": [], "template": "", "template_subject": "",
-    "types": ["contact.replied", "contact.status_changed"], "fields": [],
+    "values": {}, "types": ["contact.replied", "contact.status_changed"], "fields": [],
     "filter": {"contact": {"contact_status[in]": ["interested", "replied"]}}, "ordering": "per_record", "format": "standard",
     "rate_limit": 50, "description": "Replies to the CRM", "state": "active", "state_reason": None,
     "state_since_time": "2026-11-20T09:30:00Z", "created_time": "2026-11-20T09:30:00Z", "updated_time": "2026-11-20T09:30:00Z",
@@ -266,6 +292,7 @@ def endpoint_out(
     shown = UNSET if progress is None else _progress_out(progress)
     return WebhookEndpointOut(
         e.id, e.kind, e.url, list(e.settings.get("to", [])), e.settings.get("template", ""), e.settings.get("template_subject", ""),
+        dict(e.settings.get("values", {})),
         list(e.types), list(e.fields), dict(e.filter), e.ordering, e.format, e.rate, e.description, e.state, e.reason, *times,
         shown, secret or UNSET, UNSET if until is None else to_text(until),
     )  # fmt: skip

@@ -6,12 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from touchbase.common.timestamps import Micros
+from touchbase.connections import CRM
 from touchbase.connections.sql.encrypted_columns import WEBHOOK_TABLE, decrypt_row
 from touchbase.encryption import Cipher
+from touchbase.history import CONTACT
 from touchbase.outgoing.commands import (
     Backlog,
     CountOutgoing,
     EndpointVersions,
+    FindWriteBack,
     ForgetAttempts,
     Leadership,
     LeadShards,
@@ -23,6 +26,7 @@ from touchbase.outgoing.commands import (
     StoreAttempt,
     StoreProgress,
     Trouble,
+    WriteBack,
 )
 from touchbase.outgoing.models import ACTIVE, DISABLED, SHARDS, Attempt, Progress, Served
 from touchbase.outgoing.sql.statements import (
@@ -232,7 +236,23 @@ def lowest_needed(query: LowestNeeded) -> Plan[int | None]:
     return min((number for (number,) in rows if number is not None), default=None)
 
 
+def find_write_back(query: FindWriteBack) -> Plan[WriteBack]:
+    """Run `FindWriteBack`."""
+    objects = yield Select(
+        "SELECT object_id FROM link WHERE client = ? AND record_kind = ? AND record_id = ? AND tool = ? AND object_type = ? ORDER BY id",
+        (query.client, CONTACT, query.contact, query.tool, query.object_type),
+    )
+    # Of several causes at one time any may be the one: then the status is written, which HubSpot may have already.
+    causes = yield Select(
+        "SELECT e.tool, e.channel FROM contact c JOIN event e ON e.client = c.client AND e.record_kind = ? AND e.record_id = c.id "
+        "AND e.occurred_us = c.status_changed_us WHERE c.client = ? AND c.id = ? AND e.effect <> ''",
+        (CONTACT, query.client, query.contact),
+    )
+    return WriteBack([number for (number,) in objects], bool(causes) and all(row == (query.tool, CRM) for row in map(tuple, causes)))
+
+
 ANSWERS: dict[type, Callable[[Any], Plan[Any]]] = {
+    FindWriteBack: find_write_back,
     ListAttempts: list_attempts,
     EndpointVersions: endpoint_versions,
     CountOutgoing: count_outgoing,

@@ -18,7 +18,7 @@ from touchbase.outgoing.commands import (
     ResumeEndpoint,
     RotateSecret,
 )
-from touchbase.outgoing.models import ACTIVE, MAX_ENDPOINTS, MAX_UNDONE, WEBHOOK, Endpoint, Pending, Progress
+from touchbase.outgoing.models import ACTIVE, MAX_ENDPOINTS, MAX_UNDONE, SKIPPED, WEBHOOK, Endpoint, Pending, Progress
 from touchbase.outgoing.sql.statements import (
     DELETE_ATTEMPTS,
     DELETE_ENDPOINT,
@@ -148,12 +148,14 @@ def replay(command: Replay, cipher: Cipher) -> Plan[int | TouchbaseError]:
 
 def _to_replay(command: Replay, endpoint: Endpoint) -> Plan[list[Pending] | TouchbaseError]:
     """Return the events from the log that a replay adds to the ones that wait."""
-    where = Where("client = ?", command.client)
+    where, start = Where("client = ?", command.client), 0
     if command.sequence is not None:
         where.add("sequence = ?", command.sequence)
     else:
         [(start,)] = yield Select("SELECT start FROM webhook_position WHERE client = ? AND endpoint_id = ?", (command.client, command.id))
-        where.add("sequence <= ?", start)
+        # Events that had nothing to write then may have it now.
+        skipped = "SELECT a.sequence FROM webhook_attempt a WHERE a.client = ? AND a.endpoint_id = ? AND a.outcome = ?"
+        where.add(f"(sequence <= ? OR sequence IN ({skipped}))", start, command.client, command.id, SKIPPED)
         where.add("at >= ?", command.missing_since_us)
         if endpoint.types:
             where.add(f"type IN ({', '.join('?' * len(endpoint.types))})", *endpoint.types)
@@ -164,7 +166,7 @@ def _to_replay(command: Replay, endpoint: Endpoint) -> Plan[list[Pending] | Touc
     if len(rows) > MAX_UNDONE:
         detail = f"more than {MAX_UNDONE} events are missing since then: name a later time, or read the change feed"
         return Invalid([Fault("/missing_since", "too_many", detail)])
-    if command.sequence is None and rows:
+    if command.sequence is None and rows and rows[0][0] <= start:
         yield Execute(SET_START, [(command.client, command.id, rows[0][0] - 1)])
     return [Pending(row[0], None if row[2] is None else (row[1], row[2]), 0, command.at, command.at) for row in rows]
 

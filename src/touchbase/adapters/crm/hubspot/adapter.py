@@ -15,6 +15,7 @@ from typing import ClassVar
 from touchbase.adapters.crm.hubspot.fetch import FETCHER, STATUS, read_fetched
 from touchbase.adapters.crm.hubspot.objects import COMPANY_ID, CONTACT_ID, is_object, member_of_list, properties_of, read_object
 from touchbase.adapters.crm.hubspot.signature import HUBSPOT
+from touchbase.adapters.crm.hubspot.written import is_own_write, without
 from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, NOT_SENT, UPDATED, Item, Shape, other_event
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter, chosen_kind
@@ -74,7 +75,7 @@ class HubSpot(CrmAdapter):
             body = member_of_list(body) or body
             # A hand-written workflow body is only known by HubSpot's signature; then an email address identifies the contact.
             known = is_object(body) or email_address(body.get("email"))
-            return read_object(body, partial(self.statuses, webhook)) if known else [other_event("unrecognised")]
+            return read_object(body, partial(self._statuses_of_snapshot, webhook)) if known else [other_event("unrecognised")]
         word, _, action = source.partition(".")
         if word == "object":
             word = text(first(body, "objectTypeId", "fromObjectTypeId")) or ""
@@ -91,6 +92,11 @@ class HubSpot(CrmAdapter):
             SHAPES[kind], UPDATED, kind if word in KINDS else word, object_id, source, parse_time(body.get("occurredAt")), _key(body)
         )
         item.status = self.statuses(webhook, kind, word)
+        written = webhook.settings.written_property if KINDS.get(word) == CONTACT else None
+        if written is not None and (action != "propertyChange" or text(body.get("propertyName")) != written):
+            item.status = without(item.status, written)
+        elif written is not None and is_own_write(body):
+            return [other_event("ignored", source, word, object_id)]
         return self._property_events(item, action, body)
 
     def kinds(self, objects: Mapping[str, str]) -> Sequence[str]:
@@ -99,7 +105,13 @@ class HubSpot(CrmAdapter):
 
     def fetched(self, body: Body, kind: str, word: str, webhook: ParsedWebhook) -> list[Event]:
         """Return the events of one fetched contact or company."""
-        return read_fetched(body, kind, word, self.statuses(webhook, kind, word))
+        written = webhook.settings.written_property if word == CONTACT else None
+        return read_fetched(body, kind, word, self.statuses(webhook, kind, word), written)
+
+    def _statuses_of_snapshot(self, webhook: ParsedWebhook, kind: str, word: str | None) -> tuple[str, ...]:
+        """Return the status properties to read from a whole record, which does not say who set them."""
+        found, written = self.statuses(webhook, kind, word), webhook.settings.written_property
+        return found if written is None or kind != CONTACT else without(found, written)
 
     def _property_events(self, item: Item, action: str, body: Body) -> list[Event]:
         if action == "propertyChange":

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 
 from touchbase.adapters.crm.hubspot.objects import SHAPES
+from touchbase.adapters.crm.hubspot.written import set_by_others
 from touchbase.adapters.kit.crm import UPDATED, Item
 from touchbase.adapters.kit.crm_adapter import Body, statuses_of
 from touchbase.adapters.kit.crm_values import as_dict, as_list
@@ -47,12 +48,19 @@ def _make(asked: FetchTarget) -> ApiRequest | None:
 FETCHER = ApiFetcher("https://api.hubapi.com", 50, 120, _make, lambda answer: as_list(as_dict(answer).get("results")))
 
 
-def read_fetched(body: Body, kind: str, word: str, statuses: tuple[str, ...]) -> list[Event]:
-    """Read one record of a response. The status set last is used, with the time at which it was set."""
-    record = as_dict(body.get("properties"))
+def read_fetched(body: Body, kind: str, word: str, statuses: tuple[str, ...], written: str | None = None) -> list[Event]:
+    """Read one record of a response. The status set last is used, with the time at which it was set.
+
+    Of `written`, the property that Touchbase writes, the value is used that a person or a workflow set last.
+    """
+    record, versions = as_dict(body.get("properties")), as_dict(body.get("propertiesWithHistory"))
+    if written is not None:
+        theirs = set_by_others(versions.get(written))
+        newest = max(theirs, key=lambda one: parse_time(one.get("timestamp")) or 0, default=None)
+        record = {**record, written: None if newest is None else newest.get("value")}
+        versions = {**versions, written: theirs}
     at = first_time(record, *_TIMES) or first_time(body, "updatedAt")
     item = Item(SHAPES[kind], UPDATED, word, text(body.get("id")), "fetched", at, record=record, status=statuses)
-    versions = as_dict(body.get("propertiesWithHistory"))
     item.status_at = {name: _newest(versions.get(name)) for name in statuses}
     item.status = tuple(sorted(statuses, key=lambda name: -(item.status_at[name] or 0)))
     return item.events()

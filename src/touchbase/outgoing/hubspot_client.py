@@ -1,0 +1,73 @@
+"""Client of write-back: sends with the token of the client's connection, through the HTTP client that fetches records."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable
+
+from touchbase.connections import CRM, ApiRequest, ApiResponse, Connection, FetchFailed, ListConnections, SendRequest
+from touchbase.outgoing import hubspot
+from touchbase.outgoing.http_client import Answer
+from touchbase.outgoing.models import RESPONSE_BYTES, SKIPPED, UNREACHABLE
+from touchbase.sql.store import Store
+
+NOT_CONNECTED = "HubSpot is not connected with an access token: connect it, or remove the endpoint"
+NO_PROPERTY = "the connection of HubSpot names no property to write: set its setting written_property"
+GONE = "HubSpot does not have this contact any more"
+
+
+async def hubspot_of(store: Store, client: int) -> Connection | None:
+    """Return the client's connection of HubSpot, or None."""
+    found: list[Connection] = await store.read(ListConnections(client))
+    return next((one for one in found if (one.channel, one.tool) == (CRM, hubspot.TOOL)), None)
+
+
+def why_not_written(connection: Connection | None) -> str | None:
+    """Return why nothing can be written through a connection; None if it can."""
+    if connection is None or not connection.access_token:
+        return NOT_CONNECTED
+    return None if connection.settings.written_property else NO_PROPERTY
+
+
+class HubSpotClient:
+    """Writes to HubSpot; `close` closes the connections of `send`."""
+
+    def __init__(self, store: Store, send: SendRequest, close: Callable[[], Awaitable[None]]) -> None:
+        self._store = store
+        self._send = send
+        self.close = close
+
+    async def post(self, target: str, body: bytes) -> Answer:
+        """Send the requests of a target one after another until one fails; failures are answers too."""
+        began = time.perf_counter()
+        connection = await hubspot_of(self._store, hubspot.client_of(target))
+        if connection is None or not connection.access_token:
+            return Answer(0, failure=UNREACHABLE, error=NOT_CONNECTED)
+        requests = hubspot.requests_of(target, connection, body)
+        answer, gone = Answer(0), 0
+        try:
+            for request in requests:
+                response = await self._send(connection.settings.api_base or hubspot.API, request)
+                if request.method == "PATCH" and hubspot.is_gone(response):
+                    gone += 1
+                    answer = answer if answer.status is not None else _answer(request, response, connection, began)
+                    continue
+                answer = _answer(request, response, connection, began)
+                if not 200 <= response.status < 300:
+                    return answer
+        except FetchFailed as error:
+            return Answer(_since(began), failure=UNREACHABLE, error=str(error))
+        if gone == len(requests):
+            return Answer(_since(began), answer.status, answer.headers, answer.body, SKIPPED, GONE)
+        note = f"HubSpot does not have {gone} of the {len(requests)} contacts of this person any more" if gone else ""
+        return Answer(_since(began), answer.status, answer.headers, answer.body, error=note)
+
+
+def _answer(request: ApiRequest, response: ApiResponse, connection: Connection, began: float) -> Answer:
+    body = response.body.replace(connection.access_token.encode(), b"***")  # before it is cut, which could leave a part of it
+    text = body[:RESPONSE_BYTES].decode("utf-8", "replace").replace("\x00", "\ufffd")
+    return Answer(_since(began), response.status, hubspot.headers_of(response), text, error=hubspot.advice(request, response))
+
+
+def _since(began: float) -> int:
+    return int((time.perf_counter() - began) * 1e6)
