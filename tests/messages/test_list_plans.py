@@ -1,4 +1,4 @@
-"""A page of messages reads about as many rows as it shows, whatever the client has: from the newest one on, or from the contact."""
+"""Queries of messages read about as many rows as they return, whatever the client has: by id, from the newest on, or from the contact."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ import asyncpg
 import pytest
 
 from touchbase.messages import ListMessages
+from touchbase.messages.sql.statements import NEW_MESSAGES
 from touchbase.sql.migrations import packaged
-from touchbase.sql.statement import Select
+from touchbase.sql.statement import Select, for_postgres
 from touchbase.storage.query_handlers import HANDLERS
 from touchbase.storage.sqlite.connection import open_writer
 from touchbase.storage.sqlite.schema import migrate
@@ -33,6 +34,15 @@ INSERT INTO message
   SELECT 1, n, 'sent', 'email', n, 'k' || n, n, 'api', 'Subject ' || n % 5, '{{}}', n, 1, 0 FROM generate_series(1, {MANY}) n;
 ANALYZE contact, event, message;
 """
+REPLIES = """
+SET touchbase.clients = 'all';
+INSERT INTO message
+  (client, id, direction, channel, occurred_us, event_key, received_us, tool, custom, updated_us, has_body, deleted, copy_key)
+  SELECT 1, n, 'received', 'email', n, 'k' || n, n, 'api', '{}', n, 1, 0, 'copy' || n / 2 FROM generate_series(10001, 11000) n;
+INSERT INTO event (client, record_kind, record_id, occurred_us, key, event, effect, tool, channel, received_us, via, detail)
+  SELECT 1, 1, 1 + n / 2 % 100, n, 'k' || n, 'message.received', '', 'api', 'api', n, 0, '{}' FROM generate_series(10001, 11000) n;
+"""
+"""Two copies of each message, which came since PostgreSQL looked at the tables last."""
 IN_ORDER = [
     ListMessages(1, LIMIT), ListMessages(1, LIMIT, after=(4_000, 4_000)), ListMessages(1, LIMIT, subject="Subject 2"),
     ListMessages(1, LIMIT, direction="sent", channel="email", tool="api", since_us=5),
@@ -62,13 +72,18 @@ async def rows_read(postgres: asyncpg.Connection[Any], query: ListMessages) -> i
     number = itertools.count(1)
     one = asked(query)
     text = re.sub(r"\?", lambda _: f"${next(number)}", one.postgres or one.sql)
-    [plan] = json.loads(await postgres.fetchval(f"EXPLAIN (ANALYZE, FORMAT JSON) {text}", *one.params))
-    waiting, read = [plan["Plan"]], 0.0
+    return sum(int(node["Actual Rows"] * node["Actual Loops"]) for node in await scans(postgres, text, *one.params))
+
+
+async def scans(postgres: asyncpg.Connection[Any], text: str, *params: Any) -> list[dict[str, Any]]:
+    """The steps of a plan that read a table, after they have run."""
+    [plan] = json.loads(await postgres.fetchval(f"EXPLAIN (ANALYZE, FORMAT JSON) {text}", *params))
+    waiting, found = [plan["Plan"]], []
     while waiting:
         node = waiting.pop()
         waiting += node.get("Plans", ())
-        read += node["Actual Rows"] * node["Actual Loops"] if "Relation Name" in node else 0
-    return int(read)
+        found += [node] if "Relation Name" in node else []
+    return found
 
 
 async def test_page__reads_few_rows_on_postgresql(postgres: asyncpg.Connection[Any], subtests: pytest.Subtests) -> None:
@@ -79,6 +94,18 @@ async def test_page__reads_few_rows_on_postgresql(postgres: asyncpg.Connection[A
     for query in OF_CONTACT:
         with subtests.test(repr(query)):
             assert await rows_read(postgres, query) <= 3 * MANY // CONTACTS
+
+
+async def test_new_messages__are_found_by_their_ids_in_tables_that_grew(postgres: asyncpg.Connection[Any]) -> None:
+    await postgres.execute(f"TRUNCATE event, message; ANALYZE event, message; {REPLIES}")
+    ids = [*range(10_101, 10_131)]
+    text, params = for_postgres(NEW_MESSAGES), [f"{{{','.join(map(str, column))}}}" for column in ([1] * len(ids), ids)]
+
+    found = await postgres.fetch(text, *params)
+    read = await scans(postgres, text, *params)
+
+    assert sorted(row["id"] for row in found) == [number for number in ids if number % 2 == 0], "the earlier copy of each"
+    assert sum((node["Actual Rows"] + node.get("Rows Removed by Filter", 0)) * node["Actual Loops"] for node in read) <= 8 * len(ids)
 
 
 def test_page__starts_at_its_first_message_or_at_the_contact_on_sqlite(tmp_path: Path, subtests: pytest.Subtests) -> None:

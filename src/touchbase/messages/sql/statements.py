@@ -52,16 +52,22 @@ COPIES_BY_ID = Statement(
     body=f"{_COPIES} message m CROSS JOIN event e CROSS JOIN contact c WHERE m.client = p.client AND m.id = p.id "
     f"AND {event_of_copy('e', 'm')} AND c.client = e.client AND c.id = e.record_id AND m.deleted = 0",
 )
+_OTHER = "o.client = m.client AND o.copy_key = m.copy_key AND o.direction = m.direction AND (o.deleted = 1 OR o.id < m.id)"
 NEW_MESSAGES = Statement(
     "new_messages",
     ONE,
-    body="SELECT m.id, e.record_id FROM p CROSS JOIN message m CROSS JOIN event e CROSS JOIN contact c WHERE m.client = p.client "
+    sqlite_set="SELECT m.id, e.record_id FROM p CROSS JOIN message m CROSS JOIN event e CROSS JOIN contact c WHERE m.client = p.client "
     f"AND m.id = p.id AND m.deleted = 0 AND {event_of_copy('e', 'm')} AND c.client = e.client AND c.id = e.record_id "
-    f"AND NOT EXISTS (SELECT 1 FROM message o JOIN event f ON {event_of_copy('f', 'o')} WHERE o.client = m.client "
-    "AND o.copy_key = m.copy_key AND o.direction = m.direction AND f.record_id = e.record_id AND (o.deleted = 1 OR o.id < m.id))",
+    f"AND NOT EXISTS (SELECT 1 FROM message o JOIN event f ON {event_of_copy('f', 'o')} WHERE {_OTHER} AND f.record_id = e.record_id)",
+    body="SELECT m.id, x.record_id FROM p CROSS JOIN LATERAL (SELECT * FROM message t WHERE t.client = p.client AND t.id = p.id "
+    "AND t.deleted = 0 OFFSET 0) m CROSS JOIN LATERAL (SELECT e.record_id FROM event e "
+    f"JOIN contact c ON c.client = e.client AND c.id = e.record_id WHERE {event_of_copy('e', 'm')} OFFSET 0) x "
+    f"WHERE NOT EXISTS (SELECT 1 FROM message o CROSS JOIN LATERAL (SELECT f.record_id FROM event f WHERE {event_of_copy('f', 'o')} "
+    f"OFFSET 0) y WHERE {_OTHER} AND y.record_id = x.record_id OFFSET 0)",
 )
 """The copies that are the first ones of their message, with its contact, which is not deleted. Without texts: it runs for
-every batch with messages."""
+every batch with messages. PostgreSQL knows nothing of new tables and would join all messages with all events for each batch;
+it does not move a part with `OFFSET` into the rest."""
 _GROUP: Columns = (("client", "bigint"), ("copy_key", "text"), ("direction", "text"), ("record_id", "bigint"))
 COPIES_OF = Statement(
     "message_copies_of",
