@@ -262,7 +262,7 @@ async def test_odd_text__does_not_prevent_a_delivery_from_being_applied(store: S
         (1_000, 5, SECOND, 1, 0.0248),
         (1_000, 10, SECOND, 1, 0.3967),
         (1_000, 10, SECOND, 0.5, 0.0248),
-        (5_000, 3, SECOND, 1, 0.005),
+        (1_900, 2, SECOND, 1, 0.0019),
         (500_000, 5_000, SECOND, 1, MAX_PAUSE),
         (2_000_000, 5_000, SECOND, 0, MAX_PAUSE),
         (20_000, 3, SECOND, 1, 0),

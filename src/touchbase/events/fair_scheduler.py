@@ -68,7 +68,7 @@ MAX_PAUSE = 1.0
 """Seconds."""
 SHORT_PAUSE = 0.1
 """Seconds; the longest pause while a quiet client waits for its batch."""
-BUSY_REQUESTS_PER_SECOND = 200
+BUSY_REQUESTS_PER_SECOND = 1_000
 """Requests per second above which the worker pauses."""
 MAX_LAG: Micros = 30 * SECOND
 """Age of the oldest delivery from which the worker does not pause."""
