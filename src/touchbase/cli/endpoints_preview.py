@@ -23,7 +23,7 @@ def preview(database: str | None, client_id: str, event: str | None, endpoint_id
     if as_json:
         print_json(shown)
     else:
-        more = {name: shown[name] for name in ("requests", "not_sent") if name in shown}
+        more: dict[str, object] = {name: shown[name] for name in ("requests", "not_sent") if name in shown}
         print_record({"kind": shown["kind"], "type": shown["type"], "headers": shown["headers"], **more})
         echo("")
         if isinstance(shown["body"], str):
