@@ -45,12 +45,15 @@ INSERT_MESSAGE = Statement(
     f"ON CONFLICT (client, event_key, occurred_us) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name, _ in _CONTENT)} "
     f"WHERE {_EARLIER} RETURNING id",
 )
-_COPIES = f"SELECT {names(_SHOWN, 'm.')}, e.record_id, c.email FROM p CROSS JOIN"
 COPIES_BY_ID = Statement(
     "message_copies_by_id",
     ONE,
-    body=f"{_COPIES} message m CROSS JOIN event e CROSS JOIN contact c WHERE m.client = p.client AND m.id = p.id "
-    f"AND {event_of_copy('e', 'm')} AND c.client = e.client AND c.id = e.record_id AND m.deleted = 0",
+    sqlite_set=f"SELECT {names(_SHOWN, 'm.')}, e.record_id, c.email FROM p CROSS JOIN message m CROSS JOIN event e CROSS JOIN contact c "
+    f"WHERE m.client = p.client AND m.id = p.id AND {event_of_copy('e', 'm')} AND c.client = e.client AND c.id = e.record_id "
+    "AND m.deleted = 0",
+    body=f"SELECT {names(_SHOWN, 'm.')}, x.record_id, x.email FROM p CROSS JOIN LATERAL (SELECT * FROM message t WHERE t.client = p.client "
+    "AND t.id = p.id AND t.deleted = 0 OFFSET 0) m CROSS JOIN LATERAL (SELECT e.record_id, c.email FROM event e "
+    f"JOIN contact c ON c.client = e.client AND c.id = e.record_id WHERE {event_of_copy('e', 'm')} OFFSET 0) x",
 )
 _OTHER = "o.client = m.client AND o.copy_key = m.copy_key AND o.direction = m.direction AND (o.deleted = 1 OR o.id < m.id)"
 NEW_MESSAGES = Statement(
