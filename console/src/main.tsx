@@ -3,6 +3,7 @@ import { Contacts } from './contacts/screen';
 import { Inbox } from './inbox/screen';
 import { Overview } from './overview/screen';
 import { Record } from './record/screen';
+import { Replies } from './replies/screen';
 import { client, place } from './route';
 import { endedBecause, session, start, startProblem } from './session';
 import { Shell } from './shell';
@@ -15,6 +16,7 @@ function Screen() {
   if (first === undefined) return <Overview key={client.value} />;
   if (first === 'contacts' && second !== undefined) return <Record key={`${client.value} ${second}`} id={second} />;
   if (first === 'contacts') return <Contacts key={client.value} />;
+  if (first === 'replies') return <Replies key={client.value} />;
   if (first === 'inbox') return <Inbox key={client.value} delivery={second ?? ''} />;
   return (
     <main id="main" class="screen">

@@ -25,6 +25,7 @@ interface Section {
 
 export const SECTIONS: readonly Section[] = [
   { path: '/', first: undefined, name: 'Overview', icon: 'overview', keys: 'g o' },
+  { path: '/replies', first: 'replies', name: 'Replies', icon: 'reply', keys: 'g r' },
   { path: '/contacts', first: 'contacts', name: 'Contacts', icon: 'contacts', keys: 'g c' },
   { path: '/inbox', first: 'inbox', name: 'Inbox', icon: 'inbox', keys: 'g i', needsAdmin: true },
 ];

@@ -76,7 +76,22 @@ export interface Change {
 
 export interface Moment extends Setter {
   changed: Change[];
+  message_id: number | null;
   problems: { code: string; detail: string }[];
+}
+
+export interface Message {
+  id: number;
+  contact_id: number;
+  contact_email: string | null;
+  channel: string;
+  occurred_at: string;
+  tool: string;
+  subject: string | null;
+  text: string | null;
+  campaign_id: string | null;
+  campaign_name: string | null;
+  category: string | null;
 }
 
 export interface Suppression {

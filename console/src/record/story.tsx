@@ -2,7 +2,9 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { asProblem, get, type Problem } from '../api';
-import type { Change, Moment, Page } from '../types';
+import { useLoad } from '../load';
+import { Letter } from '../replies/letter';
+import type { Change, Message, Moment, Page } from '../types';
 import { Button, ProblemNote, Skeleton, StatusMark } from '../ui/basic';
 import { fullTime, shortTime, words } from '../words';
 import { Source } from './fields';
@@ -93,6 +95,7 @@ function Chapter({ moment }: { moment: Moment }) {
           )}
         </p>
         <Source by={moment} timed={false} />
+        {moment.message_id && <Said id={moment.message_id} />}
         {others.length > 0 && <Changes of={others} />}
         {moment.problems.map((each) => (
           <p key={each.code} class="wrong">
@@ -101,6 +104,33 @@ function Chapter({ moment }: { moment: Moment }) {
         ))}
       </div>
     </li>
+  );
+}
+
+/** The text of the message that an event brought; it is asked for when it is unfolded. */
+function Said({ id }: { id: number }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <details onToggle={(event) => event.currentTarget.open && setOpen(true)}>
+      <summary>The message</summary>
+      {open && <MessageText id={id} />}
+    </details>
+  );
+}
+
+function MessageText({ id }: { id: number }) {
+  const { value, problem, reload } = useLoad(`message ${id}`, (signal) => get<Message>(`/public/v2/messages/${id}`, {}, signal));
+  if (problem) return problem.status === 404 ? <p class="faint">{problem.message}</p> : <ProblemNote problem={problem} retry={reload} />;
+  if (!value) return <Skeleton lines={2} />;
+  return (
+    <>
+      {value.subject && (
+        <p class="subject" dir="auto">
+          {value.subject}
+        </p>
+      )}
+      {value.text ? <Letter text={value.text} /> : <p class="faint">No text is stored: the tool sent none, or the client’s setting store_message_bodies is off.</p>}
+    </>
   );
 }
 

@@ -1,0 +1,32 @@
+/** The text of a message, as text: a long one is folded. */
+import { useState } from 'preact/hooks';
+import { Button } from '../ui/basic';
+import { count } from '../words';
+
+const LONG = 700;
+const LINES = 10;
+
+/** The beginning of a text that is too long to be shown at once; null for one that is not. */
+function beginning(text: string): string | null {
+  const lines = text.split('\n');
+  const cut = (lines.length > LINES ? lines.slice(0, LINES).join('\n') : text).slice(0, LONG);
+  // A few more words are not worth a button.
+  return text.length - cut.length > 80 ? `${cut.trimEnd()} …` : null;
+}
+
+export function Letter({ text }: { text: string }) {
+  const [open, setOpen] = useState(false);
+  const folded = beginning(text);
+  return (
+    <div class="letter">
+      <p class="text-of" dir="auto">
+        {open ? text : (folded ?? text)}
+      </p>
+      {folded !== null && (
+        <Button kind="quiet" class="fold" aria-expanded={open} onClick={() => setOpen(!open)}>
+          {open ? 'Show less' : `Show all ${count(text.length)} characters`}
+        </Button>
+      )}
+    </div>
+  );
+}
