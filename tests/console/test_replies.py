@@ -81,6 +81,28 @@ def test_replies__are_filtered_by_campaign_and_address_in_the_address_of_the_pag
     assert page.locator(".reply .strong").all_inner_texts() == ["Bo"]
 
 
+def test_older_replies__come_once_however_often_they_are_asked_for(start: Callable[..., Console]) -> None:
+    console = start()
+    console.send("PUT", f"/admin/v1/clients/{CLIENT}", {"settings": {}})
+    contact = console.send("POST", "/public/v2/contacts", {"email": "ada@people.example"})["id"]
+    for number in range(60):
+        at = f"2026-11-20T09:00:{number:02}Z"
+        console.send(
+            "POST", "/public/v2/messages", {"direction": "received", "contact_id": contact, "text": f"text {number}", "occurred_at": at}
+        )
+    page = console.open(f"/replies{OF}")
+    asked: list[str] = []
+    page.on("request", lambda each: asked.append(each.url) if "cursor=" in each.url else None)
+    assert page.locator(".reply").count() == 50
+
+    page.evaluate("for (let n = 0; n < 3; n += 1) [...document.querySelectorAll('button')].at(-1).click()")
+    page.locator(".reply").nth(59).wait_for()
+
+    texts = page.locator(".reply .letter").all_inner_texts()
+    assert texts == [f"text {number}" for number in reversed(range(60))]
+    assert len(asked) == 1
+
+
 def test_hostile_text__is_shown_as_text_in_replies_and_in_the_timeline(replies: Console) -> None:
     for size in (WIDE, NARROW):
         page = replies.open(f"/replies{OF}", size=size)

@@ -41,7 +41,7 @@ export function Replies() {
   function move(step: number) {
     const to = Math.max(0, Math.min(replies.length - 1, at + step));
     setChosen({ key, at: to, byKey: true });
-    if (to >= replies.length - 2) void list.more();
+    if (to >= replies.length - 2) list.more();
   }
   Object.assign(latest, { found: list, statuses: keyed, at, move });
   useReplyKeys();
@@ -77,7 +77,7 @@ export function Replies() {
         )}
         {list.found?.next && (
           <div class="pad">
-            <Button onClick={() => void list.more()}>Show older replies</Button>
+            <Button onClick={() => list.more()}>Show older replies</Button>
           </div>
         )}
       </div>
