@@ -1,4 +1,4 @@
-"""Maintenance in the background: store key uses, calls and refused webhooks, look for silent connections, delete clients' data."""
+"""Maintenance in the background: store key uses, calls and refused webhooks, analyze tables, find silent tools, delete clients' data."""
 
 from __future__ import annotations
 
@@ -89,6 +89,7 @@ class Maintenance:
         await self._uses.flush(self._store)
         await self._refused.flush(self._store)
         await self._calls.flush_if_due(self._store)
+        await self._store.analyze()
         await index_waiting(self._store, lambda: self._stopping)
         if self._removes:
             for client in await self._store.read(DeletingClients()):

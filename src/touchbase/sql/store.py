@@ -52,6 +52,10 @@ class Store(Protocol):
         """
         ...
 
+    async def analyze(self) -> list[str]:
+        """Renew what the engine's planner knows of tables that have grown much; return their names. Does nothing where plans are fixed."""
+        ...
+
     async def check(self) -> None:
         """Raise `Overloaded` unless the store can write now."""
         ...

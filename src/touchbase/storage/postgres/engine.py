@@ -39,6 +39,7 @@ from touchbase.storage.postgres.prefetch import Prefetcher, prepare
 from touchbase.storage.postgres.read_batching import ReadBatcher
 from touchbase.storage.postgres.row_level_security import Connection, rls_problems
 from touchbase.storage.postgres.schema import applied, migrate
+from touchbase.storage.postgres.statistics import analyze_grown
 from touchbase.storage.postgres.vacuum import vacuum
 from touchbase.storage.postgres.writer import Writer
 from touchbase.storage.query_handlers import BATCH_HANDLERS, PAGE_QUERIES
@@ -168,6 +169,15 @@ class PostgresStore:
         if whole:
             await vacuum(self._url)
         return True
+
+    async def analyze(self) -> list[str]:
+        """Analyze the tables that have doubled since the server did."""
+
+        async def attempt() -> list[str]:
+            async with self._pool.acquire() as connection:
+                return await analyze_grown(connection)
+
+        return await retry(attempt)
 
     async def check(self) -> None:
         """Write a row that belongs to no record. Raises `Overloaded` when that cannot be flushed."""
