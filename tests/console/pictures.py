@@ -19,10 +19,13 @@ SCREENS = {
     "contacts": f"/contacts{OF}",
     "contacts-replied": f"/contacts{OF}{FILTERED}{COLUMNS}",
     "contact": f"/contacts/3{OF}",
+    "companies": f"/companies{OF}",
+    "company": f"/companies/3{OF}",
     "replies": f"/replies{OF}",
     "inbox": f"/inbox/7{OF}",
     "problems": f"/inbox{OF}&tab=problems",
     "no-contacts": "/contacts?client=new-one",
+    "no-companies": "/companies?client=new-one",
     "no-replies": "/replies?client=new-one",
     "no-calls": "/inbox?client=new-one",
 }
