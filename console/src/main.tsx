@@ -1,4 +1,5 @@
 import { render } from 'preact';
+import { Imports } from './imports/screen';
 import { Inbox } from './inbox/screen';
 import { Companies, Contacts } from './kinds/screens';
 import { Overview } from './overview/screen';
@@ -18,6 +19,7 @@ function Screen() {
   if (first === 'contacts') return <Contacts key={client.value} />;
   if (first === 'companies' && second !== undefined) return <CompanyPage key={`company ${client.value} ${second}`} id={second} />;
   if (first === 'companies') return <Companies key={`companies ${client.value}`} />;
+  if (first === 'imports') return <Imports key={client.value} job={second ?? ''} />;
   if (first === 'replies') return <Replies key={client.value} />;
   if (first === 'inbox') return <Inbox key={client.value} delivery={second ?? ''} />;
   return (

@@ -30,6 +30,7 @@ export const SECTIONS: readonly Section[] = [
   { path: '/contacts', first: 'contacts', name: 'Contacts', icon: 'contacts', keys: 'g c' },
   { path: '/companies', first: 'companies', name: 'Companies', icon: 'company', keys: 'g f' },
   { path: '/inbox', first: 'inbox', name: 'Inbox', icon: 'inbox', keys: 'g i', needsAdmin: true },
+  { path: '/imports', first: 'imports', name: 'Imports', icon: 'upload', keys: 'g m' },
 ];
 
 const THEMES = { system: ['system', 'As the system'], light: ['sun', 'Light'], dark: ['moon', 'Dark'] } as const;

@@ -21,11 +21,13 @@ SCREENS = {
     "contact": f"/contacts/3{OF}",
     "companies": f"/companies{OF}",
     "company": f"/companies/3{OF}",
+    "imports": f"/imports{OF}",
     "replies": f"/replies{OF}",
     "inbox": f"/inbox/7{OF}",
     "problems": f"/inbox{OF}&tab=problems",
     "no-contacts": "/contacts?client=new-one",
     "no-companies": "/companies?client=new-one",
+    "no-imports": "/imports?client=new-one",
     "no-replies": "/replies?client=new-one",
     "no-calls": "/inbox?client=new-one",
 }

@@ -1,7 +1,7 @@
 /** The lists of contacts and of companies, and what they say while they are empty. */
 import { Records } from '../grid/screen';
-import { client, root } from '../route';
-import { clients, session } from '../session';
+import { client, href, root } from '../route';
+import { canWrite, clients, session } from '../session';
 import { Button, Empty } from '../ui/basic';
 import { copy } from '../ui/overlay';
 import { toast } from '../ui/toast';
@@ -33,9 +33,11 @@ function NoContacts() {
           Copy
         </Button>
       </p>
-      <p class="faint">
-        Or import a list: <code>touchbase contacts import people.csv</code>
-      </p>
+      {canWrite.value && (
+        <p class="faint">
+          Or <a href={href('/imports')}>import a list</a>
+        </p>
+      )}
     </Empty>
   );
 }
@@ -46,6 +48,11 @@ function NoCompanies() {
   return (
     <Empty icon="company" title={name ? `${name} has no companies yet` : 'No companies yet'}>
       <p>A company comes with a CRM’s webhook, with an import that has a column for its domain, or by a request. Contacts can be linked to the company of their e-mail address by a setting of the client.</p>
+      {canWrite.value && (
+        <a class="button" href={href('/imports', { kind: 'companies' })}>
+          Import a list of companies
+        </a>
+      )}
     </Empty>
   );
 }
