@@ -9,6 +9,7 @@ import { client, place } from './route';
 import { endedBecause, session, start, startProblem } from './session';
 import { Shell } from './shell';
 import { SignIn } from './sign-in';
+import { Suppressions } from './suppressions/screen';
 import { Empty, ProblemNote } from './ui/basic';
 import { Toasts } from './ui/toast';
 
@@ -20,6 +21,7 @@ function Screen() {
   if (first === 'companies' && second !== undefined) return <CompanyPage key={`company ${client.value} ${second}`} id={second} />;
   if (first === 'companies') return <Companies key={`companies ${client.value}`} />;
   if (first === 'imports') return <Imports key={client.value} job={second ?? ''} />;
+  if (first === 'suppressions') return <Suppressions key={client.value} />;
   if (first === 'replies') return <Replies key={client.value} />;
   if (first === 'inbox') return <Inbox key={client.value} delivery={second ?? ''} />;
   return (

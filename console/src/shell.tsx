@@ -31,6 +31,7 @@ export const SECTIONS: readonly Section[] = [
   { path: '/companies', first: 'companies', name: 'Companies', icon: 'company', keys: 'g f' },
   { path: '/inbox', first: 'inbox', name: 'Inbox', icon: 'inbox', keys: 'g i', needsAdmin: true },
   { path: '/imports', first: 'imports', name: 'Imports', icon: 'upload', keys: 'g m' },
+  { path: '/suppressions', first: 'suppressions', name: 'Do not contact', icon: 'ban', keys: 'g d' },
 ];
 
 const THEMES = { system: ['system', 'As the system'], light: ['sun', 'Light'], dark: ['moon', 'Dark'] } as const;

@@ -159,6 +159,12 @@ function Head<R extends AnyRecord>({ kind, known, facts, reload }: { kind: Kind<
                 , since <Time at={suppression.since} />
               </>
             )}
+            {suppression.value && (
+              <>
+                {' '}
+                (<a href={href('/suppressions', { value: suppression.value, list: suppression.list === 'installation' ? 'all' : '' })}>the entry</a>)
+              </>
+            )}
           </span>
         </p>
       )}
