@@ -53,8 +53,14 @@ def test_companies__are_searched_filtered_and_changed_in_bulk_with_undo(firms: C
     page.locator(":popover-open").get_by_role("button", name="customer").click()
     page.get_by_text("2 companies set to “customer”.").wait_for()
     assert [company(firms, number)["company_status"] for number in (1, 2)] == ["customer", "customer"]
-    page.get_by_role("button", name="Undo").click()
+    page.get_by_role("button", name="Set status").click()
+    page.locator(":popover-open").get_by_role("button", name="target").click()
+    page.get_by_text("2 companies set to “target”.").wait_for()
+    page.get_by_role("button", name="Undo").last.click()
     page.get_by_text("Undone.").wait_for()
+    assert [company(firms, number)["company_status"] for number in (1, 2)] == ["customer", "customer"]
+    page.get_by_role("button", name="Undo").click()
+    page.get_by_text("Undone.").nth(1).wait_for()
     assert [company(firms, number).get("company_status") for number in (1, 2)] == ["target", None]
 
     page.get_by_role("button", name="Do not contact").click()
@@ -86,6 +92,13 @@ def test_company__has_its_people_is_edited_and_merged_with_undo(firms: Console) 
     page.get_by_text("Name changed.").wait_for()
     page.keyboard.press("u")
     page.locator("h1", has_text="Alder Freight").wait_for()
+
+    page.get_by_label("Do not contact").click()
+    page.get_by_role("button", name="they are a customer").click()
+    page.get_by_text("1 domain must not be contacted from now on.").wait_for()
+    assert "customer" in page.locator(".stop").inner_text()
+    page.keyboard.press("u")
+    page.locator(".stop").wait_for(state="detached")
 
     page.get_by_role("button", name="Merge…").click()
     dialog = page.get_by_role("dialog")

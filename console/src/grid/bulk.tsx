@@ -9,16 +9,12 @@ import { Button, ProblemNote, Skeleton, StatusMark } from '../ui/basic';
 import { Dialog, Entry, Popover } from '../ui/overlay';
 import { changeToast, dismiss, toast, toastProblem } from '../ui/toast';
 import { count, plural } from '../words';
-import { MOST, setStatus, suppress } from './changes';
+import { MOST, setStatus, suppress, type StatusChange } from './changes';
 import { pagesOf } from './pages';
+import { Reasons } from './reasons';
 import { countOf, type Rows } from './rows';
-import { select, type Selection } from './selection';
+import { renew, select, type Selection } from './selection';
 import type { View } from './view';
-
-const REASONS = ['requested', 'unsubscribed', 'complained', 'competitor', 'customer'] as const;
-const BECAUSE: Record<(typeof REASONS)[number], string> = {
-  requested: 'they asked for it', unsubscribed: 'they unsubscribed', complained: 'they complained', competitor: 'they are a competitor', customer: 'they are a customer',
-};
 
 /** What is to be done with the records. */
 interface Action<R> {
@@ -41,6 +37,7 @@ export function Bulk<R extends AnyRecord>({ rows, view, selection }: Props<R>) {
   if (!records.size) return null;
   const total = rows.counted;
   const more = total !== null && (total.count > records.size || !total.exact);
+  const tell = (changes: readonly StatusChange[]) => renew(selection, new Map(changes.map((each) => [each.id, { [kind.status]: each.status ?? undefined }])));
   function start(action: Action<R>) {
     if (all) setAsked(action);
     else void action.run([...records.values()]);
@@ -56,7 +53,7 @@ export function Bulk<R extends AnyRecord>({ rows, view, selection }: Props<R>) {
                 key={each.name}
                 onPick={() => {
                   close();
-                  start({ says: `Set the status “${each.name.replace(/_/g, ' ')}”`, run: (of) => setStatus(rows, of, each.name) });
+                  start({ says: `Set the status “${each.name.replace(/_/g, ' ')}”`, run: (of) => setStatus(rows, of, each.name, tell) });
                 }}
               >
                 <StatusMark status={each.name} />
@@ -69,17 +66,12 @@ export function Bulk<R extends AnyRecord>({ rows, view, selection }: Props<R>) {
         {(close) => (
           <div class="entries">
             <p class="faint">Put their {kind.listedAs[1]} on the do-not-contact list, because:</p>
-            {REASONS.map((each) => (
-              <Entry
-                key={each}
-                onPick={() => {
-                  close();
-                  start({ says: `Put the ${kind.listedAs[1]} on the do-not-contact list`, run: (of) => suppress(kind, of, each) });
-                }}
-              >
-                {BECAUSE[each]}
-              </Entry>
-            ))}
+            <Reasons
+              pick={(reason) => {
+                close();
+                start({ says: `Put the ${kind.listedAs[1]} on the do-not-contact list`, run: (of) => suppress(kind, of, reason) });
+              }}
+            />
           </div>
         )}
       </Popover>

@@ -20,7 +20,7 @@ const READ = 200;
 /** Records of one change; the API's own limit for a change by filter. */
 export const MOST = 10_000;
 
-interface StatusChange {
+export interface StatusChange {
   id: number;
   status: string | null;
 }
@@ -49,8 +49,8 @@ async function inParts<T>(all: readonly T[], size: number, doing: string, run: (
   return done;
 }
 
-/** Set a status; undoing gives each record the one that it had. */
-export async function setStatus<R extends AnyRecord>(rows: Rows<R>, records: readonly R[], status: string): Promise<void> {
+/** Set a status; undoing gives each record the one that it had. `tell` gets what was sent, both times. */
+export async function setStatus<R extends AnyRecord>(rows: Rows<R>, records: readonly R[], status: string, tell: (changes: readonly StatusChange[]) => void): Promise<void> {
   const { kind } = rows;
   const changed = records.filter((each) => kind.statusOf(each) !== status);
   if (!changed.length) {
@@ -58,10 +58,10 @@ export async function setStatus<R extends AnyRecord>(rows: Rows<R>, records: rea
     return;
   }
   try {
-    const done = await update(rows, changed.map((each) => ({ id: each.id, status })));
+    const done = await update(rows, changed.map((each) => ({ id: each.id, status })), tell);
     const reached = changed.slice(0, done.tried);
     toast(`${plural(done.tried - done.failed.length, kind.one, kind.many)} set to “${status.replace(/_/g, ' ')}”.`, {
-      undo: () => update(rows, reached.map((each) => ({ id: each.id, status: kind.statusOf(each) ?? null }))),
+      undo: () => update(rows, reached.map((each) => ({ id: each.id, status: kind.statusOf(each) ?? null })), tell),
     });
     if (done.failed.length) toast(`${plural(done.failed.length, kind.one, kind.many)} not changed: ${done.failed[0]}`, { bad: true });
   } catch (error) {
@@ -69,13 +69,14 @@ export async function setStatus<R extends AnyRecord>(rows: Rows<R>, records: rea
   }
 }
 
-async function update<R extends AnyRecord>(rows: Rows<R>, changes: readonly StatusChange[]): Promise<Done> {
+async function update<R extends AnyRecord>(rows: Rows<R>, changes: readonly StatusChange[], tell: (changes: readonly StatusChange[]) => void): Promise<Done> {
   const { kind } = rows;
   const done = await inParts(changes, PART, 'Setting the status', async (part) => {
     const commands = part.map((each) => ({ op: 'update', id: each.id, body: { [kind.status]: each.status ?? '' } }));
     const made = await post<BatchResult>(`${kind.api}/batch`, { commands });
     return made.results.filter((each) => each.status >= 400).map((each) => each.problem?.detail ?? 'the server refused it');
   });
+  tell(changes.slice(0, done.tried));
   const shown = new Set(rows.loaded().map((each) => each.id));
   await refresh(rows, changes.map((each) => each.id).filter((id) => shown.has(id)));
   return done;
@@ -89,8 +90,8 @@ async function refresh<R extends AnyRecord>(rows: Rows<R>, ids: readonly number[
   }
 }
 
-/** Put the addresses of records on the do-not-contact list; undoing removes the entries that are new. */
-export async function suppress<R extends AnyRecord>(kind: Kind<R>, records: readonly R[], reason: string): Promise<void> {
+/** Put the addresses of records on the do-not-contact list; undoing removes the entries that are new. `after` is called after both. */
+export async function suppress<R extends AnyRecord>(kind: Kind<R>, records: readonly R[], reason: string, after: () => void = () => undefined): Promise<void> {
   const [one, many] = kind.listedAs;
   const entries = records.map(kind.listed).filter((each) => each !== null).map((each) => ({ ...each, reason, source: 'person' }));
   if (!entries.length) {
@@ -104,7 +105,8 @@ export async function suppress<R extends AnyRecord>(kind: Kind<R>, records: read
       for (const each of made.data) if (each.outcome === 'created' && each.entry) created.push(each.entry.id);
       return made.data.filter((each) => each.outcome === 'invalid').map((each) => each.errors[0]?.detail ?? 'it is no address');
     });
-    toast(`${plural(done.tried - done.failed.length, one, many)} must not be contacted from now on.`, { undo: () => unlist(created) });
+    toast(`${plural(done.tried - done.failed.length, one, many)} must not be contacted from now on.`, created.length ? { undo: () => unlist(created).finally(after) } : {});
+    after();
     if (done.failed.length) toast(`${plural(done.failed.length, one, many)} not put on the list: ${done.failed[0]}`, { bad: true });
   } catch (error) {
     toastProblem(error);

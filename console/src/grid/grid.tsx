@@ -86,7 +86,7 @@ function Head<R extends AnyRecord>({ kind, view, rows, tracks, columns, selectio
   const field = view.sort.replace(/^-/, '');
   const down = view.sort.startsWith('-');
   const loaded = rows.loaded();
-  const all = loaded.length > 0 && loaded.every((each) => selection.records.value.has(each.id));
+  const all = selection.all.value || (loaded.length > 0 && loaded.every((each) => selection.records.value.has(each.id)));
   function sort(column: Column<R>) {
     if (!column.sort) return;
     const next = field !== column.sort ? `${column.down ? '-' : ''}${column.sort}` : down ? column.sort : `-${column.sort}`;

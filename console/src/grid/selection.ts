@@ -22,7 +22,13 @@ export function select<R extends AnyRecord>(selection: Selection<R>, records: re
 
 export function toggle<R extends AnyRecord>(selection: Selection<R>, record: R): void {
   const next = new Map(selection.records.value);
-  if (!next.delete(record.id)) next.set(record.id, record);
+  // While all are selected, each row is, and what is taken out is this one.
+  if (!next.delete(record.id) && !selection.all.value) next.set(record.id, record);
   selection.all.value = false;
   selection.records.value = next;
+}
+
+/** Have the selected records with values that were just written. */
+export function renew<R extends AnyRecord>(selection: Selection<R>, values: ReadonlyMap<number, object>): void {
+  selection.records.value = new Map([...selection.records.value].map(([id, record]) => [id, { ...record, ...values.get(id) }]));
 }

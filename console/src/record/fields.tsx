@@ -81,7 +81,7 @@ function Field<R extends AnyRecord>({ kind, name, label, record, explained, relo
             <WhyButton of={explained} label={label} onClick={() => setWhy(true)} />
           </p>
         )}
-        {why && explained && <Why of={explained} shown={value} onClose={() => setWhy(false)} />}
+        {why && explained && <Why of={explained} shown={value && kind.show(record, name, value)} onClose={() => setWhy(false)} />}
       </dd>
     </div>
   );

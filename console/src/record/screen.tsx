@@ -2,6 +2,8 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { get, type Problem } from '../api';
+import { suppress } from '../grid/changes';
+import { Reasons } from '../grid/reasons';
 import { companies, companyName } from '../kinds/companies';
 import { COMPANIES } from '../kinds/company';
 import { CONTACTS } from '../kinds/contact';
@@ -148,6 +150,21 @@ function Head<R extends AnyRecord>({ kind, known, facts, reload }: { kind: Kind<
         <h1>{kind.nameOf(record)}</h1>
         <p class="facts">{facts(record)}</p>
       </div>
+      {canWrite.value && !suppression.suppressed && kind.listed(record) && (
+        <Popover text="" label="Do not contact" icon="ban" kind="quiet">
+          {(close) => (
+            <div class="entries">
+              <p class="faint">Put the {kind.listedAs[0]} on the do-not-contact list, because:</p>
+              <Reasons
+                pick={(reason) => {
+                  close();
+                  void suppress(kind, [record], reason, reload);
+                }}
+              />
+            </div>
+          )}
+        </Popover>
+      )}
       <StatusPick kind={kind} record={record} reload={reload} />
       {suppression.suppressed && (
         <p class="stop">

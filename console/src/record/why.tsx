@@ -1,4 +1,5 @@
 /** Why a value is as it is: what set it, and what came and did not win. */
+import type { ComponentChildren } from 'preact';
 import { memberName } from '../kinds/kind';
 import type { Explained, Setter } from '../types';
 import { Button } from '../ui/basic';
@@ -10,7 +11,7 @@ import { Source } from './source';
 interface Props {
   of: Explained;
   /** The value as the page shows it. */
-  shown: string;
+  shown: ComponentChildren;
   onClose: () => void;
 }
 
@@ -40,7 +41,7 @@ export function Why({ of, shown, onClose }: Props) {
           {of.others.map((each, n) => (
             <li key={`${each.event.occurred_at} ${n}`}>
               <p class="value-of" dir="auto">
-                {each.value ?? 'No value'}
+                {each.value === null ? 'No value' : readable(each.value)}
               </p>
               <p dir="auto">{each.reason}</p>
               <Event of={each.event} />
@@ -54,6 +55,11 @@ export function Why({ of, shown, onClose }: Props) {
       </footer>
     </Dialog>
   );
+}
+
+/** A time as a person reads it; another value as it is. */
+function readable(value: string): string {
+  return /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(value) ? longTime(value) : value;
 }
 
 function Event({ of }: { of: Setter }) {
