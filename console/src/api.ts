@@ -79,6 +79,28 @@ export async function send(method: string, path: string, asked: Asked = {}): Pro
   return response;
 }
 
+/** Send a file, and say how much of it has left; `fetch` cannot say that. Raise `Problem`. */
+export function upload<T>(path: string, query: Query, file: File, sent: (share: number) => void, stop: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    request.open('POST', address(path, query));
+    request.setRequestHeader('x-touchbase-console', '1');
+    request.setRequestHeader('content-type', 'application/octet-stream');
+    if (client.value) request.setRequestHeader('x-client-id', client.value);
+    request.upload.onprogress = (event) => event.lengthComputable && sent(event.loaded / event.total);
+    request.onerror = () => reject(new Problem(0, 'unreachable', 'The upload was interrupted: the server does not answer, or it refused the file before its end. Try again.'));
+    request.onabort = () => reject(new Problem(0, 'stopped', 'The upload was stopped. Nothing was written.'));
+    request.onload = () => {
+      reachable.value = true;
+      const response = new Response(request.status === 204 ? null : request.responseText, { status: request.status });
+      if (response.ok) resolve(JSON.parse(request.responseText) as T);
+      else void problemOf(response).then(reject);
+    };
+    stop.addEventListener('abort', () => request.abort());
+    request.send(file);
+  });
+}
+
 async function problemOf(response: Response): Promise<Problem> {
   let body: ProblemBody = {};
   try {

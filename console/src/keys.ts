@@ -35,6 +35,8 @@ addEventListener('keydown', (event) => {
   const key = event.key === ' ' ? 'Space' : event.key;
   const typing = isTyping(event.target) && !(event.target instanceof HTMLInputElement && event.target.type === 'checkbox');
   if (typing && !mod) return;
+  // Enter and space are the button's or the link's own.
+  if ((key === 'Enter' || key === 'Space') && event.target instanceof Element && event.target.closest('button, a, summary, [role=button]')) return;
   const inDialog = document.querySelector('dialog[open]') !== null;
   const pressed = mod ? `mod+${key.toLowerCase()}` : key;
   const all = shortcuts.value;

@@ -1,21 +1,27 @@
 import { render } from 'preact';
-import { Contacts } from './contacts/screen';
+import { Imports } from './imports/screen';
 import { Inbox } from './inbox/screen';
+import { Companies, Contacts } from './kinds/screens';
 import { Overview } from './overview/screen';
-import { Record } from './record/screen';
+import { CompanyPage, ContactPage } from './record/screen';
 import { Replies } from './replies/screen';
 import { client, place } from './route';
 import { endedBecause, session, start, startProblem } from './session';
 import { Shell } from './shell';
 import { SignIn } from './sign-in';
+import { Suppressions } from './suppressions/screen';
 import { Empty, ProblemNote } from './ui/basic';
 import { Toasts } from './ui/toast';
 
 function Screen() {
   const [first, second] = place.value.path;
   if (first === undefined) return <Overview key={client.value} />;
-  if (first === 'contacts' && second !== undefined) return <Record key={`${client.value} ${second}`} id={second} />;
+  if (first === 'contacts' && second !== undefined) return <ContactPage key={`${client.value} ${second}`} id={second} />;
   if (first === 'contacts') return <Contacts key={client.value} />;
+  if (first === 'companies' && second !== undefined) return <CompanyPage key={`company ${client.value} ${second}`} id={second} />;
+  if (first === 'companies') return <Companies key={`companies ${client.value}`} />;
+  if (first === 'imports') return <Imports key={client.value} job={second ?? ''} />;
+  if (first === 'suppressions') return <Suppressions key={client.value} />;
   if (first === 'replies') return <Replies key={client.value} />;
   if (first === 'inbox') return <Inbox key={client.value} delivery={second ?? ''} />;
   return (

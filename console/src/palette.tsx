@@ -118,7 +118,7 @@ async function find(text: string, signal: AbortSignal): Promise<Found[]> {
       key: `contact ${each.id}`, text: personName(each), note: each.email ?? 'Contact', icon: 'contacts' as const, run: () => go(`/contacts/${each.id}`),
     })),
     ...companies.data.map((each) => ({
-      key: `company ${each.id}`, text: each.name ?? each.domain, note: 'People of the company', icon: 'company' as const, run: () => go('/contacts', { company_id: String(each.id) }),
+      key: `company ${each.id}`, text: each.name ?? each.domain, note: each.name ? each.domain : 'Company', icon: 'company' as const, run: () => go(`/companies/${each.id}`),
     })),
   ];
 }

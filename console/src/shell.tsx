@@ -1,6 +1,7 @@
 /** What is around every screen: navigation, the client, the theme, the palette and the list of shortcuts. */
 import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
+import { useEffect } from 'preact/hooks';
 import { reachable } from './api';
 import { isMac, shortcuts, shownKeys, useShortcuts } from './keys';
 import { Palette } from './palette';
@@ -27,7 +28,10 @@ export const SECTIONS: readonly Section[] = [
   { path: '/', first: undefined, name: 'Overview', icon: 'overview', keys: 'g o' },
   { path: '/replies', first: 'replies', name: 'Replies', icon: 'reply', keys: 'g r' },
   { path: '/contacts', first: 'contacts', name: 'Contacts', icon: 'contacts', keys: 'g c' },
+  { path: '/companies', first: 'companies', name: 'Companies', icon: 'company', keys: 'g f' },
   { path: '/inbox', first: 'inbox', name: 'Inbox', icon: 'inbox', keys: 'g i', needsAdmin: true },
+  { path: '/imports', first: 'imports', name: 'Imports', icon: 'upload', keys: 'g m' },
+  { path: '/suppressions', first: 'suppressions', name: 'Do not contact', icon: 'ban', keys: 'g d' },
 ];
 
 const THEMES = { system: ['system', 'As the system'], light: ['sun', 'Light'], dark: ['moon', 'Dark'] } as const;
@@ -40,6 +44,9 @@ export function Shell({ children }: { children: ComponentChildren }) {
     { keys: 'u', does: 'Undo the last change, while its message is shown', group: 'Everywhere', run: () => void undoLast() },
     { keys: 't', does: 'Change between light and dark', group: 'Everywhere', run: nextTheme },
   ]);
+  const first = place.value.path[0];
+  // On a narrow page not all sections are in sight.
+  useEffect(() => document.querySelector('.side nav [aria-current]')?.scrollIntoView({ inline: 'nearest', block: 'nearest' }), [first]);
   return (
     <div class="shell">
       <a class="skip" href="#main">
@@ -55,7 +62,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
         <ClientSwitch />
         <nav aria-label="Screens">
           {SECTIONS.map((each) => (
-            <a key={each.path} href={href(each.path)} aria-current={place.value.path[0] === each.first ? 'page' : undefined}>
+            <a key={each.path} href={href(each.path)} aria-current={first === each.first ? 'page' : undefined}>
               <Icon name={each.icon} />
               <span>{each.name}</span>
             </a>

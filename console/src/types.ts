@@ -26,9 +26,14 @@ export interface Contact {
 
 export interface Company {
   id: number;
+  updated_time: string;
   domain: string;
   name?: string;
   company_status?: string;
+  external_id?: string;
+  previous_status: string | null;
+  status_changed_at: string | null;
+  company_custom_fields: Record<string, string | number | boolean | null>;
 }
 
 export interface Client {
@@ -61,10 +66,18 @@ export interface Setter {
   request_id: string | null;
 }
 
+/** An event that named a value, and why that is not the present one. */
+export interface OtherValue {
+  value: string | null;
+  reason: string;
+  event: Setter;
+}
+
 export interface Explained {
   field: string;
   value: string | null;
   set_by: Setter | null;
+  others: OtherValue[];
   others_total: number;
 }
 

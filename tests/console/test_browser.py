@@ -21,6 +21,14 @@ SCREENS = {
     "no contact matches": f"/contacts{OF}&q=zzzz",
     "contact": f"/contacts/3{OF}",
     "no such contact": f"/contacts/999999{OF}",
+    "companies": f"/companies{OF}",
+    "company": f"/companies/3{OF}",
+    "no such company": f"/companies/999999{OF}",
+    "no imports": "/imports?client=new-one",
+    "no suppressions": "/suppressions?client=new-one",
+    "no companies": "/companies?client=new-one",
+    "imports": f"/imports{OF}",
+    "suppressions": f"/suppressions{OF}",
     "replies": f"/replies{OF}",
     "no reply matches": f"/replies{OF}&tool=nothing",
     "inbox": f"/inbox{OF}",
@@ -62,6 +70,7 @@ OVERLAYS: dict[str, tuple[str, Callable[[Any], None]]] = {
     "columns": (f"/contacts{OF}", lambda page: page.get_by_label("Columns").click()),
     "views": (f"/contacts{OF}", lambda page: page.get_by_label("Views").click()),
     "selected": (f"/contacts{OF}", lambda page: (page.keyboard.press("j"), page.keyboard.press("x"), page.wait_for_selector(".bulk"))),
+    "why": (f"/contacts/3{OF}", lambda page: page.get_by_role("button", name="Why? Status").click()),
     "editing": (f"/contacts/3{OF}", lambda page: page.get_by_label("Change First name").click()),
 }
 

@@ -1,63 +1,87 @@
-/** One contact: what is known, why, and what happened. */
+/** One record: what is known, why, and what happened. */
+import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
-import { call, get } from '../api';
+import { get, type Problem } from '../api';
+import { suppress } from '../grid/changes';
+import { Reasons } from '../grid/reasons';
+import { companies, companyName } from '../kinds/companies';
+import { COMPANIES } from '../kinds/company';
+import { CONTACTS } from '../kinds/contact';
+import type { AnyRecord, Kind } from '../kinds/kind';
 import { useLoad } from '../load';
 import { href } from '../route';
 import { canWrite } from '../session';
-import { companies, loadCompanies } from '../contacts/rows';
-import type { Contact, Explained, Page, Status, Suppression } from '../types';
+import type { Company, Contact, Explained, Page, Status, Suppression } from '../types';
 import { Button, Empty, Icon, ProblemNote, Skeleton, StatusMark, Time } from '../ui/basic';
 import { copy, Entry, Popover } from '../ui/overlay';
 import { toast, toastProblem } from '../ui/toast';
-import { personName, words } from '../words';
+import { words } from '../words';
+import { change } from './change';
 import { Doubles } from './doubles';
 import { Fields } from './fields';
-import { Story } from './story';
+import { People } from './people';
 import { StatusBar } from './status-bar';
+import { Story } from './story';
 
-export interface Known {
-  contact: Contact;
+export interface Known<R> {
+  record: R;
   explained: Explained[];
   suppression: Suppression;
 }
 
-async function read(id: string, signal: AbortSignal): Promise<Known> {
-  const path = `/public/v2/contacts/${encodeURIComponent(id)}`;
-  const [contact, explained, suppression] = await Promise.all([
-    get<Contact>(path, { structure: 'FLAT' }, signal),
+async function read<R extends AnyRecord>(kind: Kind<R>, id: string, signal: AbortSignal): Promise<Known<R>> {
+  const path = `${kind.api}/${encodeURIComponent(id)}`;
+  const [record, explained, suppression] = await Promise.all([
+    get<R>(path, { structure: 'FLAT' }, signal),
     get<{ data: Explained[] }>(`${path}/explain`, {}, signal),
     get<Suppression>(`${path}/suppression`, {}, signal),
   ]);
-  await loadCompanies([contact]);
-  return { contact, explained: explained.data, suppression };
+  await kind.prepare([record]);
+  return { record, explained: explained.data, suppression };
 }
 
-export function Record({ id }: { id: string }) {
-  const loaded = useLoad(`contact ${id}`, (signal) => read(id, signal));
+export function ContactPage({ id }: { id: string }) {
+  return <RecordPage kind={CONTACTS} id={id} facts={contactFacts} />;
+}
+
+export function CompanyPage({ id }: { id: string }) {
+  return <RecordPage kind={COMPANIES} id={id} facts={companyFacts} />;
+}
+
+interface PageProps<R extends AnyRecord> {
+  kind: Kind<R>;
+  id: string;
+  /** What is shown below the name. */
+  facts: (of: R) => ComponentChildren;
+}
+
+function RecordPage<R extends AnyRecord>({ kind, id, facts }: PageProps<R>) {
+  const loaded = useLoad(`${kind.one} ${id}`, (signal) => read(kind, id, signal));
   const known = loaded.value;
   useEffect(() => {
-    document.title = `${known ? personName(known.contact) : 'Contact'} · Touchbase`;
+    document.title = `${known ? kind.nameOf(known.record) : words(kind.one)} · Touchbase`;
   }, [known]);
-  if (loaded.problem && !known) return <Missing problem={loaded} />;
+  if (loaded.problem && !known) return <Missing kind={kind} problem={loaded.problem} reload={loaded.reload} />;
   return (
     <main id="main" class="screen record">
-      <a class="back" href={href('/contacts')}>
-        <Icon name="left" /> Contacts
+      <a class="back" href={href(kind.path)}>
+        <Icon name="left" /> {kind.title}
       </a>
-      {known ? <Head known={known} reload={loaded.reload} /> : <div class="record-head"><Skeleton lines={2} wide={40} /></div>}
+      {known ? <Head kind={kind} known={known} facts={facts} reload={loaded.reload} /> : <div class="record-head"><Skeleton lines={2} wide={40} /></div>}
       <div class="record-body">
         <div class="record-main">
-          {known ? <StatusBar contact={known.contact} /> : <div class="status-bar" />}
+          {known ? <StatusBar kind={kind} record={known.record} explained={known.explained.find((each) => each.field === kind.status)} /> : <div class="status-bar" />}
+          {kind.one === 'company' && <People id={id} />}
           <section aria-labelledby="story">
             <h2 id="story">What happened</h2>
-            <Story id={id} round={known?.contact.updated_time ?? ''} />
+            <Story api={kind.api} id={id} round={known?.record.updated_time ?? ''} />
           </section>
         </div>
         <aside class="record-side" aria-label="Fields">
           {known ? (
             <>
-              <Fields known={known} reload={loaded.reload} />
-              <Doubles contact={known.contact} reload={loaded.reload} />
+              <Fields kind={kind} known={known} reload={loaded.reload} />
+              <Doubles kind={kind} record={known.record} reload={loaded.reload} />
             </>
           ) : (
             <Skeleton lines={9} wide={90} />
@@ -68,16 +92,15 @@ export function Record({ id }: { id: string }) {
   );
 }
 
-function Missing({ problem: { problem, reload } }: { problem: { problem: Parameters<typeof ProblemNote>[0]['problem'] | null; reload: () => void } }) {
-  if (!problem) return null;
+function Missing<R extends AnyRecord>({ kind, problem, reload }: { kind: Kind<R>; problem: Problem; reload: () => void }) {
   const into = problem.body.existing_id;
   return (
     <main id="main" class="screen fixed">
       {problem.status === 404 ? (
-        <Empty icon="contacts" whole title={into ? 'This contact was merged into another one' : 'There is no such contact'}>
+        <Empty icon={kind.icon} whole title={into ? `This ${kind.one} was merged into another one` : `There is no such ${kind.one}`}>
           <p>{problem.message}</p>
-          <a class="button" href={into ? href(`/contacts/${into}`) : href('/contacts')}>
-            {into ? 'Show that one' : 'All contacts'}
+          <a class="button" href={href(into ? `${kind.path}/${into}` : kind.path)}>
+            {into ? 'Show that one' : `All ${kind.many}`}
           </a>
         </Empty>
       ) : (
@@ -87,33 +110,62 @@ function Missing({ problem: { problem, reload } }: { problem: { problem: Paramet
   );
 }
 
-function Head({ known, reload }: { known: Known; reload: () => void }) {
-  const { contact, suppression } = known;
-  const company = contact.company_id === undefined ? undefined : companies.value.get(contact.company_id);
+function Copied({ text, what }: { text: string; what: string }) {
+  return (
+    <span class="fact">
+      <span class="cut">{text}</span>
+      <Button kind="quiet" icon="copy" label={`Copy the ${what}`} onClick={() => void copy(text).then(() => toast('It is copied.'))} />
+    </span>
+  );
+}
+
+function contactFacts(of: Contact) {
+  const company = of.company_id === undefined ? undefined : companies.value.get(of.company_id);
+  return (
+    <>
+      {of.email && <Copied text={of.email} what="e-mail address" />}
+      {company && (
+        <a class="cut" href={href(`/companies/${company.id}`)}>
+          {companyName(company)}
+        </a>
+      )}
+      {of.last_reply_received && (
+        <span>
+          Replied <Time at={of.last_reply_received} as="ago" />
+        </span>
+      )}
+    </>
+  );
+}
+
+function companyFacts(of: Company) {
+  return <Copied text={of.domain} what="domain" />;
+}
+
+function Head<R extends AnyRecord>({ kind, known, facts, reload }: { kind: Kind<R>; known: Known<R>; facts: PageProps<R>['facts']; reload: () => void }) {
+  const { record, suppression } = known;
   return (
     <header class="record-head">
       <div class="who">
-        <h1>{personName(contact)}</h1>
-        <p class="facts">
-          {contact.email && (
-            <span class="fact">
-              <span class="cut">{contact.email}</span>
-              <Button kind="quiet" icon="copy" label="Copy the e-mail address" onClick={() => void copy(contact.email ?? '').then(() => toast('The address is copied.'))} />
-            </span>
-          )}
-          {company && (
-            <a class="cut" href={href('/contacts', { company_id: String(company.id) })}>
-              {company.name || company.domain}
-            </a>
-          )}
-          {contact.last_reply_received && (
-            <span>
-              Replied <Time at={contact.last_reply_received} as="ago" />
-            </span>
-          )}
-        </p>
+        <h1>{kind.nameOf(record)}</h1>
+        <p class="facts">{facts(record)}</p>
       </div>
-      <StatusPick contact={contact} reload={reload} />
+      {canWrite.value && !suppression.suppressed && kind.listed(record) && (
+        <Popover text="" label="Do not contact" icon="ban" kind="quiet">
+          {(close) => (
+            <div class="entries">
+              <p class="faint">Put the {kind.listedAs[0]} on the do-not-contact list, because:</p>
+              <Reasons
+                pick={(reason) => {
+                  close();
+                  void suppress(kind, [record], reason, reload);
+                }}
+              />
+            </div>
+          )}
+        </Popover>
+      )}
+      <StatusPick kind={kind} record={record} reload={reload} />
       {suppression.suppressed && (
         <p class="stop">
           <Icon name="ban" />
@@ -124,6 +176,12 @@ function Head({ known, reload }: { known: Known; reload: () => void }) {
                 , since <Time at={suppression.since} />
               </>
             )}
+            {suppression.value && (
+              <>
+                {' '}
+                (<a href={href('/suppressions', { value: suppression.value, list: suppression.list === 'installation' ? 'all' : '' })}>the entry</a>)
+              </>
+            )}
           </span>
         </p>
       )}
@@ -131,25 +189,12 @@ function Head({ known, reload }: { known: Known; reload: () => void }) {
   );
 }
 
-/** Change one field; the message offers the way back. */
-export async function change(contact: Contact, body: object, back: object, said: string, reload: () => void): Promise<void> {
-  const path = `/public/v2/contacts/${contact.id}`;
-  await call('PATCH', path, { body });
-  reload();
-  toast(said, {
-    undo: async () => {
-      await call('PATCH', path, { body: back });
-      reload();
-    },
-  });
-}
-
-function StatusPick({ contact, reload }: { contact: Contact; reload: () => void }) {
-  const statuses = useLoad('statuses of a contact', (signal) => get<Page<Status>>('/public/v2/statuses/contacts', { limit: '200' }, signal));
-  const now = contact.contact_status;
+function StatusPick<R extends AnyRecord>({ kind, record, reload }: { kind: Kind<R>; record: R; reload: () => void }) {
+  const statuses = useLoad(`statuses of a ${kind.one}`, (signal) => get<Page<Status>>(`/public/v2/statuses/${kind.many}`, { limit: '200' }, signal));
+  const now = kind.statusOf(record);
   if (!canWrite.value) return <StatusMark status={now} />;
   return (
-    <Popover text={<StatusMark status={now} />} label={`Status: ${now ?? 'none'}`}>
+    <Popover text={<StatusMark status={now} />} label={`Status: ${now?.replace(/_/g, ' ') ?? 'No status'}`}>
       {(close) => (
         <div class="entries">
           {statuses.value?.data.map((each) => (
@@ -158,8 +203,9 @@ function StatusPick({ contact, reload }: { contact: Contact; reload: () => void 
               chosen={each.name === now}
               onPick={() => {
                 close();
-                if (each.name !== now)
-                  change(contact, { contact_status: each.name }, { contact_status: now ?? null }, `Status set to “${each.name.replace(/_/g, ' ')}”.`, reload).catch(toastProblem);
+                if (each.name === now) return;
+                const said = `Status set to “${each.name.replace(/_/g, ' ')}”.`;
+                change(kind, record.id, { [kind.status]: each.name }, { [kind.status]: now ?? null }, said, reload).catch(toastProblem);
               }}
             >
               <StatusMark status={each.name} />

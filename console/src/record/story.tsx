@@ -7,25 +7,8 @@ import { Letter } from '../replies/letter';
 import type { Change, Message, Moment, Page } from '../types';
 import { Button, ProblemNote, Skeleton, StatusMark } from '../ui/basic';
 import { fullTime, shortTime, words } from '../words';
-import { Source } from './fields';
-
-const SENTENCES: Record<string, string> = {
-  email_sent: 'A mail was sent',
-  email_delivered: 'A mail was delivered',
-  email_opened: 'A mail was opened',
-  email_clicked: 'A link in a mail was clicked',
-  email_replied: 'They replied',
-  email_auto_replied: 'An automatic reply came',
-  email_bounced: 'A mail bounced',
-  email_unsubscribed: 'They unsubscribed',
-  unsubscribed: 'They unsubscribed',
-  spam_complaint: 'They complained about spam',
-  linkedin_replied: 'They replied on LinkedIn',
-  linkedin_sent: 'A LinkedIn message was sent',
-  'contact.created': 'The contact was created',
-  'contact.updated': 'The contact was changed',
-  'contact.deleted': 'The contact was deleted',
-};
+import { sentence } from './sentences';
+import { Source } from './source';
 
 const HUES: readonly (readonly [RegExp, string])[] = [
   [/replied/, 'good'],
@@ -38,14 +21,14 @@ function hue(event: string): string {
   return HUES.find(([pattern]) => pattern.test(event))?.[1] ?? 'none';
 }
 
-export function Story({ id, round }: { id: string; round: string }) {
+export function Story({ api, id, round }: { api: string; id: string; round: string }) {
   const [moments, setMoments] = useState<Moment[] | null>(null);
   const [next, setNext] = useState<string | null>(null);
   const [problem, setProblem] = useState<Problem | null>(null);
   async function load(cursor: string | null, signal?: AbortSignal) {
     try {
       const query = cursor ? { limit: '50', cursor } : { limit: '50' };
-      const page = await get<Page<Moment>>(`/public/v2/contacts/${encodeURIComponent(id)}/timeline`, query, signal);
+      const page = await get<Page<Moment>>(`${api}/${encodeURIComponent(id)}/timeline`, query, signal);
       setMoments((old) => (cursor && old ? [...old, ...page.data] : page.data));
       setNext(page.next_cursor);
       setProblem(null);
@@ -85,7 +68,7 @@ function Chapter({ moment }: { moment: Moment }) {
       </time>
       <div class="what">
         <p>
-          {SENTENCES[moment.event] ?? words(moment.event)}
+          {sentence(moment.event)}
           {status && (
             <span class="became">
               {status.previous !== null && <StatusMark status={status.previous} />}

@@ -1,7 +1,7 @@
 /** The replies of a view, page by page, with the contacts who wrote them. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { asProblem, get, type Problem } from '../api';
-import { loadCompanies } from '../contacts/rows';
+import { loadCompanies } from '../kinds/companies';
 import type { Contact, Message, Page } from '../types';
 
 const LIMIT = '50';

@@ -1,7 +1,8 @@
 /** One reply: who wrote what, and the contact's status, which one key sets. */
 import { useEffect, useRef } from 'preact/hooks';
-import { companies } from '../contacts/rows';
-import { change } from '../record/screen';
+import { companies, companyName } from '../kinds/companies';
+import { CONTACTS } from '../kinds/contact';
+import { change } from '../record/change';
 import { href } from '../route';
 import { canWrite } from '../session';
 import type { Contact, Message, Status } from '../types';
@@ -27,7 +28,7 @@ export function setStatus(contact: Contact, status: string, refresh: (id: number
   const now = contact.contact_status;
   if (status === now) return;
   const said = `${personName(contact)}: status set to “${status.replace(/_/g, ' ')}”.`;
-  change(contact, { contact_status: status }, { contact_status: now ?? null }, said, () => refresh(contact.id)).catch(toastProblem);
+  change(CONTACTS, contact.id, { contact_status: status }, { contact_status: now ?? null }, said, () => refresh(contact.id)).catch(toastProblem);
 }
 
 export function Reply({ reply, contact, chosen, byKey, statuses, choose, next, refresh }: ReplyProps) {
@@ -51,7 +52,7 @@ export function Reply({ reply, contact, chosen, byKey, statuses, choose, next, r
         </span>
         <Time at={reply.occurred_at} />
       </div>
-      <p class="faint cut">{[address, company && (company.name || company.domain)].filter(Boolean).join(' · ') || '\u00a0'}</p>
+      <p class="faint cut">{[address, company && companyName(company)].filter(Boolean).join(' · ') || '\u00a0'}</p>
       {reply.subject && (
         <p class="subject" dir="auto">
           {reply.subject}

@@ -84,7 +84,7 @@ def _target_fault(target: str, record: str) -> str | None:
     nearest = get_close_matches(target.lower(), known, 1, 0.5)
     return (
         f"{target[:100]!r} is no field of a {record}"
-        + (f"; did you mean {nearest[0]!r}?" if nearest else "")
+        + (f"; did you mean {nearest[0]!r}?" if nearest else ".")
         + f" A custom field is {CUSTOM + target[:100]!r}"
     )
 

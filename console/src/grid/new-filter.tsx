@@ -2,33 +2,36 @@
 import { useState } from 'preact/hooks';
 import { Button } from '../ui/basic';
 import { Popover } from '../ui/overlay';
-import { fieldName } from './columns';
+import { memberName, type AnyRecord, type Kind } from '../kinds/kind';
 import { current, OPERATORS, show, TIME_OPERATORS } from './view';
 
-const TIMES = ['last_reply_received', 'last_campaign_email_sent', 'first_campaign_email_sent', 'status_changed_at', 'updated_time', 'created_time'];
-const TEXTS = ['email', 'first_name', 'last_name', 'origin', 'linkedin_url', 'external_id', 'contact_status', 'previous_status', 'company.name', 'company.domain', 'company.company_status'];
 const TEXT_OPERATORS = ['contains', 'eq', 'ne', 'starts_with', 'in', 'is_set'];
 const CUSTOM_OPERATORS = ['contains', 'eq', 'ne', 'gte', 'lte', 'is_set'];
 
-export function NewFilter({ custom }: { custom: readonly string[] }) {
+interface Props<R extends AnyRecord> {
+  kind: Kind<R>;
+  custom: readonly string[];
+}
+
+export function NewFilter<R extends AnyRecord>({ kind, custom }: Props<R>) {
   return (
     <Popover text="Filter" icon="plus">
-      {(close) => <Form custom={custom} close={close} />}
+      {(close) => <Form kind={kind} custom={custom} close={close} />}
     </Popover>
   );
 }
 
-function Form({ custom, close }: { custom: readonly string[]; close: () => void }) {
-  const [field, setField] = useState('last_reply_received');
+function Form<R extends AnyRecord>({ kind, custom, close }: Props<R> & { close: () => void }) {
+  const [field, setField] = useState(kind.times[0] ?? '');
   const [operator, setOperator] = useState('gte');
   const [value, setValue] = useState('');
   const [unit, setUnit] = useState('d');
-  const isTime = TIMES.includes(field);
+  const isTime = kind.times.includes(field);
   const operators = isTime ? Object.keys(TIME_OPERATORS) : field.startsWith('cf.') ? CUSTOM_OPERATORS : TEXT_OPERATORS;
 
   function choose(next: string) {
     setField(next);
-    setOperator(TIMES.includes(next) ? 'gte' : 'contains');
+    setOperator(kind.times.includes(next) ? 'gte' : 'contains');
   }
 
   function add(event: Event) {
@@ -36,8 +39,8 @@ function Form({ custom, close }: { custom: readonly string[]; close: () => void 
     const text = operator === 'is_set' ? value || 'true' : isTime ? `${value}${unit}` : value.trim();
     if (!text || (isTime && operator !== 'is_set' && !/^\d+$/.test(value))) return;
     const name = `${field}[${operator}]`;
-    const others = current().filters.filter(([known]) => known !== name);
-    show({ ...current(), filters: [...others, [name, text]] });
+    const others = current(kind).filters.filter(([known]) => known !== name);
+    show(kind, { ...current(kind), filters: [...others, [name, text]] });
     setValue('');
     close();
   }
@@ -47,8 +50,8 @@ function Form({ custom, close }: { custom: readonly string[]; close: () => void 
       <label>
         Field
         <select value={field} onChange={(event) => choose(event.currentTarget.value)}>
-          <optgroup label="Times">{TIMES.map((each) => <option key={each} value={each}>{fieldName(each)}</option>)}</optgroup>
-          <optgroup label="Fields">{TEXTS.map((each) => <option key={each} value={each}>{fieldName(each)}</option>)}</optgroup>
+          <optgroup label="Times">{kind.times.map((each) => <option key={each} value={each}>{memberName(each)}</option>)}</optgroup>
+          <optgroup label="Fields">{kind.texts.map((each) => <option key={each} value={each}>{memberName(each)}</option>)}</optgroup>
           {custom.length > 0 && <optgroup label="Custom fields">{custom.map((each) => <option key={each} value={`cf.${each}`}>{each}</option>)}</optgroup>}
         </select>
       </label>

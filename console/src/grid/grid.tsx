@@ -1,14 +1,13 @@
 /** The grid: only the rows in sight are on the page. */
-import { signal, type Signal } from '@preact/signals';
+import { signal } from '@preact/signals';
 import { useEffect, useLayoutEffect } from 'preact/hooks';
 import { useShortcuts } from '../keys';
+import type { AnyRecord, Column, Kind } from '../kinds/kind';
 import { go, href } from '../route';
-import type { Contact } from '../types';
 import { Icon, StatusMark, Time } from '../ui/basic';
-import { personName } from '../words';
-import type { Column } from './columns';
-import { companies, PAGE, type Rows } from './rows';
+import { PAGE, type Rows } from './rows';
 import { scrollTo, sightOf, useScroll } from './scroll';
+import { select, toggle, type Selection } from './selection';
 import { current, show, type View } from './view';
 
 const narrowQuery = matchMedia('(max-width: 720px)');
@@ -18,31 +17,15 @@ const ROW = 36;
 const ROW_NARROW = 60;
 const HEAD = 36;
 
-export interface Selection {
-  ids: Signal<ReadonlySet<number>>;
-  /** The row that the keyboard is at. */
-  at: Signal<number>;
-}
-
-export function newSelection(): Selection {
-  return { ids: signal(new Set()), at: signal(-1) };
-}
-
-function toggle(selection: Selection, id: number): void {
-  const next = new Set(selection.ids.value);
-  if (!next.delete(id)) next.add(id);
-  selection.ids.value = next;
-}
-
-interface Props {
-  rows: Rows;
+interface Props<R extends AnyRecord> {
+  rows: Rows<R>;
   view: View;
-  columns: readonly Column[];
-  selection: Selection;
+  columns: readonly Column<R>[];
+  selection: Selection<R>;
   selectable: boolean;
 }
 
-export function Grid({ rows, view, columns, selection, selectable }: Props) {
+export function Grid<R extends AnyRecord>({ rows, view, columns, selection, selectable }: Props<R>) {
   const { ref, scrolled, viewport } = useScroll();
   rows.version.value; // drawn again when rows arrive
   const height = narrow.value ? ROW_NARROW : ROW;
@@ -63,13 +46,13 @@ export function Grid({ rows, view, columns, selection, selectable }: Props) {
   const width = 40 + columns.reduce((sum, each) => sum + each.width, 0);
   const drawn = Array.from({ length: Math.max(0, sight.last - sight.first + 1) }, (_, n) => sight.first + n);
   const total = rows.total.value;
-  const shape = { tracks, columns, selection, selectable };
+  const shape = { kind: rows.kind, tracks, columns, selection, selectable };
   return (
     <div
       ref={ref}
       class={`grid ${narrow.value ? 'narrow' : ''}`}
       role="grid"
-      aria-label="Contacts"
+      aria-label={rows.kind.title}
       aria-rowcount={total?.exact ? total.count + 1 : -1}
       aria-colcount={columns.length + 1}
       aria-multiselectable={selectable}
@@ -81,9 +64,9 @@ export function Grid({ rows, view, columns, selection, selectable }: Props) {
         <Head view={view} rows={rows} {...shape} />
         <div class="grid-rows" role="rowgroup" style={{ height: `${sight.height}px` }}>
           {drawn.map((index) => {
-            const contact = rows.row(index);
-            if (!contact && rows.isComplete && index >= rows.known) return null;
-            return <Row key={index} index={index} contact={contact} top={sight.top(index)} height={height} {...shape} />;
+            const record = rows.row(index);
+            if (!record && rows.isComplete && index >= rows.known) return null;
+            return <Row key={index} index={index} record={record} top={sight.top(index)} height={height} {...shape} />;
           })}
         </div>
       </div>
@@ -91,22 +74,23 @@ export function Grid({ rows, view, columns, selection, selectable }: Props) {
   );
 }
 
-interface Shape {
+interface Shape<R extends AnyRecord> {
+  kind: Kind<R>;
   tracks: string;
-  columns: readonly Column[];
-  selection: Selection;
+  columns: readonly Column<R>[];
+  selection: Selection<R>;
   selectable: boolean;
 }
 
-function Head({ view, rows, tracks, columns, selection, selectable }: Shape & { view: View; rows: Rows }) {
+function Head<R extends AnyRecord>({ kind, view, rows, tracks, columns, selection, selectable }: Shape<R> & { view: View; rows: Rows<R> }) {
   const field = view.sort.replace(/^-/, '');
   const down = view.sort.startsWith('-');
   const loaded = rows.loaded();
-  const all = loaded.length > 0 && loaded.every((each) => selection.ids.value.has(each.id));
-  function sort(column: Column) {
+  const all = selection.all.value || (loaded.length > 0 && loaded.every((each) => selection.records.value.has(each.id)));
+  function sort(column: Column<R>) {
     if (!column.sort) return;
-    const next = field !== column.sort ? `${column.number || column.key.includes('_') && column.width === 124 ? '-' : ''}${column.sort}` : down ? column.sort : `-${column.sort}`;
-    show({ ...current(), sort: next });
+    const next = field !== column.sort ? `${column.down ? '-' : ''}${column.sort}` : down ? column.sort : `-${column.sort}`;
+    show(kind, { ...current(kind), sort: next });
   }
   return (
     <div class="grid-head" role="rowgroup">
@@ -118,7 +102,7 @@ function Head({ view, rows, tracks, columns, selection, selectable }: Shape & { 
               tabIndex={-1}
               checked={all}
               aria-label="Select all loaded rows"
-              onChange={() => (selection.ids.value = new Set(all ? [] : loaded.map((each) => each.id)))}
+              onChange={() => select(selection, all ? [] : loaded)}
             />
           )}
         </div>
@@ -139,16 +123,16 @@ function Head({ view, rows, tracks, columns, selection, selectable }: Shape & { 
   );
 }
 
-interface RowProps extends Shape {
+interface RowProps<R extends AnyRecord> extends Shape<R> {
   index: number;
-  contact: Contact | null;
+  record: R | null;
   top: number;
   height: number;
 }
 
-function Row({ index, contact, top, height, tracks, columns, selection, selectable }: RowProps) {
+function Row<R extends AnyRecord>({ kind, index, record, top, height, tracks, columns, selection, selectable }: RowProps<R>) {
   const style = { transform: `translateY(${top}px)`, height: `${height}px`, gridTemplateColumns: narrow.value ? undefined : tracks };
-  if (!contact) {
+  if (!record) {
     return (
       <div class="row waiting" role="row" aria-rowindex={index + 2} style={style}>
         <div role="gridcell" class="cell pick" />
@@ -160,7 +144,8 @@ function Row({ index, contact, top, height, tracks, columns, selection, selectab
       </div>
     );
   }
-  const chosen = selection.ids.value.has(contact.id);
+  const chosen = selection.all.value || selection.records.value.has(record.id);
+  const name = kind.nameOf(record);
   return (
     <div
       id={`row-${index}`}
@@ -170,26 +155,26 @@ function Row({ index, contact, top, height, tracks, columns, selection, selectab
       aria-selected={selectable ? chosen : undefined}
       style={style}
       onMouseDown={() => (selection.at.value = index)}
-      onDblClick={() => go(`/contacts/${contact.id}`)}
+      onDblClick={() => go(`${kind.path}/${record.id}`)}
     >
       <div role="gridcell" class="cell pick">
-        {selectable && <input type="checkbox" tabIndex={-1} checked={chosen} aria-label={`Select ${personName(contact)}`} onChange={() => toggle(selection, contact.id)} />}
+        {selectable && <input type="checkbox" tabIndex={-1} checked={chosen} aria-label={`Select ${name}`} onChange={() => toggle(selection, record)} />}
       </div>
       {narrow.value ? (
         <div role="gridcell" class="cell two">
-          <a class="strong cut" href={href(`/contacts/${contact.id}`)} tabIndex={-1}>
-            {personName(contact)}
+          <a class="strong cut" href={href(`${kind.path}/${record.id}`)} tabIndex={-1}>
+            {name}
           </a>
-          <span class="faint cut">{contact.email ?? contact.linkedin_url ?? ''}</span>
+          <span class="faint cut">{kind.below(record)}</span>
           <span class="end">
-            <StatusMark status={contact.contact_status} />
-            <Time at={contact.last_reply_received ?? contact.last_campaign_email_sent} />
+            <StatusMark status={kind.statusOf(record)} />
+            <Time at={kind.when(record)} />
           </span>
         </div>
       ) : (
         columns.map((each) => (
           <div key={each.key} role="gridcell" class={`cell ${each.number ? 'number' : ''}`}>
-            {each.show(contact, companies.value)}
+            {each.show(record)}
           </div>
         ))
       )}
@@ -197,24 +182,27 @@ function Row({ index, contact, top, height, tracks, columns, selection, selectab
   );
 }
 
-function useGridKeys(rows: Rows, selection: Selection, selectable: boolean, reveal: () => void): void {
-  latest.rows = rows;
-  latest.reveal = reveal;
+function useGridKeys<R extends AnyRecord>(rows: Rows<R>, selection: Selection<R>, selectable: boolean, reveal: () => void): void {
+  const { kind } = rows;
+  Object.assign(latest, {
+    move: (step: number) => {
+      selection.at.value = Math.max(0, Math.min(rows.known ? rows.known - 1 : 0, selection.at.value + step));
+      reveal();
+    },
+    open: () => {
+      const found = rows.row(selection.at.value);
+      if (found) go(`${kind.path}/${found.id}`);
+    },
+    pick: () => {
+      const found = rows.row(selection.at.value);
+      if (found && selectable) toggle(selection, found);
+    },
+  });
   useShortcuts(() => {
-    const move = (step: number) => () => {
-      selection.at.value = Math.max(0, Math.min(latest.rows?.known ? latest.rows.known - 1 : 0, selection.at.value + step));
-      latest.reveal();
-    };
-    const contact = () => latest.rows?.row(selection.at.value) ?? null;
-    const open = () => {
-      const found = contact();
-      if (found) go(`/contacts/${found.id}`);
-    };
-    const pick = () => {
-      const found = contact();
-      if (found && selectable) toggle(selection, found.id);
-    };
-    const group = 'Contacts';
+    // The arrows of an open panel are the panel's.
+    const move = (step: number) => () => document.querySelector(':popover-open') === null && latest.move(step);
+    const open = () => latest.open();
+    const group = kind.title;
     return [
       { keys: 'j', does: 'Next row', group, run: move(1) },
       { keys: 'ArrowDown', does: 'Next row', group, run: move(1) },
@@ -225,11 +213,11 @@ function useGridKeys(rows: Rows, selection: Selection, selectable: boolean, reve
       { keys: 'Home', does: 'First row', group, run: move(-Infinity) },
       { keys: 'o', does: 'Open the row', group, run: open },
       { keys: 'Enter', does: 'Open the row', group, run: open },
-      { keys: 'x', does: 'Select the row', group, run: pick },
-      { keys: 'Escape', does: 'Select nothing', group, run: () => (selection.ids.value = new Set()) },
+      { keys: 'x', does: 'Select the row', group, run: () => latest.pick() },
+      { keys: 'Escape', does: 'Select nothing', group, run: () => select(selection, []) },
     ];
   });
 }
 
 /** What the shortcuts work on: they are added once, the rows change. */
-const latest: { rows: Rows | null; reveal: () => void } = { rows: null, reveal: () => undefined };
+const latest = { move: (_: number) => undefined as void, open: () => undefined as void, pick: () => undefined as void };

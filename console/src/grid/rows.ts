@@ -1,34 +1,37 @@
 /** The rows of a view: pages by cursor, loaded as they come into sight, and let go far from it. */
 import { signal } from '@preact/signals';
 import { asProblem, call, get, type Problem } from '../api';
-import type { Company, Contact, Page } from '../types';
+import type { AnyRecord, Kind } from '../kinds/kind';
+import type { Page } from '../types';
 import { apiQuery, type View } from './view';
 
 export const PAGE = 100;
-/** Pages in memory on each side of what is in sight: a million contacts need no more of it than a thousand. */
+/** Pages in memory on each side of what is in sight: a million records need no more of it than a thousand. */
 const NEAR = 20;
 
-interface Slot {
+interface Slot<R> {
   cursor: string | null;
-  rows: Contact[] | null;
+  rows: R[] | null;
 }
 
-/** Companies by id, shared by all views of the client. */
-export const companies = signal<ReadonlyMap<number, Company>>(new Map());
+export interface Total {
+  count: number;
+  exact: boolean;
+}
 
-export class Rows {
+export class Rows<R extends AnyRecord> {
   /** Changes with each change of the rows. */
   readonly version = signal(0);
   readonly problem = signal<Problem | null>(null);
-  readonly total = signal<{ count: number; exact: boolean } | null>(null);
+  readonly total = signal<Total | null>(null);
   readonly started = signal(false);
-  private readonly slots: Slot[] = [{ cursor: null, rows: null }];
+  private readonly slots: Slot<R>[] = [{ cursor: null, rows: null }];
   private readonly loading = new Set<number>();
   private readonly abort = new AbortController();
   private complete = false;
   private size = 0;
 
-  constructor(readonly view: View) {
+  constructor(readonly kind: Kind<R>, readonly view: View) {
     void this.load(0);
     void this.countAll();
   }
@@ -42,7 +45,12 @@ export class Rows {
     return this.complete;
   }
 
-  row(index: number): Contact | null {
+  /** How many records match, as far as it is known. */
+  get counted(): Total | null {
+    return this.complete ? { count: this.size, exact: true } : this.total.value;
+  }
+
+  row(index: number): R | null {
     return this.slots[Math.floor(index / PAGE)]?.rows?.[index % PAGE] ?? null;
   }
 
@@ -57,14 +65,14 @@ export class Rows {
   }
 
   /** Replace rows that have changed. */
-  change(changed: readonly Contact[]): void {
+  change(changed: readonly R[]): void {
     const byId = new Map(changed.map((each) => [each.id, each]));
     for (const slot of this.slots) if (slot.rows) slot.rows = slot.rows.map((each) => byId.get(each.id) ?? each);
     this.version.value++;
   }
 
   /** All rows in memory. */
-  loaded(): Contact[] {
+  loaded(): R[] {
     return this.slots.flatMap((slot) => slot.rows ?? []);
   }
 
@@ -82,7 +90,7 @@ export class Rows {
     if (!slot || this.loading.has(n)) return;
     this.loading.add(n);
     try {
-      const page = await get<Page<Contact>>('/public/v2/contacts', apiQuery(this.view, PAGE, slot.cursor), this.abort.signal);
+      const page = await get<Page<R>>(this.kind.api, apiQuery(this.view, PAGE, slot.cursor), this.abort.signal);
       slot.rows = page.data;
       if (n === this.slots.length - 1 && !this.complete) {
         this.size += page.data.length;
@@ -90,7 +98,7 @@ export class Rows {
         else this.complete = true;
       }
       this.problem.value = null;
-      void loadCompanies(page.data);
+      void this.kind.prepare(page.data);
     } catch (error) {
       if (!this.abort.signal.aborted) this.problem.value = asProblem(error);
     } finally {
@@ -103,25 +111,17 @@ export class Rows {
 
   private async countAll(): Promise<void> {
     try {
-      const query = apiQuery({ ...this.view, sort: '' }, 1, null);
-      const { headers } = await call('GET', '/public/v2/contacts', { query, headers: { prefer: 'count=estimated' }, signal: this.abort.signal });
-      const count = headers.get('total-count');
-      if (count !== null) this.total.value = { count: Number(count), exact: headers.get('preference-applied') === 'count=exact' };
+      this.total.value = await countOf(this.kind, this.view, 'estimated', this.abort.signal);
     } catch {
       // The list says what is wrong.
     }
   }
 }
 
-/** Load the names of the companies of these contacts that are not known yet. */
-export async function loadCompanies(of: readonly { company_id?: number }[]): Promise<void> {
-  const known = companies.peek();
-  const ids = [...new Set(of.map((each) => each.company_id).filter((id) => id !== undefined))].filter((id) => !known.has(id));
-  if (!ids.length) return;
-  try {
-    const page = await get<Page<Company>>('/public/v2/companies', { 'id[in]': ids.join(','), fields: 'name,domain', limit: '200' });
-    companies.value = new Map([...companies.peek(), ...page.data.map((each) => [each.id, each] as const)]);
-  } catch {
-    // The cells stay empty; the contacts are there.
-  }
+/** Count the records of a view. */
+export async function countOf(kind: { api: string }, view: View, how: 'estimated' | 'exact', signal?: AbortSignal): Promise<Total | null> {
+  const query = apiQuery({ ...view, sort: '' }, 1, null);
+  const { headers } = await call('GET', kind.api, { query, headers: { prefer: `count=${how}` }, signal });
+  const count = headers.get('total-count');
+  return count === null ? null : { count: Number(count), exact: headers.get('preference-applied') === 'count=exact' };
 }

@@ -1,6 +1,6 @@
-/** A view of the contacts: filters, order, columns. All of it is in the address, so a view can be sent to a colleague. */
+/** A view of the records of a kind: filters, order, columns. All of it is in the address, so a view can be sent to a colleague. */
+import type { AnyRecord, Kind } from '../kinds/kind';
 import { client, go, place } from '../route';
-import { USUAL } from './columns';
 
 const OWN = new Set(['client', 'q', 'sort', 'cols']);
 /** The order of a view that names none: what happened last comes first. */
@@ -14,30 +14,33 @@ export interface View {
   filters: readonly (readonly [string, string])[];
 }
 
-export function viewOf(query: URLSearchParams): View {
+export type AnyKind = Pick<Kind<AnyRecord>, 'path' | 'api' | 'usual'>;
+
+export function viewOf(kind: AnyKind, query: URLSearchParams): View {
   return {
     q: query.get('q') ?? '',
     sort: query.get('sort') ?? USUAL_SORT,
-    columns: query.get('cols')?.split(',').filter(Boolean) ?? USUAL,
+    columns: query.get('cols')?.split(',').filter(Boolean) ?? kind.usual,
     filters: [...query].filter(([name]) => !OWN.has(name)),
   };
 }
 
 /** The present view. */
-export function current(): View {
-  return viewOf(place.value.query);
+export function current(kind: AnyKind): View {
+  return viewOf(kind, place.value.query);
 }
 
 /** Show another view; each change of more than the search text is a step back in the browser's history. */
-export function show(view: View, replace = false): void {
-  go('/contacts', pairs(view), replace);
+export function show(kind: AnyKind, view: View, replace = false): void {
+  go(kind.path, pairs(kind, view), replace);
 }
 
-function pairs(view: View): [string, string][] {
+/** A view as the query of its address. */
+export function pairs(kind: AnyKind, view: View): [string, string][] {
   const all: [string, string][] = view.filters.map(([name, value]) => [name, value]);
   if (view.q) all.push(['q', view.q]);
   if (view.sort !== USUAL_SORT) all.push(['sort', view.sort]);
-  if (view.columns.join() !== USUAL.join()) all.push(['cols', view.columns.join(',')]);
+  if (view.columns.join() !== kind.usual.join()) all.push(['cols', view.columns.join(',')]);
   return all;
 }
 
@@ -52,16 +55,16 @@ export function apiQuery(view: View, limit: number, cursor: string | null): [str
 }
 
 /** What the rows of a view depend on: not its columns. */
-export function rowsKey(view: View): string {
-  return JSON.stringify([client.value, view.q.trim(), view.sort, view.filters]);
+export function rowsKey(kind: AnyKind, view: View): string {
+  return JSON.stringify([client.value, kind.path, view.q.trim(), view.sort, view.filters]);
 }
 
 /** The request of a view for a shell. */
-export function curlOf(view: View, keysNeeded: boolean, origin: string): string {
+export function curlOf(kind: AnyKind, view: View, keysNeeded: boolean, origin: string): string {
   const query = apiQuery(view, 200, null).map(([name, value]) => `  --data-urlencode ${quoted(`${name}=${value}`)}`);
   const headers = keysNeeded ? ['  -H "Authorization: Bearer $TOUCHBASE_KEY"'] : [];
   if (client.value) headers.push(`  -H ${quoted(`X-Client-Id: ${client.value}`)}`);
-  return [`curl -sG ${quoted(`${origin}/public/v2/contacts`)}`, ...headers, ...query].join(' \\\n');
+  return [`curl -sG ${quoted(origin + kind.api)}`, ...headers, ...query].join(' \\\n');
 }
 
 function quoted(text: string): string {

@@ -1,0 +1,121 @@
+/** Changes of many records: in parts, with progress, a way to stop and a way back. */
+import { call, get, post } from '../api';
+import type { AnyRecord, Kind } from '../kinds/kind';
+import type { Page } from '../types';
+import { changeToast, dismiss, toast, toastProblem } from '../ui/toast';
+import { count, plural } from '../words';
+import type { Rows } from './rows';
+
+interface BatchResult {
+  results: { status: number; problem?: { detail: string } }[];
+}
+
+interface Suppressed {
+  data: { outcome: string; entry: { id: number } | null; errors: { detail: string }[] }[];
+}
+
+const PART = 500;
+const ENTRIES = 1000;
+const READ = 200;
+/** Records of one change; the API's own limit for a change by filter. */
+export const MOST = 10_000;
+
+export interface StatusChange {
+  id: number;
+  status: string | null;
+}
+
+/** What became of a change: how many it reached, what refused it, and whether it was stopped. */
+interface Done {
+  tried: number;
+  failed: string[];
+}
+
+/** Do the work in parts; more than one part shows its progress and can be stopped. */
+async function inParts<T>(all: readonly T[], size: number, doing: string, run: (part: readonly T[]) => Promise<string[]>): Promise<Done> {
+  const done: Done = { tried: 0, failed: [] };
+  let stopped = false;
+  const id = all.length > size ? toast(`${doing}…`, { stays: true, action: { text: 'Stop', run: () => (stopped = true) } }) : null;
+  try {
+    for (let at = 0; at < all.length && !stopped; at += size) {
+      const part = all.slice(at, at + size);
+      done.failed.push(...(await run(part)));
+      done.tried += part.length;
+      if (id !== null) changeToast(id, `${doing}: ${count(done.tried)} of ${count(all.length)}…`);
+    }
+  } finally {
+    if (id !== null) dismiss(id);
+  }
+  return done;
+}
+
+/** Set a status; undoing gives each record the one that it had. `tell` gets what was sent, both times. */
+export async function setStatus<R extends AnyRecord>(rows: Rows<R>, records: readonly R[], status: string, tell: (changes: readonly StatusChange[]) => void): Promise<void> {
+  const { kind } = rows;
+  const changed = records.filter((each) => kind.statusOf(each) !== status);
+  if (!changed.length) {
+    toast('They have this status already.');
+    return;
+  }
+  try {
+    const done = await update(rows, changed.map((each) => ({ id: each.id, status })), tell);
+    const reached = changed.slice(0, done.tried);
+    toast(`${plural(done.tried - done.failed.length, kind.one, kind.many)} set to “${status.replace(/_/g, ' ')}”.`, {
+      undo: () => update(rows, reached.map((each) => ({ id: each.id, status: kind.statusOf(each) ?? null })), tell),
+    });
+    if (done.failed.length) toast(`${plural(done.failed.length, kind.one, kind.many)} not changed: ${done.failed[0]}`, { bad: true });
+  } catch (error) {
+    toastProblem(error);
+  }
+}
+
+async function update<R extends AnyRecord>(rows: Rows<R>, changes: readonly StatusChange[], tell: (changes: readonly StatusChange[]) => void): Promise<Done> {
+  const { kind } = rows;
+  const done = await inParts(changes, PART, 'Setting the status', async (part) => {
+    const commands = part.map((each) => ({ op: 'update', id: each.id, body: { [kind.status]: each.status ?? '' } }));
+    const made = await post<BatchResult>(`${kind.api}/batch`, { commands });
+    return made.results.filter((each) => each.status >= 400).map((each) => each.problem?.detail ?? 'the server refused it');
+  });
+  tell(changes.slice(0, done.tried));
+  const shown = new Set(rows.loaded().map((each) => each.id));
+  await refresh(rows, changes.map((each) => each.id).filter((id) => shown.has(id)));
+  return done;
+}
+
+/** Read changed records again. */
+async function refresh<R extends AnyRecord>(rows: Rows<R>, ids: readonly number[]): Promise<void> {
+  for (let at = 0; at < ids.length; at += READ) {
+    const page = await get<Page<R>>(rows.kind.api, { 'id[in]': ids.slice(at, at + READ).join(','), structure: 'FLAT', limit: String(READ) });
+    rows.change(page.data);
+  }
+}
+
+/** Put the addresses of records on the do-not-contact list; undoing removes the entries that are new. `after` is called after both. */
+export async function suppress<R extends AnyRecord>(kind: Kind<R>, records: readonly R[], reason: string, after: () => void = () => undefined): Promise<void> {
+  const [one, many] = kind.listedAs;
+  const entries = records.map(kind.listed).filter((each) => each !== null).map((each) => ({ ...each, reason, source: 'person' }));
+  if (!entries.length) {
+    toast(`None of them has one to put on the list.`, { bad: true });
+    return;
+  }
+  const created: number[] = [];
+  try {
+    const done = await inParts(entries, ENTRIES, 'Putting them on the list', async (part) => {
+      const made = await post<Suppressed>('/public/v2/suppressions', { entries: part });
+      for (const each of made.data) if (each.outcome === 'created' && each.entry) created.push(each.entry.id);
+      return made.data.filter((each) => each.outcome === 'invalid').map((each) => each.errors[0]?.detail ?? 'it is no address');
+    });
+    toast(`${plural(done.tried - done.failed.length, one, many)} must not be contacted from now on.`, created.length ? { undo: () => unlist(created).finally(after) } : {});
+    after();
+    if (done.failed.length) toast(`${plural(done.failed.length, one, many)} not put on the list: ${done.failed[0]}`, { bad: true });
+  } catch (error) {
+    toastProblem(error);
+  }
+}
+
+async function unlist(ids: readonly number[]): Promise<void> {
+  await inParts(ids, 8, 'Removing them', async (part) => {
+    await Promise.all(part.map((id) => call('DELETE', `/public/v2/suppressions/${id}`)));
+    return [];
+  });
+}

@@ -1,0 +1,56 @@
+/** The list of the records of a kind. */
+import type { ComponentChildren } from 'preact';
+import { useEffect, useMemo } from 'preact/hooks';
+import { columnsOf } from '../kinds/columns';
+import type { AnyRecord, Kind } from '../kinds/kind';
+import { href } from '../route';
+import { canWrite } from '../session';
+import { Empty, ProblemNote } from '../ui/basic';
+import { Bulk } from './bulk';
+import { Grid } from './grid';
+import { Rows } from './rows';
+import { newSelection, select } from './selection';
+import { Toolbar } from './toolbar';
+import { current, rowsKey } from './view';
+
+interface Props<R extends AnyRecord> {
+  kind: Kind<R>;
+  /** What is shown while there is no record at all. */
+  none: ComponentChildren;
+}
+
+export function Records<R extends AnyRecord>({ kind, none }: Props<R>) {
+  const view = current(kind);
+  const key = rowsKey(kind, view);
+  const rows = useMemo(() => new Rows(kind, view), [key]);
+  const selection = useMemo(() => newSelection<R>(), []);
+  useEffect(() => {
+    document.title = `${kind.title} · Touchbase`;
+    select(selection, []);
+    return () => rows.stop();
+  }, [rows]);
+  rows.version.value;
+  const isEmpty = rows.isComplete && rows.known === 0;
+  const problem = rows.problem.value;
+  const all = view.q || view.filters.length ? <NothingFound kind={kind} /> : none;
+  return (
+    <main id="main" class="screen fixed">
+      <h1 class="hidden">{kind.title}</h1>
+      <Toolbar kind={kind} view={view} rows={rows} />
+      {problem && <ProblemNote problem={problem} retry={() => rows.retry()} />}
+      {isEmpty ? all : <Grid rows={rows} view={view} columns={columnsOf(kind, view.columns)} selection={selection} selectable={canWrite.value} />}
+      {canWrite.value && <Bulk rows={rows} view={view} selection={selection} />}
+    </main>
+  );
+}
+
+function NothingFound({ kind }: { kind: { one: string; many: string; path: string } }) {
+  return (
+    <Empty icon="search" title={`No ${kind.one} matches`}>
+      <p>A word finds what begins with it: names, addresses and custom fields. All filters must hold.</p>
+      <a class="button" href={href(kind.path)}>
+        Show all {kind.many}
+      </a>
+    </Empty>
+  );
+}

@@ -1,0 +1,176 @@
+/** Above the grid: search, filters, columns, views, export, and the call of the API. */
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { get } from '../api';
+import { useShortcuts } from '../keys';
+import { allColumns } from '../kinds/columns';
+import { memberName, type AnyRecord, type Kind } from '../kinds/kind';
+import { useLoad } from '../load';
+import { client } from '../route';
+import { session } from '../session';
+import type { CustomField, Page, Status } from '../types';
+import { Button, Icon, StatusMark } from '../ui/basic';
+import { copy, Dialog, Entry, Popover } from '../ui/overlay';
+import { toast } from '../ui/toast';
+import { count } from '../words';
+import { exportView } from './export';
+import { NewFilter } from './new-filter';
+import type { Rows } from './rows';
+import { curlOf, current, inWords, show, type View } from './view';
+import { Views } from './views';
+
+interface Props<R extends AnyRecord> {
+  kind: Kind<R>;
+  view: View;
+}
+
+export function Toolbar<R extends AnyRecord>({ kind, view, rows }: Props<R> & { rows: Rows<R> }) {
+  const [curl, setCurl] = useState(false);
+  const fields = useLoad(`fields ${kind.many} ${client.value}`, (signal) => get<Page<CustomField>>(`/public/v2/custom-fields/${kind.many}`, { limit: '200' }, signal));
+  const custom = fields.value?.data.map((each) => each.name) ?? [];
+  return (
+    <div class="toolbar">
+      <Search kind={kind} view={view} />
+      <StatusFilter kind={kind} view={view} />
+      <NewFilter kind={kind} custom={custom} />
+      <div class="push" />
+      <div class="tools">
+        <Views kind={kind} view={view} />
+        <Columns kind={kind} view={view} custom={custom} />
+        <Button kind="quiet" icon="download" label="Export this view as CSV" onClick={() => void exportView(kind, view)} />
+        <Button kind="quiet" icon="code" label="The API call for this view" onClick={() => setCurl(true)} />
+      </div>
+      {curl && <Curl kind={kind} view={view} onClose={() => setCurl(false)} />}
+      <Chips kind={kind} view={view} rows={rows} />
+    </div>
+  );
+}
+
+function Search<R extends AnyRecord>({ kind, view }: Props<R>) {
+  const [text, setText] = useState(view.q);
+  const field = useRef<HTMLInputElement>(null);
+  const sent = useRef(view.q);
+  useEffect(() => {
+    if (view.q !== sent.current) {
+      setText(view.q);
+      sent.current = view.q;
+    }
+  }, [view.q]);
+  useEffect(() => {
+    if (text === sent.current) return undefined;
+    const timer = setTimeout(() => {
+      sent.current = text;
+      show(kind, { ...current(kind), q: text }, true);
+    }, 120);
+    return () => clearTimeout(timer);
+  }, [text]);
+  useShortcuts(() => [{ keys: '/', does: 'Search', group: kind.title, run: () => field.current?.focus() }]);
+  return (
+    <div class="search">
+      <Icon name="search" />
+      <input
+        ref={field}
+        type="search"
+        aria-label={`Search ${kind.many}`}
+        placeholder={kind.searches}
+        value={text}
+        spellcheck={false}
+        autocomplete="off"
+        onInput={(event) => setText(event.currentTarget.value)}
+        onKeyDown={(event) => event.key === 'Escape' && event.currentTarget.blur()}
+      />
+    </div>
+  );
+}
+
+function StatusFilter<R extends AnyRecord>({ kind, view }: Props<R>) {
+  const loaded = useLoad(`statuses ${kind.many} ${client.value}`, (signal) => get<Page<Status>>(`/public/v2/statuses/${kind.many}`, { limit: '200' }, signal));
+  const name = `${kind.status}[in]`;
+  const chosen = view.filters.find(([key]) => key === name)?.[1].split(',') ?? [];
+  function pick(status: string) {
+    const next = chosen.includes(status) ? chosen.filter((each) => each !== status) : [...chosen, status];
+    const others = current(kind).filters.filter(([key]) => key !== name);
+    show(kind, { ...current(kind), filters: next.length ? [...others, [name, next.join(',')]] : others });
+  }
+  return (
+    <Popover text="Status" icon="filter">
+      {() => (
+        <div class="entries">
+          {loaded.value?.data.map((each) => (
+            <Entry key={each.name} chosen={chosen.includes(each.name)} note={count(each.records)} onPick={() => pick(each.name)}>
+              <StatusMark status={each.name} />
+            </Entry>
+          ))}
+          {loaded.problem && <p class="faint">{loaded.problem.message}</p>}
+        </div>
+      )}
+    </Popover>
+  );
+}
+
+function Columns<R extends AnyRecord>({ kind, view, custom }: Props<R> & { custom: readonly string[] }) {
+  function pick(key: string) {
+    const now = current(kind);
+    show(kind, { ...now, columns: now.columns.includes(key) ? now.columns.filter((each) => each !== key) : [...now.columns, key] }, true);
+  }
+  return (
+    <Popover text="" label="Columns" icon="columns" kind="quiet">
+      {() => (
+        <div class="entries">
+          {allColumns(kind, custom)
+            .filter((each) => each.key !== 'name')
+            .map((each) => (
+              <Entry key={each.key} chosen={view.columns.includes(each.key)} note={each.key.startsWith('cf.') ? 'custom' : undefined} onPick={() => pick(each.key)}>
+                {each.name}
+              </Entry>
+            ))}
+        </div>
+      )}
+    </Popover>
+  );
+}
+
+/** The filters of the view, each with its way out, and how many records there are. */
+function Chips<R extends AnyRecord>({ kind, view, rows }: Props<R> & { rows: Rows<R> }) {
+  const shown = rows.counted;
+  const keep = (filters: View['filters']) => show(kind, { ...current(kind), filters });
+  return (
+    <div class="chips">
+      <span class="total" aria-live="polite">
+        {shown ? `${shown.exact ? '' : 'about '}${count(shown.count)} ${shown.count === 1 ? kind.one : kind.many}` : '\u00a0'}
+      </span>
+      {view.filters.map(([name, value]) => (
+        <span key={name + value} class="chip">
+          <span class="cut">
+            {memberName(name)} <b>{inWords(name, value)}</b>
+          </span>
+          <Button
+            kind="quiet"
+            icon="close"
+            label={`Remove the filter ${memberName(name)}`}
+            onClick={() => keep(current(kind).filters.filter((each) => each[0] !== name || each[1] !== value))}
+          />
+        </span>
+      ))}
+      {view.filters.length > 1 && (
+        <Button kind="quiet" onClick={() => keep([])}>
+          Remove all
+        </Button>
+      )}
+    </div>
+  );
+}
+
+function Curl<R extends AnyRecord>({ kind, view, onClose }: Props<R> & { onClose: () => void }) {
+  const text = curlOf(kind, view, session.value?.keys_needed ?? false, location.origin);
+  return (
+    <Dialog title="The API call for this view" wide onClose={onClose}>
+      <p>The console asks the same. Send <code>next_cursor</code> back as <code>cursor</code> for the next page.</p>
+      <pre class="code" tabIndex={0} aria-label="Command">{text}</pre>
+      <footer>
+        <Button kind="main" icon="copy" onClick={() => void copy(text).then(() => toast('The call is copied.'))}>
+          Copy
+        </Button>
+      </footer>
+    </Dialog>
+  );
+}

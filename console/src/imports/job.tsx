@@ -1,0 +1,210 @@
+/** One job: its columns before it starts, its progress while it runs, its counts and files when it has ended. */
+import { useEffect, useState } from 'preact/hooks';
+import { asProblem, get, post, send, type Problem } from '../api';
+import { save } from '../csv';
+import { useLoad } from '../load';
+import { client, href } from '../route';
+import { canWrite } from '../session';
+import { Button, Empty, Icon, ProblemNote, Skeleton, Time } from '../ui/basic';
+import { toastProblem } from '../ui/toast';
+import { count, longTime, plural, span, words } from '../words';
+import { BadRows } from './bad-rows';
+import { fileOf, sendAgain } from './files';
+import { MappingForm } from './mapping';
+import { StateMark } from './screen';
+import { ENDED, type Job } from './types';
+import { counted, isImport, jobName, manyOf } from './words';
+
+const SOON = 700;
+
+export function OneJob({ id }: { id: string }) {
+  const path = `/public/v2/jobs/${encodeURIComponent(id)}`;
+  const loaded = useLoad(`job ${client.value} ${id}`, (signal) => get<Job>(path, {}, signal));
+  const job = loaded.value;
+  const waits = job !== undefined && !ENDED.includes(job.state) && job.state !== 'preview';
+  useEffect(() => {
+    document.title = `${job ? jobName(job.kind) : 'Import'} · Touchbase`;
+    if (!waits) return undefined;
+    const timer = setTimeout(loaded.reload, SOON);
+    return () => clearTimeout(timer);
+  }, [job, waits, loaded.problem]);
+  if (loaded.problem && !job) return <Missing problem={loaded.problem} reload={loaded.reload} />;
+  return (
+    <main id="main" class="screen imports">
+      <a class="back" href={href('/imports')}>
+        <Icon name="left" /> Imports
+      </a>
+      {job ? <Head job={job} path={path} set={loaded.set} /> : <Skeleton lines={8} wide={80} />}
+      {loaded.problem && <ProblemNote problem={loaded.problem} retry={loaded.reload} />}
+      {job?.state === 'preview' && job.preview && (canWrite.value ? <MappingForm job={job} preview={job.preview} started={loaded.set} /> : <p>Your key may not start it.</p>)}
+      {job && job.state !== 'preview' && <Progress job={job} />}
+      {job && ENDED.includes(job.state) && <After job={job} path={path} />}
+    </main>
+  );
+}
+
+function Missing({ problem, reload }: { problem: Problem; reload: () => void }) {
+  return (
+    <main id="main" class="screen fixed">
+      {problem.status === 404 ? (
+        <Empty icon="upload" whole title="There is no such job">
+          <p>{problem.message}</p>
+          <a class="button" href={href('/imports')}>
+            All imports
+          </a>
+        </Empty>
+      ) : (
+        <ProblemNote problem={problem} retry={reload} />
+      )}
+    </main>
+  );
+}
+
+function Head({ job, path, set }: { job: Job; path: string; set: (job: Job) => void }) {
+  const file = fileOf(job.id);
+  const cancel = () => post<Job>(`${path}/cancel`).then(set, toastProblem);
+  return (
+    <header class="screen-head">
+      <div class="who">
+        <h1>
+          {jobName(job.kind)} <span class="faint">{job.id}</span>
+        </h1>
+        <p class="facts">
+          <StateMark job={job} />
+          {file && (
+            <span class="cut" dir="auto">
+              {file.name}
+            </span>
+          )}
+          <span>
+            Uploaded <Time at={job.created_at} as="ago" />
+          </span>
+        </p>
+      </div>
+      {canWrite.value && !ENDED.includes(job.state) && (
+        <Button icon="close" onClick={() => void cancel()}>
+          {job.state === 'preview' ? 'Discard' : 'Stop'}
+        </Button>
+      )}
+    </header>
+  );
+}
+
+const COUNTS: readonly (readonly [string, string, string])[] = [
+  ['created', 'Created', 'new records'],
+  ['updated', 'Updated', 'had other values'],
+  ['unchanged', 'Unchanged', 'had these values'],
+  ['duplicate_in_file', 'Repeated', 'stood in the file before'],
+  ['invalid', 'Refused', 'each with its reason'],
+  ['erased', 'Erased persons', 'not imported'],
+  ['suppressed', 'Do not contact', 'of these, marked'],
+];
+
+function Progress({ job }: { job: Job }) {
+  const percent = counted(job, 'percent') ?? (job.state === 'succeeded' ? 100 : 0);
+  const rows = counted(job, 'rows');
+  const ended = ENDED.includes(job.state);
+  const text = job.state === 'queued' ? 'It waits for its turn.' : rows === null ? `${percent} %` : `${plural(rows, 'row')} read, ${percent} %`;
+  const others = Object.entries(job.progress).filter(([name, value]) => typeof value === 'number' && name !== 'percent' && name !== 'rows' && !COUNTS.some(([known]) => known === name));
+  return (
+    <section class="progress" aria-label="Progress">
+      {!ended && <progress max={100} value={percent} aria-label="Progress" />}
+      <p role="status" class="faint">
+        {ended ? ending(job) : text}
+      </p>
+      {job.error && <p class="stop">{job.error}</p>}
+      <dl class="figures">
+        {isImport(job)
+          ? COUNTS.map(([name, label, of]) => (
+              <div key={name} class={name === 'invalid' && counted(job, name) ? 'bad' : ''}>
+                <dt>{label}</dt>
+                <dd>
+                  <b>{count(counted(job, name) ?? 0)}</b> <span class="faint">{of}</span>
+                </dd>
+              </div>
+            ))
+          : others.map(([name, value]) => (
+              <div key={name}>
+                <dt>{words(name)}</dt>
+                <dd>
+                  <b>{count(value as number)}</b>
+                </dd>
+              </div>
+            ))}
+      </dl>
+    </section>
+  );
+}
+
+function ending(job: Job): string {
+  const rows = counted(job, 'rows');
+  const took = job.started_at && job.finished_at ? new Date(job.finished_at).getTime() - new Date(job.started_at).getTime() : null;
+  const time = took === null ? '' : took < 60_000 ? ` in ${Math.max(0.1, took / 1000).toFixed(1)} seconds` : ` in ${span(took)}`;
+  const read = rows === null ? '' : `${plural(rows, 'row')} read${time}. `;
+  if (job.state === 'cancelled' && job.started_at === null) return 'It was discarded. Nothing was written.';
+  if (job.state === 'cancelled') return `${read}It was stopped. What it had written stays.`;
+  if (job.state === 'failed') return `${read}It failed. What it had written stays.`;
+  return job.settings.dry_run ? `${read}This was only tried: nothing was written.` : `${read}It is done.`;
+}
+
+function After({ job, path }: { job: Job; path: string }) {
+  const [busy, setBusy] = useState(false);
+  const [problem, setProblem] = useState<Problem | null>(null);
+  const many = manyOf(job);
+  const file = fileOf(job.id);
+  const wrote = isImport(job) && !job.settings.dry_run && job.started_at !== null;
+  const during = { 'created_time[gte]': job.started_at ?? '', ...(job.finished_at && { 'created_time[lte]': job.finished_at }), sort: 'created_time' };
+  async function fetchFile(name: string, saved: string) {
+    setBusy(true);
+    try {
+      const response = await send('GET', `${path}/${name}`);
+      const stated = /filename="([^"]+)"/.exec(response.headers.get('content-disposition') ?? '')?.[1];
+      save(stated ?? saved, await response.blob());
+    } catch (error) {
+      setProblem(asProblem(error));
+    }
+    setBusy(false);
+  }
+  async function importNow(of: File) {
+    setBusy(true);
+    try {
+      await sendAgain(many, of, job.settings, () => undefined);
+    } catch (error) {
+      setProblem(asProblem(error));
+      setBusy(false);
+    }
+  }
+  return (
+    <>
+      <div class="actions">
+        {job.settings.dry_run && job.state === 'succeeded' && canWrite.value && (file ? (
+          <Button kind="main" icon="upload" busy={busy} onClick={() => void importNow(file)}>
+            Import it now
+          </Button>
+        ) : (
+          <a class="button main" href={href('/imports', { kind: many === 'companies' ? many : '' })}>
+            Drop the file again to import it
+          </a>
+        ))}
+        {job.files.result && (
+          <Button kind="main" icon="download" busy={busy} onClick={() => void fetchFile('result', `job-${job.id}`)}>
+            Fetch the file
+          </Button>
+        )}
+        {job.files.bad_rows && (
+          <Button icon="download" busy={busy} onClick={() => void fetchFile('bad-rows', `bad-rows-${job.id}.csv`)}>
+            {`Fetch the ${counted(job, 'invalid') === null ? '' : `${count(counted(job, 'invalid') ?? 0)} `}refused rows`}
+          </Button>
+        )}
+        {wrote && (
+          <a class="button" href={href(`/${many}`, during)}>
+            {many === 'contacts' ? 'Contacts' : 'Companies'} created while it ran
+          </a>
+        )}
+      </div>
+      {problem && <ProblemNote problem={problem} />}
+      {job.files.bad_rows && <BadRows path={`${path}/bad-rows`} />}
+      {job.files_until && (job.files.bad_rows || job.files.result) && <p class="faint">Its files are removed on {longTime(job.files_until)}.</p>}
+    </>
+  );
+}

@@ -1,0 +1,130 @@
+/** Imports: drop a file, map its columns, watch, fetch the bad rows; and the other long work of the client. */
+import { useEffect, useState } from 'preact/hooks';
+import { asProblem, get, type Problem } from '../api';
+import { useLoad } from '../load';
+import { client, go, href, place } from '../route';
+import { canWrite } from '../session';
+import type { Page } from '../types';
+import { Button, Empty, ProblemNote, Skeleton, Time } from '../ui/basic';
+import { Drop } from './drop';
+import { OneJob } from './job';
+import { ENDED, type Job } from './types';
+import { counted, jobName, stateHue, stateName, summary } from './words';
+
+const KINDS = ['contacts.import', 'companies.import', 'contacts.export', 'companies.export'];
+const STATES = ['preview', 'running', 'succeeded', 'failed', 'cancelled'] as const;
+const STATE_NAMES = { preview: 'Not started', running: 'Running', succeeded: 'Done', failed: 'Failed', cancelled: 'Cancelled' };
+const SOON = 1500;
+const LATER = 15_000;
+
+export function Imports({ job }: { job: string }) {
+  return job ? <OneJob key={job} id={job} /> : <List />;
+}
+
+function List() {
+  const { query } = place.value;
+  const filter = Object.fromEntries([['kind', query.get('job')], ['state', query.get('state')]].filter(([, value]) => value)) as Record<string, string>;
+  const loaded = useLoad(`jobs ${client.value} ${JSON.stringify(filter)}`, (signal) => get<Page<Job>>('/public/v2/jobs', { ...filter, limit: '50' }, signal));
+  const [older, setOlder] = useState<{ of: Page<Job> | undefined; data: Job[]; next: string | null } | null>(null);
+  const [problem, setProblem] = useState<Problem | null>(null);
+  const first = loaded.value;
+  const runs = first?.data.some((each) => !ENDED.includes(each.state) && each.state !== 'preview') ?? false;
+  useEffect(() => {
+    document.title = 'Imports · Touchbase';
+    const timer = setInterval(() => document.visibilityState === 'visible' && loaded.reload(), runs ? SOON : LATER);
+    return () => clearInterval(timer);
+  }, [runs]);
+  useEffect(() => setOlder(null), [JSON.stringify(filter)]);
+  const known = new Set(first?.data.map((each) => each.id));
+  const jobs = [...(first?.data ?? []), ...(older?.data.filter((each) => !known.has(each.id)) ?? [])];
+  const next = older ? older.next : first?.next_cursor;
+  async function more() {
+    if (!next) return;
+    try {
+      const page = await get<Page<Job>>('/public/v2/jobs', { ...filter, limit: '50', cursor: next });
+      setOlder((old) => ({ of: first, data: [...(old?.data ?? []), ...page.data], next: page.next_cursor }));
+    } catch (error) {
+      setProblem(asProblem(error));
+    }
+  }
+  const show = (changed: Record<string, string>) => go('/imports', { ...Object.fromEntries(query), ...changed });
+  return (
+    <main id="main" class="screen imports">
+      <header class="screen-head">
+        <h1>Imports</h1>
+      </header>
+      {canWrite.value && <Drop />}
+      <section aria-labelledby="jobs">
+        <header class="list-head">
+          <h2 id="jobs">Imports, exports and other long work</h2>
+          <span class="push" />
+          <label>
+            <span class="hidden">Kind</span>
+            <select value={query.get('job') ?? ''} onChange={(event) => show({ job: event.currentTarget.value })}>
+              <option value="">All kinds</option>
+              {KINDS.map((each) => (
+                <option key={each} value={each}>
+                  {jobName(each)}
+                </option>
+              ))}
+            </select>
+          </label>
+          <label>
+            <span class="hidden">State</span>
+            <select value={query.get('state') ?? ''} onChange={(event) => show({ state: event.currentTarget.value })}>
+              <option value="">All states</option>
+              {STATES.map((each) => (
+                <option key={each} value={each}>
+                  {STATE_NAMES[each]}
+                </option>
+              ))}
+            </select>
+          </label>
+        </header>
+        {(loaded.problem ?? problem) && <ProblemNote problem={(loaded.problem ?? problem) as Problem} retry={loaded.reload} />}
+        {!first && !loaded.problem && <Skeleton lines={5} wide={90} />}
+        {first && !jobs.length && (Object.keys(filter).length ? <Empty icon="search" title="None like this"><a class="button" href={href('/imports')}>Show all</a></Empty> : <NoJob />)}
+        <ul class="jobs">
+          {jobs.map((each) => (
+            <Line key={each.id} job={each} />
+          ))}
+        </ul>
+        {next && <Button onClick={() => void more()}>Show older</Button>}
+      </section>
+    </main>
+  );
+}
+
+function NoJob() {
+  return (
+    <Empty icon="upload" title="Nothing was imported yet">
+      <p>{canWrite.value ? 'Drop a list above. It appears here with its counts, and with the rows that were refused.' : 'Your key may not write. Imports that others start appear here.'}</p>
+    </Empty>
+  );
+}
+
+function Line({ job }: { job: Job }) {
+  const percent = counted(job, 'percent');
+  const runs = job.state === 'running' || job.state === 'queued';
+  return (
+    <li>
+      <a href={href(`/imports/${job.id}`)}>
+        <span class="strong cut">
+          {jobName(job.kind)} <span class="faint">{job.id}</span>
+        </span>
+        <StateMark job={job} />
+        <span class="faint cut">{runs && percent !== null ? `${percent} %` : job.error ?? summary(job)}</span>
+        <Time at={job.created_at} />
+      </a>
+    </li>
+  );
+}
+
+export function StateMark({ job }: { job: Job }) {
+  return (
+    <span class={`status hue-${stateHue(job.state)}`}>
+      <span class="dot" aria-hidden="true" />
+      <span class="cut">{stateName(job)}</span>
+    </span>
+  );
+}

@@ -1,0 +1,70 @@
+/** Columns that several kinds of record have. */
+import { href } from '../route';
+import { StatusMark, Time } from '../ui/basic';
+import { memberName, type AnyRecord, type Column, type Kind } from './kind';
+
+/** The members of `R` whose values are of a type. */
+type Member<R, V> = { [K in keyof R]-?: R[K] extends V ? K : never }[keyof R] & string;
+type MaybeText = string | null | undefined;
+
+export function nameColumn<R extends AnyRecord>(path: string, sort: string, nameOf: (of: R) => string): Column<R> {
+  return {
+    key: 'name',
+    name: 'Name',
+    width: 200,
+    sort,
+    show: (of) => (
+      <a class="strong" href={href(`${path}/${of.id}`)} tabIndex={-1}>
+        {nameOf(of)}
+      </a>
+    ),
+    text: nameOf,
+  };
+}
+
+export function timeColumn<R extends AnyRecord>(key: Member<R, string | null>): Column<R> {
+  const at = (of: R) => of[key] as string | null;
+  return { key, name: memberName(key), width: 124, sort: key, down: true, show: (of) => <Time at={at(of)} />, text: (of) => at(of) ?? '' };
+}
+
+export function textColumn<R extends AnyRecord>(key: Member<R, MaybeText>, width: number): Column<R> {
+  const text = (of: R) => (of[key] as MaybeText) ?? '';
+  return { key, name: memberName(key), width, sort: key, show: (of) => (text(of) ? <span title={text(of)}>{text(of)}</span> : null), text };
+}
+
+export function statusColumn<R extends AnyRecord>(key: string, statusOf: (of: R) => MaybeText, absent: boolean): Column<R> {
+  const mark = (of: R) => (absent || statusOf(of) ? <StatusMark status={statusOf(of)} /> : null);
+  return { key, name: memberName(key), width: 148, sort: key, show: mark, text: (of) => statusOf(of) ?? '' };
+}
+
+export function idColumn<R extends AnyRecord>(): Column<R> {
+  return { key: 'id', name: 'Id', width: 88, sort: 'id', down: true, number: true, show: (of) => of.id, text: (of) => String(of.id) };
+}
+
+/** The column of a custom field. */
+export function customColumn<R extends AnyRecord>(kind: Kind<R>, name: string): Column<R> {
+  return {
+    key: `cf.${name}`,
+    name,
+    width: 140,
+    show: (of) => {
+      const found = kind.customOf(of)[name];
+      return found === undefined || found === null ? null : <span class={typeof found === 'number' ? 'figure' : ''} title={String(found)}>{String(found)}</span>;
+    },
+    text: (of) => String(kind.customOf(of)[name] ?? ''),
+  };
+}
+
+/** All columns that can be chosen. */
+export function allColumns<R extends AnyRecord>(kind: Kind<R>, custom: readonly string[]): Column<R>[] {
+  return [...kind.columns, ...custom.map((name) => customColumn(kind, name))];
+}
+
+/** The chosen columns by their keys; the name is always the first. */
+export function columnsOf<R extends AnyRecord>(kind: Kind<R>, keys: readonly string[]): Column<R>[] {
+  const [name] = kind.columns;
+  const found = keys
+    .filter((key) => key !== name.key)
+    .map((key) => kind.columns.find((each) => each.key === key) ?? (key.startsWith('cf.') ? customColumn(kind, key.slice(3)) : undefined));
+  return [name, ...found.filter((each) => each !== undefined)];
+}

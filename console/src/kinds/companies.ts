@@ -1,0 +1,30 @@
+/** Companies by id, for the names of the companies of contacts; shared by all screens of the client. */
+import { signal } from '@preact/signals';
+import { get } from '../api';
+import type { Company, Page } from '../types';
+
+export type Named = Pick<Company, 'id' | 'domain' | 'name'>;
+
+export const companies = signal<ReadonlyMap<number, Named>>(new Map());
+
+/** Load the names of the companies of these contacts that are not known yet. */
+export async function loadCompanies(of: readonly { company_id?: number }[]): Promise<void> {
+  const known = companies.peek();
+  const ids = [...new Set(of.map((each) => each.company_id).filter((id) => id !== undefined))].filter((id) => !known.has(id));
+  if (!ids.length) return;
+  try {
+    const page = await get<Page<Named>>('/public/v2/companies', { 'id[in]': ids.join(','), fields: 'name,domain', limit: '200' });
+    companies.value = new Map([...companies.peek(), ...page.data.map((each) => [each.id, each] as const)]);
+  } catch {
+    // The cells stay empty; the contacts are there.
+  }
+}
+
+/** Have the names of companies that were just read. */
+export function nameCompanies(of: readonly Named[]): void {
+  companies.value = new Map([...companies.peek(), ...of.map((each) => [each.id, each] as const)]);
+}
+
+export function companyName(of: Named): string {
+  return of.name || of.domain;
+}

@@ -1,0 +1,48 @@
+/** Companies. */
+import type { Company } from '../types';
+import { idColumn, nameColumn, statusColumn, textColumn, timeColumn } from './columns';
+import { companyName, nameCompanies } from './companies';
+import type { Kind } from './kind';
+
+export const COMPANIES: Kind<Company> = {
+  one: 'company',
+  many: 'companies',
+  title: 'Companies',
+  icon: 'company',
+  path: '/companies',
+  api: '/public/v2/companies',
+  status: 'company_status',
+  statusOf: (of) => of.company_status,
+  customOf: (of) => of.company_custom_fields,
+  nameOf: companyName,
+  below: (of) => of.domain,
+  when: (of) => of.status_changed_at,
+  listed: (of) => ({ kind: 'domain', value: of.domain }),
+  listedAs: ['domain', 'domains'],
+  columns: [
+    nameColumn<Company>('/companies', 'name', companyName),
+    textColumn<Company>('domain', 220),
+    statusColumn<Company>('company_status', (of) => of.company_status, true),
+    timeColumn<Company>('status_changed_at'),
+    statusColumn<Company>('previous_status', (of) => of.previous_status, false),
+    textColumn<Company>('external_id', 140),
+    timeColumn<Company>('updated_time'),
+    idColumn<Company>(),
+  ],
+  usual: ['name', 'domain', 'company_status', 'status_changed_at', 'updated_time'],
+  times: ['status_changed_at', 'updated_time', 'created_time'],
+  texts: ['name', 'domain', 'external_id', 'company_status', 'previous_status'],
+  views: [
+    { name: 'All companies', query: {} },
+    { name: 'Status changed in the last 7 days', query: { 'status_changed_at[gte]': '7d', sort: '-status_changed_at' } },
+    { name: 'New in the last 7 days', query: { 'created_time[gte]': '7d', sort: '-created_time' } },
+    { name: 'Without a status', query: { 'company_status[is_set]': 'false' } },
+    { name: 'Without a name', query: { 'name[is_set]': 'false', sort: 'domain' } },
+  ],
+  searches: 'Search names, domains, fields',
+  prepare: (rows) => Promise.resolve(nameCompanies(rows)),
+  members: ['name', 'domain', 'external_id'],
+  editable: ['name', 'domain', 'external_id'],
+  show: (_, __, value) => value,
+  twins: (of) => (of.name ? { name: of.name } : null),
+};

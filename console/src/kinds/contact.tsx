@@ -1,0 +1,79 @@
+/** Contacts. */
+import { href } from '../route';
+import type { Contact } from '../types';
+import { Time } from '../ui/basic';
+import { personName } from '../words';
+import { idColumn, nameColumn, statusColumn, textColumn, timeColumn } from './columns';
+import { companies, companyName, loadCompanies } from './companies';
+import type { Kind } from './kind';
+
+const SENT_TIMES = ['first_campaign_email_sent', 'last_campaign_email_sent', 'last_reply_received'];
+
+function companyOf(of: Contact): string {
+  const found = of.company_id === undefined ? undefined : companies.value.get(of.company_id);
+  return found ? companyName(found) : '';
+}
+
+export const CONTACTS: Kind<Contact> = {
+  one: 'contact',
+  many: 'contacts',
+  title: 'Contacts',
+  icon: 'contacts',
+  path: '/contacts',
+  api: '/public/v2/contacts',
+  status: 'contact_status',
+  statusOf: (of) => of.contact_status,
+  customOf: (of) => of.contact_custom_fields,
+  nameOf: personName,
+  below: (of) => of.email ?? of.linkedin_url ?? '',
+  when: (of) => of.last_reply_received ?? of.last_campaign_email_sent,
+  listed: (of) => (of.email ? { kind: 'email', value: of.email } : null),
+  listedAs: ['e-mail address', 'e-mail addresses'],
+  columns: [
+    nameColumn<Contact>('/contacts', 'last_name', personName),
+    textColumn<Contact>('email', 264),
+    statusColumn<Contact>('contact_status', (of) => of.contact_status, true),
+    {
+      key: 'company', name: 'Company', width: 180, text: companyOf,
+      show: (of) => (of.company_id === undefined ? null : <a class="plain" href={href(`/companies/${of.company_id}`)} tabIndex={-1}>{companyOf(of)}</a>),
+    },
+    timeColumn<Contact>('last_reply_received'),
+    timeColumn<Contact>('last_campaign_email_sent'),
+    timeColumn<Contact>('first_campaign_email_sent'),
+    timeColumn<Contact>('status_changed_at'),
+    statusColumn<Contact>('previous_status', (of) => of.previous_status, false),
+    textColumn<Contact>('origin', 120),
+    textColumn<Contact>('linkedin_url', 240),
+    textColumn<Contact>('external_id', 140),
+    timeColumn<Contact>('updated_time'),
+    idColumn<Contact>(),
+  ],
+  usual: ['name', 'email', 'contact_status', 'company', 'last_reply_received', 'last_campaign_email_sent', 'origin'],
+  times: ['last_reply_received', 'last_campaign_email_sent', 'first_campaign_email_sent', 'status_changed_at', 'updated_time', 'created_time'],
+  texts: ['email', 'first_name', 'last_name', 'origin', 'linkedin_url', 'external_id', 'contact_status', 'previous_status', 'company.name', 'company.domain', 'company.company_status'],
+  views: [
+    { name: 'All contacts', query: {} },
+    { name: 'Replied in the last 7 days', query: { 'last_reply_received[gte]': '7d', sort: '-last_reply_received' } },
+    { name: 'Mailed, and no reply yet', query: { 'last_campaign_email_sent[is_set]': 'true', 'last_reply_received[is_set]': 'false', sort: '-last_campaign_email_sent' } },
+    { name: 'Free to mail: not mailed for 30 days', query: { 'last_campaign_email_sent[lt]': '30d', sort: 'last_campaign_email_sent' } },
+    { name: 'Never mailed', query: { 'first_campaign_email_sent[is_set]': 'false' } },
+    { name: 'Without an e-mail address', query: { 'email[is_set]': 'false' } },
+  ],
+  searches: 'Search names, addresses, companies',
+  prepare: loadCompanies,
+  members: ['first_name', 'last_name', 'email', 'linkedin_url', 'company_id', ...SENT_TIMES, 'origin', 'external_id'],
+  editable: ['first_name', 'last_name', 'email', 'linkedin_url', 'origin', 'external_id'],
+  show: (of, member, value) => {
+    if (SENT_TIMES.includes(member)) return <Time at={value} />;
+    if (member === 'company_id') return <a href={href(`/companies/${value}`)}>{companyOf(of) || `Company ${value}`}</a>;
+    if (member === 'linkedin_url' && /^https:\/\/([a-z]+\.)?linkedin\.com\//.test(value)) {
+      return (
+        <a href={value} target="_blank" rel="noreferrer noopener">
+          {value.replace(/^https:\/\/(www\.)?/, '')}
+        </a>
+      );
+    }
+    return value;
+  },
+  twins: (of) => (of.first_name && of.last_name ? { first_name: of.first_name, last_name: of.last_name } : null),
+};

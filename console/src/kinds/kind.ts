@@ -1,0 +1,95 @@
+/** What the grid and the page of a record need to know about a kind of record. */
+import type { ComponentChildren } from 'preact';
+import type { IconName } from '../ui/basic';
+
+export type Value = string | number | boolean | null;
+
+/** What all kinds of record have. */
+export interface AnyRecord {
+  id: number;
+  updated_time: string;
+  previous_status: string | null;
+  status_changed_at: string | null;
+  external_id?: string;
+}
+
+export interface Column<R> {
+  key: string;
+  name: string;
+  width: number;
+  /** The name to sort by; none: the API does not sort by it. */
+  sort?: string;
+  /** Whether the first click sorts the latest, or the largest, first. */
+  down?: boolean;
+  /** Aligned to the right: numbers. */
+  number?: boolean;
+  show: (of: R) => ComponentChildren;
+  /** The value in a file. */
+  text: (of: R) => string;
+}
+
+export interface UsualView {
+  name: string;
+  query: Readonly<Record<string, string>>;
+}
+
+export interface Kind<R extends AnyRecord> {
+  one: 'contact' | 'company';
+  many: 'contacts' | 'companies';
+  title: string;
+  icon: IconName;
+  /** The screen and, below `/public/v2`, the resource. */
+  path: string;
+  api: string;
+  /** The member with the status. */
+  status: 'contact_status' | 'company_status';
+  statusOf: (of: R) => string | undefined;
+  customOf: (of: R) => Readonly<Record<string, Value>>;
+  nameOf: (of: R) => string;
+  /** In a narrow list: below the name, and the time at the end. */
+  below: (of: R) => string;
+  when: (of: R) => string | null;
+  /** What would be put on the do-not-contact list. */
+  listed: (of: R) => { kind: 'email' | 'domain'; value: string } | null;
+  /** How that is called, for one and for many. */
+  listedAs: readonly [string, string];
+  /** The first column is the name, which is always shown. */
+  columns: readonly [Column<R>, ...Column<R>[]];
+  usual: readonly string[];
+  /** Names of filters: times, and texts. */
+  times: readonly string[];
+  texts: readonly string[];
+  views: readonly UsualView[];
+  searches: string;
+  /** Load what the rows refer to. */
+  prepare: (rows: readonly R[]) => Promise<void>;
+  /** Members on the record's page, in order; which of them a person may change; what is shown of a value that is no text. */
+  members: readonly string[];
+  editable: readonly string[];
+  show: (of: R, member: string, value: string) => ComponentChildren;
+  /** The list's query for records that may be the same one. */
+  twins: (of: R) => Readonly<Record<string, string>> | null;
+}
+
+const NAMES: Readonly<Record<string, string>> = {
+  email: 'E-mail', linkedin_url: 'LinkedIn', external_id: 'External id', company_id: 'Company', first_campaign_email_sent: 'First mailed',
+  last_campaign_email_sent: 'Last mailed', last_reply_received: 'Last reply', contact_status: 'Status', company_status: 'Status', updated_time: 'Changed',
+  status_changed_at: 'Status since',
+};
+
+/** The name of a member or a filter for people. */
+export function memberName(key: string): string {
+  const bare = key.replace(/\[\w+\]$/, '');
+  if (bare.startsWith('cf.')) return bare.slice(3);
+  const known = NAMES[bare];
+  if (known) return known;
+  const text = bare.replace(/^company\./, 'company ').replace(/[._]/g, ' ');
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** The value of a member as text; empty if there is none. */
+export function valueOf<R extends AnyRecord>(kind: Kind<R>, of: R, member: string): string {
+  if (member.startsWith('cf.')) return String(kind.customOf(of)[member.slice(3)] ?? '');
+  const found: unknown = of[member as keyof R];
+  return found === undefined || found === null ? '' : String(found);
+}

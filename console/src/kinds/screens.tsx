@@ -1,0 +1,58 @@
+/** The lists of contacts and of companies, and what they say while they are empty. */
+import { Records } from '../grid/screen';
+import { client, href, root } from '../route';
+import { canWrite, clients, session } from '../session';
+import { Button, Empty } from '../ui/basic';
+import { copy } from '../ui/overlay';
+import { toast } from '../ui/toast';
+import { COMPANIES } from './company';
+import { CONTACTS } from './contact';
+
+export function Contacts() {
+  return <Records kind={CONTACTS} none={<NoContacts />} />;
+}
+
+export function Companies() {
+  return <Records kind={COMPANIES} none={<NoCompanies />} />;
+}
+
+function nameOfClient(id: string): string {
+  return clients.value.find((each) => each.client_id === id)?.name ?? '';
+}
+
+function NoContacts() {
+  const id = client.value || session.value?.client_id || 'default';
+  const hook = `${location.origin}${root}/public/emailcampaign-webhook/${id}`;
+  const name = nameOfClient(id);
+  return (
+    <Empty icon="contacts" title={name ? `${name} has no contacts yet` : 'No contacts yet'}>
+      <p>Paste this address into your campaign tool as its webhook. The first mail or reply that it reports makes the first contact.</p>
+      <p class="copy-line">
+        <code class="cut">{hook}</code>
+        <Button icon="copy" onClick={() => void copy(hook).then(() => toast('The address is copied.'))}>
+          Copy
+        </Button>
+      </p>
+      {canWrite.value && (
+        <p class="faint">
+          Or <a href={href('/imports')}>import a list</a>
+        </p>
+      )}
+    </Empty>
+  );
+}
+
+function NoCompanies() {
+  const id = client.value || session.value?.client_id || 'default';
+  const name = nameOfClient(id);
+  return (
+    <Empty icon="company" title={name ? `${name} has no companies yet` : 'No companies yet'}>
+      <p>A company comes with a CRM’s webhook, with an import that has a column for its domain, or by a request. Contacts can be linked to the company of their e-mail address by a setting of the client.</p>
+      {canWrite.value && (
+        <a class="button" href={href('/imports', { kind: 'companies' })}>
+          Import a list of companies
+        </a>
+      )}
+    </Empty>
+  );
+}

@@ -1,0 +1,210 @@
+"""Companies, kept views, changes of all that match, and explanations, in a real Chromium."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from tests.console.conftest import CLIENT, NARROW, WIDE, Console, axe_faults, wait_until_read
+from tests.console.test_browser import HOSTILE, TOO_WIDE
+
+pytestmark = pytest.mark.slow
+on_sqlite = pytest.mark.parametrize("engine_url", ["sqlite"], indirect=True)
+OF = f"?client={CLIENT}"
+
+
+@pytest.fixture
+def firms(start: Callable[..., Console]) -> Console:
+    """A client with three companies, two of one name, and a person at the first."""
+    console = start()
+    console.send("PUT", f"/admin/v1/clients/{CLIENT}", {"settings": {}})
+    for name, domain, status, industry in (
+        ("Alder Freight", "alder.example", "target", "Logistics"),
+        ("Alder Freight", "alder-freight.example", "", "Freight"),
+        ("Cobalt Dental", "cobalt.example", "customer", "Healthcare"),
+    ):
+        custom = [{"field_name": "Industry", "field_value": industry}]
+        body = {"name": name, "domain": domain, "company_status": status, "company_custom_fields": custom}
+        console.send("POST", "/public/v2/companies", body)
+    console.send("POST", "/public/v2/contacts", {"email": "ada@alder.example", "first_name": "Ada", "company_id": 1})
+    return console
+
+
+def company(console: Console, number: int) -> Any:
+    return console.send("GET", f"/public/v2/companies/{number}")
+
+
+def test_companies__are_searched_filtered_and_changed_in_bulk_with_undo(firms: Console) -> None:
+    page = firms.open(OF)
+    page.keyboard.press("g")
+    page.keyboard.press("f")
+    page.wait_for_url("**/console/companies**")
+    page.get_by_label("Search companies").fill("alder")
+    page.wait_for_url("**q=alder**")
+    page.locator(".total", has_text="2 companies").wait_for()
+    page.get_by_label("Columns").click()
+    page.get_by_role("button", name="Industry").click()
+    page.keyboard.press("Escape")
+    page.get_by_text("Logistics").wait_for()
+
+    page.get_by_label("Select all loaded rows").check()
+    page.get_by_role("button", name="Set status").click()
+    page.locator(":popover-open").get_by_role("button", name="customer").click()
+    page.get_by_text("2 companies set to “customer”.").wait_for()
+    assert [company(firms, number)["company_status"] for number in (1, 2)] == ["customer", "customer"]
+    page.get_by_role("button", name="Set status").click()
+    page.locator(":popover-open").get_by_role("button", name="target").click()
+    page.get_by_text("2 companies set to “target”.").wait_for()
+    page.get_by_role("button", name="Undo").last.click()
+    page.get_by_text("Undone.").wait_for()
+    assert [company(firms, number)["company_status"] for number in (1, 2)] == ["customer", "customer"]
+    page.get_by_role("button", name="Undo").click()
+    page.get_by_text("Undone.").nth(1).wait_for()
+    assert [company(firms, number).get("company_status") for number in (1, 2)] == ["target", None]
+
+    page.get_by_role("button", name="Do not contact").click()
+    page.get_by_role("button", name="they are a competitor").click()
+    page.get_by_text("2 domains must not be contacted from now on.").wait_for()
+    listed = firms.send("GET", "/public/v2/suppressions")["data"]
+    assert {(each["kind"], each["value"], each["reason"]) for each in listed} == {
+        ("domain", "alder.example", "competitor"), ("domain", "alder-freight.example", "competitor")
+    }  # fmt: skip
+    page.get_by_label("The API call for this view").click()
+    assert f"{firms.origin}/public/v2/companies" in page.get_by_label("Command").inner_text()
+    page.keyboard.press("Escape")
+    with page.expect_download() as saved:
+        page.get_by_label("Export this view as CSV").click()
+    text = saved.value.path().read_text(encoding="utf-8-sig")
+    assert text.splitlines()[0] == "Name,Domain,Status,Status since,Changed,Industry"
+    assert len(text.splitlines()) == 3
+
+
+def test_company__has_its_people_is_edited_and_merged_with_undo(firms: Console) -> None:
+    page = firms.open(f"/contacts/1{OF}")
+    page.locator(".facts").get_by_role("link", name="Alder Freight").click()
+    page.wait_for_url("**/companies/1?**")
+    page.locator("h1", has_text="Alder Freight").wait_for()
+    page.get_by_label("Change Name").click()
+    page.get_by_label("Name", exact=True).fill("Alder")
+    page.keyboard.press("Enter")
+    page.locator("h1", has_text="Alder").wait_for()
+    page.get_by_text("Name changed.").wait_for()
+    page.keyboard.press("u")
+    page.locator("h1", has_text="Alder Freight").wait_for()
+
+    page.get_by_label("Do not contact").click()
+    page.get_by_role("button", name="they are a customer").click()
+    page.get_by_text("1 domain must not be contacted from now on.").wait_for()
+    assert "customer" in page.locator(".stop").inner_text()
+    page.keyboard.press("u")
+    page.locator(".stop").wait_for(state="detached")
+
+    page.get_by_role("button", name="Merge…").click()
+    dialog = page.get_by_role("dialog")
+    row = dialog.get_by_role("row", name="Industry").get_by_role("cell")
+    row.first.wait_for()
+    assert row.all_inner_texts()[:2] == ["Logistics", "Freight"]
+    dialog.get_by_role("button", name="Merge").click()
+    page.get_by_text("is part of this company now").wait_for()
+    page.keyboard.press("u")
+    page.wait_for_url("**/companies/2?**")
+
+    page.keyboard.press("Control+k")
+    page.keyboard.type("alder.ex")
+    page.get_by_role("option", name="Alder Freight alder.example").click()
+    page.wait_for_url("**/companies/1?**")
+    page.locator(".people").get_by_role("link", name="Ada").click()
+    page.locator("h1", has_text="Ada").wait_for()
+
+
+@on_sqlite
+def test_view__is_kept_opened_renamed_and_removed_in_this_browser(firms: Console) -> None:
+    page = firms.open(f"/companies{OF}&company_status[in]=customer&cols=name,cf.Industry")
+    page.get_by_label("Views").click()
+    page.get_by_role("button", name="Keep this view…").click()
+    page.get_by_role("dialog").get_by_label("Name").fill("Our customers")
+    assert "kept in this browser" in page.get_by_role("dialog").inner_text()
+    assert axe_faults(page) == []
+    page.keyboard.press("Enter")
+    page.get_by_text("The view “Our customers” is kept.", exact=False).wait_for()
+
+    firms.go(page, f"/companies{OF}")
+    assert page.locator(".total").inner_text() == "3 companies"
+    page.get_by_label("Views").click()
+    page.get_by_role("link", name="Our customers").click()
+    page.wait_for_url("**company_status[in]=customer**")
+    page.locator(".total", has_text="1 company").wait_for()
+    page.get_by_label("Views").click()
+    page.get_by_role("button", name="Rename or remove views…").click()
+    page.get_by_label("Name of Our customers").fill("Customers")
+    page.keyboard.press("Enter")
+    page.get_by_text("is called “Customers” now").wait_for()
+
+    page.get_by_label("Views").click()
+    page.get_by_role("button", name="Rename or remove views…").click()
+    page.get_by_label("Remove Customers").click()
+    page.get_by_text("The view “Customers” is removed.").wait_for()
+    assert "Customers" not in page.evaluate("localStorage.getItem('touchbase-views')")
+    firms.go(page, f"/contacts{OF}")
+    page.evaluate('localStorage.setItem(\'touchbase-views\', \'{"x": 1, "northlight/contacts": [{"name": 3}]}\')')
+    firms.go(page, f"/contacts{OF}")
+    page.get_by_label("Views").click()
+    page.get_by_role("link", name="All contacts").wait_for()
+
+
+def test_all_that_match__get_a_status_after_they_were_counted_and_undo_gives_each_its_own(firms: Console) -> None:
+    people = [{"email": f"p{n:03}@many.example", "origin": "list", "contact_status": ("new", "won")[n % 2]} for n in range(700)]
+    commands = [{"op": "create", "body": each} for each in people]
+    firms.send("POST", "/public/v2/contacts/batch", {"commands": commands})
+    page = firms.open(f"/contacts{OF}&origin=list&sort=id")
+    page.locator(".grid-rows input[type=checkbox]").nth(0).check()
+    page.get_by_role("button", name="Select all that match").click()
+    page.get_by_role("button", name="Set status").click()
+    page.locator(":popover-open").get_by_role("button", name="bounced").click()
+    page.get_by_text("This reaches 700 contacts").wait_for()
+    assert axe_faults(page) == []
+    page.get_by_role("button", name="Change 700").click()
+    page.get_by_text("700 contacts set to “bounced”.").wait_for()
+    ada = firms.send("GET", "/public/v2/contacts/1")
+    found = firms.send("POST", "/public/v2/contacts/search", {"where": {"contact_status": "bounced"}, "limit": 200})["data"]
+    assert (ada.get("contact_status"), len(found)) == (None, 200)
+
+    page.get_by_role("button", name="Undo").click()
+    page.get_by_text("Undone.").wait_for()
+    found = firms.send("POST", "/public/v2/contacts/search", {"where": {"origin": "list"}, "sort": "id", "limit": 200})["data"]
+    assert [each["contact_status"] for each in found[:4]] == ["new", "won", "new", "won"]
+
+
+def test_value__is_explained_with_what_came_without_effect_and_leads_to_the_call(firms: Console) -> None:
+    person = {"campaign_id": "c9", "campaign_name": "Live", "workspace": "w", "lead_email": "ada@alder.example"}
+    for event, at in (("reply_received", "2026-11-20T10:00:00Z"), ("email_sent", "2026-11-21T10:00:00Z")):
+        firms.send("POST", f"/public/emailcampaign-webhook/{CLIENT}", {"event_type": event, "timestamp": at, "reply_text": "Yes."} | person)
+    wait_until_read(firms.origin)
+    page = firms.open(f"/contacts/1{OF}")
+    page.get_by_role("button", name="Why? Status").click()
+
+    dialog = page.get_by_role("dialog")
+    assert "replied" in dialog.locator(".why").first.inner_text()
+    assert "a sent mail sets a status only on" in dialog.locator(".why li").first.inner_text()
+    assert axe_faults(page) == []
+    dialog.locator(".why li a").first.click()
+    page.wait_for_url("**/inbox/2?**")
+    page.locator(".said", has_text="Email sent").wait_for()
+
+
+def test_hostile_company__is_shown_as_text_and_breaks_nothing(firms: Console, subtests: pytest.Subtests) -> None:
+    for number, text in enumerate(HOSTILE):
+        custom = [{"field_name": text[:190], "field_value": text}, {"field_name": "Long", "field_value": "<b>x</b>" * 1250}]
+        body = {"domain": f"h{number}.example", "name": text[:200], "company_status": text[:60], "company_custom_fields": custom}
+        firms.send("POST", "/public/v2/companies", body)
+    paths = ["/companies", *(f"/companies/{number}" for number in range(1, 4 + len(HOSTILE))), "/companies/999999"]
+    for size in (WIDE, NARROW):
+        page = firms.open(OF, size=size)
+        for path in paths:
+            with subtests.test(path=path, width=size[0]):
+                firms.go(page, f"{path}{OF}")
+                assert page.evaluate("window.pwned") is None
+                assert page.locator("#app script, #app img, #app b b, a[href^='javascript']").count() == 0
+                assert page.evaluate(TOO_WIDE) == []
+                assert axe_faults(page) == []

@@ -1,0 +1,149 @@
+"""Imports in the console, in a real Chromium: from the dropped file to the rows that were refused."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.console.conftest import CLIENT, NARROW, WIDE, Console, axe_faults, first_key
+from tests.console.test_browser import HOSTILE, TOO_WIDE
+
+pytestmark = pytest.mark.slow
+on_sqlite = pytest.mark.parametrize("engine_url", ["sqlite"], indirect=True)
+OF = f"?client={CLIENT}"
+ROWS = 10_000
+
+
+@pytest.fixture
+def console(start: Callable[..., Console]) -> Console:
+    """A server with one client."""
+    made = start()
+    made.send("PUT", f"/admin/v1/clients/{CLIENT}", {"settings": {}})
+    return made
+
+
+def write(path: Path, rows: list[list[str]]) -> Path:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows(rows)
+    return path
+
+
+def test_list_of_10000_rows__is_tried_imported_and_its_bad_rows_are_fetched(console: Console, tmp_path: Path) -> None:
+    rows = [[f"p{n}@list.example", f"Person {n}", "CTO", f"Firm {n % 40}", f"firm{n % 40}.example"] for n in range(ROWS)]
+    for n in range(0, ROWS, 100):
+        rows[n][0] = "no address"
+    path = write(tmp_path / "people.csv", [["E-mail", "Full name", "Role", "Company", "Website"], *rows])
+    page = console.open(f"/imports{OF}")
+    page.locator("input[type=file]").set_input_files(path)
+    page.wait_for_url("**/imports/1?**")
+    page.locator(".facts", has_text="people.csv").wait_for()
+    assert page.get_by_label("What E-mail becomes").input_value() == "email"
+    assert page.get_by_label("What Website becomes").input_value() == "company.domain"
+
+    page.get_by_label("What Role becomes").select_option("email")
+    page.get_by_role("button", name="Import", exact=True).click()
+    assert "have one target, 'email'" in page.locator(".columns-table .wrong").last.inner_text()
+    page.get_by_label("What Role becomes").select_option("cf.Role")
+    page.get_by_label("Keep this mapping as").fill("Lists")
+    page.get_by_role("button", name="Only count").click()
+    page.get_by_text("This was only tried: nothing was written.").wait_for()
+    assert console.send("GET", "/public/v2/contacts")["data"] == []
+
+    page.get_by_role("button", name="Import it now").click()
+    page.wait_for_url("**/imports/2?**")
+    page.get_by_text("It is done.").wait_for(timeout=60_000)
+    counts = dict(zip(page.locator(".figures dt").all_inner_texts(), page.locator(".figures b").all_inner_texts(), strict=True))
+    assert (counts["Created"], counts["Refused"]) == ("9,900", "100")
+    assert page.locator(".bad-rows tbody tr").count() == 20
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Fetch the 100 refused rows").click()
+    with saved.value.path().open(encoding="utf-8", newline="") as file:
+        bad = list(csv.DictReader(file))
+    assert (saved.value.suggested_filename, len(bad)) == ("contacts-import-2-bad-rows.csv", 100)
+    assert (bad[1]["row"], "is not an e-mail address" in bad[1]["reason"]) == ("102", True)
+
+    page.get_by_role("link", name="Contacts created while it ran").click()
+    page.locator(".total", has_text="9,900 contacts").wait_for()
+
+
+def test_stored_mapping__is_used_for_the_next_file_and_removed(console: Console, tmp_path: Path) -> None:
+    page = console.open(f"/imports{OF}&kind=companies")
+    first = write(tmp_path / "a.csv", [["Web", "Firm", "Size"], ["one.example", "One", "12"]])
+    page.locator("input[type=file]").set_input_files(first)
+    page.get_by_label("What Web becomes").select_option("domain")
+    page.get_by_label("What Firm becomes").select_option("name")
+    page.get_by_label("What Size becomes").select_option("")
+    page.get_by_label("Keep this mapping as").fill("Firms")
+    page.get_by_role("button", name="Import", exact=True).click()
+    page.get_by_text("It is done.").wait_for()
+    company = console.send("GET", "/public/v2/companies/1")
+    assert (company["name"], company["company_custom_fields"]) == ("One", [])
+
+    console.go(page, f"/imports{OF}&kind=companies")
+    page.locator("input[type=file]").set_input_files(write(tmp_path / "b.csv", [["Size", "Web", "Firm"], ["9", "two.example", "Two"]]))
+    page.get_by_role("button", name="Mapping: As guessed").click()
+    page.get_by_role("button", name="Firms", exact=True).click()
+    page.get_by_role("button", name="Mapping: Firms").click()
+    page.get_by_label("Remove the mapping Firms").click()
+    page.get_by_text("The mapping “Firms” is removed.").wait_for()
+    assert [page.get_by_label(f"What {name} becomes").input_value() for name in ("Size", "Web", "Firm")] == ["", "domain", "name"]
+    page.get_by_role("button", name="Discard").click()
+    page.get_by_text("It was discarded.", exact=False).wait_for()
+    assert console.send("GET", "/public/v2/import-mappings/companies")["data"] == []
+
+
+@on_sqlite
+def test_import_screens__are_sound_and_hostile_cells_are_text(console: Console, tmp_path: Path, subtests: pytest.Subtests) -> None:
+    header = ["E-mail", *(text.replace("\n", " ") for text in HOSTILE)]
+    path = write(tmp_path / "<img src=x onerror=alert(1)>.csv", [header, *([text, *HOSTILE] for text in HOSTILE)])
+    for size, dark in ((WIDE, False), (WIDE, True), (NARROW, False)):
+        page = console.open(f"/imports{OF}", size=size, dark=dark)
+        for name in ("list", "columns", "tried"):
+            with subtests.test(screen=name, width=size[0], dark=dark):
+                if name == "columns":
+                    page.locator("input[type=file]").set_input_files(path)
+                    page.locator(".mapping").wait_for()
+                if name == "tried":
+                    page.get_by_role("button", name="Only count").click()
+                    page.locator(".bad-rows tbody tr").last.wait_for()
+                console.settle(page)
+                assert axe_faults(page) == []
+                assert page.evaluate(TOO_WIDE) == []
+                assert page.evaluate("window.pwned") is None
+                assert page.locator("#app script, #app img").count() == 0
+    console.go(page, f"/imports/999999{OF}")
+    page.get_by_text("There is no such job").wait_for()
+    assert axe_faults(page) == []
+
+
+@on_sqlite
+def test_file_that_is_no_table__is_refused_in_the_words_of_the_api(console: Console, tmp_path: Path) -> None:
+    page = console.open(f"/imports{OF}")
+    (tmp_path / "x.xlsx").write_bytes(b"PK\x03\x04 no workbook")
+    page.locator("input[type=file]").set_input_files(tmp_path / "x.xlsx")
+    page.get_by_role("alert").wait_for()
+    assert "workbook" in page.get_by_role("alert").inner_text()
+
+    page.locator("input[type=file]").set_input_files(write(tmp_path / "a.csv", [["E-mail"], ["a@b.example"]]))
+    page.locator(".mapping").wait_for()
+
+
+def test_read_only_key__sees_the_imports_of_others_and_no_way_to_start_one(start: Callable[..., Console]) -> None:
+    console = start("--auth", "api-key")
+    admin = {"Authorization": f"Bearer {first_key(console.server)}"}
+    console.server.post("/admin/v1/clients", {"client_id": "ours", "name": "Ours"}, **admin)
+    _, made = console.server.post("/admin/v1/keys", {"name": "reader", "client_id": "ours", "scopes": ["records:read"]}, **admin)
+    console.server.post("/public/v2/contacts/exports", {}, **admin, **{"X-Client-Id": "ours"})
+    page = console.open("/imports")
+    page.get_by_label("API key").fill(made["key"])
+    page.keyboard.press("Enter")
+    page.get_by_role("link", name="Export of contacts").click()
+    page.get_by_role("button", name="Fetch the file").wait_for()
+    console.go(page, "/imports")
+
+    assert page.locator("input[type=file]").count() == 0
+    console.go(page, "/suppressions")
+    assert page.get_by_role("button", name="Add…").count() == 0
+    assert page.get_by_role("button", name="Check…").is_visible()
