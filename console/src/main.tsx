@@ -1,6 +1,7 @@
 import { render } from 'preact';
 import { Contacts } from './contacts/screen';
 import { Inbox } from './inbox/screen';
+import { Outgoing } from './outgoing/screen';
 import { Overview } from './overview/screen';
 import { Record } from './record/screen';
 import { Replies } from './replies/screen';
@@ -18,6 +19,7 @@ function Screen() {
   if (first === 'contacts') return <Contacts key={client.value} />;
   if (first === 'replies') return <Replies key={client.value} />;
   if (first === 'inbox') return <Inbox key={client.value} delivery={second ?? ''} />;
+  if (first === 'outgoing') return <Outgoing key={client.value} endpoint={second ?? ''} />;
   return (
     <main id="main" class="screen">
       <Empty icon="search" whole title="There is no such page">

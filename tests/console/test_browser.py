@@ -31,6 +31,8 @@ SCREENS = {
     "no replies": "/replies?client=new-one",
     "no calls": "/inbox?client=new-one",
     "nothing yet": "?client=new-one",
+    "no endpoints": "/outgoing?client=new-one",
+    "new endpoint": f"/outgoing/new{OF}",
     "nowhere": "/nowhere",
 }
 TOO_WIDE = """[...document.querySelectorAll('.shell, .side, .content, #main, #main .empty')]
