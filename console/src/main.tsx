@@ -1,5 +1,6 @@
 import { render } from 'preact';
 import { Contacts } from './contacts/screen';
+import { Erasure } from './erasure/screen';
 import { Inbox } from './inbox/screen';
 import { Outgoing } from './outgoing/screen';
 import { Overview } from './overview/screen';
@@ -19,6 +20,7 @@ function Screen() {
   if (first === 'contacts') return <Contacts key={client.value} />;
   if (first === 'replies') return <Replies key={client.value} />;
   if (first === 'inbox') return <Inbox key={client.value} delivery={second ?? ''} />;
+  if (first === 'erasure') return <Erasure key={client.value} />;
   if (first === 'outgoing') return <Outgoing key={client.value} endpoint={second ?? ''} />;
   return (
     <main id="main" class="screen">

@@ -29,6 +29,7 @@ export const SECTIONS: readonly Section[] = [
   { path: '/contacts', first: 'contacts', name: 'Contacts', icon: 'contacts', keys: 'g c' },
   { path: '/inbox', first: 'inbox', name: 'Inbox', icon: 'inbox', keys: 'g i', needsAdmin: true },
   { path: '/outgoing', first: 'outgoing', name: 'Outgoing', icon: 'outgoing', keys: 'g u', needsAdmin: true },
+  { path: '/erasure', first: 'erasure', name: 'Erasure', icon: 'erase', keys: 'g e', needsAdmin: true },
 ];
 
 const THEMES = { system: ['system', 'As the system'], light: ['sun', 'Light'], dark: ['moon', 'Dark'] } as const;
