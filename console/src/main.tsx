@@ -1,7 +1,9 @@
 import { render } from 'preact';
 import { Imports } from './imports/screen';
-import { Inbox } from './inbox/screen';
 import { Companies, Contacts } from './kinds/screens';
+import { Erasure } from './erasure/screen';
+import { Inbox } from './inbox/screen';
+import { Outgoing } from './outgoing/screen';
 import { Overview } from './overview/screen';
 import { CompanyPage, ContactPage } from './record/screen';
 import { Replies } from './replies/screen';
@@ -24,6 +26,8 @@ function Screen() {
   if (first === 'suppressions') return <Suppressions key={client.value} />;
   if (first === 'replies') return <Replies key={client.value} />;
   if (first === 'inbox') return <Inbox key={client.value} delivery={second ?? ''} />;
+  if (first === 'erasure') return <Erasure key={client.value} />;
+  if (first === 'outgoing') return <Outgoing key={client.value} endpoint={second ?? ''} />;
   return (
     <main id="main" class="screen">
       <Empty icon="search" whole title="There is no such page">

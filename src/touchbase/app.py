@@ -83,6 +83,8 @@ class Application:
     """The ASGI application: metrics, health and the API."""
     refused: RefusedWebhooks
     parts: Dependencies
+    calls: CallCounts
+    """Calls of connections that are counted and not written yet."""
 
 
 def periodic_tasks(store: ProcessingStore) -> list[PeriodicTask]:
@@ -135,7 +137,7 @@ async def assembled(settings: Settings, clock: Clock = clock, *, shared: SharedM
             failed_calls=WebhookThrottle(settings.rate_limit_failed_calls),
             feed=Feed(store, settings.max_waiting),
         )
-        yield _application(parts, metrics, settings, shared, worker, refused)
+        yield _application(parts, metrics, settings, shared, worker, refused, calls)
 
 
 def _close_in_the_end(ending: contextlib.AsyncExitStack, reader: TranslatorPool, http_client: HttpClient) -> None:
@@ -224,9 +226,10 @@ def _application(
     shared: SharedMetrics | None,
     worker: InboxWorker,
     refused: RefusedWebhooks,
+    calls: CallCounts,
 ) -> Application:
     operations = _operations(parts, metrics, settings, shared)
-    return Application(settings, parts.store, worker, metrics, operations, build_app(parts, operations.by_path), refused, parts)
+    return Application(settings, parts.store, worker, metrics, operations, build_app(parts, operations.by_path), refused, parts, calls)
 
 
 def _outgoing(

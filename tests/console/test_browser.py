@@ -39,6 +39,9 @@ SCREENS = {
     "no replies": "/replies?client=new-one",
     "no calls": "/inbox?client=new-one",
     "nothing yet": "?client=new-one",
+    "no endpoints": "/outgoing?client=new-one",
+    "new endpoint": f"/outgoing/new{OF}",
+    "erasure": f"/erasure{OF}&person=3",
     "nowhere": "/nowhere",
 }
 TOO_WIDE = """[...document.querySelectorAll('.shell, .side, .content, #main, #main .empty')]

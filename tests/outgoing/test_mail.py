@@ -112,7 +112,7 @@ async def test_reply__becomes_a_mail_to_all_addresses(webhooks: Webhooks) -> Non
     assert mail["Subject"] == "Ada Lovelace (ada@example.com) replied"
     assert mail["Auto-Submitted"] == "auto-generated"
     assert mail["X-Auto-Response-Suppress"] == "All"
-    assert f"Record: https://touchbase.example/public/v2/contacts/{person}\n" in text_of(mail)
+    assert f"Record: https://touchbase.example/console/contacts/{person}?client={webhooks.house.client_id}\n" in text_of(mail)
 
 
 async def test_repeat__has_the_same_source(webhooks: Webhooks) -> None:
@@ -188,7 +188,7 @@ def source_of(message: dict[str, Any], first_name: str, templates: tuple[str, st
     contact = {**CONTACT, "first_name": first_name}
     event = {
         "type": "message.received", "timestamp": "2026-11-20T09:30:00Z",
-        "data": {"id": "evt_3", "record_id": 1042, "object": {**MESSAGE, **message}, "changed": {}, "cause": {}},
+        "data": {"id": "evt_3", "client_id": "acme", "record_id": 1042, "object": {**MESSAGE, **message}, "changed": {}, "cause": {}},
     }  # fmt: skip
     notice = notice_of(event, contact, COMPANY, PLACE)
     return mail_source("evt_3_1", 5, PLACE.mail_from, TO, notice, templates, values_of(event, contact, COMPANY, notice))

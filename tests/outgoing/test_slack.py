@@ -41,7 +41,7 @@ def body_about(message: dict[str, Any], template: str = "", contact: Any = CONTA
     """The body about a reply with this message."""
     event = {
         "type": "message.received", "timestamp": "2026-11-20T09:30:00Z",
-        "data": {"id": "evt_3", "record_id": 1042, "object": {**MESSAGE, **message}, "changed": {}, "cause": {}},
+        "data": {"id": "evt_3", "client_id": "acme", "record_id": 1042, "object": {**MESSAGE, **message}, "changed": {}, "cause": {}},
     }  # fmt: skip
     notice = notice_of(event, contact, COMPANY, PLACE)
     return slack_body(notice, template, values_of(event, contact, COMPANY, notice))
@@ -65,9 +65,15 @@ async def test_reply__reaches_the_channel_with_the_person_and_a_link(webhooks: W
     assert shown(sent.body) == "*Ada Lovelace (ada@acme.example, Acme &amp; Sons) replied*"
     assert [each["text"] for each in sent.body["blocks"][-1]["elements"]] == [
         "Tool: camp",
-        f"<https://touchbase.example/public/v2/contacts/{person}|Open the record>",
+        f"<https://touchbase.example/console/contacts/{person}?client={webhooks.house.client_id}|Open the record>",
     ]
     assert faults_of(sent.body) == []
+
+
+def test_link__opens_the_page_of_a_company_for_its_client() -> None:
+    event = {"type": "company.status_changed", "data": {"id": "evt_3", "client_id": "acme & co", "record_id": 17, "object": COMPANY}}
+
+    assert notice_of(event, None, COMPANY, PLACE).link == "https://touchbase.example/console/companies/17?client=acme%20%26%20co"
 
 
 def test_text_of_a_reply__is_quoted_and_escaped() -> None:

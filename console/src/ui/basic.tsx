@@ -6,7 +6,8 @@ import { ago, fullTime, shortTime } from '../words';
 export type IconName =
   | 'asc' | 'ban' | 'book' | 'check' | 'close' | 'code' | 'columns' | 'company' | 'contacts' | 'copy' | 'desc' | 'dot' | 'down' | 'download'
   | 'edit' | 'filter' | 'inbox' | 'keyboard' | 'leave' | 'left' | 'link' | 'mail' | 'menu' | 'moon' | 'more' | 'open' | 'overview' | 'plus'
-  | 'replay' | 'reply' | 'right' | 'search' | 'sun' | 'system' | 'undo' | 'upload' | 'views' | 'warning';
+  | 'replay' | 'reply' | 'right' | 'search' | 'sun' | 'system' | 'undo' | 'upload' | 'views' | 'warning'
+  | 'erase' | 'outgoing';
 
 export function Icon({ name }: { name: IconName }) {
   return (

@@ -20,6 +20,7 @@ from touchbase.errors import BadAddress, TouchbaseError
 
 COMMANDS = {
     "serve": "serve",
+    "demo": "demo",
     "worker": "worker",
     "migrate": "maintain",
     "inbox": "inbox",

@@ -43,6 +43,11 @@ def serve(**options: object) -> None:
     settings = read_settings(**options)
     settings.check_serving()
     set_up_logging(settings.log_level, settings.log_format)
+    serve_with(settings)
+
+
+def serve_with(settings: Settings) -> None:
+    """Serve until a stop signal."""
     with _listen(settings) as listener:
         settings.check_listening(listener.getsockname()[0])
         if warning := open_mode_warning(settings, listener.getsockname()[0]):

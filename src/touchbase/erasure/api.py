@@ -11,6 +11,7 @@ from touchbase.auth import ADMIN
 from touchbase.clients import Client
 from touchbase.common.timestamps import SECOND, Micros, to_text
 from touchbase.do_not_contact.api.schemas import SuppressionOut, entry_out
+from touchbase.erasure.commands import Erasure, ListRequests
 from touchbase.erasure.person_export import ContactDelivery, Exported, export_deliveries, export_person
 from touchbase.erasure.service import Eraser
 from touchbase.events import translator
@@ -19,7 +20,7 @@ from touchbase.http.endpoint import Call
 from touchbase.http.query_parameters import LIMIT, PAGE, cursor_text
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success
-from touchbase.http.schemas import ChannelOut, DeliveryStateOut, Time, encode
+from touchbase.http.schemas import ChannelOut, DeliveryStateOut, MaybeTime, Time, encode, example
 from touchbase.inbox.api.deliveries import RawBody, raw_body
 from touchbase.messages.api.schemas import MessageOut, message_out
 from touchbase.records import TimelineEntry
@@ -40,6 +41,31 @@ class ErasureOut(Struct):
         bool,
         Meta(description="Whether the search of the inbox for the person is complete; false: it continues in the background."),
     ]
+
+
+class ErasureRequestOut(Struct):
+    """One erasure; the person is not named, because nothing of the person is stored."""
+
+    id: int
+    asked_time: Time
+    done_time: Annotated[MaybeTime, Meta(description="When the search of the inbox was complete; null: it goes on.")]
+    removed: Annotated[dict[str, int], Meta(description="Rows removed so far, by kind, and bodies of deliveries.")]
+    searched_share: Annotated[float, Meta(ge=0, le=1, description="The part of the inbox that has been searched.")]
+
+
+class ErasurePage(Struct):
+    """A page of erasures, newest first."""
+
+    data: list[ErasureRequestOut]
+    next_cursor: str | None = None
+
+
+_REQUEST = {
+    "id": 3, "asked_time": "2026-11-20T09:30:00Z", "done_time": "2026-11-20T09:30:02Z",
+    "removed": {"contacts": 1, "custom_fields": 2, "events": 14, "links": 1, "deliveries": 15}, "searched_share": 1.0,
+}  # fmt: skip
+example(ErasureRequestOut, _REQUEST)
+example(ErasurePage, {"data": [_REQUEST], "next_cursor": None})
 
 
 class IdentityOut(Struct):
@@ -122,6 +148,23 @@ async def erase_contact(call: Call) -> Response:
     return Response(body=encode(ErasureOut(erasure.id, erasure.removed, erasure.done_us is not None)))
 
 
+async def list_erasures(call: Call) -> Response:
+    """Handle `GET` of a page of a client's erasures."""
+    client, asked = await call.client(), call.parameters()
+    before: int | None = asked.cursor("erasures", int)
+    asked.done()
+    found = await call.api.dependencies.store.read(ListRequests(client.number, asked[LIMIT] + 1, before))
+    page = found[: asked[LIMIT]]
+    cursor = cursor_text("erasures", page[-1].id) if len(found) > len(page) else None
+    return Response(body=encode(ErasurePage([_request_out(each) for each in page], cursor)))
+
+
+def _request_out(one: Erasure) -> ErasureRequestOut:
+    done = None if one.done_us is None else to_text(one.done_us)
+    share = 1.0 if done else max(0, one.swept_to) / max(1, one.sweep_until)
+    return ErasureRequestOut(one.id, to_text(one.asked_us), done, one.removed, min(1.0, round(share, 3)))
+
+
 async def export_contact(call: Call) -> Response:
     """Handle `GET` of everything that is stored about one contact."""
     client = await call.client()
@@ -181,5 +224,11 @@ ROUTES = [
         description="The first page has the contact, its identities, sources and "
         "timeline; every page has deliveries.",
         query=PAGE, success=(Success(200, "A page.", PersonExport),),
+    ),
+    Route(
+        "GET", "/public/v2/erasures", list_erasures, scope=ADMIN, operation_id="list_erasures", tag=CONTACT_TAG,
+        summary="List erasures of people, newest first",
+        description="When each was asked for, how far the search of the inbox is, and what was removed.",
+        query=PAGE, success=(Success(200, "A page.", ErasurePage),),
     ),
 ]  # fmt: skip

@@ -81,6 +81,15 @@ class SweepErasure(Command[int]):
 
 
 @dataclass(slots=True)
+class ListRequests(Query[list[Erasure]]):
+    """List the erasures of one client, newest first; `before`: the last id of the previous page."""
+
+    client: int
+    limit: int
+    before: int | None = None
+
+
+@dataclass(slots=True)
 class LiftErasure(Command[int]):
     """Delete the erasures that these identities belong to, so that the people may be stored again; return the number of hashes deleted."""
 

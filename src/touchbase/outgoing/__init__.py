@@ -43,6 +43,7 @@ from touchbase.outgoing.models import (
     OUTCOMES,
     PAUSED,
     STATES,
+    TIMEOUT,
     WEBHOOK,
     Attempt,
     Endpoint,
@@ -55,8 +56,8 @@ from touchbase.outgoing.signatures import new_secret, signature_headers
 from touchbase.outgoing.validation import USUAL_RATES, completed, endpoint_faults
 
 __all__ = [
-    "ACTIVE", "DELIVERED", "DISABLED", "HUBSPOT", "KINDS", "MAX_ENDPOINTS", "NOWHERE", "OUTCOMES", "PAUSED", "STATES", "USUAL_RATES",
-    "WEBHOOK", "AddEndpoint", "Answer", "Attempt", "Backlog", "ChangeEndpoint", "CountOutgoing", "Dispatcher", "Endpoint",
+    "ACTIVE", "DELIVERED", "DISABLED", "HUBSPOT", "KINDS", "MAX_ENDPOINTS", "NOWHERE", "OUTCOMES", "PAUSED", "STATES", "TIMEOUT",
+    "USUAL_RATES", "WEBHOOK", "AddEndpoint", "Answer", "Attempt", "Backlog", "ChangeEndpoint", "CountOutgoing", "Dispatcher", "Endpoint",
     "EndpointVersions", "FindWriteBack", "ForgetAttempts", "GetEndpoint", "HubSpotClient", "Installation", "LeadShards", "ListAttempts",
     "ListEndpoints", "ListTroubles", "LowestNeeded", "MailClient", "OldAttempts", "Outbox", "Progress", "ReadServed", "RemoveEndpoint",
     "Replay", "ResumeEndpoint", "RotateSecret", "Secret", "Sender", "Shown", "StoreAttempt", "StoreProgress", "Trouble",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote
 
 from touchbase.event_log import EventType
 from touchbase.outgoing.models import Installation
@@ -61,7 +62,8 @@ def notice_of(event: Shape, contact: Shape | None, company: Shape | None, place:
     person = _person(contact, company, about, data)
     link, number = "", data.get("record_id")
     if place.public_url and number is not None:
-        link = f"{place.public_url}/public/v2/{'companies' if kind.startswith('company.') else 'contacts'}/{number}"
+        page = f"{'companies' if kind.startswith('company.') else 'contacts'}/{number}"
+        link = f"{place.public_url}/console/{page}?client={quote(data['client_id'], safe='')}"
     return Notice(
         _headline(kind, person, data, about),
         person,

@@ -27,7 +27,7 @@ from touchbase.do_not_contact.sql import lookup as do_not_contact_sql
 from touchbase.duplicates import ReadBlock
 from touchbase.duplicates.sql import read_block
 from touchbase.encryption import CheckEncryption, Cipher
-from touchbase.erasure import FindErased, FindPerson, GetErasure, ListErasures, OpenErasures, ReadBodies, ReadLinks
+from touchbase.erasure import FindErased, FindPerson, GetErasure, ListErasures, ListRequests, OpenErasures, ReadBodies, ReadLinks
 from touchbase.erasure.sql import queries as erasure_sql_queries
 from touchbase.event_log.sql import queries as event_log_sql
 from touchbase.exports import CustomFieldNames, ExportRecords
@@ -297,6 +297,7 @@ HANDLERS: dict[type, Callable[[Any], Plan[Any]]] = {
     OpenErasures: erasure_sql_queries.open_erasures,
     FindErased: erasure_sql_queries.find_erased,
     ListErasures: erasure_sql_queries.list_erasures,
+    ListRequests: erasure_sql_queries.list_requests,
     ReadBodies: erasure_sql_queries.read_bodies,
     ReadLinks: erasure_sql_queries.read_links,
     GetMessages: messages_sql.get_messages,

@@ -18,6 +18,7 @@ from touchbase.erasure.commands import (
     GetErasure,
     LinkPage,
     ListErasures,
+    ListRequests,
     OpenErasures,
     Person,
     ReadBodies,
@@ -120,6 +121,13 @@ def get_erasure(query: GetErasure) -> Plan[Erasure | None]:
     """Return one erasure, or None."""
     rows = yield from find_erasure(query.client, query.id)
     return erasure_of(rows[0]) if rows else None
+
+
+def list_requests(query: ListRequests) -> Plan[list[Erasure]]:
+    """Return a page of a client's erasures."""
+    before = LARGEST_ID + 1 if query.before is None else query.before
+    rows = yield Select(f"{_ERASURE} WHERE client = ? AND id < ? ORDER BY id DESC LIMIT ?", (query.client, before, query.limit))
+    return [erasure_of(row) for row in rows]
 
 
 def open_erasures(query: OpenErasures) -> Plan[list[Erasure]]:

@@ -1,0 +1,74 @@
+/** Add an endpoint: a form that says what each kind is for. */
+import { useEffect, useState } from 'preact/hooks';
+import { asProblem, Problem, post } from '../api';
+import { go, href } from '../route';
+import { Button, Icon, ProblemNote } from '../ui/basic';
+import { toast } from '../ui/toast';
+import { bodyOf, EMPTY, type Draft } from './draft';
+import { EndpointFields } from './fields';
+import { PreviewPanel } from './preview';
+import { EndpointIcon, freshSecret } from './screen';
+import { KIND_LESSONS, KIND_NAMES, type Endpoint, type Kind } from './types';
+
+/** A mistake of the form itself, which no request was made for. */
+export function mistake(error: unknown): Problem {
+  return error instanceof Problem || !(error instanceof Error) ? asProblem(error) : new Problem(0, 'form', error.message);
+}
+
+export function NewEndpoint() {
+  const [draft, setDraft] = useState<Draft>(EMPTY);
+  const [problem, setProblem] = useState<Problem | null>(null);
+  const [busy, setBusy] = useState(false);
+  const set = (changed: Partial<Draft>) => setDraft((old) => ({ ...old, ...changed }));
+  useEffect(() => {
+    document.title = 'Add an endpoint · Touchbase';
+  }, []);
+  async function add(event: Event) {
+    event.preventDefault();
+    if (busy) return;
+    setBusy(true);
+    try {
+      const made = await post<Endpoint>('/public/v2/webhook-endpoints', bodyOf(draft, true));
+      if (made.secret) freshSecret.value = { id: made.id, secret: made.secret, until: undefined };
+      toast('The endpoint is added. It gets the events from now on.');
+      go(`/outgoing/${made.id}`, {}, true);
+    } catch (error) {
+      setProblem(mistake(error));
+      setBusy(false);
+    }
+  }
+  return (
+    <main id="main" class="screen outgoing">
+      <a class="back" href={href('/outgoing')}>
+        <Icon name="left" /> Outgoing
+      </a>
+      <form class="endpoint-form" onSubmit={(event) => void add(event)}>
+        <h1>Add an endpoint</h1>
+        <fieldset class="kinds">
+          <legend>What should it do?</legend>
+          {(Object.keys(KIND_NAMES) as Kind[]).map((kind) => (
+            <label key={kind} class={kind === draft.kind ? 'kind chosen' : 'kind'}>
+              <input type="radio" name="kind" value={kind} checked={kind === draft.kind} onChange={() => set({ kind, types: [] })} />
+              <EndpointIcon kind={kind} />
+              <span>
+                <b>{KIND_NAMES[kind]}</b>
+                <span class="faint">{KIND_LESSONS[kind]}</span>
+              </span>
+            </label>
+          ))}
+        </fieldset>
+        <EndpointFields draft={draft} set={set} problem={problem} isNew />
+        {problem && <ProblemNote problem={problem} />}
+        <PreviewPanel draft={draft} />
+        <footer class="form-foot">
+          <Button type="submit" kind="main" busy={busy}>
+            Add the endpoint
+          </Button>
+          <a class="button" href={href('/outgoing')}>
+            Cancel
+          </a>
+        </footer>
+      </form>
+    </main>
+  );
+}

@@ -1,0 +1,242 @@
+/** One endpoint: how it goes, its attempts, and its settings. */
+import { useEffect, useState } from 'preact/hooks';
+import { call, get, post, type Problem } from '../api';
+import { useShortcuts } from '../keys';
+import { useLoad } from '../load';
+import { client, go, href } from '../route';
+import { Button, Empty, Icon, ProblemNote, Skeleton, Time } from '../ui/basic';
+import { copy, Dialog } from '../ui/overlay';
+import { toast, toastProblem } from '../ui/toast';
+import { count, longTime } from '../words';
+import { Attempts } from './attempts';
+import { bodyOf, draftOf, type Draft } from './draft';
+import { EndpointFields } from './fields';
+import { mistake } from './new';
+import { PreviewPanel } from './preview';
+import { ReplayMenu } from './replay';
+import { EndpointState, freshSecret, nameOf } from './screen';
+import { KIND_NAMES, type Attempt, type Endpoint } from './types';
+
+export function OneEndpoint({ id }: { id: string }) {
+  const path = `/public/v2/webhook-endpoints/${encodeURIComponent(id)}`;
+  const loaded = useLoad(`endpoint ${client.value} ${id}`, (signal) => get<Endpoint>(path, {}, signal));
+  const [round, setRound] = useState(0);
+  const one = loaded.value;
+  useEffect(() => {
+    document.title = `${one ? nameOf(one) : 'Endpoint'} · Touchbase`;
+  }, [one]);
+  // The secret is gone when the page is left.
+  useEffect(() => () => void (freshSecret.value = null), []);
+  function again() {
+    loaded.reload();
+    setRound((n) => n + 1);
+  }
+  if (loaded.problem && !one) {
+    return (
+      <main id="main" class="screen fixed">
+        {loaded.problem.status === 404 || loaded.problem.status === 422 ? (
+          <Empty icon="outgoing" whole title="There is no such endpoint">
+            <p>{loaded.problem.message}</p>
+            <a class="button" href={href('/outgoing')}>
+              All endpoints
+            </a>
+          </Empty>
+        ) : (
+          <ProblemNote problem={loaded.problem} retry={loaded.reload} />
+        )}
+      </main>
+    );
+  }
+  return (
+    <main id="main" class="screen outgoing">
+      <a class="back" href={href('/outgoing')}>
+        <Icon name="left" /> Outgoing
+      </a>
+      {one ? <Head one={one} path={path} changed={again} /> : <div class="endpoint-head"><Skeleton lines={3} wide={50} /></div>}
+      <div class="endpoint-body">
+        <div>
+          {one && <FreshSecret one={one} />}
+          {one && <Attempts id={one.id} path={`/outgoing/${id}`} round={round} changed={again} />}
+        </div>
+        <aside aria-label="Settings">{one ? <Settings key={one.updated_time} one={one} path={path} changed={again} /> : <Skeleton lines={10} wide={90} />}</aside>
+      </div>
+    </main>
+  );
+}
+
+interface PartProps {
+  one: Endpoint;
+  path: string;
+  changed: () => void;
+}
+
+function Head({ one, path, changed }: PartProps) {
+  const [busy, setBusy] = useState(false);
+  const { waiting = 0, failed = 0, failing_since_time: failing = null, last_delivered_time: last = null } = one.progress ?? {};
+  async function test() {
+    setBusy(true);
+    try {
+      const made = await post<Attempt>(`${path}/test`);
+      toast(made.outcome === 'delivered' ? `The test was delivered in ${Math.round(made.latency_ms)} ms.` : `The test was ${made.outcome}${made.status ? ` (${made.status})` : ''}: ${made.error || made.response_body || 'no reason given'}`, { bad: made.outcome !== 'delivered' });
+      changed();
+    } catch (error) {
+      toastProblem(error);
+    }
+    setBusy(false);
+  }
+  async function pause(stops: boolean) {
+    try {
+      await (stops ? call('PATCH', path, { body: { disabled: true } }) : call('POST', `${path}/resume`));
+      changed();
+      toast(stops ? 'Nothing is sent until you resume it. Events wait while the log has them.' : 'It is sent to again; what waited goes first.', { undo: () => pause(!stops) });
+    } catch (error) {
+      toastProblem(error);
+    }
+  }
+  const isActive = one.state === 'active';
+  useShortcuts(() => [{ keys: 's', does: 'Send a test', group: 'Outgoing', run: () => document.querySelector<HTMLElement>('.send-test')?.click() }]);
+  return (
+    <header class="endpoint-head">
+      <div class="who">
+        <h1 dir="auto">{nameOf(one)}</h1>
+        <p class="facts">
+          <span>{KIND_NAMES[one.kind]}</span>
+          <span class="cut">{one.url}</span>
+        </p>
+      </div>
+      <div class="tools">
+        <Button class="send-test" icon="outgoing" busy={busy} onClick={() => void test()}>
+          Send a test
+        </Button>
+        <Button onClick={() => void pause(isActive)}>{isActive ? 'Pause' : 'Resume'}</Button>
+        <ReplayMenu path={path} changed={changed} />
+      </div>
+      {one.state_reason && (
+        <p class="stop">
+          <Icon name="warning" />
+          <span>{one.state_reason}</span>
+        </p>
+      )}
+      <dl class="endpoint-facts">
+        <div>
+          <dt>State</dt>
+          <dd>
+            <EndpointState one={one} />
+          </dd>
+        </div>
+        <div>
+          <dt>Waiting</dt>
+          <dd>{count(waiting)}</dd>
+        </div>
+        <div>
+          <dt>Failed</dt>
+          <dd class={failed ? 'wrong' : ''}>{count(failed)}</dd>
+        </div>
+        <div>
+          <dt>{failing ? 'Failing since' : 'Last success'}</dt>
+          <dd>{failing ? <Time at={failing} as="ago" /> : last ? <Time at={last} as="ago" /> : 'none yet'}</dd>
+        </div>
+      </dl>
+    </header>
+  );
+}
+
+function FreshSecret({ one }: { one: Endpoint }) {
+  const fresh = freshSecret.value;
+  if (fresh?.id !== one.id) return null;
+  return (
+    <section class="fresh" aria-label="The secret">
+      <p class="strong">The secret is shown only now</p>
+      <p class="faint">
+        Your program checks the signature of each request with it.
+        {fresh.until && ` The secret before it signs too, until ${longTime(fresh.until)}.`}
+      </p>
+      <p class="copy-line">
+        <code class="cut">{fresh.secret}</code>
+        <Button icon="copy" label="Copy the secret" onClick={() => void copy(fresh.secret).then(() => toast('The secret is copied.'))} />
+        <Button kind="quiet" icon="close" label="Hide the secret" onClick={() => (freshSecret.value = null)} />
+      </p>
+    </section>
+  );
+}
+
+function Settings({ one, path, changed }: PartProps) {
+  const [draft, setDraft] = useState<Draft>(() => draftOf(one));
+  const [problem, setProblem] = useState<Problem | null>(null);
+  const [busy, setBusy] = useState(false);
+  const [removing, setRemoving] = useState(false);
+  const set = (more: Partial<Draft>) => setDraft((old) => ({ ...old, ...more }));
+  async function save(event: Event) {
+    event.preventDefault();
+    setBusy(true);
+    try {
+      const before = bodyOf(draftOf(one), false);
+      await call('PATCH', path, { body: bodyOf(draft, false) });
+      setProblem(null);
+      changed();
+      // Slack's present address is not known here, so a new one cannot be undone.
+      const undo = async () => {
+        await call('PATCH', path, { body: before });
+        changed();
+      };
+      toast('The settings are saved.', one.kind === 'slack' && draft.url ? {} : { undo });
+    } catch (error) {
+      setProblem(mistake(error));
+    }
+    setBusy(false);
+  }
+  async function rotate() {
+    try {
+      const made = await post<Endpoint>(`${path}/rotate-secret`, { overlap_hours: 24 });
+      if (made.secret) freshSecret.value = { id: one.id, secret: made.secret, until: made.previous_secret_until_time };
+      document.querySelector('#main')?.scrollTo({ top: 0 });
+    } catch (error) {
+      toastProblem(error);
+    }
+  }
+  return (
+    <form class="endpoint-form" onSubmit={(event) => void save(event)}>
+      <h2>Settings</h2>
+      <EndpointFields draft={draft} set={set} problem={problem} isNew={false} />
+      {problem && <ProblemNote problem={problem} />}
+      {one.kind !== 'webhook' && <PreviewPanel draft={draft} />}
+      <footer class="form-foot">
+        <Button type="submit" kind="main" busy={busy}>
+          Save
+        </Button>
+        {one.kind === 'webhook' && <Button onClick={() => void rotate()}>New secret…</Button>}
+        <span class="push" />
+        <Button kind="danger" onClick={() => setRemoving(true)}>
+          Remove…
+        </Button>
+      </footer>
+      {removing && <Remove one={one} path={path} close={() => setRemoving(false)} />}
+    </form>
+  );
+}
+
+function Remove({ one, path, close }: { one: Endpoint; path: string; close: () => void }) {
+  async function remove() {
+    try {
+      await call('DELETE', path);
+      toast('The endpoint is removed.');
+      go('/outgoing', {}, true);
+    } catch (error) {
+      close();
+      toastProblem(error);
+    }
+  }
+  return (
+    <Dialog title="Remove this endpoint?" onClose={close}>
+      <p>
+        <span class="strong" dir="auto">{nameOf(one)}</span> gets nothing more. Its attempts are removed, and {count(one.progress?.waiting ?? 0)} waiting events are not sent. It cannot be undone; to stop for a while, pause it.
+      </p>
+      <footer>
+        <Button onClick={close}>Cancel</Button>
+        <Button kind="danger" onClick={() => void remove()}>
+          Remove
+        </Button>
+      </footer>
+    </Dialog>
+  );
+}

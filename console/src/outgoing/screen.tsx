@@ -1,0 +1,167 @@
+/** Outgoing: where the client's events are sent, and how that goes. */
+import { signal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import { get } from '../api';
+import { useShortcuts } from '../keys';
+import { useLoad } from '../load';
+import { client, go, href, place } from '../route';
+import { isAdmin } from '../session';
+import type { Page } from '../types';
+import { Empty, Icon, ProblemNote, Skeleton, Time } from '../ui/basic';
+import { count } from '../words';
+import { NewEndpoint } from './new';
+import { OneEndpoint } from './one';
+import { KIND_NAMES, type Endpoint, type Kind } from './types';
+
+/** The secret of an endpoint that was just made or changed: it is shown once, and nowhere stored. */
+export const freshSecret = signal<{ id: number; secret: string; until: string | undefined } | null>(null);
+
+export function Outgoing({ endpoint }: { endpoint: string }) {
+  if (!isAdmin.value) {
+    return (
+      <main id="main" class="screen fixed">
+        <Empty icon="outgoing" whole title="Outgoing needs an administrator’s key">
+          <p>It decides where the client’s data is sent. Ask an administrator of this installation for a key with the scope “admin”, and sign in with it.</p>
+        </Empty>
+      </main>
+    );
+  }
+  if (endpoint === 'new') return <NewEndpoint />;
+  if (endpoint) return <OneEndpoint key={`${client.value} ${endpoint}`} id={endpoint} />;
+  return <Endpoints />;
+}
+
+const FILTERS = ['kind', 'state', 'q'] as const;
+
+function matches(one: Endpoint, query: URLSearchParams): boolean {
+  const [kind, state, text] = FILTERS.map((name) => query.get(name) ?? '');
+  const known = `${one.description} ${one.url} ${one.types.join(' ')}`.toLowerCase();
+  return (!kind || one.kind === kind) && (!state || one.state === state) && known.includes((text ?? '').toLowerCase());
+}
+
+function Endpoints() {
+  const loaded = useLoad(`endpoints ${client.value}`, (signal) => get<Page<Endpoint>>('/public/v2/webhook-endpoints', { limit: '100' }, signal));
+  useEffect(() => {
+    document.title = 'Outgoing · Touchbase';
+  }, []);
+  useShortcuts(() => [{ keys: 'n', does: 'Add an endpoint', group: 'Outgoing', run: () => go('/outgoing/new') }]);
+  const all = loaded.value?.data;
+  const query = place.value.query;
+  const shown = all?.filter((each) => matches(each, query)) ?? [];
+  return (
+    <main id="main" class="screen outgoing">
+      <header class="screen-head">
+        <h1>Outgoing</h1>
+        <span class="push" />
+        <a class="button main" href={href('/outgoing/new')}>
+          <Icon name="plus" /> Add an endpoint
+        </a>
+      </header>
+      {loaded.problem && <ProblemNote problem={loaded.problem} retry={loaded.reload} />}
+      {!all && !loaded.problem && <Skeleton lines={8} wide={90} />}
+      {all && all.length > 0 && <Filters query={query} />}
+      {all?.length === 0 && <NoEndpoint />}
+      {all && all.length > 0 && shown.length === 0 && (
+        <Empty icon="search" title="No endpoint like this">
+          <a class="button" href={href('/outgoing')}>
+            Show all endpoints
+          </a>
+        </Empty>
+      )}
+      <ul class="endpoints" aria-label="Endpoints">
+        {shown.map((each) => (
+          <Row key={each.id} one={each} />
+        ))}
+      </ul>
+    </main>
+  );
+}
+
+function Filters({ query }: { query: URLSearchParams }) {
+  const show = (name: string, value: string) =>
+    go('/outgoing', Object.fromEntries([...FILTERS.map((each) => [each, query.get(each) ?? ''] as const), [name, value] as const]), true);
+  return (
+    <div class="outgoing-filter">
+      <label>
+        <span class="hidden">Kind</span>
+        <select value={query.get('kind') ?? ''} onChange={(event) => show('kind', event.currentTarget.value)}>
+          <option value="">All kinds</option>
+          {Object.entries(KIND_NAMES).map(([kind, name]) => (
+            <option key={kind} value={kind}>
+              {name}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label>
+        <span class="hidden">State</span>
+        <select value={query.get('state') ?? ''} onChange={(event) => show('state', event.currentTarget.value)}>
+          <option value="">All states</option>
+          {['active', 'paused', 'disabled'].map((state) => (
+            <option key={state} value={state}>
+              {state}
+            </option>
+          ))}
+        </select>
+      </label>
+      <input type="search" aria-label="Search endpoints" placeholder="Description, address or type" value={query.get('q') ?? ''} onInput={(event) => show('q', event.currentTarget.value)} />
+    </div>
+  );
+}
+
+export function nameOf(one: Endpoint): string {
+  return one.description || (one.kind === 'email' ? one.to.join(', ') : one.kind === 'hubspot' ? 'Statuses to HubSpot' : one.url);
+}
+
+export function EndpointIcon({ kind }: { kind: Kind }) {
+  return <Icon name={kind === 'email' ? 'mail' : kind === 'slack' ? 'reply' : kind === 'hubspot' ? 'company' : 'code'} />;
+}
+
+function Row({ one }: { one: Endpoint }) {
+  const { waiting = 0, failed = 0, failing_since_time: failing = null, last_delivered_time: last = null } = one.progress ?? {};
+  return (
+    <li>
+      <a class="endpoint" href={href(`/outgoing/${one.id}`)}>
+        <EndpointIcon kind={one.kind} />
+        <span class="what">
+          <span class="strong cut" dir="auto">{nameOf(one)}</span>
+          <span class="faint cut">
+            {KIND_NAMES[one.kind]} · {one.url}
+          </span>
+        </span>
+        <span class="state">
+          <EndpointState one={one} />
+          <span class="faint">{last ? <>last success <Time at={last} as="ago" /></> : 'nothing delivered yet'}</span>
+        </span>
+        <span class="counts">
+          <span>{waiting ? `${count(waiting)} waiting` : 'none waiting'}</span>
+          <span class={failed ? 'wrong' : 'faint'}>{failed ? `${count(failed)} failed` : failing ? <>failing since <Time at={failing} as="ago" /></> : 'none failed'}</span>
+        </span>
+      </a>
+    </li>
+  );
+}
+
+const HUES = { active: 'good', paused: 'warn', disabled: 'none' } as const;
+
+/** The state, and whether it fails at the moment. */
+export function EndpointState({ one }: { one: Endpoint }) {
+  const fails = one.state === 'active' && one.progress?.failing_since_time != null;
+  return (
+    <span class={`status hue-${fails ? 'bad' : HUES[one.state]}`}>
+      <span class="dot" aria-hidden="true" />
+      <span class="cut">{fails ? 'failing' : one.state}</span>
+    </span>
+  );
+}
+
+function NoEndpoint() {
+  return (
+    <Empty icon="outgoing" title="Nothing is sent anywhere yet">
+      <p>An endpoint gets the client’s events as they happen: replies in a Slack channel, statuses in your CRM, everything in a program of yours. Nothing is lost while a receiver is down.</p>
+      <a class="button main" href={href('/outgoing/new')}>
+        Add the first endpoint
+      </a>
+    </Empty>
+  );
+}

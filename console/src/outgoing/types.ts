@@ -1,0 +1,79 @@
+/** Endpoints and attempts, as the API answers them. */
+
+export type Kind = 'webhook' | 'slack' | 'email' | 'hubspot';
+
+export interface Progress {
+  waiting: number;
+  failed: number;
+  failing_since_time: string | null;
+  last_delivered_time: string | null;
+}
+
+export interface Endpoint {
+  id: number;
+  kind: Kind;
+  url: string;
+  to: string[];
+  template: string;
+  template_subject: string;
+  values: Record<string, string>;
+  types: string[];
+  fields: string[];
+  filter: Record<string, unknown>;
+  ordering: string;
+  format: string;
+  rate_limit: number;
+  description: string;
+  state: 'active' | 'paused' | 'disabled';
+  state_reason: string | null;
+  state_since_time: string;
+  created_time: string;
+  updated_time: string;
+  progress?: Progress;
+  secret?: string;
+  previous_secret_until_time?: string;
+}
+
+export interface Attempt {
+  id: number;
+  endpoint_id: number;
+  event: string | null;
+  type: string;
+  time: string;
+  attempt: number;
+  outcome: string;
+  status: number | null;
+  latency_ms: number;
+  response_body: string;
+  error: string;
+}
+
+export interface Preview {
+  kind: string;
+  type: string;
+  headers: Record<string, string>;
+  body: unknown;
+  not_sent?: string;
+}
+
+export const KIND_NAMES: Record<Kind, string> = { webhook: 'Webhook', slack: 'Slack', email: 'E-mail', hubspot: 'HubSpot' };
+
+/** What each kind is for, for the form. */
+export const KIND_LESSONS: Record<Kind, string> = {
+  webhook: 'Signed requests to a program of yours: a CRM, a flow, a warehouse.',
+  slack: 'A message in a channel when somebody replies.',
+  email: 'A mail to colleagues when somebody replies.',
+  hubspot: 'The status of a contact, written to its HubSpot contact.',
+};
+
+export const OUTCOMES: readonly string[] = ['delivered', 'refused', 'timeout', 'unreachable', 'skipped'];
+
+/** Every type of event that an endpoint may ask for; a test compares it with the API's. */
+export const EVENT_TYPES: readonly string[] = [
+  'contact.created', 'contact.updated', 'contact.status_changed', 'contact.replied', 'contact.merged', 'contact.deleted', 'contact.restored',
+  'contact.erased', 'company.created', 'company.updated', 'company.status_changed', 'company.merged', 'company.deleted', 'company.restored',
+  'message.received', 'message.sent', 'status.renamed', 'suppression.added', 'suppression.removed', 'delivery.failed', 'delivery.unrecognised',
+  'connection.silent', 'connection.resumed',
+];
+/** The only ones that write to HubSpot. */
+export const HUBSPOT_TYPES: readonly string[] = ['contact.status_changed', 'contact.merged'];

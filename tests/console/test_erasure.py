@@ -1,0 +1,83 @@
+"""Erasure in a real Chromium: a person is found, handed out, erased after the address was typed, and listed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.console.conftest import CLIENT, NARROW, WIDE, Console, axe_faults, first_key
+from tests.console.test_outgoing import HOSTILE, TOO_WIDE, on_sqlite
+
+pytestmark = pytest.mark.slow
+OF = f"?client={CLIENT}"
+
+
+def test_person__is_found_handed_out_and_erased_by_keyboard(console: Console, tmp_path: Path) -> None:
+    contact = console.send("GET", "/public/v2/contacts?limit=1")["data"][0]
+    page = console.open(f"/erasure{OF}")
+    page.get_by_text("No person of this client was erased yet").wait_for()
+    page.get_by_role("textbox", name="The person").fill(contact["email"])
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**person={contact['email']}**")
+    page.locator(".person h2", has_text=contact["first_name"]).wait_for()
+
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Everything as JSON").click()
+    saved.value.save_as(tmp_path / "person.json")
+    exported = json.loads((tmp_path / "person.json").read_text(encoding="utf-8"))
+    assert (exported["contact"]["email"], len(exported["deliveries"]) > 0) == (contact["email"], True)
+
+    page.get_by_label("To erase, type").fill(contact["email"][:-1])
+    assert page.get_by_role("button", name="Erase for good").is_disabled()
+    page.keyboard.press("End")
+    page.keyboard.type(contact["email"][-1])
+    page.keyboard.press("Enter")
+    page.get_by_text("The person is erased: 1 contact,").wait_for()
+    page.locator(".past li", has_text="inbox searched").wait_for()
+
+    assert console.send("GET", f"/public/v2/contacts?email={contact['email']}")["data"] == []
+    page.get_by_role("textbox", name="The person").fill(contact["email"])
+    page.keyboard.press("Enter")
+    page.get_by_text("touchbase persons erase").wait_for()
+
+
+def test_people_of_one_name__are_listed_to_choose_from(console: Console) -> None:
+    for each in "ab":
+        console.send("POST", "/public/v2/contacts", {"email": f"{each}@twice.example", "first_name": "Twofold", "last_name": "There"})
+    page = console.open(f"/erasure{OF}&person=Twofold")
+    page.get_by_role("button", name="b@twice.example").click()
+    page.locator(".person", has_text="b@twice.example").wait_for()
+
+
+@on_sqlite
+def test_erasure__has_nothing_that_axe_finds_and_shows_texts_as_text(console: Console, subtests: pytest.Subtests) -> None:
+    body = {"email": "h@hostile.example", "first_name": HOSTILE[:190], "last_name": "<b>x</b>", "linkedin_url": HOSTILE}
+    hostile = console.send("POST", "/public/v2/contacts", body)["id"]
+    console.send("DELETE", "/public/v2/contacts/5?erase=true")
+    screens = ["", f"&person={hostile}", "&person=a", "&person=%3Cscript%3Ewindow.pwned=1%3C/script%3E", "&person=zzzz"]
+    for size, dark in ((WIDE, False), (WIDE, True), (NARROW, False)):
+        page = console.open(OF, size=size, dark=dark)
+        for query in screens:
+            with subtests.test(query=query, width=size[0], dark=dark):
+                console.go(page, f"/erasure{OF}{query}")
+                assert axe_faults(page) == []
+                assert page.evaluate(TOO_WIDE) == []
+                assert page.evaluate("window.pwned") is None
+                assert page.locator("#app img, #app b b").count() == 0
+
+
+@on_sqlite
+def test_key_without_admin__sees_why_outgoing_and_erasure_are_closed(start: Callable[..., Console]) -> None:
+    console = start("--auth", "api-key")
+    admin = {"Authorization": f"Bearer {first_key(console.server)}"}
+    console.server.post("/admin/v1/clients", {"client_id": "ours", "name": "Ours"}, **admin)
+    _, made = console.server.post("/admin/v1/keys", {"name": "writer", "client_id": "ours", "scopes": ["records:write"]}, **admin)
+    page = console.open("/erasure")
+    page.get_by_label("API key").fill(made["key"])
+    page.keyboard.press("Enter")
+    page.get_by_text("Erasure needs an administrator").wait_for()
+    console.go(page, "/outgoing")
+    page.get_by_text("Outgoing needs an administrator").wait_for()
+    assert page.locator("main .button").count() == 0

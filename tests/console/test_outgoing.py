@@ -1,0 +1,142 @@
+"""Outgoing in a real Chromium: endpoints added, tested, changed, stopped, replayed and removed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from threading import Thread
+
+import pytest
+from tests.console.conftest import CLIENT, NARROW, WIDE, Console, axe_faults
+
+from touchbase.event_log import EventType
+
+pytestmark = pytest.mark.slow
+OF = f"?client={CLIENT}"
+HOSTILE = '"><img src=x onerror="window.pwned = 1">\u202eABC ' + "W" * 200
+TOO_WIDE = """[...document.querySelectorAll('.shell, .content, #main')]
+  .filter((each) => each.scrollWidth > each.clientWidth + 1).map((each) => each.className)"""
+on_sqlite = pytest.mark.parametrize("engine_url", ["sqlite"], indirect=True)
+
+
+class Receiver(HTTPServer):
+    """A receiver on this machine that answers as it is told."""
+
+    answer = 204
+    got: list[str]
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Receiver
+
+    def do_POST(self) -> None:
+        self.server.got.append(self.rfile.read(int(self.headers["content-length"])).decode())
+        self.send_response(self.server.answer)
+        body = b"" if self.server.answer == 204 else b"<b>closed for today</b>"
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Write nothing."""
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    made = Receiver(("127.0.0.1", 0), _Handler)
+    made.got = []
+    Thread(target=made.serve_forever, daemon=True).start()
+    yield made
+    made.shutdown()
+    made.server_close()
+
+
+def origin_of(receiver: Receiver) -> str:
+    return f"http://127.0.0.1:{receiver.server_port}"
+
+
+def test_endpoint__is_added_tested_changed_stopped_replayed_and_removed(
+    start: Callable[..., Console], receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOUCHBASE_ENCRYPTION_KEY", "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=")
+    console = start("--webhook-allowed-origins", origin_of(receiver))
+    console.send("PUT", f"/admin/v1/clients/{CLIENT}", {"settings": {}})
+    page = console.open(f"/outgoing{OF}")
+    page.get_by_text("Nothing is sent anywhere yet").wait_for()
+    page.keyboard.press("n")
+
+    # A fault is said at its field, in the API's words.
+    page.get_by_role("button", name="Add the endpoint").click()
+    page.locator(".form-field .wrong").first.wait_for()
+    page.get_by_label("Address").fill(f"{origin_of(receiver)}/hook")
+    page.get_by_label("Description").fill("To the CRM")
+    page.get_by_label("contact.created").check()
+    page.get_by_role("button", name="Add the endpoint").click()
+    page.get_by_text("The secret is shown only now").wait_for()
+    assert page.locator(".fresh code").inner_text().startswith("whsec_")
+
+    receiver.answer = 503
+    page.keyboard.press("s")
+    page.locator(".toast.bad", has_text="503").wait_for()
+    page.locator(".attempt", has_text="endpoint.test").click()
+    assert "<b>closed for today</b>" in page.locator(".attempt pre").inner_text()
+
+    receiver.answer = 204
+    console.send("POST", "/public/v2/contacts", {"email": "new@outgoing.example"})
+    page.get_by_role("button", name="Send a test").click()
+    page.get_by_text("The test was delivered").wait_for()
+    page.get_by_label("Outcome").select_option("delivered")
+    page.wait_for_url("**outcome=delivered**")
+    console.settle(page)
+    assert set(page.locator(".attempt .status").all_inner_texts()) == {"delivered"}
+
+    page.get_by_label("Description").fill(HOSTILE[:100])
+    page.get_by_role("button", name="Save").click()
+    page.locator("h1", has_text="onerror").wait_for()
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Undo").click()
+    page.locator("h1", has_text="To the CRM").wait_for()
+
+    page.get_by_role("button", name="New secret").click()
+    page.get_by_text("The secret before it signs too").wait_for()
+    page.get_by_role("button", name="Pause").click()
+    page.locator(".endpoint-facts .status", has_text="disabled").wait_for()
+    page.get_by_role("button", name="Resume").click()
+    page.locator(".endpoint-facts .status", has_text="active").wait_for()
+    page.get_by_role("button", name="Replay").click()
+    page.get_by_role("button", name="Missing in the last day").click()
+    page.get_by_text(re.compile("will be sent again|nothing to send again")).wait_for()
+    page.get_by_role("button", name="Remove…").click()
+    page.get_by_role("dialog").get_by_role("button", name="Remove", exact=True).click()
+    page.get_by_text("Nothing is sent anywhere yet").wait_for()
+
+
+@on_sqlite
+def test_outgoing__has_nothing_that_axe_finds_and_shows_texts_as_text(console: Console, subtests: pytest.Subtests) -> None:
+    webhook = {"url": "https://hooks.example.com/x", "description": HOSTILE, "types": ["contact.replied"], "disabled": True}
+    slack = {"kind": "slack", "url": "https://hooks.slack.example/services/x", "template": HOSTILE, "disabled": True}
+    ids = [console.send("POST", "/public/v2/webhook-endpoints", each)["id"] for each in (webhook, slack)]
+    screens = [f"/outgoing{OF}", f"/outgoing{OF}&kind=slack", f"/outgoing{OF}&q=none", f"/outgoing/new{OF}"]
+    screens += [f"/outgoing/{each}{OF}" for each in (*ids, 999, "x")]
+    for size, dark in ((WIDE, False), (WIDE, True), (NARROW, False)):
+        page = console.open(OF, size=size, dark=dark)
+        for path in screens:
+            with subtests.test(path=path, width=size[0], dark=dark):
+                console.go(page, path)
+                assert axe_faults(page) == []
+                assert page.evaluate(TOO_WIDE) == []
+                assert page.evaluate("window.pwned") is None
+                assert page.locator("#app img").count() == 0
+    console.go(page, f"/outgoing/{ids[1]}{OF}")
+    page.get_by_role("button", name="Preview").click()
+    page.locator(".preview pre", has_text="onerror").wait_for()
+    assert page.evaluate("window.pwned") is None
+
+
+def test_types_of_the_form__are_those_of_the_api() -> None:
+    text = (Path(__file__).parents[2] / "console" / "src" / "outgoing" / "types.ts").read_text(encoding="utf-8")
+    listed = re.findall(r"'(\w+\.\w+)'", text.partition("EVENT_TYPES")[2].partition("];")[0])
+
+    assert listed == [each.value for each in EventType]
