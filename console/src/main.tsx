@@ -1,4 +1,7 @@
 import { render } from 'preact';
+import { Clients } from './clients/list';
+import { ClientScreen } from './clients/screen';
+import { Words } from './clients/words-screen';
 import { Contacts } from './contacts/screen';
 import { Inbox } from './inbox/screen';
 import { Overview } from './overview/screen';
@@ -18,6 +21,10 @@ function Screen() {
   if (first === 'contacts') return <Contacts key={client.value} />;
   if (first === 'replies') return <Replies key={client.value} />;
   if (first === 'inbox') return <Inbox key={client.value} delivery={second ?? ''} />;
+  const words = first === 'clients' ? place.value.query.get('words') : null;
+  if (first === 'clients' && second !== undefined && words !== null) return <Words key={`${second} ${words}`} id={second} of={words} />;
+  if (first === 'clients' && second !== undefined) return <ClientScreen key={second} id={second} />;
+  if (first === 'clients') return <Clients />;
   return (
     <main id="main" class="screen">
       <Empty icon="search" whole title="There is no such page">

@@ -28,6 +28,7 @@ export const SECTIONS: readonly Section[] = [
   { path: '/replies', first: 'replies', name: 'Replies', icon: 'reply', keys: 'g r' },
   { path: '/contacts', first: 'contacts', name: 'Contacts', icon: 'contacts', keys: 'g c' },
   { path: '/inbox', first: 'inbox', name: 'Inbox', icon: 'inbox', keys: 'g i', needsAdmin: true },
+  { path: '/clients', first: 'clients', name: 'Clients', icon: 'company', keys: 'g l', needsAdmin: true },
 ];
 
 const THEMES = { system: ['system', 'As the system'], light: ['sun', 'Light'], dark: ['moon', 'Dark'] } as const;
