@@ -72,7 +72,8 @@ function Board({ id, channel, tool, found, reload }: BoardProps) {
   const [labels, setLabels] = useState<Labels>(found.connection?.settings.status_labels ?? {});
   const [more, setMore] = useState<Word[]>([]);
   const [problem, setProblem] = useState<Problem | null>(null);
-  const [isKnown, setKnown] = useState(found.connection !== null);
+  // An undo, made before the connection was, sends to the connection too.
+  const isKnown = useRef(found.connection !== null);
   const names = found.statuses.map((each) => each.name);
   const targets = [...new Set([...names, ...Object.values(labels).filter((each) => each !== null)])];
   const words = [...found.words, ...more.filter((each) => !found.words.some((known) => folded(known.text) === folded(each.text)))];
@@ -83,9 +84,9 @@ function Board({ id, channel, tool, found, reload }: BoardProps) {
     setProblem(null);
     try {
       const settings = { status_labels: next };
-      if (isKnown) await send<Connection>('PATCH', connectionPath(id, { channel, tool }), { body: { settings } });
+      if (isKnown.current) await send<Connection>('PATCH', connectionPath(id, { channel, tool }), { body: { settings } });
       else await send<Connection>('POST', clientPath(id, '/connections'), { body: { channel, tool, settings } });
-      setKnown(true);
+      isKnown.current = true;
     } catch (error) {
       setLabels(before);
       throw error;
