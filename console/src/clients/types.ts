@@ -47,6 +47,7 @@ export interface ConnectionSettings {
   linkedin_reply_counts: boolean | null;
   time_zone: string | null;
   fields: Record<string, string>;
+  events: Record<string, string>;
   silence_alarm: boolean;
 }
 
