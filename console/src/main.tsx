@@ -1,8 +1,11 @@
 import { render } from 'preact';
-import { Imports } from './imports/screen';
-import { Companies, Contacts } from './kinds/screens';
+import { Clients } from './clients/list';
+import { ClientScreen } from './clients/screen';
+import { Words } from './clients/words-screen';
 import { Erasure } from './erasure/screen';
+import { Imports } from './imports/screen';
 import { Inbox } from './inbox/screen';
+import { Companies, Contacts } from './kinds/screens';
 import { Outgoing } from './outgoing/screen';
 import { Overview } from './overview/screen';
 import { CompanyPage, ContactPage } from './record/screen';
@@ -28,6 +31,10 @@ function Screen() {
   if (first === 'inbox') return <Inbox key={client.value} delivery={second ?? ''} />;
   if (first === 'erasure') return <Erasure key={client.value} />;
   if (first === 'outgoing') return <Outgoing key={client.value} endpoint={second ?? ''} />;
+  const words = first === 'clients' ? place.value.query.get('words') : null;
+  if (first === 'clients' && second !== undefined && words !== null) return <Words key={`${second} ${words}`} id={second} of={words} />;
+  if (first === 'clients' && second !== undefined) return <ClientScreen key={second} id={second} />;
+  if (first === 'clients') return <Clients />;
   return (
     <main id="main" class="screen">
       <Empty icon="search" whole title="There is no such page">

@@ -66,6 +66,12 @@ async function listClients(found: Session): Promise<void> {
   if (!client.value || isGone) client.value = first || (found.keys_needed ? '' : 'default');
 }
 
+/** List the clients again, after one was made, renamed or removed. */
+export async function refreshClients(): Promise<void> {
+  const known = session.value;
+  if (known && known.client_id === null) await listClients(known);
+}
+
 onSessionEnd.call = (reason) => {
   const known = session.value;
   if (!known?.signed_in || !known.keys_needed) return;

@@ -34,6 +34,7 @@ export const SECTIONS: readonly Section[] = [
   { path: '/suppressions', first: 'suppressions', name: 'Do not contact', icon: 'ban', keys: 'g d' },
   { path: '/outgoing', first: 'outgoing', name: 'Outgoing', icon: 'outgoing', keys: 'g u', needsAdmin: true },
   { path: '/erasure', first: 'erasure', name: 'Erasure', icon: 'erase', keys: 'g e', needsAdmin: true },
+  { path: '/clients', first: 'clients', name: 'Clients', icon: 'company', keys: 'g l', needsAdmin: true },
 ];
 
 const THEMES = { system: ['system', 'As the system'], light: ['sun', 'Light'], dark: ['moon', 'Dark'] } as const;

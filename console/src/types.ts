@@ -121,6 +121,7 @@ export interface DeliveryEvent {
   event: string;
   occurred_at: string | null;
   campaign: string | null;
+  status: string | null;
   record: string | null;
   record_id: number | null;
 }

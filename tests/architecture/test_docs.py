@@ -17,7 +17,7 @@ from touchbase.adapters.registry import load_adapters
 from touchbase.common import field_limits
 from touchbase.config import Settings
 from touchbase.connections.api import ConnectionSettingsBody
-from touchbase.connections.models import CHANNELS, MAPPABLE_FIELDS, ConnectionSettings
+from touchbase.connections.models import CAMPAIGN_FIELDS, CHANNELS, MAPPABLE_FIELDS, ConnectionSettings
 from touchbase.history import status
 from touchbase.history.events import CRM_EVENTS, EMAIL_EVENTS, Event, effect_of
 from touchbase.history.problems import SENTENCES
@@ -77,6 +77,8 @@ def test_connections_page__documents_every_mappable_field() -> None:
     sentence = page("connections.md").partition("`fields` may name")[2].partition("and must")[0]
 
     assert re.findall(r"`(\w+)`", sentence) == list(MAPPABLE_FIELDS)
+    sentence = page("connections.md").partition("For a campaign tool they may be")[2].partition("; what is")[0]
+    assert re.findall(r"`(\w+)`", sentence) == list(CAMPAIGN_FIELDS)
 
 
 def test_connections_page__documents_every_tool_with_its_own_verification() -> None:

@@ -22,7 +22,7 @@ HERE = "/admin/v1/clients/acme/connections"
 NOW = "2026-11-20T09:30:00Z"
 USUAL = {
     "status_property": {}, "status_labels": {}, "objects": {}, "create_unknown": None, "linkedin_reply_counts": None,
-    "deals_set_status": False, "deal_labels": {}, "time_zone": None, "fields": {}, "api_base": None, "api_user": None,
+    "deals_set_status": False, "deal_labels": {}, "time_zone": None, "fields": {}, "events": {}, "api_base": None, "api_user": None,
     "location_id": None, "allow_v1_signatures": False, "written_property": None, "signature_max_age": None, "silence_alarm": True,
 }  # fmt: skip
 DECIDED = {**USUAL, "status_property": {"contact": "stage", "company": None}, "status_labels": {"Won": "customer", "Spam": None}}

@@ -177,5 +177,8 @@ def fill(
 
 
 if __name__ == "__main__":
+    from tests.console.seed_clients import connect
+
     fill(sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 400)
     fill(sys.argv[1], 40, "harborline", "Harborline Partners", calls=25)
+    connect(sys.argv[1], "northlight")

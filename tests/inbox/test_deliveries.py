@@ -129,7 +129,7 @@ async def test_get_delivery__returns_the_events_of_an_applied_delivery(call: Api
 
     assert (found["state"], found["tool"], found["applied_at"]) == ("applied", "instantly", NOW)
     assert found["events"] == [
-        {"event": "email_sent", "occurred_at": NOW, "campaign": None, "record": "contact", "record_id": 1},
+        {"event": "email_sent", "occurred_at": NOW, "campaign": None, "status": "contacted", "record": "contact", "record_id": 1},
     ]
 
 

@@ -3,6 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { call as send, get } from '../api';
 import { useShortcuts } from '../keys';
 import { useLoad } from '../load';
+import { canPoint, Pointing } from '../mapping/panel';
 import { href, place } from '../route';
 import type { WholeDelivery } from '../types';
 import { Button, Icon, ProblemNote, Skeleton, StatusMark, Time } from '../ui/basic';
@@ -23,6 +24,7 @@ export function Detail({ id }: { id: string }) {
   const loaded = useLoad(`delivery ${id}`, (signal) => get<WholeDelivery>(`/admin/v1/deliveries/${encodeURIComponent(id)}`, {}, signal));
   const call = loaded.value;
   const [replayed, setReplayed] = useState(0);
+  const [points, setPoints] = useState(false);
   // A call that waits is looked at again until it is read.
   useEffect(() => {
     if (call?.state !== 'received') return undefined;
@@ -65,6 +67,11 @@ export function Detail({ id }: { id: string }) {
               </p>
             </div>
             <StatusMark status={call.state} />
+            {!points && call.state === 'unrecognised' && canPoint(call) && (
+              <Button kind="main" icon="edit" onClick={() => setPoints(true)}>
+                Point at its fields
+              </Button>
+            )}
             <Button icon="replay" onClick={() => void replay()}>
               Replay
             </Button>
@@ -77,10 +84,21 @@ export function Detail({ id }: { id: string }) {
               {each.detail}
             </p>
           ))}
-          <div class="sides">
-            <Body call={call} />
-            <Understood call={call} />
-          </div>
+          {points ? (
+            <Pointing
+              call={call}
+              onClose={() => setPoints(false)}
+              onDone={() => {
+                setPoints(false);
+                loaded.reload();
+              }}
+            />
+          ) : (
+            <div class="sides">
+              <Body call={call} />
+              <Understood call={call} />
+            </div>
+          )}
         </>
       )}
     </section>
@@ -148,6 +166,12 @@ function Understood({ call }: { call: WholeDelivery }) {
                 <div>
                   <dt>Campaign</dt>
                   <dd>{each.campaign}</dd>
+                </div>
+              )}
+              {each.status && (
+                <div>
+                  <dt>Status</dt>
+                  <dd>{each.status}</dd>
                 </div>
               )}
             </dl>

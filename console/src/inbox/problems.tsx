@@ -62,8 +62,8 @@ function OneGroup({ group, chosen, reload }: { group: Group; chosen: boolean; re
   );
 }
 
-/** Replay all calls of the group's tool, channel and state, part by part. */
-async function replay(group: Group): Promise<void> {
+/** Replay all calls of the group's tool, channel and state, part by part; says whether it came to the end. */
+export async function replay(group: Pick<Group, 'client_id' | 'channel' | 'state' | 'tool'>): Promise<boolean> {
   const id = toast('Replaying…', { stays: true });
   let cursor: string | null = null;
   let done = 0;
@@ -77,8 +77,10 @@ async function replay(group: Group): Promise<void> {
     } while (cursor);
     dismiss(id);
     toast(`${plural(done, 'call')} read again. Those that are understood now leave this list.`);
+    return true;
   } catch (error) {
     dismiss(id);
     toastProblem(error);
+    return false;
   }
 }

@@ -187,7 +187,7 @@ function Remove({ entry, list, onClose, reload }: { entry: Entry; list: List; on
     toast(`${value ?? 'The entry'} is not on the list any more.`, value === null ? {} : { undo: back });
   }
   return (
-    <Confirm title={`Remove ${name}?`} verb="Remove from the list" run={run} onClose={onClose}>
+    <Confirm title={`Remove ${name}?`} action="Remove from the list" danger run={run} onClose={onClose}>
       <p>
         {list === 'installation' ? 'It may be contacted again by every client, unless the client’s own list has it.' : 'It may be contacted again, unless the list of all clients or its domain has it.'}
         {' '}All that was known about it up to now is over: a replay or a late call from before does not bring it back. A new unsubscription, complaint or bounce does.

@@ -28,7 +28,7 @@ type ButtonProps = Omit<JSX.IntrinsicElements['button'], 'icon' | 'label'> & {
 export function Button({ icon, kind, label, busy, children, ...rest }: ButtonProps) {
   const alone = children === undefined;
   return (
-    <button type="button" {...rest} class={`button ${kind ?? ''} ${alone ? 'alone' : ''} ${rest.class ?? ''}`} aria-label={label} title={label} aria-busy={busy}>
+    <button type="button" {...rest} class={`button ${kind ?? ''} ${alone ? 'alone' : ''} ${rest.class ?? ''}`} aria-label={label ?? rest['aria-label']} title={label} aria-busy={busy}>
       {icon && <Icon name={icon} />}
       {children !== undefined && <span>{children}</span>}
     </button>
@@ -37,6 +37,7 @@ export function Button({ icon, kind, label, busy, children, ...rest }: ButtonPro
 
 const KNOWN: Record<string, string> = {
   replied: 'good', interested: 'good', customer: 'good', won: 'good', meeting_booked: 'good',
+  active: 'good', suspended: 'warn', deleting: 'bad', silent: 'warn', expired: 'none', revoked: 'bad',
   contacted: 'calm', opened: 'calm', target: 'calm',
   bounced: 'bad', do_not_contact: 'bad', unsubscribed: 'bad', lost: 'bad', failed: 'bad', unrecognised: 'warn', parked: 'warn', received: 'calm', applied: 'good',
 };

@@ -34,6 +34,7 @@ from touchbase.connections.models import (
     Connection,
     ConnectionSettings,
     Sender,
+    folded,
 )
 from touchbase.connections.oauth import Grant, grant_of
 from touchbase.connections.rhythm import CallStatistics, Rhythm, Silence, per_day
@@ -113,6 +114,7 @@ __all__ = [
     "duration",
     "fetch_faults",
     "fetching_state",
+    "folded",
     "grant_of",
     "kind_and_type",
     "new_secret",

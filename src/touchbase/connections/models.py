@@ -38,7 +38,17 @@ MAPPABLE_FIELDS = (
     "name",
     "linkedin_url",
 )
-"""Fields whose path `fields` may give."""
+"""Fields whose path `fields` may give for a CRM."""
+CAMPAIGN_FIELDS = (
+    "event", "email", "linkedin_url", "first_name", "last_name", "name", "occurred_at", "status", "campaign", "campaign_id",
+)  # fmt: skip
+"""Fields whose path `fields` may give for a campaign tool."""
+DECLARED_EVENTS = (
+    "email_sent", "email_delivered", "email_opened", "email_clicked", "email_replied", "email_auto_replied", "email_bounced",
+    "email_unsubscribed", "email_spam_complaint", "manual_email_sent", "lead_status_changed", "linkedin_sent", "linkedin_replied",
+    "linkedin_invite_sent", "linkedin_invite_accepted", "linkedin_other", "other",
+)  # fmt: skip
+"""What the names in `events` may mean."""
 CACHE_TTL: Micros = SECOND
 """How long cached connections are used; a change by another process shows after this time at the latest."""
 
@@ -64,7 +74,9 @@ class ConnectionSettings:
     time_zone: str | None = None
     """IANA time zone of times without a zone; None: UTC, but never later than the receipt."""
     fields: Mapping[str, str] = field(default_factory=dict)
-    """Generic CRM: one of `MAPPED` -> its path in the body, such as `data.person.mail`."""
+    """Tool `generic`: one of `MAPPABLE_FIELDS` or `CAMPAIGN_FIELDS` -> its path in the body, such as `data.person.mail`."""
+    events: Mapping[str, str] = field(default_factory=dict)
+    """Campaign tool `generic`: the tool's name of an event (case ignored) -> one of `DECLARED_EVENTS`."""
     api_base: str | None = None
     """CRM: base URL of its API; None: the tool's default."""
     api_user: str | None = None

@@ -8,9 +8,11 @@ from zoneinfo import ZoneInfo
 
 from touchbase.common.url_origin import origin_of
 from touchbase.connections.models import (
+    CAMPAIGN_FIELDS,
     COMPANY,
     CONTACT,
     CRM,
+    DECLARED_EVENTS,
     EMAIL_CAMPAIGN,
     IGNORE,
     MAPPABLE_FIELDS,
@@ -23,7 +25,7 @@ from touchbase.errors import Fault
 
 _EVENT = re.compile(r"\w+\.(create|update|delete|fieldUpdate\.\w+)")
 _ONLY_CRM = (
-    "status_property", "objects", "deals_set_status", "deal_labels", "fields", "api_base", "api_user", "location_id", "allow_v1_signatures",
+    "status_property", "objects", "deals_set_status", "deal_labels", "api_base", "api_user", "location_id", "allow_v1_signatures",
     "written_property",
 )  # fmt: skip
 _ONLY_OF = {"location_id": "gohighlevel", "allow_v1_signatures": "hubspot", "written_property": "hubspot"}
@@ -86,7 +88,8 @@ def connection_faults(
     _check_labels(settings.status_labels, "status_labels", faults)
     _check_labels(settings.deal_labels, "deal_labels", faults)
     _check_objects(settings.objects, faults)
-    _check_fields(settings.fields, faults)
+    _check_fields(settings.fields, channel, faults)
+    _check_events(settings.events, faults)
     _check_written(settings.written_property, faults)
     if settings.deals_set_status and not settings.deal_labels:
         faults.append(Fault("/settings/deal_labels", "required", "deals_set_status needs deal_labels: say which status each stage sets"))
@@ -97,12 +100,15 @@ def _check_channel(channel: str, tool: str, settings: ConnectionSettings, faults
     given = [name for name in _ONLY_CRM if channel != CRM and getattr(settings, name)]
     if channel != EMAIL_CAMPAIGN and settings.linkedin_reply_counts is not None:
         given.append("linkedin_reply_counts")
+    if channel != EMAIL_CAMPAIGN and settings.events:
+        given.append("events")
     faults += [Fault(f"/settings/{name}", "channel", f"is not a setting of the channel {channel}") for name in given]
     for name, owner in _ONLY_OF.items():
         if channel == CRM and tool != owner and getattr(settings, name):
             faults.append(Fault(f"/settings/{name}", "tool", f"is for the tool {owner!r} only"))
-    if channel == CRM and tool != "generic" and settings.fields:
-        faults.append(Fault("/settings/fields", "tool", f"is for the tool 'generic' only; the fields of {tool} are known"))
+    for name in ("fields", "events"):
+        if tool != "generic" and getattr(settings, name):
+            faults.append(Fault(f"/settings/{name}", "tool", f"is for the tool 'generic' only; the {name} of {tool} are known"))
 
 
 def _check_kinds(settings: ConnectionSettings, tool: str, kinds: Sequence[str], faults: list[Fault]) -> None:
@@ -148,14 +154,21 @@ def _check_objects(objects: Mapping[str, str], faults: list[Fault]) -> None:
             faults.append(Fault(_entry("objects", number), "choice", detail))
 
 
-def _check_fields(fields: Mapping[str, str], faults: list[Fault]) -> None:
+def _check_fields(fields: Mapping[str, str], channel: str, faults: list[Fault]) -> None:
+    known = MAPPABLE_FIELDS if channel == CRM else CAMPAIGN_FIELDS
     for name, path in fields.items():
-        if name not in MAPPABLE_FIELDS:
-            faults.append(Fault(_entry("fields", name), "unknown", f"{name!r} is none of {', '.join(MAPPABLE_FIELDS)}"))
+        if name not in known:
+            faults.append(Fault(_entry("fields", name), "unknown", f"{name!r} is none of {', '.join(known)}"))
         elif any(not part.strip() for part in path.split(".")):
             faults.append(Fault(_entry("fields", name), "path", "must be keys joined by dots, such as data.person.mail"))
-    if fields and not _IDENTITIES & fields.keys():
+    if fields and channel == CRM and _IDENTITIES.isdisjoint(fields):
         faults.append(Fault("/settings/fields", "required", "must say where to find one of id, email, domain and linkedin_url"))
+
+
+def _check_events(events: Mapping[str, str], faults: list[Fault]) -> None:
+    for name, event in events.items():
+        if event not in DECLARED_EVENTS:
+            faults.append(Fault(_entry("events", name), "choice", f"{event!r} is none of {', '.join(DECLARED_EVENTS)}"))
 
 
 def _check_written(name: str | None, faults: list[Fault]) -> None:

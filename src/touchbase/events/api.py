@@ -10,6 +10,8 @@ from msgspec import Meta, Struct
 from touchbase.auth import ADMIN
 from touchbase.common import field_limits as limits
 from touchbase.common.timestamps import Micros, to_text
+from touchbase.connections import connection_faults
+from touchbase.connections.api import ConnectionSettingsBody, settings_of
 from touchbase.errors import Fault
 from touchbase.events import replay as service
 from touchbase.events.work import DryRunResult
@@ -51,6 +53,14 @@ class DeliveryGroups(Struct):
     data: list[DeliveryGroupOut]
 
 
+class ProposedConnection(Struct, forbid_unknown_fields=True):
+    """Settings of a connection to try in a dry run, before they are stored."""
+
+    channel: Literal["email_campaign", "crm"]
+    tool: Name
+    settings: ConnectionSettingsBody
+
+
 class ReplayRequest(Struct, forbid_unknown_fields=True):
     """Which deliveries to replay: at least one filter; deliveries must match all given filters."""
 
@@ -60,6 +70,10 @@ class ReplayRequest(Struct, forbid_unknown_fields=True):
     state: Literal["received", "applied", "ignored", "parked", "unrecognised", "failed"] | None = None
     received_since: Annotated[str | None, Meta(description="Only deliveries received at this time or later.")] = None
     dry_run: Annotated[bool, Meta(description="Only return what would change; nothing is stored.")] = False
+    connection: Annotated[
+        ProposedConnection | None,
+        Meta(description="With `dry_run` and `client`: read the deliveries as if the client's connection of this tool had these settings."),
+    ] = None
     cursor: Annotated[str | None, Meta(description="`next_cursor` of the previous response.")] = None
 
 
@@ -114,14 +128,14 @@ async def replay_many(call: Call) -> Response:
     parts = call.api.dependencies
     request = await call.body(ReplayRequest, _check)
     since, position = _check(request)
-    raise_if_any(no_such_tool(call, request.tool, "/tool"))
+    raise_if_any([*no_such_tool(call, request.tool, "/tool"), *_proposal_faults(call, request)])
     client = limited if request.client is None else await client_number(call, request.client, limited, "/client")
     filters = DeliveryFilter(client, request.channel, request.tool, request.state, since)
     chosen, position = await _chosen(call, filters, position)
     left = 0 if position is None else await service.count(parts.store, filters, position)
     cursor = None if position is None else cursor_text("replay", position)
     if request.dry_run:
-        result = await _dry_run(call, chosen)
+        result = await _dry_run(call, chosen, request.connection)
         return Response(200, encode(ReplayOut(len(result.deliveries), left, cursor, _dry_run_out(result))))
     now = parts.clock()
     response = await call.write_and_respond(
@@ -144,12 +158,27 @@ async def _chosen(call: Call, filters: DeliveryFilter, position: service.Cursor 
     return chosen, None
 
 
-async def _dry_run(call: Call, chosen: Sequence[service.Page]) -> DryRunResult:
+async def _dry_run(call: Call, chosen: Sequence[service.Page], proposed: ProposedConnection | None) -> DryRunResult:
     runner = service.DryRunner(call.api.dependencies.store, call.api.dependencies.read, call.api.dependencies.clock)
+    settings = None if proposed is None else service.Proposed(proposed.channel, proposed.tool, settings_of(proposed.settings))
     result = DryRunResult()
     for page in chosen:
-        service.add_result(result, await runner.dry_run(page.client.number, [each.id for each in page.deliveries]))
+        service.add_result(result, await runner.dry_run(page.client.number, [each.id for each in page.deliveries], settings))
     return result
+
+
+def _proposal_faults(call: Call, request: ReplayRequest) -> list[Fault]:
+    """Return the faults of a proposed connection, as its own requests would say them."""
+    proposed, senders = request.connection, call.api.dependencies.senders
+    if proposed is None:
+        return []
+    faults = [] if request.dry_run else [Fault("/connection", "dry_run", "is only tried: send dry_run true, or store it at the connection")]
+    if request.client is None:
+        faults.append(Fault("/client", "required", "must name the client whose connection it is"))
+    settings = settings_of(proposed.settings)
+    kinds = senders.kinds(proposed.channel, proposed.tool, settings)
+    found = connection_faults(proposed.channel, proposed.tool, settings, senders.tools(proposed.channel), kinds)
+    return [*faults, *(Fault(f"/connection{each.pointer}", each.code, each.detail) for each in found)]
 
 
 def _dry_run_out(result: DryRunResult) -> DryRunOut:
@@ -185,7 +214,7 @@ ROUTES = [
         summary="Apply many deliveries again",
         description=f"Queues up to {MAX_AT_ONCE:,} deliveries that match all given filters (`client`, `channel`, `tool`, `state`, "
         "`received_since`) to be applied again; at least one filter is required. `next_cursor` continues with the others. With `dry_run` "
-        "nothing is stored, and the response shows what would change.",
+        "nothing is stored, and the response shows what would change, also under settings of a connection that are not stored yet.",
         body=ReplayRequest,
         success=(Success(202, "They wait to be applied.", ReplayOut), Success(200, "What would change (`dry_run`).", ReplayOut)),
     ),

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from touchbase.clients import Client, ListClients
 from touchbase.common.timestamps import Clock, Micros
-from touchbase.connections import Connection, ListConnections
+from touchbase.connections import Connection, ConnectionSettings, ListConnections
 from touchbase.errors import Overloaded
 from touchbase.events.work import DryRunDelivery, DryRunResult, ProcessingStore, TooManyEvents
 from touchbase.events.worker import Read, translator
@@ -69,6 +69,15 @@ async def replay_pages(store: Writes, chosen: Sequence[Page], now: Micros) -> in
     return await store.write(ReplayMany([(page.client.number, delivery.id) for page in chosen for delivery in page.deliveries], now))
 
 
+@dataclass(frozen=True, slots=True)
+class Proposed:
+    """Settings that a dry run uses in place of those of a client's connection."""
+
+    channel: str
+    tool: str
+    settings: ConnectionSettings
+
+
 class DryRunner:
     """Reports what a replay would change, without storing anything."""
 
@@ -77,9 +86,11 @@ class DryRunner:
         self._read = read
         self._clock = clock
 
-    async def dry_run(self, client: int, ids: Sequence[int]) -> DryRunResult:
+    async def dry_run(self, client: int, ids: Sequence[int], proposed: Proposed | None = None) -> DryRunResult:
         """Return what applying these deliveries again would change; each group of `DRY_RUN_SIZE` ignores the changes of the others."""
         connections: Sequence[Connection] = await self._store.read(ListConnections(client))
+        if proposed is not None:
+            connections = _under(connections, proposed, client, self._clock())
         translate = translator(self._read, connections)
 
         async def attempt(some: Sequence[int]) -> DryRunResult:
@@ -89,6 +100,14 @@ class DryRunner:
         for first in range(0, len(ids), DRY_RUN_SIZE):
             add_result(total, await _bisect(attempt, ids[first : first + DRY_RUN_SIZE]))
         return total
+
+
+def _under(connections: Sequence[Connection], proposed: Proposed, client: int, now: Micros) -> list[Connection]:
+    """Return the connections as they would be with the proposed settings."""
+    key = proposed.channel, proposed.tool
+    known = next((each for each in connections if (each.channel, each.tool) == key), Connection(client, *key, now, now))
+    others = [each for each in connections if (each.channel, each.tool) != key]
+    return sorted([*others, replace(known, settings=proposed.settings)], key=lambda each: (each.channel, each.tool))
 
 
 async def _bisect(attempt: Callable[[Sequence[int]], Awaitable[DryRunResult]], ids: Sequence[int]) -> DryRunResult:

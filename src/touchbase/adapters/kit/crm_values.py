@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from urllib.parse import parse_qs
 
-from touchbase.adapters.kit.extract import address, linkedin, text
+from touchbase.adapters.kit.extract import address, dig, linkedin, text
 
 Record = Mapping[str, object]
 
@@ -189,3 +189,19 @@ def _host(value: object) -> str | None:
         return None
     found = match[1].lower().removeprefix("www.")
     return None if "." not in found or f".{found}".endswith(_NOT_OWN) else found
+
+
+def at_path(body: Mapping[str, object], path: str) -> object:
+    """Return the value at a path that a client has declared, `data.person.mail`; a number is a list index.
+
+    A key that contains the dots comes first: a relay that flattens bodies makes one key of a path.
+    """
+    if path in body:
+        return body[path]
+    value: object = body
+    for key in path.split("."):
+        if isinstance(value, dict):
+            value = value.get(key)
+        else:
+            value = dig(value, int(key)) if key.isascii() and key.isdecimal() and len(key) < 6 else None
+    return value

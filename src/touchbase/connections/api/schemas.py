@@ -47,7 +47,8 @@ class ConnectionSettingsBody(Struct, forbid_unknown_fields=True):
     deals_set_status: Annotated[bool, Meta(description="CRM: whether deals set the status of their person and company.")] = False
     deal_labels: Annotated[Labels, Meta(description="Stage of a deal -> the client's status.")] = {}
     time_zone: Annotated[Zone | None, Meta(description="IANA time zone of times without a zone, such as Asia/Kolkata; null: UTC.")] = None
-    fields: Annotated[Names, Meta(description="Generic CRM: field -> its path in the body.")] = {}
+    fields: Annotated[Names, Meta(description="Tool `generic`: field -> its path in the body.")] = {}
+    events: Annotated[Names, Meta(description="Campaign tool `generic`: the tool's name of an event -> Touchbase's event.")] = {}
     api_base: Annotated[Address | None, Meta(description="CRM: base URL of its API; null: the tool's default.")] = None
     api_user: Annotated[Person | None, Meta(description="CRM: user of the access token, where the API needs it.")] = None
     location_id: Annotated[Name | None, Meta(description="GoHighLevel: the only location whose signed webhooks are accepted.")] = None
@@ -102,6 +103,7 @@ class ConnectionSettingsChange(Struct, forbid_unknown_fields=True):
     deal_labels: Labels | UnsetType | None = UNSET
     time_zone: Zone | UnsetType | None = UNSET
     fields: Names | UnsetType | None = UNSET
+    events: Names | UnsetType | None = UNSET
     api_base: Address | UnsetType | None = UNSET
     api_user: Person | UnsetType | None = UNSET
     location_id: Name | UnsetType | None = UNSET

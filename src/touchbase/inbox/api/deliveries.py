@@ -61,6 +61,7 @@ class DeliveryEvent(Struct):
     event: str
     occurred_at: Time
     campaign: str | None
+    status: Annotated[str | None, Meta(description="The status that it asks for: the tool's word, or the client's word for it.")]
     record: Annotated[str, Meta(extra_json_schema=_RECORD_KIND)] | None
     record_id: int | None
 
@@ -103,7 +104,7 @@ def delivery_out(delivery: Delivery) -> DeliveryOut:
 
 def _event(event: StoredEvent) -> DeliveryEvent:
     kind = RECORD_KINDS.get(event.record_kind)
-    return DeliveryEvent(event.event, to_text(event.occurred_us), event.campaign, kind, event.record_id if kind else None)
+    return DeliveryEvent(event.event, to_text(event.occurred_us), event.campaign, event.status, kind, event.record_id if kind else None)
 
 
 def delivery_detail(delivery: Delivery, events: Sequence[StoredEvent]) -> DeliveryDetail:

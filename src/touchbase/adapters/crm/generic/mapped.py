@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from touchbase.adapters.crm.generic.words import OTHERS, RESTORED, SEVERAL, US, is_of_a_part, noun_in, verb_in, words_of
 from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, UPDATED, Item, Shape, other_event
 from touchbase.adapters.kit.crm_adapter import Body, chosen_kind
-from touchbase.adapters.kit.crm_values import query_parameter
-from touchbase.adapters.kit.extract import dig, text
+from touchbase.adapters.kit.crm_values import at_path, query_parameter
+from touchbase.adapters.kit.extract import text
 from touchbase.adapters.kit.times import parse_time
 from touchbase.connections import IGNORE
 from touchbase.history import Event
@@ -30,8 +28,7 @@ SHAPES = {
 
 def read_mapped(body: Body, webhook: ParsedWebhook) -> list[Event]:
     """Return the event of a body, read by the client's field map."""
-    # A relay that flattens bodies makes one key of a path.
-    mapped = {name: body[path] if path in body else _at(body, path.split(".")) for name, path in webhook.settings.fields.items()}
+    mapped = {name: at_path(body, path) for name, path in webhook.settings.fields.items()}
     source = text(mapped.get("event")) or query_parameter(webhook.request.query, "event")
     word, object_id, words = text(mapped.get("object_type")), text(mapped.get("id")), words_of(source)
     named = (*words_of(word), *words)
@@ -47,13 +44,3 @@ def read_mapped(body: Body, webhook: ParsedWebhook) -> list[Event]:
     item.status = ("status",) if "status" in mapped else ()
     item.restored = RESTORED in words
     return item.events()
-
-
-def _at(value: object, path: Iterable[str]) -> object:
-    """Return the value at a path; a number is a list index."""
-    for key in path:
-        if isinstance(value, dict):
-            value = value.get(key)
-        else:
-            value = dig(value, int(key)) if key.isascii() and key.isdecimal() and len(key) < 6 else None
-    return value

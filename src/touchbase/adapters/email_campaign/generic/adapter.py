@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from touchbase.adapters.email_campaign.generic import field_paths
 from touchbase.adapters.email_campaign.generic.channel import meaning_on_channel
+from touchbase.adapters.email_campaign.generic.declared import apply_declared, declared_meaning, declared_values
 from touchbase.adapters.email_campaign.generic.spelling import with_normalized_keys
 from touchbase.adapters.email_campaign.generic.split import split_events
 from touchbase.adapters.interface import ParsedWebhook
@@ -53,13 +54,16 @@ class Generic:
 
     def translate(self, webhook: ParsedWebhook) -> list[Event]:
         """Return the body's events; an empty body has none."""
-        return [Event("unknown") if pair is None else _Reader(*pair, webhook).final_event() for pair in split_events(webhook.data)]
+        pairs = split_events(webhook.data)
+        return [Event("unknown") if pair is None else _Reader(*pair, webhook, len(pairs) == 1).final_event() for pair in pairs]
 
 
 class _Reader:
     """Reads one event: its own keys, then those of its wrapper, and the headers."""
 
-    def __init__(self, item: Item, outer: Item, webhook: ParsedWebhook) -> None:
+    def __init__(self, item: Item, outer: Item, webhook: ParsedWebhook, is_only: bool) -> None:
+        fields = webhook.settings.fields
+        self.declared = declared_values(fields, item, outer, webhook.data if is_only else None) if fields else {}
         self.outer = with_normalized_keys(outer) if outer else outer
         item = with_normalized_keys(item)
         self.item = {**self.outer, **item} if outer else item
@@ -68,6 +72,8 @@ class _Reader:
 
     def final_event(self) -> Event:
         event = self.event()
+        if self.declared:
+            apply_declared(event, self.call.settings, self.declared)
         if is_message(event):
             event.message = _MESSAGES.read(event, self.item)
         if self.call.settings.status_labels:
@@ -106,6 +112,8 @@ class _Reader:
         behind = query_parameter(self.call.request.query, "event")
         if behind is not None and meaning_of(behind) is not m.UNKNOWN:
             return behind
+        if (declared := text(self.declared.get("event"))) is not None:
+            return declared
         for source in (self.outer, self.item):
             name = pick(source, field_paths.NAME, _name)
             if name is not None:
@@ -122,6 +130,8 @@ class _Reader:
         return outcome if outcome and meaning_of(outcome).event in _FATES else None
 
     def _meaning(self, name: str) -> Meaning:
+        if (declared := declared_meaning(self.call.settings, name)) is not None:
+            return declared
         meaning = meaning_of(name)
         if meaning.event in _INCOMING and self._went_out():
             return m.MANUAL
@@ -154,6 +164,8 @@ class _Reader:
         return pick(self.item, field_paths.REPLY_LABEL, status_of) == "out_of_office"
 
     def _email(self, meaning: Meaning) -> str | None:
+        if (declared := address(self.declared.get("email"))) is not None:
+            return declared
         writer = pick(self.item, field_paths.SENDER, address) or ""
         is_notice = meaning.event == "email_bounced" and writer.startswith(_DAEMONS)
         ours = self._addresses(field_paths.OURS + field_paths.NOTICE_TO if is_notice else field_paths.OURS)

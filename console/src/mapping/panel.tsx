@@ -1,0 +1,176 @@
+/** Mapping by pointing: choose what is looked for, press the value in the body, see what would be understood, store it. */
+import { useState } from 'preact/hooks';
+import { asProblem, call as send, post, type Problem } from '../api';
+import { clientPath, connectionPath, connectionsOf } from '../clients/requests';
+import { folded } from '../clients/seen-words';
+import type { Channel, Connection } from '../clients/types';
+import { replay } from '../inbox/problems';
+import { useLoad, useRested } from '../load';
+import { href } from '../route';
+import type { WholeDelivery } from '../types';
+import { Button, Icon, ProblemNote, Skeleton } from '../ui/basic';
+import { leavesOf, parsed, valueAt, type Leaf } from './body';
+import { DryRun, type Would } from './dry-run';
+import { EVENTS, SLOTS } from './slots';
+
+type Fields = Record<string, string>;
+
+interface Props {
+  call: WholeDelivery;
+  onClose: () => void;
+  onDone: () => void;
+}
+
+/** Whether the body of a call can be pointed at. */
+export function canPoint(call: WholeDelivery): boolean {
+  return (call.tool === null || call.tool === 'generic') && call.body?.encoding === 'utf-8' && parsed(call.body.content) !== undefined;
+}
+
+export function Pointing({ call, onClose, onDone }: Props) {
+  const loaded = useLoad(`generic ${call.client_id} ${call.channel}`, async (signal) => {
+    const all = await connectionsOf(call.client_id, signal);
+    return { known: all.find((each) => each.channel === call.channel && each.tool === 'generic') ?? null };
+  });
+  if (loaded.problem) return <ProblemNote problem={loaded.problem} retry={loaded.reload} />;
+  if (!loaded.value) return <Skeleton lines={8} wide={90} />;
+  return <Board call={call} known={loaded.value.known} onClose={onClose} onDone={onDone} />;
+}
+
+function Board({ call, known, onClose, onDone }: Props & { known: Connection | null }) {
+  const channel: Channel = call.channel === 'crm' ? 'crm' : 'email_campaign';
+  const slots = SLOTS[channel];
+  const [leaves] = useState(() => leavesOf(parsed(call.body?.content ?? ''), channel));
+  const [fields, setFields] = useState<Fields>(known?.settings.fields ?? {});
+  const [events, setEvents] = useState<Fields>(known?.settings.events ?? {});
+  const [at, setAt] = useState(slots.find((each) => !fields[each.name])?.name ?? 'email');
+  const [busy, setBusy] = useState(false);
+  const [problem, setProblem] = useState<Problem | null>(null);
+  const settings = { ...known?.settings, fields, ...(channel === 'email_campaign' && { events }) };
+  const isReady = ['email', 'linkedin_url', 'id', 'domain'].some((name) => fields[name]) || (channel === 'email_campaign' && Object.keys(fields).length > 0);
+  const rested = useRested(JSON.stringify({ fields, events }), 250);
+  const tried = useLoad(`try ${call.id} ${isReady ? rested : ''}`, (signal) => (isReady ? dryRun(call, channel, settings, signal) : Promise.resolve(null)));
+  const event = valueAt(leaves, fields['event']);
+
+  function point(path: string) {
+    setFields({ ...fields, [at]: path });
+    setAt(slots.find((each) => each.name !== at && !fields[each.name])?.name ?? at);
+  }
+
+  async function store() {
+    setBusy(true);
+    setProblem(null);
+    try {
+      const of = { channel, tool: 'generic' };
+      if (known) await send('PATCH', connectionPath(call.client_id, of), { body: { settings: { fields, ...(channel === 'email_campaign' && { events }) } } });
+      else await send('POST', clientPath(call.client_id, '/connections'), { body: { ...of, settings } });
+      await replay(call);
+      onDone();
+    } catch (error) {
+      setProblem(asProblem(error));
+    }
+    setBusy(false);
+  }
+
+  return (
+    <section class="pointing" aria-label="Point at the fields">
+      <p class="faint">Choose what you look for, then press its value in the body. What you leave out is {channel === 'crm' ? 'not read' : 'read by its usual names'}.</p>
+      <div class="sides">
+        <Tree leaves={leaves} fields={fields} slots={slots} looking={slots.find((each) => each.name === at)?.text ?? ''} onPoint={point} />
+        <div>
+          <ul class="slots" aria-label="Fields">
+            {slots.map((each) => (
+              <li key={each.name} class={each.name === at ? 'at' : ''}>
+                <button type="button" aria-pressed={each.name === at} onClick={() => setAt(each.name)}>
+                  <b>{each.text}</b>
+                  <span class="cut" dir="auto">
+                    {fields[each.name] ? (valueAt(leaves, fields[each.name]) ?? 'not in this body') : each.name === at ? 'Press its value' : '–'}
+                  </span>
+                </button>
+                {fields[each.name] && (
+                  <Button kind="quiet" icon="close" label={`Forget ${each.text}`} onClick={() => setFields(Object.fromEntries(Object.entries(fields).filter(([name]) => name !== each.name)))} />
+                )}
+              </li>
+            ))}
+          </ul>
+          {channel === 'email_campaign' && event && <Meaning event={event} events={events} onPick={setEvents} />}
+          <DryRun tried={tried} isReady={isReady} state={call.state} />
+          {problem && <ProblemNote problem={problem} />}
+          <div class="tools">
+            <Button kind="main" disabled={!isReady || busy} busy={busy} onClick={() => void store()}>
+              Save and replay
+            </Button>
+            <Button onClick={onClose}>Cancel</Button>
+          </div>
+          <p class="faint">
+            It is stored as the connection “{channel === 'crm' ? 'Another CRM' : 'Another campaign tool'}” of <a href={href(`/clients/${call.client_id}`)}>the client</a>, and can be changed there.
+          </p>
+        </div>
+      </div>
+    </section>
+  );
+}
+
+async function dryRun(call: WholeDelivery, channel: Channel, settings: object, signal: AbortSignal): Promise<Would> {
+  const filters = { client: call.client_id, channel, state: call.state, ...(call.tool && { tool: call.tool }) };
+  const body = { ...filters, dry_run: true, connection: { channel, tool: 'generic', settings } };
+  const found = await post<Would>('/admin/v1/deliveries/replay', body);
+  signal.throwIfAborted();
+  return found;
+}
+
+interface TreeProps {
+  leaves: readonly Leaf[];
+  fields: Fields;
+  slots: readonly { name: string; text: string }[];
+  looking: string;
+  onPoint: (path: string) => void;
+}
+
+function Tree({ leaves, fields, slots, looking, onPoint }: TreeProps) {
+  const used = new Map(Object.entries(fields).map(([name, path]) => [path, slots.find((each) => each.name === name)?.text ?? name]));
+  return (
+    <ul class="tree code" aria-label="Values of the body">
+      {leaves.map((each, n) => (
+        <li key={`${n} ${each.path}`} style={{ paddingLeft: `${each.depth * 14}px` }}>
+          {each.value === null ? (
+            <span class="faint">{each.key}</span>
+          ) : (
+            <button type="button" class={used.has(each.path) ? 'used' : ''} onClick={() => onPoint(each.path)} title={`${each.path}: ${looking}`}>
+              <span>{each.key}</span> <b dir="auto">{each.value || '“”'}</b>
+              {used.has(each.path) && (
+                <i>
+                  <Icon name="check" /> {used.get(each.path)}
+                </i>
+              )}
+            </button>
+          )}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Meaning({ event, events, onPick }: { event: string; events: Fields; onPick: (events: Fields) => void }) {
+  const known = Object.keys(events).find((each) => folded(each) === folded(event));
+  return (
+    <label class="meaning-of">
+      <span class="cut" dir="auto">
+        What “{event}” means
+      </span>
+      <select
+        value={known === undefined ? '' : (events[known] ?? '')}
+        onChange={(change) => {
+          const rest = Object.fromEntries(Object.entries(events).filter(([name]) => name !== known));
+          onPick(change.currentTarget.value ? { ...rest, [event]: change.currentTarget.value } : rest);
+        }}
+      >
+        <option value="">What its words say, else the status</option>
+        {EVENTS.map(([name, text]) => (
+          <option key={name} value={name}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}

@@ -1,0 +1,46 @@
+/** What one can point at in a body: the fields of a connection of the tool `generic`. */
+import type { Channel } from '../clients/types';
+
+export interface Slot {
+  name: string;
+  text: string;
+}
+
+const PERSON: readonly Slot[] = [
+  { name: 'email', text: 'E-mail address' },
+  { name: 'event', text: 'Event' },
+  { name: 'occurred_at', text: 'Time' },
+  { name: 'status', text: 'Status' },
+];
+const NAMES: readonly Slot[] = [
+  { name: 'first_name', text: 'First name' },
+  { name: 'last_name', text: 'Last name' },
+  { name: 'name', text: 'Whole name' },
+  { name: 'linkedin_url', text: 'LinkedIn address' },
+];
+
+export const SLOTS: Record<Channel, readonly Slot[]> = {
+  email_campaign: [...PERSON, { name: 'campaign', text: 'Campaign' }, { name: 'campaign_id', text: 'Campaign’s id' }, ...NAMES],
+  crm: [...PERSON, { name: 'id', text: 'Id of the record' }, { name: 'object_type', text: 'Kind of record' }, { name: 'domain', text: 'Domain' }, ...NAMES],
+};
+
+/** What a campaign tool's event can mean. */
+export const EVENTS: readonly (readonly [string, string])[] = [
+  ['email_sent', 'An e-mail was sent'],
+  ['email_delivered', 'An e-mail was delivered'],
+  ['email_opened', 'An e-mail was opened'],
+  ['email_clicked', 'A link was clicked'],
+  ['email_replied', 'The person replied'],
+  ['email_auto_replied', 'An automatic reply'],
+  ['email_bounced', 'An e-mail bounced'],
+  ['email_unsubscribed', 'The person unsubscribed'],
+  ['email_spam_complaint', 'A spam complaint'],
+  ['manual_email_sent', 'An e-mail by hand'],
+  ['lead_status_changed', 'The status changed'],
+  ['linkedin_sent', 'A LinkedIn message was sent'],
+  ['linkedin_replied', 'A reply on LinkedIn'],
+  ['linkedin_invite_sent', 'A LinkedIn invitation'],
+  ['linkedin_invite_accepted', 'An invitation was accepted'],
+  ['linkedin_other', 'Something else on LinkedIn'],
+  ['other', 'Nothing to us'],
+];

@@ -1,0 +1,56 @@
+"""What a client has declared about the bodies of a tool without an adapter: where values are, and what event names mean."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from touchbase.adapters.kit.crm_values import at_path
+from touchbase.adapters.kit.declarative import Item
+from touchbase.adapters.kit.event_types import Meaning
+from touchbase.adapters.kit.extract import linkedin, split_name, text
+from touchbase.adapters.kit.status_labels import status_of
+from touchbase.adapters.kit.times import parse_time
+from touchbase.connections import ConnectionSettings, folded
+from touchbase.history import Event
+
+_STATUS = "lead_status_changed"
+_VAGUE = frozenset({"unknown", "other", "campaign_completed", "account_event", _STATUS})
+"""Events that a name's words may give although the body is about a status: they change no record."""
+
+
+def declared_values(fields: Mapping[str, str], item: Item, outer: Item, body: object) -> dict[str, object]:
+    """Return the values at the declared paths: within the event's own object, its wrapper, or from the top of a body with one event."""
+    found: dict[str, object] = {}
+    for name, path in fields.items():
+        for source in (item, outer, body):
+            value = at_path(source, path) if isinstance(source, dict) else None
+            if value is not None:
+                found[name] = value
+                break
+    return found
+
+
+def declared_meaning(settings: ConnectionSettings, name: str) -> Meaning | None:
+    """Return what the client's setting `events` says that this event name means."""
+    if not settings.events:
+        return None
+    wanted = folded(name)
+    return next((Meaning(event) for word, event in settings.events.items() if folded(word) == wanted), None)
+
+
+def apply_declared(event: Event, settings: ConnectionSettings, values: Mapping[str, object]) -> None:
+    """Let declared values replace what the usual keys say. A declared status counts if the event says nothing else."""
+    event.linkedin_url = linkedin(values.get("linkedin_url")) or event.linkedin_url
+    full_name = text(values.get("name"))
+    first, last = split_name(full_name) if full_name else (None, None)
+    event.first_name = text(values.get("first_name")) or first or event.first_name
+    event.last_name = text(values.get("last_name")) or last or event.last_name
+    event.campaign_id = text(values.get("campaign_id")) or event.campaign_id
+    event.campaign = text(values.get("campaign")) or event.campaign or event.campaign_id
+    at = parse_time(values["occurred_at"]) if "occurred_at" in values else None
+    event.occurred_us = event.occurred_us if at is None else at
+    is_declared = event.source_event is not None and declared_meaning(settings, event.source_event) is not None
+    may_be_status = event.event == _STATUS or (event.event in _VAGUE and not is_declared)
+    status = status_of(values.get("status")) if may_be_status else None
+    if status is not None:
+        event.event, event.status = _STATUS, status

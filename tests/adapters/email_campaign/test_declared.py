@@ -1,0 +1,67 @@
+"""Bodies of a campaign tool without an adapter, for which the client has declared the paths and the meaning of event names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.adapters.test_connections import connected, told
+
+from touchbase.history.events import Event
+
+BODY = {
+    "kind": "call.finished",
+    "prospect": {"mail": "Ann@Example.com", "who": "Ann Lee"},
+    "outcome": "talked",
+    "when": "2026-11-20T09:30:00Z",
+    "list": {"title": "Winter", "no": 7},
+}
+FIELDS = {
+    "event": "kind", "email": "prospect.mail", "name": "prospect.who", "status": "outcome", "occurred_at": "when", "campaign": "list.title",
+    "campaign_id": "list.no",
+}  # fmt: skip
+
+
+def read(body: object, **settings: Any) -> list[Event]:
+    return told(body, connected("generic", "email_campaign", **settings), channel="email_campaign").events
+
+
+def test_fields_setting__reads_a_status_from_a_body_whose_event_says_nothing_else() -> None:
+    assert [(each.event, each.email) for each in read(BODY)] == [("unknown", None)]
+
+    (event,) = read(BODY, fields=FIELDS)
+
+    assert (event.event, event.status, event.email) == ("lead_status_changed", "custom:talked", "ann@example.com")
+    assert (event.first_name, event.last_name, event.campaign, event.campaign_id) == ("Ann", "Lee", "Winter", "7")
+    assert event.occurred_us is not None
+    assert event.source_event == "call.finished"
+
+
+def test_events_setting__says_what_an_event_name_means_whatever_its_case() -> None:
+    (event,) = read(BODY, fields=FIELDS, events={"Call.Finished": "email_replied"})
+
+    assert (event.event, event.status) == ("email_replied", None)
+    (event,) = read(BODY, fields=FIELDS, events={"call_finished": "other", "call.finished": "other"})
+    assert (event.event, event.status) == ("other", None)
+
+
+def test_status_labels_setting__applies_to_a_declared_status() -> None:
+    (event,) = read(BODY, fields=FIELDS, status_labels={"Talked": "meeting"})
+
+    assert event.status == "meeting"
+
+
+def test_undeclared_values__are_read_by_their_usual_keys() -> None:
+    (event,) = read({"event": "email_replied", "email": "a@b.co", "who": {"mail": "ann@example.com"}}, fields={"email": "who.mail"})
+    assert (event.event, event.email) == ("email_replied", "ann@example.com")
+
+    (event,) = read({"event": "email_replied", "email": "a@b.co"}, fields={"email": "who.mail"})
+    assert event.email == "a@b.co"
+
+
+def test_paths__count_within_the_event_then_its_wrapper_then_the_whole_body() -> None:
+    both = {"kind": "x", "data": [{"who": "a@b.co", "out": "hot"}, {"who": "c@d.co", "out": "cold"}]}
+    found = read(both, fields={"event": "kind", "email": "who", "status": "out"})
+    assert [(each.email, each.status) for each in found] == [("a@b.co", "custom:hot"), ("c@d.co", "custom:cold")]
+
+    (event,) = read({"data": {"who": "a@b.co"}, "out": "hot"}, fields={"email": "data.who", "status": "out"})
+    assert (event.email, event.status) == ("a@b.co", "custom:hot")

@@ -1,0 +1,232 @@
+"""The console's clients: addresses with their light, sample calls, connections, words of tools, and a client's life, in a real Chromium."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.console.conftest import CLIENT, NARROW, WIDE, Console, axe_faults, first_key, wait_until_read
+
+from touchbase.adapters.registry import load_adapters
+from touchbase.encryption import encode_key, new_key
+
+pytestmark = pytest.mark.slow
+on_sqlite = pytest.mark.parametrize("engine_url", ["sqlite"], indirect=True)
+"""For what does not depend on the engine."""
+SOURCES = Path(__file__).parents[2] / "console" / "src" / "clients"
+HERE = f"/clients/{CLIENT}?client={CLIENT}"
+TOO_WIDE = "['#main', '.shell'].filter((each) => document.querySelector(each).scrollWidth > document.querySelector(each).clientWidth + 1)"
+PATHS = (
+    "/clients",
+    "/clients?name=zzz",
+    "/clients/ours",
+    "/clients/ours?tool=crm/hubspot",
+    "/clients/ours?words=crm/generic",
+    "/clients/theirs",
+)
+HOSTILE = "<script>window.pwned = 1</script><img src=x onerror='window.pwned = 1'>"
+
+
+@pytest.fixture
+def empty(start: Callable[..., Console], monkeypatch: pytest.MonkeyPatch) -> Console:
+    """A server that encrypts secrets, with one client that has no calls."""
+    monkeypatch.setenv("TOUCHBASE_ENCRYPTION_KEY", encode_key(new_key()))
+    console = start()
+    console.send("PUT", f"/admin/v1/clients/{CLIENT}", {"settings": {}})
+    return console
+
+
+def client(console: Console, client_id: str = CLIENT) -> Any:
+    return console.send("GET", f"/admin/v1/clients/{client_id}")
+
+
+def connections(console: Console) -> list[dict[str, Any]]:
+    return list(console.send("GET", f"/admin/v1/clients/{CLIENT}/connections")["data"])
+
+
+def test_new_client__gets_addresses_and_its_light_turns_green_with_a_sample_that_is_erased(start: Callable[..., Console]) -> None:
+    console = start()
+    page = console.open("/clients")
+    page.get_by_role("button", name="New client").click()
+    page.get_by_label("Name", exact=True).fill("Alder Freight")
+    page.get_by_label("Id", exact=True).fill("alder")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/console/clients/alder**")
+    page.get_by_text("/public/crm-webhook/alder").wait_for()
+    page.get_by_label("Tool", exact=True).select_option("email_campaign/smartlead")
+    page.get_by_text("Waiting for the first call of Smartlead").wait_for()
+    assert page.get_by_text("LEAD_CATEGORY_UPDATED", exact=False).is_visible()
+
+    page.get_by_role("button", name="Send a sample call").click()
+    page.locator(".lamp.on").wait_for()
+    page.locator(".sample-result", has_text="applied").wait_for()
+    found = console.send("GET", "/admin/v1/deliveries?client=alder&limit=1")["data"][0]
+    assert found["tool"] == "smartlead"
+    assert "cookie" not in console.send("GET", f"/admin/v1/deliveries/{found['id']}")["headers"]
+
+    page.get_by_role("button", name="Erase it").click()
+    page.get_by_text("contact is erased, with what it said", exact=False).wait_for()
+    left = console.send("GET", f"/admin/v1/deliveries/{found['id']}")
+    assert left["body"] is None
+    assert left["body_removed"]["why"] == "erased"
+
+
+@on_sqlite
+def test_sample_of_every_tool__is_applied_as_that_tool(empty: Console, subtests: pytest.Subtests) -> None:
+    samples = (SOURCES / "samples.ts").read_text(encoding="utf-8").partition("const SAMPLES")[2]
+    campaign, _, crm = samples.partition("\n  crm: {")
+    tools = [("email_campaign", each) for each in re.findall(r"^    (\w+): \(email", campaign, re.M)]
+    tools += [("crm", each) for each in re.findall(r"^    (\w+): \(email", crm, re.M)]
+    assert len(tools) > 12
+    page = empty.open(HERE)
+    for channel, tool in tools:
+        with subtests.test(channel=channel, tool=tool):
+            empty.go(page, f"{HERE}&tool={channel}/{tool}")
+            page.get_by_role("button", name="Send a sample call").click()
+            page.locator(".sample-result", has_text="applied").wait_for()
+            assert empty.send("GET", f"/admin/v1/deliveries?client={CLIENT}&limit=1")["data"][0]["tool"] == tool
+
+
+def test_connection__is_added_with_a_secret_that_is_shown_once_then_changed_and_removed(empty: Console) -> None:
+    page = empty.open(HERE)
+    page.get_by_role("button", name="Add a connection").click()
+    form = page.get_by_role("dialog")
+    form.get_by_label("Tool", exact=True).select_option("email_campaign/instantly")
+    form.get_by_label("Secret", exact=True).select_option("generate")
+    form.get_by_role("button", name="Connect").click()
+    page.get_by_text("This is the only time", exact=False).wait_for()
+    secret = page.locator(".once code").first.inner_text()
+    assert secret.startswith("tbs_")
+    page.keyboard.press("Escape")
+    page.get_by_text("Secret set").wait_for()
+    page.reload()
+    page.get_by_text("Secret set").wait_for()
+    assert secret not in page.content()
+
+    page.get_by_label("Change Instantly").click()
+    form.get_by_label("Time zone", exact=True).fill("Nowhere/City")
+    form.get_by_role("button", name="Save").click()
+    assert "time_zone" in form.get_by_role("alert").inner_text() or "zone" in form.get_by_role("alert").inner_text()
+    form.get_by_label("Time zone", exact=True).fill("Europe/Berlin")
+    form.get_by_role("button", name="Save").click()
+    page.get_by_text("times of Europe/Berlin", exact=False).wait_for()
+    assert connections(empty)[0]["secret"] == "set"
+
+    page.get_by_label("Silences of Instantly").click()
+    page.get_by_text("It has never been silent.").wait_for()
+    page.keyboard.press("Escape")
+    page.get_by_label("Remove Instantly").click()
+    form.get_by_role("button", name="Remove").click()
+    page.get_by_text("No connection is needed").wait_for()
+    assert connections(empty) == []
+
+
+def category(console: Console, label: str, email: str) -> None:
+    body = {"event_type": "LEAD_CATEGORY_UPDATED", "sl_email_lead_id": 5, "sl_lead_email": email, "lead_email": email}
+    console.send("POST", f"/public/emailcampaign-webhook/{CLIENT}", body | {"lead_category": {"new_name": label}, "campaign_id": 7})
+    wait_until_read(console.origin)
+
+
+def test_words__are_mapped_by_drag_and_by_keyboard_and_count_for_later_calls(empty: Console) -> None:
+    category(empty, "Hot Lead", "a@words.example")
+    empty.send("POST", "/public/v2/contacts", {"email": "b@words.example", "contact_status": "meeting"})
+    page = empty.open(f"{HERE}&words=email_campaign/smartlead")
+    word = page.locator(".word:has(.cut:text-is('Hot Lead'))")
+    word.drag_to(page.get_by_label("Words that mean meeting"))
+    page.get_by_text("“Hot Lead” means “meeting”.").wait_for()
+    assert connections(empty)[0]["settings"]["status_labels"] == {"Hot Lead": "meeting"}
+    category(empty, "Hot Lead", "c@words.example")
+    assert empty.send("GET", "/public/v2/contacts?email=c@words.example")["data"][0]["contact_status"] == "meeting"
+
+    page.get_by_role("button", name="Undo").click()
+    page.get_by_text("Undone.").wait_for()
+    page.get_by_label("Words as they are").locator(".cut", has_text="Hot Lead").wait_for()
+    assert connections(empty)[0]["settings"]["status_labels"] == {}
+    choice = page.get_by_label("Status for the word Hot Lead")
+    choice.focus()
+    page.keyboard.press("ArrowDown")
+    page.get_by_label("Words that set no status").locator(".cut", has_text="Hot Lead").wait_for()
+    page.get_by_text("“Hot Lead” sets no status.").wait_for()
+    assert page.evaluate("document.activeElement.getAttribute('aria-label')") == "Status for the word Hot Lead"
+    assert connections(empty)[0]["settings"]["status_labels"] == {"Hot Lead": None}
+
+
+def test_client__is_renamed_suspended_resumed_given_a_new_id_and_deleted(empty: Console) -> None:
+    page = empty.open(HERE)
+
+    def manage(entry: str) -> Any:
+        page.get_by_role("button", name="Manage").click()
+        page.locator(":popover-open").get_by_role("button", name=entry).click()
+        return page.get_by_role("dialog")
+
+    dialog = manage("Rename")
+    dialog.get_by_label("Name", exact=True).fill(HOSTILE)
+    dialog.get_by_role("button", name="Rename").click()
+    page.locator("h1", has_text="<script>").wait_for()
+    manage("Suspend").get_by_role("button", name="Suspend").click()
+    page.get_by_text("Its calls are stored, and applied when it is resumed.", exact=False).first.wait_for()
+    assert client(empty)["state"] == "suspended"
+    manage("Resume").get_by_role("button", name="Resume").click()
+    page.get_by_text("The client is active again.", exact=False).wait_for()
+    dialog = manage("Give it a new id")
+    dialog.get_by_label("New id", exact=True).fill("renewed")
+    dialog.get_by_role("button", name="Give a new id").click()
+    page.get_by_text(f"Its former id {CLIENT} is valid until", exact=False).wait_for()
+    page.get_by_text("/public/crm-webhook/renewed").wait_for()
+
+    dialog = manage("Delete")
+    assert dialog.get_by_role("button", name="Delete for good").is_disabled()
+    dialog.get_by_label("Type its id", exact=False).fill("renewed")
+    dialog.get_by_role("button", name="Delete for good").click()
+    page.get_by_text("It is being deleted", exact=False).wait_for()
+    assert empty.server.get("/admin/v1/clients/renewed")[0] in (200, 404)
+    assert empty.server.post("/public/v2/contacts", {"email": "a@x.example"}, **{"X-Client-Id": "renewed"})[0] == 404
+    assert page.evaluate("window.pwned") is None
+
+
+def test_administrator_of_one_client__sees_that_client_only_and_screens_have_nothing_that_axe_finds(
+    start: Callable[..., Console], subtests: pytest.Subtests
+) -> None:
+    console = start("--auth", "api-key")
+    admin = {"Authorization": f"Bearer {first_key(console.server)}"}
+    for name in ("ours", "theirs"):
+        console.server.post("/admin/v1/clients", {"client_id": name, "name": name.title()}, **admin)
+    console.server.post("/admin/v1/clients/ours/connections", {"channel": "crm", "tool": "generic"}, **admin)
+    _, made = console.server.post("/admin/v1/keys", {"name": "local", "client_id": "ours", "scopes": ["admin"]}, **admin)
+    console.server.post("/public/v2/contacts", {"email": "a@x.example", "contact_status": HOSTILE[:60]}, **admin, **{"X-Client-Id": "ours"})
+    for size in (WIDE, NARROW):
+        page = console.open("/clients", size=size)
+        page.get_by_label("API key").fill(made["key"])
+        page.keyboard.press("Enter")
+        page.get_by_role("link", name="Ours").wait_for()
+        assert page.get_by_text("Theirs").count() == 0
+        assert page.get_by_role("button", name="New client").count() == 0
+        for path in (
+            "/clients",
+            "/clients?name=zzz",
+            "/clients/ours",
+            "/clients/ours?tool=crm/hubspot",
+            "/clients/ours?words=crm/generic",
+            "/clients/theirs",
+        ):
+            with subtests.test(path=path, width=size[0]):
+                console.go(page, path)
+                assert axe_faults(page) == []
+                assert page.evaluate(TOO_WIDE) == []
+        console.go(page, "/clients/theirs")
+        assert "there is no client" in page.get_by_role("alert").inner_text()
+        console.go(page, "/clients/ours")
+        page.get_by_label("Change Another CRM").click()
+        assert axe_faults(page) == []
+        assert page.evaluate("window.pwned") is None
+
+
+def test_tools_of_the_console__are_those_with_an_adapter() -> None:
+    source = (SOURCES / "tools.ts").read_text(encoding="utf-8")
+    adapters = load_adapters()
+    for channel, name in (("email_campaign", "CAMPAIGN"), ("crm", "CRM")):
+        table = source.partition(f"const {name}: Record<string, string> = {{")[2].partition("};")[0]
+        assert sorted(re.findall(r"(\w+): '", table)) == adapters.tools(channel)

@@ -1,0 +1,98 @@
+"""Mapping by pointing: a body that no adapter understands is pointed at, tried, stored and replayed, in a real Chromium."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from tests.console.conftest import CLIENT, NARROW, WIDE, Console, axe_faults, wait_until_read
+
+pytestmark = pytest.mark.slow
+OUTCOMES = ("talked", "voicemail", "talked")
+HOSTILE = "<script>window.pwned = 1</script><img src=x onerror='window.pwned = 1'>"
+TOO_WIDE = "document.querySelector('#main').scrollWidth > document.querySelector('#main').clientWidth + 1"
+
+
+@pytest.fixture
+def puzzled(start: Callable[..., Console]) -> Console:
+    """A client with three calls of a campaign tool, and one of a CRM, that no adapter understands."""
+    console = start()
+    for number, outcome in enumerate(OUTCOMES):
+        body = {"kind": "call.finished", "prospect": {"mail": f"p{number}@people.example"}, "outcome": outcome, HOSTILE: HOSTILE}
+        console.send("POST", f"/public/emailcampaign-webhook/{CLIENT}", body)
+    console.send("POST", f"/public/crm-webhook/{CLIENT}", {"meta": {"what": "odd"}, "x": {"y": [{"m": "crm@people.example"}], "s": "Won"}})
+    wait_until_read(console.origin)
+    states = [each["state"] for each in console.send("GET", f"/admin/v1/deliveries?client={CLIENT}")["data"]]
+    assert states == ["unrecognised"] * 4
+    return console
+
+
+def value(page: Any, text: str) -> Any:
+    return page.locator(".tree button", has=page.locator(f"b:text-is('{text}')"))
+
+
+def contacts(console: Console) -> dict[str, str]:
+    found = console.send("GET", "/public/v2/contacts")["data"]
+    return {each["email"]: each.get("contact_status", "") for each in found}
+
+
+def test_body_not_understood__is_pointed_at_tried_on_the_stored_calls_stored_and_replayed(puzzled: Console) -> None:
+    page = puzzled.open(f"/inbox/1?client={CLIENT}&tab=problems")
+    page.get_by_role("button", name="Point at its fields").click()
+    page.get_by_text("is shown here at once", exact=False).wait_for()
+
+    value(page, "p0@people.example").click()
+    page.get_by_text("0 of 3 stored calls like this would be understood.").wait_for()
+    value(page, "call.finished").click()
+    page.locator(".slots button", has_text="Status").click()
+    value(page, "talked").click()
+    page.get_by_text("3 of 3 stored calls like this would be understood.").wait_for()
+    assert contacts(puzzled) == {}
+    page.get_by_role("button", name="Save and replay").click()
+
+    page.get_by_text("3 calls read again.", exact=False).wait_for()
+    page.locator(".said", has_text="Lead status changed").wait_for()
+    wait_until_read(puzzled.origin)
+    assert contacts(puzzled) == {f"p{number}@people.example": outcome for number, outcome in enumerate(OUTCOMES)}
+    (connection,) = puzzled.send("GET", f"/admin/v1/clients/{CLIENT}/connections")["data"]
+    assert connection["settings"]["fields"] == {"email": "prospect.mail", "event": "kind", "status": "outcome"}
+
+
+def test_event_name__gets_its_meaning_by_keyboard(puzzled: Console) -> None:
+    page = puzzled.open(f"/inbox/1?client={CLIENT}&tab=problems")
+    page.get_by_role("button", name="Point at its fields").focus()
+    page.keyboard.press("Enter")
+    value(page, "p0@people.example").focus()
+    page.keyboard.press("Enter")
+    value(page, "call.finished").focus()
+    page.keyboard.press("Space")
+    page.locator(".meaning-of select").select_option("email_replied")
+    page.get_by_text("3 of 3 stored calls like this would be understood.").wait_for()
+    page.get_by_role("button", name="Save and replay").focus()
+    page.keyboard.press("Enter")
+    page.locator(".said", has_text="Email replied").wait_for()
+    wait_until_read(puzzled.origin)
+    assert set(contacts(puzzled).values()) == {"replied"}
+
+
+def test_body_of_a_crm__is_pointed_at_within_lists_and_hostile_bodies_are_text(puzzled: Console, subtests: pytest.Subtests) -> None:
+    for size in (WIDE, NARROW):
+        page = puzzled.open(f"/inbox/1?client={CLIENT}", size=size)
+        page.get_by_role("button", name="Point at its fields").click()
+        page.locator(".tree").wait_for()
+        with subtests.test(width=size[0]):
+            assert HOSTILE in page.locator(".tree").inner_text()
+            assert axe_faults(page) == []
+            assert not page.evaluate(TOO_WIDE)
+            assert page.evaluate("window.pwned") is None
+            assert page.locator("#app script, #app img").count() == 0
+    puzzled.go(page, f"/inbox/4?client={CLIENT}")
+    page.get_by_role("button", name="Point at its fields").click()
+    value(page, "crm@people.example").click()
+    page.locator(".slots button", has_text="Status").click()
+    value(page, "Won").click()
+    page.get_by_text("1 of 1 stored call like this would be understood.").wait_for()
+    page.get_by_role("button", name="Save and replay").click()
+    page.locator(".said", has_text="Contact updated").wait_for()
+    assert contacts(puzzled) == {"crm@people.example": "Won"}

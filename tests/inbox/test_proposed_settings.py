@@ -1,0 +1,81 @@
+"""A dry run of stored deliveries under settings of a connection that are not stored yet."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from tests.asgi_client import ApiClient, MakeClient
+
+from touchbase.adapters.registry import load_adapters
+from touchbase.connections import ListConnections
+from touchbase.events.worker import translator
+from touchbase.sql.store import Store
+
+ADAPTERS = load_adapters()
+REPLAY = "/admin/v1/deliveries/replay"
+SETTINGS = {"fields": {"event": "kind", "email": "prospect.mail", "status": "outcome"}}
+PROPOSED = {"channel": "email_campaign", "tool": "generic", "settings": SETTINGS}
+ASKED = {"client": "abc", "state": "unrecognised", "dry_run": True}
+
+
+@pytest.fixture
+def call(store: Store, make_client: MakeClient) -> ApiClient:
+    return make_client(store, read=ADAPTERS.translate, senders=ADAPTERS)
+
+
+async def receive(call: ApiClient) -> None:
+    for number, outcome in enumerate(("talked", "voicemail")):
+        body = {"kind": "call.finished", "prospect": {"mail": f"p{number}@people.example"}, "outcome": outcome}
+        await call("POST", "/public/emailcampaign-webhook/abc", raw=json.dumps(body).encode())
+    await work(call)
+
+
+async def work(call: ApiClient) -> None:
+    """Apply what waits, with the connections that are stored."""
+    connections = await call.parts.store.read(ListConnections(call.kept[0]))
+    await call.parts.store.work(call.kept[0], 10, translator(ADAPTERS.translate, connections), call.clock.now)
+
+
+async def test_dry_run__tells_what_proposed_settings_would_recognise_and_stores_nothing(call: ApiClient) -> None:
+    await receive(call)
+    before = await call.post(REPLAY, ASKED)
+    reply = await call.post(REPLAY, {**ASKED, "connection": PROPOSED})
+
+    assert before.json()["would"]["outcomes"] == {"unrecognised": 2}
+    assert reply.status == 200
+    assert (reply.json()["count"], reply.json()["would"]["outcomes"]) == (2, {"applied": 2})
+    assert reply.json()["would"]["records_made"] == 2
+    assert (await call.get("/admin/v1/clients/abc/connections")).json()["data"] == []
+    assert (await call.get("/public/v2/contacts", x_client_id="abc")).json()["data"] == []
+
+
+async def test_replay__does_under_stored_settings_what_the_dry_run_said(call: ApiClient) -> None:
+    await receive(call)
+    await call.post("/admin/v1/clients/abc/connections", PROPOSED)
+    assert (await call.post(REPLAY, {"client": "abc", "state": "unrecognised"})).status == 202
+    await work(call)
+
+    found = (await call.get("/public/v2/contacts", x_client_id="abc")).json()["data"]
+    assert sorted(each["contact_status"] for each in found) == ["talked", "voicemail"]
+
+
+FAULTS: dict[str, dict[str, Any]] = {
+    "/connection": {"dry_run": False},
+    "/client": {"client": None},
+    "/connection/settings/fields": {"connection": {**PROPOSED, "tool": "instantly"}},
+    "/connection/settings/fields/domain": {"connection": {**PROPOSED, "settings": {"fields": {"domain": "a"}}}},
+    "/connection/settings/events/a": {"connection": {**PROPOSED, "settings": {"events": {"a": "b"}}}},
+    "/connection/settings/events": {"connection": {"channel": "crm", "tool": "generic", "settings": {"events": {"a": "other"}}}},
+    "/connection/tool": {"connection": {"channel": "crm", "tool": "nothing", "settings": {}}},
+}
+
+
+async def test_proposed_settings__are_refused_with_the_place_of_the_fault(call: ApiClient, subtests: pytest.Subtests) -> None:
+    await receive(call)
+    for pointer, more in FAULTS.items():
+        with subtests.test(pointer=pointer):
+            reply = await call.post(REPLAY, {**ASKED, "connection": PROPOSED, **more})
+            assert reply.status == 422
+            assert pointer in [error["pointer"] for error in reply.problem["errors"]]
