@@ -106,4 +106,4 @@ def test_inbox_list__asks_for_the_client_when_there_are_several(replied: Run) ->
     refused = replied("inbox", "list", "--email", "jane@example.com")
 
     assert refused.exit_code == 2
-    assert "--client must name the client whose deliveries to search" in refused.output
+    assert "--client must name the client whose deliveries are meant" in refused.output

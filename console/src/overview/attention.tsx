@@ -1,5 +1,5 @@
 /** What is wrong, in plain sentences, each with what to do. Nothing is shown where nothing is wrong. */
-import { get } from '../api';
+import { asProblem, get } from '../api';
 import { client, href } from '../route';
 import { isAdmin, session } from '../session';
 import type { Group } from '../types';
@@ -21,12 +21,12 @@ export interface Sentence {
 async function read(id: string, wide: boolean, signal: AbortSignal): Promise<Sentence[]> {
   const [groups, connections, status] = await Promise.all([
     get<{ data: Group[] }>('/admin/v1/deliveries/groups', { client: id, limit: '100' }, signal),
-    get<{ data: Connection[] }>(`/admin/v1/clients/${encodeURIComponent(id)}/connections`, {}, signal).catch(() => ({ data: [] })),
+    get<{ data: Connection[] }>(`/admin/v1/clients/${encodeURIComponent(id)}/connections`, {}, signal),
     wide ? get<{ warnings: string[] }>('/admin/v1/status', {}, signal) : Promise.resolve({ warnings: [] }),
   ]);
   const silent = connections.data.flatMap((each) => silenceOf(each));
   const wrong = groups.data.filter((each) => each.state === 'unrecognised' || each.state === 'failed').slice(0, 4).map((each) => ({
-    text: `${plural(each.count, 'call')} from ${toolName(each.tool)} ${each.state === 'failed' ? 'could not be read' : each.count === 1 ? 'was not understood' : 'were not understood'}, the last ${ago(each.last_received_at)}.`,
+    text: `${plural(each.count, 'call')} from ${each.tool === null ? 'an unknown tool' : toolName(each.tool)} ${each.state === 'failed' ? 'could not be read' : each.count === 1 ? 'was not understood' : 'were not understood'}, the last ${ago(each.last_received_at)}.`,
     action: 'Look at one',
     to: href(`/inbox/${each.example_id}`, { tab: 'problems' }),
   }));
@@ -49,7 +49,13 @@ function silenceOf(each: Connection): Sentence[] {
 export async function readAttention(signal: AbortSignal): Promise<Sentence[]> {
   const id = client.value || session.value?.client_id || '';
   if (!isAdmin.value || !id) return [];
-  return read(id, session.value?.client_id === null, signal).catch(() => []);
+  try {
+    return await read(id, session.value?.client_id === null, signal);
+  } catch (error) {
+    // An overview that says nothing of problems because they could not be read would look sound.
+    if (signal.aborted) return [];
+    return [{ text: `What needs attention could not be read: ${asProblem(error).message}`, action: '', to: '' }];
+  }
 }
 
 export function Attention({ sentences }: { sentences: readonly Sentence[] }) {

@@ -3,14 +3,17 @@ import { useEffect } from 'preact/hooks';
 import { get } from '../api';
 import { useLoad } from '../load';
 import { client, go, href, place } from '../route';
-import { clients, session } from '../session';
+import { choosesClient, clients, session } from '../session';
 import type { Page, Status } from '../types';
 import { Empty, ProblemNote, Skeleton, StatusMark, hueOf } from '../ui/basic';
 import { count, percent, toolName } from '../words';
+import { AllClients } from './all';
 import { Attention, readAttention, type Sentence } from './attention';
+import { CallFigures } from './calls';
 import { Days, type Day } from './days';
+import { OverTime } from './over-time';
 
-interface Row extends Day {
+export interface Row extends Day {
   tool: string;
   campaign: string | null;
   campaign_id: string | null;
@@ -51,6 +54,24 @@ async function read(since: string, signal: AbortSignal): Promise<Found> {
 }
 
 export function Overview() {
+  return place.value.query.has('all') ? <AllClients /> : <OneClient />;
+}
+
+/** The chosen period, and the buttons for it. */
+export function Periods({ since }: { since: string }) {
+  const all = place.value.query.get('all') ?? '';
+  return (
+    <div class="switch" role="group" aria-label="Period">
+      {PERIODS.map(([key, text]) => (
+        <button key={key} type="button" aria-pressed={since === key} onClick={() => go('/', { since: key === '30d' ? '' : key, all }, true)}>
+          {text}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+function OneClient() {
   const since = place.value.query.get('since') ?? '30d';
   const loaded = useLoad(`overview ${client.value} ${since}`, (signal) => read(since, signal));
   useEffect(() => {
@@ -66,19 +87,20 @@ export function Overview() {
       <header class="screen-head">
         <h1>{name || 'Overview'}</h1>
         <span class="push" />
-        <div class="switch" role="group" aria-label="Period">
-          {PERIODS.map(([key, text]) => (
-            <button key={key} type="button" aria-pressed={since === key} onClick={() => go('/', { since: key === '30d' ? '' : key }, true)}>
-              {text}
-            </button>
-          ))}
-        </div>
+        {choosesClient.value && clients.value.length > 1 && (
+          <a class="button" href={href('/', { all: '1' })}>
+            All clients
+          </a>
+        )}
+        <Periods since={since} />
       </header>
       {loaded.problem && <ProblemNote problem={loaded.problem} retry={loaded.reload} />}
       {!found && !loaded.problem && <Skeleton lines={12} wide={100} />}
       {found && <Attention sentences={found.attention} />}
       {found && <Figures rows={found.tools} />}
       {found && <Days days={found.days} since={since} />}
+      {found && <CallFigures days={Number.parseInt(since, 10)} />}
+      {found && <OverTime since={since} />}
       {found && (
         <div class="pairs">
           <Campaigns rows={found.campaigns} />
@@ -89,7 +111,7 @@ export function Overview() {
   );
 }
 
-function Figures({ rows }: { rows: readonly Row[] }) {
+export function Figures({ rows }: { rows: readonly Row[] }) {
   const sum = (key: 'mailed' | 'mailed_replied' | 'replied' | 'bounced' | 'unsubscribed') => rows.reduce((all, each) => all + each[key], 0);
   const mailed = sum('mailed');
   const figures: readonly (readonly [string, string, string])[] = [

@@ -19,7 +19,7 @@ from touchbase.exports import api as exports
 from touchbase.http import docs_page, health
 from touchbase.http.routing import Route
 from touchbase.imports import api as imports
-from touchbase.inbox.api import deliveries, delivery_list, refused, webhooks
+from touchbase.inbox.api import deliveries, delivery_counts, delivery_list, refused, webhooks
 from touchbase.jobs import api as jobs
 from touchbase.merging import api as merging
 from touchbase.messages.api import resource as messages
@@ -50,6 +50,7 @@ ROUTES: tuple[Route, ...] = (
     *revyops.ROUTES,
     *webhooks.ROUTES,
     *delivery_list.ROUTES,
+    *delivery_counts.ROUTES,
     *deliveries.ROUTES,
     *replays.ROUTES,
     *refused.ROUTES,

@@ -39,6 +39,39 @@ class CountDeliveries(Query[int]):
     received_since_us: Micros | None = None
 
 
+MOST_COUNTED = 100_000
+"""Deliveries that `CountStates` reads: some 50 ms."""
+
+
+@dataclass(slots=True)
+class StateCount:
+    """Deliveries of one tool in one state."""
+
+    channel: str
+    tool: str | None
+    state: str
+    count: int
+
+
+@dataclass(slots=True)
+class StateCounts:
+    """Counts, the largest first, and whether they are of all deliveries that were asked for."""
+
+    counts: list[StateCount]
+    is_complete: bool
+
+
+@dataclass(slots=True)
+class CountStates(Query[StateCounts]):
+    """Count the newest deliveries of one client by channel, tool and state."""
+
+    client: int
+    channel: str | None = None
+    tool: str | None = None
+    received_since_us: Micros | None = None
+    most: int = MOST_COUNTED
+
+
 @dataclass(slots=True)
 class DeliveryGroup:
     """Deliveries in one state with the same fingerprint: count, times, and an example."""

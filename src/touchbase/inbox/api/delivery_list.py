@@ -158,10 +158,10 @@ def address_of(email: str | None, linkedin_url: str | None) -> Ref | None:
 
 
 async def only_client(store: Store) -> int:
-    """Return the number of the store's only client. Raises `Invalid` if there are several: a search goes through one inbox."""
+    """Return the number of the store's only client. Raises `Invalid` if there are several."""
     clients = await store.read(ListClientPage(2))
     if len(clients) != 1:
-        raise Invalid([Fault("?client", "required", "must name the client whose deliveries to search: there is not exactly one")])
+        raise Invalid([Fault("?client", "required", "must name the client whose deliveries are meant: there is not exactly one")])
     return clients[0].number
 
 

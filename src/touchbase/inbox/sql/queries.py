@@ -10,11 +10,14 @@ from touchbase.inbox.queries import (
     BusyClients,
     CountDeliveries,
     CountInbox,
+    CountStates,
     DeliveryGroup,
     GroupDeliveries,
     InboxCounts,
     ListDeliveries,
     OldDedupeKeys,
+    StateCount,
+    StateCounts,
 )
 from touchbase.inbox.sql import rows as inbox_rows
 from touchbase.sql import rows as sql_rows
@@ -51,6 +54,26 @@ def count_deliveries(query: CountDeliveries) -> Plan[int]:
     rows = yield Select(f"SELECT count(*) FROM delivery d WHERE {where}", where.params)
     total: int = rows[0][0]
     return total
+
+
+def count_states(query: CountStates) -> Plan[StateCounts]:
+    """Return the counts of the newest deliveries."""
+    since = query.received_since_us
+    # The time is looked at after the limit: few new ones among many old ones must not make it read all.
+    rows = yield Select(
+        "SELECT n.channel, n.tool, CASE WHEN n.received_us >= ? THEN n.state END AS found, count(*) AS many FROM "
+        "(SELECT d.channel, d.tool, d.state, d.received_us FROM delivery d WHERE d.client = ? ORDER BY d.id DESC LIMIT ?) n "
+        "GROUP BY n.channel, n.tool, found",
+        (0 if since is None else since, query.client, query.most),
+    )
+    read, is_past_since = sum(row[3] for row in rows), any(row[2] is None for row in rows)
+    counts = [
+        StateCount(channel, tool, state, many)
+        for channel, tool, state, many in rows
+        if state is not None and query.channel in (None, channel) and query.tool in (None, tool)
+    ]
+    counts.sort(key=lambda each: (-each.count, each.channel, each.tool or "", each.state))
+    return StateCounts(counts, is_past_since or read < query.most)
 
 
 def _where(query: ListDeliveries | CountDeliveries) -> Where:

@@ -1,0 +1,122 @@
+/** The overview of all clients: the sums, and a line for each client. */
+import { useEffect } from 'preact/hooks';
+import { get } from '../api';
+import { useLoad } from '../load';
+import { chooseClient, go, place } from '../route';
+import { clients } from '../session';
+import { Empty, ProblemNote, Skeleton } from '../ui/basic';
+import { count, percent } from '../words';
+import { Days } from './days';
+import { Figures, Periods, type Row } from './screen';
+
+interface ClientRow extends Row {
+  client_id: string;
+}
+
+interface Rows {
+  data: ClientRow[];
+  next_cursor: string | null;
+}
+
+/** A report of all clients, page by page. */
+async function report(since: string, group_by: string, signal: AbortSignal): Promise<ClientRow[]> {
+  const query = { since, group_by, limit: '200', time_zone: Intl.DateTimeFormat().resolvedOptions().timeZone };
+  const rows: ClientRow[] = [];
+  let cursor: string | null = '';
+  while (cursor !== null) {
+    const page: Rows = await get<Rows>('/admin/v1/reports/campaigns', { ...query, ...(cursor && { cursor }) }, signal);
+    rows.push(...page.data);
+    cursor = page.next_cursor;
+  }
+  return rows;
+}
+
+async function read(since: string, signal: AbortSignal) {
+  const [tools, days] = await Promise.all([report(since, 'tool', signal), report(since, 'day', signal)]);
+  const byDay = new Map<string, ClientRow>();
+  for (const each of days) {
+    const day = byDay.get(each.begins_at);
+    byDay.set(each.begins_at, day ? { ...day, mailed: day.mailed + each.mailed, replied: day.replied + each.replied, bounced: day.bounced + each.bounced } : each);
+  }
+  return { tools, days: [...byDay.values()] };
+}
+
+/** The sums of each client, the one with the most people mailed first. */
+function linesOf(rows: readonly ClientRow[]) {
+  const sums = new Map<string, { id: string; mailed: number; replied: number; mailed_replied: number; bounced: number }>();
+  for (const each of rows) {
+    const sum = sums.get(each.client_id) ?? { id: each.client_id, mailed: 0, replied: 0, mailed_replied: 0, bounced: 0 };
+    for (const key of ['mailed', 'replied', 'mailed_replied', 'bounced'] as const) sum[key] += each[key];
+    sums.set(each.client_id, sum);
+  }
+  return [...sums.values()].sort((a, b) => b.mailed - a.mailed);
+}
+
+export function AllClients() {
+  const since = place.value.query.get('since') ?? '30d';
+  const loaded = useLoad(`overview of all ${since}`, (signal) => read(since, signal));
+  useEffect(() => {
+    document.title = 'All clients · Touchbase';
+  }, []);
+  const found = loaded.value;
+  return (
+    <main id="main" class="screen overview">
+      <header class="screen-head">
+        <h1>All clients</h1>
+        <span class="push" />
+        <Periods since={since} />
+      </header>
+      {loaded.problem && <ProblemNote problem={loaded.problem} retry={loaded.reload} />}
+      {!found && !loaded.problem && <Skeleton lines={12} wide={100} />}
+      {found && <Figures rows={found.tools} />}
+      {found && <Days days={found.days} since={since} />}
+      {found && <Lines rows={found.tools} since={since} />}
+    </main>
+  );
+}
+
+function Lines({ rows, since }: { rows: readonly ClientRow[]; since: string }) {
+  const lines = linesOf(rows);
+  const named = new Map(clients.value.map((each) => [each.client_id, each.name]));
+  function open(id: string) {
+    chooseClient(id);
+    go('/', { since: since === '30d' ? '' : since });
+  }
+  if (!lines.length) {
+    return (
+      <Empty icon="mail" title="No mails in this time">
+        <p>Each client whose tools report mails or replies has a line here.</p>
+      </Empty>
+    );
+  }
+  return (
+    <div class="scroll" tabIndex={0} role="region" aria-label="Clients, by people mailed">
+      <table class="table">
+        <thead>
+          <tr>
+            <th scope="col">Client</th>
+            <th scope="col" class="number">Mailed</th>
+            <th scope="col" class="number">Replied</th>
+            <th scope="col" class="number">Rate</th>
+            <th scope="col" class="number">Bounced</th>
+          </tr>
+        </thead>
+        <tbody>
+          {lines.map((each) => (
+            <tr key={each.id}>
+              <th scope="row">
+                <button type="button" class="button quiet" onClick={() => open(each.id)}>
+                  {named.get(each.id) || each.id}
+                </button>
+              </th>
+              <td class="number">{count(each.mailed)}</td>
+              <td class="number">{count(each.replied)}</td>
+              <td class="number">{percent(each.mailed ? each.mailed_replied / each.mailed : null)}</td>
+              <td class="number">{count(each.bounced)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
