@@ -22,8 +22,13 @@ SCREENS = {
     "replies": f"/replies{OF}",
     "inbox": f"/inbox/7{OF}",
     "problems": f"/inbox{OF}&tab=problems",
+    "outgoing": f"/outgoing{OF}",
+    "endpoint": f"/outgoing/1{OF}",
+    "new-endpoint": f"/outgoing/new{OF}",
+    "erasure": f"/erasure{OF}&person=3",
     "no-contacts": "/contacts?client=new-one",
     "no-replies": "/replies?client=new-one",
+    "no-endpoints": "/outgoing?client=new-one",
     "no-calls": "/inbox?client=new-one",
 }
 
