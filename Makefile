@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help install setup serve test test-all slow-tests lint fix docs bench performance profile fault-tests fault-tests-long lock audit sbom console
+.PHONY: help install setup serve test test-all slow-tests lint fix docs bench performance profile fault-tests fault-tests-long lock audit sbom console pictures
 
 RUN := .venv/.set-up-run
 STAMP := .venv/.set-up
@@ -100,6 +100,9 @@ lock: ## Choose the newest dependencies anew and lock them with their hashes (ne
 		--constraint requirements.lock pyproject.toml -o deploy/requirements.lock
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --no-header \
 		bench/template/requirements.in -o bench/requirements.lock
+
+pictures: setup ## Take the pictures of README and docs, of the demo (needs Chromium)
+	.venv/bin/python -m tests.console.readme_pictures
 
 console: ## Build the console's files in the package from console/ (needs Node 20 and npm)
 	cd console && npm ci && npm run types && npm run build

@@ -15,6 +15,7 @@ from tests.asgi_client import ApiClient, MakeClient
 from tests.cli.conftest import Run
 
 from touchbase.common.timestamps import DAY, from_text
+from touchbase.connections.rhythm import HOUR, Rhythm
 from touchbase.demo.agency import ACCOUNTS, INSTANTLY, TOOLS
 from touchbase.demo.calls import SILENT, Call, calls_of
 from touchbase.demo.people import firms, people
@@ -26,10 +27,10 @@ NOW = from_text("2026-11-26T10:00:00Z")
 on_sqlite = pytest.mark.parametrize("engine_url", ["sqlite"], indirect=True)
 
 
-def calls(chance: str = "x", number: int = 0, count: int = 150) -> list[Any]:
+def calls(chance: str = "x", number: int = 0, count: int = 150, now: int = NOW) -> list[Any]:
     """Three weeks of one client."""
     account, drawn = ACCOUNTS[number], Random(chance)
-    return [*calls_of(account, [*people(drawn, count, firms(drawn, 20))], drawn, NOW)]
+    return [*calls_of(account, [*people(drawn, count, firms(drawn, 20))], drawn, now)]
 
 
 def test_data__is_the_same_each_time() -> None:
@@ -54,6 +55,17 @@ def test_calls__come_within_three_weeks_and_not_from_the_silent_tool() -> None:
     assert INSTANTLY in ACCOUNTS[0].tools
     assert silent
     assert max(silent) <= NOW - SILENT
+
+
+@pytest.mark.slow
+def test_silent_tool__is_recognised_on_a_monday_morning_with_the_usual_number_of_contacts(subtests: pytest.Subtests) -> None:
+    monday = from_text("2026-11-23T09:00:00Z")
+    for now in (monday, monday + 3 * DAY):
+        with subtests.test(now=now):
+            found = [each.at for each in calls(count=4_200, now=now) if isinstance(each, Call) and b"unibox_url" in each.body]
+            silent_from = Rhythm(Counter(each // HOUR for each in found)).silent_from(max(found))
+            assert silent_from is not None
+            assert silent_from <= now
 
 
 async def every(call: ApiClient, target: str, client_id: str = "") -> AsyncIterator[Any]:

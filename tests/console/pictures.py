@@ -30,11 +30,16 @@ SCREENS = {
     "client": f"/clients/{CLIENT}{OF}",
     "client-tool": f"/clients/{CLIENT}{OF}&tool=email_campaign/smartlead",
     "words": f"/clients/{CLIENT}{OF}&words=email_campaign/smartlead",
+    "outgoing": f"/outgoing{OF}",
+    "endpoint": f"/outgoing/1{OF}",
+    "new-endpoint": f"/outgoing/new{OF}",
+    "erasure": f"/erasure{OF}&person=3",
     "no-contacts": "/contacts?client=new-one",
     "no-companies": "/companies?client=new-one",
     "no-imports": "/imports?client=new-one",
     "no-suppressions": "/suppressions?client=new-one",
     "no-replies": "/replies?client=new-one",
+    "no-endpoints": "/outgoing?client=new-one",
     "no-calls": "/inbox?client=new-one",
 }
 

@@ -80,10 +80,10 @@ async def _make(settings: Settings, contacts: int) -> Filled:
         store = application.store
         receiver = MadeUpReceiver(clock, refuses_from(clock.now))
         sending = Dispatcher(store, receiver, clock, AS_IN_API, place=Installation("http://127.0.0.1:8000"))
-        workers, jobs = [application.worker, sending], job_worker(settings, store, clock)
+        jobs = job_worker(settings, store, clock)
         door = FrontDoor(application.app)
         has_secrets = settings.on_sqlite or bool(settings.encryption_key)
-        return await fill(Parts(door, store, clock, workers, jobs, application.calls, has_secrets), contacts, _say)
+        return await fill(Parts(door, store, clock, [application.worker, sending], jobs, application.calls, has_secrets), contacts, _say)
 
 
 def _say(line: str) -> None:

@@ -14,6 +14,10 @@ PIPEDRIVE_LABELS = {"11": "opportunity", "12": "customer", "13": "lost"}
 _BY_STATUS = {status: label for label, status in PIPEDRIVE_LABELS.items()}
 
 
+def _time(at: Micros) -> str:
+    return to_text(at // 1_000 * 1_000)
+
+
 def hubspot(person: Person, status: str, at: Micros, *, is_known: bool = True) -> Any:
     """Return a body of HubSpot: a new contact, and its lifecycle stage. One about an object that is not known names its id alone."""
     base = {"portalId": 40117, "appId": 220011, "subscriptionId": 880, "attemptNumber": 0, "changeSource": "CRM_UI"}
@@ -32,7 +36,7 @@ def hubspot(person: Person, status: str, at: Micros, *, is_known: bool = True) -
 
 def pipedrive(person: Person, status: str, at: Micros, *, is_known: bool = True) -> Any:
     """Return a body of Pipedrive: a person's label has changed. One that is not known has no address."""
-    label, number, time = int(_BY_STATUS[status]), 61_000 + person.number, to_text(at)
+    label, number, time = int(_BY_STATUS[status]), 61_000 + person.number, _time(at)
     data = {
         "id": number, "name": person.name, "first_name": person.first, "last_name": person.last,
         "emails": [{"value": person.email, "primary": True, "label": "work"}] if is_known else [], "phones": [], "label": label,
@@ -48,7 +52,7 @@ def pipedrive(person: Person, status: str, at: Micros, *, is_known: bool = True)
 
 def close(person: Person, status: str, at: Micros, *, is_known: bool = True) -> Any:
     """Return a body of Close: the status of a lead, which is a company, has changed. One that is not known has no web address."""
-    number, time = f"lead_{plain_id(person.firm.domain)}", to_text(at).rstrip("Z")
+    number, time = f"lead_{plain_id(person.firm.domain)}", _time(at).rstrip("Z")
     data = {
         "id": number,
         "display_name": person.firm.name,
@@ -74,14 +78,14 @@ def dialler(person: Person, at: Micros, seconds: int, outcome: str) -> Any:
     """Return a body of a dialling tool that no adapter knows: its fields can be mapped."""
     return {
         "kind": "call.finished", "prospect": {"mail": person.email, "display": person.name}, "outcome": outcome, "seconds": seconds,
-        "finished": to_text(at),
+        "finished": _time(at),
     }  # fmt: skip
 
 
 def webinar(person: Person, at: Micros, minutes: int) -> Any:
     """Return a body of a tool for webinars that no adapter knows."""
     seat = {"mail_address": person.email, "minutes_present": minutes}
-    return {"webinar": {"ref": "autumn-tour", "held": to_text(at)}, "seat": seat}
+    return {"webinar": {"ref": "autumn-tour", "held": _time(at)}, "seat": seat}
 
 
 CRM_BODIES: Mapping[str, Callable[..., Any]] = {HUBSPOT: hubspot, PIPEDRIVE: pipedrive, CLOSE: close}
