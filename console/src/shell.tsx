@@ -1,6 +1,7 @@
 /** What is around every screen: navigation, the client, the theme, the palette and the list of shortcuts. */
 import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
+import { useEffect } from 'preact/hooks';
 import { reachable } from './api';
 import { isMac, shortcuts, shownKeys, useShortcuts } from './keys';
 import { Palette } from './palette';
@@ -29,6 +30,8 @@ export const SECTIONS: readonly Section[] = [
   { path: '/contacts', first: 'contacts', name: 'Contacts', icon: 'contacts', keys: 'g c' },
   { path: '/inbox', first: 'inbox', name: 'Inbox', icon: 'inbox', keys: 'g i', needsAdmin: true },
   { path: '/clients', first: 'clients', name: 'Clients', icon: 'company', keys: 'g l', needsAdmin: true },
+  { path: '/keys', first: 'keys', name: 'Keys', icon: 'key', keys: 'g k', needsAdmin: true },
+  { path: '/settings', first: 'settings', name: 'Settings', icon: 'settings', keys: 'g s' },
 ];
 
 const THEMES = { system: ['system', 'As the system'], light: ['sun', 'Light'], dark: ['moon', 'Dark'] } as const;
@@ -41,6 +44,8 @@ export function Shell({ children }: { children: ComponentChildren }) {
     { keys: 'u', does: 'Undo the last change, while its message is shown', group: 'Everywhere', run: () => void undoLast() },
     { keys: 't', does: 'Change between light and dark', group: 'Everywhere', run: nextTheme },
   ]);
+  // On a narrow page the navigation scrolls.
+  useEffect(() => document.querySelector('.side nav a[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' }), [place.value.path[0]]);
   return (
     <div class="shell">
       <a class="skip" href="#main">

@@ -26,6 +26,8 @@ SCREENS = {
     "client": f"/clients/{CLIENT}{OF}",
     "client-tool": f"/clients/{CLIENT}{OF}&tool=email_campaign/smartlead",
     "words": f"/clients/{CLIENT}{OF}&words=email_campaign/smartlead",
+    "keys": f"/keys{OF}",
+    "settings": f"/settings{OF}",
     "no-contacts": "/contacts?client=new-one",
     "no-replies": "/replies?client=new-one",
     "no-calls": "/inbox?client=new-one",

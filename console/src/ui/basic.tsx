@@ -5,8 +5,8 @@ import { ago, fullTime, shortTime } from '../words';
 
 export type IconName =
   | 'asc' | 'ban' | 'book' | 'check' | 'close' | 'code' | 'columns' | 'company' | 'contacts' | 'copy' | 'desc' | 'dot' | 'down' | 'download'
-  | 'edit' | 'filter' | 'inbox' | 'keyboard' | 'leave' | 'left' | 'link' | 'mail' | 'menu' | 'moon' | 'more' | 'open' | 'overview' | 'plus'
-  | 'replay' | 'reply' | 'right' | 'search' | 'sun' | 'system' | 'undo' | 'views' | 'warning';
+  | 'edit' | 'filter' | 'inbox' | 'key' | 'keyboard' | 'leave' | 'left' | 'link' | 'mail' | 'menu' | 'moon' | 'more' | 'open' | 'overview' | 'plus'
+  | 'replay' | 'reply' | 'right' | 'search' | 'settings' | 'sun' | 'system' | 'undo' | 'views' | 'warning';
 
 export function Icon({ name }: { name: IconName }) {
   return (
