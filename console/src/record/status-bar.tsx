@@ -26,7 +26,7 @@ export function StatusBar({ contact }: { contact: Contact }) {
       <figcaption>
         <h2>Status over time</h2>
       </figcaption>
-      <div class="bar" role="img" aria-label={periods.map((each) => `${each.value} from ${longTime(each.since)}`).join(', ')}>
+      <div class="bar" role="img" aria-label={periods.map((each) => `${each.value} from ${longTime(each.since)}`).join(', ') || 'Loading'}>
         {periods.map((each) => {
           const from = new Date(each.since).getTime();
           const to = each.until ? new Date(each.until).getTime() : now;
