@@ -1,4 +1,5 @@
 import { render } from 'preact';
+import { Keys } from './api-keys/screen';
 import { Clients } from './clients/list';
 import { ClientScreen } from './clients/screen';
 import { Words } from './clients/words-screen';
@@ -12,6 +13,7 @@ import { CompanyPage, ContactPage } from './record/screen';
 import { Replies } from './replies/screen';
 import { client, place } from './route';
 import { endedBecause, session, start, startProblem } from './session';
+import { Settings } from './settings/screen';
 import { Shell } from './shell';
 import { SignIn } from './sign-in';
 import { Suppressions } from './suppressions/screen';
@@ -35,6 +37,8 @@ function Screen() {
   if (first === 'clients' && second !== undefined && words !== null) return <Words key={`${second} ${words}`} id={second} of={words} />;
   if (first === 'clients' && second !== undefined) return <ClientScreen key={second} id={second} />;
   if (first === 'clients') return <Clients />;
+  if (first === 'keys') return <Keys />;
+  if (first === 'settings') return <Settings key={`${client.value} ${place.value.query.get('of')}`} />;
   return (
     <main id="main" class="screen">
       <Empty icon="search" whole title="There is no such page">

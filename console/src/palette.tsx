@@ -4,7 +4,7 @@ import { get } from './api';
 import { useLoad, useRested } from './load';
 import { chooseClient, client, go, root } from './route';
 import { clients, isAdmin, session, signOut } from './session';
-import { SECTIONS } from './shell';
+import { sections } from './shell';
 import { nextTheme } from './theme';
 import type { Company, Contact, Page } from './types';
 import { Icon, type IconName } from './ui/basic';
@@ -89,7 +89,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
 }
 
 function pages(text: string): Found[] {
-  const sections = SECTIONS.filter((each) => !each.needsAdmin || isAdmin.value).map((each) => ({
+  const pages = sections.value.map((each) => ({
     key: each.path, text: each.name, note: 'Page', icon: each.icon, run: () => go(each.path),
   }));
   const others: Found[] = [
@@ -102,8 +102,8 @@ function pages(text: string): Found[] {
     key: `client ${each.client_id}`, text: each.name || each.client_id, note: 'Client', icon: 'company' as const, run: () => chooseClient(each.client_id),
   }));
   const asked = text.toLowerCase();
-  if (!asked) return [...sections, ...others];
-  return [...sections, ...others, ...named].filter((each) => each.text.toLowerCase().includes(asked));
+  if (!asked) return [...pages, ...others];
+  return [...pages, ...others, ...named].filter((each) => each.text.toLowerCase().includes(asked));
 }
 
 async function find(text: string, signal: AbortSignal): Promise<Found[]> {

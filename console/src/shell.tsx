@@ -1,5 +1,5 @@
 /** What is around every screen: navigation, the client, the theme, the palette and the list of shortcuts. */
-import { signal } from '@preact/signals';
+import { computed, signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { reachable } from './api';
@@ -22,6 +22,8 @@ interface Section {
   icon: IconName;
   keys: string;
   needsAdmin?: boolean;
+  /** Whether a group of screens begins with it. */
+  begins?: boolean;
 }
 
 export const SECTIONS: readonly Section[] = [
@@ -29,13 +31,18 @@ export const SECTIONS: readonly Section[] = [
   { path: '/replies', first: 'replies', name: 'Replies', icon: 'reply', keys: 'g r' },
   { path: '/contacts', first: 'contacts', name: 'Contacts', icon: 'contacts', keys: 'g c' },
   { path: '/companies', first: 'companies', name: 'Companies', icon: 'company', keys: 'g f' },
-  { path: '/inbox', first: 'inbox', name: 'Inbox', icon: 'inbox', keys: 'g i', needsAdmin: true },
   { path: '/imports', first: 'imports', name: 'Imports', icon: 'upload', keys: 'g m' },
   { path: '/suppressions', first: 'suppressions', name: 'Do not contact', icon: 'ban', keys: 'g d' },
+  { path: '/inbox', first: 'inbox', name: 'Inbox', icon: 'inbox', keys: 'g i', needsAdmin: true, begins: true },
+  { path: '/clients', first: 'clients', name: 'Clients', icon: 'link', keys: 'g l', needsAdmin: true },
   { path: '/outgoing', first: 'outgoing', name: 'Outgoing', icon: 'outgoing', keys: 'g u', needsAdmin: true },
+  { path: '/keys', first: 'keys', name: 'Keys', icon: 'key', keys: 'g k', needsAdmin: true },
+  { path: '/settings', first: 'settings', name: 'Settings', icon: 'settings', keys: 'g s' },
   { path: '/erasure', first: 'erasure', name: 'Erasure', icon: 'erase', keys: 'g e', needsAdmin: true },
-  { path: '/clients', first: 'clients', name: 'Clients', icon: 'company', keys: 'g l', needsAdmin: true },
 ];
+
+/** The screens that the key may see. */
+export const sections = computed(() => SECTIONS.filter((each) => !each.needsAdmin || isAdmin.value));
 
 const THEMES = { system: ['system', 'As the system'], light: ['sun', 'Light'], dark: ['moon', 'Dark'] } as const;
 
@@ -43,7 +50,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
   useShortcuts(() => [
     { keys: 'mod+k', does: 'Find a record or a page', group: 'Everywhere', run: () => (paletteOpen.value = !paletteOpen.value) },
     { keys: '?', does: 'List the shortcuts', group: 'Everywhere', run: () => (helpOpen.value = true) },
-    ...SECTIONS.map((each) => ({ keys: each.keys, does: `Go to ${each.name}`, group: 'Everywhere', run: () => go(each.path) })),
+    ...sections.value.map((each) => ({ keys: each.keys, does: `Go to ${each.name}`, group: 'Everywhere', run: () => go(each.path) })),
     { keys: 'u', does: 'Undo the last change, while its message is shown', group: 'Everywhere', run: () => void undoLast() },
     { keys: 't', does: 'Change between light and dark', group: 'Everywhere', run: nextTheme },
   ]);
@@ -64,8 +71,8 @@ export function Shell({ children }: { children: ComponentChildren }) {
         </div>
         <ClientSwitch />
         <nav aria-label="Screens">
-          {SECTIONS.map((each) => (
-            <a key={each.path} href={href(each.path)} aria-current={first === each.first ? 'page' : undefined}>
+          {sections.value.map((each) => (
+            <a key={each.path} href={href(each.path)} class={each.begins ? 'begins' : undefined} aria-current={first === each.first ? 'page' : undefined}>
               <Icon name={each.icon} />
               <span>{each.name}</span>
             </a>

@@ -34,6 +34,8 @@ SCREENS = {
     "endpoint": f"/outgoing/1{OF}",
     "new-endpoint": f"/outgoing/new{OF}",
     "erasure": f"/erasure{OF}&person=3",
+    "keys": f"/keys{OF}",
+    "settings": f"/settings{OF}",
     "no-contacts": "/contacts?client=new-one",
     "no-companies": "/companies?client=new-one",
     "no-imports": "/imports?client=new-one",

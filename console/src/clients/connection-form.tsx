@@ -1,6 +1,7 @@
 /** Add or change a connection. Secrets go in and never come back. */
 import { useState } from 'preact/hooks';
 import { call as send } from '../api';
+import { SLOTS } from '../mapping/slots';
 import { Confirm, CopyLine, Field, ShownOnce } from '../ui/confirm';
 import { Dialog } from '../ui/overlay';
 import { toast } from '../ui/toast';
@@ -20,7 +21,6 @@ interface Props {
 }
 
 type SecretChoice = 'keep' | 'generate' | 'paste' | 'remove';
-const FIELDS = ['event', 'object_type', 'id', 'email', 'domain', 'status', 'occurred_at', 'first_name', 'last_name', 'name', 'linkedin_url'] as const;
 
 interface Draft {
   status_property: Record<string, string | null>;
@@ -43,7 +43,7 @@ function changes(draft: Draft, before: Draft, channel: Channel, tool: string): P
   const all: Partial<ConnectionSettings> = {
     create_unknown: draft.create_unknown, time_zone: draft.time_zone.trim() || null, silence_alarm: draft.silence_alarm,
     ...(channel === 'crm' && { status_property: draft.status_property }),
-    ...(channel === 'crm' && tool === 'generic' && { fields: draft.fields }),
+    ...(tool === 'generic' && { fields: draft.fields }),
   };
   const old = { ...before, time_zone: before.time_zone || null };
   return Object.fromEntries(Object.entries(all).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(old[name as keyof Draft])));
@@ -136,7 +136,7 @@ export function ConnectionForm({ id, of, known, onClose, onDone }: Props) {
             <input type="checkbox" checked={draft.silence_alarm} onChange={(event) => change({ silence_alarm: event.currentTarget.checked })} />
             <span>Say so when its usual calls do not come</span>
           </label>
-          {channel === 'crm' && tool === 'generic' && <Declared draft={draft} change={change} />}
+          {tool === 'generic' && <Declared channel={channel} draft={draft} change={change} />}
         </>
       )}
     </Confirm>
@@ -173,7 +173,7 @@ function StatusProperty({ draft, change }: PartProps) {
   );
 }
 
-function Declared({ draft, change }: PartProps) {
+function Declared({ channel, draft, change }: PartProps & { channel: Channel }) {
   const put = (name: string, path: string) => {
     const { [name]: _, ...rest } = draft.fields;
     change({ fields: path.trim() ? { ...rest, [name]: path.trim() } : rest });
@@ -183,8 +183,8 @@ function Declared({ draft, change }: PartProps) {
       <legend>Where the body has what</legend>
       <p class="faint">Keys joined by dots; a number is a place in a list. The inbox lets you point at them in a call that was not understood.</p>
       <div class="pairs-of">
-        {FIELDS.map((name) => (
-          <Field key={name} label={name}>
+        {SLOTS[channel].map(({ name, text }) => (
+          <Field key={name} label={text}>
             <input type="text" value={draft.fields[name] ?? ''} spellcheck={false} onInput={(event) => put(name, event.currentTarget.value)} />
           </Field>
         ))}

@@ -23,7 +23,8 @@ function useNewest(id: string, channel: Channel, tool: string): { of: ListedDeli
           const newest = (await callsOf(id, { channel, limit: '1' }, abort.signal))[0] ?? null;
           const isOf = newest === null || !tool || newest.tool === tool;
           const ofTool = isOf ? newest : ((await callsOf(id, { channel, tool, limit: '1' }, abort.signal))[0] ?? null);
-          const isNew = newest !== null && new Date(newest.received_at).getTime() >= since - EVERY;
+          // A call that waits to be read has no tool yet.
+          const isNew = newest !== null && newest.state !== 'received' && new Date(newest.received_at).getTime() >= since - EVERY;
           setFound({ key, of: ofTool, other: isOf || !isNew ? null : newest });
         }
       } catch {

@@ -136,7 +136,11 @@ function Row({ of }: { of: ClientDetail }) {
       <StatusMark status={of.state} />
       <span class="faint">{loaded.value ? plural(loaded.value.connections.length, 'connection') : '\u00a0'}</span>
       <span class="last">
-        {silent && <StatusMark status="silent" />}
+        {silent && (
+          <>
+            <StatusMark status="silent" />{" "}
+          </>
+        )}
         {last && (
           <>
             Last call <Time at={last.received_at} as="ago" /> <span class="faint">{nameOf(last.channel, last.tool)}</span>

@@ -80,7 +80,7 @@ export function Sample({ id, channel, tool, connection }: Props) {
       {problem && <ProblemNote problem={problem} />}
       {sent && (
         <p class="sample-result" role="status">
-          {call === null ? (
+          {call === null || call.state === 'received' ? (
             `Sent, about ${sent}. It is being read…`
           ) : (
             <>

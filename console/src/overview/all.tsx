@@ -105,7 +105,7 @@ function Lines({ rows, since }: { rows: readonly ClientRow[]; since: string }) {
           {lines.map((each) => (
             <tr key={each.id}>
               <th scope="row">
-                <button type="button" class="button quiet" onClick={() => open(each.id)}>
+                <button type="button" class="button quiet opens" onClick={() => open(each.id)}>
                   {named.get(each.id) || each.id}
                 </button>
               </th>

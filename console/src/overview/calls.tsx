@@ -44,7 +44,8 @@ export function CallFigures({ days }: { days: number }) {
     ['Refused', refused, 'and not stored', { tab: 'refused' }],
   ];
   return (
-    <section aria-label="Calls from tools">
+    <section aria-labelledby="calls">
+      <h2 id="calls">Calls from tools</h2>
       {loaded.problem && <ProblemNote problem={loaded.problem} retry={loaded.reload} />}
       <dl class="call-figures" aria-busy={loaded.value ? undefined : true}>
         {figures.map(([name, value, of, query]) => (

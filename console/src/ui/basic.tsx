@@ -5,9 +5,9 @@ import { ago, fullTime, shortTime } from '../words';
 
 export type IconName =
   | 'asc' | 'ban' | 'book' | 'check' | 'close' | 'code' | 'columns' | 'company' | 'contacts' | 'copy' | 'desc' | 'dot' | 'down' | 'download'
-  | 'edit' | 'filter' | 'inbox' | 'keyboard' | 'leave' | 'left' | 'link' | 'mail' | 'menu' | 'moon' | 'more' | 'open' | 'overview' | 'plus'
-  | 'replay' | 'reply' | 'right' | 'search' | 'sun' | 'system' | 'undo' | 'upload' | 'views' | 'warning'
-  | 'erase' | 'outgoing';
+  | 'edit' | 'filter' | 'inbox' | 'key' | 'keyboard' | 'leave' | 'left' | 'link' | 'mail' | 'menu' | 'moon' | 'more' | 'open' | 'overview' | 'plus'
+  | 'replay' | 'reply' | 'right' | 'search' | 'settings' | 'sun' | 'system' | 'undo' | 'views' | 'warning'
+  | 'erase' | 'outgoing' | 'upload';
 
 export function Icon({ name }: { name: IconName }) {
   return (

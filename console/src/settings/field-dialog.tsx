@@ -1,0 +1,119 @@
+/** One change of a custom field, with what it would do. */
+import { useState } from 'preact/hooks';
+import { sendOf } from '../clients/requests';
+import { useLoad, useRested } from '../load';
+import { ProblemNote } from '../ui/basic';
+import { Confirm, Field } from '../ui/confirm';
+import { toast } from '../ui/toast';
+import { plural } from '../words';
+import { follow } from './job';
+import type { FieldRow, Job, Kind } from './types';
+
+export type Change = 'rename' | 'type' | 'merge' | 'remove';
+const TYPES = ['text', 'number', 'boolean', 'date', 'datetime', 'email', 'url', 'select'];
+
+interface Props {
+  client: string;
+  kind: Kind;
+  all: readonly FieldRow[];
+  what: Change | 'define';
+  of: FieldRow | null;
+  onClose: () => void;
+  onDone: () => void;
+}
+
+/** The answer of a dry run: of a change of names or values, or of a type. */
+interface Preview {
+  records?: number;
+  misfits?: number;
+  samples?: { value?: string }[];
+}
+
+export function FieldDialog({ client, kind, all, what, of, onClose, onDone }: Props) {
+  const [name, setName] = useState('');
+  const [type, setType] = useState(of?.type ?? 'text');
+  const [options, setOptions] = useState((of?.options ?? []).join('\n'));
+  const [keeps, setKeeps] = useState(false);
+  const list = `/public/v2/custom-fields/${kind}`;
+  const at = of ? `${list}/${encodeURIComponent(of.id)}` : list;
+  const typed = { type, ...(type === 'select' && { options: options.split('\n').map((each) => each.trim()).filter(Boolean) }) };
+
+  /** Send the change; the answer is a preview, a job, or what was done. */
+  function request(query: Record<string, string> = {}): Promise<(Preview & Partial<Job>) | undefined> {
+    if (what === 'define') return sendOf(client, 'POST', list, { name: name.trim(), ...typed });
+    if (what === 'rename') return sendOf(client, 'PATCH', at, { name: name.trim() }, query);
+    if (what === 'merge') return sendOf(client, 'POST', `${at}/merge`, { into: name }, query);
+    if (what === 'type') return sendOf(client, 'PATCH', at, typed, keeps ? { ...query, misfits: 'keep' } : query);
+    return sendOf(client, 'DELETE', at, undefined, of?.records ? { ...query, values: 'delete' } : query);
+  }
+
+  const isReady = what === 'remove' || (what === 'type' ? type !== 'select' || options.trim() !== '' : name.trim() !== '' && name.trim() !== of?.name);
+  const rested = useRested(`${name} ${type} ${options}`, 250);
+  const preview = useLoad(`${what} ${at} ${isReady} ${rested}`, async () => (isReady && what !== 'define' ? ((await request({ dry_run: 'true' })) ?? null) : null));
+
+  async function run() {
+    const made = await request();
+    onDone();
+    const said = { define: `“${name.trim()}” is defined`, rename: `“${of?.name}” becomes “${name.trim()}”`, merge: `“${of?.name}” becomes part of “${name}”`, type: `“${of?.name}” has the type ${type}`, remove: `“${of?.name}” is removed` }[what];
+    if (made?.state !== undefined && made.id !== undefined && what !== 'type') void follow(client, made as Job, said, onDone);
+    else toast(`${said}.`);
+  }
+
+  const titles = { define: 'Define a custom field', rename: `Rename “${of?.name}”`, merge: `Merge “${of?.name}” into another field`, type: `Type of “${of?.name}”`, remove: `Remove “${of?.name}”?` };
+  const actions = { define: 'Define', rename: 'Rename', merge: 'Merge', type: 'Set the type', remove: 'Remove' };
+  return (
+    <Confirm title={titles[what]} action={actions[what]} danger={what === 'remove' || what === 'merge'} disabled={!isReady} onClose={onClose} run={run}>
+      {(what === 'define' || what === 'rename') && (
+        <Field label={what === 'rename' ? 'New name' : 'Name'} help={what === 'rename' ? 'Requests, imports, filters and calls that use the old name reach the field from then on.' : undefined}>
+          <input type="text" autofocus value={name} onInput={(event) => setName(event.currentTarget.value)} />
+        </Field>
+      )}
+      {what === 'merge' && (
+        <Field label="Into" help="A record that has both keeps the value of the other field. This field’s name leads there from then on.">
+          <select value={name} onChange={(event) => setName(event.currentTarget.value)}>
+            <option value="">Choose a field</option>
+            {all.filter((each) => each.name !== of?.name).map((each) => (
+              <option key={each.id} value={each.name}>
+                {each.name}
+              </option>
+            ))}
+          </select>
+        </Field>
+      )}
+      {(what === 'define' || what === 'type') && (
+        <>
+          <Field label="Type" help="Values of requests and imports must be of it. A call’s value is stored as it came, with a problem.">
+            <select value={type} onChange={(event) => setType(event.currentTarget.value)}>
+              {TYPES.map((each) => (
+                <option key={each} value={each}>
+                  {each}
+                </option>
+              ))}
+            </select>
+          </Field>
+          {type === 'select' && (
+            <Field label="Options" help="One on each line.">
+              <textarea rows={5} value={options} onInput={(event) => setOptions(event.currentTarget.value)} />
+            </Field>
+          )}
+        </>
+      )}
+      <div class="preview" role="status">
+        {preview.problem && <ProblemNote problem={preview.problem} />}
+        {preview.value?.records !== undefined && <p>{what === 'remove' ? `The values of ${plural(preview.value.records, 'record')} are removed too. They stay in the histories.` : `${plural(preview.value.records, 'record')} will change.`}</p>}
+        {preview.value?.misfits === 0 && <p>All values are of this type.</p>}
+        {(preview.value?.misfits ?? 0) > 0 && (
+          <>
+            <p>
+              {plural(preview.value?.misfits ?? 0, 'value')} {preview.value?.misfits === 1 ? 'is' : 'are'} not of this type, such as {preview.value?.samples?.slice(0, 3).map((each) => `“${each.value}”`).join(', ')}.
+            </p>
+            <label class="check">
+              <input type="checkbox" checked={keeps} onChange={(event) => setKeeps(event.currentTarget.checked)} />
+              <span>Set the type all the same; these values stay until they are changed</span>
+            </label>
+          </>
+        )}
+      </div>
+    </Confirm>
+  );
+}

@@ -1,0 +1,70 @@
+/** The settings of one client: what it decides, its statuses, its custom fields. */
+import { useEffect } from 'preact/hooks';
+import { get } from '../api';
+import { clientPath } from '../clients/requests';
+import type { ClientDetail } from '../clients/types';
+import { useLoad } from '../load';
+import { client as chosen, href, place } from '../route';
+import { clients, isAdmin, session } from '../session';
+import { Empty, ProblemNote, Skeleton } from '../ui/basic';
+import { SettingsForm } from './client-settings';
+import { Fields } from './fields';
+import { Statuses } from './statuses';
+import type { Kind } from './types';
+
+const TABS = [
+  { key: '', name: 'What it decides' },
+  { key: 'statuses', name: 'Statuses' },
+  { key: 'fields', name: 'Custom fields' },
+] as const;
+
+export function Settings() {
+  const asked = place.value.query.get('tab') ?? '';
+  const tab = asked === '' && !isAdmin.value ? 'statuses' : asked;
+  const id = place.value.query.get('of') ?? (chosen.value || session.value?.client_id || '');
+  const loaded = useLoad(`settings ${id}`, (signal) => (isAdmin.value && id ? get<ClientDetail>(clientPath(id), {}, signal) : Promise.resolve(null)));
+  const client = loaded.value ?? null;
+  const isMissing = loaded.problem?.status === 404;
+  const name = client?.name || clients.value.find((each) => each.client_id === id)?.name || id;
+  useEffect(() => {
+    document.title = 'Settings · Touchbase';
+  }, []);
+  if (!id || isMissing) {
+    return (
+      <main id="main" class="screen">
+        <Empty icon="settings" whole title={id ? 'There is no such client yet' : 'Choose a client'}>
+          <p>Settings belong to a client. Without keys, a client comes into being with its first call or request.</p>
+          <a class="button" href={href('/clients')}>
+            Show the clients
+          </a>
+        </Empty>
+      </main>
+    );
+  }
+  const declares = (kind: Kind) => client !== null && client.settings[kind === 'contacts' ? 'contact_statuses' : 'company_statuses'] !== null;
+  return (
+    <main id="main" class="screen clients settings">
+      <header class="screen-head">
+        <div class="who">
+          <h1>Settings</h1>
+          <p class="faint">
+            of {name}
+            {isAdmin.value ? '' : ': an administrator’s key shows all of them'}
+          </p>
+        </div>
+      </header>
+      {loaded.problem && <ProblemNote problem={loaded.problem} retry={loaded.reload} />}
+      {loaded.loading && !loaded.value && isAdmin.value && <Skeleton lines={14} wide={100} />}
+      <nav class="tabs" aria-label="Parts of the settings">
+        {TABS.filter((each) => each.key !== '' || isAdmin.value).map((each) => (
+          <a key={each.key} href={href('/settings', { of: place.value.query.get('of') ?? '', tab: each.key })} aria-current={tab === each.key ? 'page' : undefined}>
+            {each.name}
+          </a>
+        ))}
+      </nav>
+      {tab === '' && client && <SettingsForm key={client.client_id} client={client} onSaved={loaded.reload} />}
+      {tab === 'statuses' && (client || !isAdmin.value) && <Statuses client={id} declares={declares} onChange={loaded.reload} />}
+      {tab === 'fields' && (client || !isAdmin.value) && <Fields client={id} />}
+    </main>
+  );
+}

@@ -1,0 +1,196 @@
+/** The statuses of a client: add, rename, merge and remove them, each after a preview. */
+import { useState } from 'preact/hooks';
+import { getOf, sendOf } from '../clients/requests';
+import { useLoad, useRested } from '../load';
+import { isAdmin } from '../session';
+import type { Page } from '../types';
+import { Button, Empty, ProblemNote, Skeleton, StatusMark } from '../ui/basic';
+import { Confirm, Field } from '../ui/confirm';
+import { toast } from '../ui/toast';
+import { count, plural } from '../words';
+import { follow } from './job';
+import { KindSwitch } from './kind-switch';
+import type { Job, Kind, RenamePreview, StatusRow } from './types';
+
+interface Props {
+  client: string;
+  /** Whether the client declares which statuses there are. */
+  declares: (kind: Kind) => boolean;
+  onChange: () => void;
+}
+
+type Opened = { what: 'add' } | { what: 'rename' | 'merge' | 'remove'; of: StatusRow } | null;
+
+export function Statuses({ client, declares, onChange }: Props) {
+  const [kind, setKind] = useState<Kind>('contacts');
+  const [opened, setOpened] = useState<Opened>(null);
+  const loaded = useLoad(`statuses ${client} ${kind}`, (signal) => getOf<Page<StatusRow>>(client, `/public/v2/statuses/${kind}`, { limit: '200' }, signal));
+  const all = loaded.value?.data ?? [];
+  const path = `/public/v2/statuses/${kind}`;
+  const close = () => setOpened(null);
+  const reload = () => {
+    loaded.reload();
+    onChange();
+  };
+  return (
+    <section class="panel" aria-labelledby="statuses">
+      <header class="row">
+        <h2 id="statuses">Statuses</h2>
+        <KindSwitch kind={kind} onPick={setKind} />
+        <span class="push" />
+        {isAdmin.value && (
+          <Button icon="plus" onClick={() => setOpened({ what: 'add' })}>
+            Add a status
+          </Button>
+        )}
+      </header>
+      <p class="faint">{declares(kind) ? 'Only these statuses are allowed; an event that asks for another sets none.' : 'Every text is allowed as a status. Declare a set to refuse others.'}</p>
+      {loaded.problem && <ProblemNote problem={loaded.problem} retry={loaded.reload} />}
+      {!loaded.value && !loaded.problem && <Skeleton lines={6} wide={100} />}
+      <ul class="lines" aria-label="Statuses">
+        {all.map((each) => (
+          <li key={each.name} class="line-of short">
+            <div class="what">
+              <StatusMark status={each.name} />
+              <span class="faint">
+                {[each.stands_for.length && each.stands_for[0] !== each.name ? `Touchbase’s “${each.stands_for.join('”, “')}”` : '', each.former_names.length ? `was ${each.former_names.map((one) => one.name).join(', ')}` : '', !each.declared ? 'not in the set' : '', each.refused ? `asked for in vain by ${plural(each.refused, 'call')}` : '']
+                  .filter(Boolean)
+                  .join('; ')}
+              </span>
+            </div>
+            <span>{plural(each.records, kind === 'contacts' ? 'contact' : 'company', kind)}</span>
+            {isAdmin.value && (
+              <div class="tools">
+                <Button aria-label={`Rename ${each.name}`} onClick={() => setOpened({ what: 'rename', of: each })}>
+                  Rename
+                </Button>
+                <Button aria-label={`Merge ${each.name}`} onClick={() => setOpened({ what: 'merge', of: each })}>
+                  Merge
+                </Button>
+                {declares(kind) && each.declared && (
+                  <Button kind="danger" aria-label={`Remove ${each.name}`} onClick={() => setOpened({ what: 'remove', of: each })}>
+                    Remove
+                  </Button>
+                )}
+              </div>
+            )}
+          </li>
+        ))}
+      </ul>
+      {loaded.value && all.length === 0 && <Empty icon="dot" title="No status yet" />}
+      {opened?.what === 'add' && <Add client={client} path={path} declares={declares(kind)} onClose={close} onDone={reload} />}
+      {(opened?.what === 'rename' || opened?.what === 'merge') && (
+        <Rename key={opened.of.name} client={client} path={path} of={opened.of} merge={opened.what === 'merge'} all={all} onClose={close} onDone={reload} />
+      )}
+      {opened?.what === 'remove' && (
+        <Confirm
+          title={`Remove “${opened.of.name}”?`}
+          action="Remove"
+          danger
+          onClose={close}
+          run={async () => {
+            await sendOf(client, 'DELETE', `${path}/${encodeURIComponent(opened.of.name)}`);
+            toast(`“${opened.of.name}” is removed from the set.`);
+            reload();
+          }}
+        >
+          <p>
+            {opened.of.records
+              ? `${count(opened.of.records)} ${kind} have it, so it cannot be removed: merge it into another status.`
+              : 'Events that ask for it later set no status, which their calls show as a problem. Adding it again applies them.'}
+          </p>
+        </Confirm>
+      )}
+    </section>
+  );
+}
+
+interface AddProps {
+  client: string;
+  path: string;
+  declares: boolean;
+  onClose: () => void;
+  onDone: () => void;
+}
+
+function Add({ client, path, declares, onClose, onDone }: AddProps) {
+  const [name, setName] = useState('');
+  const [starts, setStarts] = useState(false);
+  async function run() {
+    await sendOf(client, 'POST', path, { name: name.trim(), ...(starts && { start_set: true }) });
+    toast(`“${name.trim()}” is a status now.`);
+    onDone();
+  }
+  return (
+    <Confirm title="Add a status" action="Add" disabled={!name.trim() || (!declares && !starts)} onClose={onClose} run={run}>
+      <Field label="Name">
+        <input type="text" autofocus value={name} onInput={(event) => setName(event.currentTarget.value)} />
+      </Field>
+      {!declares && (
+        <label class="check">
+          <input type="checkbox" checked={starts} onChange={(event) => setStarts(event.currentTarget.checked)} />
+          <span>Declare a set that begins with the statuses in use and Touchbase’s words. From then on other statuses are refused. Without a set any text is a status, and none needs to be added.</span>
+        </label>
+      )}
+    </Confirm>
+  );
+}
+
+interface RenameProps {
+  client: string;
+  path: string;
+  of: StatusRow;
+  merge: boolean;
+  all: readonly StatusRow[];
+  onClose: () => void;
+  onDone: () => void;
+}
+
+function Rename({ client, path, of, merge, all, onClose, onDone }: RenameProps) {
+  const [name, setName] = useState('');
+  const rested = useRested(name.trim(), 250);
+  const at = `${path}/${encodeURIComponent(of.name)}`;
+  const request = (text: string, query: Record<string, string> = {}) =>
+    merge ? sendOf<Job & RenamePreview>(client, 'POST', `${at}/merge`, { into: text }, query) : sendOf<Job & RenamePreview>(client, 'PATCH', at, { name: text }, query);
+  const preview = useLoad(`preview ${at} ${merge} ${rested}`, () => (rested && rested !== of.name ? request(rested, { dry_run: 'true' }) : Promise.resolve(null)));
+
+  async function run() {
+    const job = await request(name.trim());
+    onDone();
+    void follow(client, job, `“${of.name}” becomes “${name.trim()}”`, onDone);
+  }
+
+  return (
+    <Confirm title={merge ? `Merge “${of.name}” into another status` : `Rename “${of.name}”`} action={merge ? 'Merge' : 'Rename'} danger={merge} disabled={!name.trim() || name.trim() === of.name} onClose={onClose} run={run}>
+      {merge ? (
+        <Field label="Into" help="The two become one. It cannot be undone: only histories remember which of the two a record had.">
+          <select value={name} onChange={(event) => setName(event.currentTarget.value)}>
+            <option value="">Choose a status</option>
+            {all.filter((each) => each.name !== of.name && each.declared).map((each) => (
+              <option key={each.name} value={each.name}>
+                {each.name}
+              </option>
+            ))}
+          </select>
+        </Field>
+      ) : (
+        <Field label="New name" help="The old name still works: events and requests that say it mean the new one.">
+          <input type="text" autofocus value={name} onInput={(event) => setName(event.currentTarget.value)} />
+        </Field>
+      )}
+      <div class="preview" role="status">
+        {preview.problem && <ProblemNote problem={preview.problem} />}
+        {preview.value && (
+          <>
+            <p>
+              <b>{plural(preview.value.records, 'record')}</b> {preview.value.records === 1 ? 'has' : 'have'} it now and will change.
+            </p>
+            {preview.value.notes.map((each) => (
+              <p key={each}>{each}.</p>
+            ))}
+          </>
+        )}
+      </div>
+    </Confirm>
+  );
+}
