@@ -3,7 +3,7 @@ import { useRef, useState } from 'preact/hooks';
 import { get } from './api';
 import { useLoad, useRested } from './load';
 import { chooseClient, client, go, root } from './route';
-import { clients, isAdmin, session, signOut } from './session';
+import { clients, session, signOut } from './session';
 import { sections } from './shell';
 import { nextTheme } from './theme';
 import type { Company, Contact, Page } from './types';

@@ -16,7 +16,7 @@ OF = f"?client={CLIENT}"
 
 @pytest.fixture
 def firms(start: Callable[..., Console]) -> Console:
-    """A client with three companies, two of one name, and a person at the first."""
+    """A client with three companies, two of one name, and a person at the first and the last."""
     console = start()
     console.send("PUT", f"/admin/v1/clients/{CLIENT}", {"settings": {}})
     for name, domain, status, industry in (
@@ -28,6 +28,7 @@ def firms(start: Callable[..., Console]) -> Console:
         body = {"name": name, "domain": domain, "company_status": status, "company_custom_fields": custom}
         console.send("POST", "/public/v2/companies", body)
     console.send("POST", "/public/v2/contacts", {"email": "ada@alder.example", "first_name": "Ada", "company_id": 1})
+    console.send("POST", "/public/v2/contacts", {"email": "zed@cobalt.example", "first_name": "Zed", "company_id": 3})
     return console
 
 
@@ -114,6 +115,8 @@ def test_company__has_its_people_is_edited_and_merged_with_undo(firms: Console) 
     page.keyboard.type("alder.ex")
     page.get_by_role("option", name="Alder Freight alder.example").click()
     page.wait_for_url("**/companies/1?**")
+    page.locator(".people li").first.wait_for()
+    assert page.locator(".people li .strong").all_inner_texts() == ["Ada"]
     page.locator(".people").get_by_role("link", name="Ada").click()
     page.locator("h1", has_text="Ada").wait_for()
 

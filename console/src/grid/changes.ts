@@ -1,5 +1,5 @@
 /** Changes of many records: in parts, with progress, a way to stop and a way back. */
-import { call, get, post } from '../api';
+import { call, get, post, Problem } from '../api';
 import type { AnyRecord, Kind } from '../kinds/kind';
 import type { Page } from '../types';
 import { changeToast, dismiss, toast, toastProblem } from '../ui/toast';
@@ -29,11 +29,13 @@ export interface StatusChange {
 interface Done {
   tried: number;
   failed: string[];
+  /** What ended it before its end, after some parts were done. */
+  ended: unknown;
 }
 
 /** Do the work in parts; more than one part shows its progress and can be stopped. */
 async function inParts<T>(all: readonly T[], size: number, doing: string, run: (part: readonly T[]) => Promise<string[]>): Promise<Done> {
-  const done: Done = { tried: 0, failed: [] };
+  const done: Done = { tried: 0, failed: [], ended: null };
   let stopped = false;
   const id = all.length > size ? toast(`${doing}…`, { stays: true, action: { text: 'Stop', run: () => (stopped = true) } }) : null;
   try {
@@ -43,6 +45,10 @@ async function inParts<T>(all: readonly T[], size: number, doing: string, run: (
       done.tried += part.length;
       if (id !== null) changeToast(id, `${doing}: ${count(done.tried)} of ${count(all.length)}…`);
     }
+    if (done.tried < all.length) done.ended = new Problem(0, 'stopped', `It was stopped: ${count(done.tried)} of ${count(all.length)} were done.`);
+  } catch (error) {
+    if (!done.tried) throw error;
+    done.ended = error;
   } finally {
     if (id !== null) dismiss(id);
   }
@@ -61,8 +67,9 @@ export async function setStatus<R extends AnyRecord>(rows: Rows<R>, records: rea
     const done = await update(rows, changed.map((each) => ({ id: each.id, status })), tell);
     const reached = changed.slice(0, done.tried);
     toast(`${plural(done.tried - done.failed.length, kind.one, kind.many)} set to “${status.replace(/_/g, ' ')}”.`, {
-      undo: () => update(rows, reached.map((each) => ({ id: each.id, status: kind.statusOf(each) ?? null })), tell),
+      undo: () => update(rows, reached.map((each) => ({ id: each.id, status: kind.statusOf(each) ?? null })), tell).then(mustBeWhole),
     });
+    if (done.ended) toastProblem(done.ended);
     if (done.failed.length) toast(`${plural(done.failed.length, kind.one, kind.many)} not changed: ${done.failed[0]}`, { bad: true });
   } catch (error) {
     toastProblem(error);
@@ -95,7 +102,7 @@ export async function suppress<R extends AnyRecord>(kind: Kind<R>, records: read
   const [one, many] = kind.listedAs;
   const entries = records.map(kind.listed).filter((each) => each !== null).map((each) => ({ ...each, reason, source: 'person' }));
   if (!entries.length) {
-    toast(`None of them has one to put on the list.`, { bad: true });
+    toast('None of them has an address to put on the list.', { bad: true });
     return;
   }
   const created: number[] = [];
@@ -107,15 +114,22 @@ export async function suppress<R extends AnyRecord>(kind: Kind<R>, records: read
     });
     toast(`${plural(done.tried - done.failed.length, one, many)} must not be contacted from now on.`, created.length ? { undo: () => unlist(created).finally(after) } : {});
     after();
+    if (done.ended) toastProblem(done.ended);
     if (done.failed.length) toast(`${plural(done.failed.length, one, many)} not put on the list: ${done.failed[0]}`, { bad: true });
   } catch (error) {
     toastProblem(error);
   }
 }
 
+/** Raise what ended a change early: it is not undone then. */
+function mustBeWhole(done: Done): void {
+  if (done.ended) throw done.ended;
+  if (done.failed.length) throw new Problem(0, 'not_undone', `${plural(done.failed.length, 'record')} not changed back: ${done.failed[0]}`);
+}
+
 async function unlist(ids: readonly number[]): Promise<void> {
-  await inParts(ids, 8, 'Removing them', async (part) => {
+  mustBeWhole(await inParts(ids, 8, 'Removing them', async (part) => {
     await Promise.all(part.map((id) => call('DELETE', `/public/v2/suppressions/${id}`)));
     return [];
-  });
+  }));
 }
