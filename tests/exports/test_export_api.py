@@ -169,3 +169,37 @@ async def test_companies__are_exported_too(call: ApiClient) -> None:
     (line,) = (await call.get("/public/v2/companies/export")).body.decode().splitlines()
 
     assert json.loads(line) == (await call.get("/public/v2/companies?structure=FLAT")).json()["data"][0]
+
+
+async def test_search_filters__choose_what_is_exported_by_stream_and_by_job(call: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(export_job, "PAGE", 1)
+    await filled(call)
+    await call.post("/public/v2/contacts", {"email": "jane@other.example", "first_name": "Jane"}, x_client_id="other")
+    queries = {
+        "contact_status[in]=new,customer&format=ndjson": ["jane@example.com", "joe@example.com"],
+        "cf.Segment[starts_with]=fin": ["jane@example.com"],
+        "last_reply_received[is_set]=false&email[ne]=ann@example.com": ["joe@example.com"],
+        "q=jan": ["jane@example.com"],
+        "q=roe&contact_status=customer": ["joe@example.com"],
+        "updated_since=2026-01-01T00:00:00Z&first_name[eq]=joe": ["joe@example.com"],
+        "q=nobody": [],
+    }
+    for query, emails in queries.items():
+        streamed = [json.loads(line)["email"] for line in (await exported(call, query)).splitlines()]
+        job = (await call.post(f"/public/v2/contacts/exports?{query}", {})).json()
+        call.clock.move(100 * 86_400)  # relative times and words are those of the request
+        await JobWorker(call.parts.store, call.clock, KINDS).drain()
+        filed = (await call.get(f"/public/v2/jobs/{job['id']}/result")).body.decode()
+
+        assert streamed == emails, query
+        assert [json.loads(line)["email"] for line in filed.splitlines()] == emails, query
+
+
+@pytest.mark.parametrize(
+    ("query", "pointer"), [("contact_statu[in]=new", "?contact_statu[in]"), ("email[like]=x", "?email[like]"), ("q=%2B", "?q")]
+)
+async def test_unknown_filter__is_refused_and_named(call: ApiClient, query: str, pointer: str) -> None:
+    for method, path in (("GET", "export"), ("POST", "exports")):
+        reply = await call(method, f"/public/v2/contacts/{path}?{query}")
+
+        assert (reply.status, reply.problem["errors"][0]["pointer"]) == (422, pointer)

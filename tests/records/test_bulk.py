@@ -91,8 +91,8 @@ async def test_bulk__of_companies_and_with_a_company_by_its_domain(call: ApiClie
     ("query", "body", "headers", "pointers"),
     [
         ("", {"origin": "x"}, {}, ["?"]),
-        ("?updated_since=2020-01-01", {"origin": "x"}, {}, ["?", "?updated_since"]),
-        ("?phone=1", {"origin": "x"}, {}, ["?", "?phone"]),
+        ("?updated_since=2020-01-01", {"origin": "x"}, {}, ["?updated_since"]),
+        ("?phone=1", {"origin": "x"}, {}, ["?phone"]),
         ("?contact_status=new", {"email": "a@example.com", "linkedin_url": None}, {}, ["/email", "/linkedin_url"]),
         ("?contact_status=new", {}, {}, [""]),
         ("?contact_status=new", {"Origin": "x"}, {}, ["/Origin"]),
@@ -108,3 +108,52 @@ async def test_bulk__names_what_is_wrong(
 
     assert (reply.status, [each["pointer"] for each in reply.problem["errors"]]) == (422, pointers)
     assert (await sqlite_call.get(f"{CONTACTS}/1")).json()["origin"] == ""
+
+
+async def test_bulk__takes_the_filters_of_searches(call: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("touchbase.records.bulk.STEP", 2)
+    for n, (status, field) in enumerate([("new", "bank"), ("won", "Bank of X"), ("new", "farm"), ("lost", "bank"), ("new", "banking")]):
+        await call.post(
+            CONTACTS,
+            {
+                "email": f"{n}@example.com",
+                "contact_status": status,
+                "contact_custom_fields_input": [{"field_name": "Industry", "field_value": field}],
+            },
+        )
+        call.clock.move(1)
+    await call.post(CONTACTS, {"email": "a@example.com", "contact_status": "new"}, x_client_id="other")
+    filters = "contact_status[in]=new,won&cf.Industry[contains]=bank"
+
+    tried = await call.patch(f"{CONTACTS}?{filters}&dry_run=true", {"contact_status": "lost"})
+    refused = await call.patch(f"{CONTACTS}?{filters}", {"contact_status": "lost"}, prefer="max-affected=2")
+    reply = await call.patch(f"{CONTACTS}?{filters}", {"contact_status": "lost"}, prefer="max-affected=3")
+
+    assert tried.json() == {"matched": 3, "changed": 0, "failed": 0, "failures": []}
+    assert (refused.status, refused.problem["affected"]) == (409, 3)
+    assert (reply.status, reply.json()) == (200, {"matched": 3, "changed": 3, "failed": 0, "failures": []})
+    assert await statuses(call) == ["lost", "lost", "new", "lost", "lost"]
+    assert len((await call.get(f"{CONTACTS}?contact_status=new", x_client_id="other")).json()["data"]) == 1
+
+
+async def test_bulk__ends_although_each_change_makes_its_record_match_again(call: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("touchbase.records.bulk.STEP", 2)
+    await some(call, 5)
+    call.clock.move(1)
+
+    reply = await call.patch(f"{CONTACTS}?updated_time[gte]=1d", {"origin": "x"})
+
+    assert reply.json() == {"matched": 5, "changed": 5, "failed": 0, "failures": []}
+
+
+@pytest.mark.parametrize(
+    ("query", "pointer"),
+    [("contact_statu[in]=new", "?contact_statu[in]"), ("contact_status[like]=new", "?contact_status[like]"), ("q=ann", "?q")],
+)
+async def test_bulk__refuses_a_filter_that_lists_do_not_have_and_names_it(call: ApiClient, query: str, pointer: str) -> None:
+    await some(call, 1, contact_status="new")
+
+    reply = await call.patch(f"{CONTACTS}?{query}", {"origin": "x"})
+
+    assert (reply.status, reply.problem["errors"][0]["pointer"]) == (422, pointer)
+    assert (await call.get(f"{CONTACTS}/1")).json()["origin"] != "x"

@@ -11,6 +11,7 @@ import msgspec
 from touchbase.auth import READ
 from touchbase.clients import Client
 from touchbase.common.parquet import check_installed
+from touchbase.common.timestamps import to_text
 from touchbase.exports.encoders import SUPPRESSED
 from touchbase.exports.job import ExportSettings, Position, pages
 from touchbase.exports.parquet_file import not_installed
@@ -23,8 +24,10 @@ from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import named_enum
 from touchbase.jobs import QUEUED, CreateJob, Job
 from touchbase.jobs.api import JobOut, job_response
+from touchbase.records.api.parameters import UPDATED_SINCE
 from touchbase.records.api.resource import COMPANY_TAG, CONTACT_TAG
-from touchbase.records.api.resource_type import COMPANIES, CONTACTS
+from touchbase.records.api.resource_type import COMPANIES, CONTACTS, ResourceType
+from touchbase.search.api.parameters import FILTERS, Q, filters_of, search_for
 from touchbase.sql.store import Store
 
 named_enum("ExportFormat", "How an export is written.", FORMATS)
@@ -45,15 +48,28 @@ SUPPRESSED_FILTER: Parameter[bool | None] = Parameter(
 )
 
 
-def _settings(call: Call, record: str) -> ExportSettings:
-    asked = call.parameters()
+OPTIONS: tuple[Parameter[Any], ...] = (FORMAT, FORMULAS, FIELDS, SUPPRESSED_FILTER, Q)
+"""The parameters of an export that are not filters of the list."""
+
+
+def _settings(call: Call, record: str, client: Client) -> ExportSettings:
+    kind: ResourceType[Any, Any, Any] = CONTACTS if record == "contact" else COMPANIES
+    asked, now = Parameters(call.query, (*OPTIONS, *kind.filters)), call.api.dependencies.clock()
     fields = _fields(asked, record)
-    asked.done()
     form = ExportFormat(asked[FORMAT] or NDJSON, asked[FORMULAS], fields)
+    settings = ExportSettings(form, {}, MEDIA[form.format], asked[SUPPRESSED_FILTER], now)
+    if asked.unknown or asked[Q] is not None:  # filters that only searches have
+        since = asked[UPDATED_SINCE]
+        settings.q, settings.search = asked[Q], filters_of(asked, (*OPTIONS, UPDATED_SINCE))
+        if since is not None:
+            settings.search.append(("updated_time[gte]", to_text(since)))
+        search_for(kind.type, client, asked, now, (*OPTIONS, UPDATED_SINCE), asked[Q])  # raises its faults
+    else:
+        asked.done()
+        settings.filters = {name: value for name, value in asked.filters.items() if value is not None}
     if form.format == PARQUET:
         check_installed(not_installed)
-    filters = {name: value for name, value in asked.filters.items() if value is not None}
-    return ExportSettings(form, filters, MEDIA[form.format], asked[SUPPRESSED_FILTER], call.api.dependencies.clock())
+    return settings
 
 
 def _fields(asked: Parameters, record: str) -> tuple[str, ...]:
@@ -74,7 +90,7 @@ def stream(record: str, many: str) -> Callable[[Call], Awaitable[Response]]:
 
     async def handle(call: Call) -> Response:
         client = await call.client()
-        settings = _settings(call, record)
+        settings = _settings(call, record, client)
         disposition = f'attachment; filename="{many}.{settings.format.format}"'.encode()
         body = _bodies(call.api.dependencies.store, record, client, settings)
         return Response(content_type=settings.media_type.encode(), headers=[(b"content-disposition", disposition)], stream=body)
@@ -93,7 +109,7 @@ def start(record: str, kind: str) -> Callable[[Call], Awaitable[Response]]:
 
     async def handle(call: Call) -> Response:
         client = await call.client()
-        parts, settings, at = call.api.dependencies, _settings(call, record), call.api.dependencies.clock()
+        parts, settings, at = call.api.dependencies, _settings(call, record, client), call.api.dependencies.clock()
         job = Job(client.number, 0, kind, QUEUED, at, at, msgspec.to_builtins(settings), made_by=call.scope.get("touchbase.key_id"))
         job = await parts.store.write(CreateJob(job))
         parts.on_job()
@@ -103,13 +119,14 @@ def start(record: str, kind: str) -> Callable[[Call], Awaitable[Response]]:
 
 
 def _routes(record: str, many: str, filters: Any, tag: Tag) -> list[Route]:
-    options, media = (FORMAT, FORMULAS, FIELDS, *filters, SUPPRESSED_FILTER), tuple(each.partition(";")[0] for each in MEDIA.values())
+    options, media = (*OPTIONS, *filters, FILTERS), tuple(each.partition(";")[0] for each in MEDIA.values())
     return [
         Route(
             "GET", f"/public/v2/{many}/export", stream(record, many), scope=READ, operation_id=f"export_{many}", tag=tag,
             summary=f"Export {many} as CSV, NDJSON or Parquet, streamed",
-            description="All records that match the filters, as the list shows them with `structure=FLAT`. Custom fields are columns "
-            "`cf.NAME` in CSV and Parquet. A connection that ends early has lost the rest; an export as a job has not.",
+            description="All records that match the filters, with the operators and the `q` of lists, as the list shows them with "
+            "`structure=FLAT`. Custom fields are columns `cf.NAME` in CSV and Parquet. A connection that ends early has lost the rest; an "
+            "export as a job has not.",
             query=options, success=(Success(200, "The file.", media=media),),
         ),
         Route(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -21,7 +22,8 @@ from touchbase.exports.parquet_file import ParquetWriter
 from touchbase.exports.writer import NDJSON, PARQUET, ExportFormat, encoder, parquet_columns
 from touchbase.history import COMPANY, CONTACT
 from touchbase.jobs import PIECE, RESULT, Checkpoint, JobRun
-from touchbase.records import ListCompanies, ListContacts
+from touchbase.records import RECORD_TYPES, ListCompanies, ListContacts, RecordType
+from touchbase.search import SearchRecords, SearchRequest, index_all, prepare
 from touchbase.sql.store import Store
 
 PAGE = 1_000
@@ -42,7 +44,11 @@ class ExportSettings(msgspec.Struct):
     suppressed: bool | None = None
     """Only records that must not be contacted, or only others."""
     at_us: Micros = 0
-    """The time of the request, for which suppressions are looked up."""
+    """The time of the request, for which suppressions are looked up, and from which relative times of filters count."""
+    search: list[tuple[str, str]] | None = None
+    """Filters as the list's parameters have them, where some of them have operators; then `filters` is empty."""
+    q: str | None = None
+    """Words of a full-text search."""
 
     @property
     def suppressed_at(self) -> Micros | None:
@@ -60,6 +66,15 @@ class Position(msgspec.Struct):
     """Parquet: how often the file was begun."""
 
 
+def search_of(record: str, client: Client, settings: ExportSettings) -> SearchRecords[Any] | None:
+    """Return the search for the records of an export, in order of creation; None if a list finds them. Raises `Invalid`."""
+    if settings.search is None and settings.q is None:
+        return None
+    request = SearchRequest(settings.search or (), q=settings.q, sort="created_time", limit=PAGE)
+    kind: RecordType[Any] = RECORD_TYPES[RECORD_KINDS[record]]
+    return replace(prepare(kind, client, request, settings.at_us).query, custom_fields=False)
+
+
 async def pages(
     store: Store, record: str, client: Client, settings: ExportSettings, position: Position
 ) -> AsyncIterator[tuple[EncodedPage, Position]]:
@@ -69,11 +84,21 @@ async def pages(
     file = None
     if settings.format.format == PARQUET:
         file = await asyncio.to_thread(_parquet, record, settings.format, position.custom_fields)
+    search = search_of(record, client, settings)
+    if search is not None and search.words:
+        await index_all(store, client.number)
     while True:
         is_first = position.after is None
         encode = encoder(record, settings.format, client.settings, position.custom_fields, with_header=is_first)
-        listing = LISTINGS[record](client.number, PAGE, position.after, **settings.filters)
-        page = await store.read(ExportRecords(listing, encode, settings.suppressed_at, settings.suppressed))
+        if search is None:
+            listing = LISTINGS[record](client.number, PAGE, position.after, **settings.filters)
+            page = await store.read(ExportRecords(listing, encode, settings.suppressed_at, settings.suppressed))
+        else:
+            found = await store.read(replace(search, after=position.after))
+            ids = [each.id for each in found.records]
+            listing = LISTINGS[record](client.number, PAGE)
+            page = await store.read(ExportRecords(listing, encode, settings.suppressed_at, settings.suppressed, ids))
+            page.after = found.next  # type: ignore[assignment]  # in order of creation: the time and the id
         if file is not None:
             page.body = await asyncio.to_thread(file.add, page.body, is_last=page.after is None)
         position = Position(page.after, position.rows + page.rows, position.custom_fields, position.begun)

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import msgspec
+
 from touchbase.common.timestamps import Micros
 from touchbase.do_not_contact.sql.marking import mark_records
 from touchbase.exports.commands import CustomFieldNames, EncodedPage, ExportRecords
 from touchbase.history import COMPANY, CONTACT
 from touchbase.records import ListContacts
+from touchbase.search.sql.conditions import LISTED, POSTGRES, SQLITE
 from touchbase.sql.filters import Where
 from touchbase.sql.statement import Plan, Row, Select
 
@@ -47,11 +50,12 @@ def export_records(query: ExportRecords) -> Plan[EncodedPage]:
     for column, value in listing.filters():
         where.equal(column, value)
     order = where.page(listing.updated_since_us, listing.after)
+    params = where.params if query.ids is None else (*where.params, msgspec.json.encode(query.ids).decode())
     custom = f"SELECT {_PACKED} FROM custom_field f WHERE f.client = t.client AND f.record_kind = {kind} AND f.record_id = t.id"
     keys = () if query.suppressed_at is None else _KEYS[kind]
     selected = ", ".join([*columns, f"({custom})", *keys])
-    sql = f"SELECT {selected} FROM {table} t WHERE {where} ORDER BY {order} LIMIT ?"
-    rows = yield Select(sql, (*where.params, listing.limit + 1))
+    texts = [f"SELECT {selected} FROM {table} t WHERE {where}{each} ORDER BY {order} LIMIT ?" for each in _listed(query.ids)]
+    rows = yield Select(texts[0], (*params, listing.limit + 1), texts[1])
     page = rows[: listing.limit]
     after = _place(page[-1], listing.updated_since_us is not None) if len(rows) > listing.limit else None
     if query.suppressed_at is None:
@@ -60,6 +64,13 @@ def export_records(query: ExportRecords) -> Plan[EncodedPage]:
     reasons = yield from _reasons(listing.client, keys, [row[width:] for row in page], query.suppressed_at)
     found = [(row[:width], reason) for row, reason in zip(page, reasons, strict=True) if query.suppressed in (None, reason is not None)]
     return EncodedPage(query.encode([row for row, _ in found], [reason for _, reason in found]), len(found), after)
+
+
+def _listed(ids: Sequence[int] | None) -> tuple[str, str]:
+    """Return the condition that a record is one of these, for SQLite and PostgreSQL; nothing for None."""
+    if ids is None:
+        return "", ""
+    return f" AND {LISTED[SQLITE].format('t.id')}", f" AND {LISTED[POSTGRES].format('t.id')}"
 
 
 def _reasons(client: int, keys: Sequence[str], rows: Sequence[Row], at: Micros) -> Plan[list[str | None]]:

@@ -44,13 +44,17 @@ class ChangeMatching(Command[Step]):
     """Change the records of one page of a list, in order of creation; `listing.after` is the place of the last one of the step before."""
 
     client: int
-    listing: ListRecords[Any]
+    listing: Any
+    """A `ListRecords`, or a search (`SearchRecords`) in order of creation."""
     update: UpdateRecord[Any]
     """The change; its `id` is set for each record."""
 
 
-async def change_matching(store: Store, listing: ListRecords[Any], update: UpdateRecord[Any], most: int) -> Step:
-    """Change up to `most` records that match, in the order of their creation. Records that match only later are not changed."""
+async def change_matching(store: Store, listing: Any, update: UpdateRecord[Any], most: int) -> Step:
+    """Change up to `most` records that match, in the order of their creation. Records that match only later are not changed.
+
+    `listing` is that of `ChangeMatching`.
+    """
     total = Step()
     after: tuple[Micros, int] | None = None
     while total.matched < most:

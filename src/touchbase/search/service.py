@@ -130,6 +130,12 @@ async def index_waiting(store: Store, is_stopping: Callable[[], bool]) -> None:
             client = await store.read(NextToIndex(client))
 
 
+async def index_all(store: Store, client: int) -> None:
+    """Bring all records of a client that wait for it into the full-text index."""
+    while await store.write(IndexRecords(client, STEP)) == STEP:
+        pass
+
+
 def filter_parser(kind: int, settings: ClientSettings, now: Micros, faults: list[Fault]) -> Parser:
     """Return the parser of filters that are not part of a search."""
     return Parser(SearchFields(RECORD_TYPES[kind], settings), now, faults)

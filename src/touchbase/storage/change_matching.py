@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
+from touchbase.common.timestamps import Micros
 from touchbase.errors import TouchbaseError
-from touchbase.records import ChangeMatching, Step, new_write_key, record_of
+from touchbase.records import ChangeMatching, Record, Step, new_write_key, record_of
 from touchbase.records.sql.bulk import matching
+from touchbase.search import SearchCompanies, SearchContacts
+from touchbase.search.sql import plans as search_plans
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Plan
 from touchbase.storage.batch import Handlers, plan_of
@@ -30,8 +34,19 @@ def with_bulk_changes(handlers: Handlers) -> Handlers:
     return {**handlers, ChangeMatching: Handler(run, needs)}
 
 
+def _matching(listing: Any) -> Plan[list[tuple[int, Micros, Micros]]]:
+    """Return `id`, `created_us` and `updated_us` of a page of records."""
+    if isinstance(listing, SearchContacts):
+        records: Sequence[Record] = (yield from search_plans.search_contacts(listing)).records
+    elif isinstance(listing, SearchCompanies):
+        records = (yield from search_plans.search_companies(listing)).records
+    else:
+        return (yield from matching(listing))
+    return [(each.id, each.created_us, each.updated_us) for each in records]
+
+
 def _change(command: ChangeMatching, ids: Ids, handlers: Handlers) -> Plan[Step]:
-    found = yield from matching(command.listing)
+    found = yield from _matching(command.listing)
     if not found:
         return Step()
     updates = [replace(command.update, id=number, key=new_write_key(), if_updated_us=updated) for number, _, updated in found]

@@ -8,9 +8,12 @@ import msgspec
 from msgspec import Meta, Struct
 
 from touchbase.auth import WRITE
+from touchbase.clients import Client
+from touchbase.common.timestamps import Micros
 from touchbase.errors import Fault, Invalid, TooManyAffected
 from touchbase.http.endpoint import Call, author_of
 from touchbase.http.preferences import HANDLING, HEADER, STRICT, applied, described, is_strict, preferences
+from touchbase.http.query_parameters import Parameters
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import encode, example
@@ -22,6 +25,9 @@ from touchbase.records.api.schemas import CompanyRequest, ContactRequest
 from touchbase.records.bulk import MAX_AFFECTED, MAX_LISTED, CountMatching, Step, change_matching
 from touchbase.records.models import Company, Contact
 from touchbase.records.update import update_command
+from touchbase.search import CountFound
+from touchbase.search.api.parameters import FILTERS, search_for
+from touchbase.sql.command import Query
 
 A = TypeVar("A", ContactRequest, CompanyRequest)
 C = TypeVar("C", bound=msgspec.Struct)
@@ -63,13 +69,9 @@ class BulkResource(Generic[A, C, R]):
     async def patch(self, call: Call) -> Response:
         """`PATCH` of all records that match."""
         client, parts, kind = await call.client(), call.api.dependencies, self._kind
-        asked = call.parameters()
-        filters = {name: value for name, value in asked.filters.items() if value is not None}
-        if not filters and not asked.faults:
-            names = ", ".join(each.name for each in self.filters)
-            asked.faults.append(Fault("?", "required", f"must have a filter: {names}"))
+        asked = Parameters(call.query, (*self.filters, DRY_RUN))
         most: int = _max_affected(call, asked.faults)
-        asked.done()
+        listing, counting = self._matching(asked, client, parts.clock())
         body, at = await call.json(), parts.clock()
         read: Read[C] = self._bodies.change(body, client, at, strict=is_strict(call.scope))
         change = self._bodies.change_of(read.asked)
@@ -78,8 +80,7 @@ class BulkResource(Generic[A, C, R]):
         update.by = author_of(call.scope)
         if names_company(read.asked):
             update.changes[COMPANY] = company_of(read.asked, await find_companies(parts.store, client.number, [read.asked]))
-        listing = kind.listing(client.number, 0, None, **filters)
-        count = await parts.store.read(CountMatching(client.number, listing))
+        count = await parts.store.read(counting)
         if count > most:
             raise _too_many(count, most)
         call.api.limiter.storing(client, count * (1 + len(update.custom)), len(body), at)
@@ -89,6 +90,19 @@ class BulkResource(Generic[A, C, R]):
             body=encode(BulkChange(done.matched, done.changed, len(done.failed), failures)),
             headers=[*ignored_header(read.ignored), *applied(*([f"{HANDLING}={STRICT}"] * read.strict), f"{PREFERENCE}={most}")],
         )
+
+    def _matching(self, asked: Parameters, client: Client, now: Micros) -> tuple[Any, Query[int]]:
+        """Return the records that match, and the query for their number. Raises `Invalid`."""
+        if asked.unknown:  # filters that only searches have
+            found = search_for(self._kind.type, client, asked, now, (DRY_RUN,))
+            return found, CountFound(client.number, found)
+        filters = {name: value for name, value in asked.filters.items() if value is not None}
+        if not filters and not asked.faults:
+            names = ", ".join(each.name for each in self.filters)
+            asked.faults.append(Fault("?", "required", f"must have a filter: {names}, or one with an operator as in lists"))
+        asked.done()
+        listing = self._kind.listing(client.number, 0, None, **filters)
+        return listing, CountMatching(client.number, listing)
 
 
 def _max_affected(call: Call, faults: list[Fault]) -> int:
@@ -124,11 +138,11 @@ def bulk_route(kind: ResourceType[Any, Any, Any], tag: Tag) -> Route:
     return Route(
         "PATCH", kind.path, handlers.patch, scope=WRITE, operation_id=f"update_{many}", tag=tag,
         summary=f"Change all {many} that match",
-        description=f"The filters are those of the list; at least one is required. The body is that of the change of one record, without "
-        f"the addresses that identify it. Up to {MAX_AFFECTED:,} records; with `Prefer: {PREFERENCE}=N` up to N. If more match, nothing is "
-        "changed and the response is a 409 `too_many_affected` with their number. Records are changed in transactions of some hundreds: "
-        "after a 503 send the request again.",
-        query=(*handlers.filters, DRY_RUN), headers=(PREFER,), body=kind.change, problems=(409,),
+        description=f"The filters are those of the list, with its operators; at least one is required. The body is that of the change of "
+        f"one record, without the addresses that identify it. Up to {MAX_AFFECTED:,} records; with `Prefer: {PREFERENCE}=N` up to N. If "
+        "more match, nothing is changed and the response is a 409 `too_many_affected` with their number. Records are changed in "
+        "transactions of some hundreds: after a 503 send the request again.",
+        query=(*handlers.filters, FILTERS, DRY_RUN), headers=(PREFER,), body=kind.change, problems=(409,),
         success=(Success(200, "What became of the records.", BulkChange, ("Touchbase-Ignored", "Preference-Applied")),),
     )  # fmt: skip
 

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from dataclasses import replace
+from typing import Annotated, Any, TypeVar
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from touchbase.clients import Client
+from touchbase.common.timestamps import Micros
 from touchbase.http.asgi_types import Scope
 from touchbase.http.preferences import described, preferences
 from touchbase.http.query_parameters import DEFAULT_PAGE, LARGEST_PAGE, Parameter, Parameters, text
 from touchbase.http.schemas import example
+from touchbase.records import Company, Contact, RecordType
 from touchbase.search.parse import LONGEST_VALUE
-from touchbase.search.queries import ESTIMATED, EXACT
+from touchbase.search.queries import ESTIMATED, EXACT, SearchRecords
+from touchbase.search.service import SearchRequest, prepare
+
+R = TypeVar("R", Contact, Company)
 
 SORT = text("sort", "Fields to sort by, separated by commas; a minus sign reverses one. Records without a value come last.")
 Q = text("q", "Words that must begin words of names, e-mail address, domain or custom fields.")
@@ -79,3 +86,14 @@ def filters_of(given: Parameters, declared: Sequence[Parameter[Any]]) -> list[tu
     """Return the parameters that are filters."""
     others = {each.name for each in declared}
     return [(name, value) for name, value in given.pairs if name not in others]
+
+
+def search_for(
+    kind: RecordType[R], client: Client, asked: Parameters, now: Micros, others: Sequence[Parameter[Any]], q: str | None = None
+) -> SearchRecords[Any]:
+    """Return the search that a request's filters describe, in order of creation. Raises `Invalid`, with the faults of `asked` first.
+
+    `others` are the declared parameters that are no filters.
+    """
+    request = SearchRequest(filters_of(asked, others), q=q, sort="created_time", also=[each.name for each in others])
+    return replace(prepare(kind, client, request, now, asked.faults).query, custom_fields=False)
