@@ -18,7 +18,7 @@ const SAMPLES: Record<Channel, Record<string, Sample>> = {
       email_account: MAILBOX, email_id: email, reply_text: TEXT,
     }),
     emailbison: (email, at) => ({
-      event: { type: 'LEAD_REPLIED', name: 'Lead Replied', instance_url: 'https://bison.example', workspace_id: 1 },
+      event: { type: 'LEAD_REPLIED', name: 'Lead Replied', workspace_id: 1 },
       data: {
         reply: { id: 1, email_subject: 'Re: sample', text_body: TEXT, raw_message_id: `<${email}>`, from_email_address: email, date_received: at, automated_reply: false },
         lead: { id: 1, email }, campaign: { id: 1, name: CAMPAIGN },
@@ -26,8 +26,8 @@ const SAMPLES: Record<Channel, Record<string, Sample>> = {
     }),
     heyreach: (email, at) => ({
       event_type: 'MESSAGE_REPLY_RECEIVED', correlation_id: email, connection_message: 'Hello', timestamp: at, campaign: { id: 1, name: CAMPAIGN },
-      sender: { id: 1, email_address: MAILBOX, profile_url: 'https://www.linkedin.com/in/sample-sender' },
-      lead: { profile_url: `https://www.linkedin.com/in/${email.split('@')[0]}`, full_name: 'Sample Person', email_address: email },
+      sender: { id: 1, email_address: MAILBOX, profile_url: 'www.linkedin.com/in/sample-sender' },
+      lead: { profile_url: `www.linkedin.com/in/${email.split('@')[0]}`, full_name: 'Sample Person', email_address: email },
     }),
     lemlist: (email, at) => ({
       _id: `act_${email}`, type: 'emailsReplied', createdAt: at, leadEmail: email, campaignId: 'cam_sample', campaignName: CAMPAIGN, sendUserEmail: MAILBOX,

@@ -32,7 +32,6 @@ export interface Guide {
   query?: string;
 }
 
-const ADDRESS = 'paste the address';
 const GUIDES: Record<Channel, Record<string, Guide>> = {
   email_campaign: {
     smartlead: {
@@ -54,11 +53,6 @@ const GUIDES: Record<Channel, Record<string, Guide>> = {
     },
     reply_io: { where: 'Settings, Integrations, Webhooks; or a webhook step of a sequence.', events: 'Sent, replied, bounced, opted out, spam reported, meetings.' },
     woodpecker: { where: 'Marketplace, Integrations, Webhooks.', events: 'campaign_sent, prospect_replied, prospect_bounced, prospect_opt_out, prospect_interested and its sisters.' },
-    outreach: { where: 'By its API: POST /api/v2/webhooks, resource mailing (and prospect).', events: 'mailing delivered, replied, bounced, opened; prospect created and updated.' },
-    salesloft: {
-      where: 'By its API: POST /v2/webhook_subscriptions, one for each event type.',
-      events: 'person_created, person_updated, email_updated; meeting_booked and meeting_updated if you book with Salesloft.',
-    },
     generic: {
       where: 'The webhook’s address in your tool or relay (Zapier, Make, n8n). JSON is best; forms are read too.',
       events:
@@ -67,11 +61,11 @@ const GUIDES: Record<Channel, Record<string, Guide>> = {
   },
   crm: {
     hubspot: {
-      where: `Settings, Integrations, Private apps: open your app, go to its tab Webhooks and ${ADDRESS} as target URL. Without an app: a workflow’s action “Send a webhook”, method POST.`,
+      where: 'Settings, Integrations, Private apps: open your app, go to its tab Webhooks and paste the address as target URL. Without an app: a workflow’s action “Send a webhook”, method POST.',
       events: 'Creation, deletion, merge and restore of contacts and companies, and changes of email, firstname, lastname, lifecyclestage, hs_lead_status; of companies domain, name, lifecyclestage.',
     },
     pipedrive: {
-      where: `Settings, Tools and apps, Webhooks: Create new webhook, and ${ADDRESS}. Choose version 2 if you are asked.`,
+      where: 'Settings, Tools and apps, Webhooks: Create new webhook, and paste the address. Choose version 2 if you are asked.',
       events: 'Event action *, event object person; then the same once more for organization.',
     },
     attio: {
@@ -80,11 +74,11 @@ const GUIDES: Record<Channel, Record<string, Guide>> = {
       query: '?object=people',
     },
     close: {
-      where: `Settings, Developer, Webhooks: Create, and ${ADDRESS}.`,
+      where: 'Settings, Developer, Webhooks: Create, and paste the address.',
       events: 'lead created, updated, deleted, merged; contact created, updated, deleted; activity.lead_status_change created.',
     },
     salesforce: {
-      where: `Setup, Outbound Messages: New, for the object Contact; ${ADDRESS} as endpoint; leave Send Session ID off. The same for Lead and Account.`,
+      where: 'Setup, Outbound Messages: New, for the object Contact; paste the address as endpoint; leave Send Session ID off. The same for Lead and Account.',
       events: 'Select Id, Email, FirstName, LastName, CreatedDate, LastModifiedDate, IsDeleted; then a record-triggered flow that sends the message on creation and update.',
     },
     zoho: {
@@ -95,7 +89,6 @@ const GUIDES: Record<Channel, Record<string, Guide>> = {
       where: 'Settings, Technical, Automation Rules: a rule on Contact, On create and update, with the action Send Webhook Notification and the address as its URL.',
       events: 'Fields: Name, Email, Is a Company, Related Company, Website, Last Updated on, Active, and any others, which become custom fields.',
     },
-    folk: { where: 'By its API: POST /v1/webhooks, the address as targetUrl.', events: 'Person and company created, updated, deleted, groups updated.' },
     generic: {
       where: 'Let the CRM or relay (Zapier, Make, n8n) POST JSON or form fields to the address.',
       events:

@@ -65,3 +65,6 @@ def test_paths__count_within_the_event_then_its_wrapper_then_the_whole_body() ->
 
     (event,) = read({"data": {"who": "a@b.co"}, "out": "hot"}, fields={"email": "data.who", "status": "out"})
     assert (event.email, event.status) == ("a@b.co", "custom:hot")
+
+    (event,) = read({"kind": "outer", "data": {"kind": "inner", "who": "a@b.co"}}, fields={"event": "kind", "email": "who"})
+    assert event.source_event == "inner"
