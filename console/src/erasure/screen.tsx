@@ -86,7 +86,7 @@ function Lookup({ erased }: { erased: () => void }) {
   }, [asked]);
 
   return (
-    <section class="lookup" aria-label="Find the person">
+    <section class={asked ? 'lookup asked' : 'lookup'} aria-label="Find the person">
       <form
         class="lookup-form"
         onSubmit={(event) => {

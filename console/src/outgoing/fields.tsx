@@ -51,13 +51,13 @@ export function EndpointFields({ draft, set, problem, isNew }: FieldsProps) {
           fault={fault('url')}
           hint={
             kind === 'webhook'
-              ? 'https at a public address. It gets POST requests, signed as Standard Webhooks say; answer with a 2xx within 15 seconds.'
+              ? 'It begins with https:// and is a public address. It gets POST requests, signed as Standard Webhooks say; answer with a 2xx within 15 seconds.'
               : `In Slack: add an app with an incoming webhook for the channel, and copy its URL. It is a secret, and is not shown again.${isNew ? '' : ' Empty: the present one stays.'}`
           }
         >
           {(ids) => (
             <input {...ids} type="text" spellcheck={false} autocomplete="off" value={draft.url} onInput={(event) => set({ url: event.currentTarget.value })}
-              placeholder={kind === 'webhook' ? 'https://crm.example.com/hooks/touchbase' : 'https://hooks.slack.com/services/…'} />
+              placeholder={kind === 'webhook' ? 'crm.example.com/hooks/touchbase' : 'hooks.slack.com/services/…'} />
           )}
         </Field>
       )}

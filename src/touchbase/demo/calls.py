@@ -11,7 +11,7 @@ from typing import Any
 
 from touchbase.common.timestamps import DAY, SECOND, Micros
 from touchbase.demo import texts
-from touchbase.demo.agency import HEYREACH, INSTANTLY, LEMLIST, Account
+from touchbase.demo.agency import EMAILBISON, HEYREACH, INSTANTLY, LEMLIST, Account
 from touchbase.demo.campaign_bodies import BODIES
 from touchbase.demo.crm_bodies import CRM_BODIES, CRM_STATUSES, dialler, webinar
 from touchbase.demo.facts import ACCEPTED, AWAY, BOUNCED, INVITED, LABELLED, MESSAGED, OPENED, REPLIED, SENT, UNSUBSCRIBED, Fact
@@ -42,7 +42,7 @@ class Call:
     body: bytes
     query: str = ""
     expected: str = "applied"
-    """The state of its delivery when all is applied; empty: refused."""
+    """The state of its delivery when all is applied, unless it is refused; empty: it is refused in any case."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +153,7 @@ def _knows(sent: Fact, label: str) -> bool:
     """Return whether the account's tools have a call for this label."""
     if LEMLIST in sent.account.tools:
         return label in ("interested", "not_interested")
-    return "emailbison" not in sent.account.tools or label == "interested"
+    return EMAILBISON not in sent.account.tools or label == "interested"
 
 
 def _linkedin(first: Fact, steps: int, chance: Random) -> Iterator[Fact]:
@@ -191,12 +191,10 @@ def _wrong(account: Account, people: Sequence[Person], chance: Random, now: Micr
     if account.id == "brightwater":
         for person in people[:9]:
             at = moment(chance, now, 0, 6)
-            yield replace(
-                _call(account, CRM, CRM_BODIES[account.crm](person, "customer", at), at, expected=""), query="token=last-years-token"
-            )
+            yield replace(_call(account, CRM, CRM_BODIES[account.crm](person, "customer", at), at), query="token=last-years-token")
     if account.id in ("ferncliff-payroll", "alder-robotics"):
         for person in people[:4]:
-            body = json.dumps(BODIES["lemlist"](Fact(OPENED, now - DAY, account, person, 0))).encode()
+            body = json.dumps(BODIES[LEMLIST](Fact(OPENED, now - DAY, account, person, 0))).encode()
             yield Call(moment(chance, now, 0, 5), account.id, CAMPAIGN, body[: len(body) // 2], expected="unrecognised")
 
 
