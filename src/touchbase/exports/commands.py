@@ -32,8 +32,8 @@ class ExportRecords(Query[EncodedPage]):
     """The time for which suppressions are looked up; None: they are not."""
     suppressed: bool | None = None
     """Only records that are suppressed then, or are not."""
-    ids: Sequence[int] | None = None
-    """The records of the page, which a search has found; None: those that the list's filters find."""
+    ids: list[int] | None = None
+    """The records of the page, which a search has found; None: the ones of the list's filters."""
 
     @property
     def client(self) -> int:
