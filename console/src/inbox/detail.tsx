@@ -77,7 +77,7 @@ export function Detail({ id }: { id: string }) {
             </Button>
           </header>
           <p class={call.state === 'unrecognised' || call.state === 'failed' ? 'meaning warn' : 'meaning'}>
-            {MEANINGS[call.state]} {call.error && <span class="reason">The reason: {call.error}.</span>}
+            {MEANINGS[call.state]} {call.error && <span class="reason">The reason: {call.error.replace(/\.$/, '')}.</span>}
           </p>
           {call.problems.map((each) => (
             <p key={each.code} class="wrong">
