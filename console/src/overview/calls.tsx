@@ -47,7 +47,7 @@ export function CallFigures({ days }: { days: number }) {
     <section aria-labelledby="calls">
       <h2 id="calls">Calls from tools</h2>
       {loaded.problem && <ProblemNote problem={loaded.problem} retry={loaded.reload} />}
-      <dl class="call-figures" aria-busy={loaded.value ? undefined : true}>
+      <dl class="call-figures" aria-busy={loaded.loading && !loaded.value ? true : undefined}>
         {figures.map(([name, value, of, query]) => (
           <div key={name}>
             <dt>{name}</dt>

@@ -8,7 +8,7 @@ import type { Page, Status } from '../types';
 import { Empty, ProblemNote, Skeleton, StatusMark, hueOf } from '../ui/basic';
 import { count, percent, toolName } from '../words';
 import { AllClients } from './all';
-import { Attention, readAttention, type Sentence } from './attention';
+import { Attention, readAttention } from './attention';
 import { CallFigures } from './calls';
 import { Days, type Day } from './days';
 import { OverTime } from './over-time';
@@ -32,25 +32,17 @@ const PERIODS = [
   ['90d', '90 days'],
 ] as const;
 
-interface Found {
+interface Reports {
   tools: Row[];
   campaigns: Row[];
   days: Row[];
-  statuses: Status[];
-  attention: Sentence[];
 }
 
-async function read(since: string, signal: AbortSignal): Promise<Found> {
+async function readReports(since: string, signal: AbortSignal): Promise<Reports> {
   const zone = { since, time_zone: Intl.DateTimeFormat().resolvedOptions().timeZone };
   const report = (group_by: string) => get<Report>('/public/v2/reports/campaigns', { ...zone, group_by }, signal);
-  const [tools, campaigns, days, statuses, attention] = await Promise.all([
-    report('tool'),
-    report('campaign'),
-    report('day'),
-    get<Page<Status>>('/public/v2/statuses/contacts', { limit: '200' }, signal),
-    readAttention(signal),
-  ]);
-  return { attention, tools: tools.data, campaigns: campaigns.data, days: days.data, statuses: statuses.data };
+  const [tools, campaigns, days] = await Promise.all([report('tool'), report('campaign'), report('day')]);
+  return { tools: tools.data, campaigns: campaigns.data, days: days.data };
 }
 
 export function Overview() {
@@ -71,15 +63,18 @@ export function Periods({ since }: { since: string }) {
   );
 }
 
+/** The parts come one by one, as reports over millions of events take longer; each has its room from the beginning. */
 function OneClient() {
   const since = place.value.query.get('since') ?? '30d';
-  const loaded = useLoad(`overview ${client.value} ${since}`, (signal) => read(since, signal));
+  const attention = useLoad(`attention ${client.value}`, readAttention);
+  const reports = useLoad(`reports ${client.value} ${since}`, (signal) => readReports(since, signal));
+  const statuses = useLoad(`statuses ${client.value}`, (signal) => get<Page<Status>>('/public/v2/statuses/contacts', { limit: '200' }, signal));
+  const all = [attention, reports, statuses];
   useEffect(() => {
     document.title = 'Overview · Touchbase';
-    const timer = setInterval(() => document.visibilityState === 'visible' && loaded.reload(), 30_000);
+    const timer = setInterval(() => document.visibilityState === 'visible' && all.forEach((each) => each.reload()), 30_000);
     return () => clearInterval(timer);
   }, [since]);
-  const found = loaded.value;
   const id = client.value || session.value?.client_id || '';
   const name = clients.value.find((each) => each.client_id === id)?.name || id;
   return (
@@ -94,25 +89,29 @@ function OneClient() {
         )}
         <Periods since={since} />
       </header>
-      {loaded.problem && <ProblemNote problem={loaded.problem} retry={loaded.reload} />}
-      {!found && !loaded.problem && <Skeleton lines={12} wide={100} />}
-      {found && <Attention sentences={found.attention} />}
-      {found && <Figures rows={found.tools} />}
-      {found && <Days days={found.days} since={since} />}
-      {found && <CallFigures days={Number.parseInt(since, 10)} />}
-      {found && <OverTime since={since} />}
-      {found && (
-        <div class="pairs">
-          <Campaigns rows={found.campaigns} />
-          <Statuses statuses={found.statuses} />
-        </div>
+      {all.map((each) => each.problem && <ProblemNote key={each.problem.message} problem={each.problem} retry={each.reload} />)}
+      {!attention.value && !attention.problem ? (
+        <Skeleton lines={12} wide={100} />
+      ) : (
+        <>
+          <Attention sentences={attention.value ?? []} />
+          <Figures rows={reports.problem ? [] : reports.value?.tools} />
+          <Days days={reports.value?.days ?? []} since={since} />
+          <CallFigures days={Number.parseInt(since, 10)} />
+          <OverTime since={since} />
+          <div class="pairs">
+            {reports.value ? <Campaigns rows={reports.value.campaigns} /> : reports.loading && <Skeleton lines={6} wide={100} />}
+            {statuses.value ? <Statuses statuses={statuses.value.data} /> : statuses.loading && <Skeleton lines={6} wide={100} />}
+          </div>
+        </>
       )}
     </main>
   );
 }
 
-export function Figures({ rows }: { rows: readonly Row[] }) {
-  const sum = (key: 'mailed' | 'mailed_replied' | 'replied' | 'bounced' | 'unsubscribed') => rows.reduce((all, each) => all + each[key], 0);
+/** The sums; nothing yet where there are no rows yet. */
+export function Figures({ rows }: { rows: readonly Row[] | undefined }) {
+  const sum = (key: 'mailed' | 'mailed_replied' | 'replied' | 'bounced' | 'unsubscribed') => (rows ?? []).reduce((all, each) => all + each[key], 0);
   const mailed = sum('mailed');
   const figures: readonly (readonly [string, string, string])[] = [
     ['Mailed', count(mailed), 'people'],
@@ -122,12 +121,12 @@ export function Figures({ rows }: { rows: readonly Row[] }) {
     ['Unsubscribed', count(sum('unsubscribed')), 'people'],
   ];
   return (
-    <dl class="figures">
+    <dl class="figures" aria-busy={rows ? undefined : true}>
       {figures.map(([name, value, of]) => (
         <div key={name}>
           <dt>{name}</dt>
           <dd>
-            <b>{value}</b> <span class="faint">{of}</span>
+            <b>{rows ? value : '\u00a0'}</b> <span class="faint">{of}</span>
           </dd>
         </div>
       ))}
