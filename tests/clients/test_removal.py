@@ -44,6 +44,9 @@ class Dying:
     async def read(self, query: Any) -> Any:
         return await self._store.read(query)
 
+    async def analyze(self) -> list[str]:
+        return await self._store.analyze()
+
     async def write(self, command: Any) -> Any:
         if isinstance(command, RemoveClientRows):
             if self.lives == 0:
