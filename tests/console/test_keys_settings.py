@@ -54,6 +54,7 @@ def test_key__is_made_and_shown_once_then_rotated_and_revoked(start: Callable[..
     assert console.server.get("/public/v2/contacts", Authorization=f"Bearer {text}")[0] == 200
     assert console.server.post("/public/v2/contacts", {"email": "a@b.example"}, Authorization=f"Bearer {text}")[0] == 403
     page.keyboard.press("Escape")
+    dialog.wait_for(state="detached")
     page.locator(".lines b", has_text="Clay push").wait_for()
     assert text not in page.content()
 
