@@ -72,8 +72,11 @@ function OneClient() {
   const all = [attention, reports, statuses];
   useEffect(() => {
     document.title = 'Overview · Touchbase';
-    const timer = setInterval(() => document.visibilityState === 'visible' && all.forEach((each) => each.reload()), 30_000);
-    return () => clearInterval(timer);
+    const every = (seconds: number, parts: readonly { reload: () => void }[]) =>
+      setInterval(() => document.visibilityState === 'visible' && parts.forEach((each) => each.reload()), seconds * 1000);
+    // Reports read all events of the period: with millions of them that takes seconds of the server each time.
+    const timers = [every(30, [attention]), every(300, [reports, statuses])];
+    return () => timers.forEach((each) => clearInterval(each));
   }, [since]);
   const id = client.value || session.value?.client_id || '';
   const name = clients.value.find((each) => each.client_id === id)?.name || id;
