@@ -32,6 +32,10 @@ _LABEL_OF = {
 }  # fmt: skip
 
 
+REPEAT = "repeat"
+"""What is expected of a repeat: counted at its first call if that is applied, else stored and ignored (decision 0005)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
     """A webhook as a tool sends it."""
@@ -42,7 +46,7 @@ class Call:
     body: bytes
     query: str = ""
     expected: str = "applied"
-    """The state of its delivery when all is applied, unless it is refused; empty: it is refused in any case."""
+    """The state of its delivery when all is applied, or `REPEAT`, unless it is refused; empty: it is refused in any case."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +99,7 @@ def _campaign(account: Account, person: Person, chance: Random, now: Micros) -> 
         call = _call(account, CAMPAIGN, BODIES[tool](fact), fact.at + late)
         yield call
         if chance.random() < 0.008:  # a repeat, as tools send when an answer got lost
-            yield replace(call, at=min(now, call.at + chance.randint(30, 900) * SECOND), expected="ignored")
+            yield replace(call, at=min(now, call.at + chance.randint(30, 900) * SECOND), expected=REPEAT)
     if facts[-1].kind in (REPLIED, LABELLED) and chance.random() < 0.3:
         at = facts[-1].at + chance.randint(1, 30) * HOUR
         if at < now:

@@ -69,7 +69,7 @@ class Filled:
     calls: int = 0
     refused: int = 0
     expected: dict[str, int] = field(default_factory=dict)
-    """States of deliveries that the calls are meant to have, repeats among them."""
+    """States of deliveries that the calls are meant to have, and the number of repeats, under `repeat`."""
 
 
 async def fill(parts: Parts, contacts: int, say: Say) -> Filled:
