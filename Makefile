@@ -96,7 +96,7 @@ dist: setup ## Build the wheel and the source distribution into dist/
 release-check: setup ## Compare the version in the tree with the tag, as make release-check TAG=v1.2.3
 	@.venv/bin/python -m supply.release "$(TAG)"
 
-checkers: setup ## Add checkers that are too heavy for everyone: of Kubernetes objects (108 MB) and of GitHub's workflows
+checkers: setup ## Add test tools that are too heavy for everyone: checkers of Kubernetes objects and workflows, agents (200 MB)
 	@.venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r supply/checks.lock
 
 sbom: setup ## Write build/touchbase.cdx.json, the list of what a running Touchbase is made of
