@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help install setup serve test test-all slow-tests lint fix docs bench performance profile fault-tests fault-tests-long lock audit sbom console pictures
+.PHONY: help install setup serve test test-all slow-tests lint fix docs bench performance profile fault-tests fault-tests-long lock audit checkers release-check sbom dist console pictures
 
 RUN := .venv/.set-up-run
 STAMP := .venv/.set-up
@@ -90,6 +90,15 @@ fault-tests-long: setup ## The same with many rounds, and thousands of programs 
 audit: setup ## Look up known holes in the locked packages; fails too where nobody can be asked
 	.venv/bin/python -m supply.audit
 
+dist: setup ## Build the wheel and the source distribution into dist/
+	.venv/bin/python -m build --no-isolation
+
+release-check: setup ## Compare the version in the tree with the tag, as make release-check TAG=v1.2.3
+	@.venv/bin/python -m supply.release "$(TAG)"
+
+checkers: setup ## Add test tools that are too heavy for everyone: checkers of Kubernetes objects and workflows, agents (200 MB)
+	@.venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r supply/checks.lock
+
 sbom: setup ## Write build/touchbase.cdx.json, the list of what a running Touchbase is made of
 	.venv/bin/python -m supply.sbom
 
@@ -100,6 +109,8 @@ lock: ## Choose the newest dependencies anew and lock them with their hashes (ne
 		--constraint requirements.lock pyproject.toml -o deploy/requirements.lock
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --no-header \
 		bench/template/requirements.in -o bench/requirements.lock
+	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header \
+		--constraint requirements.lock supply/checks.in -o supply/checks.lock
 
 pictures: setup ## Take the pictures of README and docs, of the demo (needs Chromium)
 	.venv/bin/python -m tests.console.readme_pictures

@@ -22,6 +22,8 @@ from touchbase.event_log import EVENT_TYPES, ORIGINS
 from touchbase.http.openapi import DESCRIBED
 from touchbase.http.query_parameters import Parameter
 from touchbase.http.routing import Route
+from touchbase.mcp import TOOLS
+from touchbase.mcp.conversation import WHOAMI
 from touchbase.metrics import METRICS, Counter, Histogram
 from touchbase.records.record_type import RECORD_TYPES
 from touchbase.search.fields import INDEXED_TIMES, OWN_FIELDS, SEARCH_KEYS, FieldKind, SearchField
@@ -137,6 +139,14 @@ def event_origins() -> Iterator[Row]:
         yield f"`{name}`", about
 
 
+def agent_tools() -> Iterator[Row]:
+    """Yield the rows of the tools for agents."""
+    yield "Tool", "What it does", "Scope", "Arguments"
+    for each in (WHOAMI, *TOOLS.values()):
+        arguments = ", ".join(f"`{name}`" for name in each.schema["properties"])
+        yield f"`{each.name}`", each.described["description"], f"`{each.scope}`" if each.scope else "any key", arguments
+
+
 TABLES: dict[str, Callable[..., Iterator[Row]]] = {
     "routes": routes,
     "errors": errors,
@@ -146,6 +156,7 @@ TABLES: dict[str, Callable[..., Iterator[Row]]] = {
     "event-types": event_types,
     "event-origins": event_origins,
     "search-fields": search_fields,
+    "agent-tools": agent_tools,
 }
 
 

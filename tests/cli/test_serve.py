@@ -30,14 +30,14 @@ NUMBERS = itertools.count()
 class Server:
     """A running `touchbase serve`, from its banner to its end."""
 
-    def __init__(self, folder: Path, arguments: tuple[str, ...]) -> None:
+    def __init__(self, folder: Path, arguments: tuple[str, ...], program: tuple[str, ...] = (sys.executable, "-m", "touchbase")) -> None:
         environment = {
             name: value for name, value in os.environ.items() if name == "TOUCHBASE_ENCRYPTION_KEY" or not name.startswith("TOUCHBASE_")
         }
         # A file of its own, and to append: the server writes where we have read to, and would write over what it said before.
         self.errors = (folder / f"errors-{next(NUMBERS)}").open("a+")
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "touchbase", "serve", "--port", "0", *arguments],
+            [*program, "serve", "--port", "0", *arguments],
             cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=self.errors, text=True,
         )  # fmt: skip
         assert self.process.stdout is not None

@@ -135,18 +135,23 @@ def test_container__has_only_the_privileges_it_needs(name: str) -> None:
 
     assert service["read_only"] is True
     assert service["cap_drop"] == ["ALL"]
-    assert "cap_add" not in service
     assert "no-new-privileges:true" in service["security_opt"]
-    assert int(service["user"].split(":")[0]) > 0
     assert "privileged" not in service
     assert not str(service.get("image", "")).endswith(":latest")
-    assert [port for port in service.get("ports", []) if not port.startswith("127.0.0.1:")] == []
+    if name == "proxy":  # the one that others reach
+        assert (service["cap_add"], service["ports"]) == (["NET_BIND_SERVICE"], ["80:80", "443:443"])
+    else:
+        assert "cap_add" not in service
+        assert int(service["user"].split(":")[0]) > 0
+        assert [port for port in service.get("ports", []) if not port.startswith("127.0.0.1:")] == []
 
 
 def test_image_digests__are_given_by_the_operator_and_not_written_in_the_files() -> None:
-    service, build = composed()["services"]["postgres"], composed()["services"]["touchbase"]["build"]
+    services = composed()["services"]
+    build = services["touchbase"]["build"]
 
-    assert service["image"].startswith("${POSTGRES_IMAGE:?")
+    assert services["postgres"]["image"].startswith("${POSTGRES_IMAGE:?")
+    assert services["proxy"]["image"].startswith("${CADDY_IMAGE:?")
     assert build["args"]["PYTHON_IMAGE"].startswith("${PYTHON_IMAGE:?")
     assert [rest for name, rest in instructions() if name == "FROM"] == ["${PYTHON_IMAGE} AS build", "${PYTHON_IMAGE}"]
     assert not re.search(r"sha256:[0-9a-f]", text("compose.yaml") + text("Dockerfile")), "none was looked up"
@@ -177,7 +182,7 @@ def test_compose_file__contains_no_password() -> None:
 
 def test_compose_settings__are_valid(tmp_path: Path) -> None:
     service = composed()["services"]["touchbase"]
-    given = {name: value for name, value in service["environment"].items() if not value.startswith("${")}
+    given = {name: re.sub(r"\$\{\w+:\?[^}]*\}", "hooks.example.com", value) for name, value in service["environment"].items()}
     assert set(service["environment"]) <= KNOWN
     secrets = made_secrets(tmp_path)
     own = {name: str(secrets / Path(value).name) for name, value in given.items() if name.endswith("_FILE")}
@@ -186,8 +191,11 @@ def test_compose_settings__are_valid(tmp_path: Path) -> None:
     settings.check_serving()
 
     front = composed()["networks"]["front"]["ipam"]["config"][0]
-    assert settings.proxies == (front["gateway"],)
-    assert ip_address(front["gateway"]) in ip_network(front["subnet"])
+    proxy = composed()["services"]["proxy"]
+    assert settings.proxies == (front["gateway"], proxy["networks"]["front"]["ipv4_address"])
+    assert {ip_address(each) in ip_network(front["subnet"]) for each in settings.proxies} == {True}
+    assert settings.public_url == "https://hooks.example.com"
+    assert proxy["environment"]["TOUCHBASE_UPSTREAM"] == f"touchbase:{settings.port}"
     assert (ROOT / "deploy" / service["build"]["context"] / service["build"]["dockerfile"]).exists()
     grace = int(service["stop_grace_period"].removesuffix("s"))
     assert grace > settings.shutdown_timeout
@@ -202,14 +210,16 @@ def test_compose_secrets__are_all_made_by_make_secrets(tmp_path: Path) -> None:
     assert set(services["touchbase"]["secrets"]) == {"database", "encryption_key"}
     for service in services.values():
         named = {Path(value).name for name, value in service["environment"].items() if name.endswith("_FILE")}
-        assert named <= set(service["secrets"]) <= made["secrets"].keys()
+        assert named <= set(service.get("secrets", [])) <= made["secrets"].keys()
 
 
-def test_public_url__is_set_in_the_env_file_for_upgrades() -> None:
+def test_env_file__has_what_the_composition_asks_for_also_at_upgrades() -> None:
     guide = (ROOT / "docs/how-to/deploy.md").read_text(encoding="utf-8")
 
-    assert re.search(r"^cat >\.env <<END.*\nTOUCHBASE_PUBLIC_URL=https://hooks\.example\.com\n", guide, re.MULTILINE)
-    assert "TOUCHBASE_PUBLIC_URL=https://hooks.example.com docker compose" not in guide
+    assert re.search(r"^cat >\.env <<END.*\nTOUCHBASE_DOMAIN=hooks\.example\.com\n", guide, re.MULTILINE)
+    assert "TOUCHBASE_DOMAIN=hooks.example.com docker compose" not in guide
+    asked = set(re.findall(r"\$\{(\w+)", text("compose.yaml")))
+    assert asked == set(re.findall(r"^(\w+)=", guide.partition("cat >.env <<END")[2].partition("\nEND")[0], re.MULTILINE))
     assert "/deploy/.env" in (ROOT / ".gitignore").read_text(encoding="utf-8")
 
 
@@ -341,12 +351,12 @@ def test_systemd_unit__passes_systemd_analyze(tmp_path: Path) -> None:
 
 def test_caddyfile__excludes_errors_that_quote_requests_from_its_log() -> None:
     """It quotes the request there. What is held is that the file says so; a running Caddy was not tried."""
-    options = text("Caddyfile").partition("\nhooks.example.com")[0]
+    options = text("Caddyfile").partition("\n{$TOUCHBASE_DOMAIN:hooks.example.com}")[0]
 
     found = re.search(r"^\tlog default \{\n\t\texclude (.+)\n\t\}\n\}", options, re.MULTILINE)
     assert found is not None
     assert set(found[1].split()) >= {"http.log.error", "http.handlers.reverse_proxy"}
-    assert not re.search(r"^\s+log\b", text("Caddyfile").partition("\nhooks.example.com")[2], re.MULTILINE)
+    assert not re.search(r"^\s+log\b", text("Caddyfile").partition("\n{$TOUCHBASE_DOMAIN:hooks.example.com}")[2], re.MULTILINE)
 
 
 def test_caddyfile__allows_bodies_larger_than_the_touchbase_limit() -> None:
@@ -354,7 +364,7 @@ def test_caddyfile__allows_bodies_larger_than_the_touchbase_limit() -> None:
 
     assert found is not None
     assert int(found[1]) * MIB > LARGEST_BODY
-    assert "reverse_proxy 127.0.0.1:8000" in text("Caddyfile")
+    assert "reverse_proxy {$TOUCHBASE_UPSTREAM:127.0.0.1:8000}" in text("Caddyfile")
 
 
 @pytest.mark.skipif(shutil.which("caddy") is None, reason="there is no caddy here to check the Caddyfile with")
@@ -367,5 +377,9 @@ def test_caddyfile__passes_caddy_validate() -> None:
 
 
 def test_deploy_files__contain_no_secret() -> None:
-    assert [path.name for path in DEPLOY.iterdir() if re.search(r"tb_(live|test)_|BEGIN .*PRIVATE", path.read_text(encoding="utf-8"))] == []
+    assert [
+        path.name
+        for path in DEPLOY.rglob("*")
+        if path.is_file() and re.search(r"tb_(live|test)_|BEGIN .*PRIVATE", path.read_text(encoding="utf-8"))
+    ] == []
     assert "secrets/" in (ROOT / ".gitignore").read_text(encoding="utf-8")

@@ -37,6 +37,7 @@ COMMANDS = {
     "jobs": "jobs",
     "events": "events",
     "relay": "relay",
+    "mcp": "mcp",
     "persons": "persons",
     "messages": "messages",
     "suppressions": "suppressions",

@@ -51,6 +51,7 @@ def build_app(parts: Dependencies, by_path: Mapping[str, App] = NO_APPS) -> App:
         receiver = receivers.get(segments[2]) if len(segments) > 3 and segments[1] == "public" else None
         return (receiver or by_path.get(path) or routed)(scope, receive, send)
 
+    api.application = app
     return app
 
 

@@ -20,7 +20,7 @@ from touchbase.connections import Connections
 from touchbase.errors import Fault, Invalid, NotFound, TouchbaseError
 from touchbase.event_log import Feed
 from touchbase.history import Author
-from touchbase.http.asgi_types import Headers, Receive, Scope, Send
+from touchbase.http.asgi_types import App, Headers, Receive, Scope, Send
 from touchbase.http.dependencies import Dependencies
 from touchbase.http.problems import InternalError, MethodNotAllowed
 from touchbase.http.query_parameters import Parameter, Parameters, record_id
@@ -70,6 +70,8 @@ class Api:
         self.checks = SenderChecks(dependencies.senders)
         self.pages = PagesRead(dependencies.clock)
         self.feed = dependencies.feed or Feed(dependencies.store)
+        self.application: App = _not_built
+        """The whole web application, for requests that make requests; `build_app` sets it."""
         self._open = dependencies.auth == "none"
 
     async def client(self, headers: Headers, needed: str, now: Micros, scope: Scope) -> Client:
@@ -128,6 +130,10 @@ class Api:
         if client is not None:
             del scope[IN_PROGRESS]
             self.limiter.end(client)
+
+
+async def _not_built(scope: Scope, receive: Receive, send: Send) -> None:
+    raise RuntimeError("the web application is not built yet")
 
 
 def key_from_headers(headers: Headers) -> bytes | None:

@@ -21,6 +21,7 @@ from touchbase.http.routing import Route
 from touchbase.imports import api as imports
 from touchbase.inbox.api import deliveries, delivery_counts, delivery_list, refused, webhooks
 from touchbase.jobs import api as jobs
+from touchbase.mcp import api as mcp
 from touchbase.merging import api as merging
 from touchbase.messages.api import resource as messages
 from touchbase.outgoing.api import resource as outgoing
@@ -61,5 +62,6 @@ ROUTES: tuple[Route, ...] = (
     *health.ROUTES,
     *docs_page.ROUTES,
     *console.ROUTES,
+    *mcp.ROUTES,
 )
 """In the order of the OpenAPI document and of the documentation."""

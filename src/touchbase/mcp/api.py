@@ -1,0 +1,88 @@
+"""`POST /mcp`: the Model Context Protocol over HTTP ("streamable HTTP", without streams and sessions).
+
+It is not part of the public API, so the OpenAPI document leaves it out; `docs/how-to/let-an-agent-work.md` describes it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import MutableMapping
+from typing import Any
+
+import msgspec
+
+from touchbase.auth import SCOPES, key_scopes
+from touchbase.common.asgi import peer_of
+from touchbase.errors import Unauthorized
+from touchbase.http.endpoint import CLIENT_ID, Call, key_from_headers
+from touchbase.http.responses import Response
+from touchbase.http.routing import Route
+from touchbase.http.schemas import encode
+from touchbase.mcp import Answer, Asked, Conversation, Holder
+from touchbase.mcp.conversation import PARSE_ERROR
+
+PATH = "/mcp"
+PASSED_ON = (b"authorization", b"x-api-key", b"x-client-id", b"user-agent")
+"""Headers of the caller's request that each request of a tool has too. Sessions of the console are for its page only."""
+
+
+async def answer(call: Call) -> Response:
+    """`POST` of one JSON-RPC message."""
+    holder = await _holder(call)
+    raw = await call.json()
+    try:
+        message = json.loads(raw)
+    except ValueError:
+        wrong = {"code": PARSE_ERROR, "message": "the body is not JSON"}
+        return Response(400, encode({"jsonrpc": "2.0", "id": None, "error": wrong}))
+    answered = await Conversation(holder, lambda asked: _ask(call, asked)).answer(message)
+    if answered.message is None:
+        return Response(answered.http_status)
+    return Response(answered.http_status, msgspec.json.encode(answered.message), headers=[(b"cache-control", b"no-store")])
+
+
+async def _holder(call: Call) -> Holder:
+    """Return who calls; raises the errors of keys, with which HTTP clients ask for another one."""
+    parts = call.api.dependencies
+    named = call.headers.get(CLIENT_ID)
+    if not call.api.authenticator.keys_needed:
+        return Holder(
+            "none: this server needs no keys", frozenset(SCOPES), None if named is None else named.decode("latin-1"), parts.version
+        )
+    key = key_from_headers({name: value for name, value in call.headers.items() if name in PASSED_ON})
+    if key is None:
+        raise Unauthorized("no API key was sent: set the header Authorization: Bearer tb_...")
+    found = await call.api.authenticator.holder(key.decode("latin-1"), peer_of(call.scope))
+    client = None if found.client is None else (await call.api.clients.by_number(found.client)).client_id
+    if client is None and named is not None:
+        client = named.decode("latin-1")
+    return Holder(found.name, frozenset(key_scopes(found)), client, parts.version)
+
+
+async def _ask(call: Call, asked: Asked) -> Answer:
+    """Send a request of a tool through the whole application, as the caller: keys, scopes, limits and logs are those of any request."""
+    content = asked.content
+    own = [(name, value) for name, value in call.scope["headers"] if name in PASSED_ON and not (name == CLIENT_ID and asked.client_id)]
+    if asked.client_id is not None:
+        own.append((CLIENT_ID, asked.client_id.encode("latin-1", "replace")))
+    own.append((b"x-request-id", str(call.scope["touchbase.request_id"]).encode("ascii")))  # the log has a line for the caller's request
+    headers = [*own, *asked.headers, (b"content-type", b"application/json"), (b"content-length", b"%d" % len(content))]
+    scope: MutableMapping[str, Any] = {
+        **{name: call.scope.get(name) for name in ("type", "asgi", "http_version", "scheme", "root_path", "client", "server")},
+        "method": asked.method, "path": asked.path, "raw_path": asked.path.encode(), "query_string": asked.query_string, "headers": headers,
+    }  # fmt: skip
+    waiting = [{"type": "http.request", "body": content, "more_body": False}]
+    sent: list[MutableMapping[str, Any]] = []
+
+    async def receive() -> MutableMapping[str, Any]:
+        return waiting.pop() if waiting else {"type": "http.disconnect"}
+
+    async def collect(message: MutableMapping[str, Any]) -> None:
+        sent.append(message)
+
+    await call.api.application(scope, receive, collect)
+    body = b"".join(each.get("body", b"") for each in sent[1:])
+    return Answer(sent[0]["status"], msgspec.json.decode(body) if body else None)
+
+
+ROUTES = [Route("POST", PATH, answer, scope="")]

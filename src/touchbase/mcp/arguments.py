@@ -1,0 +1,163 @@
+"""The arguments of each tool: types from which the schemas are made that agents see."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, Struct
+
+Kind = Annotated[Literal["contacts", "companies"], Meta(description="People or companies.")]
+ClientId = Annotated[str | None, Meta(description="The client to work for; needed only if `whoami` names no client.")]
+Limit = Annotated[int, Meta(ge=1, le=50, description="Most entries of the answer.")]
+Cursor = Annotated[str | None, Meta(description="`next_cursor` of the previous answer, for what follows.")]
+Email = Annotated[str | None, Meta(description="An e-mail address of the person.")]
+LinkedIn = Annotated[str | None, Meta(description="The address of the person's LinkedIn profile.")]
+External = Annotated[str | None, Meta(description="The id that the record has in your own system.")]
+Domain = Annotated[str | None, Meta(description="The domain of the company.")]
+Id = Annotated[Annotated[int, Meta(ge=1)] | None, Meta(description="The id of the record.")]
+DryRun = Annotated[bool, Meta(description="true: only say what would change. Do this first, show the person, then call again with false.")]
+Since = Annotated[str | None, Meta(description="Only from this time on, as 2026-11-20T00:00:00Z.")]
+Until = Annotated[str | None, Meta(description="Only before this time.")]
+
+_WHERE = (
+    'Filters that must all hold, as {"contact_status[in]": ["replied", "interested"], "last_reply_received[gte]": "7d"}; `all` and `any`'
+    " take arrays of such objects, `not` takes one. `describe` has the names."
+)
+_INCLUDE = "What else to return: the newest events, the newest messages of a contact, whether the record must not be contacted."
+
+
+class Nothing(Struct, forbid_unknown_fields=True):
+    """No arguments."""
+
+
+class OfClient(Struct, forbid_unknown_fields=True, kw_only=True):
+    """Arguments of a tool that works for one client."""
+
+    client_id: ClientId = None
+
+
+class Describe(OfClient, kw_only=True):
+    """What to describe."""
+
+    kind: Kind = "contacts"
+
+
+class Find(OfClient, kw_only=True):
+    """A search."""
+
+    kind: Kind = "contacts"
+    where: Annotated[dict[str, Any], Meta(description=_WHERE)] = {}
+    q: Annotated[str | None, Meta(description="Words that begin words of names, addresses or custom fields.")] = None
+    sort: Annotated[str | None, Meta(description="Fields, separated by commas; a minus sign reverses one, as -last_reply_received.")] = None
+    fields: Annotated[
+        str | None, Meta(description="Members that the answer should have, separated by commas; fewer are easier to read.")
+    ] = None
+    limit: Limit = 20
+    cursor: Cursor = None
+
+
+class Which(OfClient, kw_only=True):
+    """One record, by its id or by what identifies it."""
+
+    kind: Kind = "contacts"
+    id: Id = None
+    email: Email = None
+    linkedin_url: LinkedIn = None
+    external_id: External = None
+    domain: Domain = None
+
+
+class Get(Which, kw_only=True):
+    """One record, and what belongs to it."""
+
+    include: Annotated[list[Literal["timeline", "messages", "suppression"]], Meta(description=_INCLUDE)] = []
+    as_of: Annotated[str | None, Meta(description="The record as it was at this time.")] = None
+
+
+class Explain(Which, kw_only=True):
+    """Which value to explain."""
+
+    field: Annotated[str | None, Meta(description="One field, as `contact_status`; left out: all.")] = None
+
+
+class Match(OfClient, kw_only=True):
+    """People or companies to look up."""
+
+    kind: Kind = "contacts"
+    items: Annotated[
+        list[dict[str, str]],
+        Meta(
+            min_length=1, max_length=200,
+            description="Each with email, linkedin_url or external_id (contacts), or domain or external_id (companies).",
+        ),
+    ]  # fmt: skip
+
+
+class Messages(OfClient, kw_only=True):
+    """Which messages to list."""
+
+    contact_id: Annotated[Annotated[int, Meta(ge=1)] | None, Meta(description="Only of this contact.")] = None
+    contact_email: Annotated[str | None, Meta(description="Only of the contact with this address.")] = None
+    direction: Annotated[Literal["sent", "received"] | None, Meta(description="`received`: replies.")] = None
+    campaign_id: Annotated[str | None, Meta(description="Only of this campaign.")] = None
+    tool: Annotated[str | None, Meta(description="Only from this tool, as `smartlead`.")] = None
+    since: Since = None
+    until: Until = None
+    limit: Limit = 20
+    cursor: Cursor = None
+
+
+class Upsert(OfClient, kw_only=True):
+    """A record to change, or to create."""
+
+    kind: Kind = "contacts"
+    match: Annotated[
+        Literal["email", "linkedin_url", "external_id", "domain"],
+        Meta(description="The member of `record` that finds the record: `domain` for companies."),
+    ]
+    record: Annotated[
+        dict[str, Any],
+        Meta(description="The members to set: what is left out stays, null unsets. `describe` has the names, custom fields among them."),
+    ]
+    dry_run: DryRun = True
+
+
+class ChangeStatus(OfClient, kw_only=True):
+    """A new status of one record."""
+
+    kind: Kind = "contacts"
+    id: Annotated[int, Meta(ge=1, description="The id of the record.")]
+    status: Annotated[str, Meta(min_length=1, max_length=200, description="The new status; `describe` lists those of the client.")]
+    dry_run: DryRun = True
+
+
+class Deliveries(OfClient, kw_only=True):
+    """Which webhooks of tools to list."""
+
+    email: Email = None
+    contact_id: Annotated[Annotated[int, Meta(ge=1)] | None, Meta(description="Only about this contact.")] = None
+    text: Annotated[str | None, Meta(description="Only with this text in the body.")] = None
+    tool: Annotated[str | None, Meta(description="Only from this tool, as `hubspot`.")] = None
+    state: Annotated[
+        Literal["received", "applied", "ignored", "parked", "unrecognised", "failed"] | None, Meta(description="Only in this state.")
+    ] = None
+    received_since: Since = None
+    limit: Limit = 20
+    cursor: Cursor = None
+
+
+class Replay(OfClient, kw_only=True):
+    """Which webhooks to apply again."""
+
+    tool: Annotated[str | None, Meta(description="Only from this tool.")] = None
+    state: Annotated[Literal["unrecognised", "failed", "parked"], Meta(description="Only in this state.")]
+    received_since: Since = None
+    dry_run: DryRun = True
+    cursor: Cursor = None
+
+
+class Summary(OfClient, kw_only=True):
+    """The time that the summary covers."""
+
+    since: Annotated[str, Meta(description="Its beginning: a time, or a span until now as 7d.")] = "7d"
+    group_by: Annotated[Literal["campaign", "tool", "day"], Meta(description="Rows of the figures of mails and replies.")] = "campaign"

@@ -1,0 +1,97 @@
+"""Requests of tools to the HTTP interface, and what becomes of their responses."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlencode
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One request: its method, path, query, JSON body and further headers."""
+
+    method: str
+    path: str
+    query: Mapping[str, Any] = field(default_factory=dict)
+    body: Json | None = None
+    client_id: str | None = None
+    headers: tuple[tuple[bytes, bytes], ...] = ()
+
+    @property
+    def query_string(self) -> bytes:
+        """The query, without parameters that are None; true and false as the interface writes them."""
+        given = {name: _text(value) for name, value in self.query.items() if value is not None}
+        return urlencode(given).encode()
+
+    @property
+    def content(self) -> bytes:
+        """The body as it is sent."""
+        return b"" if self.body is None else json.dumps(self.body).encode()
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A response of the interface."""
+
+    status: int
+    value: Any
+
+    @property
+    def failed(self) -> bool:
+        """Whether the request was refused or failed."""
+        return self.status >= 400
+
+
+Ask = Callable[[Asked], Awaitable[Answer]]
+"""Sends a request as the caller of the tool, with the same key."""
+
+
+class Refused(Exception):
+    """The interface refused a request of a tool; the tool's result has the reason and what to do next."""
+
+    def __init__(self, answer: Answer) -> None:
+        super().__init__(answer.status)
+        self.answer = answer
+
+
+async def value_of(ask: Ask, asked: Asked) -> Any:
+    """Return the value of the response; raises `Refused` for an error."""
+    answer = await ask(asked)
+    if answer.failed:
+        raise Refused(answer)
+    return answer.value
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+NEXT: Mapping[int, str] = {
+    400: "Correct the request; `describe` has the names of fields, statuses and operators.",
+    401: "Ask the person for a key that is valid; `touchbase keys create` makes one.",
+    403: "Call `whoami` to see what the key allows, and ask the person for a key with the scope that is named.",
+    404: "Call `find` or `match` to see what there is.",
+    409: "Call `get` with the id that is named, and decide what is right.",
+    412: "Call `get` again: the record has changed.",
+    422: "Correct what `errors` names; `describe` has the names of fields, statuses and operators.",
+    429: "Wait as long as the text says, then call again.",
+}
+"""What to do after a refusal, by its status."""
+UNAVAILABLE = "Call `health`; the same call may be repeated later."
+
+
+def refusal_text(answer: Answer) -> str:
+    """Return what a refused request means to an agent: the problem in the interface's words, and the next call."""
+    problem = answer.value if isinstance(answer.value, dict) else {}
+    lines = [f"{answer.status} {problem.get('code', '')}: {problem.get('detail') or problem.get('title') or 'no reason given'}"]
+    for each in problem.get("errors") or []:
+        lines.append(f"- {each.get('pointer', '')} {each.get('detail', '')}")
+    if "existing_id" in problem:
+        lines.append(f"existing_id: {problem['existing_id']}")
+    lines.append(f"Next: {UNAVAILABLE if answer.status >= 500 else NEXT.get(answer.status, NEXT[400])}")
+    return "\n".join(lines)

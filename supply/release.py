@@ -1,0 +1,62 @@
+"""What must agree before a version is released: the tag, the version of the package, the changelog, the images in deploy/.
+
+make release-check TAG=v1.2.3
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+from supply.lock import ROOT
+
+_SECTION = re.compile(r"^## (?P<version>\d+\.\d+\.\d+) \((?P<date>[^)]*)\)\n(?P<text>.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+
+def wrong_with(tag: str, root: Path = ROOT) -> list[str]:
+    """Return what keeps this tag from being released, each with what to do; empty if nothing does."""
+    wanted = tag.removeprefix("v")
+    if tag == wanted or not re.fullmatch(r"\d+\.\d+\.\d+", wanted):
+        return [f"the tag {tag!r} is no version: write v1.2.3"]
+    return [*_package(wanted, root), *_changelog(wanted, root), *_images(wanted, root)]
+
+
+def _package(wanted: str, root: Path) -> list[str]:
+    found = re.search(r'^__version__ = "([^"]+)"', (root / "src" / "touchbase" / "__init__.py").read_text(encoding="utf-8"), re.MULTILINE)
+    version = found[1] if found else "no version"
+    return [] if version == wanted else [f"src/touchbase/__init__.py has {version}: write {wanted}"]
+
+
+def _changelog(wanted: str, root: Path) -> list[str]:
+    sections = {each["version"]: each for each in _SECTION.finditer((root / "CHANGELOG.md").read_text(encoding="utf-8"))}
+    if wanted not in sections:
+        return [f"CHANGELOG.md has no section {wanted}: write '## {wanted} (2026-11-26)' with what changed"]
+    section = sections[wanted]
+    wrong = [] if _DAY.fullmatch(section["date"]) else [f"CHANGELOG.md dates {wanted} {section['date']!r}: write the day, as 2026-11-26"]
+    return wrong if section["text"].strip() else [*wrong, f"CHANGELOG.md says nothing about {wanted}: write what changed for users"]
+
+
+def _images(wanted: str, root: Path) -> list[str]:
+    wrong = []
+    for path in sorted((root / "deploy" / "kubernetes").glob("*.yaml")):
+        for version in re.findall(r"image: \S+/touchbase:(\S+)", path.read_text(encoding="utf-8")):
+            if version != wanted:
+                wrong.append(f"deploy/kubernetes/{path.name} has the image {version}: write {wanted}")
+    return wrong
+
+
+def main() -> int:
+    """Print what is wrong with the tag in the first argument; the exit status is 1 if anything is."""
+    if len(sys.argv) != 2:
+        print("usage: python -m supply.release v1.2.3", file=sys.stderr)
+        return 2
+    wrong = wrong_with(sys.argv[1])
+    for each in wrong:
+        print(f"release: {each}", file=sys.stderr)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

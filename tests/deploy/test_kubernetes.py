@@ -1,0 +1,80 @@
+"""`deploy/kubernetes`: objects that the API server would take, with settings that Touchbase takes. No cluster runs them here."""
+
+from __future__ import annotations
+
+import base64
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from tests.deploy.test_files import KNOWN
+
+import touchbase
+from touchbase.config import Settings
+
+FOLDER = Path(__file__).parents[2] / "deploy" / "kubernetes"
+OLDEST, NEWEST = "1.29", "1.34"
+PODS = ("Job", "Deployment")
+
+
+def objects() -> dict[str, dict[str, Any]]:
+    files = [yaml.safe_load_all(path.read_text(encoding="utf-8")) for path in FOLDER.glob("*.yaml")]
+    return {each["kind"]: each for file in files for each in file}
+
+
+def pod(kind: str = "Deployment") -> dict[str, Any]:
+    found: dict[str, Any] = objects()[kind]["spec"]["template"]["spec"]
+    return found
+
+
+@pytest.mark.parametrize("version", [OLDEST, NEWEST])
+def test_objects__are_valid_for_the_api_server(version: str) -> None:
+    kubernetes_validate = pytest.importorskip("kubernetes_validate", reason="kubernetes-validate is not installed: make checkers")
+    for each in objects().values():
+        kubernetes_validate.validate(each, version, strict=True)
+
+
+def test_objects__find_each_other() -> None:
+    found = objects()
+    labels = found["Deployment"]["spec"]["template"]["metadata"]["labels"]
+    [port] = found["Service"]["spec"]["ports"]
+
+    assert found["Deployment"]["spec"]["selector"]["matchLabels"] == labels
+    assert found["Service"]["spec"]["selector"] == labels
+    assert found["PodDisruptionBudget"]["spec"]["selector"]["matchLabels"] == labels
+    assert found["PodDisruptionBudget"]["spec"]["minAvailable"] < found["Deployment"]["spec"]["replicas"]
+    assert port["targetPort"] in {each["name"] for each in pod()["containers"][0]["ports"]}
+    images = set()
+    for kind in PODS:
+        [container] = pod(kind)["containers"]
+        images.add(container["image"])
+        assert {each["name"] for each in container["volumeMounts"]} == {each["name"] for each in pod(kind)["volumes"]}
+        assert [each["configMapRef"]["name"] for each in container["envFrom"]] == [found["ConfigMap"]["metadata"]["name"]]
+    assert images == {f"registry.example.com/touchbase:{touchbase.__version__}"}
+
+
+def test_settings__are_those_that_touchbase_takes(tmp_path: Path) -> None:
+    given = objects()["ConfigMap"]["data"]
+    (tmp_path / "database").write_text("postgresql://touchbase@postgres.example.com/touchbase")
+    (tmp_path / "encryption_key").write_text(base64.b64encode(os.urandom(32)).decode())
+    secrets = pod()["containers"][0]["volumeMounts"][0]["mountPath"]
+    own = {name: value.replace(secrets, str(tmp_path)) for name, value in given.items()}
+
+    settings = Settings.read({"TOUCHBASE_HOST": "0.0.0.0", **own})
+    settings.check_serving()
+
+    assert set(given) <= KNOWN
+    assert pod()["terminationGracePeriodSeconds"] > settings.shutdown_timeout
+    assert pod()["containers"][0]["ports"][0]["containerPort"] == settings.port
+
+
+def test_pods__have_only_the_privileges_they_need() -> None:
+    for kind in PODS:
+        [container] = pod(kind)["containers"]
+        assert (pod(kind)["automountServiceAccountToken"], pod(kind)["securityContext"]["runAsNonRoot"]) == (False, True)
+        assert container["securityContext"] == {
+            "allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]},
+        }  # fmt: skip
+        assert container["resources"]["limits"]["memory"]

@@ -1,0 +1,122 @@
+"""What people install: the wheel is built, installed into an empty environment, and driven from there."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import tomllib
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from supply.lock import ROOT
+from tests.cli.test_serve import Server
+
+import touchbase
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the source distribution and the wheel that is made from it."""
+    folder = tmp_path_factory.mktemp("built")
+    subprocess.run([sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder)], cwd=ROOT, check=True, capture_output=True)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def wheel(built: Path) -> Path:
+    return built / f"touchbase-{touchbase.__version__}-py3-none-any.whl"
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of programs of an environment that has the wheel.
+
+    What the wheel depends on comes from the environment of the tests, since no test asks a registry; the sources there are left out.
+    """
+    place = tmp_path_factory.mktemp("installed")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(place)], check=True)
+    subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "pip",
+            "--python",
+            str(place / "bin" / "python"),
+            "install",
+            "--quiet",
+            "--no-deps",
+            "--no-index",
+            str(wheel),
+        ],
+        check=True,
+    )
+    asked = [str(place / "bin" / "python"), "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]
+    packages = Path(subprocess.run(asked, check=True, capture_output=True, text=True).stdout.strip())
+    paths = {sysconfig.get_path("purelib"), *(each for each in sys.path if each.endswith("site-packages"))}
+    (packages / "dependencies.pth").write_text("\n".join(sorted(paths)) + "\n")
+    return place / "bin"
+
+
+@pytest.fixture
+def server(installed: Path, tmp_path: Path) -> Iterator[Server]:
+    running = Server(tmp_path, (), (str(installed / "touchbase"),))
+    yield running
+    running.clean_up()
+
+
+def test_wheel__has_the_console_the_docs_and_the_types(wheel: Path) -> None:
+    names = set(zipfile.ZipFile(wheel).namelist())
+
+    for needed in ("console/static/index.html", "docs/README.md", "docs/how-to/deploy.md", "py.typed"):
+        assert f"touchbase/{needed}" in names
+    assert {name.partition("/")[0] for name in names} == {"touchbase", f"touchbase-{touchbase.__version__}.dist-info"}
+    assert not [name for name in names if "node_modules" in name or name.endswith(".pyc")]
+
+
+def test_wheel__offers_the_extras_of_the_project(wheel: Path) -> None:
+    asked = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    [name] = [each for each in zipfile.ZipFile(wheel).namelist() if each.endswith("/METADATA")]
+    lines = zipfile.ZipFile(wheel).read(name).decode().splitlines()
+
+    assert f"Version: {touchbase.__version__}" in lines
+    assert {line.removeprefix("Provides-Extra: ") for line in lines if line.startswith("Provides-Extra: ")} == set(asked)
+
+
+def test_source_distribution__has_what_the_tests_need(built: Path) -> None:
+    with tarfile.open(built / f"touchbase-{touchbase.__version__}.tar.gz") as file:
+        names = {name.partition("/")[2] for name in file.getnames()}
+
+    assert {
+        "Makefile",
+        "requirements.lock",
+        "deploy/requirements.lock",
+        ".ci/run",
+        "tests/conftest.py",
+        "console/package-lock.json",
+    } <= names
+    assert not [name for name in names if "node_modules" in name]
+
+
+def test_installed_wheel__takes_a_webhook_and_shows_its_contact(server: Server) -> None:
+    assert server.post("/public/v2/contacts", {"email": "jane@northlight.example"}, **{"X-Client-Id": "acme"})[0] == 201
+    assert server.post("/public/emailcampaign-webhook/acme", {"event": "email_replied", "email": "jane@northlight.example"})[0] < 300
+    status, text = server.get("/public/v2/contacts?email=jane@northlight.example", **{"X-Client-Id": "acme"})
+    assert (status, '"jane@northlight.example"' in text) == (200, True)
+    assert server.get("/console/")[0] == 200
+    assert server.get("/openapi.json")[0] == 200
+    assert server.stop() == 0
+
+
+def test_installed_wheel__runs_from_its_own_files(installed: Path, tmp_path: Path) -> None:
+    asked = [str(installed / "python"), "-c", "import touchbase; print(touchbase.__file__)"]
+    found = subprocess.run(asked, cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+    assert Path(found).is_relative_to(installed.parent)
+
+    version = subprocess.run([str(installed / "touchbase"), "--version"], cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+    assert version == f"touchbase {touchbase.__version__}\n"
