@@ -9,8 +9,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable
+from collections.abc import Coroutine
 from secrets import token_hex
+from typing import Any
 
 from touchbase.common.timestamps import SECOND, Clock, Micros
 from touchbase.errors import Overloaded
@@ -233,8 +234,8 @@ class Dispatcher:
         self._spawn(self._send(line, item))
         return True
 
-    def _spawn(self, work: Awaitable[None]) -> None:
-        task = asyncio.ensure_future(work)
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
