@@ -170,8 +170,7 @@ def stored_as_delivered(database: str, client: str, endpoint: int) -> set[int]:
         try:
             owner = await store.read(FindClient(client))
             assert owner is not None
-            served = await store.read(ReadServed(owner.number, endpoint))
-            assert served is not None
+            [served] = await store.read(ReadServed(owner.number, [endpoint]))
             waiting = {one.sequence for one in served.pending}
             return {*range(served.progress.start + 1, served.progress.position + 1)} - waiting
         finally:

@@ -15,6 +15,7 @@ from touchbase.errors import Overloaded
 from touchbase.outgoing import dispatcher
 from touchbase.outgoing.line import Line
 from touchbase.outgoing.models import SHARDS
+from touchbase.outgoing.results import Results
 
 Dispatcher: Any = dispatcher.Dispatcher
 
@@ -34,14 +35,14 @@ def no_pending_webhooks() -> None:
 def no_failed_attempts() -> None:
     """Count a request as delivered also if its response did not come, or not whole."""
     whole = dispatcher.judged
-    setattr(dispatcher, "judged", lambda answer, now: None if answer.status is None else whole(answer, now))  # noqa: B010
+    setattr(dispatcher, "judged", lambda answer, *more: None if answer.status is None else whole(answer, *more))  # noqa: B010
 
 
 def no_refused_results() -> None:
     """Take results as stored when the store refuses them."""
-    whole = Dispatcher._flush_one
+    whole = Results._store_one
 
-    async def flush_one(self: Any, line: Any) -> bool:
+    async def store_one(self: Any, line: Any) -> bool:
         before = line.unstored(self._clock())
         try:
             stored: bool = await whole(self, line)
@@ -50,7 +51,7 @@ def no_refused_results() -> None:
             return True
         return stored
 
-    Dispatcher._flush_one = flush_one
+    Results._store_one = store_one  # type: ignore[method-assign]
 
 
 def no_webhook_leases() -> None:

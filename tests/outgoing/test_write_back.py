@@ -331,7 +331,7 @@ async def test_connection_removed__lets_events_wait_until_it_is_back(hub: Hub) -
 
     [attempt] = await hub.attempts()
     assert (attempt["outcome"], attempt["status"]) == ("unreachable", None)
-    assert "connect it, or remove the endpoint" in attempt["error"]
+    assert "connect it, or give its connection the token" in attempt["error"]
     changed = await hub.ask("PATCH", f"/{made['id']}", {"description": "it can be changed all the same"})
     assert changed["description"] != ""
 
@@ -405,6 +405,8 @@ async def test_add__says_what_the_connection_lacks(hub: Hub) -> None:
     without_token = await fault()
 
     assert unconnected == without_token
+    assert "/connections" in unconnected
+    assert "remove" not in unconnected  # there is no endpoint yet
     assert "access token" in without_token
     assert "written_property" in without_property
 

@@ -164,11 +164,11 @@ class EndpointVersions(Query[dict[tuple[int, int], int]]):
 
 
 @dataclass(slots=True)
-class ReadServed(Query[Served | None]):
-    """An endpoint as the process that serves it reads it; None if there is none."""
+class ReadServed(Query[list[Served]]):
+    """Endpoints of a client as the process that serves them reads them; missing ones are left out."""
 
     client: int
-    id: int
+    ids: list[int]
 
 
 @dataclass(frozen=True, slots=True)

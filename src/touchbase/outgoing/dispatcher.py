@@ -9,19 +9,22 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Coroutine
 from secrets import token_hex
+from typing import Any
 
 from touchbase.common.timestamps import SECOND, Clock, Micros
 from touchbase.errors import Overloaded
-from touchbase.event_log import FindNewEvents, ListLoggedEvents, ListNewestEvents
+from touchbase.event_log import FindNewEvents, ListNewestEvents
 from touchbase.metrics import WEBHOOK_ATTEMPT_DURATION, WEBHOOK_ATTEMPTS, Metrics, NoMetrics
 from touchbase.outgoing.attempts import Fault, Outbox, Sends, judged, warn_of_trimmed
-from touchbase.outgoing.commands import EndpointVersions, LeadShards, ReadServed, StoreProgress
+from touchbase.outgoing.commands import EndpointVersions, LeadShards, ReadServed
 from touchbase.outgoing.http_client import Answer
-from touchbase.outgoing.line import BUFFER, Item, Line
-from touchbase.outgoing.models import ACTIVE, NOWHERE, SHARDS, Attempt, Installation
-from touchbase.outgoing.rounds import Rounds
+from touchbase.outgoing.line import Item, Line
+from touchbase.outgoing.log_reader import LogReader
+from touchbase.outgoing.models import NOWHERE, SHARDS, Attempt, Installation
+from touchbase.outgoing.results import STORING, Key, Results
+from touchbase.outgoing.rounds import POLL_SECONDS, Rounds, logged
 from touchbase.outgoing.shown import Shown
 from touchbase.outgoing.slots import Slots
 from touchbase.sql.store import Store
@@ -31,19 +34,14 @@ LEASE: Micros = 10 * SECOND
 RENEW_SECONDS = 3.0
 MARGIN: Micros = SECOND
 """Nothing is sent in the last moment of a lease that could not be renewed."""
-POLL_SECONDS = 0.25
-"""How often to look for events of other processes, and for changed endpoints; events of this process are signalled."""
 FEW_CLIENTS = 200
 """Clients up to which their counters are read one by one."""
-LOADS = 50
-"""Endpoints read at once."""
+LOADS = 2
+"""Clients whose endpoints are read at once."""
 GRACE_SECONDS = 5.0
 """Time that requests in progress get when the process stops."""
-FLUSH_AGAIN_SECONDS = 0.05
 ADVANCE_AFTER = 500
 """Events that an endpoint does not want, after which its position is stored although nothing else is."""
-Key = tuple[int, int]
-STORING = "storing results of outgoing webhooks"
 
 
 class Dispatcher:
@@ -55,8 +53,10 @@ class Dispatcher:
         self._store = store
         self._clock = clock
         self._outbox = Outbox(store, client.post, clock, show, place)
+        self._log = LogReader(store)
         self._metrics = metrics or NoMetrics()
         self._token = token_hex(8)
+        self._results = Results(store, self._token, clock, self._leave)
         self._shards: frozenset[int] = frozenset()
         self._surplus: frozenset[int] = frozenset()
         """Shards of this process that another one is to have: nothing more is sent for them."""
@@ -67,12 +67,9 @@ class Dispatcher:
         self._of_client: dict[int, set[Key]] = {}
         self._newest: dict[int, int] = {}
         self._busy: dict[Key, Line] = {}
-        self._dirty: dict[Key, Line] = {}
         self._slots = Slots(self._start)
         self._tasks: set[asyncio.Task[None]] = set()
-        self._flushing = asyncio.Lock()
         self._rounds = Rounds()
-        self._to_store = asyncio.Event()
         self._stopping = False
         self._next_lead = self._next_poll = 0.0
 
@@ -85,13 +82,13 @@ class Dispatcher:
         """Send nothing more; `run` gives requests in progress some time, stores what became of them, and returns."""
         self._stopping = True
         self._rounds.stop()
-        self._to_store.set()
+        self._results.stop()
 
     async def run(self) -> None:
         """Send until stopped."""
-        storing = asyncio.create_task(self._store_results(), name="webhook-results")
+        storing = asyncio.create_task(self._results.run(), name="webhook-results")
         try:
-            await self._rounds.run(lambda: self._logged(self._round, "a round of outgoing webhooks"))
+            await self._rounds.run(lambda: logged(self._round, "a round of outgoing webhooks"))
         finally:
             await self._end()
             await storing
@@ -104,20 +101,10 @@ class Dispatcher:
             await self._round()
             while self._tasks:
                 await asyncio.wait([*self._tasks])
-            await self.flush()
+            await self._results.flush()
             now = self._clock()
             if not any(line.has_work(now) for line in self._lines.values()):
                 return self._outbox.sent - before
-
-    async def _logged(self, step: Callable[[], Awaitable[float]], what: str) -> float:
-        try:
-            return await step()
-        except Overloaded as error:
-            LOG.warning("%s waits: %s", what, error.detail)
-            return max(POLL_SECONDS, error.retry_after)
-        except Exception:
-            LOG.exception("%s failed and will be retried", what)
-            return 1.0
 
     async def _round(self) -> float:
         """Renew leases, read changed endpoints and new events where due, begin requests; return the seconds until the next round."""
@@ -160,25 +147,34 @@ class Dispatcher:
         for key in [*self._lines]:
             if key not in present:
                 self._close(key)
-        changed = [key for key, version in present.items() if self._versions.get(key) != version and key not in self._closing]
-        for first in range(0, len(changed), LOADS):
-            await asyncio.gather(*(self._load(key) for key in changed[first : first + LOADS]))
-        for key, line in self._lines.items():
+        changed: dict[int, list[int]] = {}
+        for key, version in present.items():
+            if self._versions.get(key) != version and key not in self._closing:
+                changed.setdefault(key[0], []).append(key[1])
+        clients = [*changed]
+        for first in range(0, len(clients), LOADS):
+            await asyncio.gather(*(self._load(client, changed[client]) for client in clients[first : first + LOADS]))
+        for line in self._lines.values():
             if line.is_idle and line.read - line.stored >= ADVANCE_AFTER:
-                self._dirty[key] = line
-                self._to_store.set()
+                self._results.of(line)
 
-    async def _load(self, key: Key) -> None:
-        if (served := await self._store.read(ReadServed(*key))) is None:
-            return
-        if (line := self._lines.get(key)) is None:
-            line = self._lines[key] = Line(served, self._clock())
-            self._of_client.setdefault(key[0], set()).add(key)
-            self._newest[key[0]] = min(self._newest.get(key[0], line.read), line.read)
-        else:
-            line.use(served, self._clock())
-        self._versions[key] = served.endpoint.version
-        self._busy[key] = line
+    async def _load(self, client: int, ids: list[int]) -> None:
+        for served in await self._store.read(ReadServed(client, ids)):
+            key = (client, served.endpoint.id)
+            if (line := self._lines.get(key)) is None:
+                line = self._lines[key] = Line(served, self._clock())
+                self._of_client.setdefault(client, set()).add(key)
+                self._newest[client] = min(self._newest.get(client, line.read), line.read)
+            else:
+                line.use(served, self._clock())
+            self._versions[key] = served.endpoint.version
+            self._busy[key] = line
+
+    def _leave(self, line: Line) -> None:
+        """Serve an endpoint no more, unless it was loaded again."""
+        key = (line.endpoint.client, line.endpoint.id)
+        if self._lines.get(key) is line:
+            self._close(key)
 
     def _close(self, key: Key) -> None:
         line = self._lines.pop(key)
@@ -219,7 +215,7 @@ class Dispatcher:
 
     async def _read_log(self, line: Line) -> None:
         try:
-            page = await self._store.read(ListLoggedEvents(line.endpoint.client, line.read, BUFFER, [*line.endpoint.types] or None))
+            page = await self._log.after(line.endpoint, line.read)
             warn_of_trimmed(line.endpoint, line.read, page.oldest)
             line.newest = max(line.newest, page.newest)
             line.add_page(page.events, page.last, self._clock())
@@ -238,8 +234,8 @@ class Dispatcher:
         self._spawn(self._send(line, item))
         return True
 
-    def _spawn(self, work: Awaitable[None]) -> None:
-        task = asyncio.ensure_future(work)
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -258,8 +254,7 @@ class Dispatcher:
                 line.give_back(item, self._clock() + SECOND)
                 return
         self._note(line, item, found)
-        self._dirty[line.endpoint.client, line.endpoint.id] = line
-        self._to_store.set()
+        self._results.of(line)
         self._rounds.hasten(self._pump(line, self._clock()))
 
     def _note(self, line: Line, item: Item, found: tuple[Attempt, Answer] | None) -> None:
@@ -280,46 +275,6 @@ class Dispatcher:
         if line.state != was:
             LOG.warning("webhook endpoint %d of client %d is %s: %s", line.endpoint.id, line.endpoint.client, line.state, line.reason)
 
-    async def _store_results(self) -> None:
-        while not self._stopping:
-            await self._to_store.wait()
-            self._to_store.clear()
-            if await self._logged(self.flush, STORING):
-                await asyncio.sleep(FLUSH_AGAIN_SECONDS)
-                self._to_store.set()
-
-    async def flush(self) -> float:
-        """Store what has happened; return 1.0 if something is left to store, such as what follows a request in progress."""
-        async with self._flushing:
-            lines, self._dirty = self._dirty, {}
-            stored = await asyncio.gather(*map(self._flush_one, lines.values()), return_exceptions=True)
-            for (key, line), result in zip(lines.items(), stored, strict=True):
-                if isinstance(result, BaseException) or (result and line.has_news):
-                    self._dirty.setdefault(key, line)
-            for result in stored:
-                if isinstance(result, BaseException):
-                    raise result
-            return float(bool(self._dirty))
-
-    async def _flush_one(self, line: Line) -> bool:
-        """Store the progress of one endpoint; return False if this process does not serve it any more."""
-        endpoint, now, new = line.endpoint, self._clock(), line.unstored(self._clock())
-        key, state = (endpoint.client, endpoint.id), line.state
-        rows = [row for _, row in new.save]
-        command = StoreProgress(*key, self._token, now, new.position, rows, new.remove, new.attempts)
-        command.failing_since_us, command.delivered_us = line.failing_since_us, line.delivered_us
-        command.state, command.reason = state, line.reason or None
-        is_kept = await self._store.write(command)
-        if not is_kept or state != ACTIVE:
-            if self._lines.get(key) is line:
-                self._close(key)
-            if not is_kept:
-                line.forget()
-                return False
-        line.was_stored(new)
-        line.stop_is_stored = state != ACTIVE
-        return True
-
     async def _end(self) -> None:
         """Finish requests in progress as far as they do it in time, store results, and release the leases."""
         if self._tasks:
@@ -327,9 +282,11 @@ class Dispatcher:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        self._dirty |= {key: line for key, line in self._lines.items() if line.has_news or line.read > line.stored}
-        await self._logged(self.flush, STORING)
-        await self._logged(self._leave, "leaving outgoing webhooks to other processes")
+        for line in self._lines.values():
+            if line.has_news or line.read > line.stored:
+                self._results.of(line)
+        await logged(self._results.flush, STORING)
+        await logged(self._give_back, "leaving outgoing webhooks to other processes")
 
-    async def _leave(self) -> float:
+    async def _give_back(self) -> float:
         return float(len((await self._store.write(LeadShards(self._token, self._clock(), 0, leaving=True))).shards))

@@ -11,7 +11,10 @@ from touchbase.outgoing.http_client import Answer
 from touchbase.outgoing.models import RESPONSE_BYTES, SKIPPED, UNREACHABLE
 from touchbase.sql.store import Store
 
-NOT_CONNECTED = "HubSpot is not connected with an access token: connect it, or remove the endpoint"
+NOT_CONNECTED = (
+    "HubSpot is not connected with an access token: connect it, or give its connection the token "
+    "(/admin/v1/clients/{client_id}/connections)"
+)
 NO_PROPERTY = "the connection of HubSpot names no property to write: set its setting written_property"
 GONE = "HubSpot does not have this contact any more"
 

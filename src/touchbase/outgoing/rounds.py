@@ -4,14 +4,38 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import time
 from collections.abc import Awaitable, Callable
 
 from touchbase.common.timestamps import SECOND, Micros
+from touchbase.errors import Overloaded
 from touchbase.event_log import LOGGED
 
+LOG = logging.getLogger("touchbase.outgoing")
 TICK_SECONDS = 0.01
-"""Time between the beginnings of two rounds at least; a round that takes long is followed by four times as long without one."""
+"""Time between the beginnings of two rounds at least; a longer round is followed by four times as long without one."""
+POLL_SECONDS = 0.25
+"""How often to look for events of other processes, and for changed endpoints; events of this process are signalled."""
+LONGEST_PAUSE = 0.25
+"""Seconds without a round after one that took very long, such as the first of a process, which reads all endpoints."""
+
+
+async def logged(step: Callable[[], Awaitable[float]], what: str) -> float:
+    """Return what a step returns; after an error, which is logged, the seconds until it is tried again."""
+    try:
+        return await step()
+    except Overloaded as error:
+        LOG.warning("%s waits: %s", what, error.detail)
+        return max(POLL_SECONDS, error.retry_after)
+    except Exception:
+        LOG.exception("%s failed and will be retried", what)
+        return 1.0
+
+
+def shortest(took: float) -> float:
+    """Return the seconds between the beginnings of a round that took so long and of the next."""
+    return max(TICK_SECONDS, took + min(4 * took, LONGEST_PAUSE))
 
 
 class Rounds:
@@ -63,7 +87,7 @@ class Rounds:
                 self._wake_up.clear()
                 began = time.monotonic()
                 pause = await do_round()
-                least = max(TICK_SECONDS, 5 * (time.monotonic() - began))
+                least = shortest(time.monotonic() - began)
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(self._wake_up.wait(), pause)
                 if not self._stopping:

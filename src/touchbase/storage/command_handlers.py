@@ -293,7 +293,7 @@ COMMANDS: dict[type, Handler] = {
     RemoveEndpoint: Handler(_each(outgoing_endpoints.remove_endpoint)),
     Replay: Handler(_each(outgoing_endpoints.replay), needs_cipher=True),
     LeadShards: Handler(_each(outgoing_dispatch.lead_shards)),
-    StoreProgress: Handler(_each(outgoing_dispatch.store_progress, takes_ids=True), outgoing_dispatch.progress_needs),
+    StoreProgress: Handler(outgoing_dispatch.store_progress, outgoing_dispatch.progress_needs),
     StoreAttempt: Handler(_each(outgoing_dispatch.store_attempt, takes_ids=True), _one("webhook_attempt")),
     ForgetAttempts: Handler(_each(outgoing_dispatch.forget_attempts)),
     DefineStatus: Handler(_each(statuses_sql.define_status, takes_ids=True), _one("job")),

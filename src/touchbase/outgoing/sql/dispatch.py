@@ -28,19 +28,21 @@ from touchbase.outgoing.commands import (
     Trouble,
     WriteBack,
 )
-from touchbase.outgoing.models import ACTIVE, DISABLED, SHARDS, Attempt, Progress, Served
+from touchbase.outgoing.models import ACTIVE, DISABLED, SHARDS, Attempt, Pending, Progress, Served
 from touchbase.outgoing.sql.statements import (
     ADVANCE,
     ATTEMPT,
     DROP_LEASE,
     ENDPOINT,
+    FIND_ENDPOINTS,
     INSERT_ATTEMPT,
     NEW_LEASE,
-    PENDING,
     REMOVE_PENDING,
     SAVE_LEASE,
     SAVE_PENDING,
+    SERVED,
     STOP_ENDPOINT,
+    WAITING,
     attempt_of,
     attempt_row,
     endpoint_of,
@@ -97,24 +99,28 @@ def progress_needs(commands: Sequence[StoreProgress]) -> Mapping[str, int]:
     return {"webhook_attempt": sum(len(command.attempts) for command in commands)}
 
 
-def store_progress(command: StoreProgress, ids: Ids) -> Plan[bool]:
-    """Run `StoreProgress`."""
-    rows = yield Select("SELECT token FROM dispatch_lease WHERE name = ?", (_shard(command.client % SHARDS),))
-    if not rows or rows[0][0] != command.token:
-        return False
-    key = (command.client, command.id)
-    there = yield Select("SELECT 1 FROM webhook_endpoint WHERE client = ? AND id = ?", key)
-    if not there:
-        return False
-    yield Execute(ADVANCE, [(*key, command.position, command.failing_since_us, command.delivered_us)])
-    if command.save:
-        yield Execute(SAVE_PENDING, [pending_row(*key, one) for one in command.save])
-    if command.remove:
-        yield Execute(REMOVE_PENDING, [(*key, sequence) for sequence in sorted(command.remove)])
-    yield from _insert(command.attempts, ids)
-    if command.state != ACTIVE:
-        yield Execute(STOP_ENDPOINT, [(*key, command.state, command.reason, command.at)])
-    return True
+def store_progress(commands: Sequence[StoreProgress], ids: Ids) -> Plan[list[object]]:
+    """Run the `StoreProgress` of several endpoints."""
+    rows = yield Select("SELECT name, token FROM dispatch_lease", ())
+    tokens: dict[str, str] = dict(rows)
+    there = {*(yield Execute(FIND_ENDPOINTS, sorted({(each.client, each.id) for each in commands})))}
+    kept = [tokens.get(_shard(each.client % SHARDS)) == each.token and (each.client, each.id) in there for each in commands]
+    waiting = [each for each, is_kept in zip(commands, kept, strict=True) if is_kept]
+    while waiting:  # one statement changes a row once, so an endpoint's second command waits
+        once = {(each.client, each.id): each for each in reversed(waiting)}
+        yield from _store_once([once[key] for key in sorted(once)], ids)
+        waiting = [each for each in waiting if once[each.client, each.id] is not each]
+    return [*kept]
+
+
+def _store_once(commands: Sequence[StoreProgress], ids: Ids) -> Plan[None]:
+    """Store the progress of different endpoints, in the order of their keys. Endpoints are locked before positions, as by other plans."""
+    stopped = [(each.client, each.id, each.state, each.reason, each.at) for each in commands if each.state != ACTIVE]
+    yield Execute(STOP_ENDPOINT, stopped)
+    yield Execute(ADVANCE, [(each.client, each.id, each.position, each.failing_since_us, each.delivered_us) for each in commands])
+    yield Execute(SAVE_PENDING, [pending_row(each.client, each.id, one) for each in commands for one in each.save])
+    yield Execute(REMOVE_PENDING, [(each.client, each.id, sequence) for each in commands for sequence in sorted(each.remove)])
+    yield from _insert([attempt for each in commands for attempt in each.attempts], ids)
 
 
 def store_attempt(command: StoreAttempt, ids: Ids) -> Plan[None]:
@@ -163,23 +169,18 @@ def endpoint_versions(query: EndpointVersions) -> Plan[dict[tuple[int, int], int
     return {(client, number): version for client, number, version in rows}
 
 
-def read_served(query: ReadServed, cipher: Cipher) -> Plan[Served | None]:
+def read_served(query: ReadServed, cipher: Cipher) -> Plan[list[Served]]:
     """Run `ReadServed`."""
-    key = (query.client, query.id)
-    rows = yield Select(
-        f"SELECT {names(ENDPOINT, 'e.')}, c.client_id, s.start, s.position, s.failing_since_us, s.delivered_us FROM webhook_endpoint e "
-        "JOIN webhook_position s ON s.client = e.client AND s.endpoint_id = e.id JOIN client c ON c.id = e.client "
-        "WHERE e.client = ? AND e.id = ?",
-        key,
-    )
-    if not rows:
-        return None
-    width = len(ENDPOINT)
-    endpoint = endpoint_of(decrypt_row(cipher, WEBHOOK_TABLE, ENDPOINT, rows[0][:width]))
-    found = yield Select(
-        f"SELECT {names(PENDING)} FROM pending_webhook WHERE client = ? AND endpoint_id = ? AND next_us IS NOT NULL ORDER BY sequence", key
-    )
-    return Served(endpoint, rows[0][width], Progress(*rows[0][width + 1 :]), [pending_of(row) for row in found])
+    keys = [(query.client, each) for each in sorted(query.ids)]
+    rows = yield Execute(SERVED, keys)
+    waiting: dict[int, list[Pending]] = {}
+    for row in sorted((yield Execute(WAITING, keys))):
+        waiting.setdefault(row[1], []).append(pending_of(row))
+    found, width = [], len(ENDPOINT)
+    for row in rows:
+        endpoint = endpoint_of(decrypt_row(cipher, WEBHOOK_TABLE, ENDPOINT, row[:width]))
+        found.append(Served(endpoint, row[width], Progress(*row[width + 1 :]), waiting.get(endpoint.id, [])))
+    return found
 
 
 def count_outgoing(query: CountOutgoing) -> Plan[Backlog]:

@@ -34,6 +34,19 @@ DELETE_ENDPOINT = delete("delete_webhook_endpoint", "webhook_endpoint", ONE, "id
 DELETE_POSITION = delete("delete_webhook_position", "webhook_position", KEY)
 DELETE_PENDING = delete("delete_pending_webhooks", "pending_webhook", KEY)
 DELETE_ATTEMPTS = delete("delete_webhook_attempts", "webhook_attempt", KEY)
+FIND_ENDPOINTS = find("find_webhook_endpoints", "webhook_endpoint", ONE, ONE, ONE_MATCH)
+SERVED = Statement(
+    "served_webhook_endpoints",
+    ONE,
+    body=f"SELECT {names(ENDPOINT, 't.')}, c.client_id, s.start, s.position, s.failing_since_us, s.delivered_us FROM p "
+    f"CROSS JOIN webhook_endpoint t CROSS JOIN webhook_position s CROSS JOIN client c WHERE {ONE_MATCH} "
+    "AND s.client = p.client AND s.endpoint_id = p.id AND c.id = p.client",
+)
+WAITING = Statement(
+    "waiting_webhooks",
+    KEY,
+    body=f"SELECT {names(PENDING, 't.')} FROM p CROSS JOIN pending_webhook t WHERE {_OF_ENDPOINT} AND t.next_us IS NOT NULL",
+)
 _NEW_POSITION: Columns = (*KEY, ("start", "bigint"))
 INSERT_POSITION = Statement(
     "insert_webhook_position",

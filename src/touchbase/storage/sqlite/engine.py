@@ -35,7 +35,7 @@ from touchbase.events import (
 )
 from touchbase.idempotency import FindResponse
 from touchbase.inbox import Delivery
-from touchbase.records import FindCompanies, GetCompany, GetContact, ListCompanies, ListContacts
+from touchbase.records import FindCompanies, GetCompany, GetContact, GetRecords, ListCompanies, ListContacts
 from touchbase.sql.command import Command, Query
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Plan
@@ -61,6 +61,8 @@ POINT_QUERIES = frozenset(
     {GetContact, GetCompany, FindCompanies, FindClient, FindClientByNumber, ListConnections, FindKey, AnyKey, FindResponse}
 )
 """Queries that run in the event loop: they take a few microseconds, less than a thread switch."""
+FEW_RECORDS = 16
+"""Records of a `GetRecords` up to which it is read in the event loop too: as many as one endpoint of webhooks asks for at once."""
 PAGE_QUERIES = frozenset({ListContacts, ListCompanies})
 """Queries that run in the event loop while they are quick, because a thread competes for the interpreter for each row."""
 QUICK_SECONDS = 0.002
@@ -145,7 +147,7 @@ class SqliteStore:
 
     async def read(self, query: Query[T]) -> T:
         """Execute a query on flushed data."""
-        if type(query) in POINT_QUERIES:
+        if type(query) in POINT_QUERIES or (type(query) is GetRecords and len(query.ids) <= FEW_RECORDS):
             return _read(self._loop_reader, self._plan(query))
         if type(query) in PAGE_QUERIES:
             with contextlib.suppress(apsw.InterruptError):

@@ -1,0 +1,36 @@
+"""Reads the log for endpoints; those that ask for the same events at the same time share the read."""
+
+from __future__ import annotations
+
+import asyncio
+
+from touchbase.event_log import ListLoggedEvents, Page
+from touchbase.outgoing.line import BUFFER
+from touchbase.outgoing.models import Endpoint
+from touchbase.sql.store import Store
+
+Part = tuple[int, int, tuple[str, ...]]
+"""Client, the sequence after which to read, and types."""
+
+
+class LogReader:
+    """One read for all endpoints of a client that have read equally far: a new event of a client with 100 endpoints is read once."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._reads: dict[Part, asyncio.Task[Page]] = {}
+
+    async def after(self, endpoint: Endpoint, sequence: int) -> Page:
+        """Return the events after a sequence that an endpoint may want. Raises what the read raises."""
+        part = (endpoint.client, sequence, tuple(endpoint.types))
+        read = self._reads.get(part)
+        if read is None:
+            read = self._reads[part] = asyncio.create_task(self._read(part), name="log-of-webhooks")
+        return await asyncio.shield(read)  # one that is cancelled leaves the others theirs
+
+    async def _read(self, part: Part) -> Page:
+        client, sequence, types = part
+        try:
+            return await self._store.read(ListLoggedEvents(client, sequence, BUFFER, [*types] or None))
+        finally:
+            del self._reads[part]

@@ -1,0 +1,241 @@
+"""Many endpoints: their results share transactions, their reads of the log are one, and clients' writes are not refused for them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import Any
+
+import pytest
+from tests.outgoing.conftest import URL, Webhooks
+from tests.outgoing.unsent import TOKEN
+
+from touchbase.clients import EnsureClient
+from touchbase.errors import Overloaded
+from touchbase.event_log import ListLoggedEvents, LoggedEvent, Page
+from touchbase.outgoing import AddEndpoint, Attempt, Endpoint, LeadShards, ListAttempts, ReadServed, Secret, StoreProgress
+from touchbase.outgoing.line import Line
+from touchbase.outgoing.log_reader import LogReader
+from touchbase.outgoing.models import Pending, Progress, Served
+from touchbase.outgoing.results import AT_ONCE, Results
+from touchbase.outgoing.rounds import LONGEST_PAUSE, shortest
+from touchbase.outgoing.sql.dispatch import store_progress
+from touchbase.sql.ids import Ids
+from touchbase.sql.statement import Execute, Row, Select
+from touchbase.sql.store import Store
+
+NOW = 1_000_000
+
+
+def attempt(client: int, endpoint: int, sequence: int) -> Attempt:
+    return Attempt(client, endpoint, sequence, "contact.created", NOW, 1, "delivered", 204, 5)
+
+
+def progress(client: int, endpoint: int, position: int, token: str = TOKEN) -> StoreProgress:
+    return StoreProgress(client, endpoint, token, NOW, position, attempts=[attempt(client, endpoint, position)])
+
+
+@pytest.fixture
+async def client(store: Store) -> int:
+    return (await store.write(EnsureClient("acme", NOW, NOW))).number
+
+
+async def add(store: Store, client: int) -> int:
+    made = await store.write(AddEndpoint(Endpoint(client, 0, URL, NOW, NOW, secrets=[Secret("whsec_")], state_us=NOW)))
+    return made.id
+
+
+async def position(store: Store, client: int, endpoint: int) -> int:
+    [served] = await store.read(ReadServed(client, [endpoint]))
+    return served.progress.position
+
+
+async def test_progress_of_many__is_stored_for_each_that_is_led(store: Store, client: int) -> None:
+    other_client = (await store.write(EnsureClient("globex", NOW, NOW))).number
+    first, second, third = [await add(store, client) for _ in range(3)]
+    others = await add(store, other_client)
+    await store.write(LeadShards(TOKEN, NOW, NOW + 10))
+
+    given = [
+        progress(client, first, 1), progress(client, second, 2, "another"), progress(client, 999, 3), progress(other_client, others, 4),
+        progress(client, third, 5),
+    ]  # fmt: skip
+    kept = await asyncio.gather(*map(store.write, given))
+
+    assert kept == [True, False, False, True, True]
+    assert [await position(store, client, each) for each in (first, second, third)] == [1, 0, 5]
+    assert await position(store, other_client, others) == 4
+    assert {(one.endpoint_id, one.sequence) for one in await store.read(ListAttempts(client, 10))} == {(first, 1), (third, 5)}
+
+
+async def test_progress_of_one_endpoint_twice__is_stored_in_order(store: Store, client: int) -> None:
+    endpoint = await add(store, client)
+    await store.write(LeadShards(TOKEN, NOW, NOW + 10))
+    failed = progress(client, endpoint, 1)
+    failed.save = [Pending(1, (1, 1), 1, NOW, NOW + 5)]
+    delivered = progress(client, endpoint, 3)
+    delivered.remove = [1]
+
+    assert await asyncio.gather(store.write(failed), store.write(delivered)) == [True, True]
+
+    [served] = await store.read(ReadServed(client, [endpoint]))
+    assert (served.progress.position, served.pending) == (3, [])
+
+
+async def test_served_endpoints__are_read_with_what_waits_for_each(store: Store, client: int) -> None:
+    first, second = [await add(store, client) for _ in range(2)]
+    await store.write(LeadShards(TOKEN, NOW, NOW + 10))
+    for endpoint, sequences in ((first, (3, 1, 2)), (second, (2,))):
+        command = progress(client, endpoint, 3)
+        command.save = [Pending(each, None, 1, NOW, NOW + 5) for each in sequences]
+        assert await store.write(command)
+
+    found = await store.read(ReadServed(client, [second, first, 999]))
+
+    assert {one.endpoint.id: [each.sequence for each in one.pending] for one in found} == {first: [1, 2, 3], second: [2]}
+
+
+@pytest.mark.parametrize("count", [2, 100])
+def test_progress_of_many__takes_as_many_statements_as_that_of_one(count: int) -> None:
+    assert steps_of([progress(1, endpoint, 5) for endpoint in range(count)]) == steps_of([progress(1, 0, 5)])
+
+
+def steps_of(commands: list[StoreProgress]) -> int:
+    """Return how many statements store these, all of them led by this process."""
+    ids, steps = Ids(), 0
+    ids.fill("webhook_attempt", 1, 1_000)
+    plan = store_progress(commands, ids)
+    rows: list[Row] | None = None
+    with contextlib.suppress(StopIteration):
+        while True:
+            step = next(plan) if rows is None else plan.send(rows)
+            steps += not isinstance(step, Execute) or bool(step.rows)
+            rows = [(f"shard {number:02}", TOKEN) for number in range(32)] if isinstance(step, Select) else [*getattr(step, "rows", ())]
+    return steps
+
+
+async def test_new_event__is_read_once_for_all_endpoints_of_the_client(webhooks: Webhooks, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = webhooks.house.call.parts.store
+    for number in range(5):
+        await webhooks.add(types=["contact.created"] if number < 3 else [])
+    await webhooks.deliver()
+    reads: list[Any] = []
+    whole = store.read
+
+    async def read(query: Any) -> Any:
+        reads.append(query)
+        return await whole(query)
+
+    monkeypatch.setattr(store, "read", read)
+    await webhooks.house.contact(email="ada@example.com")
+
+    assert len(await webhooks.deliver()) == 5
+    asked = [(each.after_sequence, each.types) for each in reads if isinstance(each, ListLoggedEvents) and each.after_sequence == 0]
+    assert sorted(asked, key=str) == [(0, None), (0, ["contact.created"])]
+
+
+class Log:
+    """A store whose reads end when a test lets them."""
+
+    def __init__(self) -> None:
+        self.asked: list[int | None] = []
+        self.ends = asyncio.Semaphore(0)
+        self.error: Exception | None = None
+
+    async def read(self, query: ListLoggedEvents) -> Page:
+        self.asked.append(query.after_sequence)
+        await self.ends.acquire()
+        if self.error is not None:
+            raise self.error
+        return Page([], 9, 9, 1)
+
+
+def endpoint_of(number: int, client: int = 1) -> Endpoint:
+    return Endpoint(client, number, URL, 0, 0)
+
+
+async def test_log_reader__shares_a_read_also_if_one_gives_up_or_it_fails() -> None:
+    log: Any = Log()
+    reader = LogReader(log)
+    asked = ((endpoint_of(1), 5), (endpoint_of(2), 5), (endpoint_of(3), 6), (endpoint_of(1, 2), 5))
+    tasks = [asyncio.create_task(reader.after(*each)) for each in asked]
+    await asyncio.sleep(0)
+    tasks[0].cancel()
+    for _ in range(3):
+        log.ends.release()
+    await asyncio.wait(tasks)
+    assert [each.cancelled() or each.result().last for each in tasks] == [True, 9, 9, 9]
+    assert log.asked == [5, 6, 5]
+
+    log.error = Overloaded("the store is away")
+    log.ends.release()
+    failed = await asyncio.gather(reader.after(endpoint_of(1), 5), reader.after(endpoint_of(2), 5), return_exceptions=True)
+    log.error = None
+    log.ends.release()
+
+    assert [type(each) for each in failed] == [Overloaded, Overloaded]
+    assert (await reader.after(endpoint_of(1), 5)).last == 9
+
+
+class Queue:
+    """A store that notes how many commands wait at once, and refuses those of some endpoints."""
+
+    def __init__(self) -> None:
+        self.waiting = self.most = 0
+        self.refused: set[int] = set()
+        self.stored: list[int] = []
+
+    async def write(self, command: StoreProgress) -> bool:
+        self.waiting += 1
+        self.most = max(self.most, self.waiting)
+        await asyncio.sleep(0)
+        self.waiting -= 1
+        if command.id in self.refused:
+            raise Overloaded("the queue is full")
+        self.stored.append(command.id)
+        return True
+
+
+def line_with_news(number: int) -> Line:
+    line = Line(Served(endpoint_of(number), "acme", Progress(), []), NOW)
+    line.newest = 1
+    line.add_page([LoggedEvent(1, "contact.created", NOW, 1, 1, sequence=1)], 1, NOW)
+    item = line.take(NOW)
+    assert item is not None
+    line.succeeded(item, attempt(1, number, 1), NOW)
+    return line
+
+
+async def test_results_of_many__leave_the_queue_of_the_store_to_requests() -> None:
+    queue: Any = Queue()
+    left: list[Line] = []
+    results = Results(queue, TOKEN, lambda: NOW, left.append)
+    for number in range(2 * AT_ONCE + 5):
+        results.of(line_with_news(number))
+
+    assert await results.flush() == 0
+    assert (queue.most, len(queue.stored), left) == (AT_ONCE, 2 * AT_ONCE + 5, [])
+
+
+async def test_results_that_are_refused__wait_with_those_behind_them() -> None:
+    queue: Any = Queue()
+    results = Results(queue, TOKEN, lambda: NOW, lambda line: None)
+    lines = [line_with_news(number) for number in range(AT_ONCE + 5)]
+    for line in lines:
+        results.of(line)
+    queue.refused = {3}
+
+    with pytest.raises(Overloaded):
+        await results.flush()
+    assert sorted(queue.stored) == [number for number in range(AT_ONCE) if number != 3]
+    queue.refused = set()
+
+    assert await results.flush() == 0
+    assert sorted(queue.stored) == [*range(AT_ONCE + 5)]
+    assert not any(line.has_news for line in lines)
+
+
+def test_long_round__is_not_followed_by_a_long_pause() -> None:
+    assert shortest(0.0) == 0.01
+    assert shortest(0.02) == pytest.approx(0.1)
+    assert shortest(4.0) == 4 + LONGEST_PAUSE
