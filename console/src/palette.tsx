@@ -94,6 +94,8 @@ function pages(text: string): Found[] {
   }));
   const others: Found[] = [
     { key: 'replied', text: 'Contacts who replied in the last 7 days', note: 'View', icon: 'reply', run: () => go('/contacts', { 'last_reply_received[gte]': '7d', sort: '-last_reply_received' }) },
+    { key: 'duplicates', text: 'Duplicates of contacts', note: 'Page', icon: 'merge', run: () => go('/duplicates') },
+    { key: 'duplicate companies', text: 'Duplicates of companies', note: 'Page', icon: 'merge', run: () => go('/duplicates', { of: 'companies' }) },
     { key: 'theme', text: 'Change between light and dark', note: 'Setting', icon: 'moon', run: nextTheme },
     { key: 'api', text: 'The API', note: 'Page', icon: 'book', run: () => void open(`${root}/docs`, '_blank', 'noreferrer') },
   ];

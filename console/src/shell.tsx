@@ -54,7 +54,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
     { keys: 'u', does: 'Undo the last change, while its message is shown', group: 'Everywhere', run: () => void undoLast() },
     { keys: 't', does: 'Change between light and dark', group: 'Everywhere', run: nextTheme },
   ]);
-  const first = place.value.path[0];
+  const first = sectionOf(place.value.path[0], place.value.query);
   // On a narrow page not all sections are in sight.
   useEffect(() => document.querySelector('.side nav [aria-current]')?.scrollIntoView({ inline: 'nearest', block: 'nearest' }), [first]);
   return (
@@ -92,6 +92,11 @@ export function Shell({ children }: { children: ComponentChildren }) {
       {helpOpen.value && <Help />}
     </div>
   );
+}
+
+/** The section that a screen belongs to; duplicates belong to their kind of record. */
+function sectionOf(first: string | undefined, query: URLSearchParams): string | undefined {
+  return first === 'duplicates' ? (query.get('of') ?? 'contacts') : first;
 }
 
 function ClientSwitch() {

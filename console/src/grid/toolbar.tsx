@@ -5,7 +5,7 @@ import { useShortcuts } from '../keys';
 import { allColumns } from '../kinds/columns';
 import { memberName, type AnyRecord, type Kind } from '../kinds/kind';
 import { useLoad } from '../load';
-import { client } from '../route';
+import { client, href } from '../route';
 import { session } from '../session';
 import type { CustomField, Page, Status } from '../types';
 import { Button, Icon, StatusMark } from '../ui/basic';
@@ -37,6 +37,9 @@ export function Toolbar<R extends AnyRecord>({ kind, view, rows }: Props<R> & { 
       <div class="tools">
         <Views kind={kind} view={view} />
         <Columns kind={kind} view={view} custom={custom} />
+        <a class="button quiet alone" href={href('/duplicates', kind.many === 'companies' ? { of: 'companies' } : {})} aria-label={`Duplicates of ${kind.many}`} title={`Duplicates of ${kind.many}`}>
+          <Icon name="merge" />
+        </a>
         <Button kind="quiet" icon="download" label="Export this view" onClick={() => setExports(true)} />
         <Button kind="quiet" icon="code" label="The API call for this view" onClick={() => setCurl(true)} />
       </div>
