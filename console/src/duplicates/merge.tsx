@@ -64,8 +64,8 @@ export function MergeDialog<R extends AnyRecord>({ kind, one, other, onClose, on
   return (
     <Dialog title={`Merge two ${kind.many}`} wide onClose={onClose}>
       <p>
-        Choose the value that stays where they differ. The history, the addresses and the links of both come together, and dates of mails and replies are those of both. It can be undone for some
-        weeks.
+        Choose the value that stays where they differ. The history, the addresses and the links of both come together, and dates of mails and replies are those of both. It can be undone for 30
+        days, or as the client’s settings say.
       </p>
       {shown && <ProblemNote problem={shown} {...(preview.problem && { retry: preview.reload })} />}
       {!preview.value && !shown && <Skeleton lines={8} wide={95} />}

@@ -16,8 +16,8 @@ import { REASONS, type Pair } from './types';
 
 const SCORES = [
   ['0.9', '90 % or more'],
-  ['0.8', '80 % or more'],
-  ['', '70 % or more'],
+  ['', '80 % or more'],
+  ['0.7', '70 % or more'],
   ['0.5', '50 % or more'],
 ] as const;
 
@@ -36,7 +36,7 @@ function Pairs<R extends AnyRecord>({ kind }: { kind: Kind<R> }) {
   const reason = query.get('reason') ?? '';
   const hidden = query.get('two') === '1';
   const known = dismissed(kind.many);
-  const found = usePairs(kind, `${client.value} ${kind.many} ${score} ${reason}`, score || '0.7', (pair) => !reason || pair.reasons.includes(reason));
+  const found = usePairs(kind, `${client.value} ${kind.many} ${score} ${reason}`, score || '0.8', (pair) => !reason || pair.reasons.includes(reason));
   const pairs = found.pairs.filter((each) => isDismissed(known, each.one.id, each.other.id) === hidden);
   const [at, setAt] = useState(0);
   const [opened, setOpened] = useState<Pair<R> | null>(null);
@@ -100,7 +100,7 @@ function Pairs<R extends AnyRecord>({ kind }: { kind: Kind<R> }) {
       </ul>
       {found.problem && <ProblemNote problem={found.problem} retry={found.pairs.length ? found.more : found.reload} />}
       {found.loading && <Skeleton lines={3} wide={90} />}
-      {!found.loading && !found.problem && pairs.length === 0 && <None kind={kind} hidden={hidden} isEnd={!found.next} filtered={score === '0.9' || score === '0.8' || reason !== ''} />}
+      {!found.loading && !found.problem && pairs.length === 0 && <None kind={kind} hidden={hidden} isEnd={!found.next} filtered={score !== '0.5' || reason !== ''} />}
       <p class="after" role="status">
         {!found.loading && pairs.length > 0 && (found.next ? `${plural(pairs.length, 'pair')} so far. ` : `${plural(pairs.length, 'pair')}: all ${kind.many} were compared.`)}
         {!found.loading && found.next && <Button onClick={found.more}>Search on</Button>}
