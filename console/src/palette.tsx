@@ -12,6 +12,9 @@ import { Dialog } from './ui/overlay';
 import { toastProblem } from './ui/toast';
 import { personName } from './words';
 
+/** Pages, views and clients that are shown above the records. */
+const MOST = 20;
+
 interface Found {
   key: string;
   text: string;
@@ -105,7 +108,8 @@ function pages(text: string): Found[] {
   }));
   const asked = text.toLowerCase();
   if (!asked) return [...pages, ...others];
-  return [...pages, ...others, ...named].filter((each) => each.text.toLowerCase().includes(asked));
+  const found = [...pages, ...others, ...named].filter((each) => each.text.toLowerCase().includes(asked));
+  return found.slice(0, MOST);
 }
 
 async function find(text: string, signal: AbortSignal): Promise<Found[]> {

@@ -103,7 +103,7 @@ function Words({ row, id, settings, change }: Props & { row: SettingRow }) {
       onChange={(value) => change({ [row.name]: value })}
       {...(row.name === 'events' && { choices: EVENTS })}
       {...(names && { known: names })}
-      {...(row.name === 'deal_labels' && { none: 'Sets no status' })}
+      {...(row.name === 'deal_labels' && { none: 'No status' })}
     />
   );
 }

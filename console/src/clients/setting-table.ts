@@ -54,18 +54,18 @@ export const GROUPS: readonly SettingGroup[] = [
     usual: false,
     rows: [
       {
-        name: 'objects', as: 'table', text: 'What its ids stand for', of: ['Id of a board, object or webhook', 'Stands for'], shown: isCrm,
+        name: 'objects', as: 'table', text: 'What its ids stand for', of: ['Id', 'Stands for'], shown: isCrm,
         help: 'contact, company, ignore, or an event such as Contact.update. Ids of monday.com boards, Attio and HubSpot objects, EspoCRM webhooks; a kind of record (Lead) can be ignored.',
       },
       { name: 'deals_set_status', as: 'check', text: 'The stage of a deal sets the status of its person and company', help: 'Of Pipedrive, Close and GoHighLevel. Needs the stages below.', shown: isCrm },
-      { name: 'deal_labels', as: 'table', text: 'Stages of deals', of: ['Stage, or won and lost', 'Status'], help: 'A stage that is not listed sets none.', shown: isCrm },
+      { name: 'deal_labels', as: 'table', text: 'Stages of deals', of: ['Stage', 'Status'], help: 'Their names or numbers, or won and lost. A stage that is not listed sets none, as does one without a status.', shown: isCrm },
     ],
   },
   {
     name: 'Fetching and writing',
     usual: false,
     rows: [
-      { name: 'api_base', as: 'text', text: 'Address of its API', example: 'https://www.zohoapis.eu', help: 'Empty: the tool’s usual one. With another address give the access token again.', shown: of(...FETCHED) },
+      { name: 'api_base', as: 'text', text: 'Address of its API', example: 'https://api.example.com', help: 'Empty: the tool’s usual one; Zoho has one for each data centre, such as https://www.zohoapis.eu. With another address give the access token again.', shown: of(...FETCHED) },
       { name: 'api_user', as: 'text', text: 'User of the access token', example: 'ops@example.com', help: 'Copper: the e-mail address of the token’s owner.', shown: of('copper') },
       { name: 'written_property', as: 'text', text: 'Property that statuses are written to', example: 'touchbase_status', help: 'Its internal name, of contacts. An outgoing endpoint of the kind HubSpot writes it.', shown: of('hubspot') },
     ],
