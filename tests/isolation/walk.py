@@ -152,9 +152,10 @@ def bodies(known: Known) -> dict[str, list[Any]]:
             *({"where": each} for each in searches(known)), *({"where": {"not": each}, "q": "zq"} for each in searches(known)[:2]),
             {"where": {"any": searches(known)[:4]}, "sort": "email"}, *({"cursor": each} for each in known.cursors),
         ],
-        "MergeRequest": [{"with": known.contacts[:1]}, {"with": known.contacts[1:3], "survivorship": "newest", "dry_run": True}],
+        "MergeRequest": [{"with": known.contacts[:1]}, {"with": known.contacts[1:3], "survivorship": "newest", "dry_run": True},
+                         {"with": known.contacts[:1], "from_ids": {"email": known.contacts[0], "cf.zq": known.contacts[0]}}],
         "ReplayRequest": [
-            {"client": w.CLIENT_A}, {"tool": "hubspot"}, {"state": "parked", "dry_run": True}, {"state": "unrecognised"},
+            {"client": w.CLIENT_A}, {"client": w.CLIENT_B, "like": known.others[0], "dry_run": True}, {"tool": "hubspot"}, {"state": "parked", "dry_run": True}, {"state": "unrecognised"},
             {"received_since": "2000-01-01T00:00:00Z", "dry_run": True}, *({"state": "applied", "cursor": each} for each in known.cursors),
         ],
         "ClientRequest": [{"settings": {"create_unknown": False}}],
