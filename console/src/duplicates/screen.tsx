@@ -148,7 +148,9 @@ function None({ kind, hidden, isEnd, filtered }: { kind: { one: string; many: st
   }
   return (
     <Empty icon="check" title={isEnd ? `No two ${kind.many} look like one` : 'No pair so far'}>
-      <p>{filtered ? 'A lower score or another reason finds more.' : `${isEnd ? 'All' : 'Some'} ${kind.many} were compared by names, addresses and domains.`}</p>
+      <p>
+        {isEnd ? 'All' : 'Some'} {kind.many} were compared by names, addresses and domains.{filtered && ' A lower score or any reason may find more.'}
+      </p>
     </Empty>
   );
 }
