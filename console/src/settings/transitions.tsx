@@ -9,7 +9,7 @@ import { toast } from '../ui/toast';
 import { plural } from '../words';
 import type { Kind, StatusRow } from './types';
 
-/** A status -> those that may follow it; null: any. */
+/** A status -> those that may follow it; null: all of them. */
 type Allowed = Record<string, string[] | null>;
 
 interface Props {

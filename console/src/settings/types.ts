@@ -11,7 +11,7 @@ export interface StatusRow {
   refused: number;
   role: string | null;
   former_names: { name: string }[];
-  /** Those that may follow it; null: any. */
+  /** Those that may follow it; null: all of them. */
   next: string[] | null;
 }
 
