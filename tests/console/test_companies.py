@@ -75,6 +75,12 @@ def test_companies__are_searched_filtered_and_changed_in_bulk_with_undo(firms: C
     page.get_by_label("The API call for this view").click()
     assert f"{firms.origin}/public/v2/companies" in page.get_by_label("Command").inner_text()
     page.keyboard.press("Escape")
+
+
+@on_sqlite
+def test_view__is_exported_by_a_job_with_its_columns_and_without_those_on_a_list(firms: Console) -> None:
+    firms.send("POST", "/public/v2/suppressions", {"entries": [{"kind": "domain", "value": "alder.example", "reason": "competitor"}]})
+    page = firms.open(f"/companies{OF}&q=alder&cols=name,domain,company_status,status_changed_at,updated_time,cf.Industry")
     page.get_by_label("Export this view").click()
     dialog = page.get_by_role("dialog")
     with page.expect_download() as saved:
@@ -96,7 +102,8 @@ def test_companies__are_searched_filtered_and_changed_in_bulk_with_undo(firms: C
     assert axe_faults(page) == []
     with page.expect_download() as saved:
         dialog.get_by_role("button", name="Export").click()
-    assert [json.loads(line)["domain"] for line in saved.value.path().read_text().splitlines()] == ["cobalt.example"]
+    domains = [json.loads(line)["domain"] for line in saved.value.path().read_text().splitlines()]
+    assert domains == ["alder-freight.example", "cobalt.example"]
     dialog.get_by_role("link", name="Job 2").click()
     page.wait_for_url("**/imports/2?**")
     page.get_by_role("button", name="Fetch the file").wait_for()

@@ -155,8 +155,9 @@ def bodies(known: Known) -> dict[str, list[Any]]:
         "MergeRequest": [{"with": known.contacts[:1]}, {"with": known.contacts[1:3], "survivorship": "newest", "dry_run": True},
                          {"with": known.contacts[:1], "from_ids": {"email": known.contacts[0], "cf.zq": known.contacts[0]}}],
         "ReplayRequest": [
-            {"client": w.CLIENT_A}, {"client": w.CLIENT_B, "like": known.others[0], "dry_run": True}, {"tool": "hubspot"}, {"state": "parked", "dry_run": True}, {"state": "unrecognised"},
-            {"received_since": "2000-01-01T00:00:00Z", "dry_run": True}, *({"state": "applied", "cursor": each} for each in known.cursors),
+            {"client": w.CLIENT_A}, {"client": w.CLIENT_B, "like": known.others[0], "dry_run": True}, {"tool": "hubspot"},
+            {"state": "parked", "dry_run": True}, {"state": "unrecognised"}, {"received_since": "2000-01-01T00:00:00Z", "dry_run": True},
+            *({"state": "applied", "cursor": each} for each in known.cursors),
         ],
         "ClientRequest": [{"settings": {"create_unknown": False}}],
         "NewClient": [{"client_id": w.CLIENT_A}, {"client_id": w.FORMER_A}, {"name": w.NAME}],

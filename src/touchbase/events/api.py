@@ -200,7 +200,7 @@ def _check(request: ReplayRequest) -> tuple[Micros | None, service.Cursor | None
     if not any((request.client, request.channel, request.tool, request.state, request.received_since)):
         faults.append(Fault("", "required", "must have a filter: client, channel, tool, state or received_since"))
     if request.like is not None and not request.dry_run:
-        faults.append(Fault("/like", "dry_run", "is for dry runs: a replay changes the group; send the filters of the group, or dry_run true"))
+        faults.append(Fault("/like", "dry_run", "is for dry runs: a replay changes the group; send its filters, or dry_run true"))
     if request.like is not None and request.client is None:
         faults.append(Fault("/client", "required", "must name the client of the delivery in like"))
     since = parse_time(request.received_since, "/received_since", faults)

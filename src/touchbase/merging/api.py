@@ -131,9 +131,7 @@ class MergeResource:
                 raise await self._missing(call, client, [number, *asked.records])
             return self._response(client, found, flat=query[FLAT])
         call.api.limiter.storing(client, 1 + len(asked.records), 0, at)
-        command = MergeRecords(
-            client.number, kind.kind, number, asked.records, policy, at, new_write_key(), author_of(call.scope), present
-        )
+        command = MergeRecords(client.number, kind.kind, number, asked.records, policy, at, new_write_key(), author_of(call.scope), present)
 
         def response(merge: Merge) -> Response:
             made = self._response(client, merge, flat=query[FLAT])
@@ -235,7 +233,8 @@ def merge_routes(kind: ResourceType[Any, Any, Any], tag: Tag, merged: type[Struc
             summary=f"Merge {many} into one",
             description="The records in `with` become part of this one, with their custom fields, timelines and links."
             f"{also} Later webhooks about them are about this one, and their ids are a 404 with `existing_id`. `dry_run` shows the values "
-            "without merging; `from_ids` chooses single values. With `If-Match` only if this one still has that ETag, else the response is 412.",
+            "without merging; `from_ids` chooses single values. With `If-Match` only if this one still has that ETag, else the response "
+            "is 412.",
             query=(FLAT, DRY_RUN), headers=(IF_MATCH,), body=MergeRequest, problems=(412,),
             success=(answer(f"The {one} as it is now, or would be.", merged),),
         ),
