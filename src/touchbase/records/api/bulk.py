@@ -141,8 +141,8 @@ def bulk_route(kind: ResourceType[Any, Any, Any], tag: Tag) -> Route:
         "PATCH", kind.path, handlers.patch, scope=WRITE, operation_id=f"update_{many}", tag=tag,
         summary=f"Change all {many} that match",
         description="The filters are those of the list, with its operators and `q`; at least one is required. The body is that of the "
-        f"change of one record, without the addresses that identify it. Up to {MAX_AFFECTED:,} records; with `Prefer: {PREFERENCE}=N` up to "
-        "N. If more match, nothing is changed and the response is a 409 `too_many_affected` with their number. Records are changed in "
+        f"change of one record, without the addresses that identify it. Up to {MAX_AFFECTED:,} records; with `Prefer: {PREFERENCE}=N` up "
+        "to N. If more match, nothing is changed and the response is a 409 `too_many_affected` with their number. Records are changed in "
         "transactions of some hundreds: after a 503 send the request again.",
         query=(*handlers.filters, FILTERS, Q, DRY_RUN), headers=(PREFER,), body=kind.change, problems=(409,),
         success=(Success(200, "What became of the records.", BulkChange, ("Touchbase-Ignored", "Preference-Applied")),),
