@@ -3,6 +3,7 @@ import { Keys } from './api-keys/screen';
 import { Clients } from './clients/list';
 import { ClientScreen } from './clients/screen';
 import { Words } from './clients/words-screen';
+import { Duplicates } from './duplicates/screen';
 import { Erasure } from './erasure/screen';
 import { Imports } from './imports/screen';
 import { Inbox } from './inbox/screen';
@@ -27,6 +28,7 @@ function Screen() {
   if (first === 'contacts') return <Contacts key={client.value} />;
   if (first === 'companies' && second !== undefined) return <CompanyPage key={`company ${client.value} ${second}`} id={second} />;
   if (first === 'companies') return <Companies key={`companies ${client.value}`} />;
+  if (first === 'duplicates') return <Duplicates />;
   if (first === 'imports') return <Imports key={client.value} job={second ?? ''} />;
   if (first === 'suppressions') return <Suppressions key={client.value} />;
   if (first === 'replies') return <Replies key={client.value} />;

@@ -12,6 +12,9 @@ import { Dialog } from './ui/overlay';
 import { toastProblem } from './ui/toast';
 import { personName } from './words';
 
+/** Pages, views and clients that are shown above the records. */
+const MOST = 20;
+
 interface Found {
   key: string;
   text: string;
@@ -94,6 +97,8 @@ function pages(text: string): Found[] {
   }));
   const others: Found[] = [
     { key: 'replied', text: 'Contacts who replied in the last 7 days', note: 'View', icon: 'reply', run: () => go('/contacts', { 'last_reply_received[gte]': '7d', sort: '-last_reply_received' }) },
+    { key: 'duplicates', text: 'Duplicates of contacts', note: 'Page', icon: 'merge', run: () => go('/duplicates') },
+    { key: 'duplicate companies', text: 'Duplicates of companies', note: 'Page', icon: 'merge', run: () => go('/duplicates', { of: 'companies' }) },
     { key: 'theme', text: 'Change between light and dark', note: 'Setting', icon: 'moon', run: nextTheme },
     { key: 'api', text: 'The API', note: 'Page', icon: 'book', run: () => void open(`${root}/docs`, '_blank', 'noreferrer') },
   ];
@@ -103,7 +108,8 @@ function pages(text: string): Found[] {
   }));
   const asked = text.toLowerCase();
   if (!asked) return [...pages, ...others];
-  return [...pages, ...others, ...named].filter((each) => each.text.toLowerCase().includes(asked));
+  const found = [...pages, ...others, ...named].filter((each) => each.text.toLowerCase().includes(asked));
+  return found.slice(0, MOST);
 }
 
 async function find(text: string, signal: AbortSignal): Promise<Found[]> {

@@ -57,13 +57,38 @@ async function use(found: Session): Promise<void> {
   session.value = found;
 }
 
-/** Load the clients to choose from; choose the first one if none is chosen, or the chosen one is gone. */
+/** Pages of clients that are read at most. */
+const PAGES = 50;
+let listing = 0;
+
+/** Load the clients to choose from, the first page at once; choose the first one if none is chosen, or the chosen one is gone. */
 async function listClients(found: Session): Promise<void> {
-  const listed = found.scopes.includes('admin') ? await get<Page<Client>>('/admin/v1/clients', { limit: '200' }) : { data: [], next_cursor: null };
-  clients.value = listed.data;
-  const first = listed.data[0]?.client_id ?? '';
-  const isGone = found.keys_needed && listed.next_cursor === null && !listed.data.some((each) => each.client_id === client.value);
-  if (!client.value || isGone) client.value = first || (found.keys_needed ? '' : 'default');
+  const now = ++listing;
+  if (!found.scopes.includes('admin')) {
+    clients.value = [];
+    if (!client.value && !found.keys_needed) client.value = 'default';
+    return;
+  }
+  const page = await get<Page<Client>>('/admin/v1/clients', { limit: '200' });
+  clients.value = page.data;
+  if (!client.value) client.value = page.data[0]?.client_id || (found.keys_needed ? '' : 'default');
+  const rest = listRest(page, now).then(() => {
+    const isGone = found.keys_needed && now === listing && !clients.value.some((each) => each.client_id === client.value);
+    if (isGone) client.value = clients.value[0]?.client_id ?? '';
+  });
+  if (page.next_cursor) rest.catch(() => undefined); // the first page is there; the others come with the next start
+  else await rest;
+}
+
+async function listRest(first: Page<Client>, now: number): Promise<void> {
+  const all = [...first.data];
+  let next = first.next_cursor;
+  for (let n = 1; next && n < PAGES && now === listing; n++) {
+    const page: Page<Client> = await get<Page<Client>>('/admin/v1/clients', { limit: '200', cursor: next });
+    all.push(...page.data);
+    next = page.next_cursor;
+  }
+  if (now === listing) clients.value = all;
 }
 
 /** List the clients again, after one was made, renamed or removed. */

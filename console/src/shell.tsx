@@ -1,9 +1,10 @@
 /** What is around every screen: navigation, the client, the theme, the palette and the list of shortcuts. */
 import { computed, signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { useEffect } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { reachable } from './api';
 import { isMac, shortcuts, shownKeys, useShortcuts } from './keys';
+import { narrow } from './narrow';
 import { Palette } from './palette';
 import { chooseClient, client, go, href, place, root } from './route';
 import { canWrite, choosesClient, clients, isAdmin, session, signOut } from './session';
@@ -11,6 +12,7 @@ import { nextTheme, theme } from './theme';
 import { Button, Icon, Keys, type IconName } from './ui/basic';
 import { Dialog, Entry, Popover } from './ui/overlay';
 import { toastProblem, undoLast } from './ui/toast';
+import { count } from './words';
 
 export const paletteOpen = signal(false);
 export const helpOpen = signal(false);
@@ -54,9 +56,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
     { keys: 'u', does: 'Undo the last change, while its message is shown', group: 'Everywhere', run: () => void undoLast() },
     { keys: 't', does: 'Change between light and dark', group: 'Everywhere', run: nextTheme },
   ]);
-  const first = place.value.path[0];
-  // On a narrow page not all sections are in sight.
-  useEffect(() => document.querySelector('.side nav [aria-current]')?.scrollIntoView({ inline: 'nearest', block: 'nearest' }), [first]);
+  const first = sectionOf(place.value.path[0], place.value.query);
   return (
     <div class="shell">
       <a class="skip" href="#main">
@@ -70,14 +70,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
           <Button kind="quiet" icon="search" label={`Find (${isMac ? '⌘' : 'Ctrl'} K)`} onClick={() => (paletteOpen.value = true)} />
         </div>
         <ClientSwitch />
-        <nav aria-label="Screens">
-          {sections.value.map((each) => (
-            <a key={each.path} href={href(each.path)} class={each.begins ? 'begins' : undefined} aria-current={first === each.first ? 'page' : undefined}>
-              <Icon name={each.icon} />
-              <span>{each.name}</span>
-            </a>
-          ))}
-        </nav>
+        <Navigation first={first} />
         <Foot />
       </header>
       <div class="content">
@@ -94,30 +87,90 @@ export function Shell({ children }: { children: ComponentChildren }) {
   );
 }
 
+/** Sections that stay in sight on a narrow page, the most needed first. */
+const FRONT: readonly (string | undefined)[] = [undefined, 'replies', 'contacts', 'inbox', 'companies'];
+const IN_FRONT = 4;
+
+function Navigation({ first }: { first: string | undefined }) {
+  const all = sections.value;
+  const front = narrow.value ? FRONT.map((each) => all.find((section) => section.first === each)).filter((each) => each !== undefined).slice(0, IN_FRONT) : all;
+  const behind = all.filter((each) => !front.includes(each));
+  const current = (each: Section) => (first === each.first ? ('page' as const) : undefined);
+  return (
+    <nav aria-label="Screens">
+      {front.map((each) => (
+        <a key={each.path} href={href(each.path)} class={each.begins ? 'begins' : undefined} aria-current={current(each)}>
+          <Icon name={each.icon} />
+          <span>{each.name}</span>
+        </a>
+      ))}
+      {behind.length > 0 && (
+        <Popover text="More" icon="more" kind="quiet" class={behind.some(current) ? 'more here' : 'more'}>
+          {(close) => (
+            <div class="entries">
+              {behind.map((each) => (
+                <a key={each.path} class="entry" href={href(each.path)} aria-current={current(each)} onClick={close}>
+                  <Icon name={each.icon} />
+                  <span class="cut">{each.name}</span>
+                </a>
+              ))}
+            </div>
+          )}
+        </Popover>
+      )}
+    </nav>
+  );
+}
+
+/** The section that a screen belongs to; duplicates belong to their kind of record. */
+function sectionOf(first: string | undefined, query: URLSearchParams): string | undefined {
+  return first === 'duplicates' ? (query.get('of') ?? 'contacts') : first;
+}
+
 function ClientSwitch() {
   const one = clients.value.find((each) => each.client_id === (client.value || session.value?.client_id));
   const shown = one?.name || client.value || session.value?.client_id || 'No client';
   if (!choosesClient.value || !isAdmin.value || clients.value.length < 2) return <p class="client cut">{shown}</p>;
   return (
     <Popover text={shown} label={`Client: ${shown}`} class="client">
-      {(close) => (
-        <div class="entries">
-          {clients.value.map((each) => (
-            <Entry
-              key={each.client_id}
-              chosen={each.client_id === client.value}
-              note={each.state === 'active' ? undefined : each.state}
-              onPick={() => {
-                close();
-                chooseClient(each.client_id);
-              }}
-            >
-              {each.name || each.client_id}
-            </Entry>
-          ))}
-        </div>
-      )}
+      {(close) => <ClientList close={close} />}
     </Popover>
+  );
+}
+
+/** More entries than this are searched, not scrolled. */
+const SHOWN = 50;
+
+function ClientList({ close }: { close: () => void }) {
+  const [text, setText] = useState('');
+  const asked = text.trim().toLowerCase();
+  const found = asked ? clients.value.filter((each) => each.name.toLowerCase().includes(asked) || each.client_id.toLowerCase().includes(asked)) : clients.value;
+  function pick(id: string) {
+    close();
+    setText('');
+    chooseClient(id);
+  }
+  return (
+    <div class="entries">
+      {clients.value.length > 8 && (
+        <input
+          type="search"
+          autofocus
+          aria-label="Part of a client’s name or id"
+          placeholder={`Search ${count(clients.value.length)} clients`}
+          value={text}
+          onInput={(event) => setText(event.currentTarget.value)}
+          onKeyDown={(event) => event.key === 'Enter' && found[0] && pick(found[0].client_id)}
+        />
+      )}
+      {found.slice(0, SHOWN).map((each) => (
+        <Entry key={each.client_id} chosen={each.client_id === client.value} note={each.state === 'active' ? undefined : each.state} onPick={() => pick(each.client_id)}>
+          {each.name || each.client_id}
+        </Entry>
+      ))}
+      {found.length > SHOWN && <p class="faint">{count(found.length - SHOWN)} more: type a part of the name.</p>}
+      {found.length === 0 && <p class="faint">No client has this in its name or id.</p>}
+    </div>
   );
 }
 

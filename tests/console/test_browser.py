@@ -27,6 +27,8 @@ SCREENS = {
     "no imports": "/imports?client=new-one",
     "no suppressions": "/suppressions?client=new-one",
     "no companies": "/companies?client=new-one",
+    "duplicates": f"/duplicates{OF}",
+    "no duplicates": "/duplicates?client=new-one&of=companies",
     "imports": f"/imports{OF}",
     "suppressions": f"/suppressions{OF}",
     "replies": f"/replies{OF}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from tests.console.conftest import CLIENT, NARROW, WIDE, Console, axe_faults, first_key, wait_until_read
 
 from touchbase.adapters.registry import load_adapters
+from touchbase.connections import ConnectionSettings
 from touchbase.encryption import encode_key, new_key
 
 pytestmark = pytest.mark.slow
@@ -123,6 +125,64 @@ def test_connection__is_added_with_a_secret_that_is_shown_once_then_changed_and_
     assert connections(empty) == []
 
 
+@on_sqlite
+def test_every_setting_of_a_connection__has_a_field_and_what_is_typed_is_stored(empty: Console) -> None:
+    page = empty.open(HERE)
+    form = page.get_by_role("dialog")
+    fields: set[str] = set()
+    for tool in ("email_campaign/generic", "email_campaign/mailgun", "crm/copper", "crm/gohighlevel", "crm/hubspot"):
+        page.get_by_role("button", name="Add a connection").click()
+        form.get_by_label("Tool", exact=True).select_option(tool)
+        fields |= set(form.locator("[data-setting]").evaluate_all("(all) => all.map((each) => each.dataset.setting)"))
+        assert form.locator("[data-setting]:not(:has(input, select, button, p))").count() == 0
+        page.keyboard.press("Escape")
+        form.wait_for(state="detached")
+    assert fields == {each.name for each in dataclasses.fields(ConnectionSettings)}
+
+    page.get_by_role("button", name="Add a connection").click()
+    form.get_by_label("Tool", exact=True).select_option("crm/hubspot")
+    form.get_by_label("Access token", exact=True).select_option("paste")
+    form.get_by_label("The token", exact=True).fill("pat-eu1-first")
+    for summary in form.locator("summary").all():
+        summary.click()
+    form.get_by_label("Property that statuses", exact=False).fill(" touchbase_status ")
+    form.get_by_label("Greatest age", exact=False).fill("120")
+    form.get_by_label("Accept HubSpot", exact=False).check()
+    form.get_by_role("button", name="Add a row to what its ids stand for").click()
+    form.get_by_label("Id, row 1").fill("2-17")
+    form.get_by_label("Stands for, row 1").fill("company")
+    form.get_by_role("button", name="Add a row to stages of deals").click()
+    form.get_by_label("Stage, row 1").fill("Closed lost")
+    form.get_by_role("button", name="Add a row to stages of deals").click()
+    form.get_by_label("Stage, row 2").fill("won")
+    form.get_by_label("Status, row 2").fill("customer")
+    form.get_by_label("The stage of a deal", exact=False).check()
+    assert axe_faults(page) == []
+    form.get_by_role("button", name="Connect").click()
+    page.get_by_text("fetches records", exact=False).wait_for()
+    [stored] = connections(empty)
+    assert stored["access_token"] == "set"
+    expected = {
+        "written_property": "touchbase_status", "signature_max_age": 120, "allow_v1_signatures": True, "objects": {"2-17": "company"},
+        "deal_labels": {"Closed lost": None, "won": "customer"}, "deals_set_status": True, "silence_alarm": True,
+    }  # fmt: skip
+    assert {name: stored["settings"][name] for name in expected} == expected
+
+    page.get_by_label("Change HubSpot").click()
+    assert form.get_by_label("Stands for, row 1").input_value() == "company"
+    assert "pat-eu1" not in page.content()
+    form.get_by_role("button", name="Remove row 1 of what its ids stand for").click()
+    form.get_by_label("Property that statuses", exact=False).fill("email")
+    form.get_by_role("button", name="Save").click()
+    assert "no property for a status" in form.get_by_role("alert").inner_text()
+    form.get_by_label("Property that statuses", exact=False).fill("")
+    form.get_by_label("Access token", exact=True).select_option("remove")
+    form.get_by_role("button", name="Save").click()
+    page.get_by_text("The connection is changed", exact=False).wait_for()
+    [stored] = connections(empty)
+    assert (stored["access_token"], stored["settings"]["objects"], stored["settings"]["written_property"]) == ("not set", {}, None)
+
+
 def category(console: Console, label: str, email: str) -> None:
     body = {"event_type": "LEAD_CATEGORY_UPDATED", "sl_email_lead_id": 5, "sl_lead_email": email, "lead_email": email}
     console.send("POST", f"/public/emailcampaign-webhook/{CLIENT}", body | {"lead_category": {"new_name": label}, "campaign_id": 7})
@@ -229,3 +289,10 @@ def test_tools_of_the_console__are_those_with_an_adapter() -> None:
     for channel, name in (("email_campaign", "CAMPAIGN"), ("crm", "CRM")):
         table = source.partition(f"const {name}: Record<string, string> = {{")[2].partition("};")[0]
         assert sorted(re.findall(r"(\w+): '", table)) == adapters.tools(channel)
+    rows = (SOURCES / "setting-table.ts").read_text(encoding="utf-8")
+    fetched = rows.partition("export const FETCHED = [")[2].partition("]")[0]
+    assert re.findall(r"'(\w+)'", fetched) == [each for each in adapters.tools("crm") if adapters.fetcher("crm", each)]
+    timed = rows.partition("export const TIMED")[2].partition("\n")[0].partition("= {")[2]
+    for channel in ("email_campaign", "crm"):
+        named = timed.partition(f"{channel}: [")[2].partition("]")[0]
+        assert re.findall(r"'(\w+)'", named) == [each for each in adapters.tools(channel) if adapters.has_window(channel, each)]

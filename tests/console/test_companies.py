@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -74,11 +75,38 @@ def test_companies__are_searched_filtered_and_changed_in_bulk_with_undo(firms: C
     page.get_by_label("The API call for this view").click()
     assert f"{firms.origin}/public/v2/companies" in page.get_by_label("Command").inner_text()
     page.keyboard.press("Escape")
+
+
+@on_sqlite
+def test_view__is_exported_by_a_job_with_its_columns_and_without_those_on_a_list(firms: Console) -> None:
+    firms.send("POST", "/public/v2/suppressions", {"entries": [{"kind": "domain", "value": "alder.example", "reason": "competitor"}]})
+    page = firms.open(f"/companies{OF}&q=alder&cols=name,domain,company_status,status_changed_at,updated_time,cf.Industry")
+    page.get_by_label("Export this view").click()
+    dialog = page.get_by_role("dialog")
     with page.expect_download() as saved:
-        page.get_by_label("Export this view as CSV").click()
-    text = saved.value.path().read_text(encoding="utf-8-sig")
-    assert text.splitlines()[0] == "Name,Domain,Status,Status since,Changed,Industry"
-    assert len(text.splitlines()) == 3
+        dialog.get_by_role("button", name="Export").click()
+    lines = saved.value.path().read_text(encoding="utf-8-sig").splitlines()
+    assert lines[0] == "id,updated_time,domain,status_changed_at,name,company_status,cf.Industry"
+    assert len(lines) == 3
+    assert saved.value.suggested_filename == "companies-export-1-result.csv"
+    dialog.get_by_text("2 records written. The file is saved", exact=False).wait_for()
+    assert axe_faults(page) == []
+    dialog.get_by_role("button", name="Close", exact=True).last.click()
+
+    page.get_by_label("Search companies").fill("")
+    page.locator(".total", has_text="3 companies").wait_for()
+    page.get_by_label("Export this view").click()
+    dialog.get_by_label("Format").select_option("ndjson")
+    dialog.get_by_label("Columns", exact=True).select_option("all")
+    dialog.get_by_label("Leave out those", exact=False).check()
+    assert axe_faults(page) == []
+    with page.expect_download() as saved:
+        dialog.get_by_role("button", name="Export").click()
+    domains = [json.loads(line)["domain"] for line in saved.value.path().read_text().splitlines()]
+    assert domains == ["alder-freight.example", "cobalt.example"]
+    dialog.get_by_role("link", name="Job 2").click()
+    page.wait_for_url("**/imports/2?**")
+    page.get_by_role("button", name="Fetch the file").wait_for()
 
 
 def test_company__has_its_people_is_edited_and_merged_with_undo(firms: Console) -> None:
@@ -167,11 +195,14 @@ def test_all_that_match__get_a_status_after_they_were_counted_and_undo_gives_eac
     page.locator(":popover-open").get_by_role("button", name="bounced").click()
     page.get_by_text("This reaches 700 contacts").wait_for()
     assert axe_faults(page) == []
+    asked = []
+    page.on("request", lambda each: asked.append((each.method, each.url.partition("?")[2])))
     page.get_by_role("button", name="Change 700").click()
     page.get_by_text("700 contacts set to “bounced”.").wait_for()
     ada = firms.send("GET", "/public/v2/contacts/1")
     found = firms.send("POST", "/public/v2/contacts/search", {"where": {"contact_status": "bounced"}, "limit": 200})["data"]
     assert (ada.get("contact_status"), len(found)) == (None, 200)
+    assert [query for method, query in asked if method in ("PATCH", "POST")] == ["origin=list"]  # one request, which the server carries out
 
     page.get_by_role("button", name="Undo").click()
     page.get_by_text("Undone.").wait_for()

@@ -9,6 +9,7 @@ import pytest
 from tests.console.conftest import CLIENT, NARROW, WIDE, Console, axe_faults, first_key
 
 pytestmark = pytest.mark.slow
+on_sqlite = pytest.mark.parametrize("engine_url", ["sqlite"], indirect=True)
 HERE = f"/settings?client={CLIENT}"
 HOSTILE = "<script>window.pwned = 1</script>\u202e<img src=x onerror='window.pwned = 1'>"
 TOO_WIDE = "document.querySelector('#main').scrollWidth > document.querySelector('#main').clientWidth + 1"
@@ -124,6 +125,45 @@ def test_statuses__are_added_renamed_with_a_preview_merged_and_removed(ours: Con
     page.get_by_label("Remove bounced").click()
     dialog.get_by_role("button", name="Remove").click()
     page.get_by_label("Remove bounced").wait_for(state="detached")
+
+
+@on_sqlite
+def test_allowed_changes_of_statuses__are_edited_by_keyboard_and_refuse_what_is_not_checked(ours: Console) -> None:
+    declared = {"statuses": ["new", "meeting", "won", HOSTILE[:60]], "transitions": {"won": []}}
+    ours.send("PUT", f"/admin/v1/clients/{CLIENT}", {"settings": {"contact_statuses": declared, "keep_bodies_days": 7}})
+    page = ours.open(f"{HERE}&tab=statuses")
+    assert page.get_by_label("After won, any").is_checked() is False
+    page.get_by_label("After new, any").focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")  # over the place without a box: to "won" of "new"
+    assert page.evaluate("document.activeElement.getAttribute('aria-label')") == "After new, won"
+    page.keyboard.press("Space")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate("document.activeElement.getAttribute('aria-label')") != "After new, won"
+    page.get_by_text("1 status changed").wait_for()
+    assert axe_faults(page) == []
+    page.keyboard.press("Enter")
+    page.get_by_text("The allowed changes are saved.").wait_for()
+    stored = settings_of(ours)
+    assert stored["contact_statuses"]["transitions"] == {"new": ["meeting", HOSTILE[:60]], "won": []}
+    assert stored["keep_bodies_days"] == 7
+
+    ours.go(page, f"/contacts/1?client={CLIENT}")
+    page.get_by_role("button", name="Status: new").click()
+    page.locator(":popover-open").get_by_role("button", name="won").click()
+    assert "a record may go to" in page.locator(".toast.bad").inner_text()
+    ours.go(page, f"{HERE}&tab=statuses")
+    page.get_by_label("After new, any").check()
+    page.get_by_role("button", name="Save").click()
+    page.get_by_text("The allowed changes are saved.").wait_for()
+    page.get_by_role("button", name="Undo").click()
+    page.get_by_text("Undone.").wait_for()
+    assert settings_of(ours)["contact_statuses"]["transitions"]["new"] == ["meeting", HOSTILE[:60]]
+    ours.go(page, f"{HERE}&tab=statuses")
+    page.set_viewport_size({"width": NARROW[0], "height": NARROW[1]})
+    assert not page.evaluate(TOO_WIDE)
+    assert page.evaluate("window.pwned") is None
 
 
 def change(page: Any, field: str, entry: str) -> Any:

@@ -61,9 +61,29 @@ async def test_replay__does_under_stored_settings_what_the_dry_run_said(call: Ap
     assert sorted(each["contact_status"] for each in found) == ["talked", "voicemail"]
 
 
+async def test_dry_run__like_one_delivery_tries_only_those_of_its_group(call: ApiClient) -> None:
+    await receive(call)
+    for number in range(3):
+        body = {"other": "thing", "prospect": {"mail": f"q{number}@people.example"}}
+        await call("POST", "/public/emailcampaign-webhook/abc", raw=json.dumps(body).encode())
+    await work(call)
+    groups = (await call.get("/admin/v1/deliveries/groups?client=abc")).json()["data"]
+    for group, count in ((groups[0], 3), (groups[1], 2)):
+        reply = await call.post(REPLAY, {**ASKED, "like": group["example_id"], "connection": PROPOSED})
+
+        assert (group["count"], reply.json()["count"], reply.json()["left"]) == (count, count, 0)
+    assert (await call.post(REPLAY, {**ASKED, "state": "applied", "like": 1})).json()["count"] == 0
+    assert (await call.post(REPLAY, ASKED)).json()["count"] == 5
+    missing = await call.post(REPLAY, {**ASKED, "like": 99})
+    await call.post("/public/v2/contacts", {"email": "a@x.example"}, x_client_id="other")
+    of_another = await call.post(REPLAY, {**ASKED, "client": "other", "like": 1})
+    assert (missing.status, of_another.status) == (404, 404)
+
+
 FAULTS: dict[str, dict[str, Any]] = {
     "/connection": {"dry_run": False},
     "/client": {"client": None},
+    "/like": {"dry_run": False, "connection": None, "like": 1},
     "/connection/settings/fields": {"connection": {**PROPOSED, "tool": "instantly"}},
     "/connection/settings/fields/domain": {"connection": {**PROPOSED, "settings": {"fields": {"domain": "a"}}}},
     "/connection/settings/events/a": {"connection": {**PROPOSED, "settings": {"events": {"a": "b"}}}},

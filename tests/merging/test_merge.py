@@ -83,6 +83,29 @@ async def test_merge_contacts__gives_the_values_of_the_policy_and_of_the_preview
 
 
 @pytest.mark.parametrize("policy", POLICIES)
+async def test_chosen_values__win_over_every_policy_and_the_undo_gives_them_back(house: House, policy: str) -> None:
+    ann, anna = await two(house)
+    before = [await house.get(number) for number in (ann, anna)]
+    chosen = {"email": anna, "first_name": ann, "last_name": anna, "contact_status": ann, "origin": ann, "cf.Seats": anna, "cf.Team": ann}
+
+    preview = await house.merge(ann, anna, survivorship=policy, from_ids=chosen, dry_run=True)
+    merged = await house.merge(ann, anna, survivorship=policy, from_ids=chosen)
+
+    contact = await house.get(ann)
+    shown = {name: contact[name] for name in ("email", "first_name", "last_name", "contact_status", "origin")}
+    assert shown == {"email": "anna@b.example", "first_name": "Ann", "last_name": "Lee", "contact_status": "new", "origin": ""}
+    assert named(contact) == {"Seats": "2"}
+    assert preview["fields"] == merged["fields"]
+    await house.hook("camp", SENT | {"email": "ann@a.example", "at": 25})
+    assert (await house.timeline(ann)).count("email_sent") == 1
+    assert await house.differences() == []
+    after = await house.undo(ann, merged["merge_id"])
+    assert [still(each)["email"] for each in after] == [each["email"] for each in before]
+    assert named(after[1]) == {"Seats": "2", "Team": "Sales"}
+    assert await house.differences() == []
+
+
+@pytest.mark.parametrize("policy", POLICIES)
 async def test_later_webhooks_for_either_address__go_to_the_survivor(house: House, policy: str) -> None:
     ann, anna = await two(house)
     await house.merge(ann, anna, survivorship=policy)
@@ -265,6 +288,10 @@ async def test_merge_companies__moves_their_contacts_and_undo_moves_them_back(ho
         ({"with": [2], "survivorship": "best"}, "/survivorship"),
         ({"with": [2], "dryrun": True}, "/dryrun"),
         ({"with": [*range(2, 23)]}, "/with"),
+        ({"with": [2], "from_ids": {"email": 3}}, "/from_ids/email"),
+        ({"with": [2], "from_ids": {"e-mail/x": 2}}, "/from_ids/e-mail~1x"),
+        ({"with": [2], "from_ids": {"last_reply_received": 2}}, "/from_ids/last_reply_received"),
+        ({"with": [2], "from_ids": {"cf.Team": "2"}}, "/from_ids/cf.Team"),
     ],
 )
 async def test_merge_that_makes_no_sense__is_refused(house: House, body: dict[str, Any], pointer: str) -> None:

@@ -136,6 +136,25 @@ async def test_bulk__takes_the_filters_of_searches(call: ApiClient, monkeypatch:
     assert len((await call.get(f"{CONTACTS}?contact_status=new", x_client_id="other")).json()["data"]) == 1
 
 
+async def test_bulk__takes_the_words_of_searches_also_of_records_that_are_not_indexed_yet(
+    call: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("touchbase.records.bulk.STEP", 2)
+    for n, name in enumerate(("Ann", "Anna", "Bea", "Annabel", "Ann")):
+        body = {"email": f"{n}@x.example", "first_name": name, "contact_status": "won" if n == 4 else "new"}
+        await call.post(CONTACTS, body)
+        call.clock.move(1)
+
+    refused = await call.patch(f"{CONTACTS}?q=ann&contact_status=new", {"contact_status": "lost"}, prefer="max-affected=2")
+    reply = await call.patch(f"{CONTACTS}?q=ann&contact_status=new", {"contact_status": "lost"})
+    words_alone = await call.patch(f"{CONTACTS}?q=bea", {"origin": "x"})
+
+    assert (refused.status, refused.problem["affected"]) == (409, 3)
+    assert reply.json() == {"matched": 3, "changed": 3, "failed": 0, "failures": []}
+    assert await statuses(call) == ["lost", "lost", "new", "lost", "won"]
+    assert words_alone.json()["changed"] == 1
+
+
 async def test_bulk__ends_although_each_change_makes_its_record_match_again(call: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("touchbase.records.bulk.STEP", 2)
     await some(call, 5)
@@ -148,7 +167,7 @@ async def test_bulk__ends_although_each_change_makes_its_record_match_again(call
 
 @pytest.mark.parametrize(
     ("query", "pointer"),
-    [("contact_statu[in]=new", "?contact_statu[in]"), ("contact_status[like]=new", "?contact_status[like]"), ("q=ann", "?q")],
+    [("contact_statu[in]=new", "?contact_statu[in]"), ("contact_status[like]=new", "?contact_status[like]"), ("q=...", "?q")],
 )
 async def test_bulk__refuses_a_filter_that_lists_do_not_have_and_names_it(call: ApiClient, query: str, pointer: str) -> None:
     await some(call, 1, contact_status="new")

@@ -51,6 +51,7 @@ from touchbase.inbox.refused import RefusedWebhook, StoreRefusals
 from touchbase.jobs.commands import AppendToFile, CreateJob
 from touchbase.jobs.models import UPLOADING, Job
 from touchbase.merging.commands import MergeRecords
+from touchbase.merging.models import Policy
 from touchbase.messages import CreateMessage, Message
 from touchbase.records.commands import CreateCompany, CreateContact, ListContacts
 from touchbase.records.models import Company, Contact
@@ -112,7 +113,7 @@ async def with_data(store: Store, client_id: str = "acme", many: int = 3) -> Cli
         await store.write(CreateContact(Contact(number, 0, 5, 5, email=email, email_key=email)))
     made = [each.id for each in await store.read(ListContacts(number, 200)) if (each.email or "").startswith("bin")]
     await store.write(DeleteRecord(number, CONTACT, made[0], 6, "deleted"))
-    await store.write(MergeRecords(number, CONTACT, made[1], made[2:], "newest", 6, "merged"))
+    await store.write(MergeRecords(number, CONTACT, made[1], made[2:], Policy("newest"), 6, "merged"))
     await store.write(SaveEntries(number, [NewEntry("email", "listed@example.com")], 5))
     [contact] = await store.read(ListContacts(number, 1))
     await store.write(CreateMessage(number, Message(0, "sent", "email", 5, "made", None, 5, "api", text="x", contact_id=contact.id)))

@@ -35,6 +35,7 @@ from touchbase.inbox.refused import RefusedWebhook, StoreRefusals
 from touchbase.jobs.commands import AppendToFile, CreateJob
 from touchbase.jobs.models import UPLOADING, Job
 from touchbase.merging.commands import MergeRecords
+from touchbase.merging.models import Policy
 from touchbase.messages import CreateMessage, Message
 from touchbase.records.commands import CreateCompany, CreateContact, GetContact, GetHistory, ListContacts
 from touchbase.records.models import Company, Contact
@@ -104,7 +105,7 @@ async def fill(store: Store, *clients: int) -> None:
             await store.write(CreateContact(Contact(n, 0, 5, 5, email=email, email_key=email)))
         made = [each.id for each in await store.read(ListContacts(n, 200)) if each.email != "ann@example.com"]
         await store.write(DeleteRecord(n, CONTACT, made[0], 6, "deleted"))
-        await store.write(MergeRecords(n, CONTACT, made[1], made[2:], "newest", 6, "merged"))
+        await store.write(MergeRecords(n, CONTACT, made[1], made[2:], Policy("newest"), 6, "merged"))
         await store.write(SaveEntries(n, [NewEntry("email", "ann@example.com")], 5))
         await store.write(
             CreateMessage(n, Message(0, "sent", "email", 5, "made", None, 5, "api", text="x", contact_id=await ann(store, n)))

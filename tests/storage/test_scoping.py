@@ -58,6 +58,7 @@ from touchbase.inbox.refused import ListRefusals
 from touchbase.jobs.commands import CreateJob, DueJobFiles, DueJobs, GetJob, ListJobs, RemoveJobFiles
 from touchbase.jobs.models import UPLOADING, Job
 from touchbase.merging.commands import ForgetMerges
+from touchbase.merging.models import Policy
 from touchbase.messages import CreateMessage, Message, PruneMessages
 from touchbase.outgoing import (
     AddEndpoint,
@@ -240,7 +241,7 @@ def test_statements__list_no_tables_with_commas() -> None:
 
 USUAL: dict[str, Any] = {
     "state": "parked", "client_id": "acme", "kind": 1, "record_kind": 1, "limit": 5, "after": 0, "now_us": 10, "delivery_id": 2,
-    "record_id": 1, "contact": 1, "contact_id": 1, "survivorship": "newest", "id": 1, "block": "surname", "before": "replied",
+    "record_id": 1, "contact": 1, "contact_id": 1, "id": 1, "block": "surname", "before": "replied",
     "listing": ListContacts(1, 5),
     "what": FieldChange("merge", "Industry", "Sector"),
 }  # fmt: skip
@@ -297,7 +298,7 @@ def value(name: str, hint: object) -> Any:
             list[Addresses]: [Addresses("ann@example.com")],
         }
         return known.get(kind, [("", "email", "ann@example.com")])
-    others: dict[Any, Any] = {int: 1, bool: True, str: "a", bytes: b"", RequestKey: RequestKey(1, "k", b"f", 5)}
+    others: dict[Any, Any] = {int: 1, bool: True, str: "a", bytes: b"", RequestKey: RequestKey(1, "k", b"f", 5), Policy: Policy("newest")}
     usual = USUAL.get(name)
     return usual if isinstance(usual, kind) else others[kind]
 

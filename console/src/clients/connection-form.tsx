@@ -1,13 +1,14 @@
 /** Add or change a connection. Secrets go in and never come back. */
 import { useState } from 'preact/hooks';
 import { call as send } from '../api';
-import { SLOTS } from '../mapping/slots';
 import { Confirm, CopyLine, Field, ShownOnce } from '../ui/confirm';
 import { Dialog } from '../ui/overlay';
 import { toast } from '../ui/toast';
 import { ago, plural } from '../words';
 import { ToolSelect } from './addresses';
+import { SettingFields } from './connection-settings';
 import { clientPath, connectionPath, webhookAddress } from './requests';
+import { changes, FETCHED, NO_SETTINGS } from './setting-table';
 import { nameOf, secretOf } from './tools';
 import type { Channel, Connection, ConnectionSettings } from './types';
 
@@ -21,33 +22,7 @@ interface Props {
 }
 
 type SecretChoice = 'keep' | 'generate' | 'paste' | 'remove';
-
-interface Draft {
-  status_property: Record<string, string | null>;
-  create_unknown: boolean | null;
-  time_zone: string;
-  fields: Record<string, string>;
-  silence_alarm: boolean;
-}
-
-function draftOf(of: Connection | undefined): Draft {
-  const set = of?.settings;
-  return {
-    status_property: set?.status_property ?? {}, create_unknown: set?.create_unknown ?? null, time_zone: set?.time_zone ?? '', fields: set?.fields ?? {},
-    silence_alarm: set?.silence_alarm ?? true,
-  };
-}
-
-/** The settings that the draft changes, as a request has them. */
-function changes(draft: Draft, before: Draft, channel: Channel, tool: string): Partial<ConnectionSettings> {
-  const all: Partial<ConnectionSettings> = {
-    create_unknown: draft.create_unknown, time_zone: draft.time_zone.trim() || null, silence_alarm: draft.silence_alarm,
-    ...(channel === 'crm' && { status_property: draft.status_property }),
-    ...(tool === 'generic' && { fields: draft.fields }),
-  };
-  const old = { ...before, time_zone: before.time_zone || null };
-  return Object.fromEntries(Object.entries(all).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(old[name as keyof Draft])));
-}
+type TokenChoice = 'keep' | 'paste' | 'remove';
 
 /** Secrets as they were pasted: one on each line, but a public key in PEM has many lines. */
 function secretsIn(text: string): string[] {
@@ -59,18 +34,21 @@ export function ConnectionForm({ id, of, known, onClose, onDone }: Props) {
   const [picked, setPicked] = useState('');
   const [choice, setChoice] = useState<SecretChoice>('keep');
   const [secret, setSecret] = useState('');
-  const [draft, setDraft] = useState(draftOf(of));
+  const [tokenChoice, setTokenChoice] = useState<TokenChoice>('keep');
+  const [token, setToken] = useState('');
+  const [draft, setDraft] = useState<ConnectionSettings>(of?.settings ?? NO_SETTINGS);
   const [made, setMade] = useState<Connection | null>(null);
   const [first, second] = picked.split('/');
   const channel = of?.channel ?? (first === 'crm' ? 'crm' : 'email_campaign');
   const tool = of?.tool ?? second ?? '';
-  const change = (some: Partial<Draft>) => setDraft({ ...draft, ...some });
+  const change = (some: Partial<ConnectionSettings>) => setDraft((old) => ({ ...old, ...some }));
   const twice = !of && known.some((each) => each.channel === channel && each.tool === tool);
 
   async function save() {
-    const settings = changes(draft, draftOf(of), channel, tool);
+    const settings = changes(draft, of?.settings ?? NO_SETTINGS, channel, tool);
     const secrets = choice === 'paste' ? { secrets: secretsIn(secret) } : choice === 'remove' ? { secrets: null } : {};
-    const body = { ...secrets, ...(choice === 'generate' && { generate_secret: true }), ...(Object.keys(settings).length > 0 && { settings }) };
+    const access = tokenChoice === 'paste' ? { access_token: token.trim() } : tokenChoice === 'remove' ? { access_token: null } : {};
+    const body = { ...secrets, ...access, ...(choice === 'generate' && { generate_secret: true }), ...(Object.keys(settings).length > 0 && { settings }) };
     const saved = of
       ? await send<Connection>('PATCH', connectionPath(id, of), { body })
       : await send<Connection>('POST', clientPath(id, '/connections'), { body: { channel, tool, ...body } });
@@ -88,7 +66,7 @@ export function ConnectionForm({ id, of, known, onClose, onDone }: Props) {
     <Confirm
       title={of ? `Connection of ${nameOf(of.channel, of.tool)}` : 'Add a connection'}
       action={of ? 'Save' : 'Connect'}
-      disabled={!tool || twice || (choice === 'paste' && !secretsIn(secret).length)}
+      disabled={!tool || twice || (choice === 'paste' && !secretsIn(secret).length) || (tokenChoice === 'paste' && !token.trim())}
       onClose={onClose}
       run={save}
       wide
@@ -113,84 +91,37 @@ export function ConnectionForm({ id, of, known, onClose, onDone }: Props) {
               <textarea rows={3} spellcheck={false} autocomplete="off" value={secret} onInput={(event) => setSecret(event.currentTarget.value)} />
             </Field>
           )}
-          {channel === 'crm' && <StatusProperty draft={draft} change={change} />}
-          <Field label="Time zone" help="Of times that name none. Empty: UTC.">
-            <input type="text" list="zones" value={draft.time_zone} placeholder="Europe/Berlin" onInput={(event) => change({ time_zone: event.currentTarget.value })} />
-          </Field>
-          <datalist id="zones">
-            {Intl.supportedValuesOf('timeZone').map((each) => (
-              <option key={each} value={each} />
-            ))}
-          </datalist>
-          <Field label="Events about unknown people">
-            <select
-              value={String(draft.create_unknown)}
-              onChange={(event) => change({ create_unknown: event.currentTarget.value === 'null' ? null : event.currentTarget.value === 'true' })}
-            >
-              <option value="null">{channel === 'crm' ? 'Create the record' : 'As the client’s settings say'}</option>
-              <option value="true">Create the record</option>
-              <option value="false">Create none</option>
-            </select>
-          </Field>
-          <label class="check">
-            <input type="checkbox" checked={draft.silence_alarm} onChange={(event) => change({ silence_alarm: event.currentTarget.checked })} />
-            <span>Say so when its usual calls do not come</span>
-          </label>
-          {tool === 'generic' && <Declared channel={channel} draft={draft} change={change} />}
+          {channel === 'crm' && FETCHED.includes(tool) && (
+            <>
+              <Field label="Access token" help={tokenHelp(tool)}>
+                <select value={tokenChoice} onChange={(event) => setTokenChoice(event.currentTarget.value as TokenChoice)}>
+                  <option value="keep">{of?.access_token === 'set' ? 'As it is: a token is set' : 'None: records are not fetched'}</option>
+                  <option value="paste">{of?.access_token === 'set' ? 'Replace it by one that I paste' : 'Paste a token'}</option>
+                  {of?.access_token === 'set' && <option value="remove">Remove it</option>}
+                </select>
+              </Field>
+              {tokenChoice === 'paste' && (
+                <Field label="The token" help="It is encrypted, and never shown again. The old one is not asked for any more.">
+                  <input type="password" spellcheck={false} autocomplete="off" value={token} onInput={(event) => setToken(event.currentTarget.value)} />
+                </Field>
+              )}
+            </>
+          )}
+          <SettingFields key={`${channel} ${tool}`} id={id} channel={channel} tool={tool} exists={of !== undefined} settings={draft} change={change} />
         </>
       )}
     </Confirm>
   );
 }
 
+function tokenHelp(tool: string): string {
+  const way = tool === 'zoho' ? ' Zoho’s expire within the hour: give refresh:CLIENT_ID:CLIENT_SECRET:REFRESH_TOKEN.' : '';
+  return `With one, records that the calls leave out are fetched from the tool’s API.${way}`;
+}
+
 function secretHelp(channel: Channel, tool: string): string {
   const own = secretOf(channel, tool);
   return own ? `For ${nameOf(channel, tool)}: ${own}. Once it is set, its calls without proof are refused.` : 'This tool signs nothing. Generate one and append it to the address as ?token=…; calls without it are refused then.';
-}
-
-interface PartProps {
-  draft: Draft;
-  change: (some: Partial<Draft>) => void;
-}
-
-function StatusProperty({ draft, change }: PartProps) {
-  const put = (kind: string, value: string) => {
-    const { [kind]: _, ...rest } = draft.status_property;
-    change({ status_property: value.trim() ? { ...rest, [kind]: value.trim() } : rest });
-  };
-  const kinds = [...new Set(['contact', 'company', ...Object.keys(draft.status_property)])];
-  return (
-    <fieldset>
-      <legend>The property with the status</legend>
-      <div class="pair">
-        {kinds.map((kind) => (
-          <Field key={kind} label={kind === 'contact' ? 'Of contacts' : kind === 'company' ? 'Of companies' : `Of ${kind}`}>
-            <input type="text" value={draft.status_property[kind] ?? ''} placeholder="As the tool usually has it" onInput={(event) => put(kind, event.currentTarget.value)} />
-          </Field>
-        ))}
-      </div>
-    </fieldset>
-  );
-}
-
-function Declared({ channel, draft, change }: PartProps & { channel: Channel }) {
-  const put = (name: string, path: string) => {
-    const { [name]: _, ...rest } = draft.fields;
-    change({ fields: path.trim() ? { ...rest, [name]: path.trim() } : rest });
-  };
-  return (
-    <fieldset>
-      <legend>Where the body has what</legend>
-      <p class="faint">Keys joined by dots; a number is a place in a list. The inbox lets you point at them in a call that was not understood.</p>
-      <div class="pairs-of">
-        {SLOTS[channel].map(({ name, text }) => (
-          <Field key={name} label={text}>
-            <input type="text" value={draft.fields[name] ?? ''} spellcheck={false} onInput={(event) => put(name, event.currentTarget.value)} />
-          </Field>
-        ))}
-      </div>
-    </fieldset>
-  );
 }
 
 const REASONS: Record<string, string> = {

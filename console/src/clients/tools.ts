@@ -129,7 +129,7 @@ const SECRETS: Record<Channel, Record<string, string>> = {
     espocrm: 'the webhook’s secret key; up to 50, one for each webhook, as KEY or ID:KEY',
     folk: 'whsec_…',
     frappe: 'the webhook’s secret',
-    gohighlevel: 'the vendor’s public key; needs the setting location_id, so use the command line',
+    gohighlevel: 'the vendor’s public key; name your location too, below under “Proof of the sender”',
     hubspot: 'the app’s client secret',
     intercom: 'the app’s client secret',
     monday: 'the app’s signing secret',

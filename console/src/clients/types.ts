@@ -43,11 +43,20 @@ export interface Calls {
 export interface ConnectionSettings {
   status_property: Record<string, string | null>;
   status_labels: Record<string, string | null>;
+  objects: Record<string, string>;
   create_unknown: boolean | null;
   linkedin_reply_counts: boolean | null;
+  deals_set_status: boolean;
+  deal_labels: Record<string, string | null>;
   time_zone: string | null;
   fields: Record<string, string>;
   events: Record<string, string>;
+  api_base: string | null;
+  api_user: string | null;
+  location_id: string | null;
+  allow_v1_signatures: boolean;
+  signature_max_age: number | null;
+  written_property: string | null;
   silence_alarm: boolean;
 }
 

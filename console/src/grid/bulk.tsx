@@ -7,20 +7,16 @@ import { client } from '../route';
 import type { Page, Status } from '../types';
 import { Button, ProblemNote, Skeleton, StatusMark } from '../ui/basic';
 import { Dialog, Entry, Popover } from '../ui/overlay';
-import { changeToast, dismiss, toast, toastProblem } from '../ui/toast';
 import { count, plural } from '../words';
-import { MOST, setStatus, suppress, type StatusChange } from './changes';
-import { pagesOf } from './pages';
+import { countAll, MOST, renewAll, setStatusOfAll, suppressAll, tryStatus } from './all';
+import { setStatus, suppress, type StatusChange } from './changes';
 import { Reasons } from './reasons';
-import { countOf, type Rows } from './rows';
+import type { Rows } from './rows';
 import { renew, select, type Selection } from './selection';
 import type { View } from './view';
 
 /** What is to be done with the records. */
-interface Action<R> {
-  says: string;
-  run: (records: readonly R[]) => Promise<void>;
-}
+type Action = { what: 'status'; status: string } | { what: 'suppress'; reason: string };
 
 interface Props<R extends AnyRecord> {
   rows: Rows<R>;
@@ -30,7 +26,7 @@ interface Props<R extends AnyRecord> {
 
 export function Bulk<R extends AnyRecord>({ rows, view, selection }: Props<R>) {
   const { kind } = rows;
-  const [asked, setAsked] = useState<Action<R> | null>(null);
+  const [asked, setAsked] = useState<Action | null>(null);
   const statuses = useLoad(`statuses ${kind.many} ${client.value}`, (signal) => get<Page<Status>>(`/public/v2/statuses/${kind.many}`, { limit: '200' }, signal));
   const records = selection.records.value;
   const all = selection.all.value;
@@ -38,9 +34,10 @@ export function Bulk<R extends AnyRecord>({ rows, view, selection }: Props<R>) {
   const total = rows.counted;
   const more = total !== null && (total.count > records.size || !total.exact);
   const tell = (changes: readonly StatusChange[]) => renew(selection, new Map(changes.map((each) => [each.id, { [kind.status]: each.status ?? undefined }])));
-  function start(action: Action<R>) {
+  function start(action: Action) {
     if (all) setAsked(action);
-    else void action.run([...records.values()]);
+    else if (action.what === 'status') void setStatus(rows, [...records.values()], action.status, tell);
+    else void suppress(kind, [...records.values()], action.reason);
   }
   return (
     <div class="bulk" role="toolbar" aria-label={`Selected ${kind.many}`}>
@@ -53,7 +50,7 @@ export function Bulk<R extends AnyRecord>({ rows, view, selection }: Props<R>) {
                 key={each.name}
                 onPick={() => {
                   close();
-                  start({ says: `Set the status “${each.name.replace(/_/g, ' ')}”`, run: (of) => setStatus(rows, of, each.name, tell) });
+                  start({ what: 'status', status: each.name });
                 }}
               >
                 <StatusMark status={each.name} />
@@ -69,7 +66,7 @@ export function Bulk<R extends AnyRecord>({ rows, view, selection }: Props<R>) {
             <Reasons
               pick={(reason) => {
                 close();
-                start({ says: `Put the ${kind.listedAs[1]} on the do-not-contact list`, run: (of) => suppress(kind, of, reason) });
+                start({ what: 'suppress', reason });
               }}
             />
           </div>
@@ -83,53 +80,47 @@ export function Bulk<R extends AnyRecord>({ rows, view, selection }: Props<R>) {
       <Button kind="quiet" onClick={() => select(selection, [])}>
         Clear
       </Button>
-      {asked && <ForAll rows={rows} view={view} action={asked} onClose={() => setAsked(null)} />}
+      {asked && <ForAll rows={rows} view={view} action={asked} known={statuses.value?.data.map((each) => each.name) ?? []} selection={selection} onClose={() => setAsked(null)} />}
     </div>
   );
 }
 
+interface ForAllProps<R extends AnyRecord> extends Props<R> {
+  action: Action;
+  /** The client's statuses, for the way back. */
+  known: readonly string[];
+  onClose: () => void;
+}
+
 /** Asks before all records that match are changed: how many they are, counted now. */
-function ForAll<R extends AnyRecord>({ rows, view, action, onClose }: { rows: Rows<R>; view: View; action: Action<R>; onClose: () => void }) {
+function ForAll<R extends AnyRecord>({ rows, view, selection, action, known, onClose }: ForAllProps<R>) {
   const { kind } = rows;
-  const counted = useLoad('count of a change', (signal) => countOf(kind, view, 'exact', signal));
-  const total = counted.value?.count;
-  async function run(most: number) {
+  const tried = useLoad('a change of all', (signal) => (action.what === 'status' ? tryStatus(kind, view, action.status, signal) : countAll(kind, view, signal)));
+  const total = tried.value;
+  function run(most: number) {
     onClose();
-    const id = toast(`Reading ${kind.many}…`, { stays: true });
-    try {
-      const found: R[] = [];
-      // By id, so that what the change itself moves in the order of the view is met once.
-      for await (const page of pagesOf(kind, { ...view, sort: 'id' })) {
-        found.push(...page);
-        changeToast(id, `Reading ${kind.many}: ${count(found.length)}…`);
-        if (found.length > most) break;
-      }
-      dismiss(id);
-      if (found.length > most) toast(`More ${kind.many} match than the ${count(most)} that you were asked about. Nothing was changed; try again.`, { bad: true });
-      else await action.run(found);
-    } catch (error) {
-      dismiss(id);
-      toastProblem(error);
-    }
+    if (action.what === 'status') void setStatusOfAll(rows, view, action.status, most, known, () => renewAll(rows, selection));
+    else void suppressAll(kind, view, action.reason, most);
   }
-  const shown = counted.problem;
+  const isTooMany = total !== undefined && total > MOST;
+  const says = action.what === 'status' ? `Set the status “${action.status.replace(/_/g, ' ')}”` : `Put the ${kind.listedAs[1]} on the do-not-contact list`;
   return (
-    <Dialog title={action.says} onClose={onClose}>
-      {shown && <ProblemNote problem={shown} />}
-      {total === undefined && !shown && <Skeleton lines={2} />}
-      {total !== undefined && total > MOST && (
+    <Dialog title={says} onClose={onClose}>
+      {tried.problem && <ProblemNote problem={tried.problem} retry={tried.reload} />}
+      {total === undefined && !tried.problem && <Skeleton lines={2} />}
+      {isTooMany && (
         <p>
           {count(total)} {kind.many} match. One change reaches at most {count(MOST)}: narrow the view by a filter, or use the API.
         </p>
       )}
-      {total !== undefined && total <= MOST && (
+      {total !== undefined && !isTooMany && (
         <p>
-          This reaches {plural(total, kind.one, kind.many)}: all that match the view now. It can be stopped while it runs, and undone from its message for some seconds.
+          This reaches {plural(total, kind.one, kind.many)}: all that match the view now. If more match by then, nothing is changed. It can be undone from its message for some seconds.
         </p>
       )}
       <footer>
         <Button onClick={onClose}>Cancel</Button>
-        <Button kind="main" disabled={total === undefined || total > MOST || total === 0} onClick={() => void run(total ?? 0)}>
+        <Button kind="main" disabled={!total || isTooMany} onClick={() => total && run(total)}>
           {total === undefined ? 'Go on' : `Change ${count(total)}`}
         </Button>
       </footer>

@@ -17,8 +17,6 @@ interface Suppressed {
 const PART = 500;
 const ENTRIES = 1000;
 const READ = 200;
-/** Records of one change; the API's own limit for a change by filter. */
-export const MOST = 10_000;
 
 export interface StatusChange {
   id: number;
@@ -90,7 +88,7 @@ async function update<R extends AnyRecord>(rows: Rows<R>, changes: readonly Stat
 }
 
 /** Read changed records again. */
-async function refresh<R extends AnyRecord>(rows: Rows<R>, ids: readonly number[]): Promise<void> {
+export async function refresh<R extends AnyRecord>(rows: Rows<R>, ids: readonly number[]): Promise<void> {
   for (let at = 0; at < ids.length; at += READ) {
     const page = await get<Page<R>>(rows.kind.api, { 'id[in]': ids.slice(at, at + READ).join(','), structure: 'FLAT', limit: String(READ) });
     rows.change(page.data);

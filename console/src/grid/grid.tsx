@@ -1,8 +1,8 @@
 /** The grid: only the rows in sight are on the page. */
-import { signal } from '@preact/signals';
 import { useEffect, useLayoutEffect } from 'preact/hooks';
 import { useShortcuts } from '../keys';
 import type { AnyRecord, Column, Kind } from '../kinds/kind';
+import { narrow } from '../narrow';
 import { go, href } from '../route';
 import { Icon, StatusMark, Time } from '../ui/basic';
 import { PAGE, type Rows } from './rows';
@@ -10,9 +10,6 @@ import { scrollTo, sightOf, useScroll } from './scroll';
 import { select, toggle, type Selection } from './selection';
 import { current, show, type View } from './view';
 
-const narrowQuery = matchMedia('(max-width: 720px)');
-const narrow = signal(narrowQuery.matches);
-narrowQuery.addEventListener('change', () => (narrow.value = narrowQuery.matches));
 const ROW = 36;
 const ROW_NARROW = 60;
 const HEAD = 36;

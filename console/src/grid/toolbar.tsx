@@ -5,14 +5,14 @@ import { useShortcuts } from '../keys';
 import { allColumns } from '../kinds/columns';
 import { memberName, type AnyRecord, type Kind } from '../kinds/kind';
 import { useLoad } from '../load';
-import { client } from '../route';
+import { client, href } from '../route';
 import { session } from '../session';
 import type { CustomField, Page, Status } from '../types';
 import { Button, Icon, StatusMark } from '../ui/basic';
 import { copy, Dialog, Entry, Popover } from '../ui/overlay';
 import { toast } from '../ui/toast';
 import { count } from '../words';
-import { exportView } from './export';
+import { Export } from './export';
 import { NewFilter } from './new-filter';
 import type { Rows } from './rows';
 import { curlOf, current, inWords, show, type View } from './view';
@@ -25,6 +25,7 @@ interface Props<R extends AnyRecord> {
 
 export function Toolbar<R extends AnyRecord>({ kind, view, rows }: Props<R> & { rows: Rows<R> }) {
   const [curl, setCurl] = useState(false);
+  const [exports, setExports] = useState(false);
   const fields = useLoad(`fields ${kind.many} ${client.value}`, (signal) => get<Page<CustomField>>(`/public/v2/custom-fields/${kind.many}`, { limit: '200' }, signal));
   const custom = fields.value?.data.map((each) => each.name) ?? [];
   return (
@@ -36,9 +37,13 @@ export function Toolbar<R extends AnyRecord>({ kind, view, rows }: Props<R> & { 
       <div class="tools">
         <Views kind={kind} view={view} />
         <Columns kind={kind} view={view} custom={custom} />
-        <Button kind="quiet" icon="download" label="Export this view as CSV" onClick={() => void exportView(kind, view)} />
+        <a class="button quiet alone" href={href('/duplicates', kind.many === 'companies' ? { of: 'companies' } : {})} aria-label={`Duplicates of ${kind.many}`} title={`Duplicates of ${kind.many}`}>
+          <Icon name="merge" />
+        </a>
+        <Button kind="quiet" icon="download" label="Export this view" onClick={() => setExports(true)} />
         <Button kind="quiet" icon="code" label="The API call for this view" onClick={() => setCurl(true)} />
       </div>
+      {exports && <Export kind={kind} view={view} total={rows.counted?.count ?? null} onClose={() => setExports(false)} />}
       {curl && <Curl kind={kind} view={view} onClose={() => setCurl(false)} />}
       <Chips kind={kind} view={view} rows={rows} />
     </div>

@@ -54,6 +54,13 @@ export function apiQuery(view: View, limit: number, cursor: string | null): [str
   return all;
 }
 
+/** The filters of a view, for requests about all records that match; at least one, which a change by filter needs. */
+export function matchQuery(view: View): [string, string][] {
+  const all: [string, string][] = view.filters.map(([name, value]) => [name, value]);
+  if (view.q.trim()) all.push(['q', view.q.trim()]);
+  return all.length ? all : [['id[gte]', '1']];
+}
+
 /** What the rows of a view depend on: not its columns. */
 export function rowsKey(kind: AnyKind, view: View): string {
   return JSON.stringify([client.value, kind.path, view.q.trim(), view.sort, view.filters]);

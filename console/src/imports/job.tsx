@@ -77,7 +77,7 @@ function Head({ job, path, set }: { job: Job; path: string; set: (job: Job) => v
             </span>
           )}
           <span>
-            Uploaded <Time at={job.created_at} as="ago" />
+            {isImport(job) ? 'Uploaded' : 'Started'} <Time at={job.created_at} as="ago" />
           </span>
         </p>
       </div>
@@ -104,11 +104,11 @@ function Progress({ job }: { job: Job }) {
   const percent = counted(job, 'percent') ?? (job.state === 'succeeded' ? 100 : 0);
   const rows = counted(job, 'rows');
   const ended = ENDED.includes(job.state);
-  const text = job.state === 'queued' ? 'It waits for its turn.' : rows === null ? `${percent} %` : `${plural(rows, 'row')} read, ${percent} %`;
+  const text = job.state === 'queued' ? 'It waits for its turn.' : rows === null ? `${percent} %` : isImport(job) ? `${plural(rows, 'row')} read, ${percent} %` : `${plural(rows, 'record')} written`;
   const others = Object.entries(job.progress).filter(([name, value]) => typeof value === 'number' && name !== 'percent' && name !== 'rows' && !COUNTS.some(([known]) => known === name));
   return (
     <section class="progress" aria-label="Progress">
-      {!ended && <progress max={100} value={percent} aria-label="Progress" />}
+      {!ended && <progress {...(isImport(job) && { max: 100, value: percent })} aria-label="Progress" />}
       <p role="status" class="faint">
         {ended ? ending(job) : text}
       </p>
@@ -140,7 +140,7 @@ function ending(job: Job): string {
   const rows = counted(job, 'rows');
   const took = job.started_at && job.finished_at ? new Date(job.finished_at).getTime() - new Date(job.started_at).getTime() : null;
   const time = took === null ? '' : took < 60_000 ? ` in ${Math.max(0.1, took / 1000).toFixed(1)} seconds` : ` in ${span(took)}`;
-  const read = rows === null ? '' : `${plural(rows, 'row')} read${time}. `;
+  const read = rows === null ? '' : `${isImport(job) ? `${plural(rows, 'row')} read` : `${plural(rows, 'record')} written`}${time}. `;
   if (job.state === 'cancelled' && job.started_at === null) return 'It was discarded. Nothing was written.';
   if (job.state === 'cancelled') return `${read}It was stopped. What it had written stays.`;
   if (job.state === 'failed') return `${read}It failed. What it had written stays.`;

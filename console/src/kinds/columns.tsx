@@ -18,27 +18,26 @@ export function nameColumn<R extends AnyRecord>(path: string, sort: string, name
         {nameOf(of)}
       </a>
     ),
-    text: nameOf,
   };
 }
 
 export function timeColumn<R extends AnyRecord>(key: Member<R, string | null>): Column<R> {
   const at = (of: R) => of[key] as string | null;
-  return { key, name: memberName(key), width: 124, sort: key, down: true, show: (of) => <Time at={at(of)} />, text: (of) => at(of) ?? '' };
+  return { key, name: memberName(key), width: 124, sort: key, down: true, show: (of) => <Time at={at(of)} /> };
 }
 
 export function textColumn<R extends AnyRecord>(key: Member<R, MaybeText>, width: number): Column<R> {
   const text = (of: R) => (of[key] as MaybeText) ?? '';
-  return { key, name: memberName(key), width, sort: key, show: (of) => (text(of) ? <span title={text(of)}>{text(of)}</span> : null), text };
+  return { key, name: memberName(key), width, sort: key, show: (of) => (text(of) ? <span title={text(of)}>{text(of)}</span> : null) };
 }
 
 export function statusColumn<R extends AnyRecord>(key: string, statusOf: (of: R) => MaybeText, absent: boolean): Column<R> {
   const mark = (of: R) => (absent || statusOf(of) ? <StatusMark status={statusOf(of)} /> : null);
-  return { key, name: memberName(key), width: 148, sort: key, show: mark, text: (of) => statusOf(of) ?? '' };
+  return { key, name: memberName(key), width: 148, sort: key, show: mark };
 }
 
 export function idColumn<R extends AnyRecord>(): Column<R> {
-  return { key: 'id', name: 'Id', width: 88, sort: 'id', down: true, number: true, show: (of) => of.id, text: (of) => String(of.id) };
+  return { key: 'id', name: 'Id', width: 88, sort: 'id', down: true, number: true, show: (of) => of.id };
 }
 
 /** The column of a custom field. */
@@ -51,7 +50,6 @@ export function customColumn<R extends AnyRecord>(kind: Kind<R>, name: string): 
       const found = kind.customOf(of)[name];
       return found === undefined || found === null ? null : <span class={typeof found === 'number' ? 'figure' : ''} title={String(found)}>{String(found)}</span>;
     },
-    text: (of) => String(kind.customOf(of)[name] ?? ''),
   };
 }
 

@@ -34,7 +34,7 @@ export const CONTACTS: Kind<Contact> = {
     textColumn<Contact>('email', 264),
     statusColumn<Contact>('contact_status', (of) => of.contact_status, true),
     {
-      key: 'company', name: 'Company', width: 180, text: companyOf,
+      key: 'company', name: 'Company', width: 180,
       show: (of) => (of.company_id === undefined ? null : <a class="plain" href={href(`/companies/${of.company_id}`)} tabIndex={-1}>{companyOf(of)}</a>),
     },
     timeColumn<Contact>('last_reply_received'),

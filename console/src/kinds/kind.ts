@@ -24,8 +24,6 @@ export interface Column<R> {
   /** Aligned to the right: numbers. */
   number?: boolean;
   show: (of: R) => ComponentChildren;
-  /** The value in a file. */
-  text: (of: R) => string;
 }
 
 export interface UsualView {

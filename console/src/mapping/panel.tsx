@@ -102,7 +102,7 @@ function Board({ call, known, onClose, onDone }: Props & { known: Connection | n
             <Button onClick={onClose}>Cancel</Button>
           </div>
           <p class="faint">
-            It is stored as the connection “{channel === 'crm' ? 'Another CRM' : 'Another campaign tool'}” of <a href={href(`/clients/${call.client_id}`)}>the client</a>, and can be changed there.
+            Saving also reads the other calls of the tool again that were not understood. It is stored as the connection “{channel === 'crm' ? 'Another CRM' : 'Another campaign tool'}” of <a href={href(`/clients/${call.client_id}`)}>the client</a>, and can be changed there.
           </p>
         </div>
       </div>
@@ -112,7 +112,7 @@ function Board({ call, known, onClose, onDone }: Props & { known: Connection | n
 
 async function dryRun(call: WholeDelivery, channel: Channel, settings: object, signal: AbortSignal): Promise<Would> {
   const filters = { client: call.client_id, channel, state: call.state, ...(call.tool && { tool: call.tool }) };
-  const body = { ...filters, dry_run: true, connection: { channel, tool: 'generic', settings } };
+  const body = { ...filters, like: call.id, dry_run: true, connection: { channel, tool: 'generic', settings } };
   const found = await post<Would>('/admin/v1/deliveries/replay', body);
   signal.throwIfAborted();
   return found;

@@ -10,7 +10,7 @@ import { CONTACTS } from '../kinds/contact';
 import type { AnyRecord, Kind } from '../kinds/kind';
 import { useLoad } from '../load';
 import { href } from '../route';
-import { canWrite } from '../session';
+import { canWrite, isAdmin } from '../session';
 import type { Company, Contact, Explained, Page, Status, Suppression } from '../types';
 import { Button, Empty, Icon, ProblemNote, Skeleton, StatusMark, Time } from '../ui/basic';
 import { copy, Entry, Popover } from '../ui/overlay';
@@ -82,6 +82,13 @@ function RecordPage<R extends AnyRecord>({ kind, id, facts }: PageProps<R>) {
             <>
               <Fields kind={kind} known={known} reload={loaded.reload} />
               <Doubles kind={kind} record={known.record} reload={loaded.reload} />
+              {kind.one === 'contact' && isAdmin.value && (
+                <p>
+                  <a class="source" href={href('/erasure', { person: id })}>
+                    Hand out or erase this person’s data
+                  </a>
+                </p>
+              )}
             </>
           ) : (
             <Skeleton lines={9} wide={90} />

@@ -10,6 +10,7 @@ import { toast } from '../ui/toast';
 import { count, plural } from '../words';
 import { follow } from './job';
 import { KindSwitch } from './kind-switch';
+import { Transitions } from './transitions';
 import type { Job, Kind, RenamePreview, StatusRow } from './types';
 
 interface Props {
@@ -78,6 +79,7 @@ export function Statuses({ client, declares, onChange }: Props) {
         ))}
       </ul>
       {loaded.value && all.length === 0 && <Empty icon="dot" title="No status yet" />}
+      {declares(kind) && <Transitions key={`${client} ${kind}`} client={client} kind={kind} statuses={all.filter((each) => each.declared)} onSaved={reload} />}
       {opened?.what === 'add' && <Add client={client} path={path} declares={declares(kind)} onClose={close} onDone={reload} />}
       {(opened?.what === 'rename' || opened?.what === 'merge') && (
         <Rename key={opened.of.name} client={client} path={path} of={opened.of} merge={opened.what === 'merge'} all={all} onClose={close} onDone={reload} />

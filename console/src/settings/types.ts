@@ -11,6 +11,8 @@ export interface StatusRow {
   refused: number;
   role: string | null;
   former_names: { name: string }[];
+  /** Those that may follow it; null: all of them. */
+  next: string[] | null;
 }
 
 export interface RenamePreview {

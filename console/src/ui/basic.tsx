@@ -5,7 +5,7 @@ import { ago, fullTime, shortTime } from '../words';
 
 export type IconName =
   | 'asc' | 'ban' | 'book' | 'check' | 'close' | 'code' | 'columns' | 'company' | 'contacts' | 'copy' | 'desc' | 'dot' | 'down' | 'download'
-  | 'edit' | 'filter' | 'inbox' | 'key' | 'keyboard' | 'leave' | 'left' | 'link' | 'mail' | 'menu' | 'moon' | 'more' | 'open' | 'overview' | 'plus'
+  | 'edit' | 'filter' | 'inbox' | 'key' | 'keyboard' | 'leave' | 'left' | 'link' | 'mail' | 'menu' | 'merge' | 'moon' | 'more' | 'open' | 'overview' | 'plus'
   | 'replay' | 'reply' | 'right' | 'search' | 'settings' | 'sun' | 'system' | 'undo' | 'views' | 'warning'
   | 'erase' | 'outgoing' | 'upload';
 
@@ -19,7 +19,7 @@ export function Icon({ name }: { name: IconName }) {
 
 type ButtonProps = Omit<JSX.IntrinsicElements['button'], 'icon' | 'label'> & {
   icon?: IconName;
-  kind?: 'main' | 'quiet' | 'danger';
+  kind?: 'main' | 'quiet' | 'danger' | undefined;
   /** For a button that shows its icon alone. */
   label?: string;
   busy?: boolean;

@@ -172,18 +172,18 @@ async def _problem(store: Store, client: Client, kind: ResourceType[Any, Any, An
 async def _merge(
     database: str | None, client_id: str, record: Record, survivor: int, others: list[int], survivorship: str, dry_run: bool
 ) -> tuple[Client, ResourceType[Any, Any, Any], Merge]:
-    from touchbase.merging import MergeRecords, PreviewMerge
+    from touchbase.merging import MergeRecords, Policy, PreviewMerge
     from touchbase.records import get_record, new_write_key
 
-    kind = _kind(record)
+    kind, policy = _kind(record), Policy(survivorship)
     async with opened(database) as store:
         client = await find_client(store, client_id, lasting=True)
         for number in (survivor, *others):
             await get_record(store, kind.type, client.number, number)  # its error says whether the record was deleted or merged
         if not dry_run:
-            command = MergeRecords(client.number, kind.type.kind, survivor, others, survivorship, now_us(), new_write_key())
+            command = MergeRecords(client.number, kind.type.kind, survivor, others, policy, now_us(), new_write_key())
             return client, kind, await store.write(command)
-        found = await store.read(PreviewMerge(client.number, kind.type.kind, survivor, others, survivorship, now_us()))
+        found = await store.read(PreviewMerge(client.number, kind.type.kind, survivor, others, policy, now_us()))
         if found is None:
             raise NotFound("one of these records has just been removed; run the command again")
         return client, kind, found

@@ -20,8 +20,8 @@ from touchbase.http.endpoint import Call
 from touchbase.http.query_parameters import LIMIT, cursor_text, cursor_value, parse_time
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success
-from touchbase.http.schemas import ChannelOut, DeliveryStateOut, Time, encode, example, named_enum
-from touchbase.inbox import GROUPED, DeliveryFilter, DeliveryGroup, fingerprint_parts, group_deliveries
+from touchbase.http.schemas import ChannelOut, DeliveryStateOut, RecordId, Time, encode, example, named_enum
+from touchbase.inbox import GROUPED, DeliveryFilter, DeliveryGroup, fingerprint_parts, get_delivery, group_deliveries
 from touchbase.inbox.api.deliveries import CHANNEL, CLIENT, INBOX, TOOL, checked_client, client_number, no_such_tool
 from touchbase.records import raise_if_any
 
@@ -69,6 +69,10 @@ class ReplayRequest(Struct, forbid_unknown_fields=True):
     tool: Name | None = None
     state: Literal["received", "applied", "ignored", "parked", "unrecognised", "failed"] | None = None
     received_since: Annotated[str | None, Meta(description="Only deliveries received at this time or later.")] = None
+    like: Annotated[
+        RecordId | None,
+        Meta(description="With `dry_run`: only deliveries of the group of this one, such as an `example_id`; then `client` is needed too."),
+    ] = None
     dry_run: Annotated[bool, Meta(description="Only return what would change; nothing is stored.")] = False
     connection: Annotated[
         ProposedConnection | None,
@@ -130,7 +134,9 @@ async def replay_many(call: Call) -> Response:
     since, position = _check(request)
     raise_if_any([*no_such_tool(call, request.tool, "/tool"), *_proposal_faults(call, request)])
     client = limited if request.client is None else await client_number(call, request.client, limited, "/client")
-    filters = DeliveryFilter(client, request.channel, request.tool, request.state, since)
+    if request.like is not None and client is not None:
+        await get_delivery(parts.store, request.like, client)  # raises `NotFound`
+    filters = DeliveryFilter(client, request.channel, request.tool, request.state, since, like=request.like)
     chosen, position = await _chosen(call, filters, position)
     left = 0 if position is None else await service.count(parts.store, filters, position)
     cursor = None if position is None else cursor_text("replay", position)
@@ -193,6 +199,10 @@ def _check(request: ReplayRequest) -> tuple[Micros | None, service.Cursor | None
     faults: list[Fault] = []
     if not any((request.client, request.channel, request.tool, request.state, request.received_since)):
         faults.append(Fault("", "required", "must have a filter: client, channel, tool, state or received_since"))
+    if request.like is not None and not request.dry_run:
+        faults.append(Fault("/like", "dry_run", "is for dry runs: a replay changes the group; send its filters, or dry_run true"))
+    if request.like is not None and request.client is None:
+        faults.append(Fault("/client", "required", "must name the client of the delivery in like"))
     since = parse_time(request.received_since, "/received_since", faults)
     position: service.Cursor | None = None
     if request.cursor is not None and (position := cursor_value(request.cursor, "replay", tuple[str, int | None])) is None:

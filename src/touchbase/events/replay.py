@@ -38,7 +38,7 @@ async def count(store: ProcessingStore, filters: DeliveryFilter, cursor: Cursor 
     """Count the matching deliveries from this cursor on."""
     total = 0
     for client, before in await _clients(store, filters, cursor):
-        wanted = (filters.channel, filters.tool, filters.state, before, filters.received_since_us)
+        wanted = (filters.channel, filters.tool, filters.state, before, filters.received_since_us, filters.like)
         total += await store.read(CountDeliveries(client.number, *wanted))
     return total
 

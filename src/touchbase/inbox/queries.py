@@ -25,6 +25,8 @@ class ListDeliveries(Query[list[Delivery]]):
     """Only deliveries with a problem."""
     received_until_us: Micros | None = None
     """Only deliveries received before this time."""
+    like: int | None = None
+    """Only deliveries of the group of this one, as `GroupDeliveries` groups them."""
 
 
 @dataclass(slots=True)
@@ -37,6 +39,7 @@ class CountDeliveries(Query[int]):
     state: str | None = None
     before: int | None = None
     received_since_us: Micros | None = None
+    like: int | None = None
 
 
 MOST_COUNTED = 100_000

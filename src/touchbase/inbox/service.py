@@ -29,12 +29,14 @@ class DeliveryFilter:
     """Only deliveries with a problem."""
     received_until_us: Micros | None = None
     """Only deliveries received before this time."""
+    like: int | None = None
+    """Only deliveries of the group of this one."""
 
 
 async def list_deliveries(store: Store, filters: DeliveryFilter, limit: int, before: int | None) -> tuple[list[Delivery], int | None]:
     """Return a page of deliveries, newest first, and the cursor of the next page."""
     chosen = (filters.client, filters.channel, filters.tool, filters.state, before, filters.received_since_us)
-    found = await store.read(ListDeliveries(limit + 1, *chosen, filters.problems, filters.received_until_us))
+    found = await store.read(ListDeliveries(limit + 1, *chosen, filters.problems, filters.received_until_us, filters.like))
     page = found[:limit]
     return page, page[-1].id if len(found) > limit else None
 

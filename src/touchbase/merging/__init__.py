@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from touchbase.merging.commands import ForgetMerges, MergeRecords, PreviewMerge, UndoMerge
-from touchbase.merging.models import Merge, Undone
+from touchbase.merging.models import Merge, Policy, Undone
 
-__all__ = ["ForgetMerges", "Merge", "MergeRecords", "PreviewMerge", "UndoMerge", "Undone"]
+__all__ = ["ForgetMerges", "Merge", "MergeRecords", "Policy", "PreviewMerge", "UndoMerge", "Undone"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Annotated, Any, Literal
 
@@ -11,16 +12,18 @@ from msgspec import Meta, Struct
 from touchbase.auth import WRITE
 from touchbase.bin import gone_before, gone_us
 from touchbase.clients import Client
+from touchbase.common.field_limits import MAX_CUSTOM_FIELDS, NAME
 from touchbase.common.timestamps import to_text
 from touchbase.errors import Fault, Invalid, NotFound, TouchbaseError
+from touchbase.http.body_errors import escaped
 from touchbase.http.endpoint import Call, author_of
 from touchbase.http.query_parameters import record_id
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import EXAMPLES, MaybeTime, RecordId, encode, example, named_enum
 from touchbase.merging.commands import MergeRecords, PreviewMerge, UndoMerge
-from touchbase.merging.models import MOST_RECORDS, SURVIVORSHIPS, Merge, Undone
-from touchbase.records import Preview, WriteBatch, get_record, new_write_key
+from touchbase.merging.models import CUSTOM, MOST_RECORDS, SURVIVORSHIPS, Merge, Policy, Undone
+from touchbase.records import Preview, RecordType, WriteBatch, get_record, new_write_key
 from touchbase.records.api.if_match import IF_MATCH, if_updated_us
 from touchbase.records.api.parameters import DRY_RUN, FLAT
 from touchbase.records.api.resource import COMPANY_TAG, CONTACT_TAG
@@ -33,6 +36,12 @@ SURVIVORSHIP_HELP = (
 )
 
 
+FROM_IDS_HELP = (
+    "Field -> the id of the record of this merge whose value it gets, whatever the survivorship; also `contact_status` or "
+    "`company_status`, and a custom field as `cf.NAME`."
+)
+FieldName = Annotated[str, Meta(min_length=1, max_length=NAME + len(CUSTOM))]
+
 named_enum("Survivorship", SURVIVORSHIP_HELP, SURVIVORSHIPS)
 
 
@@ -43,6 +52,7 @@ class MergeRequest(Struct, forbid_unknown_fields=True):
         msgspec.field(name="with")
     )
     survivorship: Annotated[Literal["newest", "if_empty", "keep", "most_complete"], Meta(description=SURVIVORSHIP_HELP)] = "if_empty"
+    from_ids: Annotated[dict[FieldName, RecordId], Meta(max_length=MAX_CUSTOM_FIELDS, description=FROM_IDS_HELP)] = {}
     dry_run: Annotated[bool, Meta(description="Only show what the record would have, as `?dry_run=true` does.")] = False
 
 
@@ -87,7 +97,7 @@ class UndoneCompanies(Struct):
     data: list[CompanyResponse]
 
 
-example(MergeRequest, {"with": [1057], "survivorship": "if_empty", "dry_run": True})
+example(MergeRequest, {"with": [1057], "survivorship": "if_empty", "from_ids": {"email": 1057, "cf.Segment": 1042}, "dry_run": True})
 _FIELDS = [
     {"field": "email", "value": "jane@example.com", "from_id": 1042, "before": "jane@example.com", "custom": False},
     {"field": "last_name", "value": "Doe", "from_id": 1057, "before": None, "custom": False},
@@ -109,20 +119,19 @@ class MergeResource:
         client, kind, parts = await call.client(), self._kind.type, call.api.dependencies
         query, number = call.parameters(), call.id(kind.name)
         query.done()
-        asked = await call.body(MergeRequest, lambda partly: _check(partly, number))
-        _check(asked, number)
+        asked = await call.body(MergeRequest, lambda partly: _check(partly, kind, number))
+        _check(asked, kind, number)
+        policy = Policy(asked.survivorship, _present(asked.from_ids, kind.field_names(client.settings)))
         at, present = parts.clock(), await if_updated_us(call, lambda: self._get(call, client, number))
         if asked.dry_run or query[DRY_RUN]:
             if call.recorder is not None:
                 call.recorder.skip()
-            found = await parts.store.read(PreviewMerge(client.number, kind.kind, number, asked.records, asked.survivorship, at))
+            found = await parts.store.read(PreviewMerge(client.number, kind.kind, number, asked.records, policy, at))
             if found is None:
                 raise await self._missing(call, client, [number, *asked.records])
             return self._response(client, found, flat=query[FLAT])
         call.api.limiter.storing(client, 1 + len(asked.records), 0, at)
-        command = MergeRecords(
-            client.number, kind.kind, number, asked.records, asked.survivorship, at, new_write_key(), author_of(call.scope), present
-        )
+        command = MergeRecords(client.number, kind.kind, number, asked.records, policy, at, new_write_key(), author_of(call.scope), present)
 
         def response(merge: Merge) -> Response:
             made = self._response(client, merge, flat=query[FLAT])
@@ -189,13 +198,28 @@ async def _undone(call: Call, client: Client, command: UndoMerge) -> Undone:
     return preview.outcome
 
 
-def _check(asked: MergeRequest, number: int) -> None:
-    """Raise `Invalid` for records that cannot be merged."""
+def _check(asked: MergeRequest, kind: RecordType[Any], number: int) -> None:
+    """Raise `Invalid` for records that cannot be merged, and for choices of what they do not have."""
     records: list[Any] = asked.records if isinstance(asked.records, list) else []
     faults = [Fault(f"/with/{index}", "itself", "is the record itself") for index, each in enumerate(records) if each == number]
     faults += [Fault(f"/with/{index}", "repeated", "is given twice") for index, each in enumerate(records) if each in records[:index]]
+    chosen: dict[str, Any] = asked.from_ids if isinstance(asked.from_ids, dict) else {}
+    known = (*kind.names, kind.status)
+    for name, source in chosen.items():
+        if not name.startswith(CUSTOM) and name not in known:
+            detail = f"{name[:100]!r} cannot be chosen; there are {', '.join(known)}, and cf.NAME for a custom field"
+            faults.append(Fault(f"/from_ids/{escaped(name)}", "unknown", detail))
+        elif source not in (number, *records):
+            ids = ", ".join(str(each) for each in (number, *records))
+            faults.append(Fault(f"/from_ids/{escaped(name)}", "record", f"must be the id of a record of this merge: {ids}"))
     if faults:
         raise Invalid(faults)
+
+
+def _present(chosen: Mapping[str, int], names: Mapping[str, str]) -> dict[str, int]:
+    """Return choices with the present names of custom fields."""
+    former = {f"{CUSTOM}{before}": f"{CUSTOM}{now}" for before, now in names.items()}
+    return {former.get(name, name): source for name, source in chosen.items()}
 
 
 def merge_routes(kind: ResourceType[Any, Any, Any], tag: Tag, merged: type[Struct], undone: type[Struct]) -> list[Route]:
@@ -209,7 +233,8 @@ def merge_routes(kind: ResourceType[Any, Any, Any], tag: Tag, merged: type[Struc
             summary=f"Merge {many} into one",
             description="The records in `with` become part of this one, with their custom fields, timelines and links."
             f"{also} Later webhooks about them are about this one, and their ids are a 404 with `existing_id`. `dry_run` shows the values "
-            "without merging. With `If-Match` only if this one still has that ETag, else the response is 412.",
+            "without merging; `from_ids` chooses single values. With `If-Match` only if this one still has that ETag, else the response "
+            "is 412.",
             query=(FLAT, DRY_RUN), headers=(IF_MATCH,), body=MergeRequest, problems=(412,),
             success=(answer(f"The {one} as it is now, or would be.", merged),),
         ),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from touchbase.common.timestamps import Micros
 from touchbase.history import NO_AUTHOR, Author
-from touchbase.merging.models import Merge, Undone
+from touchbase.merging.models import Merge, Policy, Undone
 from touchbase.sql.command import Command, Query
 
 
@@ -23,7 +23,7 @@ class MergeRecords(Command[Merge]):
     kind: int
     id: int
     absorbed: list[int]
-    survivorship: str
+    policy: Policy
     at: Micros
     key: str
     """The key of its entry in the history, from `new_write_key`."""
@@ -39,7 +39,7 @@ class PreviewMerge(Query[Merge | None]):
     kind: int
     id: int
     absorbed: list[int]
-    survivorship: str
+    policy: Policy
     at: Micros
 
 

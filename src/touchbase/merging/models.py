@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,6 +21,20 @@ SURVIVORSHIPS = (NEWEST, IF_EMPTY, KEEP, MOST_COMPLETE)
 """Which value the survivor has: the last written one; its own, else another's; its own only; that of the record with the most values."""
 MOST_RECORDS = 20
 """Records that one merge may merge into another."""
+
+
+CUSTOM = "cf."
+"""Begins the name of a custom field among names of fields."""
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """Which values the survivor of a merge has."""
+
+    survivorship: str
+    """One of `SURVIVORSHIPS`."""
+    from_ids: Mapping[str, int] = field(default_factory=dict)
+    """Field, the status or a custom field (`cf.NAME`) -> the record whose value it gets, whatever the survivorship."""
 
 
 @dataclass(slots=True)

@@ -12,7 +12,7 @@ from itertools import chain
 from typing import Any
 
 from touchbase.history import CONTACT, INITIAL, NEVER, REPLY, SENT, STATUS, VIA_API, Stamp, StatusWords, StoredEvent, beats
-from touchbase.merging.models import IF_EMPTY, KEEP, MOST_COMPLETE, NEWEST, MergedField
+from touchbase.merging.models import CUSTOM, IF_EMPTY, KEEP, MOST_COMPLETE, NEWEST, MergedField, Policy
 from touchbase.records import RECORD_TYPES, Contact, CustomField, Record, current_stamp, refold_status, stamped_fields
 
 IDENTITIES = ("email", "linkedin_url", "domain")
@@ -41,24 +41,25 @@ class _Candidate:
 
 
 def merged(
-    records: Sequence[Record], histories: Mapping[int, Sequence[StoredEvent]], survivorship: str, entry: StoredEvent, words: StatusWords
+    records: Sequence[Record], histories: Mapping[int, Sequence[StoredEvent]], policy: Policy, entry: StoredEvent, words: StatusWords
 ) -> Outcome:
     """Compute a merge of records into the first of them; `entry` is the merge's own entry of the history, without values."""
     survivor = records[0]
     histories = {number: [_in_survivors_history(event, survivor.id) for event in events] for number, events in histories.items()}
-    ranked = _ranked(records, survivorship)
+    ranked = _ranked(records, policy.survivorship)
     outcome = Outcome(replace(survivor, custom_fields=[], stamps=dict(survivor.stamps)), [])
     for name in stamped_fields(survivor):
         values = [_Candidate(getattr(each, name), _stamp(each, current_stamp(each, name), survivor), each.id) for each in ranked]
-        chosen, newest = _chosen(values, survivorship, survivor.id), _newest(values)
+        chosen, newest = _chosen(values, policy, name, survivor.id), _newest(values)
         setattr(outcome.record, name, chosen.value)
         outcome.fields.append(MergedField(name, chosen.value, chosen.source, getattr(survivor, name)))
-        is_identity = name in IDENTITIES and survivorship != NEWEST and (chosen.value is not None or newest.value is not None)
+        is_decided = policy.survivorship != NEWEST or name in policy.from_ids
+        is_identity = name in IDENTITIES and is_decided and (chosen.value is not None or newest.value is not None)
         if chosen.value != newest.value or is_identity:
             outcome.writes[name] = chosen.value
     _set_keys(outcome.record, records)
-    _merge_custom(outcome, ranked, survivorship, survivor)
-    _merge_status(outcome, ranked, list(chain.from_iterable(histories.values())), survivorship, entry, survivor, words)
+    _merge_custom(outcome, ranked, policy, survivor)
+    _merge_status(outcome, ranked, list(chain.from_iterable(histories.values())), policy, entry, survivor, words)
     return outcome
 
 
@@ -82,7 +83,10 @@ def _newest(values: Sequence[_Candidate]) -> _Candidate:
     return best
 
 
-def _chosen(values: Sequence[_Candidate], survivorship: str, survivor: int) -> _Candidate:
+def _chosen(values: Sequence[_Candidate], policy: Policy, name: str, survivor: int) -> _Candidate:
+    survivorship = policy.survivorship
+    if name in policy.from_ids:
+        return next(each for each in values if each.source == policy.from_ids[name])
     if survivorship == NEWEST:
         return _newest(values)
     if survivorship == KEEP:
@@ -99,12 +103,12 @@ def _set_keys(record: Record, records: Sequence[Record]) -> None:
         record.linkedin_key = next((each.linkedin_key for each in others if record.linkedin_url == each.linkedin_url), None)
 
 
-def _merge_custom(outcome: Outcome, ranked: Sequence[Record], survivorship: str, survivor: Record) -> None:
+def _merge_custom(outcome: Outcome, ranked: Sequence[Record], policy: Policy, survivor: Record) -> None:
     of_record = {each.id: {one.name: one for one in each.custom_fields} for each in ranked}
     own = of_record[survivor.id]
     for name in dict.fromkeys(one.name for each in (survivor, *ranked) for one in each.custom_fields):
         values = [_custom(of_record[each.id].get(name), each, survivor) for each in ranked]
-        chosen, newest = _chosen(values, survivorship, survivor.id), _newest(values)
+        chosen, newest = _chosen(values, policy, f"{CUSTOM}{name}", survivor.id), _newest(values)
         before = own[name].value if name in own else None
         if chosen.value != newest.value:
             outcome.custom[name] = chosen.value
@@ -135,20 +139,21 @@ def _merge_status(
     outcome: Outcome,
     ranked: Sequence[Record],
     history: list[StoredEvent],
-    survivorship: str,
+    policy: Policy,
     entry: StoredEvent,
     survivor: Record,
     words: StatusWords,
 ) -> None:
-    record = outcome.record
+    record, name = outcome.record, RECORD_TYPES[entry.record_kind].status
     refold_status(record, history, words)
     values = [_Candidate(words.of(each.status), NEVER, each.id) for each in ranked]
     newest = next((each.source for each in values if each.value == record.status), survivor.id)
-    chosen = _Candidate(record.status, NEVER, newest) if survivorship == NEWEST else _chosen(values, survivorship, survivor.id)
+    is_last_set = policy.survivorship == NEWEST and name not in policy.from_ids
+    chosen = _Candidate(record.status, NEVER, newest) if is_last_set else _chosen(values, policy, name, survivor.id)
     if chosen.value != record.status:
         outcome.status, outcome.writes_status = chosen.value, True
         refold_status(record, [*history, replace(entry, effect=STATUS, status=chosen.value)], words)
-    outcome.fields.append(MergedField(RECORD_TYPES[entry.record_kind].status, record.status, chosen.source, survivor.status))
+    outcome.fields.append(MergedField(name, record.status, chosen.source, survivor.status))
     if isinstance(record, Contact):
         sent = [event.occurred_us for event in history if event.effect == SENT]
         record.first_sent_us, record.last_sent_us = min(sent, default=None), max(sent, default=None)

@@ -89,6 +89,9 @@ def _where(query: ListDeliveries | CountDeliveries) -> Where:
             where.add("d.problems IS NOT NULL")
     where.less("d.id", query.before)
     where.at_least("d.received_us", query.received_since_us)
+    if query.like is not None:
+        alike = " AND ".join(f"COALESCE(l.{each}, '') = COALESCE(d.{each}, '')" for each in ("channel", "state", "tool", "shape"))
+        where.add(f"EXISTS (SELECT 1 FROM delivery l WHERE l.client = d.client AND l.id = ? AND {alike})", query.like)
     return where
 
 

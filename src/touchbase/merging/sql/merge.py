@@ -73,7 +73,7 @@ def merge_records(command: MergeRecords, ids: Ids) -> Plan[Merge | TouchbaseErro
     batch.now_us, batch.cause = at, by_request(command.by)
     entry = _entry(command, at)
     histories = yield from _histories(client, kind, numbers)
-    outcome = merged(records, histories, command.survivorship, entry, batch.settings.words(kind))
+    outcome = merged(records, histories, command.policy, entry, batch.settings.words(kind))
     if (count := sum(1 for one in outcome.record.custom_fields if one.value is not None)) > MAX_CUSTOM_FIELDS:
         return _too_many(count)
     parts: list[Part] = []
@@ -103,8 +103,8 @@ def preview_merge(query: PreviewMerge) -> Plan[Merge | None]:
     records = [found[number] for number in numbers]
     yield from records_sql.load_custom_fields(kind, records)
     histories = yield from _histories(client, kind, numbers)
-    entry = _entry(MergeRecords(client, kind, query.id, query.absorbed, query.survivorship, query.at, "api:"), query.at)
-    outcome = merged(records, histories, query.survivorship, entry, settings.words(kind))
+    entry = _entry(MergeRecords(client, kind, query.id, query.absorbed, query.policy, query.at, "api:"), query.at)
+    outcome = merged(records, histories, query.policy, entry, settings.words(kind))
     return Merge(None, outcome.record, query.absorbed, outcome.fields, query.at)
 
 

@@ -25,8 +25,8 @@ from touchbase.records.api.schemas import CompanyRequest, ContactRequest
 from touchbase.records.bulk import MAX_AFFECTED, MAX_LISTED, CountMatching, Step, change_matching
 from touchbase.records.models import Company, Contact
 from touchbase.records.update import update_command
-from touchbase.search import CountFound
-from touchbase.search.api.parameters import FILTERS, search_for
+from touchbase.search import CountFound, index_all
+from touchbase.search.api.parameters import FILTERS, Q, search_for
 from touchbase.sql.command import Query
 
 A = TypeVar("A", ContactRequest, CompanyRequest)
@@ -69,7 +69,7 @@ class BulkResource(Generic[A, C, R]):
     async def patch(self, call: Call) -> Response:
         """`PATCH` of all records that match."""
         client, parts, kind = await call.client(), call.api.dependencies, self._kind
-        asked = Parameters(call.query, (*self.filters, DRY_RUN))
+        asked = Parameters(call.query, (*self.filters, Q, DRY_RUN))
         most: int = _max_affected(call, asked.faults)
         listing, counting = self._matching(asked, client, parts.clock())
         body, at = await call.json(), parts.clock()
@@ -80,6 +80,8 @@ class BulkResource(Generic[A, C, R]):
         update.by = author_of(call.scope)
         if names_company(read.asked):
             update.changes[COMPANY] = company_of(read.asked, await find_companies(parts.store, client.number, [read.asked]))
+        if isinstance(counting, CountFound) and counting.search.words:
+            await index_all(parts.store, client.number)  # a change must not miss what is not indexed yet
         count = await parts.store.read(counting)
         if count > most:
             raise _too_many(count, most)
@@ -93,13 +95,13 @@ class BulkResource(Generic[A, C, R]):
 
     def _matching(self, asked: Parameters, client: Client, now: Micros) -> tuple[Any, Query[int]]:
         """Return the records that match, and the query for their number. Raises `Invalid`."""
-        if asked.unknown:  # filters that only searches have
-            found = search_for(self._kind.type, client, asked, now, (DRY_RUN,))
+        if asked.unknown or asked[Q] is not None:  # filters that only searches have
+            found = search_for(self._kind.type, client, asked, now, (Q, DRY_RUN), asked[Q])
             return found, CountFound(client.number, found)
         filters = {name: value for name, value in asked.filters.items() if value is not None}
         if not filters and not asked.faults:
             names = ", ".join(each.name for each in self.filters)
-            asked.faults.append(Fault("?", "required", f"must have a filter: {names}, or one with an operator as in lists"))
+            asked.faults.append(Fault("?", "required", f"must have a filter: {names}, q, or one with an operator as in lists"))
         asked.done()
         listing = self._kind.listing(client.number, 0, None, **filters)
         return listing, CountMatching(client.number, listing)
@@ -138,11 +140,11 @@ def bulk_route(kind: ResourceType[Any, Any, Any], tag: Tag) -> Route:
     return Route(
         "PATCH", kind.path, handlers.patch, scope=WRITE, operation_id=f"update_{many}", tag=tag,
         summary=f"Change all {many} that match",
-        description=f"The filters are those of the list, with its operators; at least one is required. The body is that of the change of "
-        f"one record, without the addresses that identify it. Up to {MAX_AFFECTED:,} records; with `Prefer: {PREFERENCE}=N` up to N. If "
-        "more match, nothing is changed and the response is a 409 `too_many_affected` with their number. Records are changed in "
+        description="The filters are those of the list, with its operators and `q`; at least one is required. The body is that of the "
+        f"change of one record, without the addresses that identify it. Up to {MAX_AFFECTED:,} records; with `Prefer: {PREFERENCE}=N` up "
+        "to N. If more match, nothing is changed and the response is a 409 `too_many_affected` with their number. Records are changed in "
         "transactions of some hundreds: after a 503 send the request again.",
-        query=(*handlers.filters, FILTERS, DRY_RUN), headers=(PREFER,), body=kind.change, problems=(409,),
+        query=(*handlers.filters, FILTERS, Q, DRY_RUN), headers=(PREFER,), body=kind.change, problems=(409,),
         success=(Success(200, "What became of the records.", BulkChange, ("Touchbase-Ignored", "Preference-Applied")),),
     )  # fmt: skip
 

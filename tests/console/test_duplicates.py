@@ -1,0 +1,111 @@
+"""Duplicates in the console: pairs with their scores, side by side, merged field by field with undo, in a real Chromium."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from tests.console.conftest import CLIENT, NARROW, WIDE, Console, axe_faults
+from tests.console.test_browser import HOSTILE, TOO_WIDE
+
+pytestmark = pytest.mark.slow
+on_sqlite = pytest.mark.parametrize("engine_url", ["sqlite"], indirect=True)
+OF = f"?client={CLIENT}"
+
+
+@pytest.fixture
+def doubles(start: Callable[..., Console]) -> Console:
+    """Ann twice, with other values; two firms of one name; forty pairs of one domain."""
+    console = start()
+    console.send("PUT", f"/admin/v1/clients/{CLIENT}", {"settings": {}})
+    seats = [[{"field_name": "Seats", "field_value": str(n)}] for n in (1, 2)]
+    ann = {"email": "ann@alder.example", "first_name": "Ann", "last_name": "Lee", "contact_status": "new"}
+    console.send("POST", "/public/v2/contacts", {**ann, "contact_custom_fields": seats[0]})
+    other = {**ann, "email": "a.lee@alder.example", "origin": "list", "contact_status": "won"}
+    console.send("POST", "/public/v2/contacts", {**other, "contact_custom_fields": seats[1]})
+    for domain in ("cobalt.example", "cobalt-dental.example"):
+        console.send("POST", "/public/v2/companies", {"name": "Cobalt Dental", "domain": domain})
+    return console
+
+
+def contact(console: Console, number: int) -> Any:
+    return console.send("GET", f"/public/v2/contacts/{number}")
+
+
+@on_sqlite
+def test_pair__is_found_compared_merged_field_by_field_and_parted_again(doubles: Console) -> None:
+    page = doubles.open(f"/contacts{OF}")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("duplicates of con")
+    page.get_by_role("option", name="Duplicates of contacts").wait_for()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/duplicates?**")
+    page.locator(".pair-of", has_text="a.lee@alder.example").wait_for()
+    page.get_by_text("1 pair: all contacts were compared.").wait_for()
+    assert "same name" in page.locator(".pair-of .reasons").inner_text()
+    page.keyboard.press("m")
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_role("row", name="Seats").wait_for()
+    assert axe_faults(page) == []
+
+    dialog.get_by_role("row", name="E-mail").get_by_role("radio").nth(1).check()
+    dialog.get_by_role("row", name="Status").get_by_role("radio").nth(1).check()
+    dialog.get_by_role("row", name="Seats").get_by_role("radio").nth(0).check()
+    dialog.get_by_label("Keep the id 2").check()
+    dialog.get_by_role("row", name="Seats").wait_for()
+    dialog.get_by_role("button", name="Merge").click()
+    page.get_by_text("Ann Lee (1) is part of this contact now.").wait_for()
+    page.get_by_text("No two contacts look like one").wait_for()
+    kept = contact(doubles, 2)
+    assert (kept["email"], kept["contact_status"], kept["origin"]) == ("a.lee@alder.example", "won", "list")
+    assert [each["field_value"] for each in kept["contact_custom_fields"]] == ["1"]
+
+    page.keyboard.press("u")
+    page.locator(".pair-of").wait_for()
+    assert contact(doubles, 1)["email"] == "ann@alder.example"
+    assert [each["field_value"] for each in contact(doubles, 2)["contact_custom_fields"]] == ["2"]
+
+
+@on_sqlite
+def test_pair__that_is_not_the_same_stays_away_until_it_is_taken_back(doubles: Console) -> None:
+    page = doubles.open(f"/duplicates{OF}&of=companies")
+    page.locator(".pair-of").wait_for()
+    page.keyboard.press("n")
+    page.get_by_text("No two companies look like one").wait_for()
+    page.reload()
+    page.get_by_text("No two companies look like one").wait_for()
+    page.get_by_label("Pairs", exact=True).select_option("1")
+    page.locator(".pair-of").wait_for()
+    page.get_by_role("button", name="May be the same").click()
+    page.get_by_text("None of these pairs was said to be two").wait_for()
+    page.get_by_label("Pairs", exact=True).select_option("")
+    page.locator(".pair-of").wait_for()
+    page.get_by_label("Score").select_option("0.9")
+    page.wait_for_url("**score=0.9**")
+    page.get_by_label("Reason").select_option("similar_address")
+    page.get_by_text("No two companies look like one").wait_for()
+
+
+@on_sqlite
+def test_duplicates__go_on_searching_are_sound_and_show_texts_as_text(doubles: Console, subtests: pytest.Subtests) -> None:
+    people = [{"first_name": f"P{n // 2}", "last_name": f"Q{n // 2}x", "email": f"{n}@d{n // 2}.example"} for n in range(60)]
+    doubles.send("POST", "/public/v2/contacts/batch", {"commands": [{"op": "create", "body": each} for each in people]})
+    page = doubles.open(f"/duplicates{OF}&score=0.9")
+    page.get_by_role("button", name="Search on").click()
+    page.get_by_text("31 pairs: all contacts were compared.").wait_for()
+    for n, text in enumerate(HOSTILE):
+        for m in (1, 2):
+            body = {"first_name": text[:190], "last_name": "Hostile", "email": f"h{n}{m}@h{n}.example", "contact_status": text[:60]}
+            doubles.send("POST", "/public/v2/contacts", body)
+    for size, dark in ((WIDE, True), (NARROW, False)):
+        page = doubles.open(f"/duplicates{OF}", size=size, dark=dark)
+        page.locator(".pair-of", has_text="Hostile").first.wait_for()
+        with subtests.test(width=size[0]):
+            assert axe_faults(page) == []
+            assert page.evaluate(TOO_WIDE) == []
+            page.locator(".pair-of", has_text="Hostile").first.get_by_role("button", name="Compare").click()
+            page.get_by_role("dialog").get_by_role("row", name="E-mail").wait_for()
+            assert axe_faults(page) == []
+            assert page.evaluate("window.pwned") is None
+            assert page.locator("#app script, #app img").count() == 0
