@@ -1,0 +1,16 @@
+"""Signatures of webhooks. Source: https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md."""
+
+from __future__ import annotations
+
+import base64
+import hmac
+
+PREFIX = "whsec_"
+VERSION = "v1,"
+
+
+def sign(secret: str, message_id: str, timestamp: int, body: bytes) -> str:
+    """Return one signature: `v1,` and the HMAC of id, time and body."""
+    key = base64.b64decode(secret.removeprefix(PREFIX))
+    signed = f"{message_id}.{timestamp}.".encode() + body
+    return VERSION + base64.b64encode(hmac.digest(key, signed, "sha256")).decode()
