@@ -104,7 +104,7 @@ class Function:
         """The type of the answer."""
         not_modified = any(each["name"] == "If-None-Match" for each in self.operation["parameters"])
         left = [each for each in self._answers if each not in self.dry_answers and not (not_modified and each == "None")]
-        return self.variant.answer or " | ".join(left)
+        return self.variant.answer or " | ".join(sorted(left, key=lambda each: each == "None"))
 
     @cached_property
     def item(self) -> str:

@@ -9,7 +9,7 @@ RECORD = {
     "get": "get_{one}", "create": "create_{one}", "upsert": "upsert_{one}", "update": "update_{one}", "delete": "delete_{one}",
     "restore": "restore_{one}", "batch": "batch_{many}", "update_matching": "update_{many}", "merge": "merge_{many}",
     "undo_merge": "undo_{one}_merge", "timeline": "get_{one}_timeline", "history": "get_{one}_history", "explain": "explain_{one}",
-    "list_deleted": "list_deleted_{many}", "list_duplicates": "list_duplicate_{many}",
+    "suppression": "get_{one}_suppression", "list_deleted": "list_deleted_{many}", "list_duplicates": "list_duplicate_{many}",
 }  # fmt: skip
 FIELDS = {
     "list": "list_{one}_custom_fields", "get": "get_{one}_custom_field", "define": "define_{one}_custom_field",

@@ -86,15 +86,16 @@ class Core:
         return replace(self, client_id=_checked_client(client_id))
 
     def attempts(self, request: Request[Any]) -> Attempts:
-        """Return the attempts of a call of this request."""
-        return Attempts(self.retries, request.repeatable)
+        """Return the attempts of a call of this request. All have the same idempotency key, which is made here, once for the call."""
+        key = (request.headers.get(KEY_HEADER) or os.urandom(16).hex()) if request.takes_key else None
+        return Attempts(self.retries, request.repeatable, key)
 
-    def wire(self, request: Request[Any]) -> Wire:
-        """Return the request as bytes. A key for idempotency is made here, once per call, so that all attempts have the same."""
+    def wire(self, request: Request[Any], attempts: Attempts) -> Wire:
+        """Return the request as it is sent."""
         headers = {"Accept": "*/*", "User-Agent": f"touchbase-python/{touchbase.__version__}"}
         headers |= {name: value for name, value in request.headers.items() if value is not None}
-        if request.takes_key:
-            headers.setdefault(KEY_HEADER, os.urandom(16).hex())
+        if attempts.key is not None:
+            headers[KEY_HEADER] = attempts.key
         if request.of_client and self.client_id is not None:
             headers[CLIENT_HEADER] = self.client_id
         content, media = request.content() or (None, None)
@@ -121,8 +122,12 @@ class Core:
         """Return the error for a connection that failed for good."""
         times = "" if attempts.number < 2 else f" in {attempts.number} attempts"
         unknown = attempts.lost and request.method != "GET"
-        more = " The request may have been carried out: read the record before you repeat it." if unknown else ""
-        return ConnectionFailed(f"no answer from {self.url}{times}: {ended.reason}.{more}", outcome_unknown=unknown)
+        more = ""
+        if unknown:
+            how = "call again with `idempotency_key=error.idempotency_key`" if attempts.key else "read the record before you repeat it"
+            more = f" The request may have been carried out: {how}."
+        message = f"no answer from {self.url}{times}: {ended.reason}.{more}"
+        return ConnectionFailed(message, outcome_unknown=unknown, idempotency_key=attempts.key)
 
     def error(self, request: Request[Any], ended: Received, attempts: Attempts) -> TouchbaseError:
         """Return the error for a response that is no success."""
@@ -130,7 +135,8 @@ class Core:
             return NotModified("the record has not changed since the version that you have")
         body = parse_problem(ended.headers.get("content-type", ""), ended.body)
         if body is not None:
-            return problem_of(ended.status, body, lost=attempts.lost and request.method != "GET")
+            # With an idempotency key the answer is that of the first attempt that arrived.
+            return problem_of(ended.status, body, lost=attempts.lost and attempts.key is None and request.method != "GET")
         where = f"{request.method} {request.path} at {self.url}"
         if location := ended.headers.get("location"):
             to = location.partition("?")[0]

@@ -24,10 +24,12 @@ class TouchbaseError(Exception):
 class ConnectionFailed(TouchbaseError):
     """No answer came, also after the repetitions."""
 
-    def __init__(self, message: str, *, outcome_unknown: bool = False) -> None:
+    def __init__(self, message: str, *, outcome_unknown: bool = False, idempotency_key: str | None = None) -> None:
         super().__init__(message)
         self.outcome_unknown = outcome_unknown
         """Whether the request may have been carried out."""
+        self.idempotency_key = idempotency_key
+        """The key of the call: a call with the same request and this key is not carried out twice."""
 
 
 class IncompleteDownload(ConnectionFailed):

@@ -38,8 +38,8 @@ class Request(Generic[T]):
     in_path: Mapping[str, object] = field(default_factory=dict)
     query: Mapping[str, object] = field(default_factory=dict)
     """Parameters; None: not sent."""
-    headers: Mapping[str, str | None] = field(default_factory=dict)
-    body: Any = NO_BODY
+    headers: Mapping[str, str | None] = field(default_factory=dict, repr=False)
+    body: Any = field(default=NO_BODY, repr=False)
     """A JSON value, or a file."""
     of_client: bool = False
     """Whether the request acts for one client, which `X-Client-Id` names."""

@@ -61,6 +61,8 @@ class Attempts:
 
     policy: Retries
     repeatable: bool
+    key: str | None = None
+    """The idempotency key of the call, if it has one."""
     chance: Callable[[], float] = random.random
     number: int = 0
     """Attempts that have ended."""

@@ -94,7 +94,8 @@ class Touchbase(Groups):
 
     def send(self, request: Request[T], /) -> Response[T]:
         """Send a request until it has a final outcome; return its answer or raise its error."""
-        wire, attempts = self._core.wire(request), self._core.attempts(request)
+        attempts = self._core.attempts(request)
+        wire = self._core.wire(request, attempts)
         while True:
             ended = self._connections.transport.send(wire)
             pause = attempts.pause(ended)
@@ -104,7 +105,8 @@ class Touchbase(Groups):
 
     def stream(self, request: Request[bytes], /) -> Iterator[bytes]:
         """Send a request and yield its answer in pieces; repeat it until the first piece, but not after that."""
-        wire, attempts = self._core.wire(request), self._core.attempts(request)
+        attempts = self._core.attempts(request)
+        wire = self._core.wire(request, attempts)
         while True:
             pieces = self._pieces(wire)
             first = next(pieces)

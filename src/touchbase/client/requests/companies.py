@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     )
     from touchbase.client.models.company_records import CompanyChange, CompanyRequest, CompanyResponse, NumberedCompanies
     from touchbase.client.models.records import (
-        BulkChange, DryRunResponse, Explanation, MergeRequest, SearchBody, Structure, TimelineEvent, TimelinePage, ValueChangeOut,
-        ValueHistoryPage,
+        BulkChange, DryRunResponse, Explanation, MergeRequest, SearchBody, Structure, SuppressionStatus, TimelineEvent, TimelinePage,
+        ValueChangeOut, ValueHistoryPage,
     )
     from touchbase.client.models.shared import OnDuplicate
 
@@ -192,6 +192,11 @@ def explain_company(id: int, *, field: str | None = None) -> Request[Explanation
     return Request(
         "explain_company", "GET", "/public/v2/companies/{id}/explain", in_path={"id": id}, query={"field": field}, of_client=True,
     )
+
+
+def get_company_suppression(id: int) -> Request[SuppressionStatus]:
+    """Look up whether a company must not be contacted."""
+    return Request("get_company_suppression", "GET", "/public/v2/companies/{id}/suppression", in_path={"id": id}, of_client=True)
 
 
 def list_deleted_companies(

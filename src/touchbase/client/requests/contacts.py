@@ -16,8 +16,8 @@ if TYPE_CHECKING:
         ContactPairPage, DeletedContact, DeletedContactPage, ErasureOut, ErasurePage, ErasureRequestOut, PersonExport, UndoneContacts,
     )
     from touchbase.client.models.records import (
-        BulkChange, DryRunResponse, Explanation, MergeRequest, SearchBody, Structure, TimelineEvent, TimelinePage, ValueChangeOut,
-        ValueHistoryPage,
+        BulkChange, DryRunResponse, Explanation, MergeRequest, SearchBody, Structure, SuppressionStatus, TimelineEvent, TimelinePage,
+        ValueChangeOut, ValueHistoryPage,
     )
     from touchbase.client.models.shared import OnDuplicate
 
@@ -196,6 +196,11 @@ def explain_contact(id: int, *, field: str | None = None) -> Request[Explanation
     return Request(
         "explain_contact", "GET", "/public/v2/contacts/{id}/explain", in_path={"id": id}, query={"field": field}, of_client=True,
     )
+
+
+def get_contact_suppression(id: int) -> Request[SuppressionStatus]:
+    """Look up whether a contact must not be contacted."""
+    return Request("get_contact_suppression", "GET", "/public/v2/contacts/{id}/suppression", in_path={"id": id}, of_client=True)
 
 
 def list_deleted_contacts(
