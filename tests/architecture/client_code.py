@@ -95,6 +95,8 @@ class Function:
     @cached_property
     def dry_answers(self) -> list[str]:
         """The types of the answer of a dry run, where it has types of its own."""
+        if "dry_run" in self.variant.omitted:
+            return []
         if self.operation_id in DRY_RUN_ANSWERS:
             return [DRY_RUN_ANSWERS[self.operation_id]]
         return [each for each in self._answers if each in DRY_RUNS]
@@ -125,7 +127,7 @@ class Function:
     @property
     def text(self) -> str:
         """The function."""
-        about = first_sentence(str(self.operation["summary"]), self.name)
+        about = first_sentence(self.variant.about or str(self.operation["summary"]), self.name)
         lines = _wrapped(f"def {self.name}(", self._signature, f") -> {self.kind}:")
         lines += [f'    """{about}."""']
         return "\n".join([*lines, *_wrapped(f"    return {self.kind.partition('[')[0]}(", self._arguments, ")")])

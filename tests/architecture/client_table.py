@@ -124,17 +124,25 @@ class Variant:
     fixed: dict[str, object] = field(default_factory=dict)
     answer: str = ""
     """The type of the answer."""
+    about: str = ""
+    """What it does; default: the operation's summary."""
 
 
 def _numbered(many: str, answer: str) -> Variant:
-    return Variant(f"list_{many}", omitted=("limit", "cursor"), required=("page",), answer=answer)
+    return Variant(
+        f"list_{many}",
+        omitted=("limit", "cursor"),
+        required=("page",),
+        answer=answer,
+        about=f"List {many} in numbered pages, which RevyOps has",
+    )
 
 
 def _suppression_variants(kind: str) -> dict[str, Variant]:
     listed, removed = f"list_{kind}suppressions", f"remove_{kind}suppression"
     return {
         listed: Variant(listed, omitted=("format",), answer="SuppressionPage"),
-        f"{listed}_csv": Variant(listed, fixed={"format": "csv"}, answer="str"),
+        f"{listed}_csv": Variant(listed, fixed={"format": "csv"}, answer="str", about="List suppressions as CSV"),
         removed: Variant(removed, answer="None"),
     }
 
@@ -145,9 +153,17 @@ VARIANTS: dict[str, Variant] = {
     "list_companies": Variant("list_companies", omitted=("page", "page_size"), answer="CompanyPage"),
     "list_companies_numbered": _numbered("companies", "NumberedCompanies"),
     "delete_contact": Variant("delete_contact", omitted=("erase",), answer="ContactResponse"),
-    "erase_contact": Variant("delete_contact", fixed={"erase": True}, answer="ErasureOut"),
+    "erase_contact": Variant(
+        "delete_contact", omitted=("dry_run",), fixed={"erase": True}, answer="ErasureOut", about="Erase the person of one contact for ever"
+    ),
     "list_events": Variant("list_events", omitted=("Last-Event-ID",), answer="EventPage"),
-    "stream_events": Variant("list_events", omitted=("wait", "limit"), fixed={"Accept": "text/event-stream"}, answer="bytes"),
+    "stream_events": Variant(
+        "list_events",
+        omitted=("wait", "limit"),
+        fixed={"Accept": "text/event-stream"},
+        answer="bytes",
+        about="Read the events after a cursor as a stream",
+    ),
     **_suppression_variants(""),
     **_suppression_variants("installation_"),
 }

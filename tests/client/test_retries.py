@@ -45,6 +45,7 @@ def lose_first(number: int, _: bytes) -> str:
 
 def test_create__after_a_response_that_was_lost_makes_one_contact(served: Served, tb: Touchbase) -> None:
     """The server has committed; its response never arrives."""
+    tb.contacts.create({"email": "ann@example.com"})
     with Proxy(served.port, lambda number, _: "lose" if number < 2 else "pass") as proxy, through(proxy, tb) as unlucky:
         answer = unlucky.messages.create.response({"direction": "received", "contact_email": "ann@example.com", "subject": "Hi"})
 

@@ -41,7 +41,7 @@ class AsyncContacts(AsyncGroup):
     iterate_deleted = AsyncIterate(contacts.list_deleted_contacts)
     list_duplicates = AsyncCall(contacts.list_duplicate_contacts)
     iterate_duplicates = AsyncIterate(contacts.list_duplicate_contacts)
-    erase = AsyncWriteCall(contacts.erase_contact)
+    erase = AsyncCall(contacts.erase_contact)
     export_person = AsyncCall(contacts.export_contact)
     list_erasures = AsyncCall(contacts.list_erasures)
     iterate_erasures = AsyncIterate(contacts.list_erasures)

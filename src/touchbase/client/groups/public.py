@@ -41,7 +41,7 @@ class Contacts(Group):
     iterate_deleted = Iterate(contacts.list_deleted_contacts)
     list_duplicates = Call(contacts.list_duplicate_contacts)
     iterate_duplicates = Iterate(contacts.list_duplicate_contacts)
-    erase = WriteCall(contacts.erase_contact)
+    erase = Call(contacts.erase_contact)
     export_person = Call(contacts.export_contact)
     list_erasures = Call(contacts.list_erasures)
     iterate_erasures = Iterate(contacts.list_erasures)

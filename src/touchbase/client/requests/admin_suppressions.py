@@ -27,7 +27,7 @@ def list_installation_suppressions_csv(
     *, limit: int | None = None, cursor: str | None = None, kind: SuppressionKind | None = None, value: str | None = None,
     reason: SuppressionReason | None = None, source: SuppressionSource | None = None, active: bool | None = None,
 ) -> Request[str]:
-    """List the installation's do-not-contact list."""
+    """List suppressions as CSV."""
     return Request(
         "list_installation_suppressions", "GET", "/admin/v1/suppressions", query={"limit": limit, "cursor": cursor, "kind": kind,
         "value": value, "reason": reason, "source": source, "active": active, "format": "csv"}, answer="text",

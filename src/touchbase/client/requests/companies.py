@@ -42,7 +42,7 @@ def list_companies_numbered(
     fields: Text | None = None, filters: Mapping[str, str] | None = None, page_size: int | None = None, prefer: str | None = None,
     if_none_match: str | None = None,
 ) -> Request[NumberedCompanies]:
-    """List companies, newest last."""
+    """List companies in numbered pages, which RevyOps has."""
     return Request(
         "list_companies", "GET", "/public/v2/companies", query={"structure": structure, "domain": domain,
         "company_status": company_status, "external_id": external_id, "updated_since": updated_since, "sort": sort, "q": q,

@@ -43,7 +43,7 @@ def list_contacts_numbered(
     sort: Text | None = None, q: str | None = None, fields: Text | None = None, filters: Mapping[str, str] | None = None,
     page_size: int | None = None, prefer: str | None = None, if_none_match: str | None = None,
 ) -> Request[NumberedContacts]:
-    """List contacts, newest last."""
+    """List contacts in numbered pages, which RevyOps has."""
     return Request(
         "list_contacts", "GET", "/public/v2/contacts", query={"structure": structure, "email": email, "linkedin_url": linkedin_url,
         "contact_status": contact_status, "company_id": company_id, "external_id": external_id, "updated_since": updated_since,
@@ -223,9 +223,9 @@ def list_duplicate_contacts(
     )
 
 
-def erase_contact(id: int, *, structure: Structure | None = None, if_match: str | None = None) -> Write[ErasureOut, DryRunResponse]:
-    """Delete one contact: move it into the bin."""
-    return Write(
+def erase_contact(id: int, *, structure: Structure | None = None, if_match: str | None = None) -> Request[ErasureOut]:
+    """Erase the person of one contact for ever."""
+    return Request(
         "delete_contact", "DELETE", "/public/v2/contacts/{id}", in_path={"id": id}, query={"structure": structure, "erase": True},
         headers={"If-Match": if_match}, of_client=True,
     )

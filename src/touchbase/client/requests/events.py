@@ -21,7 +21,7 @@ def list_events(
 
 
 def stream_events(*, after: str | None = None, types: Text | None = None, last_event_id: str | None = None) -> Request[bytes]:
-    """Read the events after a cursor, and wait for the next."""
+    """Read the events after a cursor as a stream."""
     return Request(
         "list_events", "GET", "/public/v2/events", query={"after": after, "types": types}, headers={"Last-Event-ID": last_event_id,
         "Accept": "text/event-stream"}, of_client=True, answer="bytes",

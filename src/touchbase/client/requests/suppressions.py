@@ -27,7 +27,7 @@ def list_suppressions_csv(
     *, limit: int | None = None, cursor: str | None = None, kind: SuppressionKind | None = None, value: str | None = None,
     reason: SuppressionReason | None = None, source: SuppressionSource | None = None, active: bool | None = None,
 ) -> Request[str]:
-    """List the client's do-not-contact list."""
+    """List suppressions as CSV."""
     return Request(
         "list_suppressions", "GET", "/public/v2/suppressions", query={"limit": limit, "cursor": cursor, "kind": kind, "value": value,
         "reason": reason, "source": source, "active": active, "format": "csv"}, of_client=True, answer="text",
