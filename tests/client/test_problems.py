@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -72,9 +74,7 @@ def test_touchbase__refuses_other_wrong_values() -> None:
     with pytest.raises(ValueError, match="Prefer"):
         Touchbase("https://x").contacts.list(prefer="a\nb")
     with pytest.raises(ValueError, match="time zone"):
-        import datetime
-
-        Touchbase("https://x").contacts.list(updated_since=datetime.datetime(2026, 1, 1))
+        Touchbase("https://x").contacts.list(updated_since=datetime(2026, 1, 1))
 
 
 def test_connection_failed__has_the_key_of_a_write_to_call_again() -> None:

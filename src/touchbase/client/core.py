@@ -64,7 +64,7 @@ class Wire:
 
 @dataclass(frozen=True, slots=True)
 class Core:
-    """Where a client sends requests, as whom, and how patiently."""
+    """Where a client sends requests, with which key, and how patiently."""
 
     url: str
     key: Secret | None
