@@ -111,23 +111,23 @@ class Problem(TouchbaseError):
         """A cursor that events can be read from."""
         self.lost_attempt = lost
         """Whether an earlier attempt of the same call may have been carried out."""
-        super().__init__(self._message())
+        super().__init__(self.summary)
 
     @property
     def fields(self) -> list[str]:
         """The names of the faulty members and parameters."""
         return [each.field for each in self.errors]
 
-    def _message(self) -> str:
+    @property
+    def summary(self) -> str:
+        """What is wrong, and the request's id, without the advice for programs."""
         detail = "; ".join(f"{each.pointer or 'the body'}: {each.detail}" for each in self.errors) or self.detail
-        parts = [f"{self.status} {self.problem_code}: {detail.rstrip('.')}."]
-        if self.next_step:
-            parts.append(self.next_step)
-        if self.lost_attempt:
-            parts.append("An earlier attempt of this call lost its connection and may have been carried out: read the record first.")
-        if self.request_id:
-            parts.append(f"(request {self.request_id})")
-        return " ".join(parts)
+        lost = " An earlier attempt of this call lost its connection and may have been carried out: read the record first."
+        request = f" (request {self.request_id})" if self.request_id else ""
+        return f"{self.status} {self.problem_code}: {detail.rstrip('.')}.{lost if self.lost_attempt else ''}{request}"
+
+    def __str__(self) -> str:
+        return f"{self.summary} {self.next_step}".rstrip()
 
 
 def _field_errors(errors: object) -> Iterator[FieldError]:
