@@ -16,7 +16,7 @@ from pathlib import Path
 import click
 
 import touchbase
-from touchbase.cli.remote import GROUPS, KEY_OPTION, URL_OPTION
+from touchbase.cli.server_options import GROUPS, KEY_OPTION, URL_OPTION
 from touchbase.config import BadSettings, check_names
 from touchbase.errors import BadAddress, TouchbaseError
 

@@ -9,7 +9,8 @@ import click
 
 from touchbase.cli.options import Group, json_option, setting_options
 from touchbase.cli.output import NOTE, Column, print_json, print_table
-from touchbase.cli.remote import CLIENT, or_at_server
+from touchbase.cli.remote import or_at_server
+from touchbase.cli.server_options import CLIENT
 from touchbase.cli.store import find_client, opened, run
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from touchbase.cli.remote import url_given
+from touchbase.cli.server_options import url_given
 from touchbase.common.field_limits import LARGEST_ID
 from touchbase.common.timestamps import DAY, SECOND, Micros, from_text
 from touchbase.config import RENAMED_AUTH, Settings, environment_name

@@ -12,7 +12,8 @@ from touchbase.cli.output import SHORT, SPARE, Column, print_json, print_table
 from touchbase.cli.records_bin import add_bin, add_duplicates, add_merge
 from touchbase.cli.records_files import add_export, add_import
 from touchbase.cli.records_remote import add_single, find_at_server, pairs_of
-from touchbase.cli.remote import CLIENT, Work, or_at_server
+from touchbase.cli.remote import Work, or_at_server
+from touchbase.cli.server_options import CLIENT
 from touchbase.cli.store import find_client, now_us, opened, run
 from touchbase.errors import Invalid
 

@@ -11,29 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from touchbase.cli.server_options import CLIENT_OPTION, KEY, KEY_OPTION, URL_OPTION, url_given
+from touchbase.cli.store import read_text
+
 if TYPE_CHECKING:
     from touchbase.client import Touchbase
 
 Work = Callable[..., Any]
-
-KEY = "TOUCHBASE_KEY"
-CLIENT = "The client's id; with --url only if the key is not of one client. Without --url required."
-CLIENT_OPTION = click.option("--client", "client_id", help="With --url: the client's id, if the key is not of one client.")
-GROUPS = ("contacts", "companies", "inbox", "events", "jobs")
-"""Commands that can work through the API."""
-URL_OPTION = click.option("--url", help="Work through the API of this server, such as https://touchbase.example.com, and not on the store.")
-KEY_OPTION = click.option(
-    "--key-file",
-    type=click.Path(path_type=Path, allow_dash=True),
-    help=f"With --url: read the API key from this file (- for standard input); or set {KEY}.",
-)
-
-
-def url_given() -> str | None:
-    """Return the address that stands before the command's name."""
-    context = click.get_current_context(silent=True)
-    found = None if context is None else context.find_root().params.get("url")
-    return str(found) if found is not None else None
 
 
 def or_at_server(remote: Callable[..., None], *, needs_client: bool = False, of_client: bool = False) -> Callable[[Work], Work]:
@@ -98,8 +82,6 @@ def _server(url: str, key_file: Path | None, client_id: str | None, options: dic
 
 
 def _key(key_file: Path | None) -> str | None:
-    from touchbase.cli.store import read_text
-
     if key_file is None:
         key_file = click.get_current_context().find_root().params.get("key_file")
     text = os.environ.get(KEY, "").strip() if key_file is None else read_text(key_file)
