@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 import pytest
 from tests.client.conftest import Served
 
@@ -76,11 +78,12 @@ def test_problem__names_field_detail_request_and_the_next_step(tb: Touchbase) ->
     assert "on_duplicate" in str(duplicate.value)
 
 
-def test_repr_and_errors__never_show_the_key(served: Served, admin: Touchbase) -> None:
+def test_repr_errors_and_logs__never_show_the_key(served: Served, admin: Touchbase, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
     with pytest.raises(NotFound) as error:
-        admin.for_client("nobody").contacts.list()
+        admin.for_client("unknown").contacts.list()
 
-    shown = [repr(admin), repr(admin._core), repr(admin.contacts.list), repr(error.value), str(error.value)]
+    shown = [repr(admin), repr(admin._core), repr(admin.contacts.list), repr(error.value), str(error.value), caplog.text]
     assert [text for text in shown if served.key in text] == []
     with pytest.raises(ValueError, match="key") as wrong:
         Touchbase(served.url, f"{served.key}\nX: 1")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from typing import Any, Generic, ParamSpec, Protocol, Self, TypeVar, overload
 
 from touchbase.client.calls import BoundMethod, Method
@@ -21,7 +21,7 @@ class AsyncSender(Protocol):
     async def send(self, request: Request[T], /) -> Response[T]:
         """Send a request and return its answer."""
 
-    def stream(self, request: Request[bytes], /) -> AsyncIterator[bytes]:
+    def stream(self, request: Request[bytes], /) -> AsyncGenerator[bytes, None]:
         """Send a request and return its answer in pieces."""
 
     async def sleep(self, seconds: float, /) -> None:
@@ -71,7 +71,7 @@ class AsyncBoundWrite(AsyncBoundCall[P, T], Generic[P, T, D]):
 class AsyncBoundFile(AsyncBoundCall[P, bytes]):
     """A method that returns a file."""
 
-    def stream(self, *args: P.args, **kwargs: P.kwargs) -> AsyncIterator[bytes]:
+    def stream(self, *args: P.args, **kwargs: P.kwargs) -> AsyncGenerator[bytes, None]:
         """Send the request and return the file in pieces; `IncompleteDownload` if the connection breaks before its end."""
         return self._sender.stream(self._request(*args, **kwargs))
 

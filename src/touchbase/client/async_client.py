@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from touchbase.client.async_groups import AsyncGroups
@@ -103,27 +104,26 @@ class AsyncTouchbase(AsyncGroups):
                 return self._core.answer(request, ended, attempts)
             await self.sleep(pause)
 
-    async def stream(self, request: Request[bytes], /) -> AsyncIterator[bytes]:
-        """Send a request and yield its answer in pieces; repeat it until the first piece, but not after that."""
+    async def stream(self, request: Request[bytes], /) -> AsyncGenerator[bytes, None]:
+        """Send a request and yield its answer in pieces; repeat it until the first piece, but not after it."""
         attempts = self._core.attempts(request)
         wire = self._core.wire(request, attempts)
         while True:
-            pieces = self._pieces(wire)
-            first = await anext(pieces)
-            if isinstance(first, bytes):
-                break
+            async with aclosing(self._pieces(wire)) as pieces:
+                first = await anext(pieces)
+                if isinstance(first, bytes):
+                    async for piece in pieces:
+                        if not isinstance(piece, bytes):
+                            raise IncompleteDownload(f"the connection to {self._core.url} broke before the end of the answer")
+                        yield piece
+                    return
             pause = attempts.pause(first)
             if pause is None:
                 self._core.answer(request, first, attempts)
                 return
             await self.sleep(pause)
-        yield first
-        async for piece in pieces:
-            if not isinstance(piece, bytes):
-                raise IncompleteDownload(f"the connection to {self._core.url} broke before the end of the answer")
-            yield piece
 
-    async def _pieces(self, wire: Wire) -> AsyncIterator[bytes | Received | Broken]:
+    async def _pieces(self, wire: Wire) -> AsyncGenerator[bytes | Received | Broken, None]:
         """Yield the pieces of a successful response, the first of them empty; or what it is in place of one."""
         from touchbase.client.transport import FAILURES, broken
 

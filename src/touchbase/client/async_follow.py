@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
 from typing import TYPE_CHECKING, TypeVar
 
 from touchbase.client.async_calls import AsyncGroup, AsyncSender
@@ -54,10 +55,11 @@ class AsyncFollower(AsyncIterator["LogEvent"]):
             stream = Stream(self._reader)
             error: TouchbaseError = ENDED
             try:
-                async for piece in self._sender.stream(self._reader.stream()):
-                    self._reader.answered()
-                    for event in stream.read(piece):
-                        yield event
+                async with aclosing(self._sender.stream(self._reader.stream())) as pieces:
+                    async for piece in pieces:
+                        self._reader.answered()
+                        for event in stream.read(piece):
+                            yield event
             except TouchbaseError as found:
                 error = found
             await self._sender.sleep(self._reader.pause(error, self._sender.retries))

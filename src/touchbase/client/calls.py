@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import Any, Generic, ParamSpec, Protocol, Self, TypeVar, overload
 
 from touchbase.client.request import Paged, Request, Response, Write
@@ -24,7 +24,7 @@ class Sender(Protocol):
     def send(self, request: Request[T], /) -> Response[T]:
         """Send a request and return its answer."""
 
-    def stream(self, request: Request[bytes], /) -> Iterator[bytes]:
+    def stream(self, request: Request[bytes], /) -> Generator[bytes, None, None]:
         """Send a request and return its answer in pieces."""
 
     def sleep(self, seconds: float, /) -> None:
@@ -92,7 +92,7 @@ class BoundWrite(BoundCall[P, T], Generic[P, T, D]):
 class BoundFile(BoundCall[P, bytes]):
     """A method that returns a file."""
 
-    def stream(self, *args: P.args, **kwargs: P.kwargs) -> Iterator[bytes]:
+    def stream(self, *args: P.args, **kwargs: P.kwargs) -> Generator[bytes, None, None]:
         """Send the request and return the file in pieces; `IncompleteDownload` if the connection breaks before its end."""
         return self._sender.stream(self._request(*args, **kwargs))
 

@@ -21,6 +21,9 @@ T = TypeVar("T")
 CLIENT_HEADER: Final = "X-Client-Id"
 CONNECT_SECONDS: Final = 10.0
 NOT_MODIFIED: Final = 304
+EVENT_STREAM: Final = "text/event-stream"
+STREAM_SECONDS: Final = 45.0
+"""A stream of events that is alive has a byte every 15 seconds."""
 _VISIBLE = re.compile(r"[!-~]+")
 _HEADER_VALUE = re.compile(r"[\t -~\x80-\xff]*")
 _CLIENT_ID = re.compile(r"[A-Za-z0-9._~-]{1,100}")
@@ -106,9 +109,14 @@ class Core:
                 raise ValueError(f"the value for {name} has characters that no header has: give printable letters on one line")
         if self.key is not None:
             headers["Authorization"] = f"Bearer {self.key.reveal()}"
+        return Wire(request.method, self.url + request.target, list(headers.items()), content, self._read_seconds(request))
+
+    def _read_seconds(self, request: Request[Any]) -> float:
+        """Return the time without a byte after which a request counts as lost: a request that waits for events may be silent longer."""
         waits = request.query.get("wait")
-        read_seconds = self.timeout + (float(waits) if isinstance(waits, int) else 0.0)
-        return Wire(request.method, self.url + request.target, list(headers.items()), content, read_seconds)
+        if isinstance(waits, int):
+            return self.timeout + waits
+        return max(self.timeout, STREAM_SECONDS) if request.headers.get("Accept") == EVENT_STREAM else self.timeout
 
     def answer(self, request: Request[T], ended: Received | Broken, attempts: Attempts) -> Response[T]:
         """Return what a call answers, or raise its error."""

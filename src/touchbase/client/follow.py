@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
+from contextlib import closing
 from typing import TYPE_CHECKING, TypeVar
 
 from touchbase.client.calls import Group, Sender
@@ -53,9 +54,10 @@ class Follower(Iterator["LogEvent"]):
             stream = Stream(self._reader)
             error: TouchbaseError = ENDED
             try:
-                for piece in self._sender.stream(self._reader.stream()):
-                    self._reader.answered()
-                    yield from stream.read(piece)
+                with closing(self._sender.stream(self._reader.stream())) as pieces:
+                    for piece in pieces:
+                        self._reader.answered()
+                        yield from stream.read(piece)
             except TouchbaseError as found:
                 error = found
             self._sender.sleep(self._reader.pause(error, self._sender.retries))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
+from contextlib import closing
+from threading import Lock
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from touchbase.client.core import Core, Wire, received
@@ -26,14 +28,16 @@ class _Connections:
     def __init__(self, verify: ssl.SSLContext | None) -> None:
         self._verify = verify
         self._transport: SyncTransport | None = None
+        self._lock = Lock()
 
     @property
     def transport(self) -> SyncTransport:
-        if self._transport is None:
-            from touchbase.client.transport import SyncTransport
+        with self._lock:
+            if self._transport is None:
+                from touchbase.client.transport import SyncTransport
 
-            self._transport = SyncTransport(self._verify)
-        return self._transport
+                self._transport = SyncTransport(self._verify)
+            return self._transport
 
     def close(self) -> None:
         transport, self._transport = self._transport, None
@@ -103,27 +107,26 @@ class Touchbase(Groups):
                 return self._core.answer(request, ended, attempts)
             self.sleep(pause)
 
-    def stream(self, request: Request[bytes], /) -> Iterator[bytes]:
-        """Send a request and yield its answer in pieces; repeat it until the first piece, but not after that."""
+    def stream(self, request: Request[bytes], /) -> Generator[bytes, None, None]:
+        """Send a request and yield its answer in pieces; repeat it until the first piece, but not after it."""
         attempts = self._core.attempts(request)
         wire = self._core.wire(request, attempts)
         while True:
-            pieces = self._pieces(wire)
-            first = next(pieces)
-            if isinstance(first, bytes):
-                break
+            with closing(self._pieces(wire)) as pieces:
+                first = next(pieces)
+                if isinstance(first, bytes):
+                    for piece in pieces:
+                        if not isinstance(piece, bytes):
+                            raise IncompleteDownload(f"the connection to {self._core.url} broke before the end of the answer")
+                        yield piece
+                    return
             pause = attempts.pause(first)
             if pause is None:
                 self._core.answer(request, first, attempts)
                 return
             self.sleep(pause)
-        yield first
-        for piece in pieces:
-            if not isinstance(piece, bytes):
-                raise IncompleteDownload(f"the connection to {self._core.url} broke before the end of the answer")
-            yield piece
 
-    def _pieces(self, wire: Wire) -> Iterator[bytes | Received | Broken]:
+    def _pieces(self, wire: Wire) -> Generator[bytes | Received | Broken, None, None]:
         """Yield the pieces of a successful response, the first of them empty; or what it is in place of one."""
         from touchbase.client.transport import FAILURES, broken
 
