@@ -142,6 +142,30 @@ def test_download__that_breaks_is_an_error_and_no_short_file(served: Served, tb:
         b"".join(unlucky.exports.contacts.stream(format="csv"))
 
 
+def ends(status: int, code: str = "") -> Received:
+    return Received(status, {}, b"", code)
+
+
+@pytest.mark.parametrize(
+    ("ended", "repeatable", "others"),
+    [
+        (Broken("x", sent=False), True, True),
+        (Broken("x", sent=True), True, False),
+        (ends(429, "rate_limited"), True, True),
+        (ends(503, "overloaded"), True, True),
+        (ends(409, "request_in_progress"), True, True),
+        (ends(503, "outcome_unknown"), True, False),
+        (ends(503), True, False),
+        (ends(502), True, False),
+        (ends(409, "duplicate"), False, False),
+        (ends(500, "internal_error"), False, False),
+        (ends(200), False, False),
+    ],
+)
+def test_outcome__decides_on_a_repetition(ended: Broken | Received, repeatable: bool, others: bool) -> None:
+    assert (Attempts(QUICK, True).pause(ended) is not None, Attempts(QUICK, False).pause(ended) is not None) == (repeatable, others)
+
+
 ENDINGS = st.one_of(
     st.builds(Broken, st.just("x"), st.booleans()),
     st.builds(
