@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from datetime import datetime
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import touchbase.client
-from touchbase.client import BadRequest, ConnectionFailed, Forbidden, Invalid, Problem, ServerFault, Touchbase
+from touchbase.client import BadRequest, ConnectionFailed, Forbidden, Invalid, JobFailed, Problem, ServerFault, Touchbase
 from touchbase.client.problems import BY_CODE, problem_of
 from touchbase.http.problems import STATUS
 from touchbase.server import error_responses
@@ -46,6 +47,17 @@ def test_invalid__names_every_fault() -> None:
     assert isinstance(made, Invalid)
     assert made.fields == ["email", "limit"]
     assert str(made).startswith("422 invalid: /email: is no address; ?limit: is 0. (request r1) Correct these values")
+
+
+def test_errors__cross_processes() -> None:
+    errors = [{"pointer": "/email", "code": "invalid", "detail": "is no address"}]
+    made = problem_of(422, {"code": "invalid", "detail": "x", "request_id": "r1", "errors": errors})
+    failed = JobFailed("job 5 failed", {"id": 5})
+
+    again, failed_again = pickle.loads(pickle.dumps(made)), pickle.loads(pickle.dumps(failed))
+
+    assert (type(again), str(again), again.fields) == (Invalid, str(made), ["email"])
+    assert (str(failed_again), failed_again.job) == ("job 5 failed", {"id": 5})
 
 
 @given(st.integers(300, 599), BODIES)

@@ -20,6 +20,16 @@ from typing import Any, ClassVar
 class TouchbaseError(Exception):
     """Any error of this library."""
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Let errors cross processes, as those of `multiprocessing` and task queues do."""
+        return _again, (type(self), self.args, dict(self.__dict__))
+
+
+def _again(kind: type[TouchbaseError], args: tuple[Any, ...], members: Mapping[str, Any]) -> TouchbaseError:
+    made = kind.__new__(kind, *args)
+    made.__dict__.update(members)
+    return made
+
 
 class ConnectionFailed(TouchbaseError):
     """No answer came, also after the repetitions."""
