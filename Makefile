@@ -65,8 +65,9 @@ fix: setup ## Mend style and format where a tool can
 	.venv/bin/ruff check --fix .
 	.venv/bin/ruff format .
 
-docs: setup ## Write the pages that are made from the code
+docs: setup ## Write the pages and the part of the Python client that are made from the code
 	.venv/bin/touchbase tools --markdown > docs/reference/tools.md
+	.venv/bin/python -m tests.architecture.client_code
 	.venv/bin/python -m tests.architecture.cli_page
 	.venv/bin/python -m tests.architecture.reference_pages
 	.venv/bin/python -m bench.pages

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from tests.architecture.client_page import client_errors, client_methods
 
 from touchbase.clients.api.settings_body import SettingsBody
 from touchbase.config import Settings, environment_name
@@ -157,6 +158,8 @@ TABLES: dict[str, Callable[..., Iterator[Row]]] = {
     "event-origins": event_origins,
     "search-fields": search_fields,
     "agent-tools": agent_tools,
+    "client-methods": client_methods,
+    "client-errors": client_errors,
 }
 
 

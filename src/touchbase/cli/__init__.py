@@ -11,10 +11,12 @@ import sys
 from difflib import get_close_matches
 from importlib import import_module
 from keyword import iskeyword
+from pathlib import Path
 
 import click
 
 import touchbase
+from touchbase.cli.server_options import GROUPS, KEY_OPTION, URL_OPTION
 from touchbase.config import BadSettings, check_names
 from touchbase.errors import BadAddress, TouchbaseError
 
@@ -91,6 +93,8 @@ class Commands(click.Group):
         if nearest and not ctx.resilient_parsing:
             ctx.fail(f"No such command {args[0]!r}. Did you mean {nearest[0]}?")
         name, command, rest = super().resolve_command(ctx, args)
+        if ctx.params.get("url") is not None and name not in GROUPS and not ctx.resilient_parsing:
+            ctx.fail(f"{name} works on the store itself, without --url; through a server work {', '.join(GROUPS)}")
         if name != "doctor" and not ctx.resilient_parsing:
             check_names(os.environ)
         return name, command, rest
@@ -122,7 +126,9 @@ class Commands(click.Group):
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(touchbase.__version__, message="touchbase %(version)s")
-def cli() -> None:
+@URL_OPTION
+@KEY_OPTION
+def cli(url: str | None, key_file: Path | None) -> None:
     """Touchbase: contacts and companies from the webhooks of campaign tools and CRMs, the same in any order of arrival."""
 
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from touchbase.cli.options import Group, json_option, setting_options
 from touchbase.cli.output import NOTE, Column, print_json, print_table
+from touchbase.cli.remote import or_at_server
+from touchbase.cli.server_options import CLIENT
 from touchbase.cli.store import find_client, opened, run
 
 if TYPE_CHECKING:
+    from touchbase.client import Touchbase
     from touchbase.clients import Client
     from touchbase.event_log import Page
     from touchbase.sql.store import Store
@@ -21,14 +24,25 @@ PAGE = 200
 WAIT_SECONDS = 30.0
 
 
+def _list_at_server(tb: Touchbase, *, client_id: str | None, after: str | None, types: str | None, limit: int, as_json: bool) -> None:
+    page = tb.events.list(after=after, types=types, limit=limit)
+    _print(page["data"], page["next_cursor"], page["has_more"], after, as_json=as_json)
+
+
+def _follow_at_server(tb: Touchbase, *, client_id: str | None, after: str, types: str | None) -> None:
+    for event in tb.events.follow(after, types=types):
+        click.echo(_line(event))
+
+
 @click.group(cls=Group)
 def events() -> None:
     """List and follow the events of a client: everything that changed, in order."""
 
 
 @events.command("list")
+@or_at_server(_list_at_server, needs_client=True)
 @setting_options("database")
-@click.option("--client", "client_id", required=True, help="The client.")
+@click.option("--client", "client_id", help=CLIENT)
 @click.option("--after", help="Only events after this id: the next page; `latest` shows only the newest id.")
 @click.option("--types", help="Only these types, separated by commas, such as contact.replied,company.*.")
 @click.option("--limit", type=click.IntRange(1, 1_000), default=50, show_default=True, help="Most events to list.")
@@ -36,6 +50,10 @@ def events() -> None:
 def list_(database: str | None, client_id: str, after: str | None, types: str | None, limit: int, as_json: bool) -> None:
     """List events, oldest first, each with the present record."""
     found, cursor, has_more = run(_list(database, client_id, after, types, limit))
+    _print(found, cursor, has_more, after, as_json=as_json)
+
+
+def _print(found: Sequence[Mapping[str, Any]], cursor: str, has_more: bool, after: str | None, *, as_json: bool) -> None:
     if as_json:
         print_json(found)
     else:
@@ -45,8 +63,9 @@ def list_(database: str | None, client_id: str, after: str | None, types: str | 
 
 
 @events.command()
+@or_at_server(_follow_at_server, needs_client=True)
 @setting_options("database")
-@click.option("--client", "client_id", required=True, help="The client.")
+@click.option("--client", "client_id", help=CLIENT)
 @click.option("--after", default="latest", show_default=True, help="Begin after this id; `evt_0`: with the first event.")
 @click.option("--types", help="Only these types, separated by commas, such as contact.replied,company.*.")
 def follow(database: str | None, client_id: str, after: str, types: str | None) -> None:
@@ -54,7 +73,7 @@ def follow(database: str | None, client_id: str, after: str, types: str | None) 
     run(_follow(database, client_id, after, types))
 
 
-def _row(event: dict[str, Any]) -> tuple[object, ...]:
+def _row(event: Mapping[str, Any]) -> tuple[object, ...]:
     data = event["data"]
     changed = ", ".join(f"{name}: {before!r} -> {after!r}" for name, (before, after) in data["changed"].items())
     about = data.get("record_id") or ", ".join(f"{name}={value}" for name, value in (data["object"] or {}).items() if value is not None)
@@ -97,7 +116,7 @@ async def _follow(database: str | None, client_id: str, after: str, types: str |
                 click.echo(_line(each))
 
 
-def _line(event: dict[str, Any]) -> str:
+def _line(event: Mapping[str, Any]) -> str:
     import msgspec
 
     return msgspec.json.encode(event).decode()

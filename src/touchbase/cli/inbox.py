@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from touchbase.cli.inbox_remote import deliveries_at_server, print_groups, show_at_server
 from touchbase.cli.inbox_replay import delivery_filter, filter_options, replay, since_option
 from touchbase.cli.inbox_search import is_search, report, search, search_options, split_options, until_option
 from touchbase.cli.options import ID, Group, json_option, setting_options
 from touchbase.cli.output import NOTE, SHORT, SPARE, Column, echo, escape_controls, print_json, print_record, print_table
+from touchbase.cli.remote import or_at_server
 from touchbase.cli.store import explain_not_found, find_client, opened, run
 from touchbase.common.timestamps import to_text
 from touchbase.connections import CHANNELS
@@ -18,6 +20,7 @@ from touchbase.history import COMPANY, CONTACT, StoredEvent
 from touchbase.inbox import CAUSES, Delivery, fingerprint_parts
 
 if TYPE_CHECKING:
+    from touchbase.client import Touchbase
     from touchbase.inbox import DeliveryFilter, DeliveryGroup, RefusedWebhook
     from touchbase.inbox.api.delivery_list import DeliveryRow, PersonOut
     from touchbase.sql.store import Store
@@ -73,7 +76,28 @@ def inbox() -> None:
 inbox.add_command(replay)
 
 
+def _list_at_server(tb: Touchbase, *, limit: int, before: int | None, group: bool, as_json: bool, **options: Any) -> None:
+    sought, filters = split_options(options)
+    if before is not None:
+        raise click.UsageError("--before goes with a store; with --url go on with --cursor, as it is printed at the end")
+    if group:
+        _refuse_with_group(before, sought, filters)
+        chosen = {name: filters[name] for name in ("channel", "tool", "state")}
+        print_groups(tb.deliveries.group(client=filters["client_id"], limit=limit, **chosen)["data"], GROUP_COLUMNS, as_json)
+        return
+    found = deliveries_at_server(tb, limit=limit, **sought, **{**filters, "problems": filters["problems"] or None})
+    if as_json:
+        print_json(found)
+        return
+    import msgspec
+
+    from touchbase.inbox.api.delivery_list import DeliveryRow
+
+    _print_rows(msgspec.convert(found, list[DeliveryRow]), as_json)
+
+
 @inbox.command("list")
+@or_at_server(_list_at_server)
 @setting_options("database")
 @search_options
 @filter_options
@@ -124,6 +148,7 @@ def _print_rows(rows: list[DeliveryRow], as_json: bool) -> None:
 
 
 @inbox.command()
+@or_at_server(show_at_server)
 @setting_options("database")
 @click.argument("delivery_id", type=ID)
 @json_option("Print JSON, the body byte for byte.")

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from touchbase.cli.options import ID, Group, json_option, setting_options
 from touchbase.cli.output import NOTE, Column, print_json, print_record, print_table
+from touchbase.cli.remote import or_at_server
 from touchbase.cli.store import find_client, now_us, opened, run
 from touchbase.common.timestamps import Micros, to_text
 from touchbase.jobs import STATES, Job
 
 if TYPE_CHECKING:
+    from touchbase.client import Touchbase
+    from touchbase.client.models import JobOut, JobState
     from touchbase.sql.store import Store
 
+PAGE = 200
 COLUMNS = ("id", "client", "kind", "state", "created", "rows", "done", Column("why", NOTE))
 
 
@@ -23,7 +28,42 @@ def jobs() -> None:
     """List, show and cancel imports, exports and other work in the background."""
 
 
+def _list_at_server(
+    tb: Touchbase, *, client_id: str | None, kind: str | None, state: JobState | None, limit: int, before: int | None, as_json: bool
+) -> None:
+    if before is not None:
+        raise click.UsageError("--before goes with a store; with --url raise --limit")
+    found = [*islice(tb.jobs.iterate(kind=kind, state=state, limit=min(limit, PAGE)), limit)]
+    if as_json:
+        print_json(found)
+        return
+    print_table(COLUMNS, (_row_of(job, client_id) for job in found), empty="no job matches")
+
+
+def _show_at_server(tb: Touchbase, *, job_id: int, as_json: bool) -> None:
+    job = tb.jobs.get(job_id)
+    if as_json:
+        print_json(job)
+    else:
+        print_record(job)
+
+
+def _cancel_at_server(tb: Touchbase, *, job_id: int, as_json: bool) -> None:
+    job = tb.jobs.cancel(job_id)
+    if as_json:
+        print_json(job)
+    else:
+        click.echo(f"job {job['id']} is {job['state']}")
+
+
+def _row_of(job: JobOut, client_id: str | None) -> tuple[object, ...]:
+    progress = job["progress"]
+    done = None if progress.get("percent") is None else f"{progress['percent']} %"
+    return job["id"], client_id, job["kind"], job["state"], job["created_at"], progress.get("rows"), done, job["error"]
+
+
 @jobs.command("list")
+@or_at_server(_list_at_server)
 @setting_options("database")
 @click.option("--client", "client_id", help="Only jobs of this client.")
 @click.option("--kind", help="Only jobs of this kind, such as contacts.import.")
@@ -45,6 +85,7 @@ def list_(
 
 
 @jobs.command()
+@or_at_server(_show_at_server, of_client=True)
 @setting_options("database")
 @click.argument("job_id", type=ID)
 @json_option()
@@ -59,6 +100,7 @@ def show(database: str | None, job_id: int, as_json: bool) -> None:
 
 
 @jobs.command()
+@or_at_server(_cancel_at_server, of_client=True)
 @setting_options("database")
 @click.argument("job_id", type=ID)
 @json_option()

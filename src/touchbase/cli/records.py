@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -11,10 +11,14 @@ from touchbase.cli.options import Group, json_option, setting_options
 from touchbase.cli.output import SHORT, SPARE, Column, print_json, print_table
 from touchbase.cli.records_bin import add_bin, add_duplicates, add_merge
 from touchbase.cli.records_files import add_export, add_import
+from touchbase.cli.records_remote import add_single, find_at_server, pairs_of
+from touchbase.cli.remote import Work, or_at_server
+from touchbase.cli.server_options import CLIENT
 from touchbase.cli.store import find_client, now_us, opened, run
 from touchbase.errors import Invalid
 
 if TYPE_CHECKING:
+    from touchbase.client import Touchbase
     from touchbase.records.api.resource_type import ResourceType
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -49,23 +53,34 @@ def search_options(function: F) -> F:
             "--filter", "filters", multiple=True, metavar="NAME[OPERATOR]=VALUE",
             help="A filter as in the API, such as 'contact_status[in]=new,won'; more than one: all must hold.",
         ),
-        click.option("--client", "client_id", required=True, help="The client's id."),
+        click.option("--client", "client_id", help=CLIENT),
     ):  # fmt: skip
         function = option(function)
     return setting_options("database")(function)
 
 
+def _at_server(kind: str, columns: dict[str, Any]) -> Callable[[Work], Work]:
+    """Let a list or a search work through the API of a server."""
+
+    def remote(tb: Touchbase, *, as_json: bool, limit: int, words: tuple[str, ...] = (), **options: Any) -> None:
+        found, has_more = find_at_server(tb, kind, " ".join(words) or None, limit=limit, **options)
+        _show(columns, found, has_more, limit, as_json=as_json)
+
+    return or_at_server(remote, needs_client=True)
+
+
 @click.group(cls=Group)
 def contacts() -> None:
-    """List, search, import, export, delete, restore and merge the contacts of a client."""
+    """List, search, get, create, update, import, export, delete, restore and merge the contacts of a client."""
 
 
 @click.group(cls=Group)
 def companies() -> None:
-    """List, search, import, export, delete, restore and merge the companies of a client."""
+    """List, search, get, create, update, import, export, delete, restore and merge the companies of a client."""
 
 
 @contacts.command("list")
+@_at_server("contact", CONTACT_COLUMNS)
 @search_options
 def list_contacts(**options: Any) -> None:
     """List contacts that match all filters, in the order of the API."""
@@ -73,6 +88,7 @@ def list_contacts(**options: Any) -> None:
 
 
 @contacts.command("search")
+@_at_server("contact", CONTACT_COLUMNS)
 @click.argument("words", nargs=-1, required=True)
 @search_options
 def search_contacts(words: tuple[str, ...], **options: Any) -> None:
@@ -81,6 +97,7 @@ def search_contacts(words: tuple[str, ...], **options: Any) -> None:
 
 
 @companies.command("list")
+@_at_server("company", COMPANY_COLUMNS)
 @search_options
 def list_companies(**options: Any) -> None:
     """List companies that match all filters, in the order of the API."""
@@ -88,6 +105,7 @@ def list_companies(**options: Any) -> None:
 
 
 @companies.command("search")
+@_at_server("company", COMPANY_COLUMNS)
 @click.argument("words", nargs=-1, required=True)
 @search_options
 def search_companies(words: tuple[str, ...], **options: Any) -> None:
@@ -99,7 +117,7 @@ add_import(contacts, "contact")
 add_export(contacts, "contact")
 add_import(companies, "company")
 add_export(companies, "company")
-for _add in (add_bin, add_merge, add_duplicates):
+for _add in (add_bin, add_merge, add_duplicates, add_single):
     _add(contacts, "contact")
     _add(companies, "company")
 
@@ -111,6 +129,10 @@ def _print(kind: str, columns: dict[str, Any], q: str | None, *, as_json: bool, 
         found, has_more = run(_find(CONTACTS if kind == "contact" else COMPANIES, q, limit=limit, **options))
     except Invalid as error:
         raise click.UsageError("; ".join(f"{_option(fault.pointer)}: {fault.detail}" for fault in error.faults)) from error
+    _show(columns, found, has_more, limit, as_json=as_json)
+
+
+def _show(columns: dict[str, Any], found: Sequence[Mapping[str, Any]], has_more: bool, limit: int, *, as_json: bool) -> None:
     if as_json:
         print_json(found)
     else:
@@ -133,10 +155,7 @@ async def _find(
 
     from touchbase.search import SearchRequest, prepare, search_records
 
-    wrong = [each for each in filters if "=" not in each]
-    if wrong:
-        raise click.UsageError(f"--filter {wrong[0]!r} has no value: give NAME=VALUE or NAME[OPERATOR]=VALUE")
-    parameters = [(name, value) for name, _, value in (each.partition("=") for each in filters)]
+    parameters = pairs_of(filters)
     found: list[dict[str, Any]] = []
     async with opened(database) as store:
         client = await find_client(store, client_id)

@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 import base64
-import hmac
 from collections.abc import Sequence
 from secrets import token_bytes
 
 from touchbase.common.timestamps import SECOND, Micros
+from touchbase.common.webhook_signatures import PREFIX, sign
 
-PREFIX = "whsec_"
 SECRET_BYTES = 32
 
 
 def new_secret() -> str:
     """Return a random secret."""
     return PREFIX + base64.b64encode(token_bytes(SECRET_BYTES)).decode()
-
-
-def sign(secret: str, message_id: str, timestamp: int, body: bytes) -> str:
-    """Return one signature: `v1,` and the HMAC of id, time and body."""
-    key = base64.b64decode(secret.removeprefix(PREFIX))
-    signed = f"{message_id}.{timestamp}.".encode() + body
-    # Not `hmac.digest`, which lets another thread run first, even for a small body: the event loop then waits 10 times as long as it computes.
-    return "v1," + base64.b64encode(hmac.new(key, signed, "sha256").digest()).decode()
 
 
 def signature_headers(secrets: Sequence[str], message_id: str, at: Micros, body: bytes) -> dict[str, str]:

@@ -1,0 +1,90 @@
+"""Commands through the API of a server, in place of the store: `--url`, and the key that goes with it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from touchbase.cli.server_options import CLIENT_OPTION, KEY, KEY_OPTION, URL_OPTION, url_given
+from touchbase.cli.store import read_text
+
+if TYPE_CHECKING:
+    from touchbase.client import Touchbase
+
+Work = Callable[..., Any]
+
+
+def or_at_server(remote: Callable[..., None], *, needs_client: bool = False, of_client: bool = False) -> Callable[[Work], Work]:
+    """Add `--url` and `--key-file` to a command; with an address, `remote(touchbase, **options)` runs in its place.
+
+    `needs_client`: the command has `--client`, which a store needs and a key may make needless. `of_client`: the command has none, and
+    gets it for the API.
+    """
+
+    def decorate(local: Work) -> Work:
+        @wraps(local)
+        def chosen(url: str | None, key_file: Path | None, **options: Any) -> None:
+            address = url or url_given()
+            client_id = options.pop("client_id") if of_client else options.get("client_id")
+            if address is not None:
+                with _server(address, key_file, client_id, options) as found:
+                    remote(found, **options)
+                return
+            if key_file is not None or (of_client and client_id is not None):
+                raise click.UsageError(f"{'--key-file' if key_file else '--client'} goes with --url: the store itself does not need it")
+            if needs_client and client_id is None:
+                raise click.UsageError("Missing option '--client'.")
+            local(**options)
+
+        return URL_OPTION(KEY_OPTION(CLIENT_OPTION(chosen) if of_client else chosen))
+
+    return decorate
+
+
+def at_server(function: Work) -> Work:
+    """Add `--url`, `--key-file` and `--client` to a command that only works through the API."""
+
+    @wraps(function)
+    def chosen(url: str | None, key_file: Path | None, client_id: str | None, **options: Any) -> None:
+        address = url or url_given()
+        if address is None:
+            raise click.UsageError("this command works through the API of a server: give --url, such as --url http://127.0.0.1:8000")
+        with _server(address, key_file, client_id, options) as found:
+            function(found, **options)
+
+    return URL_OPTION(KEY_OPTION(CLIENT_OPTION(chosen)))
+
+
+@contextmanager
+def _server(url: str, key_file: Path | None, client_id: str | None, options: dict[str, Any]) -> Iterator[Touchbase]:
+    """Yield the server; errors of its API become messages without the advice for programs."""
+    from touchbase.client import Problem, Touchbase, TouchbaseError
+
+    if options.pop("database", None) is not None:
+        raise click.UsageError("give --database to work on a store, or --url to work through a server, not both")
+    try:
+        made = Touchbase(url, _key(key_file), client_id=client_id)
+    except ValueError as error:
+        raise click.UsageError(f"--url, --key-file or --client: {error}") from None
+    with made:
+        try:
+            yield made
+        except Problem as error:
+            raise click.ClickException(error.summary) from None
+        except TouchbaseError as error:
+            raise click.ClickException(str(error)) from None
+
+
+def _key(key_file: Path | None) -> str | None:
+    if key_file is None:
+        key_file = click.get_current_context().find_root().params.get("key_file")
+    text = os.environ.get(KEY, "").strip() if key_file is None else read_text(key_file)
+    if key_file is not None and not text:
+        raise click.UsageError(f"{key_file} is empty: write the key into it")
+    return text or None

@@ -1,0 +1,26 @@
+"""The options `--url` and `--key-file`, and the address that stands before the command's name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+KEY = "TOUCHBASE_KEY"
+CLIENT = "The client's id; with --url only if the key is not of one client. Without --url required."
+CLIENT_OPTION = click.option("--client", "client_id", help="With --url: the client's id, if the key is not of one client.")
+GROUPS = ("contacts", "companies", "inbox", "events", "jobs")
+"""Commands that can work through the API."""
+URL_OPTION = click.option("--url", help="Work through the API of this server, such as https://touchbase.example.com, and not on the store.")
+KEY_OPTION = click.option(
+    "--key-file",
+    type=click.Path(path_type=Path, allow_dash=True),
+    help=f"With --url: read the API key from this file (- for standard input); or set {KEY}.",
+)
+
+
+def url_given() -> str | None:
+    """Return the address that stands before the command's name."""
+    context = click.get_current_context(silent=True)
+    found = None if context is None else context.find_root().params.get("url")
+    return str(found) if found is not None else None

@@ -1,0 +1,50 @@
+"""Requests of `contact_statuses`. Made by `make docs` from the OpenAPI document."""
+
+# fmt: off
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from touchbase.client.request import Paged, Request, Write
+
+if TYPE_CHECKING:
+    from touchbase.client.models.shared import JobOut
+    from touchbase.client.models.statuses import NewStatus, RecordStatus, RenamePreviewOut, StatusChange, StatusMerge, StatusPage
+
+
+def define_contact_status(body: NewStatus, *, idempotency_key: str | None = None) -> Request[RecordStatus]:
+    """Add a status to the declared set of contacts."""
+    return Request(
+        "define_contact_status", "POST", "/public/v2/statuses/contacts", headers={"Idempotency-Key": idempotency_key}, body=body,
+        of_client=True, takes_key=True,
+    )
+
+
+def rename_contact_status(name: str, body: StatusChange) -> Write[JobOut, RenamePreviewOut]:
+    """Rename a status of contacts."""
+    return Write(
+        "rename_contact_status", "PATCH", "/public/v2/statuses/contacts/{name}", in_path={"name": name}, body=body, of_client=True,
+    )
+
+
+def remove_contact_status(name: str) -> Request[None]:
+    """Remove a status from the declared set of contacts."""
+    return Request("remove_contact_status", "DELETE", "/public/v2/statuses/contacts/{name}", in_path={"name": name}, of_client=True)
+
+
+def merge_contact_status(name: str, body: StatusMerge, *, idempotency_key: str | None = None) -> Write[JobOut, RenamePreviewOut]:
+    """Merge a status of contacts into another one."""
+    return Write(
+        "merge_contact_status", "POST", "/public/v2/statuses/contacts/{name}/merge", in_path={"name": name},
+        headers={"Idempotency-Key": idempotency_key}, body=body, of_client=True, takes_key=True,
+    )
+
+
+def list_contact_statuses(
+    *, limit: int | None = None, cursor: str | None = None, name: str | None = None, in_use: bool | None = None,
+) -> Paged[StatusPage, RecordStatus]:
+    """List the statuses of contacts."""
+    return Paged(
+        "list_contact_statuses", "GET", "/public/v2/statuses/contacts", query={"limit": limit, "cursor": cursor, "name": name,
+        "in_use": in_use}, of_client=True,
+    )

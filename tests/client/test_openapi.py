@@ -1,0 +1,163 @@
+"""The client offers what the OpenAPI document has, and nothing else. This compares with the document, not with the generator."""
+
+from __future__ import annotations
+
+import inspect
+import pkgutil
+import re
+import typing
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.architecture import client_code
+
+from touchbase.client import AsyncTouchbase, Touchbase, models, requests
+from touchbase.client.async_calls import AsyncGroup
+from touchbase.client.calls import BoundMethod, Group
+from touchbase.client.request import NO_BODY, Request, Write
+from touchbase.http.openapi import METHODS, description
+
+Json = dict[str, Any]
+DOCUMENT = description("1", keys_needed=True)
+SCHEMAS: Json = DOCUMENT["components"]["schemas"]
+SAMPLES: Json = {"id": 7, "field_id": 8, "merge_id": 9, "filters": {"email[in]": "a"}, "page": 1}
+
+
+def operations() -> Iterator[tuple[str, str, Json, list[Json]]]:
+    """Method, path, operation and parameters of each operation."""
+    for path, item in DOCUMENT["paths"].items():
+        for method in (each for each in METHODS if each in item):
+            yield method.upper(), path, item[method], [*item.get("parameters", []), *item[method]["parameters"]]
+
+
+def functions() -> Iterator[Callable[..., Request[Any]]]:
+    """Every function of requests."""
+    for each in pkgutil.iter_modules(requests.__path__):
+        module = import_module(f"{requests.__name__}.{each.name}")
+        yield from (made for _, made in inspect.getmembers(module, inspect.isfunction) if made.__module__ == module.__name__)
+
+
+def sample(make: Callable[..., Request[Any]]) -> Request[Any]:
+    """The request with every parameter given."""
+    names = inspect.signature(make).parameters
+    return make(**{name: SAMPLES.get(name, f"a {name}") for name in names})
+
+
+MADE: dict[str, list[tuple[Callable[..., Request[Any]], Request[Any]]]] = {}
+for _each in functions():
+    _request = sample(_each)
+    MADE.setdefault(_request.operation, []).append((_each, _request))
+
+
+def offered(made: Request[Any]) -> set[tuple[str, str]]:
+    """The parameters that a request has, by place and name."""
+    found = {("path", name) for name in made.in_path} | {("query", name) for name in made.query}
+    found |= {("header", name) for name in made.headers if name != "Accept"}
+    found |= {("query", "dry_run")} if isinstance(made, Write) else set()
+    return found | ({("header", "X-Client-Id")} if made.of_client else set())
+
+
+def test_generated_files__are_those_that_the_document_gives() -> None:
+    made = dict(client_code.files())
+    there = {path for folder in client_code.FOLDERS for path in (client_code.PACKAGE / folder).glob("*.py")}
+
+    assert [str(path) for path, text in made.items() if not path.exists() or path.read_text(encoding="utf-8") != text] == [], "make docs"
+    assert there == made.keys()
+
+
+def test_operations__are_all_covered_and_no_other_is_offered() -> None:
+    assert MADE.keys() == {operation["operationId"] for _, _, operation, _ in operations()}
+
+
+def test_parameters__of_each_operation_can_be_given_and_no_other(subtests: pytest.Subtests) -> None:
+    for method, path, operation, parameters in operations():
+        with subtests.test(operation["operationId"]):
+            found = [made for _, made in MADE[operation["operationId"]]]
+
+            assert {(made.method, made.path) for made in found} == {(method, path)}
+            assert set().union(*map(offered, found)) == {(each["in"], each["name"]) for each in parameters}
+            assert {made.body is not NO_BODY for made in found} == {"requestBody" in operation}
+            assert {made.takes_key for made in found} == {any(each["name"] == "Idempotency-Key" for each in parameters)}
+            assert all("{" not in made.target for made in found)
+
+
+def test_parameters__that_are_required_must_be_given(subtests: pytest.Subtests) -> None:
+    for _, _, operation, parameters in operations():
+        with subtests.test(operation["operationId"]):
+            required = {each["name"] for each in parameters if each["required"]}
+            for make, _ in MADE[operation["operationId"]]:
+                must = {name for name, each in inspect.signature(make).parameters.items() if each.default is each.empty}
+
+                assert must - {"body", "page"} == required
+
+
+def test_bodies_and_answers__have_the_types_of_the_document(subtests: pytest.Subtests) -> None:
+    for _, _, operation, _ in operations():
+        with subtests.test(operation["operationId"]):
+            answers = [each for each in operation["responses"].values() if "$ref" not in each]
+            expected = named(str([each.get("content", {}) for each in answers]))
+            typed = [make.__annotations__ for make, _ in MADE[operation["operationId"]]]
+            returned = set().union(*(set(re.findall(r"\w+", each["return"])) & SCHEMAS.keys() for each in typed))
+            items = {name for name in returned - expected if any(name in items_of(page) for page in expected)}
+
+            assert returned - items == expected
+            assert {each.get("body") for each in typed} <= {None, "Any", "File", *named(str(operation.get("requestBody", {})))}
+
+
+def named(text: str) -> set[str]:
+    return set(re.findall(r"#/components/schemas/(\w+)", text))
+
+
+def items_of(page: str) -> set[str]:
+    return named(str(SCHEMAS[page].get("properties", {}).get("data", {}).get("items", {})))
+
+
+def test_types__have_the_members_of_the_schemas(subtests: pytest.Subtests) -> None:
+    assert {*models.__all__} == SCHEMAS.keys() - {"Problem"}
+    for name in models.__all__:
+        with subtests.test(name):
+            kind = getattr(models, name)
+            if "enum" in SCHEMAS[name]:
+                assert set(typing.get_args(kind)) == {*SCHEMAS[name]["enum"]}
+                continue
+            hints = typing.get_type_hints(kind, vars(import_module(kind.__module__)), include_extras=True)
+            required = {member for member, hint in hints.items() if typing.get_origin(hint) is not typing.NotRequired}
+
+            assert hints.keys() == SCHEMAS[name].get("properties", {}).keys()
+            assert required == {*SCHEMAS[name].get("required", [])}
+
+
+def methods(group: object) -> Iterator[tuple[str, Any]]:
+    """The methods of a client or group, with those of the groups in it."""
+    for name, each in vars(group).items():
+        if isinstance(each, Group | AsyncGroup) and name != "sender":
+            yield from ((f"{name}.{inner}", method) for inner, method in methods(each))
+    for name in dir(group):
+        method = None if name.startswith("_") or isinstance(group, Touchbase | AsyncTouchbase) else getattr(group, name)
+        if isinstance(method, BoundMethod):
+            yield name, method
+
+
+def test_groups__of_both_clients_have_a_method_for_each_function() -> None:
+    found, found_async = (dict(methods(made)) for made in (Touchbase("http://127.0.0.1"), AsyncTouchbase("http://127.0.0.1")))
+
+    assert found.keys() == found_async.keys()
+    assert [name for name in found if found[name].__wrapped__ is not found_async[name].__wrapped__] == []
+    assert {*functions()} - {each.__wrapped__ for each in found.values()} == {import_module(f"{requests.__name__}.events").stream_events}
+
+
+def test_methods__show_their_parameters_and_what_they_do() -> None:
+    create = Touchbase("http://127.0.0.1").contacts.create
+
+    assert [*inspect.signature(create).parameters][:2] == ["body", "structure"]
+    assert create.__doc__ == import_module(f"{requests.__name__}.contacts").create_contact.__doc__
+
+
+def test_reference_page__lists_every_method() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "python-client.md").read_text(encoding="utf-8")
+    made = {name for name, _ in methods(Touchbase("http://127.0.0.1"))}
+
+    assert set(re.findall(r"^\| `tb\.([\w.]+)`", page, re.MULTILINE)) >= made

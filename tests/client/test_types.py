@@ -1,0 +1,68 @@
+"""Types that a strict checker accepts, and with which it finds mistakes; and what importing costs."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROGRAM = """
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+
+from touchbase.client import AsyncTouchbase, Touchbase, models
+
+tb = Touchbase("http://127.0.0.1:8000")
+made: models.ContactResponse = tb.contacts.create({"email": "ann@example.com"}, on_duplicate="update")
+said: models.DryRunResponse = tb.contacts.create.dry_run({"email": "ann@example.com"})
+etag: str | None = tb.contacts.get.response(made["id"]).etag
+every: Iterator[models.CompanyResponse] = tb.companies.iterate(domain="example.com")
+pieces: Iterator[bytes] = tb.jobs.result.stream(5)
+removed: None = tb.webhook_endpoints.remove(5)
+event: models.LogEvent = next(tb.events.follow())
+
+
+async def main() -> AsyncIterator[models.ContactResponse]:
+    atb = AsyncTouchbase("http://127.0.0.1:8000")
+    found: models.ContactResponse = await atb.contacts.get(made["id"])
+    return atb.contacts.iterate(contact_status=found.get("contact_status"))
+
+
+asyncio.run(main())
+"""
+MISTAKES = {
+    'tb.contacts.create({"emial": "ann@example.com"})': "emial",
+    'tb.contacts.list(emial="ann@example.com")': "email",
+    'tb.contacts.get("ann")': 'expected "int"',
+    'tb.contacts.create({}, on_duplicate="never")': "never",
+    'tb.contacts.create({})["emial"]': "emial",
+    "tb.contact": "contact",
+    "asyncio.run(main()).send": "send",
+}
+
+
+@pytest.mark.slow
+def test_types__are_accepted_by_mypy_and_find_mistakes(tmp_path: Path) -> None:
+    (tmp_path / "right.py").write_text(PROGRAM)
+    (tmp_path / "wrong.py").write_text(PROGRAM + "\n".join(MISTAKES) + "\n")
+    command = [sys.executable, "-m", "mypy", "--strict", "--config-file", os.devnull, "--cache-dir", str(tmp_path / "cache")]
+    right = subprocess.run([*command, "right.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    wrong = subprocess.run([*command, "wrong.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    first = PROGRAM.count("\n") + 1
+
+    assert right.returncode == 0, right.stdout
+    for line, (mistake, about) in enumerate(MISTAKES.items(), first):
+        assert [each for each in wrong.stdout.splitlines() if f"wrong.py:{line}: error" in each and about in each], (mistake, wrong.stdout)
+
+
+def test_import__loads_no_server_and_no_http_library_and_no_event_loop() -> None:
+    code = "import sys, touchbase.client as c; c.Touchbase('http://127.0.0.1'); print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+
+    assert {each for each in loaded if each.startswith("touchbase") and ".client" not in each} == {
+        "touchbase", "touchbase.common", "touchbase.common.webhook_signatures",
+    }  # fmt: skip
+    assert {"httpcore", "asyncio", "msgspec", "ssl"}.isdisjoint(loaded)
