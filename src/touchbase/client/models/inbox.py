@@ -225,6 +225,7 @@ class ReplayRequest(TypedDict):
     tool: NotRequired[str | None]
     state: NotRequired[DeliveryState | None]
     received_since: NotRequired[str | None]
+    like: NotRequired[int | None]
     dry_run: NotRequired[bool]
     connection: NotRequired[ProposedConnection | None]
     cursor: NotRequired[str | None]

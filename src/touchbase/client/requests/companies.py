@@ -139,12 +139,12 @@ def batch_companies(
 
 def update_companies(
     body: CompanyChange, *, domain: str | None = None, company_status: str | None = None, external_id: str | None = None,
-    filters: Mapping[str, str] | None = None, dry_run: bool | None = None, prefer: str | None = None,
+    filters: Mapping[str, str] | None = None, q: str | None = None, dry_run: bool | None = None, prefer: str | None = None,
 ) -> Request[BulkChange]:
     """Change all companies that match."""
     return Request(
         "update_companies", "PATCH", "/public/v2/companies", query={"domain": domain, "company_status": company_status,
-        "external_id": external_id, "filters": filters, "dry_run": dry_run}, headers={"Prefer": prefer}, body=body, of_client=True,
+        "external_id": external_id, "filters": filters, "q": q, "dry_run": dry_run}, headers={"Prefer": prefer}, body=body, of_client=True,
     )
 
 

@@ -141,14 +141,14 @@ def batch_contacts(
 
 def update_contacts(
     body: ContactChange, *, email: str | None = None, linkedin_url: str | None = None, contact_status: str | None = None,
-    company_id: int | None = None, external_id: str | None = None, filters: Mapping[str, str] | None = None, dry_run: bool | None = None,
-    prefer: str | None = None,
+    company_id: int | None = None, external_id: str | None = None, filters: Mapping[str, str] | None = None, q: str | None = None,
+    dry_run: bool | None = None, prefer: str | None = None,
 ) -> Request[BulkChange]:
     """Change all contacts that match."""
     return Request(
         "update_contacts", "PATCH", "/public/v2/contacts", query={"email": email, "linkedin_url": linkedin_url,
-        "contact_status": contact_status, "company_id": company_id, "external_id": external_id, "filters": filters, "dry_run": dry_run},
-        headers={"Prefer": prefer}, body=body, of_client=True,
+        "contact_status": contact_status, "company_id": company_id, "external_id": external_id, "filters": filters, "q": q,
+        "dry_run": dry_run}, headers={"Prefer": prefer}, body=body, of_client=True,
     )
 
 
