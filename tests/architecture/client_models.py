@@ -137,8 +137,8 @@ def _typed_dict(name: str, schema: Json) -> str:
     made = {each: annotation(described) for each, described in members.items()}
     typed = {each: kind if each in required else f"NotRequired[{kind}]" for each, kind in made.items()}
     if any(map(keyword.iskeyword, typed)):
-        listed = ", ".join(f'"{each}": "{kind}"' for each, kind in typed.items())
-        return f'{name} = TypedDict("{name}", {{{listed}}})\n"""{about}."""'
+        listed = "\n".join(f'        "{each}": "{kind}",' for each, kind in typed.items())
+        return f'{name} = TypedDict(\n    "{name}",\n    {{\n{listed}\n    }},\n)\n"""{about}."""'
     lines = [*_docstring(about), *(f"    {each}: {kind}" for each, kind in typed.items())]
     return f"\nclass {name}(TypedDict):\n" + "\n".join(lines)
 

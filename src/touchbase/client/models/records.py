@@ -166,7 +166,15 @@ class MatchError(TypedDict):
     code: str
     detail: str
 
-MergeRequest = TypedDict("MergeRequest", {"with": "list[int]", "survivorship": "NotRequired[Survivorship]", "from_ids": "NotRequired[dict[str, int]]", "dry_run": "NotRequired[bool]"})
+MergeRequest = TypedDict(
+    "MergeRequest",
+    {
+        "with": "list[int]",
+        "survivorship": "NotRequired[Survivorship]",
+        "from_ids": "NotRequired[dict[str, int]]",
+        "dry_run": "NotRequired[bool]",
+    },
+)
 """The records to merge into this one."""
 
 
