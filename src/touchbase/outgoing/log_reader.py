@@ -1,4 +1,4 @@
-"""Reads the log for endpoints; those that ask for the same events at the same time share the read."""
+"""Reads the log for endpoints; endpoints that ask for the same events at the same time share the read."""
 
 from __future__ import annotations
 
