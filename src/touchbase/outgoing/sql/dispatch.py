@@ -104,13 +104,13 @@ def store_progress(commands: Sequence[StoreProgress], ids: Ids) -> Plan[list[obj
     rows = yield Select("SELECT name, token FROM dispatch_lease", ())
     tokens: dict[str, str] = dict(rows)
     there = {*(yield Execute(FIND_ENDPOINTS, sorted({(each.client, each.id) for each in commands})))}
-    served = [tokens.get(_shard(each.client % SHARDS)) == each.token and (each.client, each.id) in there for each in commands]
-    waiting = [each for each, is_served in zip(commands, served, strict=True) if is_served]
+    led = [tokens.get(_shard(each.client % SHARDS)) == each.token and (each.client, each.id) in there for each in commands]
+    waiting = [each for each, is_led in zip(commands, led, strict=True) if is_led]
     while waiting:  # one statement changes a row once, so an endpoint's second command waits
         once = {(each.client, each.id): each for each in reversed(waiting)}
         yield from _store_once([once[key] for key in sorted(once)], ids)
         waiting = [each for each in waiting if once[each.client, each.id] is not each]
-    return [*served]
+    return [*led]
 
 
 def _store_once(commands: Sequence[StoreProgress], ids: Ids) -> Plan[None]:
