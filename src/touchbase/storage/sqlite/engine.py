@@ -37,7 +37,7 @@ from touchbase.events import (
 from touchbase.idempotency import FindResponse
 from touchbase.inbox import Delivery
 from touchbase.records import FindCompanies, GetCompany, GetContact, ListCompanies, ListContacts
-from touchbase.reports import ReportCampaigns, ReportStatuses
+from touchbase.reports import ReportStatuses
 from touchbase.sql.command import Command, Query
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Plan
@@ -69,8 +69,11 @@ QUICK_SECONDS = 0.002
 """A page query that takes longer starts again on a thread."""
 STEPS_PER_CHECK = 200
 """Steps of SQLite's virtual machine between two checks of the time: a few rows."""
-LONG_QUERIES = frozenset({ReportCampaigns, ReportStatuses, FindUses})
-"""Queries that may read everything a client has: they have threads of their own, so that no other query waits for them."""
+LONG_QUERIES = frozenset({ReportStatuses, FindUses})
+"""Queries that may read everything a client has: they have threads of their own, so that no other query waits for them.
+
+Reports by campaign read part by part, so they may take the threads of the others.
+"""
 READERS = 4
 LONG_READERS = 2
 OPENING_TRIES = 10
