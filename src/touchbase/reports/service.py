@@ -32,7 +32,8 @@ async def report_campaigns(
     """
     query = ReportCampaigns(client, edges, TOOL in groups, CAMPAIGN in groups, time_zone)
     found = await _read(store, query)
-    if found.rows is not None and not found.counted:
+    if found.rows is not None:
+        await _store(store, query, found, now)
         return found.rows
     lock = _COUNTING.setdefault((id(store), client), asyncio.Lock())
     async with lock:  # a second report of the client gets the parts that the first one counts
@@ -49,13 +50,17 @@ async def _count_and_store(store: Store, query: ReportCampaigns, now: Micros) ->
     counted: dict[Stretch, CountedPart] = {}
     for _ in range(MOST_READS):
         found = await _read(store, replace(query, counted=counted))
-        if found.counted:
-            counted |= found.counted
-            with contextlib.suppress(TouchbaseError):  # a store that cannot write now can still report
-                await store.write(StoreParts(query.client, found.counted, now))
+        counted |= found.counted
+        await _store(store, query, found, now)
         if found.rows is not None:
             return found.rows
     return (await _read(store, replace(query, counted=counted, most=None))).rows or []
+
+
+async def _store(store: Store, query: ReportCampaigns, found: Reported, now: Micros) -> None:
+    if found.counted:
+        with contextlib.suppress(TouchbaseError):  # a store that cannot write now can still report
+            await store.write(StoreParts(query.client, found.counted, now))
 
 
 async def _read(store: Store, query: ReportCampaigns) -> Reported:
