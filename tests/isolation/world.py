@@ -28,6 +28,9 @@ from touchbase.imports import KINDS
 from touchbase.inbox.refused import RefusedWebhook, StoreRefusals
 from touchbase.jobs import JobWorker
 from touchbase.rate_limit.rate_limiter import RateLimiter, Rates
+from touchbase.reports import HOUR, StoreParts
+from touchbase.reports.parts import Part, packed
+from touchbase.reports.queries import CountedPart
 from touchbase.search import IndexRecords
 from touchbase.sql.store import Store
 
@@ -284,6 +287,7 @@ async def furnish(a: Side) -> None:
     await _ask_hubspot(store, a.number)
     refused = RefusedWebhook(a.number, TIME_OF_A, "crm", "not_verified", "hubspot", 7, {"user-agent": "zq069agentqz"})
     await store.write(StoreRefusals(a.number, [refused]))
+    await store.write(StoreParts(a.number, {(0, HOUR): CountedPart(0, Part(), packed(Part()))}, TIME_OF_A))
     listed = [{"value": EMAIL, "note": "zq053noteqz"}, {"value": DOMAIN}, {"value": LINKEDIN, "reason": "legal"}]
     await a.sure("POST", "/public/v2/suppressions", {"entries": listed})
     for number in range(2):

@@ -55,6 +55,8 @@ from touchbase.merging.models import Policy
 from touchbase.messages import CreateMessage, Message
 from touchbase.records.commands import CreateCompany, CreateContact, ListContacts
 from touchbase.records.models import Company, Contact
+from touchbase.reports.parts import Part
+from touchbase.reports.queries import CountedPart, StoreParts
 from touchbase.search import IndexRecords
 from touchbase.sql.store import Store
 from touchbase.storage import open_store
@@ -115,6 +117,7 @@ async def with_data(store: Store, client_id: str = "acme", many: int = 3) -> Cli
     await store.write(DeleteRecord(number, CONTACT, made[0], 6, "deleted"))
     await store.write(MergeRecords(number, CONTACT, made[1], made[2:], Policy("newest"), 6, "merged"))
     await store.write(SaveEntries(number, [NewEntry("email", "listed@example.com")], 5))
+    await store.write(StoreParts(number, {(0, 5): CountedPart(0, Part(), b"counted")}, 5))
     [contact] = await store.read(ListContacts(number, 1))
     await store.write(CreateMessage(number, Message(0, "sent", "email", 5, "made", None, 5, "api", text="x", contact_id=contact.id)))
     return client

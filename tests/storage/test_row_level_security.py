@@ -39,6 +39,8 @@ from touchbase.merging.models import Policy
 from touchbase.messages import CreateMessage, Message
 from touchbase.records.commands import CreateCompany, CreateContact, GetContact, GetHistory, ListContacts
 from touchbase.records.models import Company, Contact
+from touchbase.reports.parts import Part
+from touchbase.reports.queries import CountedPart, StoreParts
 from touchbase.search import IndexRecords, SearchCompanies
 from touchbase.search.sorting import default_sort
 from touchbase.sql.command import Command
@@ -107,6 +109,7 @@ async def fill(store: Store, *clients: int) -> None:
         await store.write(DeleteRecord(n, CONTACT, made[0], 6, "deleted"))
         await store.write(MergeRecords(n, CONTACT, made[1], made[2:], Policy("newest"), 6, "merged"))
         await store.write(SaveEntries(n, [NewEntry("email", "ann@example.com")], 5))
+        await store.write(StoreParts(n, {(0, 5): CountedPart(0, Part(), b"counted")}, 5))
         await store.write(
             CreateMessage(n, Message(0, "sent", "email", 5, "made", None, 5, "api", text="x", contact_id=await ann(store, n)))
         )
@@ -131,6 +134,7 @@ async def with_events(store: Store) -> None:
         "hubspot",
         [
             Event("contact.updated", 5, "ann@example.com", object_type="person", object_id="7", company_object=("company", "9")),
+            Event("email_sent", 5, "ann@example.com"),
             Event("contact.updated", 5, None, object_type="person", object_id="8"),  # nobody knows who that is: it is asked for
         ],
         may_ask=True,

@@ -242,12 +242,12 @@ def test_statements__list_no_tables_with_commas() -> None:
 USUAL: dict[str, Any] = {
     "state": "parked", "client_id": "acme", "kind": 1, "record_kind": 1, "limit": 5, "after": 0, "now_us": 10, "delivery_id": 2,
     "record_id": 1, "contact": 1, "contact_id": 1, "id": 1, "block": "surname", "before": "replied",
-    "listing": ListContacts(1, 5),
+    "listing": ListContacts(1, 5), "time_zone": "UTC", "few": -1,
     "what": FieldChange("merge", "Industry", "Sector"),
 }  # fmt: skip
 
 
-SPECIAL: dict[str, Any] = {"encode": lambda rows, keys: b"", "edges": [1, 3, 5], "shards": [0, 1], "since": {1: 0}}
+SPECIAL: dict[str, Any] = {"encode": lambda rows, keys: b"", "edges": [1, 3, 5], "shards": [0, 1], "since": {1: 0}, "counted": {}}
 
 
 def searched(kind: RecordType[Any], tree: dict[str, Any], *sort: str) -> dict[str, Any]:

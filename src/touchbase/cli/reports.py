@@ -78,7 +78,7 @@ def campaigns(group_by: str | None, **options: Any) -> None:
     from touchbase.reports.api.schemas import campaign_row
 
     async def rows_of(store: Store, client: Client, asked: Asked) -> list[Any]:
-        found = await report_campaigns(store, client.number, asked.edges, asked.groups)
+        found = await report_campaigns(store, client.number, asked.edges, asked.groups, asked.time_zone, now_us())
         return [campaign_row(asked, each, client.client_id) for each in found]
 
     _print(CAMPAIGN_COLUMNS, GROUP_BY, group_by, asked_campaigns, rows_of, **options)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from touchbase.reports.intervals import DAY, INTERVALS, LATEST_COUNT, MONTH, MOST_INTERVALS, WEEK, begin_of, edges_of, is_zone
 from touchbase.reports.models import CAMPAIGN, TOOL, CampaignCounts, StatusCounts
-from touchbase.reports.queries import MOST_ROWS, ReportCampaigns, ReportStatuses, ReportTooLarge
+from touchbase.reports.parts import COUNTED, HOUR
+from touchbase.reports.queries import MOST_ROWS, ReportCampaigns, Reported, ReportStatuses, ReportTooLarge, StoreParts
 from touchbase.reports.service import report_campaigns, report_statuses
 
 __all__ = [
     "CAMPAIGN",
+    "COUNTED",
     "DAY",
+    "HOUR",
     "INTERVALS",
     "LATEST_COUNT",
     "MONTH",
@@ -21,7 +24,9 @@ __all__ = [
     "ReportCampaigns",
     "ReportStatuses",
     "ReportTooLarge",
+    "Reported",
     "StatusCounts",
+    "StoreParts",
     "begin_of",
     "edges_of",
     "is_zone",

@@ -67,3 +67,17 @@ def _step(begin: datetime, interval: str, count: int) -> datetime:
 def _moment(local: datetime, zone: str) -> Micros:
     """Return a local midnight; where summer time begins at midnight, the moment of the change."""
     return from_datetime(local.replace(tzinfo=ZoneInfo(zone)).astimezone(UTC))
+
+
+def midnights_of(since: Micros, until: Micros, zone: str, most: int) -> list[Micros]:
+    """Return the beginnings of days from `since` to `until`, both included, and of one day more than `most` at most.
+
+    Raises `ValueError` or `OverflowError` for times that a calendar does not have.
+    """
+    local = _floor((EPOCH + timedelta(microseconds=since)).astimezone(ZoneInfo(zone)).replace(tzinfo=None), DAY)
+    found: list[Micros] = []
+    while len(found) <= most and (begin := _moment(local, zone)) <= until:
+        if begin >= since:
+            found.append(begin)
+        local = _step(local, DAY, 1)
+    return found

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from touchbase.common.timestamps import Micros
 from touchbase.errors import Fault, Invalid
 from touchbase.reports.models import CampaignCounts, StatusCounts
-from touchbase.sql.command import Query
+from touchbase.reports.parts import Part
+from touchbase.sql.command import Command, Query
 
 MOST_ROWS = 10_000
 """Rows of one client's report."""
+FEW_EVENTS = 20_000
+"""A report of up to so many events of each kind counts them all at once, without parts."""
+MOST_COUNTED = 100_000
+"""Events after which a read counts no further part, so that no read takes long."""
+
+Stretch = tuple[Micros, Micros]
+"""Beginning and end of a part."""
 
 
 class ReportTooLarge(Invalid):
@@ -33,7 +41,26 @@ class ReportStatuses(Query[list[StatusCounts] | ReportTooLarge]):
 
 
 @dataclass(slots=True)
-class ReportCampaigns(Query[list[CampaignCounts] | ReportTooLarge]):
+class CountedPart:
+    """A part, and the version of the events that it counts."""
+
+    version: int
+    part: Part
+    content: bytes
+    """The part as it is stored."""
+
+
+@dataclass(slots=True)
+class Reported:
+    """The rows of a report, and the parts that were counted for it, to be stored."""
+
+    rows: list[CampaignCounts] | None
+    """None: other parts must be counted first. The same query with `counted` continues."""
+    counted: dict[Stretch, CountedPart] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class ReportCampaigns(Query[Reported | ReportTooLarge]):
     """Mails and what came of them, a row for each group in which something happened, by interval, tool and campaign.
 
     Rows by campaign are also by tool: a campaign is one of its tool.
@@ -44,3 +71,20 @@ class ReportCampaigns(Query[list[CampaignCounts] | ReportTooLarge]):
     """Beginnings of the intervals, and the end of the last; two without grouping by time."""
     by_tool: bool
     by_campaign: bool
+    time_zone: str | None = None
+    """The zone whose days are parts; None: all events are counted at once."""
+    counted: Mapping[Stretch, CountedPart] = field(default_factory=dict)
+    """Parts that earlier reads for this report have counted."""
+    few: int = FEW_EVENTS
+    """Events of each kind up to which all are counted at once."""
+    most: int | None = MOST_COUNTED
+    """Events after which no further part is counted; None: no limit."""
+
+
+@dataclass(slots=True)
+class StoreParts(Command[None]):
+    """Store parts of reports in place of older ones, and remove hours that no present report has."""
+
+    client: int
+    parts: Mapping[Stretch, CountedPart]
+    at: Micros

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from collections.abc import Collection, Sequence
+from dataclasses import replace
+from weakref import WeakValueDictionary
 
 from touchbase.common.timestamps import Micros
+from touchbase.errors import TouchbaseError
 from touchbase.reports.models import CAMPAIGN, TOOL, CampaignCounts, StatusCounts
-from touchbase.reports.queries import ReportCampaigns, ReportStatuses, ReportTooLarge
+from touchbase.reports.queries import CountedPart, ReportCampaigns, Reported, ReportStatuses, ReportTooLarge, StoreParts, Stretch
 from touchbase.sql.store import Store
 
 
@@ -18,9 +23,48 @@ async def report_statuses(store: Store, client: int, kind: int, edges: Sequence[
     return rows
 
 
-async def report_campaigns(store: Store, client: int, edges: Sequence[Micros], groups: Collection[str]) -> list[CampaignCounts]:
-    """Return the report by tool or campaign, as `groups` has them, or neither; raises `ReportTooLarge`."""
-    rows = await store.read(ReportCampaigns(client, edges, TOOL in groups, CAMPAIGN in groups))
-    if isinstance(rows, ReportTooLarge):
-        raise rows
-    return rows
+async def report_campaigns(
+    store: Store, client: int, edges: Sequence[Micros], groups: Collection[str], time_zone: str, now: Micros
+) -> list[CampaignCounts]:
+    """Return the report by tool or campaign, as `groups` has them, or neither; raises `ReportTooLarge`.
+
+    The days of the time zone are counted once and stored, one after the other, so that other reads come between.
+    """
+    query = ReportCampaigns(client, edges, TOOL in groups, CAMPAIGN in groups, time_zone)
+    found = await _read(store, query)
+    if found.rows is not None:
+        await _store(store, query, found, now)
+        return found.rows
+    lock = _COUNTING.setdefault((id(store), client), asyncio.Lock())
+    async with lock:  # a second report of the client gets the parts that the first one counts
+        return await _count_and_store(store, query, now)
+
+
+_COUNTING: WeakValueDictionary[tuple[int, int], asyncio.Lock] = WeakValueDictionary()
+"""Reports of clients whose parts are being counted."""
+MOST_READS = 2_000
+"""Reads of one report. Then the rest is counted in one: the events may change faster than they can be counted."""
+
+
+async def _count_and_store(store: Store, query: ReportCampaigns, now: Micros) -> list[CampaignCounts]:
+    counted: dict[Stretch, CountedPart] = {}
+    for _ in range(MOST_READS):
+        found = await _read(store, replace(query, counted=counted))
+        counted |= found.counted
+        await _store(store, query, found, now)
+        if found.rows is not None:
+            return found.rows
+    return (await _read(store, replace(query, counted=counted, most=None))).rows or []
+
+
+async def _store(store: Store, query: ReportCampaigns, found: Reported, now: Micros) -> None:
+    if found.counted:
+        with contextlib.suppress(TouchbaseError):  # a store that cannot write now can still report
+            await store.write(StoreParts(query.client, found.counted, now))
+
+
+async def _read(store: Store, query: ReportCampaigns) -> Reported:
+    found = await store.read(query)
+    if isinstance(found, ReportTooLarge):
+        raise found
+    return found

@@ -114,6 +114,8 @@ from touchbase.records.sql import create as sql_create
 from touchbase.records.sql import update as sql_update
 from touchbase.records.sql import upsert as sql_upsert
 from touchbase.records.sql.suppression_guard import guarded
+from touchbase.reports import StoreParts
+from touchbase.reports.sql.parts import store_parts
 from touchbase.search import IndexRecords
 from touchbase.search.sql.index import index_records
 from touchbase.sql.builders import RESERVE_IDS
@@ -302,6 +304,7 @@ COMMANDS: dict[type, Handler] = {
     RecheckStatuses: Handler(_each(statuses_refused.recheck_statuses, takes_ids=True), _one("job")),
     ApplyRefused: Handler(_each(statuses_refused.apply_refused)),
     RewriteStatuses: Handler(_each(statuses_sql.rewrite_statuses)),
+    StoreParts: Handler(_each(store_parts)),
 }
 
 

@@ -92,7 +92,7 @@ from touchbase.records.sql import rows as records_rows
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.statements import with_custom_fields
 from touchbase.reports import ReportCampaigns, ReportStatuses
-from touchbase.reports.sql.campaigns import report_campaigns
+from touchbase.reports.sql.parts import report_campaigns
 from touchbase.reports.sql.statuses import report_statuses
 from touchbase.search import CountFound, FindPosition, MatchesFilter, NextToIndex, SearchCompanies, SearchContacts
 from touchbase.search.sql import plans as search_plans

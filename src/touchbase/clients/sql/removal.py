@@ -38,6 +38,8 @@ CLIENT_TABLES = (
     ClientTable("search_pending", ("record_kind", "record_id")),
     ClientTable("custom_field", ("record_kind", "record_id", "name")),
     ClientTable("event", ("record_kind", "record_id", "occurred_us", "key")),
+    ClientTable("event_hour", ("hour",)),
+    ClientTable("report_part", ("begin_us", "end_us")),
     ClientTable("message", ("id",)),
     ClientTable("link", ("tool", "object_type", "object_id")),
     ClientTable("deleted_record", ("record_kind", "record_id")),

@@ -63,9 +63,10 @@ async def campaigns_of_client(call: Call) -> Response:
     """`GET` of one client's report by campaign."""
     client, store = await call.client(), call.api.dependencies.store
     given = call.parameters()
-    asked = asked_campaigns(given, call.api.dependencies.clock())
+    asked = asked_campaigns(given, now := call.api.dependencies.clock())
     given.done()
-    rows = [campaign_row(asked, each) for each in await report_campaigns(store, client.number, asked.edges, asked.groups)]
+    found = await report_campaigns(store, client.number, asked.edges, asked.groups, asked.time_zone, now)
+    rows = [campaign_row(asked, each) for each in found]
     return Response(body=encode(CampaignReport(groups_of(asked), asked.time_zone, rows)))
 
 
@@ -73,13 +74,12 @@ async def campaigns_of_all(call: Call) -> Response:
     """`GET` of the report by campaign of a page of clients."""
     only, store = await call.administrator(), call.api.dependencies.store
     given = call.parameters()
-    asked = asked_campaigns(given, call.api.dependencies.clock())
+    asked = asked_campaigns(given, now := call.api.dependencies.clock())
     clients, after = await _page(call, given, only)
     rows: list[CampaignRow] = []
     for client in clients:
-        rows += [
-            campaign_row(asked, each, client.client_id) for each in await report_campaigns(store, client.number, asked.edges, asked.groups)
-        ]
+        found = await report_campaigns(store, client.number, asked.edges, asked.groups, asked.time_zone, now)
+        rows += [campaign_row(asked, each, client.client_id) for each in found]
     return Response(body=encode(ClientCampaignReport(groups_of(asked), asked.time_zone, rows, after)))
 
 

@@ -1,4 +1,4 @@
-"""Plan of the report by campaign: counts the events that the index `event_report` has, interval by interval.
+"""Plan of the report by campaign: counts the events that the index `event_report` has at once, interval by interval.
 
 The events themselves are counted, so an event that was repeated, moved or removed counts as it does in the record's history. Events of
 deleted records are left out.
@@ -11,39 +11,36 @@ from itertools import pairwise
 from typing import Any
 
 from touchbase.common.timestamps import Micros
-from touchbase.history import BOUNCE, COMPLAINT, CONTACT, REPLY, SENT, UNSUBSCRIBE
+from touchbase.history import CONTACT, REPLY, SENT
 from touchbase.reports.models import CampaignCounts
+from touchbase.reports.parts import COUNTS, order_of
 from touchbase.reports.queries import MOST_ROWS, ReportCampaigns, ReportTooLarge
 from touchbase.sql.statement import Plan, Row, Select
 
-FACTS = {
-    SENT: ("mailed", "mails"),
-    REPLY: ("replied", "replies"),
-    BOUNCE: ("bounced", "bounces"),
-    UNSUBSCRIBE: ("unsubscribed", "unsubscribes"),
-    COMPLAINT: ("complained", "complaints"),
-}
-"""Effects of events -> the counts of people and of events."""
 _CAMPAIGN = "COALESCE({0}.campaign_id, {0}.campaign)"
 """What identifies a campaign within its tool."""
-_NOT_DELETED = " AND {0}.record_id NOT IN (SELECT d.record_id FROM deleted_record d WHERE d.client = ? AND d.record_kind = 1)"
+NOT_DELETED = " AND {0}.record_id NOT IN (SELECT d.record_id FROM deleted_record d WHERE d.client = ? AND d.record_kind = 1)"
 
 Group = tuple[int, str | None, str | None]
 """Number of the interval, tool, what identifies the campaign."""
 
 
-def report_campaigns(query: ReportCampaigns) -> Plan[list[CampaignCounts] | ReportTooLarge]:
-    """Run `ReportCampaigns`."""
-    rows = yield Select("SELECT 1 FROM deleted_record WHERE client = ? AND record_kind = ? LIMIT 1", (query.client, CONTACT))
-    has_deleted = bool(rows)
+def any_deleted(client: int) -> Plan[bool]:
+    """Return whether the client has deleted contacts."""
+    return bool((yield Select("SELECT 1 FROM deleted_record WHERE client = ? AND record_kind = ? LIMIT 1", (client, CONTACT))))
+
+
+def count_campaigns(query: ReportCampaigns) -> Plan[list[CampaignCounts] | ReportTooLarge]:
+    """Return the rows of the report, counted from all events of its time."""
+    has_deleted = yield from any_deleted(query.client)
     groups: dict[Group, CampaignCounts] = {}
     for number, (since, until) in enumerate(pairwise(query.edges)):
         sql, params = _count_facts(query, since, until, has_deleted)
-        for effect, tool, key, events, people, name, campaign_id in (yield Select(sql, params)):
+        for effect, tool, key, events, people, name, campaign_id in (yield Select(sql, params, _in_order(sql))):
             group = groups.setdefault((number, tool, key), CampaignCounts(number, tool))
             group.campaign = max(filter(None, (group.campaign, name)), default=None)
             group.campaign_id = group.campaign_id or campaign_id
-            counted, total = FACTS[effect]
+            counted, total = COUNTS[effect]
             setattr(group, counted, people)
             setattr(group, total, events)
         if len(groups) > MOST_ROWS:
@@ -51,7 +48,7 @@ def report_campaigns(query: ReportCampaigns) -> Plan[list[CampaignCounts] | Repo
     sql, params = _count_replied(query, has_deleted)
     for number, tool, key, people in (yield Select(sql, params)):
         groups[number, tool, key].mailed_replied = people
-    return [groups[group] for group in sorted(groups, key=lambda group: (group[0], group[1] or "", group[2] is None, group[2] or ""))]
+    return [groups[group] for group in sorted(groups, key=lambda group: order_of(*group))]
 
 
 def _keys(query: ReportCampaigns, table: str) -> tuple[str, str]:
@@ -60,9 +57,15 @@ def _keys(query: ReportCampaigns, table: str) -> tuple[str, str]:
     return tool, _CAMPAIGN.format(table) if query.by_campaign else "CAST(NULL AS text)"
 
 
-def _facts(table: str, effect: str) -> str:
+def facts_of(table: str, effect: str) -> str:
+    """Return the condition of a client's events of an effect."""
     # Literals, because the planners use a partial index only for what they can see.
     return f"{table}.client = ? AND {table}.record_kind = 1 AND {table}.effect = '{effect}'"
+
+
+def _in_order(sql: str) -> str:
+    """Return the text for PostgreSQL, which else takes the order of the database's language for that of names."""
+    return sql.replace("max(e.campaign)", 'max(e.campaign COLLATE "C")')
 
 
 def _count_facts(query: ReportCampaigns, since: Micros, until: Micros, has_deleted: bool) -> tuple[str, Row]:
@@ -72,10 +75,11 @@ def _count_facts(query: ReportCampaigns, since: Micros, until: Micros, has_delet
     grouped = [column for column, is_by in ((tool, query.by_tool or query.by_campaign), (campaign, query.by_campaign)) if is_by]
     by = f" GROUP BY {', '.join(grouped)}" if grouped else " HAVING count(*) > 0"
     parts, params = [], []
-    for effect in FACTS:
+    for effect in COUNTS:
         parts.append(
             f"SELECT '{effect}', {tool}, {campaign}, count(*), count(DISTINCT e.record_id), {names} FROM event e "
-            f"WHERE {_facts('e', effect)} AND e.occurred_us >= ? AND e.occurred_us < ?{_NOT_DELETED.format('e') if has_deleted else ''}{by}"
+            f"WHERE {facts_of('e', effect)} AND e.occurred_us >= ? AND e.occurred_us < ?"
+            f"{NOT_DELETED.format('e') if has_deleted else ''}{by}"
         )
         params += [query.client, since, until, *([query.client] if has_deleted else [])]
     return " UNION ALL ".join(parts), tuple(params)
@@ -91,11 +95,11 @@ def _count_replied(query: ReportCampaigns, has_deleted: bool) -> tuple[str, Row]
     grouped = [column for column, is_by in ((tool, query.by_tool or query.by_campaign), (campaign, query.by_campaign)) if is_by]
     sql = (
         f"WITH r AS (SELECT e.record_id, {tool} AS tool, {campaign} AS campaign, max(e.occurred_us) AS last_us FROM event e "
-        f"WHERE {_facts('e', REPLY)} AND e.occurred_us >= ?{_NOT_DELETED.format('e') if has_deleted else ''} "
+        f"WHERE {facts_of('e', REPLY)} AND e.occurred_us >= ?{NOT_DELETED.format('e') if has_deleted else ''} "
         f"GROUP BY {', '.join(['e.record_id', *grouped])}), "
         f"m AS (SELECT {_interval('s.occurred_us', query.edges)} AS number, {mailed_tool} AS tool, {mailed_campaign} AS campaign, "
         "s.record_id "
-        f"FROM r CROSS JOIN event s WHERE {_facts('s', SENT)} AND s.record_id = r.record_id AND s.occurred_us >= ? AND s.occurred_us < ? "
+        f"FROM r CROSS JOIN event s WHERE {facts_of('s', SENT)} AND s.record_id = r.record_id AND s.occurred_us >= ? AND s.occurred_us < ? "
         f"AND s.occurred_us <= r.last_us{same}) "
         "SELECT number, tool, campaign, count(DISTINCT record_id) FROM m GROUP BY number, tool, campaign"
     )

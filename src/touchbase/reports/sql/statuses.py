@@ -40,19 +40,28 @@ def report_statuses(query: ReportStatuses) -> Plan[list[StatusCounts] | ReportTo
     rows = yield Select(f"SELECT count(*) FROM {table} WHERE client = ?", (query.client,))
     counts.before[None] += rows[0][0] - total
     # A change of a record also changes its updated_us, which is not earlier than the change, but for a clock that was put back.
-    after: Row = (edges[0] - DAY, 0)
+    since = edges[0] - DAY
+    by_id = yield from _are_many_changed(table, query.client, since, rows[0][0])
+    where, order = (f"id > ? AND updated_us + 0 > {since:d}", "id") if by_id else ("(updated_us, id) > (?, ?)", "updated_us, id")
+    after: Row = (0,) if by_id else (since, 0)
     while True:
         page = yield Select(
-            f"SELECT updated_us, id, created_us, status, status_path FROM {table} WHERE client = ? AND (updated_us, id) > (?, ?) "
-            "ORDER BY updated_us, id LIMIT ?",
+            f"SELECT updated_us, id, created_us, status, status_path FROM {table} WHERE client = ? AND {where} ORDER BY {order} LIMIT ?",
             (query.client, *after, PAGE),
         )
-        for _, _, created, status, path in page:
-            counts.add(created, status, path)
+        counts.add(page)
         if len(page) < PAGE:
             break
-        after = page[-1][:2]
+        after = page[-1][1:2] if by_id else page[-1][:2]
     return counts.rows()
+
+
+def _are_many_changed(table: str, client: int, since: Micros, records: int) -> Plan[bool]:
+    """Return whether so many records changed that reading all in the order of their ids is quicker than finding each by an index."""
+    most = records // 4
+    changed = f"SELECT 1 FROM {table} WHERE client = ? AND updated_us > ? LIMIT ?"
+    rows = yield Select(f"SELECT count(*) FROM ({changed}) AS changed", (client, since, most + 1))
+    return bool(rows[0][0] > most)
 
 
 class _Counts:
@@ -65,28 +74,25 @@ class _Counts:
         self._moves: defaultdict[tuple[int, str | None, str | None], int] = defaultdict(int)
         """How many records went in an interval from one status to another; `_NOWHERE`: they were created in it."""
 
-    def add(self, created: Micros, status: str | None, path: str | None) -> None:
-        """Put a record that was counted by its present status to where it belongs."""
-        self.before[self._words.of(status)] -= 1
-        before: str | None = _NOWHERE
-        present: str | None = None
-        since = created
-        for at, word in path_of(path, self._words).items():
-            if at > since:  # what was before its creation is the status that it was created with
-                if not self._move(since, before, present):
-                    return
-                before, since = present, at
-            present = word
-        self._move(since, before, present)
-
-    def _move(self, at: Micros, before: str | None, word: str | None) -> bool:
-        """Count a change of status; return False if it is after the report."""
-        interval = bisect_right(self._edges, at) - 1
-        if interval >= len(self._edges) - 1:
-            return False
-        if word != before:
-            self._moves[interval, before, word] += 1
-        return True
+    def add(self, records: Sequence[Row]) -> None:
+        """Put records that were counted by their present status to where they belong."""
+        edges, moves, words = self._edges, self._moves, self._words
+        end = edges[-1]
+        for _, _, created, status, text in records:
+            self.before[words.of(status)] -= 1
+            before: str | None = _NOWHERE
+            present: str | None = None
+            since = created
+            for at, word in path_of(text, words).items():
+                if at > since:  # what was before its creation is the status that it was created with
+                    if since >= end:
+                        break
+                    if present != before:
+                        moves[bisect_right(edges, since) - 1, before, present] += 1
+                    before, since = present, at
+                present = word
+            if since < end and present != before:
+                moves[bisect_right(edges, since) - 1, before, present] += 1
 
     def rows(self) -> list[StatusCounts] | ReportTooLarge:
         """Return the report's rows."""

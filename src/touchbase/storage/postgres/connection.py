@@ -15,6 +15,7 @@ import asyncpg
 from touchbase.errors import OutcomeUnknown, Overloaded, StoreUnavailable, UnusableStore
 from touchbase.event_log import Noted, with_log, with_log_alone
 from touchbase.sql.statement import Execute, Plan, Row, Savepoint, Select, SerializationConflict, Step, T, for_postgres
+from touchbase.storage.event_hours import with_event_hours
 from touchbase.storage.postgres.array_params import column_params
 from touchbase.storage.postgres.row_level_security import SETTING, Connection, begin, set_scope
 from touchbase.storage.rls_scope import NO_CLIENT, Scope
@@ -239,7 +240,7 @@ async def write(connection: Connection, plan: Plan[T], scope: Scope) -> T:
     """Run a plan in a transaction of its own, atomically; it is on disk when this returns."""
     try:
         await connection.execute(begin(scope))
-        result = await run(connection, with_log(plan, noted := Noted()))
+        result = await run(connection, with_log(with_event_hours(plan), noted := Noted()))
         with committing():
             await connection.execute("COMMIT")
         noted.announce()

@@ -30,6 +30,7 @@ from touchbase.inbox import Delivery
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Plan
 from touchbase.storage.command_handlers import IN_USE, apply_batch, apply_needs, record_failure
+from touchbase.storage.event_hours import with_event_hours
 from touchbase.storage.postgres.connection import is_retryable, is_unavailable, read, retry, roll_back, run, write
 from touchbase.storage.postgres.ids import SharedIds
 from touchbase.storage.postgres.prefetch import translate_in_slices
@@ -108,7 +109,7 @@ class Worker:
 
     async def _apply(self, claimed: Sequence[NormalizedDelivery]) -> WorkReport:
         ids = await self.ids.cut(apply_needs(claimed, next(self.attempts)))
-        return await run(self.connection, with_log(apply_batch(self.client, claimed, ids, self.now_us, self.states)))
+        return await run(self.connection, with_log(with_event_hours(apply_batch(self.client, claimed, ids, self.now_us, self.states))))
 
     async def _apply_later(self, group: Sequence[NormalizedDelivery]) -> WorkReport:
         """Apply deliveries whose claiming transaction has ended; what another worker has applied since then does not change."""

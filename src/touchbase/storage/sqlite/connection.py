@@ -15,6 +15,7 @@ import apsw
 from touchbase.errors import BadAddress, StoreUnavailable, UnusableStore
 from touchbase.event_log import Noted, with_log
 from touchbase.sql.statement import Execute, Plan, Row, Savepoint, Select, Statement, Step, T, for_sqlite
+from touchbase.storage.event_hours import with_event_hours
 
 LOG = logging.getLogger("touchbase.storage")
 MIN_VERSION = (3, 51, 3)
@@ -130,7 +131,7 @@ def write(cursor: apsw.Cursor, plan: Plan[T], flushed: Callable[[float], None] |
         cursor.execute("ROLLBACK")
     cursor.execute("BEGIN IMMEDIATE")
     try:
-        result = run(cursor, with_log(plan, noted := Noted()))
+        result = run(cursor, with_log(with_event_hours(plan), noted := Noted()))
         before = perf_counter()
         cursor.execute("COMMIT")
         if flushed is not None:

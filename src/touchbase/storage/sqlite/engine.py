@@ -16,6 +16,7 @@ import apsw
 from touchbase.auth import AnyKey, FindKey
 from touchbase.clients import FindClient, FindClientByNumber
 from touchbase.connections import ListConnections
+from touchbase.custom_fields import FindUses
 from touchbase.encryption import NO_CIPHER, Cipher
 from touchbase.errors import UnusableStore
 from touchbase.events import (
@@ -36,6 +37,7 @@ from touchbase.events import (
 from touchbase.idempotency import FindResponse
 from touchbase.inbox import Delivery
 from touchbase.records import FindCompanies, GetCompany, GetContact, GetRecords, ListCompanies, ListContacts
+from touchbase.reports import ReportStatuses
 from touchbase.sql.command import Command, Query
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Plan
@@ -69,7 +71,13 @@ QUICK_SECONDS = 0.002
 """A page query that takes longer starts again on a thread."""
 STEPS_PER_CHECK = 200
 """Steps of SQLite's virtual machine between two checks of the time: a few rows."""
+LONG_QUERIES = frozenset({ReportStatuses, FindUses})
+"""Queries that may read everything a client has: they have threads of their own, so that no other query waits for them.
+
+Reports by campaign read part by part, so they may take the threads of the others.
+"""
 READERS = 4
+LONG_READERS = 2
 OPENING_TRIES = 10
 OPENING_PAUSE = 0.05
 CHUNK = 128
@@ -107,8 +115,9 @@ class SqliteStore:
         self._plan = QueryHandlers(cipher)
         self._taken = 0
         self._page_lock = asyncio.Lock()
-        self._loop_reader, *self._thread_readers = readers
-        self._threads = started_threads(len(self._thread_readers), "touchbase-reader")
+        self._loop_reader = readers[0]
+        self._readers = _ReaderThreads(readers[1 : 1 + READERS], "touchbase-reader")
+        self._long_readers = _ReaderThreads(readers[1 + READERS :], "touchbase-long-reader")
 
     @classmethod
     async def open(
@@ -133,7 +142,7 @@ class SqliteStore:
             refuse_backup(Path(path))
             change = UpgradePolicy(cipher, upgrade or private is not None, copies and private is None)
             connection, copied = await _retry_busy(lambda: open_upgraded(path, None if as_is else change, durable=private is None))
-            readers = await _retry_busy(lambda: [open_reader(path) for _ in range(1 + READERS)])
+            readers = await _retry_busy(lambda: [open_reader(path) for _ in range(1 + READERS + LONG_READERS)])
         except apsw.Error as error:
             raise UnusableStore(f"cannot use {path}: {advice(error)}") from error
         handlers = with_idempotency(with_bulk_changes(with_batches(with_job_steps({**with_cipher(commands, cipher), **PROBES}))))
@@ -152,7 +161,8 @@ class SqliteStore:
         if type(query) in PAGE_QUERIES:
             with contextlib.suppress(apsw.InterruptError):
                 return await self._read_page(query)
-        return await self._on_thread(lambda connection: _read(connection, self._plan(query)))
+        threads = self._long_readers if type(query) in LONG_QUERIES else self._readers
+        return await threads.run(lambda connection: _read(connection, self._plan(query)))
 
     async def _read_page(self, query: Query[T]) -> T:
         """Read one page per iteration of the event loop, so that other tasks run between two pages."""
@@ -233,9 +243,9 @@ class SqliteStore:
 
     async def close(self) -> None:
         """Finish the queue, then close the file."""
-        await asyncio.to_thread(self._threads.shutdown)
-        for connection in (self._loop_reader, *self._thread_readers):
-            connection.close()
+        for threads in (self._readers, self._long_readers):
+            await asyncio.to_thread(threads.close)
+        self._loop_reader.close()
         await self._writer.close()
         self._process_lock.close()
         if self._private:
@@ -263,14 +273,32 @@ class SqliteStore:
         return CHUNK if self._taken == before else SMALL_CHUNK
 
     async def _on_thread(self, use: Callable[[apsw.Connection], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._threads, self._with_reader, use)
+        return await self._readers.run(use)
 
-    def _with_reader(self, use: Callable[[apsw.Connection], T]) -> T:
-        connection = self._thread_readers.pop()  # never empty: there are as many connections as threads
+
+class _ReaderThreads:
+    """Threads that read, with a connection for each."""
+
+    def __init__(self, connections: list[apsw.Connection], name: str) -> None:
+        self._connections = connections
+        self._threads = started_threads(len(connections), name)
+
+    async def run(self, use: Callable[[apsw.Connection], T]) -> T:
+        """Use a connection on a thread."""
+        return await asyncio.get_running_loop().run_in_executor(self._threads, self._use, use)
+
+    def _use(self, use: Callable[[apsw.Connection], T]) -> T:
+        connection = self._connections.pop()  # never empty: there are as many connections as threads
         try:
             return use(connection)
         finally:
-            self._thread_readers.append(connection)
+            self._connections.append(connection)
+
+    def close(self) -> None:
+        """Wait for the reads, and close the connections."""
+        self._threads.shutdown()
+        for connection in self._connections:
+            connection.close()
 
 
 async def _retry_busy(open_file: Callable[[], T]) -> T:

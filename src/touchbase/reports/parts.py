@@ -1,0 +1,215 @@
+"""Parts of the report by campaign: what the events of a stretch of time add to it, in a form that adds up.
+
+People of two days do not add up: somebody mailed on both is one person. So a part has the sets of people of each tool and campaign, and a
+report unites them. Of the people who replied after a mail, a part knows those whose mail and reply are both its own; the others are in the
+mailed people of a part and the replied people of a later one.
+"""
+
+from __future__ import annotations
+
+import zlib
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from touchbase.common.timestamps import SECOND, Micros
+from touchbase.history import BOUNCE, COMPLAINT, REPLY, SENT, UNSUBSCRIBE
+from touchbase.reports.models import CampaignCounts
+from touchbase.reports.people import People
+
+HOUR: Micros = 3_600 * SECOND
+COUNTS = {
+    SENT: ("mailed", "mails"),
+    REPLY: ("replied", "replies"),
+    BOUNCE: ("bounced", "bounces"),
+    UNSUBSCRIBE: ("unsubscribed", "unsubscribes"),
+    COMPLAINT: ("complained", "complaints"),
+}
+"""Effects of events -> the counts of people and of events."""
+COUNTED = frozenset(COUNTS)
+"""Effects of events that reports count."""
+LEVELS = TOGETHER, BY_TOOL, BY_CAMPAIGN = range(3)
+_FORMAT = 1
+
+Group = tuple[str | None, str | None]
+"""Tool, and what identifies the campaign in it: its id, else its name."""
+EventRow = tuple[int, str, str | None, str | None, Micros]
+"""A contact's id, tool, campaign id, campaign name, and the time of an event."""
+
+
+@dataclass(slots=True)
+class Facts:
+    """The events of one effect and campaign."""
+
+    events: int = 0
+    name: str | None = None
+    campaign_id: str | None = None
+    people: People = field(default_factory=People)
+
+
+@dataclass(slots=True)
+class Part:
+    """What the events of a stretch of time add to a report."""
+
+    facts: dict[tuple[str, Group], Facts] = field(default_factory=dict)
+    answered: dict[tuple[int, Group], People] = field(default_factory=dict)
+    """By level and group: people with a mail and a later reply in this part."""
+
+    @property
+    def events(self) -> int:
+        """Number of the events that were counted."""
+        return sum(facts.events for facts in self.facts.values())
+
+
+def group_at(level: int, group: Group) -> Group:
+    """Return the group that a report of this level has in place of a campaign's."""
+    return group if level == BY_CAMPAIGN else (group[0], None) if level == BY_TOOL else (None, None)
+
+
+class PartBuilder:
+    """Counts events into a part. Replies come before mails, so that only the mails of people who replied are looked at closely."""
+
+    def __init__(self) -> None:
+        self._facts: dict[tuple[str, Group], Facts] = {}
+        self._ids: defaultdict[tuple[str, Group], list[int]] = defaultdict(list)
+        self._last_replies: defaultdict[int, dict[tuple[int, Group], Micros]] = defaultdict(dict)
+        """By contact: its last reply in the group of each level."""
+        self._answered: defaultdict[tuple[int, Group], set[int]] = defaultdict(set)
+
+    def add(self, effect: str, rows: Sequence[EventRow]) -> None:
+        """Count events of one effect."""
+        contacts: defaultdict[tuple[str, str | None, str | None], list[int]] = defaultdict(list)
+        for contact, tool, campaign_id, name, _ in rows:
+            contacts[tool, campaign_id, name].append(contact)
+        for (tool, campaign_id, name), some in contacts.items():
+            key = (effect, _group_of(tool, campaign_id, name))
+            facts = self._facts.setdefault(key, Facts())
+            facts.events += len(some)
+            facts.name = max(filter(None, (facts.name, name)), default=None)
+            facts.campaign_id = facts.campaign_id or campaign_id
+            self._ids[key] += some
+        if effect == REPLY:
+            for contact, tool, campaign_id, name, at in rows:
+                self._note_reply(self._last_replies[contact], _group_of(tool, campaign_id, name), at)
+        elif effect == SENT:
+            for contact, tool, campaign_id, name, at in rows:
+                if contact in self._last_replies:
+                    self._note_mail(contact, _group_of(tool, campaign_id, name), at)
+
+    def _note_reply(self, last: dict[tuple[int, Group], Micros], group: Group, at: Micros) -> None:
+        for key in _at_levels(group):
+            last[key] = max(at, last.get(key, at))
+
+    def _note_mail(self, contact: int, group: Group, at: Micros) -> None:
+        last = self._last_replies[contact]
+        for key in _at_levels(group):
+            if key in last and at <= last[key]:
+                self._answered[key].add(contact)
+
+    def made(self) -> Part:
+        """Return the part."""
+        for key, facts in self._facts.items():
+            facts.people = People.of(self._ids[key])
+        return Part(self._facts, {key: People.of(ids) for key, ids in self._answered.items()})
+
+
+def _group_of(tool: str, campaign_id: str | None, name: str | None) -> Group:
+    return (tool, name if campaign_id is None else campaign_id)
+
+
+@lru_cache(1_000)
+def _at_levels(group: Group) -> Sequence[tuple[int, Group]]:
+    return [(level, group_at(level, group)) for level in LEVELS]
+
+
+def packed(part: Part) -> bytes:
+    """Return a part as it is stored."""
+    facts = [
+        (effect, *group, each.events, each.name, each.campaign_id, each.people.packed()) for (effect, group), each in part.facts.items()
+    ]
+    answered = [(level, *group, people.packed()) for (level, group), people in part.answered.items()]
+    return zlib.compress(msgspec.msgpack.encode((_FORMAT, facts, answered)), 1)
+
+
+def unpacked(content: bytes) -> Part | None:
+    """Return a stored part; None for one of another version of this program."""
+    version, facts, answered = msgspec.msgpack.decode(zlib.decompress(content), type=tuple[int, list[Any], list[Any]], strict=False)
+    if version != _FORMAT:
+        return None
+    part = Part()
+    for effect, tool, campaign, events, name, campaign_id, people in facts:
+        part.facts[effect, (tool, campaign)] = Facts(events, name, campaign_id, People.unpacked(people))
+    for level, tool, campaign, people in answered:
+        part.answered[level, (tool, campaign)] = People.unpacked(people)
+    return part
+
+
+@dataclass(slots=True)
+class _Row:
+    """One group in one interval, while it is counted."""
+
+    counts: CampaignCounts
+    people: dict[str, People] = field(default_factory=dict)
+    answered: People = field(default_factory=People)
+
+
+class Union:
+    """Unites parts to the rows of a report. They are added from the last to the first, because a mail is answered by later replies."""
+
+    def __init__(self, edges: Sequence[Micros], level: int) -> None:
+        self._edges, self._level = edges, level
+        self._replied: defaultdict[Group, People] = defaultdict(People)
+        self._rows: dict[tuple[int, Group], _Row] = {}
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def add_later(self, part: Part) -> None:
+        """Add what is after the report's end: its replies answer mails of the report, and it has no rows."""
+        for (effect, group), facts in part.facts.items():
+            if effect == REPLY:
+                self._replied[group_at(self._level, group)].add_all(facts.people)
+
+    def add(self, begin: Micros, part: Part) -> None:
+        """Add the part that begins at this time, which lies in one interval."""
+        number = bisect_right(self._edges, begin) - 1
+        for (effect, group), facts in part.facts.items():
+            row = self._row(number, group)
+            row.people.setdefault(effect, People()).add_all(facts.people)
+            setattr(row.counts, COUNTS[effect][1], getattr(row.counts, COUNTS[effect][1]) + facts.events)
+            if self._level == BY_CAMPAIGN:
+                row.counts.campaign = max(filter(None, (row.counts.campaign, facts.name)), default=None)
+                row.counts.campaign_id = row.counts.campaign_id or facts.campaign_id
+            if effect == SENT:
+                row.answered.add_common(facts.people, self._replied[group_at(self._level, group)])
+        for (level, group), people in part.answered.items():
+            if level == self._level:
+                self._row(number, group).answered.add_all(people)
+        self.add_later(part)
+
+    def _row(self, number: int, group: Group) -> _Row:
+        group = group_at(self._level, group)
+        row = self._rows.get((number, group))
+        if row is None:
+            row = self._rows[number, group] = _Row(CampaignCounts(number, group[0]))
+        return row
+
+    def rows(self) -> list[CampaignCounts]:
+        """Return the report's rows, by interval, tool and campaign."""
+        made = []
+        for _, row in sorted(self._rows.items(), key=lambda each: order_of(each[0][0], *each[0][1])):
+            for effect, people in row.people.items():
+                setattr(row.counts, COUNTS[effect][0], len(people))
+            row.counts.mailed_replied = len(row.answered)
+            made.append(row.counts)
+        return made
+
+
+def order_of(number: int, tool: str | None, campaign: str | None) -> tuple[int, str, bool, str]:
+    """Return the key by which the rows of a report are sorted."""
+    return number, tool or "", campaign is None, campaign or ""

@@ -1,0 +1,160 @@
+"""Plans of the report by campaign made of parts, which are stored for the next report.
+
+Each stored part is compared with the versions of its hours, in the snapshot in which the report is made: one that is out of date is
+counted again.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from itertools import accumulate
+
+from touchbase.common.timestamps import DAY, LATEST, SECOND, Micros
+from touchbase.history import REPLY
+from touchbase.reports.models import CampaignCounts
+from touchbase.reports.parts import BY_CAMPAIGN, BY_TOOL, COUNTS, HOUR, TOGETHER, EventRow, Part, PartBuilder, Union, packed, unpacked
+from touchbase.reports.queries import MOST_ROWS, CountedPart, ReportCampaigns, Reported, ReportTooLarge, StoreParts, Stretch
+from touchbase.reports.spans import Span, spans_of
+from touchbase.reports.sql.campaigns import NOT_DELETED, any_deleted, count_campaigns, facts_of
+from touchbase.sql.rows import Columns, names
+from touchbase.sql.statement import Execute, Plan, Select, Statement
+
+PAGE = 20_000
+"""Events that are read at once."""
+HOURS_STAY: Micros = 2 * DAY
+"""How long parts of an hour are stored; then the part of their day has their events."""
+
+_KEY: Columns = (("client", "bigint"), ("begin_us", "bigint"), ("end_us", "bigint"))
+_PART: Columns = (*_KEY, ("version", "bigint"), ("stored_us", "bigint"), ("content", "bytea"))
+_MATCH = "t.client = p.client AND t.begin_us = p.begin_us AND t.end_us = p.end_us"
+PARTS = Statement(
+    "report_parts", _KEY, body=f"SELECT t.begin_us, t.end_us, t.version, t.content FROM p CROSS JOIN report_part t WHERE {_MATCH}"
+)
+STORE_PARTS = Statement(
+    "store_report_parts",
+    _PART,
+    body=f"INSERT INTO report_part ({names(_PART)}) SELECT * FROM p WHERE true ON CONFLICT (client, begin_us, end_us) "
+    "DO UPDATE SET version = excluded.version, stored_us = excluded.stored_us, content = excluded.content",
+)
+_BEFORE: Columns = (("client", "bigint"), ("stored_us", "bigint"))
+FORGET_HOURS = Statement(
+    "forget_report_hours",
+    _BEFORE,
+    body=f"DELETE FROM report_part AS t USING p WHERE t.client = p.client AND t.end_us - t.begin_us = {HOUR} AND t.stored_us < p.stored_us",
+    sqlite=f"DELETE FROM report_part WHERE client = ?1 AND end_us - begin_us = {HOUR} AND stored_us < ?2",
+)
+
+
+def report_campaigns(query: ReportCampaigns) -> Plan[Reported | ReportTooLarge]:
+    """Run `ReportCampaigns`."""
+    spans = None if query.time_zone is None else spans_of(query.edges, query.time_zone)
+    if spans is None or (yield from _are_few(query)):
+        rows = yield from count_campaigns(query)
+        return rows if isinstance(rows, ReportTooLarge) else Reported(rows)
+    versions = yield from _versions(query.client, spans)
+    known = yield from _known_parts(
+        query, {(span.begin, span.end): version for span, version in zip(spans, versions, strict=True) if span.is_stored}
+    )
+    has_deleted = yield from any_deleted(query.client)
+    counted: dict[Stretch, CountedPart] = {}
+    number = 0
+    for span, version in zip(spans, versions, strict=True):
+        stretch = (span.begin, span.end)
+        if span.is_stored and stretch not in known:
+            if query.most is not None and number > query.most:
+                return Reported(None, counted)
+            known[stretch] = yield from _count(query.client, *stretch, has_deleted)
+            counted[stretch] = CountedPart(version, known[stretch], packed(known[stretch]))
+            number += known[stretch].events
+    rows = yield from _unite(query, spans, known, has_deleted)
+    return rows if isinstance(rows, ReportTooLarge) else Reported(rows, counted)
+
+
+def _are_few(query: ReportCampaigns) -> Plan[bool]:
+    """Return whether the report has so few events that they are counted at once."""
+    for effect in COUNTS:
+        limited = f"SELECT 1 FROM event e WHERE {facts_of('e', effect)} AND e.occurred_us >= ? AND e.occurred_us < ? LIMIT ?"
+        rows = yield Select(f"SELECT count(*) FROM ({limited}) AS few", (query.client, query.edges[0], query.edges[-1], query.few + 1))
+        if rows[0][0] > query.few:
+            return False
+    return True
+
+
+def _versions(client: int, spans: Sequence[Span]) -> Plan[list[int]]:
+    """Return the version of each span: the sum of those of its hours, which never fall."""
+    rows = yield Select(
+        "SELECT hour, version FROM event_hour WHERE client = ? AND hour >= ? AND hour < ? ORDER BY hour",
+        (client, spans[0].hours[0], spans[-1].hours[1]),
+    )
+    hours, sums = [row[0] for row in rows], [0, *accumulate(row[1] for row in rows)]
+    return [sums[bisect_left(hours, end)] - sums[bisect_left(hours, begin)] for begin, end in (span.hours for span in spans)]
+
+
+def _known_parts(query: ReportCampaigns, versions: dict[Stretch, int]) -> Plan[dict[Stretch, Part]]:
+    """Return the parts that need not be counted: those of the query, and stored ones."""
+    known = {at: one.part for at, one in query.counted.items() if versions.get(at) == one.version}
+    keys = [(query.client, *stretch) for stretch in sorted(versions.keys() - known.keys())]
+    for begin, end, version, content in (yield Execute(PARTS, keys)):
+        if version == versions[begin, end] and (part := unpacked(content)) is not None:
+            known[begin, end] = part
+    return known
+
+
+def _unite(
+    query: ReportCampaigns, spans: Sequence[Span], known: dict[Stretch, Part], has_deleted: bool
+) -> Plan[list[CampaignCounts] | ReportTooLarge]:
+    """Return the rows of the report; count what has no stored part."""
+    union = Union(query.edges, BY_CAMPAIGN if query.by_campaign else BY_TOOL if query.by_tool else TOGETHER)
+    union.add_later((yield from _count(query.client, query.edges[-1], LATEST + SECOND, has_deleted, (REPLY,))))
+    for span in reversed(spans):
+        part = (
+            known.pop((span.begin, span.end), None)
+            if span.is_stored
+            else (yield from _count(query.client, span.begin, span.end, has_deleted))
+        )
+        assert part is not None
+        union.add(span.begin, part)
+        if len(union) > MOST_ROWS:
+            return ReportTooLarge()
+    return union.rows()
+
+
+# Replies before mails, as `PartBuilder` wants them.
+_EFFECTS = (REPLY, *(effect for effect in COUNTS if effect != REPLY))
+
+
+def _count(client: int, begin: Micros, end: Micros, has_deleted: bool, effects: Sequence[str] = _EFFECTS) -> Plan[Part]:
+    """Count the events of a stretch of time."""
+    builder = PartBuilder()
+    for effect in effects:
+        at: tuple[Micros, int] | None = (begin, 0)
+        while at is not None:
+            rows, at = yield from _page(client, effect, at, end, has_deleted)
+            builder.add(effect, rows)
+    return builder.made()
+
+
+def _page(
+    client: int, effect: str, at: tuple[Micros, int], end: Micros, has_deleted: bool, limit: int = PAGE
+) -> Plan[tuple[Sequence[EventRow], tuple[Micros, int] | None]]:
+    """Return events from this time and person on, and where the next ones begin; None if there are none."""
+    where = f"{facts_of('e', effect)} AND (e.occurred_us, e.record_id) >= (?, ?) AND e.occurred_us < ?"
+    where += NOT_DELETED.format("e") if has_deleted else ""
+    rows = yield Select(
+        f"SELECT e.record_id, e.tool, e.campaign_id, e.campaign, e.occurred_us FROM event e WHERE {where} "
+        "ORDER BY e.occurred_us, e.record_id LIMIT ?",
+        (client, *at, end, *([client] if has_deleted else []), limit),
+    )
+    if len(rows) < limit:
+        return rows, None
+    last = (rows[-1][4], rows[-1][0])
+    whole = [row for row in rows if (row[4], row[0]) != last]  # the last person may have more events at that time
+    return (whole, last) if whole else (yield from _page(client, effect, at, end, has_deleted, 2 * limit))
+
+
+def store_parts(command: StoreParts) -> Plan[None]:
+    """Run `StoreParts`."""
+    yield Execute(FORGET_HOURS, [(command.client, command.at - HOURS_STAY)])
+    rows = [(command.client, *stretch, one.version, command.at, one.content) for stretch, one in sorted(command.parts.items())]
+    yield Execute(STORE_PARTS, rows)

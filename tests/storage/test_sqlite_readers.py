@@ -1,0 +1,41 @@
+"""SQLite: a query that is answered in a moment does not wait for reports."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import Any
+
+import pytest
+
+from touchbase.clients.commands import EnsureClient, ListClients
+from touchbase.reports import ReportStatuses
+from touchbase.sql.statement import Plan
+from touchbase.storage.command_handlers import COMMANDS
+from touchbase.storage.sqlite import engine
+
+
+async def test_query__does_not_wait_for_reports(sqlite_url: str, open_with: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = await open_with(sqlite_url, COMMANDS)
+    await store.write(EnsureClient("acme", 1))
+    may_end, begun = threading.Event(), threading.Semaphore(0)
+
+    def report(query: ReportStatuses) -> Plan[str]:
+        begun.release()
+        assert may_end.wait(30)
+        return "reported"
+        yield
+
+    plan_of = store._plan
+    monkeypatch.setattr(store, "_plan", lambda query: report(query) if isinstance(query, ReportStatuses) else plan_of(query))
+    try:
+        reports = [asyncio.create_task(store.read(ReportStatuses(1, 1, [0, 1]))) for _ in range(engine.READERS + engine.LONG_READERS)]
+        await asyncio.to_thread(begun.acquire)
+
+        async with asyncio.timeout(20):
+            clients = await store.read(ListClients())
+    finally:
+        may_end.set()
+
+    assert [client.client_id for client in clients] == ["acme"]
+    assert await asyncio.gather(*reports) == ["reported"] * len(reports)
