@@ -69,7 +69,7 @@ export async function setStatusOfAll<R extends AnyRecord>(rows: Rows<R>, view: V
   try {
     const { data } = await patch(kind, matchQuery(view), { [kind.status]: status }, most);
     const got = data.changed ? await changedIn(kind, status, performance.now() - began) : null;
-    const back = got && (() => giveBack(kind, got, known.filter((each) => each !== status)).finally(() => void renewRows(rows, after)));
+    const back = got && (() => giveBack(kind, got, known.filter((each) => each !== status), data.changed).finally(() => void renewRows(rows, after)));
     toast(data.changed ? `${plural(data.changed, kind.one, kind.many)} set to “${status.replace(/_/g, ' ')}”.` : 'They have this status already.', back ? { undo: back } : {});
     if (data.failed) toast(`${plural(data.failed, kind.one, kind.many)} not changed: ${data.failures[0]?.detail ?? 'the server refused it'}`, { bad: true });
     await renewRows(rows, after);
@@ -95,18 +95,18 @@ async function changedIn<R extends AnyRecord>(kind: Kind<R>, status: string, too
   return { filters: [has, ['status_changed_at[gte]', since], ['status_changed_at[lte]', newest]], since };
 }
 
-/** Give the records that got a status the one that they had before. */
-async function giveBack<R extends AnyRecord>(kind: Kind<R>, got: Reached, known: readonly string[]): Promise<void> {
-  let failed = 0;
+/** Give the records that got a status the one that they had before; raise `Problem` if they are fewer than those that got it. */
+async function giveBack<R extends AnyRecord>(kind: Kind<R>, got: Reached, known: readonly string[], expected: number): Promise<void> {
+  let changed = 0;
   let why = '';
   for (const each of [...known, null]) {
     // A record that was created since then with this status had none before, and keeps it.
     const had: Filters = each === null ? [['previous_status[is_set]', 'false'], ['created_time[lt]', got.since]] : [['previous_status[eq]', each]];
     const { data } = await patch(kind, [...got.filters, ...had], { [kind.status]: each }, MOST);
-    failed += data.failed;
+    changed += data.changed;
     why ||= data.failures[0]?.detail ?? '';
   }
-  if (failed) throw new Problem(0, 'not_undone', `${plural(failed, 'record')} not changed back: ${why}`);
+  if (changed < expected) throw new Problem(0, 'not_undone', `${plural(expected - changed, kind.one, kind.many)} not changed back: ${why || 'they have changed since'}`);
 }
 
 async function renewRows<R extends AnyRecord>(rows: Rows<R>, after: () => void): Promise<void> {
