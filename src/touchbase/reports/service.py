@@ -32,8 +32,8 @@ async def report_campaigns(
     """
     query = ReportCampaigns(client, edges, TOOL in groups, CAMPAIGN in groups, time_zone)
     found = await _read(store, query)
+    await _store(store, query, found, now)
     if found.rows is not None:
-        await _store(store, query, found, now)
         return found.rows
     lock = _COUNTING.setdefault((id(store), client), asyncio.Lock())
     async with lock:  # a second report of the client gets the parts that the first one counts
