@@ -43,4 +43,4 @@ def _read(path: str) -> bytes:
     return resources.files("touchbase.http").joinpath(path).read_bytes()
 
 
-ROUTES = [Route("GET", "/docs", page, scope=""), Route("GET", "/docs/{name}", file, scope="")]
+ROUTES = [Route("GET", "/docs", page, scope="")]

@@ -1,0 +1,99 @@
+"""The documentation as text, for agents and people without the repository: `/llms.txt`, and each page at `/docs/KIND/PAGE.md`."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib import resources
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+from touchbase.errors import NotFound
+from touchbase.http.docs_page import SAFE, file
+from touchbase.http.endpoint import Call
+from touchbase.http.responses import Response
+from touchbase.http.routing import Route
+
+MARKDOWN = b"text/markdown; charset=utf-8"
+PICTURE = {"png": b"image/png", "svg": b"image/svg+xml"}
+CACHED = (b"cache-control", b"public, max-age=3600")
+INDEX = "README.md"
+SUMMARY = """# Touchbase
+
+> A self-hosted data service for revenue operations: contacts and companies of many clients, the webhooks of their campaign tools and
+> CRMs, and each record's status, mails, replies and history, the same in any order of arrival. HTTP API, Python client, console, agents.
+
+- API: `/openapi.json` (OpenAPI 3.1). Keys as `Authorization: Bearer tb_...`; a key of all clients names one in `X-Client-Id`.
+- Agents: the Model Context Protocol at `/mcp`; call `whoami` first.
+- Errors are problem bodies (RFC 9457) whose `detail` says what to send instead.
+- Pages below are Markdown, and their links lead to further pages.
+"""
+_LINK = re.compile(r"\]\(((?:[\w-]+/)?[\w-]+\.md)\)")
+
+
+async def llms(call: Call) -> Response:
+    """`GET /llms.txt`: what this is, and a line for each page."""
+    return Response(200, _index_for_agents(), b"text/plain; charset=utf-8", [CACHED])
+
+
+async def page(call: Call) -> Response:
+    """`GET` of a page or a picture of the documentation."""
+    return _page(f"{call.path('kind')}/{call.path('name')}")
+
+
+async def page_or_file(call: Call) -> Response:
+    """`GET` of a page that belongs to no kind, such as the index, or of a file of the page that shows the API."""
+    name = call.path("name")
+    return _page(name) if name.endswith(".md") else await file(call)
+
+
+def _page(path: str) -> Response:
+    found = pages().get(path)
+    if found is None:
+        raise NotFound("there is no such page; /llms.txt lists all pages")
+    return Response(200, found.read_bytes(), PICTURE.get(path.rpartition(".")[2], MARKDOWN), [*SAFE, CACHED])
+
+
+def _folder() -> Traversable:
+    """Return the folder of the documentation: in the package if it was installed, else next to its sources."""
+    packaged = resources.files("touchbase") / "docs"
+    return packaged if packaged.is_dir() else Path(__file__).parents[3] / "docs"
+
+
+@cache
+def pages() -> dict[str, Traversable]:
+    """Return the files of the documentation by their path below it; none if it is not installed."""
+    folder = _folder()
+    if not folder.is_dir():
+        return {}
+    found = {each.name: each for each in folder.iterdir() if each.is_file()}
+    for kind in folder.iterdir():
+        if kind.is_dir():
+            found |= {f"{kind.name}/{each.name}": each for each in kind.iterdir()}
+    return {path: each for path, each in found.items() if path.rpartition(".")[2] in ("md", *PICTURE)}
+
+
+@cache
+def _index_for_agents() -> bytes:
+    """Return the index, with its links as they are below the server's address."""
+    index = pages().get(INDEX)
+    if index is None:
+        return f"{SUMMARY}\nThe documentation is not installed here.\n".encode()
+    return f"{SUMMARY}\n{''.join(map(_line, index.read_text(encoding='utf-8').splitlines()))}".encode()
+
+
+def _line(line: str) -> str:
+    """Return a line of the index: a row of a table becomes an entry of a list, its title goes."""
+    if line.startswith(("# ", "|---")):
+        return ""
+    row = re.fullmatch(r"\| (.*?) \| (.*?) ?\|", line)
+    if row and not row[2]:
+        return ""
+    return _LINK.sub(r"](docs/\1)", f"- {row[1]}: {row[2]}" if row else line) + "\n"
+
+
+ROUTES = [
+    Route("GET", "/llms.txt", llms, scope=""),
+    Route("GET", "/docs/{name}", page_or_file, scope=""),
+    Route("GET", "/docs/{kind}/{name}", page, scope=""),
+]
