@@ -1,4 +1,4 @@
-"""The documentation as text, for agents and people without the repository: `/llms.txt`, and each page at `/docs/KIND/PAGE.md`."""
+"""The documentation as text, for agents and people without the repository: `/llms.txt`, and each page as Markdown below `/docs/`."""
 
 from __future__ import annotations
 
