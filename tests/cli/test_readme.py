@@ -88,13 +88,17 @@ def test_the_first_hour__runs_as_it_is_written(serve: Serve, tmp_path: Path) -> 
     blocks = [block for block in re.findall(r"```sh\n(.*?)```", page, re.DOTALL) if "make serve" not in block and "PATH=" not in block]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("TOUCHBASE_")}
     environment |= {"PATH": f"{Path(sys.executable).parent}:{environment['PATH']}"}
+    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    (tmp_path / "replies.py").write_text(code.replace(":8000", f":{server.port}"))
 
-    script = "\n".join(blocks).replace(":8000", f":{server.port}")
+    script = "\n".join(blocks).replace(":8000", f":{server.port}").replace(".venv/bin/python", sys.executable)
     done = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120, check=False
     )
 
     assert done.returncode == 0, done.stdout + done.stderr
-    assert len(blocks) == 5
+    assert len(blocks) == 7
+    assert "ann@example.com wrote: Yes please. Can we talk on Thursday?" in done.stdout
+    assert '"blocks"' in done.stdout
     assert "instantly" in done.stdout
     assert "?token=" in done.stdout + done.stderr
