@@ -21,7 +21,7 @@ from touchbase.clients.models import KEEP_BODIES_DAYS
 from touchbase.inbox.refused import CAUSES, RefusedWebhook, StoreRefusals
 from touchbase.storage import open_store
 
-WITHOUT_JSON = {"serve", "completion", "events follow", "messages get", "relay"}
+WITHOUT_JSON = {"serve", "completion", "events follow", "mcp", "messages get", "relay"}
 """They run until they are stopped, print a script, or print JSON always; what `relay --once` prints is JSON always."""
 
 

@@ -75,9 +75,17 @@ GROWING = (
 """Questions about how much B has, and its log, which the probes themselves add to."""
 _LINKS = "the worker of links reads it, which the walk does not run; tests/company_links/test_life.py tries it with two clients"
 _READ = "ids of records, which are then read as this client's"
+_PARTS = "the walk's clients have too few events for stored parts; tests/reports/test_parts.py tries it with two clients"
+_WAY = "chooses one of two ways to count, which find the same"
 UNNOTICED: dict[str, str] = {
     "clients.sql.removal.DELETE_WORDS": "words of records that were this client's rows just before; their ids are no other's",
     "search.sql.candidates._both": _READ,
+    "reports.sql.parts.PARTS": _PARTS,
+    "reports.sql.parts._page": _PARTS,
+    "reports.sql.parts._versions": "more changes than the client's let a part be counted again, which finds the same",
+    "reports.sql.parts._are_few": _WAY,
+    "reports.sql.statuses._are_many_changed": _WAY,
+    "reports.sql.campaigns.any_deleted": "whether deleted records are to be left out; where there are none, that changes nothing",
     "merging.sql.statements.RETURN_MERGE": "merges that events of B's own record name; their ids are no other's",
     "messages.sql.plans.prune_messages": "ids of messages, which are then changed as this client's",
     "company_links.sql.follow._ends": _LINKS,

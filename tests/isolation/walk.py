@@ -92,7 +92,7 @@ def filters(known: Known) -> dict[str, list[str]]:
         "page": ["1", "2"], "page_size": ["1", "100"], "firstname": ["zq021firstqz"], "lastname": ["zq024lastqz"], "industry": [w.OPTION],
         "field_name": [w.FIELD], "field_value": [w.OPTION],
         "values": ["delete"], "misfits": ["keep"],
-        "since": ["2025-04-01"], "until": ["2026-11-21"], "time_zone": ["Europe/Berlin"], "group_by": ["campaign,week", "tool"],
+        "since": ["2025-02-01"], "until": ["2026-11-21"], "time_zone": ["Europe/Berlin"], "group_by": ["campaign,week", "tool"],
         "endpoint": [str(each) for each in known.endpoints], "outcome": ["refused"],
         "kind": ["contacts.import"], "mapping": [w.MAPPING], "delimiter": [","], "encoding": ["utf-8"], "sheet": ["A"],
     }  # fmt: skip

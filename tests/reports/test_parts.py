@@ -208,6 +208,19 @@ async def test_report__counts_a_past_day_again_after_deletion_restoration_and_er
 
 
 @pytest.mark.usefixtures("_made_of_parts")
+async def test_report__has_no_part_and_no_event_of_another_client(house: House) -> None:
+    one, other = [await House.of(house.call, name) for name in ("one", "other")]
+    await one.hook("camp", mail("ann", -3 * DAY))
+    await other.hook("camp", mail("bob", -3 * DAY), mail("cat", -3 * DAY))
+    now = house.call.clock.now
+
+    for _ in ("counted", "stored"):
+        rows = [await both(each, [now - 9 * DAY * SECOND, now], ("campaign",), "UTC") for each in (one, other)]
+        assert [[row.mails for row in made] for made, _ in rows] == [[1], [2]]
+        assert all(made == counted for made, counted in rows)
+
+
+@pytest.mark.usefixtures("_made_of_parts")
 async def test_report__counts_all_mails_of_a_person_at_one_time(house: House) -> None:
     mails = [mail(who, -3 * DAY, campaign) for who in ("ann", "bob") for campaign in ("Autumn", "Winter", "Spring", None)]
     await house.hook("camp", *mails)

@@ -65,7 +65,7 @@ export const GROUPS: readonly SettingGroup[] = [
     name: 'Fetching and writing',
     usual: false,
     rows: [
-      { name: 'api_base', as: 'text', text: 'Address of its API', example: 'https://api.example.com', help: 'Empty: the tool’s usual one; Zoho has one for each data centre, such as https://www.zohoapis.eu. With another address give the access token again.', shown: of(...FETCHED) },
+      { name: 'api_base', as: 'text', text: 'Address of its API', example: 'the address, with https', help: 'Empty: the tool’s usual one; Zoho has one for each data centre, such as that of www.zohoapis.eu. With another address give the access token again.', shown: of(...FETCHED) },
       { name: 'api_user', as: 'text', text: 'User of the access token', example: 'ops@example.com', help: 'Copper: the e-mail address of the token’s owner.', shown: of('copper') },
       { name: 'written_property', as: 'text', text: 'Property that statuses are written to', example: 'touchbase_status', help: 'Its internal name, of contacts. An outgoing endpoint of the kind HubSpot writes it.', shown: of('hubspot') },
     ],

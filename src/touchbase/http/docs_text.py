@@ -86,10 +86,10 @@ def _line(line: str) -> str:
     """Return a line of the index: a row of a table becomes an entry of a list, its title goes."""
     if line.startswith(("# ", "|---")):
         return ""
-    row = re.fullmatch(r"\| (.*?) \| (.*?) ?\|", line)
-    if row and not row[2]:
+    link, is_row, about = line.removeprefix("| ").removesuffix("|").partition(" | ")
+    if is_row and not about.strip():
         return ""
-    return _LINK.sub(r"](docs/\1)", f"- {row[1]}: {row[2]}" if row else line) + "\n"
+    return _LINK.sub(r"](docs/\1)", f"- {link}: {about.strip()}" if is_row else line) + "\n"
 
 
 ROUTES = [

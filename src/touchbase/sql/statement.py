@@ -85,6 +85,16 @@ class Savepoint:
 SAVE, ROLL_BACK, RELEASE = (Savepoint(f"{verb} write_batch") for verb in ("SAVEPOINT", "ROLLBACK TO", "RELEASE"))
 
 
+def follow_savepoints(step: Savepoint, noted: list[Any], marks: list[int]) -> None:
+    """Drop what was noted since a savepoint to which the transaction is rolled back; `marks` has the numbers at open savepoints."""
+    if step is SAVE:
+        marks.append(len(noted))
+    elif step is ROLL_BACK:
+        del noted[marks[-1] :]
+    elif step is RELEASE:
+        marks.pop()
+
+
 @dataclass(slots=True)
 class Log:
     """Hand over events to be stored at the end of the transaction (`event_log`). No engine runs it, and it has no rows."""

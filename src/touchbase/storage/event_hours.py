@@ -12,7 +12,7 @@ from typing import TypeVar
 from touchbase.history import CONTACT
 from touchbase.reports import COUNTED, HOUR
 from touchbase.sql.builders import RECORD, RECORD_MATCH
-from touchbase.sql.statement import Execute, Plan, Row, Statement
+from touchbase.sql.statement import Execute, Plan, Row, Savepoint, Statement, follow_savepoints
 
 T = TypeVar("T")
 Hours = Iterable[tuple[int, int]]
@@ -60,22 +60,25 @@ BY_RECORD = frozenset({"delete_events_of", "erase_event", "insert_deleted_record
 
 def with_event_hours(plan: Plan[T]) -> Plan[T]:
     """Return the plan of a whole transaction, which raises the versions of the hours whose counted events it changes."""
-    hours: set[tuple[int, int]] = set()
+    hours: list[tuple[int, int]] = []
+    marks: list[int] = []
     try:
         step = next(plan)
         while True:
+            if isinstance(step, Savepoint):
+                follow_savepoints(step, hours, marks)
             if not isinstance(step, Execute):
                 step = plan.send((yield step))
                 continue
             name = step.statement.name
             if name in BY_RECORD and (records := sorted({row[:3] for row in step.rows if row[1] == CONTACT})):
-                hours.update((client, at // HOUR) for client, at in (yield Execute(HOURS_OF_RECORDS, records)))
+                hours += [(client, at // HOUR) for client, at in (yield Execute(HOURS_OF_RECORDS, records))]
             rows = yield step
             if name in BY_EVENT:
-                hours.update(BY_EVENT[name](step.rows, rows))
+                hours += BY_EVENT[name](step.rows, rows)
             step = plan.send(rows)
     except StopIteration as stop:
         result: T = stop.value
     if hours:
-        yield Execute(RAISE_HOURS, sorted(hours))
+        yield Execute(RAISE_HOURS, sorted({*hours}))
     return result

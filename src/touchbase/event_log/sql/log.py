@@ -13,7 +13,7 @@ from touchbase.event_log.models import LoggedEvent
 from touchbase.event_log.signal import LOGGED
 from touchbase.event_log.sql.statements import LOG_EVENTS, new_row
 from touchbase.sql.rows import encode
-from touchbase.sql.statement import RELEASE, ROLL_BACK, SAVE, Execute, Log, Plan, Row, Savepoint
+from touchbase.sql.statement import Execute, Log, Plan, Row, Savepoint, follow_savepoints
 
 T = TypeVar("T")
 
@@ -64,7 +64,7 @@ def with_log(plan: Plan[T], noted: Noted | None = None, *, keep: bool = True) ->
                 step = plan.send([])
                 continue
             if isinstance(step, Savepoint):
-                _follow(step, events, marks)
+                follow_savepoints(step, events, marks)
             rows = yield step
             if isinstance(step, Execute) and step.logs:
                 made = {row[0] for row in rows}
@@ -109,16 +109,6 @@ def _forget(events: list[LoggedEvent], records: set[tuple[int | None, ...]]) -> 
     for event in events:
         if (event.client, event.record_kind, event.record_id) in records:
             event.changed = {}
-
-
-def _follow(step: Savepoint, events: list[LoggedEvent], marks: list[int]) -> None:
-    """Drop the events since a savepoint to which the transaction is rolled back."""
-    if step is SAVE:
-        marks.append(len(events))
-    elif step is ROLL_BACK:
-        del events[marks[-1] :]
-    elif step is RELEASE:
-        marks.pop()
 
 
 def _store(events: Sequence[LoggedEvent]) -> Execute:
