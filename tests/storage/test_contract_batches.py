@@ -88,7 +88,7 @@ async def test_work__takes_no_delivery_of_a_client_suspended_after_the_last_batc
     assert await states(store, kept) == {APPLIED: len(kept)}
 
 
-async def test_replayed_delivery__comes_first_and_is_translated_again(store: Store, client: int) -> None:
+async def test_replayed_delivery__is_translated_again_although_its_batch_was_prefetched(store: Store, client: int) -> None:
     kept = await backlog(store, client)
     await store.work(client, TURN, translate, NOON)
 
@@ -98,7 +98,9 @@ async def test_replayed_delivery__comes_first_and_is_translated_again(store: Sto
         return told
 
     await store.write(ReplayDeliveries(client, tuple(kept[15:18]), NOON))
-    await store.work(client, TURN, otherwise, NOON)
+    # A prefetch that read the queue after the replay has the deliveries behind it, which are applied before it.
+    for _ in range(3):
+        await store.work(client, TURN, otherwise, NOON)
 
     named = [contact.email for contact in await store.read(ListContacts(client, 100)) if contact.first_name == "Otherwise"]
     assert {f"p{n}@example.com" for n in (15, 16, 17)} <= set(named)
