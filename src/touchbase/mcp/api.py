@@ -32,8 +32,9 @@ async def answer(call: Call) -> Response:
     raw = await call.json()
     try:
         message = json.loads(raw)
+        json.dumps(message, ensure_ascii=False).encode()  # half of a surrogate pair is in no answer and in no address
     except ValueError:
-        wrong = {"code": PARSE_ERROR, "message": "the body is not JSON"}
+        wrong = {"code": PARSE_ERROR, "message": "the body is not JSON, or a text in it has half of a surrogate pair"}
         return Response(400, encode({"jsonrpc": "2.0", "id": None, "error": wrong}))
     answered = await Conversation(holder, lambda asked: _ask(call, asked)).answer(message)
     if answered.message is None:

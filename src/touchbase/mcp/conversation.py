@@ -163,7 +163,7 @@ def _read(message: Any) -> tuple[str, Json]:
     """Return the method and parameters of a message."""
     if not isinstance(message, dict) or message.get("jsonrpc") != "2.0" or not isinstance(message.get("method"), str):
         raise _Wrong(INVALID_REQUEST, "send one JSON-RPC 2.0 message with a method; batches are not taken")
-    if "id" in message and not isinstance(message["id"], str | int):
+    if "id" in message and (isinstance(message["id"], bool) or not isinstance(message["id"], str | int)):
         raise _Wrong(INVALID_REQUEST, "the id of a request must be a text or a whole number")
     params = message.get("params", {})
     if not isinstance(params, dict):

@@ -199,13 +199,13 @@ _REPLAY = """Applies stored webhooks again after a cause was mended; what is kno
 _HEALTH = """Whether the store can write, and for administrators its warnings and the webhooks by tool and state."""
 
 _ALL = [
-    Tool("describe", "Describe the data", _DESCRIBE, READ, given.Describe, _describe, has_untrusted=False),
+    Tool("describe", "Describe the data", _DESCRIBE, READ, given.Describe, _describe),
     Tool("find", "Find records", _FIND, READ, given.Find, _find),
     Tool("get", "Get one record", _GET, READ, given.Get, _get),
     Tool("match", "Look up many", _MATCH, READ, given.Match, _match),
     Tool("explain", "Explain a value", _EXPLAIN, READ, given.Explain, _explain),
     Tool("messages", "List messages", _MESSAGES, READ, given.Messages, _messages),
-    Tool("summary", "Sum up", _SUMMARY, READ, given.Summary, _summary, has_untrusted=False),
+    Tool("summary", "Sum up", _SUMMARY, READ, given.Summary, _summary),
     Tool("upsert", "Create or change a record", _UPSERT, WRITE, given.Upsert, _upsert, writes=True),
     Tool("change_status", "Change a status", _CHANGE, WRITE, given.ChangeStatus, _change_status, writes=True),
     Tool("list_deliveries", "List webhooks", _DELIVERIES, ADMIN, given.Deliveries, _deliveries),
