@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import MutableMapping
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 from touchbase.common.timestamps import Micros
 from touchbase.errors import TouchbaseError
 from touchbase.http.asgi_types import App
+from touchbase.http.inner_request import send_inner
 
 _OWN: ContextVar[Micros | None] = ContextVar("time of a request", default=None)
 
@@ -53,28 +53,14 @@ class FrontDoor:
     ) -> Answer:
         """Send a request; `at`: the time at which it happens."""
         path, _, query = target.partition("?")
-        headers = [(b"content-type", media.encode()), (b"content-length", str(len(body)).encode()), (b"user-agent", b"touchbase-demo")]
+        headers = [(b"content-type", media.encode()), (b"user-agent", b"touchbase-demo")]
         if client_id:
             headers.append((b"x-client-id", client_id.encode()))
-        scope: MutableMapping[str, Any] = {
-            "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": method, "scheme": "http", "path": path,
-            "raw_path": path.encode(), "query_string": query.encode(), "root_path": "", "client": None, "server": None, "headers": headers,
-        }  # fmt: skip
-        waiting = [{"type": "http.request", "body": body, "more_body": False}]
-        sent: list[MutableMapping[str, Any]] = []
-
-        async def receive() -> MutableMapping[str, Any]:
-            return waiting.pop() if waiting else {"type": "http.disconnect"}
-
-        async def collect(message: MutableMapping[str, Any]) -> None:
-            sent.append(message)
-
         token = _OWN.set(at)
         try:
-            await self._app(scope, receive, collect)
+            return Answer(*await send_inner(self._app, method, path, query.encode(), headers, body))
         finally:
             _OWN.reset(token)
-        return Answer(sent[0]["status"], b"".join(each.get("body", b"") for each in sent[1:]))
 
     async def ask(self, method: str, path: str, value: Any = None, at: Micros | None = None, client_id: str = "") -> Any:
         """Send a request with a JSON body; return the value of the response. Raises `DemoFailed` for an error."""

@@ -6,8 +6,6 @@ It is not part of the public API, so the OpenAPI document leaves it out; `docs/h
 from __future__ import annotations
 
 import json
-from collections.abc import MutableMapping
-from typing import Any
 
 import msgspec
 
@@ -15,6 +13,7 @@ from touchbase.auth import SCOPES, key_scopes
 from touchbase.common.asgi import peer_of
 from touchbase.errors import Unauthorized
 from touchbase.http.endpoint import CLIENT_ID, Call, key_from_headers
+from touchbase.http.inner_request import send_inner
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route
 from touchbase.http.schemas import encode
@@ -62,28 +61,14 @@ async def _holder(call: Call) -> Holder:
 
 async def _ask(call: Call, asked: Asked) -> Answer:
     """Send a request of a tool through the whole application, as the caller: keys, scopes, limits and logs are those of any request."""
-    content = asked.content
     own = [(name, value) for name, value in call.scope["headers"] if name in PASSED_ON and not (name == CLIENT_ID and asked.client_id)]
     if asked.client_id is not None:
         own.append((CLIENT_ID, asked.client_id.encode("latin-1", "replace")))
     own.append((b"x-request-id", str(call.scope["touchbase.request_id"]).encode("ascii")))  # the log has a line for the caller's request
-    headers = [*own, *asked.headers, (b"content-type", b"application/json"), (b"content-length", b"%d" % len(content))]
-    scope: MutableMapping[str, Any] = {
-        **{name: call.scope.get(name) for name in ("type", "asgi", "http_version", "scheme", "root_path", "client", "server")},
-        "method": asked.method, "path": asked.path, "raw_path": asked.path.encode(), "query_string": asked.query_string, "headers": headers,
-    }  # fmt: skip
-    waiting = [{"type": "http.request", "body": content, "more_body": False}]
-    sent: list[MutableMapping[str, Any]] = []
-
-    async def receive() -> MutableMapping[str, Any]:
-        return waiting.pop() if waiting else {"type": "http.disconnect"}
-
-    async def collect(message: MutableMapping[str, Any]) -> None:
-        sent.append(message)
-
-    await call.api.application(scope, receive, collect)
-    body = b"".join(each.get("body", b"") for each in sent[1:])
-    return Answer(sent[0]["status"], msgspec.json.decode(body) if body else None)
+    headers = [*own, *asked.headers, (b"content-type", b"application/json")]
+    sent = send_inner(call.api.application, asked.method, asked.path, asked.query_string, headers, asked.content, call.scope)
+    status, body = await sent
+    return Answer(status, msgspec.json.decode(body) if body else None)
 
 
 ROUTES = [Route("POST", PATH, answer, scope="")]
