@@ -323,3 +323,18 @@ def test_unavailable__writes_details_only_to_the_log(error: Exception, caplog: p
 
     assert told.detail == "cannot use the database now: the server's log says why"
     assert "10.0.0.5" in caplog.text
+
+
+async def test_check__does_not_wait_for_another_process_that_stopped_in_the_middle(postgres_url) -> None:
+    """Such a process has locks of every row that servers share: one that is frozen must not make the others unready."""
+    store = await open_store(postgres_url)
+    frozen = await asyncpg.connect(postgres_url)
+    await frozen.execute("BEGIN")
+    await frozen.fetch("SELECT 1 FROM id_block FOR UPDATE")
+
+    async with asyncio.timeout(10):
+        await store.check()
+
+    await frozen.execute("ROLLBACK")
+    await frozen.close()
+    await store.close()

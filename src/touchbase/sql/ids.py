@@ -6,7 +6,9 @@ from collections.abc import Mapping
 
 from touchbase.sql.statement import SerializationConflict
 
-BLOCK = 10_000
+FIRST_BLOCK = 10_000
+LARGEST_BLOCK = 1_000_000
+"""Ids reserved at once: ten times as many with each block, because every block is a transaction on a row that all processes share."""
 
 
 class IdsExhausted(SerializationConflict):
@@ -18,6 +20,7 @@ class Ids:
 
     def __init__(self) -> None:
         self._ranges: dict[str, tuple[int, int]] = {}
+        self._blocks: dict[str, int] = {}
 
     def missing(self, needs: Mapping[str, int]) -> dict[str, int]:
         """Return the names with too few ids left for these needs, and how many to reserve for each."""
@@ -25,12 +28,13 @@ class Ids:
         for name, count in needs.items():
             start, end = self._ranges.get(name, (0, 0))
             if end - start < count:
-                short[name] = max(BLOCK, count)
+                short[name] = max(self._blocks.get(name, FIRST_BLOCK), count)
         return short
 
     def fill(self, name: str, first: int, count: int) -> None:
         """Use the block [first, first + count) from now on; the rest of the previous block is discarded."""
         self._ranges[name] = (first, first + count)
+        self._blocks[name] = min(max(10 * count, FIRST_BLOCK), LARGEST_BLOCK)
 
     def cut(self, needs: Mapping[str, int]) -> Ids:
         """Split off exactly as many ids as needed, for one of several concurrent batches."""

@@ -109,17 +109,21 @@ def queue_refused(stopping: bool) -> Overloaded:
     return Overloaded("the server is stopping" if stopping else "too many writes are waiting; send this again in a moment")
 
 
-# It increments, because SQLite does not write an update that changes nothing.
+# SQLite: it increments, because an update that changes nothing is not written.
+# PostgreSQL: a message in the log of changes, which a commit flushes as it does a row. A row that all processes write would make each of
+# them wait for one that stopped while it had the row. The update finds no row, and is refused where the server is read-only.
 _PROBE = Statement(
     "probe",
     (("name", "text"),),
-    "INSERT INTO id_block (name, next) SELECT p.name, 1 FROM p WHERE true ON CONFLICT (name) DO UPDATE SET next = id_block.next + 1",
+    sqlite="INSERT INTO id_block (name, next) VALUES (?1, 1) ON CONFLICT (name) DO UPDATE SET next = next + 1",
+    body=", w AS (UPDATE id_block t SET next = t.next FROM p WHERE t.name = 'nothing' AND p.name = t.name) "
+    "SELECT pg_logical_emit_message(true, p.name, '') FROM p",
 )
 
 
 @dataclass(slots=True)
 class Probe(Command[None]):
-    """Write a row that belongs to no record, to check that the store can write."""
+    """Write something that belongs to no record, to check that the store can write."""
 
 
 def _probe(commands: Commands, ids: Ids) -> Plan[list[object]]:

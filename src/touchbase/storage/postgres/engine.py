@@ -180,7 +180,7 @@ class PostgresStore:
         return await retry(attempt)
 
     async def check(self) -> None:
-        """Write a row that belongs to no record. Raises `Overloaded` when that cannot be flushed."""
+        """Write something that belongs to no record. Raises `Overloaded` when that cannot be flushed."""
         await self.write(Probe())
 
     async def close(self) -> None:

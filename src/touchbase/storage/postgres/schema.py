@@ -36,7 +36,10 @@ async def migrate(connection: Connection, migrations: Sequence[Migration]) -> li
     while pending(migrations, await applied(connection)):
         await connection.execute(begin(ALL_CLIENTS))
         try:
-            await connection.execute("SET LOCAL statement_timeout = 0; LOCK TABLE migration IN ACCESS EXCLUSIVE MODE")
+            # One statement a message: Citus sends the whole message of a SET LOCAL to its workers, and a worker that also got the lock
+            # would wait for this transaction for ever.
+            await connection.execute("SET LOCAL statement_timeout = 0")
+            await connection.execute("LOCK TABLE migration IN ACCESS EXCLUSIVE MODE")
             known = await applied(connection)  # read again: another process may have been faster
             # An empty database gets all migrations at once: a process that starts now must not see an incomplete schema.
             for migration in pending(migrations, known)[: 1 if known else None]:
