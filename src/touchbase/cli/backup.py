@@ -1,4 +1,4 @@
-"""`touchbase backup, restore`: a consistent copy of a SQLite store, and putting it in the store's place."""
+"""`touchbase backup, restore`: a consistent copy of a store, and putting a SQLite store's in its place."""
 
 from __future__ import annotations
 
@@ -17,8 +17,6 @@ from touchbase.cli.store import must_exist, now_us, run
 from touchbase.common.timestamps import SECOND, to_text
 from touchbase.errors import UnusableStore
 
-# Row-level security also limits the tables' owner: with all clients in scope the dump is complete.
-PG_DUMP = 'PGOPTIONS="-c touchbase.clients=all" pg_dump --enable-row-security --format=custom --file=FILE ADDRESS'
 PG_RESTORE = "pg_restore --dbname=ADDRESS FILE"
 
 
@@ -28,18 +26,22 @@ PG_RESTORE = "pg_restore --dbname=ADDRESS FILE"
 @json_option()
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 def backup(database: str | None, force: bool, as_json: bool, file: Path) -> None:
-    """Copy a SQLite store to FILE, also while a server runs.
+    """Copy a store to FILE, also while a server runs.
 
-    The copy is of one moment, and its SHA-256 goes to FILE.sha256. A copy is checked and on disk before it gets its
-    name; one that fails leaves nothing. The encryption key is not in it: store that elsewhere. A PostgreSQL store
-    is backed up with PostgreSQL's own tools, see docs/how-to/back-up.md.
+    The copy is of one moment. It is checked and on disk before it gets its name; one that fails leaves nothing. The
+    encryption key is not in it: store that elsewhere. Of a SQLite store the SHA-256 goes to FILE.sha256. Of a
+    PostgreSQL store FILE is a dump for pg_restore, made by pg_dump; one that lacks the rows of a table is refused.
     """
-    from touchbase.storage.sqlite.backup import back_up
-
-    source = _sqlite_file(database, PG_DUMP)
-    must_exist(f"sqlite:///{source}")
     if file.exists() and not force:
         raise click.ClickException(f"{file} exists: choose another name, or replace it with --force")
+    settings = read_settings(database=database)
+    if not settings.on_sqlite:
+        _dump(settings.database, file, as_json)
+        return
+    from touchbase.storage.sqlite.backup import back_up
+
+    source = _sqlite_file(database)
+    must_exist(f"sqlite:///{source}")
     made = back_up(source, file, touchbase.__version__, now_us(), _show_progress)
     if as_json:
         made_time = to_text(made.made_us or 0)
@@ -49,6 +51,22 @@ def backup(database: str | None, force: bool, as_json: bool, file: Path) -> None
     key = Path(f"{source}.key")
     if key.exists():
         click.echo(f"its secrets are encrypted with the key in {key}, which is not in the backup: store a copy of the key elsewhere")
+
+
+def _dump(address: str, file: Path, as_json: bool) -> None:
+    """Dump a PostgreSQL store, and say what the dump has."""
+    from touchbase.storage import check_address
+    from touchbase.storage.postgres.backup import dump
+
+    check_address(address)
+    began = now_us()
+    made = run(dump(address, file))
+    if as_json:
+        print_json({"file": str(file), "bytes": made.bytes, "schema": made.schema, "made_time": to_text(began), "rows": dict(made.rows)})
+        return
+    clients, contacts = made.rows.get("client", 0), made.rows.get("contact", 0)
+    click.echo(f"backed up the store to {file}: {made.bytes} bytes, schema {made.schema}, as of {to_text(began)}")
+    click.echo(f"it was read again: {sum(made.rows.values())} rows, of them {clients} clients and {contacts} contacts")
 
 
 @click.command()
@@ -67,7 +85,7 @@ def restore(database: str | None, erasures: tuple[str, ...], without_erasures: b
     from touchbase.storage.sqlite.backup import read_backup
     from touchbase.storage.sqlite.restore import replace_store, staged_backup
 
-    target = _sqlite_file(database, PG_RESTORE)
+    target = _sqlite_file(database)
     sources = _sources(target, erasures, without_erasures)
     with staged_backup(file, target) as part:
         made = read_backup(file)
@@ -119,7 +137,7 @@ async def _bring_up_to_date(part: Path, target: Path, sources: Sequence[str]) ->
         await restored.close()
 
 
-def _sqlite_file(database: str | None, postgres_tool: str) -> Path:
+def _sqlite_file(database: str | None) -> Path:
     """Return the file of a SQLite store; fail for another store, with PostgreSQL's own tool as the next step."""
     from touchbase.storage import check_address
     from touchbase.storage.sqlite.connection import path_of
@@ -127,7 +145,7 @@ def _sqlite_file(database: str | None, postgres_tool: str) -> Path:
     settings = read_settings(database=database)
     check_address(settings.database)
     if not settings.on_sqlite:
-        raise click.ClickException(f"this store is on PostgreSQL: use its own tool, {postgres_tool}; see docs/how-to/back-up.md")
+        raise click.ClickException(f"this store is on PostgreSQL: use its own tool, {PG_RESTORE}; see docs/how-to/back-up.md")
     path = path_of(settings.database)
     if path is None:
         raise click.ClickException("a store in memory ends with its process: it has no file")
