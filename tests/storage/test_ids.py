@@ -1,30 +1,72 @@
-"""Blocks of ids: a process that creates much reserves rarely, one that creates little leaves small gaps."""
+"""Blocks of ids: a process that creates much reserves rarely, and rows of several processes stay in the order of their creation."""
 
-from touchbase.sql.ids import FIRST_BLOCK, LARGEST_BLOCK, Ids
-
-
-def blocks(ids: Ids, rounds: int) -> list[int]:
-    """Return how many ids each of the next blocks has, when every id is taken."""
-    sizes, first = [], 1
-    for _ in range(rounds):
-        (size,) = ids.missing({"contact": 1}).values()
-        ids.fill("contact", first, size)
-        ids.cut({"contact": size})
-        sizes.append(size)
-        first += size
-    return sizes
+from touchbase.sql.ids import LARGE_LASTS, LARGEST_BLOCK, SMALLEST_BLOCK, SOON, Ids
 
 
-def test_missing__asks_for_ten_times_as_many_with_each_block_up_to_a_million() -> None:
-    assert blocks(Ids(), 5) == [FIRST_BLOCK, 10 * FIRST_BLOCK, LARGEST_BLOCK, LARGEST_BLOCK, LARGEST_BLOCK]
+class Seconds:
+    """A clock that the test moves."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def next_block(ids: Ids, first: int, taken: int | None = None) -> int:
+    """Reserve the next block and take its ids, or so many of them; return its size."""
+    (size,) = ids.missing({"contact": 1}).values()
+    ids.fill("contact", first, size)
+    ids.cut({"contact": size if taken is None else taken})
+    return size
+
+
+def test_missing__asks_for_ten_times_as_many_while_blocks_are_soon_used_up() -> None:
+    ids = Ids(Seconds())
+
+    sizes = [next_block(ids, first) for first in (0, 10**8, 2 * 10**8, 3 * 10**8)]
+
+    assert sizes == [SMALLEST_BLOCK, 10 * SMALLEST_BLOCK, LARGEST_BLOCK, LARGEST_BLOCK]
+
+
+def test_missing__asks_for_a_small_block_after_one_that_lasted() -> None:
+    clock = Seconds()
+    ids = Ids(clock)
+    next_block(ids, 0)
+    next_block(ids, 10**8)
+
+    clock.now += SOON + 1
+
+    assert next_block(ids, 2 * 10**8) == SMALLEST_BLOCK
+
+
+def test_missing__discards_the_rest_of_a_large_block_after_a_minute() -> None:
+    clock = Seconds()
+    ids = Ids(clock)
+    next_block(ids, 0)
+    next_block(ids, 10**8, taken=1)
+    assert ids.missing({"contact": 1}) == {}
+
+    clock.now += LARGE_LASTS + 1
+
+    assert ids.missing({"contact": 1}) == {"contact": SMALLEST_BLOCK}
+
+
+def test_missing__keeps_a_small_block_for_ever() -> None:
+    clock = Seconds()
+    ids = Ids(clock)
+    next_block(ids, 0, taken=1)
+
+    clock.now += 10**6
+
+    assert ids.missing({"contact": 1}) == {}
 
 
 def test_missing__asks_for_what_one_batch_needs_if_that_is_more() -> None:
-    assert Ids().missing({"contact": FIRST_BLOCK + 1}) == {"contact": FIRST_BLOCK + 1}
+    assert Ids().missing({"contact": SMALLEST_BLOCK + 1}) == {"contact": SMALLEST_BLOCK + 1}
 
 
 def test_missing__counts_the_blocks_of_each_name_by_themselves() -> None:
-    ids = Ids()
-    blocks(ids, 3)
+    ids = Ids(Seconds())
+    next_block(ids, 0)
 
-    assert ids.missing({"company": 1}) == {"company": FIRST_BLOCK}
+    assert ids.missing({"company": 1}) == {"company": SMALLEST_BLOCK}

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 
 from touchbase.sql.statement import SerializationConflict
 
-FIRST_BLOCK = 10_000
+SMALLEST_BLOCK = 10_000
 LARGEST_BLOCK = 1_000_000
-"""Ids reserved at once: ten times as many with each block, because every block is a transaction on a row that all processes share."""
+SOON = 10.0
+"""A block that is used up within this many seconds is followed by one ten times as large: each block is a transaction on a row that all
+processes share."""
+LARGE_LASTS = 60.0
+"""Seconds after which the rest of a larger block is discarded: lists are in the order of ids, and must not mix new rows with those that
+another process stored long before."""
 
 
 class IdsExhausted(SerializationConflict):
@@ -18,30 +24,34 @@ class IdsExhausted(SerializationConflict):
 class Ids:
     """The ids reserved for this process. The engine calls `fill` before a plan runs, the plan calls `take`."""
 
-    def __init__(self) -> None:
+    def __init__(self, seconds: Callable[[], float] = time.monotonic) -> None:
         self._ranges: dict[str, tuple[int, int]] = {}
-        self._blocks: dict[str, int] = {}
+        self._blocks: dict[str, tuple[int, float]] = {}
+        self._seconds = seconds
 
     def missing(self, needs: Mapping[str, int]) -> dict[str, int]:
         """Return the names with too few ids left for these needs, and how many to reserve for each."""
         short: dict[str, int] = {}
         for name, count in needs.items():
             start, end = self._ranges.get(name, (0, 0))
-            if end - start < count:
-                short[name] = max(self._blocks.get(name, FIRST_BLOCK), count)
+            size, since = self._blocks.get(name, (0, 0.0))
+            is_large = size > SMALLEST_BLOCK
+            if end - start < count or (is_large and self._seconds() - since > LARGE_LASTS):
+                size = 10 * size if size and self._seconds() - since <= SOON else SMALLEST_BLOCK
+                short[name] = max(min(max(size, SMALLEST_BLOCK), LARGEST_BLOCK), count)
         return short
 
     def fill(self, name: str, first: int, count: int) -> None:
         """Use the block [first, first + count) from now on; the rest of the previous block is discarded."""
         self._ranges[name] = (first, first + count)
-        self._blocks[name] = min(max(10 * count, FIRST_BLOCK), LARGEST_BLOCK)
+        self._blocks[name] = count, self._seconds()
 
     def cut(self, needs: Mapping[str, int]) -> Ids:
         """Split off exactly as many ids as needed, for one of several concurrent batches."""
         piece = Ids()
         for name, count in needs.items():
             start, end = self._ranges.get(name, (0, 0))
-            piece.fill(name, start, count)
+            piece._ranges[name] = start, start + count
             self._ranges[name] = (start + count, end)
         return piece
 
