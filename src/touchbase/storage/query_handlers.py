@@ -11,6 +11,7 @@ from touchbase.auth import AnyKey, FindKey
 from touchbase.auth import sql as auth_sql
 from touchbase.bin import GetDeleted, ListDeleted
 from touchbase.bin.sql import queries as bin_queries
+from touchbase.cells import sql as cells_sql
 from touchbase.clients import FindClient, ListClients
 from touchbase.clients.sql import queries as clients_sql_queries
 from touchbase.company_links.sql import follow as company_links_sql
@@ -319,6 +320,7 @@ HANDLERS: dict[type, Callable[[Any], Plan[Any]]] = {
     ReadBlock: read_block,
     ReportStatuses: report_statuses,
     ReportCampaigns: report_campaigns,
+    **cells_sql.ANSWERS,
 }
 
 BATCH_HANDLERS: dict[type, Callable[[Sequence[Any]], Plan[list[Any]]]] = {
@@ -336,5 +338,6 @@ CIPHER_HANDLERS: dict[type, Callable[..., Plan[Any]]] = {
     CheckEncryption: encrypted_columns.check_encryption,
     **outgoing_dispatch.CIPHER_ANSWERS,
     **outgoing_endpoints.CIPHER_ANSWERS,
+    **cells_sql.CIPHER_ANSWERS,
 }
 """Plans that also take the store's cipher."""

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NewType
 
 from touchbase.auth import AnyKey, FindKey, ListKeys, RevokeKey, RotateKey, StoreFirstKey, StoreKey, StoreKeyUses
+from touchbase.cells import ReadDirectory, ReservePlace
 from touchbase.clients import (
     CreateClient,
     DeletingClients,
@@ -65,7 +66,8 @@ ALL_CLIENTS = Scope("all")
 
 CLIENT_LIST_TYPES = frozenset(
     {
-        EnsureClient, SetClientSettings, CreateClient, RotateClientId, DeletingClients, FindClient, ListClients,
+        EnsureClient, SetClientSettings, CreateClient, RotateClientId, DeletingClients, FindClient, ListClients, ReservePlace,
+        ReadDirectory,
     }
 )  # fmt: skip
 """Types that find a client by its id, create one or list them: the client's number is not known yet, and an id is unique."""

@@ -65,7 +65,9 @@ def _unknown_signing_secrets() -> str:
 
 CONNECTION_TABLE = EncryptedTable("connection", CONNECTION[:3], {"secrets": _unknown_secrets, "access_token": lambda: ""})
 WEBHOOK_TABLE = EncryptedTable("webhook_endpoint", (("client", "bigint"), ("id", "bigint")), {"secrets": _unknown_signing_secrets})
-TABLES = (CONNECTION_TABLE, WEBHOOK_TABLE)
+CELL_TABLE = EncryptedTable("cell", (("number", "bigint"),), {"address": lambda: ""})
+"""The addresses of other stores, with their passwords."""
+TABLES = (CONNECTION_TABLE, WEBHOOK_TABLE, CELL_TABLE)
 
 RECORD_KEY = Statement(
     "record_key",

@@ -1,0 +1,33 @@
+-- Cells: the directory of an installation whose clients live in several stores. Only the home store has rows here.
+
+-- A store that clients live in. The home store is the cell 0, and has no row.
+CREATE TABLE cell (
+  number bigint NOT NULL PRIMARY KEY,    -- its ids begin with it (cells/models.py); never used again
+  name text NOT NULL UNIQUE,
+  address text NOT NULL,                  -- of the store, encrypted; '': the cell was removed
+  state text NOT NULL,                    -- open, draining, removed
+  created_us bigint NOT NULL,
+  revision bigint NOT NULL               -- of the directory: id_block 'cell_revision' when the row was written last
+);
+
+-- Which cell the client of a client_id lives in, also of a former one. Clients that were in the home store before there were cells
+-- have no row.
+CREATE TABLE client_place (
+  client_id text NOT NULL PRIMARY KEY,
+  number bigint,                         -- the client's; NULL: it is being created
+  cell bigint,                           -- NULL: the client is gone, and the id is free
+  revision bigint NOT NULL
+);
+CREATE INDEX client_place_revision ON client_place (revision);
+CREATE INDEX client_place_number ON client_place (number);
+
+-- Which client an API key belongs to. Keys of no client are in the home store.
+CREATE TABLE key_place (
+  key_id text NOT NULL PRIMARY KEY,
+  number bigint NOT NULL,
+  revision bigint NOT NULL
+);
+CREATE INDEX key_place_revision ON key_place (revision);
+CREATE INDEX key_place_number ON key_place (number);
+
+INSERT INTO id_block (name, next) VALUES ('cell_revision', 1);
