@@ -17,29 +17,23 @@ from functools import partial
 from typing import Any
 
 import touchbase
-from touchbase.adapters.registry import load_adapters
 from touchbase.auth import AnyKey, KeyThrottle, KeyUsage, Sessions, WebhookThrottle, add_first_key
+from touchbase.cells import HOME
 from touchbase.common.timestamps import Clock
-from touchbase.company_links import CompanyLinker
 from touchbase.config import Settings
-from touchbase.connections import CallCounts, Connections
+from touchbase.connections import CallCounts
 from touchbase.encryption import EncryptionKeys
-from touchbase.enrichment import FetchWorker, HttpClient, count_fetch
-from touchbase.erasure import Eraser
 from touchbase.event_log import Feed
-from touchbase.events import InboxWorker, PeriodicTask, ProcessingStore, TranslatorPool, WorkReport, count_report
+from touchbase.events import InboxWorker, ProcessingStore
+from touchbase.fleet import Fleet, Shared, sharing, start_cell
 from touchbase.http.app import build_app
 from touchbase.http.asgi_types import App
 from touchbase.http.dependencies import Dependencies, Limits
-from touchbase.idempotency import ResponseCleanup
-from touchbase.inbox import FOREIGN_ORIGIN, DedupeCleanup, RefusedWebhooks
+from touchbase.inbox import FOREIGN_ORIGIN, RefusedWebhooks
 from touchbase.inbox.api.webhooks import RECEIVERS
-from touchbase.maintenance import Maintenance
-from touchbase.metrics import Metrics, NoMetrics
-from touchbase.outgoing import Dispatcher, Installation, Sender
-from touchbase.outgoing.api.objects import AS_IN_API
+from touchbase.metrics import NoMetrics
 from touchbase.rate_limit import RateLimiter, Rates
-from touchbase.retention import Retention, UnrecognisedLimits
+from touchbase.routing import CellRouter
 from touchbase.server.access_log import AccessLog
 from touchbase.server.exposition import SharedMetrics
 from touchbase.server.health import Operations
@@ -51,7 +45,7 @@ from touchbase.server.proxy_headers import TrustedProxies
 from touchbase.server.server import TICKS_PER_SECOND, Server, Tick, freeze_gc, make_server
 from touchbase.storage import open_store
 from touchbase.storage.sqlite.process_lock import Role
-from touchbase.workers import Workers, attempts_us, job_files_us, job_worker, maintenance_of, outgoing_parts, run_all, running
+from touchbase.workers import Runs, job_files_us, run_all, running
 
 LOG = logging.getLogger("touchbase")
 
@@ -61,13 +55,13 @@ def clock() -> int:
     return time.time_ns() // 1000
 
 
-async def _open_store(settings: Settings, roles: Sequence[Role] | None = None) -> ProcessingStore:
-    """Open the store. With roles, also with none, it will be used for long, and what is wrong with it is logged."""
+async def _open_store(settings: Settings, roles: Sequence[Role] | None = None) -> CellRouter:
+    """Open the home store. With roles, also with none, it will be used for long, and what is wrong with it is logged."""
     keys = EncryptionKeys(settings.encryption_key, settings.encryption_key_old)
     store = await open_store(settings.database, encryption_keys=keys, roles=roles or [], copies=settings.migration_copy)
     for warning in store.warnings if roles is not None else []:
         LOG.warning("%s", warning)
-    return store
+    return CellRouter(store, partial(open_store, encryption_keys=keys, upgrade=False))
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,48 +81,39 @@ class Application:
     """Calls of connections that are counted and not written yet."""
 
 
-def periodic_tasks(store: ProcessingStore) -> list[PeriodicTask]:
-    """Return the cleanup tasks of the inbox worker: expired idempotency keys and dedupe entries."""
-    return [ResponseCleanup(store), DedupeCleanup(store)]
-
-
 @contextlib.asynccontextmanager
 async def assembled(settings: Settings, clock: Clock = clock, *, shared: SharedMetrics | None = None) -> AsyncIterator[Application]:
     """Open the store, start the workers and yield the application; at the end the workers stop, then the store closes."""
     store = await _open_store(settings, [Role.SERVER, Role.WORKER] if settings.inbox_worker else [Role.SERVER])
     async with contextlib.AsyncExitStack() as ending:
         ending.push_async_callback(store.close)
-        metrics, adapters, connections, reader = ProcessMetrics(), load_adapters(), Connections(store, clock), TranslatorPool()
-        tasks, jobs, http_client = periodic_tasks(store), job_worker(settings, store, clock), _http_client(settings)
-        _close_in_the_end(ending, reader, http_client)
-        uses, refused, calls = KeyUsage(), RefusedWebhooks(clock, metrics), CallCounts(clock)
-        worker = InboxWorker(store, reader, clock, connections=connections.of, on_report=partial(_add, metrics, clock, calls), tasks=tasks)
-        await ending.enter_async_context(running(keeper := maintenance_of(settings, store, clock, uses, refused, calls), "housekeeping"))
-        fetcher = FetchWorker(store, adapters, http_client.send, clock, on_stored=worker.wake, on_fetched=partial(count_fetch, metrics))
-        webhooks, place, dispatcher = _outgoing(settings, store, clock, ending, metrics)
-        linker, keeping = CompanyLinker(store, clock, on_job=jobs.wake), retention(settings, store, reader, connections, clock)
-        await run_all([dispatcher, jobs, linker, worker, fetcher, keeping] if settings.inbox_worker else [], ending)
+        metrics = ProcessMetrics()
+        shared_parts = await ending.enter_async_context(sharing(settings, store, clock, metrics))
+        uses, refused, fleet = KeyUsage(), RefusedWebhooks(clock, metrics), Fleet(store.placement.cell_of)
+        worker = await _start_home(shared_parts, fleet, ending, uses, refused)
+        store.on_opened = partial(start_cell, shared_parts, fleet, ending, settings.inbox_worker)
+        await store.start()
         parts = Dependencies(
             store=store,
             clock=clock,
             auth="none" if settings.open_mode else "api-key",
             limits=body_limits(settings),
             version=touchbase.__version__,
-            on_stored=worker.wake,
-            read=reader,
-            senders=adapters,
-            connections=connections,
+            on_stored=fleet.wake_inbox,
+            read=shared_parts.reader,
+            senders=shared_parts.adapters,
+            connections=shared_parts.connections,
             public_url=settings.public_url.rstrip("/"),
             fetch_allowed=settings.fetch_allowed,
-            protocol_answer=adapters.protocol_answer,
+            protocol_answer=shared_parts.adapters.protocol_answer,
             metrics=metrics,
             key_uses=uses,
-            on_deleting=keeper.wake,
-            on_job=jobs.wake,
-            on_endpoint=dispatcher.wake,
-            send_webhook=webhooks.post,
+            on_deleting=fleet.wake_maintenance,
+            on_job=fleet.wake_jobs,
+            on_endpoint=fleet.wake_dispatchers,
+            send_webhook=shared_parts.sender.post,
             webhook_allowed=settings.webhook_allowed,
-            installation=place,
+            installation=shared_parts.place,
             keep_job_files_us=job_files_us(settings),
             limiter=limiter(settings),
             failed_keys=KeyThrottle(settings.rate_limit_failed_keys),
@@ -137,18 +122,21 @@ async def assembled(settings: Settings, clock: Clock = clock, *, shared: SharedM
             failed_calls=WebhookThrottle(settings.rate_limit_failed_calls),
             feed=Feed(store, settings.max_waiting),
         )
-        yield _application(parts, metrics, settings, shared, worker, refused, calls)
+        yield _application(parts, metrics, settings, shared, worker, refused, shared_parts.calls)
 
 
-def _close_in_the_end(ending: contextlib.AsyncExitStack, reader: TranslatorPool, http_client: HttpClient) -> None:
-    ending.push_async_callback(http_client.close)
-    ending.callback(reader.close)
-
-
-def _add(metrics: Metrics, clock: Clock, calls: CallCounts, report: WorkReport) -> None:
-    """Add a batch of the inbox worker to the counts."""
-    count_report(metrics, clock, report)
-    calls.record(report.calls)
+async def _start_home(
+    shared: Shared, fleet: Fleet, ending: contextlib.AsyncExitStack, uses: KeyUsage, refused: RefusedWebhooks
+) -> InboxWorker:
+    """Start the workers of the home store; return its inbox worker."""
+    runs, home = shared.settings.inbox_worker, shared.store.home
+    workers, maintenance = shared.workers(home), shared.maintenance(home, uses=uses, refused=refused, removes=runs)
+    fleet.sets[HOME] = workers
+    fleet.maintenances.append(maintenance)
+    await ending.enter_async_context(running(maintenance, "housekeeping"))
+    every: list[Runs] = [workers.webhooks, workers.jobs, workers.linker, workers.inbox, workers.fetch, shared.retention(home)]
+    await run_all(every if runs else [], ending)
+    return workers.inbox
 
 
 def body_limits(settings: Settings) -> Limits:
@@ -185,38 +173,21 @@ def limiter(settings: Settings) -> RateLimiter:
 
 
 @contextlib.asynccontextmanager
-async def standalone_workers(settings: Settings, clock: Clock = clock, *, with_maintenance: bool = False) -> AsyncIterator[Workers]:
+async def standalone_workers(settings: Settings, clock: Clock = clock, *, with_maintenance: bool = False) -> AsyncIterator[Fleet]:
     """Open the store and yield the workers without a server; `with_maintenance` also runs maintenance and retention."""
     store = await _open_store(settings, [Role.WORKER] if with_maintenance else [])
     async with contextlib.AsyncExitStack() as ending:
         ending.push_async_callback(store.close)
-        adapters, connections, http_client, reader = load_adapters(), Connections(store, clock), _http_client(settings), TranslatorPool()
-        _close_in_the_end(ending, reader, http_client)
-        calls, tasks = CallCounts(clock), periodic_tasks(store)
+        shared = await ending.enter_async_context(sharing(settings, store, clock, NoMetrics()))
+        fleet = Fleet(store.placement.cell_of)
         if with_maintenance:
-            await ending.enter_async_context(
-                running(Maintenance(store, clock, calls=calls, attempts_us=attempts_us(settings)), "housekeeping")
-            )
-            await ending.enter_async_context(running(retention(settings, store, reader, connections, clock), "retention"))
-        else:
-            tasks.append(lambda now: calls.flush(store))
-        on_report = partial(_add, NoMetrics(), clock, calls)
-        inbox = InboxWorker(store, reader, clock, connections=connections.of, on_report=on_report, tasks=tasks)
-        fetch = FetchWorker(store, adapters, http_client.send, clock, on_stored=inbox.wake)
-        jobs = job_worker(settings, store, clock)
-        linker = CompanyLinker(store, clock, on_job=jobs.wake)
-        yield Workers(inbox, fetch, jobs, linker, _outgoing(settings, store, clock, ending)[-1])
-
-
-def retention(settings: Settings, store: ProcessingStore, reader: TranslatorPool, connections: Connections, clock: Clock) -> Retention:
-    """Return the background task of pending erasures and expired bodies."""
-    limits = UnrecognisedLimits(settings.keep_unrecognised_days, settings.keep_unrecognised_bytes)
-    eraser = Eraser(store, reader, clock, connections.of)
-    return Retention(store, eraser, clock, unrecognised=limits, keep_events_days=settings.keep_events_days)
-
-
-def _http_client(settings: Settings) -> HttpClient:
-    return HttpClient(f"touchbase/{touchbase.__version__}", settings.fetch_allowed)
+            store.on_opened = partial(start_cell, shared, Fleet(store.placement.cell_of), ending, True)
+            await ending.enter_async_context(running(shared.maintenance(store.home, uses=KeyUsage()), "housekeeping"))
+            await ending.enter_async_context(running(shared.retention(store.home), "retention"))
+        await store.start(follow=with_maintenance)
+        for cell, each in ({HOME: store.home} if with_maintenance else store.stores()).items():
+            fleet.sets[cell] = shared.workers(each, [] if with_maintenance else [lambda now: shared.calls.flush(store)])
+        yield fleet
 
 
 def _application(
@@ -230,15 +201,6 @@ def _application(
 ) -> Application:
     operations = _operations(parts, metrics, settings, shared)
     return Application(settings, parts.store, worker, metrics, operations, build_app(parts, operations.by_path), refused, parts, calls)
-
-
-def _outgoing(
-    settings: Settings, store: ProcessingStore, clock: Clock, ending: contextlib.AsyncExitStack, metrics: Metrics | None = None
-) -> tuple[Sender, Installation, Dispatcher]:
-    """Return the sender of outgoing webhooks and messages, which is closed in the end, what these say, and the dispatcher."""
-    sender, place = outgoing_parts(settings, store)
-    ending.push_async_callback(sender.close)
-    return sender, place, Dispatcher(store, sender, clock, AS_IN_API, metrics=metrics, place=place)
 
 
 async def first_key(store: ProcessingStore, clock: Clock = clock) -> str | None:

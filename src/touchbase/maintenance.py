@@ -43,8 +43,11 @@ class Maintenance:
         calls: CallCounts | None = None,
         removes: bool = True,
         attempts_us: Micros = 0,
+        installation: Store | None = None,
     ) -> None:
         self._store = store
+        self._installation = installation or store
+        """The store over all cells: what a process records is about clients of all of them, and a removed client leaves the directory."""
         self._clock = clock
         self._uses = uses or KeyUsage()
         self._refused = refused or RefusedWebhooks(clock)
@@ -80,15 +83,15 @@ class Maintenance:
                 await asyncio.wait_for(self._wake.wait(), PAUSE_SECONDS)
         for name, recorded in (("last uses of keys", self._uses), ("refused webhooks", self._refused), ("calls", self._calls)):
             try:
-                await recorded.flush(self._store)
+                await recorded.flush(self._installation)
             except Exception:
                 LOG.exception("%s could not be stored", name)
 
     async def round(self) -> None:
         """Run one round."""
-        await self._uses.flush(self._store)
-        await self._refused.flush(self._store)
-        await self._calls.flush_if_due(self._store)
+        await self._uses.flush(self._installation)
+        await self._refused.flush(self._installation)
+        await self._calls.flush_if_due(self._installation)
         await self._store.analyze()
         await index_waiting(self._store, lambda: self._stopping)
         if self._removes:
@@ -118,11 +121,11 @@ class Maintenance:
 
     async def _remove(self, client: Client) -> None:
         began = self._clock()
-        async with contextlib.aclosing(removal_of(self._store, self._clock, client)) as steps:
+        async with contextlib.aclosing(removal_of(self._installation, self._clock, client)) as steps:
             async for removal in steps:
                 if self._stopping or removal.wait_us:
                     return
                 await asyncio.sleep(min(MAX_YIELD_SECONDS, (self._clock() - began) / SECOND))
-                await self._uses.flush(self._store)
-                await self._refused.flush(self._store)
+                await self._uses.flush(self._installation)
+                await self._refused.flush(self._installation)
                 began = self._clock()

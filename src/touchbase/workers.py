@@ -8,18 +8,15 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 
 import touchbase
-from touchbase.auth import KeyUsage
 from touchbase.common.timestamps import DAY, SECOND, Clock, Micros
 from touchbase.company_links import KINDS as LINK_KINDS
 from touchbase.company_links import CompanyLinker
 from touchbase.config import Settings
-from touchbase.connections import CallCounts
 from touchbase.custom_fields import KINDS as CUSTOM_FIELD_KINDS
 from touchbase.enrichment import FetchWorker, HttpClient
 from touchbase.events import InboxWorker, WorkReport, add_report
 from touchbase.exports import KINDS as EXPORT_KINDS
 from touchbase.imports import KINDS as IMPORT_KINDS
-from touchbase.inbox import RefusedWebhooks
 from touchbase.jobs import JobKind, JobWorker
 from touchbase.maintenance import Maintenance
 from touchbase.outgoing import Dispatcher, HubSpotClient, Installation, MailClient, Sender, WebhookClient
@@ -45,14 +42,6 @@ def attempts_us(settings: Settings) -> Micros:
 def job_worker(settings: Settings, store: Store, clock: Clock) -> JobWorker:
     """Return the worker of all kinds of jobs."""
     return JobWorker(store, clock, JOB_KINDS, keep_files_us=job_files_us(settings))
-
-
-def maintenance_of(
-    settings: Settings, store: Store, clock: Clock, uses: KeyUsage, refused: RefusedWebhooks, calls: CallCounts
-) -> Maintenance:
-    """Return the maintenance of a server process."""
-    removes, age = settings.inbox_worker, attempts_us(settings)
-    return Maintenance(store, clock, uses=uses, refused=refused, calls=calls, removes=removes, attempts_us=age)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from touchbase.cells.commands import (
     AddCell,
+    AdoptErasureKey,
     ConfirmPlace,
     FindKeyPlace,
     FindPlace,
@@ -13,10 +14,15 @@ from touchbase.cells.commands import (
     RemoveCell,
     ReservePlace,
     SetCellState,
+    ShareErasureKey,
 )
 from touchbase.cells.models import DRAINING, HOME, HOME_NAME, OPEN, REMOVED, Cell, Directory, Place
+from touchbase.cells.pages import Before, CellPage, before_in, end_of, merged
+from touchbase.cells.unanswered import collecting, is_missing
 
 __all__ = [
-    "DRAINING", "HOME", "HOME_NAME", "OPEN", "REMOVED", "AddCell", "Cell", "ConfirmPlace", "Directory", "FindKeyPlace", "FindPlace",
-    "ForgetPlaces", "Place", "PlaceKey", "RaiseIds", "ReadDirectory", "ReleasePlace", "RemoveCell", "ReservePlace", "SetCellState",
+    "DRAINING", "HOME", "HOME_NAME", "OPEN", "REMOVED", "AddCell", "AdoptErasureKey", "Before", "Cell", "CellPage",
+    "ConfirmPlace", "Directory", "FindKeyPlace", "FindPlace", "ForgetPlaces", "Place", "PlaceKey", "RaiseIds", "ReadDirectory",
+    "ReleasePlace", "RemoveCell", "ReservePlace", "SetCellState", "ShareErasureKey", "before_in", "collecting", "end_of",
+    "is_missing", "merged",
 ]  # fmt: skip

@@ -56,9 +56,10 @@ class ConfirmPlace(Command[None]):
 
 @dataclass(slots=True)
 class ReleasePlace(Command[None]):
-    """Give up a reservation; a client that exists keeps its place."""
+    """Give up a reservation; a client that exists keeps its place. With `number` a new id of that client is given up."""
 
     client_id: str
+    number: int | None = None
 
 
 @dataclass(slots=True)
@@ -102,3 +103,15 @@ class FindKeyPlace(Query[Place | None]):
     """Where the client of this key lives; None if the key is not that of a client in a cell."""
 
     key_id: str
+
+
+@dataclass(slots=True)
+class ShareErasureKey(Command[bytes]):
+    """Return the key that erased identities are hashed with, made if there is none: all cells hash alike, so that clients can move."""
+
+
+@dataclass(slots=True)
+class AdoptErasureKey(Command[None]):
+    """Take over that key; carried out by a new cell. `WrongState` when the store has hashed with another one."""
+
+    value: bytes = field(repr=False)

@@ -7,6 +7,7 @@ from typing import Any
 
 from touchbase.cells.commands import (
     AddCell,
+    AdoptErasureKey,
     ConfirmPlace,
     FindKeyPlace,
     FindPlace,
@@ -18,6 +19,7 @@ from touchbase.cells.commands import (
     RemoveCell,
     ReservePlace,
     SetCellState,
+    ShareErasureKey,
 )
 from touchbase.cells.models import MOST_CELLS, OPEN, REMOVED, Cell, Directory, Place
 from touchbase.connections.sql.encrypted_columns import CELL_TABLE, decrypt_row, encrypt_row
@@ -26,6 +28,7 @@ from touchbase.errors import Conflict, NotFound, TouchbaseError, WrongState
 from touchbase.sql.builders import RESERVE_IDS
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.statement import Execute, Plan, Select, Statement
+from touchbase.suppression import make_erasure_key
 
 CELL: Columns = (
     ("number", "bigint"), ("name", "text"), ("address", "text"), ("state", "text"), ("created_us", "bigint"), ("revision", "bigint"),
@@ -33,7 +36,7 @@ CELL: Columns = (
 PLACE: Columns = (("client_id", "text"), ("number", "bigint"), ("cell", "bigint"), ("revision", "bigint"))
 KEY: Columns = (("key_id", "text"), ("number", "bigint"), ("revision", "bigint"))
 _REVISION = "cell_revision"
-_NO_RANGE = (_REVISION, "first_key", "check")
+_NO_RANGE = (_REVISION, "installation_list", "first_key", "check")
 """Names in `id_block` that are no ids of records."""
 
 
@@ -157,7 +160,8 @@ def confirm_place(command: ConfirmPlace) -> Plan[None]:
 def release_place(command: ReleasePlace) -> Plan[None]:
     """Free an id whose client was not created."""
     revision = yield from _next_revision()
-    if (yield Select("SELECT 1 FROM client_place WHERE client_id = ? AND number IS NULL", (command.client_id,))):
+    rows = yield Select("SELECT number FROM client_place WHERE client_id = ?", (command.client_id,))
+    if rows == [(command.number,)]:
         yield Execute(STORE_PLACE, [(command.client_id, None, None, revision)])
 
 
@@ -207,7 +211,21 @@ def find_key_place(query: FindKeyPlace) -> Plan[Place | None]:
     return Place(*rows[0]) if rows else None
 
 
+def share_erasure_key(command: ShareErasureKey) -> Plan[bytes]:
+    """Return the key of erasures."""
+    return (yield from make_erasure_key())
+
+
+def adopt_erasure_key(command: AdoptErasureKey) -> Plan[WrongState | None]:
+    """Store the key of another store, unless this one has its own."""
+    if (yield from make_erasure_key(command.value)) != command.value:
+        return WrongState("this store has erased people with a key of its own: name an empty database or schema")
+    return None
+
+
 COMMANDS: dict[type, Callable[..., Plan[Any]]] = {
+    ShareErasureKey: share_erasure_key,
+    AdoptErasureKey: adopt_erasure_key,
     ReservePlace: reserve_place,
     ConfirmPlace: confirm_place,
     ReleasePlace: release_place,

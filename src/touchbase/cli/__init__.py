@@ -51,6 +51,7 @@ COMMANDS = {
     "endpoints": "endpoints",
     "keys": "keys",
     "encryption-keys": "encryption_keys",
+    "cells": "cells",
     "doctor": "doctor",
     "preview": "describe",
     "tools": "describe",

@@ -20,6 +20,7 @@ from touchbase.history import COMPANY, CONTACT, StoredEvent
 from touchbase.inbox import CAUSES, Delivery, fingerprint_parts
 
 if TYPE_CHECKING:
+    from touchbase.cells import Before
     from touchbase.client import Touchbase
     from touchbase.inbox import DeliveryFilter, DeliveryGroup, RefusedWebhook
     from touchbase.inbox.api.delivery_list import DeliveryRow, PersonOut
@@ -211,11 +212,12 @@ async def _list(database: str | None, filters: dict[str, Any], limit: int, befor
 async def _matching(store: Store, chosen: DeliveryFilter, before: int | None, page: int) -> AsyncIterator[Delivery]:
     from touchbase.inbox import list_deliveries
 
+    end: Before | None = before
     while True:
-        found, before = await list_deliveries(store, chosen, page, before)
+        found, end = await list_deliveries(store, chosen, page, end)
         for delivery in found:
             yield delivery
-        if before is None:
+        if end is None:
             return
 
 

@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import AsyncIterator, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit, urlunsplit
@@ -20,6 +21,7 @@ from touchbase.errors import NotFound
 if TYPE_CHECKING:
     from touchbase.clients import Client
     from touchbase.events import ProcessingStore
+    from touchbase.routing import CellRouter
 
 STOPPED = 130
 """Exit status of a command that Ctrl+C has stopped."""
@@ -49,22 +51,24 @@ def run_fast(work: Coroutine[Any, Any, T]) -> T:
 
 
 @asynccontextmanager
-async def opened(
-    database: str | None, *, as_is: bool = False, new: bool = False, copies: bool | None = None
-) -> AsyncIterator[ProcessingStore]:
-    """Open the store, and close it at the end.
+async def opened(database: str | None, *, as_is: bool = False, new: bool = False, copies: bool | None = None) -> AsyncIterator[CellRouter]:
+    """Open the store and its cells, and close them at the end. With `as_is` its cells are not opened.
 
     Fail if a SQLite file does not exist, unless it may be `new`, and if migrations are pending, unless `as_is`.
     """
     from touchbase.encryption import EncryptionKeys
+    from touchbase.routing import CellRouter
     from touchbase.storage import open_store
 
     settings = read_settings(database=database, migration_copy=copies)
     if not new:
         must_exist(settings.database)
     keys = EncryptionKeys(settings.encryption_key, settings.encryption_key_old)
-    store = await open_store(settings.database, as_is=as_is, encryption_keys=keys, upgrade=False, copies=settings.migration_copy)
+    home = await open_store(settings.database, as_is=as_is, encryption_keys=keys, upgrade=False, copies=settings.migration_copy)
+    store = CellRouter(home, partial(open_store, encryption_keys=keys, upgrade=False))
     try:
+        if not as_is:
+            await store.start(follow=False)
         yield store
     finally:
         await store.close()

@@ -38,7 +38,7 @@ from touchbase.clients.models import (
     SuppressOn,
 )
 from touchbase.clients.removal import removal_of
-from touchbase.clients.service import Clients, is_client_id, new_client_id
+from touchbase.clients.service import SINCE_EVER, Clients, is_client_id, new_client_id
 
 __all__ = [
     "ACTIVE",
@@ -49,6 +49,7 @@ __all__ = [
     "LINK_OFF",
     "MOST_STATUSES",
     "ON_DUPLICATE",
+    "SINCE_EVER",
     "SUSPENDED",
     "BeginDeletion",
     "Client",

@@ -20,6 +20,8 @@ class CreateClient(Command[Client]):
     name: str
     at: Micros
     settings: ClientSettings = field(default_factory=ClientSettings)
+    cell: str = ""
+    """The name of the cell that it is to live in; blank: the one with the fewest clients."""
 
 
 @dataclass(slots=True)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from touchbase.do_not_contact.addresses import Address, addresses_of_refs, kind_of, normal_form, ref_of
 from touchbase.do_not_contact.commands import (
+    CopyInstallationList,
     FindEntries,
     FindSuppressed,
     GetEntry,
     ListClearAddresses,
     ListEntries,
+    ReadInstallationList,
     RemoveEntry,
     SaveEntries,
 )
@@ -65,6 +67,7 @@ __all__ = [
     "Addresses",
     "BadRow",
     "Cause",
+    "CopyInstallationList",
     "Entry",
     "FindEntries",
     "FindSuppressed",
@@ -72,6 +75,7 @@ __all__ = [
     "ListClearAddresses",
     "ListEntries",
     "NewEntry",
+    "ReadInstallationList",
     "RemoveEntry",
     "SaveEntries",
     "Saved",

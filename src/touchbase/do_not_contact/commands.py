@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from touchbase.common.timestamps import Micros
 from touchbase.do_not_contact.models import Addresses, Entry, NewEntry, Saved, Suppressed
@@ -80,3 +81,26 @@ class FindSuppressed(Query[list[Suppressed | None]]):
     """`INSTALLATION`: by that list alone."""
     items: list[Addresses]
     now: Micros
+
+
+@dataclass(slots=True)
+class InstallationList:
+    """The installation's whole list, as each cell has a copy of it."""
+
+    revision: int
+    """How often it has changed."""
+    rows: list[tuple[Any, ...]]
+
+
+@dataclass(slots=True)
+class ReadInstallationList(Query[InstallationList | None]):
+    """The installation's list if it has changed since a revision; None if not."""
+
+    after: int
+
+
+@dataclass(slots=True)
+class CopyInstallationList(Command[int]):
+    """Replace this cell's copy of the list, unless it is of a later revision; return the revision that it has now."""
+
+    copied: InstallationList

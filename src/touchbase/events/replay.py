@@ -53,7 +53,8 @@ async def pages(store: ProcessingStore, filters: DeliveryFilter, cursor: Cursor 
         following = (clients[number + 1][0].client_id, None) if number + 1 < len(clients) else None
         before, more = start, True
         while more:
-            found, before = await list_deliveries(store, replace(filters, client=client.number), size, before)
+            found, end = await list_deliveries(store, replace(filters, client=client.number), size, before)
+            before = end if isinstance(end, int) else None  # of one client it is one id
             more = before is not None
             if found:
                 yield Page(client, found, (client.client_id, before) if more else following)

@@ -97,11 +97,15 @@ class IsolatedReader(Protocol):
 class ProcessingStore(Store, Protocol):
     """A store that also applies deliveries. All engines behave the same; the contract tests in `tests/storage` prove it."""
 
-    batch_size_under_load: int
-    """The largest batch while many requests write: it blocks no write for long."""
+    @property
+    def batch_size_under_load(self) -> int:
+        """The largest batch while many requests write: it blocks no write for long."""
+        ...
 
-    blocked_share: float
-    """The part of the requests during such a batch that wait until it ends; between 0 and 1."""
+    @property
+    def blocked_share(self) -> float:
+        """The part of the requests during such a batch that wait until it ends; between 0 and 1."""
+        ...
 
     async def work(self, client: int, limit: int, translate: Translate, now_us: Micros) -> WorkReport:
         """Apply up to `limit` waiting deliveries of one client, oldest first, in one transaction.

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from touchbase.auth import CLIENT_HEADER, DEFAULT_CLIENT, Authenticator, Principal, key_id_of, session_from_headers
+from touchbase.cells import collecting
 from touchbase.clients import ACTIVE, Client, Clients
 from touchbase.common.asgi import peer_of
 from touchbase.common.field_limits import why_not_storable
@@ -33,6 +34,8 @@ from touchbase.inbox import RefusedWebhooks, SenderChecks
 from touchbase.revyops import PagesRead
 from touchbase.sql.store import Writes
 
+UNANSWERED = b"touchbase-unanswered-cells"
+"""The response header that names cells whose rows are missing in a response about all clients."""
 log = logging.getLogger("touchbase.api")
 R = TypeVar("R")
 S = TypeVar("S", bound=msgspec.Struct)
@@ -305,7 +308,8 @@ async def run_handler(
     request_id = request_id_of(headers)
     scope["touchbase.request_id"] = request_id.decode("ascii")
     try:
-        response = await handler(Call(api, scope, receive, headers, needed, declared, large))
+        with collecting() as missing:
+            response = await handler(Call(api, scope, receive, headers, needed, declared, large))
     except ClientDisconnected:
         return
     except Exception as error:
@@ -313,6 +317,8 @@ async def run_handler(
         return
     finally:
         api.finish_request(scope)
+    if missing:
+        response.headers.append((UNANSWERED, ",".join(sorted(missing)).encode("ascii")))
     await send_response(scope, send, response, request_id)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from touchbase.cells import Before
 from touchbase.common.timestamps import Micros
 from touchbase.history import StoredEvent
 from touchbase.inbox.delivery import Delivery
@@ -19,7 +20,7 @@ class ListDeliveries(Query[list[Delivery]]):
     channel: str | None = None
     tool: str | None = None
     state: str | None = None
-    before: int | None = None
+    before: Before | None = None
     received_since_us: Micros | None = None
     problems: bool = False
     """Only deliveries with a problem."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from touchbase.cells import Before, end_of
 from touchbase.common.timestamps import Micros, to_text
 from touchbase.errors import NotFound, PayloadDeleted
 from touchbase.history import StoredEvent
@@ -33,12 +34,12 @@ class DeliveryFilter:
     """Only deliveries of the group of this one."""
 
 
-async def list_deliveries(store: Store, filters: DeliveryFilter, limit: int, before: int | None) -> tuple[list[Delivery], int | None]:
+async def list_deliveries(store: Store, filters: DeliveryFilter, limit: int, before: Before | None) -> tuple[list[Delivery], Before | None]:
     """Return a page of deliveries, newest first, and the cursor of the next page."""
     chosen = (filters.client, filters.channel, filters.tool, filters.state, before, filters.received_since_us)
     found = await store.read(ListDeliveries(limit + 1, *chosen, filters.problems, filters.received_until_us, filters.like))
     page = found[:limit]
-    return page, page[-1].id if len(found) > limit else None
+    return page, end_of(found, limit - 1) if len(found) > limit else None
 
 
 async def group_deliveries(store: Store, filters: DeliveryFilter, limit: int) -> list[DeliveryGroup]:

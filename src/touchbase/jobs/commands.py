@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from touchbase.cells import Before
 from touchbase.common.timestamps import Micros
 from touchbase.jobs.models import Checkpoint, Job, Json
 from touchbase.sql.command import Command, Query
@@ -115,7 +116,7 @@ class ListJobs(Query[list[Job]]):
 
     client: int | None
     limit: int
-    before: int | None = None
+    before: Before | None = None
     kind: str | None = None
     state: str | None = None
 

@@ -26,8 +26,10 @@ class Writes(Protocol):
 class Store(Protocol):
     """Stores records. Every engine makes the same guarantees; `tests/storage` checks them on each."""
 
-    warnings: Sequence[str]
-    """What an operator should change about the store, a sentence each; as of the time it was opened."""
+    @property
+    def warnings(self) -> Sequence[str]:
+        """What an operator should change about the store, a sentence each."""
+        ...
 
     async def write(self, command: Command[T]) -> T:
         """Execute one command in a transaction shared with other commands; return after the flush.

@@ -53,6 +53,15 @@ async def open_store(
     return await PostgresStore.open(url, queue_limit=queue_limit, as_is=as_is, cipher=cipher, upgrade=upgrade)
 
 
+async def with_schema(url: str, schema: str) -> str:
+    """Create a schema in a PostgreSQL database; return the address of the store that lives in it. Raises `BadAddress`, `UnusableStore`."""
+    check_address(url)
+    if _scheme(url) == "sqlite":
+        raise BadAddress("only PostgreSQL has schemas: leave out --schema, and name a file of its own")
+    await PostgresStore.make_schema(url, schema)
+    return f"{url}{'&' if urlsplit(url).query else '?'}search_path={schema}"
+
+
 async def copy_store(source_url: str, target_url: str, encryption_keys: EncryptionKeys, report: Report) -> list[CopiedTable]:
     """Copy the store at one address into an empty one, or finish such a copy; return the tables, compared.
 

@@ -24,6 +24,7 @@ from touchbase.consistency import AuditBodies, AuditDeliveries, AuditRecords, Au
 from touchbase.consistency import sql as consistency_sql
 from touchbase.custom_fields import sql as custom_fields_sql
 from touchbase.do_not_contact import FindEntries, FindSuppressed, GetEntry, ListClearAddresses, ListEntries
+from touchbase.do_not_contact.sql import copies as do_not_contact_copies
 from touchbase.do_not_contact.sql import lookup as do_not_contact_sql
 from touchbase.duplicates import ReadBlock
 from touchbase.duplicates.sql import read_block
@@ -321,6 +322,7 @@ HANDLERS: dict[type, Callable[[Any], Plan[Any]]] = {
     ReportStatuses: report_statuses,
     ReportCampaigns: report_campaigns,
     **cells_sql.ANSWERS,
+    **do_not_contact_copies.ANSWERS,
 }
 
 BATCH_HANDLERS: dict[type, Callable[[Sequence[Any]], Plan[list[Any]]]] = {

@@ -124,13 +124,13 @@ def scope_of(requests: Sequence[object]) -> Scope:
         return ALL_CLIENTS
     if kind in CLIENT_LIST_TYPES:
         return CLIENT_LIST
-    clients = _clients(kind, requests)
+    clients = clients_of(kind, requests)
     if None in clients:
         return ALL_CLIENTS if kind in CROSS_CLIENT_UNLESS_NAMED else CLIENT_LIST if kind in CLIENT_LIST_UNLESS_NAMED else NO_CLIENT
     return scope_for(*(client for client in clients if client is not None)) if clients else NO_CLIENT
 
 
-def _clients(kind: type, requests: Sequence[object]) -> set[int | None]:
+def clients_of(kind: type, requests: Sequence[object]) -> set[int | None]:
     """Return the clients that the requests name; None stands for a request without one."""
     named = _NAMED.get(kind)
     if named is not None:
@@ -147,7 +147,7 @@ def _scope_of_idempotent(requests: Sequence[object]) -> Scope:
         if each.command is None:
             continue
         kind = type(each.command)
-        inner = _clients(kind, [each.command])
+        inner = clients_of(kind, [each.command])
         if kind in CROSS_CLIENT or kind in CLIENT_LIST_TYPES or (None in inner and kind in CROSS_CLIENT_UNLESS_NAMED):
             return ALL_CLIENTS
         clients.update(client for client in inner if client is not None)

@@ -38,6 +38,7 @@ class NewClient(Struct, forbid_unknown_fields=True):
     name: Annotated[ClientName, Meta(description="Its name for people.")] = ""
     client_id: Annotated[ClientId | None, Meta(description="Without one, an unguessable id is generated.")] = None
     settings: SettingsBody = msgspec.field(default_factory=SettingsBody)
+    cell: Annotated[str, Meta(max_length=40, description="The cell that it is to live in; blank: the one with the fewest clients.")] = ""
 
 
 example(NewClient, {"name": "Example Ltd"})
@@ -65,7 +66,8 @@ async def create(call: Call) -> Response:
     """`POST` of a new client."""
     await _of_all(call)
     asked = await call.body(NewClient, _checked)
-    command = CreateClient(asked.client_id or new_client_id(), asked.name.strip(), call.api.dependencies.clock(), _checked(asked))
+    at, settings = call.api.dependencies.clock(), _checked(asked)
+    command = CreateClient(asked.client_id or new_client_id(), asked.name.strip(), at, settings, asked.cell)
     location = call.api.dependencies.reached_at(f"/admin/v1/clients/{command.client_id}")
     return await call.write_and_respond(
         lambda writes: call.api.clients.change(command, writes),

@@ -9,6 +9,7 @@ from touchbase.do_not_contact.addresses import Address, addresses_of_refs
 from touchbase.do_not_contact.commands import RemoveEntry, SaveEntries
 from touchbase.do_not_contact.models import CREATED, INSTALLATION, UNCHANGED, UPDATED, WRITTEN, Cause, NewEntry, Saved, fold
 from touchbase.do_not_contact.sql import hashing
+from touchbase.do_not_contact.sql.copies import count_change
 from touchbase.do_not_contact.sql.statements import (
     CAUSES_OF,
     CLAIM_ENTRY,
@@ -103,6 +104,7 @@ def remove_entry(command: RemoveEntry) -> Plan[NotFound | None]:
     """Run `RemoveEntry`."""
     missing = NotFound(f"there is no suppression with id {command.id}: list them with GET, they may have been removed")
     if command.client == INSTALLATION:
+        yield from count_change()
         return None if (yield Execute(DELETE_INSTALLATION, [(command.id,)])) else missing
     found = yield Execute(ENTRY_BY_ID, [(command.client, command.id)])
     row = EntryRow(*found[0]) if found else None
@@ -190,6 +192,7 @@ def _order(cause: Cause) -> tuple[Micros, int]:
 
 
 def _save_for_installation(command: SaveEntries, ids: Ids) -> Plan[list[Saved]]:
+    yield from count_change()
     at = command.at
     new = {(each.kind, each.value): each for each in command.entries}
     claims: dict[Address, Row] = {}

@@ -101,6 +101,8 @@ example(
 )  # fmt: skip
 PLACE: Any = Place
 """The type of the positions that cursors of a search hold."""
+BEFORE: Any = int | dict[int, int]
+"""The type of the positions that cursors of a list hold."""
 SEARCH_CURSOR = "searched_deliveries"
 """The listing of the cursors of a search."""
 EMAIL = query.text("email", "Only deliveries about the person with this e-mail address, present or former.")
@@ -171,7 +173,7 @@ async def deliveries(call: Call) -> Response:
     asked = call.parameters()
     _check_search(asked)
     searches = any(asked[each] is not None for each in (*_PERSON, TEXT, EVENT))
-    place: Any = asked.cursor(SEARCH_CURSOR, PLACE) if searches else asked.cursor("deliveries", int)
+    place: Any = asked.cursor(SEARCH_CURSOR, PLACE) if searches else asked.cursor("deliveries", BEFORE)
     client = await checked_client(call, asked, limited)
     filters, store = DeliveryFilter(client, **asked.filters), call.api.dependencies.store
     if searches:

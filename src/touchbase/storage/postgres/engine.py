@@ -38,7 +38,7 @@ from touchbase.storage.postgres.pooler import refuse_shared_sessions
 from touchbase.storage.postgres.prefetch import Prefetcher, prepare
 from touchbase.storage.postgres.read_batching import ReadBatcher
 from touchbase.storage.postgres.row_level_security import Connection, rls_problems
-from touchbase.storage.postgres.schema import applied, migrate
+from touchbase.storage.postgres.schema import applied, make_schema, migrate
 from touchbase.storage.postgres.statistics import analyze_grown
 from touchbase.storage.postgres.vacuum import vacuum
 from touchbase.storage.postgres.writer import Writer
@@ -104,6 +104,19 @@ class PostgresStore:
             pool = await open_pool(url, READERS)
         handlers = with_idempotency(with_bulk_changes(with_batches(with_job_steps({**with_cipher(commands, cipher), **PROBES}))))
         return cls(url, pool, handlers, queue_limit, cipher, warnings)
+
+    @staticmethod
+    async def make_schema(url: str, name: str) -> None:
+        """Create a schema in the database at this address."""
+        try:
+            connection = await connect(url)
+        except (ValueError, asyncpg.PostgresError, *UNUSABLE) as error:
+            raise _unreachable(error) from error
+        with _setup_errors():
+            try:
+                await make_schema(connection, name)
+            finally:
+                await connection.close()
 
     async def write(self, command: Command[T]) -> T:
         """Execute one command in a batch with the other waiting commands; return after the flush."""

@@ -59,3 +59,12 @@ async def _create_table(connection: Connection) -> None:
     except (asyncpg.UniqueViolationError, asyncpg.DuplicateTableError, asyncpg.DuplicateObjectError):
         # Another process created it at the same time: IF NOT EXISTS does not prevent that.
         await connection.execute(TABLE)
+
+
+async def make_schema(connection: Connection, name: str) -> None:
+    """Create a schema if there is none of this name; on Citus let it live on one node, which Citus may change."""
+    await connection.execute(f'CREATE SCHEMA IF NOT EXISTS "{name}"')
+    if await connection.fetchval("SELECT 1 FROM pg_extension WHERE extname = 'citus'") and not await connection.fetchval(
+        "SELECT 1 FROM citus_schemas WHERE schema_name::text = quote_ident($1)", name
+    ):
+        await connection.execute(f"SELECT citus_schema_distribute('\"{name}\"')")

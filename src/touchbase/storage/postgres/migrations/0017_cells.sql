@@ -30,4 +30,5 @@ CREATE TABLE key_place (
 CREATE INDEX key_place_revision ON key_place (revision);
 CREATE INDEX key_place_number ON key_place (number);
 
-INSERT INTO id_block (name, next) VALUES ('cell_revision', 1);
+-- 'installation_list' counts the changes of the installation's do-not-contact list, of which each cell has a copy.
+INSERT INTO id_block (name, next) VALUES ('cell_revision', 1), ('installation_list', 1);

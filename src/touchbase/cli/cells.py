@@ -1,0 +1,189 @@
+"""`touchbase cells`: the stores that clients live in, when one database is not enough."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from typing import TYPE_CHECKING
+
+import click
+
+from touchbase.cli.options import Group, json_option, read_settings, setting_options
+from touchbase.cli.output import print_json, print_table
+from touchbase.cli.store import now_us, opened, run, without_password
+
+if TYPE_CHECKING:
+    from touchbase.cells import Cell
+    from touchbase.encryption import EncryptionKeys
+
+NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
+SCHEMA = re.compile(r"[a-z_][a-z0-9_]{0,62}")
+
+
+@click.group(cls=Group)
+def cells() -> None:
+    """Spread clients over several databases: add, list, migrate, drain and remove cells."""
+
+
+def _keys() -> EncryptionKeys:
+    from touchbase.encryption import EncryptionKeys
+
+    settings = read_settings()
+    return EncryptionKeys(settings.encryption_key, settings.encryption_key_old)
+
+
+@cells.command()
+@click.argument("name")
+@click.option("--database", "address", required=True, help="The address of the cell's store: postgresql://... or sqlite:///FILE.")
+@click.option("--schema", help="Its schema in that database; it is created.")
+@click.option("--home", "database", help="The home store, which has the directory.  [TOUCHBASE_DATABASE]")
+@json_option()
+def add(name: str, address: str, schema: str | None, database: str | None, as_json: bool) -> None:
+    """Add an empty store as a cell; new clients go to the cell with the fewest.
+
+    Every server and worker uses it within a second. The address is stored encrypted in the home store.
+    """
+    if not NAME.fullmatch(name) or name == "home":
+        raise click.BadParameter("write 1 to 40 of a-z, 0-9 and -, not first a -; 'home' is the home store", param_hint="NAME")
+    if schema is not None and not SCHEMA.fullmatch(schema):
+        raise click.BadParameter("write 1 to 63 of a-z, 0-9 and _, beginning with a letter", param_hint="--schema")
+    cell = run(_add(database, name, address, schema))
+    if as_json:
+        print_json(_out(cell, None))
+    else:
+        click.echo(f"cell {name} is number {cell.number}; servers use it within a second")
+
+
+async def _add(database: str | None, name: str, address: str, schema: str | None) -> Cell:
+    from touchbase.errors import UnusableStore
+    from touchbase.routing import add_cell
+    from touchbase.storage import open_store, with_schema
+
+    if address == read_settings(database=database).database and schema is None:
+        raise UnusableStore("this is the home store itself: name another database, or a new schema with --schema")
+    address = await with_schema(address, schema) if schema else address
+    async with opened(database) as home:
+        return await add_cell(home, name, address, partial(open_store, encryption_keys=_keys()), now_us())
+
+
+@cells.command("list")
+@setting_options("database")
+@json_option()
+def list_(database: str | None, as_json: bool) -> None:
+    """List the cells, how many clients live in each, and whether it answers."""
+    found = run(_list(database))
+    if as_json:
+        print_json([_out(cell, reason) for cell, reason in found])
+        return
+    columns = ("cell", "number", "state", "clients", "answers", "address")
+    rows = [
+        (cell.name, cell.number, cell.state, cell.clients, "yes" if reason is None else f"no: {reason}", without_password(cell.address))
+        for cell, reason in found
+    ]
+    print_table(columns, rows)
+
+
+async def _list(database: str | None) -> list[tuple[Cell, str | None]]:
+    from touchbase.cells import HOME, HOME_NAME, OPEN, Cell
+
+    async with opened(database) as store:
+        address = read_settings(database=database).database
+        home = Cell(HOME, HOME_NAME, address, OPEN, 0, store.placement.counts()[HOME])
+        return [(home, None), *((each.cell, each.reason) for each in store.cells.values())]
+
+
+def _out(cell: Cell, reason: str | None) -> dict[str, object]:
+    return {
+        "name": cell.name,
+        "number": cell.number,
+        "state": cell.state,
+        "clients": cell.clients,
+        "address": without_password(cell.address),
+        "reason": reason,
+    }
+
+
+@cells.command()
+@setting_options("database")
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@json_option()
+def migrate(database: str | None, names: tuple[str, ...], as_json: bool) -> None:
+    """Bring the schemas of the cells up to date, after that of the home store with `touchbase migrate`.
+
+    Without NAME all of them. A cell that does not answer is told, the others are migrated, and the command ends with status 1.
+    """
+    done, failed = run(_migrate(database, names))
+    if as_json:
+        print_json({"migrated": done, "failed": failed})
+    else:
+        for name, ran in done.items():
+            click.echo(f"{name}: {', '.join(ran) or 'is up to date'}")
+        for name, reason in failed.items():
+            click.echo(f"{name}: not migrated: {reason}", err=True)
+    if failed:
+        raise SystemExit(1)
+
+
+async def _migrate(database: str | None, names: tuple[str, ...]) -> tuple[dict[str, list[str]], dict[str, str]]:
+    from touchbase.errors import TouchbaseError
+    from touchbase.storage import open_store
+
+    done: dict[str, list[str]] = {}
+    failed: dict[str, str] = {}
+    async with opened(database) as store:
+        found = [each.cell for each in store.cells.values()]
+    if unknown := set(names) - {cell.name for cell in found}:
+        raise click.ClickException(f"there is no cell {', '.join(sorted(unknown))}: `touchbase cells list` shows all")
+    for cell in found:
+        if names and cell.name not in names:
+            continue
+        try:
+            opened_cell = await open_store(cell.address, as_is=True, encryption_keys=_keys())
+            try:
+                done[cell.name] = await opened_cell.migrate()
+            finally:
+                await opened_cell.close()
+        except TouchbaseError as error:
+            failed[cell.name] = str(error)
+    return done, failed
+
+
+@cells.command()
+@setting_options("database")
+@click.argument("name")
+@click.option("--undo", is_flag=True, help="Let new clients live there again.")
+@json_option()
+def drain(database: str | None, name: str, undo: bool, as_json: bool) -> None:
+    """Let no new client live in a cell. Its clients stay until they are moved or deleted."""
+    cell = run(_drain(database, name, undo))
+    if as_json:
+        print_json(_out(cell, None))
+    else:
+        click.echo(f"cell {name} is {cell.state}; {cell.clients} clients live there")
+
+
+async def _drain(database: str | None, name: str, undo: bool) -> Cell:
+    from touchbase.cells import DRAINING, OPEN, SetCellState
+
+    async with opened(database) as store:
+        return await store.write(SetCellState(name, OPEN if undo else DRAINING))
+
+
+@cells.command()
+@setting_options("database")
+@click.argument("name")
+@json_option()
+def remove(database: str | None, name: str, as_json: bool) -> None:
+    """Forget a cell in which no client lives. Its database stays as it is."""
+    cell = run(_remove(database, name))
+    if as_json:
+        print_json({"name": name, "number": cell.number})
+    else:
+        click.echo(f"cell {name} is removed; its database was not touched")
+
+
+async def _remove(database: str | None, name: str) -> Cell:
+    from touchbase.cells import RemoveCell
+
+    async with opened(database) as store:
+        return await store.write(RemoveCell(name))

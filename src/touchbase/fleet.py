@@ -1,0 +1,161 @@
+"""The workers of a process: a set for the store of each cell. They share what costs memory, and what no single store has."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+import touchbase
+from touchbase.adapters.registry import Adapters, load_adapters
+from touchbase.auth import KeyUsage
+from touchbase.common.timestamps import Clock
+from touchbase.company_links import CompanyLinker
+from touchbase.config import Settings
+from touchbase.connections import CallCounts, Connections
+from touchbase.enrichment import FetchWorker, HttpClient, count_fetch
+from touchbase.erasure import Eraser
+from touchbase.events import InboxWorker, PeriodicTask, ProcessingStore, TranslatorPool, WorkReport, add_report, count_report
+from touchbase.idempotency import ResponseCleanup
+from touchbase.inbox import DedupeCleanup, RefusedWebhooks
+from touchbase.maintenance import Maintenance
+from touchbase.metrics import Metrics
+from touchbase.outgoing import Dispatcher, Installation, Sender
+from touchbase.outgoing.api.objects import AS_IN_API
+from touchbase.retention import Retention, UnrecognisedLimits
+from touchbase.routing import CellRouter, CellStore
+from touchbase.workers import Runs, Workers, attempts_us, job_worker, outgoing_parts, run_all
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What the workers of all cells share."""
+
+    settings: Settings
+    clock: Clock
+    store: CellRouter
+    metrics: Metrics
+    adapters: Adapters
+    connections: Connections
+    reader: TranslatorPool
+    http: HttpClient
+    sender: Sender
+    place: Installation
+    calls: CallCounts
+    """Calls of connections that are counted and not written yet."""
+
+    def workers(self, store: ProcessingStore, tasks: Sequence[PeriodicTask] = ()) -> Workers:
+        """Return workers on one store; `tasks` are done besides the inbox."""
+        jobs = job_worker(self.settings, store, self.clock)
+        inbox = InboxWorker(
+            store,
+            self.reader,
+            self.clock,
+            connections=self.connections.of,
+            on_report=self._count,
+            tasks=[ResponseCleanup(store), DedupeCleanup(store), *tasks],
+        )
+        counted = partial(count_fetch, self.metrics)
+        fetch = FetchWorker(store, self.adapters, self.http.send, self.clock, on_stored=inbox.wake, on_fetched=counted)
+        linker = CompanyLinker(store, self.clock, on_job=jobs.wake)
+        dispatcher = Dispatcher(store, self.sender, self.clock, AS_IN_API, metrics=self.metrics, place=self.place)
+        return Workers(inbox, fetch, jobs, linker, dispatcher)
+
+    def _count(self, report: WorkReport) -> None:
+        """Add a batch of an inbox worker to the counts."""
+        count_report(self.metrics, self.clock, report)
+        self.calls.record(report.calls)
+
+    def retention(self, store: ProcessingStore) -> Retention:
+        """Return the background task of pending erasures and expired bodies of one store."""
+        limits = UnrecognisedLimits(self.settings.keep_unrecognised_days, self.settings.keep_unrecognised_bytes)
+        eraser = Eraser(store, self.reader, self.clock, self.connections.of)
+        return Retention(store, eraser, self.clock, unrecognised=limits, keep_events_days=self.settings.keep_events_days)
+
+    def maintenance(
+        self, store: ProcessingStore, *, uses: KeyUsage | None = None, refused: RefusedWebhooks | None = None, removes: bool = True
+    ) -> Maintenance:
+        """Return the maintenance of one store; with `uses` and `refused` it also stores what the process has recorded of all clients."""
+        return Maintenance(
+            store,
+            self.clock,
+            uses=uses,
+            refused=refused,
+            calls=self.calls if uses is not None else None,
+            removes=removes,
+            attempts_us=attempts_us(self.settings),
+            installation=self.store,
+        )
+
+
+@contextlib.asynccontextmanager
+async def sharing(settings: Settings, store: CellRouter, clock: Clock, metrics: Metrics) -> AsyncIterator[Shared]:
+    """Make what workers share; it is closed in the end, so leave this after the workers have stopped."""
+    sender, place = outgoing_parts(settings, store)
+    http, reader = HttpClient(f"touchbase/{touchbase.__version__}", settings.fetch_allowed), TranslatorPool()
+    async with contextlib.AsyncExitStack() as ending:
+        ending.push_async_callback(sender.close)
+        ending.push_async_callback(http.close)
+        ending.callback(reader.close)
+        connections = Connections(store, clock)
+        yield Shared(settings, clock, store, metrics, load_adapters(), connections, reader, http, sender, place, CallCounts(clock))
+
+
+@dataclass(slots=True)
+class Fleet:
+    """The sets of workers of a process, by the number of their cell; that of the home store first."""
+
+    cell_of: Callable[[int], int]
+    """Returns the cell of a client."""
+    sets: dict[int, Workers] = field(default_factory=dict)
+    maintenances: list[Maintenance] = field(default_factory=list)
+
+    def wake_inbox(self, client: int) -> None:
+        """Look for new deliveries of a client now."""
+        found = self.sets.get(self.cell_of(client))
+        if found is not None:
+            found.inbox.wake(client)
+
+    def wake_jobs(self) -> None:
+        """Look for new jobs now."""
+        for each in self.sets.values():
+            each.jobs.wake()
+
+    def wake_dispatchers(self) -> None:
+        """Look for changed endpoints now."""
+        for each in self.sets.values():
+            each.webhooks.wake()
+
+    def wake_maintenance(self) -> None:
+        """Start the next round of maintenance now."""
+        for each in self.maintenances:
+            each.wake()
+
+    async def run(self) -> None:
+        """Run all workers until `stop`."""
+        await asyncio.gather(*(each.run() for each in self.sets.values()))
+
+    def stop(self) -> None:
+        """Finish the current batches, then return from `run`."""
+        for each in self.sets.values():
+            each.stop()
+
+    async def drain(self) -> tuple[WorkReport, int]:
+        """Do what is due in every cell; return the report and the number of fetches."""
+        report, requests = WorkReport(), 0
+        for each in self.sets.values():
+            done, count = await each.drain()
+            add_report(report, done)
+            requests += count
+        return report, requests
+
+
+async def start_cell(shared: Shared, fleet: Fleet, ending: contextlib.AsyncExitStack, runs: bool, cell: CellStore) -> None:
+    """Start the maintenance of a cell and, if this process `runs` workers, its workers, as those of the home store are started."""
+    workers, maintenance = shared.workers(cell.store), shared.maintenance(cell.store, removes=runs)
+    fleet.sets[cell.cell.number] = workers
+    fleet.maintenances.append(maintenance)
+    every: list[Runs] = [workers.webhooks, workers.jobs, workers.linker, workers.inbox, workers.fetch, shared.retention(cell.store)]
+    await run_all([maintenance, *(every if runs else [])], ending)

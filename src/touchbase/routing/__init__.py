@@ -1,0 +1,7 @@
+"""Routing: one store over the cells of an installation."""
+
+from touchbase.routing.cell_store import CellStore, OpenStore
+from touchbase.routing.router import CellRouter
+from touchbase.routing.set_up import add_cell
+
+__all__ = ["CellRouter", "CellStore", "OpenStore", "add_cell"]

@@ -1,0 +1,88 @@
+"""The store of one cell, which may be down: it is opened in the background, and what needs it meanwhile is refused with 503."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+
+from touchbase.cells import Cell, RaiseIds
+from touchbase.errors import Overloaded, StoreUnavailable, TouchbaseError
+from touchbase.events import ProcessingStore
+from touchbase.sql.store import check_in_time
+
+LOG = logging.getLogger("touchbase.cells")
+RETRY_AFTER = 5
+OpenStore = Callable[[str], Awaitable[ProcessingStore]]
+
+
+class CellStore:
+    """A cell and, once it could be opened, its store."""
+
+    def __init__(self, cell: Cell) -> None:
+        self.cell = cell
+        self.reason: str | None = "it is not open yet"
+        """Why it cannot be used; None while it can."""
+        self.list_revision = 0
+        """The revision of its copy of the installation's do-not-contact list, as far as this process knows."""
+        self._store: ProcessingStore | None = None
+
+    @property
+    def store(self) -> ProcessingStore:
+        """The open store. Raises `StoreUnavailable`."""
+        if self._store is None:
+            raise self.unavailable()
+        return self._store
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the store was opened; it may not answer all the same."""
+        return self._store is not None
+
+    def unavailable(self) -> StoreUnavailable:
+        """Return the error for a request of a client of this cell."""
+        return StoreUnavailable(
+            f"the store of this client (cell {self.cell.name}) cannot be used now; the server's log says why", retry_after=RETRY_AFTER
+        )
+
+    async def open(self, open_store: OpenStore) -> bool:
+        """Try to open the store; return whether it is open now. Logs each reason once."""
+        try:
+            store = await open_store(self.cell.address)
+            try:
+                await store.write(RaiseIds(self.cell.first_id))
+            except BaseException:
+                await store.close()
+                raise
+        except (TouchbaseError, OSError, TimeoutError) as error:
+            self._note(str(error) or type(error).__name__)
+            return False
+        self._store = store
+        self._note(None)
+        return True
+
+    async def check(self) -> None:
+        """Find out whether the store can write now."""
+        if self._store is None:
+            return
+        try:
+            await check_in_time(self._store)
+        except Overloaded as error:
+            self._note(error.detail)
+        else:
+            self._note(None)
+
+    def _note(self, reason: str | None) -> None:
+        if reason == self.reason:
+            return
+        if reason is None:
+            LOG.info("cell %s: its store can be used", self.cell.name)
+        else:
+            LOG.warning("cell %s cannot be used, its clients get 503: %s", self.cell.name, reason)
+        self.reason = reason
+
+    async def close(self) -> None:
+        """Close the store."""
+        store, self._store = self._store, None
+        if store is not None:
+            await asyncio.shield(store.close())

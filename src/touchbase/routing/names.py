@@ -1,0 +1,228 @@
+"""Writes that give out ids and keys: the home store is told before the cell writes, so that no two cells have one id."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any, Protocol
+
+from touchbase.auth import FindKey, RevokeKey, RotateKey, StoreKey, StoreKeyUses
+from touchbase.cells import HOME, ConfirmPlace, FindKeyPlace, FindPlace, ForgetPlaces, Place, PlaceKey, ReleasePlace, ReservePlace
+from touchbase.clients import (
+    SINCE_EVER,
+    Client,
+    CreateClient,
+    EnsureClient,
+    FindClient,
+    Removal,
+    RemoveClientRows,
+    RotateClientId,
+    SetClientSettings,
+)
+from touchbase.errors import Conflict, NotFound, OutcomeUnknown, TouchbaseError
+from touchbase.events import ProcessingStore
+from touchbase.idempotency import FindResponse, Idempotent
+from touchbase.routing.placement import Placement
+from touchbase.sql.command import Command
+
+
+class Cells(Protocol):
+    """What the writes here need of the router."""
+
+    home: ProcessingStore
+    placement: Placement
+
+    def store(self, cell: int) -> ProcessingStore:
+        """Return the store of a cell. Raises `StoreUnavailable`."""
+        ...
+
+    def stores(self) -> dict[int, ProcessingStore]:
+        """Return the stores that are open, by the number of their cell."""
+        ...
+
+    def cell_for_new_client(self, name: str) -> int:
+        """Return the cell of this name, or with a blank one that with the fewest clients."""
+        ...
+
+
+async def place_of(cells: Cells, client_id: str) -> Place | None:
+    """Return the place of a client; the directory is asked for an id that is not known here, which another process may have given out."""
+    known = cells.placement.place_of(client_id)
+    if known is not None and known.number is not None:
+        return known
+    found = await cells.home.read(FindPlace(client_id))
+    if found is None or found.cell is None:
+        return None
+    cells.placement.put(found)
+    return found
+
+
+async def cell_of_key(cells: Cells, key_id: str) -> int:
+    """Return the cell that has a key; the home store, if no cell is known to have it."""
+    known = cells.placement.cell_of_key(key_id)
+    if known is not None:
+        return known
+    found = await cells.home.read(FindKeyPlace(key_id))
+    if found is None or found.number is None or found.cell is None:
+        return HOME
+    cells.placement.put(found)
+    cells.placement.put_key(key_id, found.number)
+    return found.cell
+
+
+async def find_client(cells: Cells, query: FindClient) -> Client | None:
+    """Find a client by its id, in its cell."""
+    known = cells.placement.place_of(query.client_id)
+    if known is None or known.cell is None:
+        found = await cells.home.read(query)
+        if found is not None:
+            return found
+        known = await place_of(cells, query.client_id)
+    if known is None or known.cell is None or known.cell == HOME:
+        return await cells.home.read(query)
+    return await cells.store(known.cell).read(query)
+
+
+async def find_key(cells: Cells, query: FindKey) -> Any:
+    """Find a key, in the cell of its client."""
+    if cells.placement.cell_of_key(query.key_id) is None:
+        found = await cells.home.read(query)
+        if found is not None:
+            return found
+    cell = await cell_of_key(cells, query.key_id)
+    return None if cell == HOME else await cells.store(cell).read(query)
+
+
+async def create_client(cells: Cells, command: Command[Any], inner: CreateClient) -> Any:
+    """Create a client in the cell that it names, or in the one with the fewest."""
+    if isinstance(command, Idempotent):
+        for store in cells.stores().values():  # a repeated request may name no id, and would get another one
+            if await store.read(FindResponse(command.request)) is not None:
+                return await store.write(command)
+    return await _create(cells, command, inner.client_id, cells.cell_for_new_client(inner.cell))
+
+
+async def _create(cells: Cells, command: Command[Any], client_id: str, cell: int) -> Any:
+    place = await cells.home.write(ReservePlace(client_id, cell))
+    assert place.cell is not None
+    store = cells.store(place.cell)
+    try:
+        made = await store.write(command)
+    except Conflict:
+        # It was created before, and the process ended before it could say so.
+        existing = await store.read(FindClient(client_id))
+        if existing is not None:
+            await _confirm(cells, client_id, existing.number, place.cell)
+        raise
+    except OutcomeUnknown:
+        raise  # the reservation stays: the next request for this id goes on in the same cell
+    except TouchbaseError:
+        await cells.home.write(ReleasePlace(client_id))
+        raise
+    if isinstance(made, Client):
+        await _confirm(cells, client_id, made.number, place.cell)
+    return made
+
+
+async def _confirm(cells: Cells, client_id: str, number: int, cell: int) -> None:
+    await cells.home.write(ConfirmPlace(client_id, number))
+    cells.placement.put(Place(client_id, number, cell))
+    if cell == HOME:
+        cells.placement.home_clients += 1  # until the directory counts them again
+
+
+async def ensure_client(cells: Cells, command: Command[Any], inner: EnsureClient) -> Any:
+    """Return a client, and create a missing one; not for a first request that names it: clients of several cells are made on purpose."""
+    place = await place_of(cells, inner.client_id)
+    if place is not None and place.number is not None and place.cell is not None:
+        return await cells.store(place.cell).write(command)
+    if place is None and await cells.home.read(FindClient(inner.client_id, SINCE_EVER)) is not None:
+        return await cells.home.write(command)
+    if place is None and inner.first_use:
+        raise NotFound(f"there is no client {inner.client_id!r}; with several cells only an administrator adds clients")
+    return await _create(cells, command, inner.client_id, cells.cell_for_new_client(""))
+
+
+async def rotate_client_id(cells: Cells, command: Command[Any], inner: RotateClientId) -> Any:
+    """Give a client another id, unless another cell has a client of this id."""
+    cell = cells.placement.cell_of(inner.client)
+    known = await place_of(cells, inner.client_id)
+    await cells.home.write(ReservePlace(inner.client_id, cell, inner.client))
+    try:
+        changed = await cells.store(cell).write(command)
+    except OutcomeUnknown:
+        raise
+    except TouchbaseError:
+        if known is None:
+            await cells.home.write(ReleasePlace(inner.client_id, inner.client))
+        raise
+    cells.placement.put(Place(inner.client_id, inner.client, cell))
+    return changed
+
+
+async def set_client_settings(cells: Cells, command: Command[Any], inner: SetClientSettings) -> Any:
+    """Replace the settings of a client, in its cell."""
+    place = await place_of(cells, inner.client_id)
+    return await cells.store(HOME if place is None or place.cell is None else place.cell).write(command)
+
+
+async def store_key(cells: Cells, command: Command[Any], inner: StoreKey) -> Any:
+    """Store a key, in the cell of its client."""
+    cell = HOME if inner.client is None else cells.placement.cell_of(inner.client)
+    if inner.client is not None and cell != HOME:
+        await _place_key(cells, inner.key_id, inner.client)
+    return await cells.store(cell).write(command)
+
+
+async def _place_key(cells: Cells, key_id: str, number: int) -> None:
+    await cells.home.write(PlaceKey(key_id, number))
+    cells.placement.put_key(key_id, number)
+
+
+async def rotate_key(cells: Cells, command: Command[Any], inner: RotateKey) -> Any:
+    """Store the successor of a key, in the same cell."""
+    cell = await cell_of_key(cells, inner.key_id)
+    if cell != HOME:
+        place = await cells.home.read(FindKeyPlace(inner.key_id))
+        if place is not None and place.number is not None:
+            await _place_key(cells, inner.successor_id, place.number)
+    return await cells.store(cell).write(command)
+
+
+async def revoke_key(cells: Cells, command: Command[Any], inner: RevokeKey) -> Any:
+    """Revoke a key, in its cell."""
+    return await cells.store(await cell_of_key(cells, inner.key_id)).write(command)
+
+
+async def store_key_uses(cells: Cells, command: Command[Any], inner: StoreKeyUses) -> None:
+    """Store when keys were used, each in its cell; those of a cell that is down are lost, which only a list of keys shows."""
+    parts: dict[int, dict[str, int]] = {}
+    for key_id, at in inner.uses.items():
+        parts.setdefault(cells.placement.cell_of_key(key_id) or HOME, {})[key_id] = at
+    for cell, uses in parts.items():
+        try:
+            await cells.store(cell).write(StoreKeyUses(uses))
+        except TouchbaseError:
+            if cell == HOME:
+                raise
+
+
+async def remove_client_rows(cells: Cells, command: Command[Any], inner: RemoveClientRows) -> Removal:
+    """Remove rows of a client, and its places once all are removed."""
+    removal: Removal = await cells.store(cells.placement.cell_of(inner.client)).write(command)
+    if removal.done:
+        await cells.home.write(ForgetPlaces(inner.client))
+    return removal
+
+
+WRITES: dict[type, Callable[[Cells, Command[Any], Any], Awaitable[Any]]] = {
+    CreateClient: create_client,
+    EnsureClient: ensure_client,
+    RotateClientId: rotate_client_id,
+    SetClientSettings: set_client_settings,
+    StoreKey: store_key,
+    RotateKey: rotate_key,
+    RevokeKey: revoke_key,
+    StoreKeyUses: store_key_uses,
+    RemoveClientRows: remove_client_rows,
+}
+READS: dict[type, Callable[[Cells, Any], Awaitable[Any]]] = {FindClient: find_client, FindKey: find_key}

@@ -1,0 +1,251 @@
+"""The store of an installation with cells: each command and query goes to the store of its client; what spans clients asks all of them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from typing import Any, TypeVar, cast
+
+from touchbase.cells import HOME, HOME_NAME, OPEN, REMOVED, ReadDirectory, is_missing
+from touchbase.do_not_contact import INSTALLATION, CopyInstallationList, ReadInstallationList, RemoveEntry, SaveEntries
+from touchbase.errors import Fault, Invalid, Overloaded, StoreUnavailable, TouchbaseError
+from touchbase.events import DryRunResult, ProcessingStore, Translate, WorkReport
+from touchbase.idempotency import Idempotent
+from touchbase.routing import names
+from touchbase.routing.cell_store import CellStore, OpenStore
+from touchbase.routing.everywhere import DIVIDED, MERGES, for_cell
+from touchbase.routing.placement import Placement
+from touchbase.sql.command import Command, Query
+from touchbase.storage.rls_scope import clients_of
+
+LOG = logging.getLogger("touchbase.cells")
+T = TypeVar("T")
+POLL_SECONDS = 0.5
+"""How often the directory is read again."""
+CHECK_ROUNDS = 4
+"""Rounds after which each cell is checked, and one that is not open is tried again."""
+OnOpened = Callable[[CellStore], Awaitable[None]]
+
+
+class CellRouter:
+    """A store over several. Without cells it is the home store, at the cost of a look at an empty table."""
+
+    def __init__(self, home: ProcessingStore, open_store: OpenStore) -> None:
+        self.home = home
+        self.placement = Placement()
+        self.cells: dict[int, CellStore] = {}
+        self.on_opened: OnOpened | None = None
+        """Called once for each cell whose store was opened; starts its workers."""
+        self._open_store = open_store
+        self._polling: asyncio.Task[None] | None = None
+
+    async def start(self, *, follow: bool = True) -> None:
+        """Read the directory and open the cells. With `follow` changes are followed, and a cell that cannot be opened is tried again."""
+        await self.refresh()
+        for cell in list(self.cells.values()):
+            await self._open(cell)
+        await self.copy_list()
+        if not follow:
+            return
+        self._polling = asyncio.create_task(self._follow(), name="directory of cells")
+
+    async def refresh(self) -> None:
+        """Take over what has changed in the directory."""
+        changes = await self.home.read(ReadDirectory(self.placement.revision))
+        self.placement.apply(changes)
+        for cell in changes.cells:
+            known = self.cells.get(cell.number)
+            if cell.state == REMOVED:
+                if known is not None:
+                    del self.cells[cell.number]
+                    await known.close()
+            elif known is None:
+                self.cells[cell.number] = CellStore(cell)
+            else:
+                known.cell = cell
+
+    async def _follow(self) -> None:
+        for turn in range(1, 2**62):
+            await asyncio.sleep(POLL_SECONDS)
+            try:
+                await self.refresh()
+                await self.copy_list()
+            except Overloaded as error:
+                LOG.warning("the directory of cells cannot be read now; it stays as it was: %s", error.detail)
+            except Exception:
+                LOG.exception("the directory of cells could not be read; it is tried again")
+            for cell in list(self.cells.values()):
+                if not cell.is_open:
+                    if turn % CHECK_ROUNDS == 0 or cell.reason == CellStore(cell.cell).reason:
+                        await self._open(cell)
+                elif turn % CHECK_ROUNDS == 0:
+                    await cell.check()
+
+    async def copy_list(self) -> None:
+        """Copy the installation's do-not-contact list into the cells that have an earlier one; one that is down gets it later."""
+        cells = [cell for cell in self.cells.values() if cell.is_open]
+        known = min((cell.list_revision for cell in cells), default=None)
+        found = None if known is None else await self.home.read(ReadInstallationList(known))
+        for cell in cells if found is not None else []:
+            if found is not None and cell.list_revision < found.revision:
+                with suppress(Overloaded):
+                    cell.list_revision = await cell.store.write(CopyInstallationList(found))
+
+    async def _open(self, cell: CellStore) -> None:
+        if await cell.open(self._open_store) and self.on_opened is not None:
+            await self.on_opened(cell)
+
+    def store(self, cell: int) -> ProcessingStore:
+        """Return the store of a cell. Raises `StoreUnavailable`."""
+        if cell == HOME:
+            return self.home
+        found = self.cells.get(cell)
+        if found is None:
+            raise StoreUnavailable("the store of this client is not known to this server yet; send this again in a moment", retry_after=1)
+        return found.store
+
+    def stores(self) -> dict[int, ProcessingStore]:
+        """Return the stores that are open, by the number of their cell."""
+        return {HOME: self.home, **{number: cell.store for number, cell in self.cells.items() if cell.is_open}}
+
+    def cell_for_new_client(self, name: str) -> int:
+        """Return the cell of this name, or with a blank one the open cell with the fewest clients. Raises `Invalid`, `StoreUnavailable`."""
+        if name == HOME_NAME:
+            return HOME
+        if name:
+            found = next((cell for cell in self.cells.values() if cell.cell.name == name), None)
+            if found is None:
+                known = ", ".join([HOME_NAME, *sorted(cell.cell.name for cell in self.cells.values())])
+                raise Invalid([Fault("/cell", "unknown_cell", f"there is no cell {name!r}; there are {known}")])
+            return found.cell.number
+        counts = self.placement.counts()
+        usable = [HOME, *(number for number, cell in self.cells.items() if cell.reason is None and cell.cell.state == OPEN)]
+        return min(usable, key=lambda number: (counts.get(number, 0), number))
+
+    async def write(self, command: Command[T]) -> T:
+        """Execute one command in the cell of its client."""
+        if not self.cells:
+            return await self.home.write(command)
+        inner = command.command if isinstance(command, Idempotent) else command
+        special = names.WRITES.get(type(inner))
+        if special is not None:
+            return cast(T, await special(self, command, inner))
+        divided = DIVIDED.get(type(inner))
+        if divided is not None:
+            divide, join = divided
+            parts = divide(inner, self.placement.cell_of)
+            if len(parts) > 1:
+                return cast(T, join(inner, {cell: await self.store(cell).write(part) for cell, part in parts.items()}))
+        result = await self._store_for(command if inner is None else inner).write(command)
+        if isinstance(inner, SaveEntries | RemoveEntry) and inner.client == INSTALLATION:
+            await self.copy_list()
+        return result
+
+    async def read(self, query: Query[T]) -> T:
+        """Execute a query in the cell of its client, or in all of them."""
+        if not self.cells:
+            return await self.home.read(query)
+        special = names.READS.get(type(query))
+        if special is not None:
+            return cast(T, await special(self, query))
+        if type(query) in MERGES and clients_of(type(query), [query]) <= {None}:
+            return cast(T, MERGES[type(query)](query, await self._everywhere(query)))
+        divided = DIVIDED.get(type(query))
+        if divided is not None:
+            divide, join = divided
+            parts = divide(query, self.placement.cell_of)
+            return cast(T, join(query, {cell: await self.store(cell).read(part) for cell, part in parts.items()}))
+        return await self._store_for(query).read(query)
+
+    def _store_for(self, request: Any) -> ProcessingStore:
+        """Return the store of the client that a request names; the home store, if it names none."""
+        cells = {HOME if client is None else self.placement.cell_of(client) for client in clients_of(type(request), [request])}
+        assert len(cells) <= 1, f"{type(request).__name__} names clients of several cells"
+        return self.store(cells.pop() if cells else HOME)
+
+    async def _everywhere(self, query: Query[Any]) -> dict[int, Any]:
+        """Ask all cells at once. One that does not answer is left out and named, if the caller wants to know that; else it is an error."""
+        asked = {HOME: self.home.read(for_cell(query, HOME))}
+        answers: dict[int, Any] = {}
+        for number, cell in list(self.cells.items()):
+            if cell.is_open:
+                asked[number] = cell.store.read(for_cell(query, number))
+            elif not is_missing(cell.cell.name):
+                for each in asked.values():
+                    each.close()
+                raise cell.unavailable()
+        results = await asyncio.gather(*asked.values(), return_exceptions=True)
+        for number, result in zip(asked, results, strict=True):
+            if isinstance(result, Overloaded) and number != HOME and is_missing(self.cells[number].cell.name):
+                continue
+            if isinstance(result, BaseException):
+                raise result
+            answers[number] = result
+        return answers
+
+    async def work(self, client: int, limit: int, translate: Translate, now_us: int) -> WorkReport:
+        """Apply waiting deliveries of one client, in its cell."""
+        return await self.store(self.placement.cell_of(client)).work(client, limit, translate, now_us)
+
+    async def work_on(self, client: int, ids: Sequence[int], translate: Translate, now_us: int) -> WorkReport:
+        """Apply these waiting deliveries of one client, in its cell."""
+        return await self.store(self.placement.cell_of(client)).work_on(client, ids, translate, now_us)
+
+    async def dry_run(self, client: int, ids: Sequence[int], translate: Translate, now_us: int) -> DryRunResult:
+        """Return what applying these deliveries again would change."""
+        return await self.store(self.placement.cell_of(client)).dry_run(client, ids, translate, now_us)
+
+    async def migrate(self) -> list[str]:
+        """Bring the home store's schema up to date; `touchbase cells migrate` does the others."""
+        return await self.home.migrate()
+
+    async def vacuum(self, *, whole: bool = False) -> bool:
+        """Free pages of the home store."""
+        return await self.home.vacuum(whole=whole)
+
+    async def analyze(self) -> list[str]:
+        """Renew statistics of the home store; each cell's workers do the same there."""
+        return await self.home.analyze()
+
+    async def check(self) -> None:
+        """Raise `Overloaded` unless the home store can write. A cell that is down makes its own clients' requests fail, and no others."""
+        await self.home.check()
+
+    async def close(self) -> None:
+        """Close all stores."""
+        if self._polling is not None:
+            self._polling.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._polling
+        for cell in self.cells.values():
+            with suppress(TouchbaseError):
+                await cell.close()
+        await self.home.close()
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        """The home store's warnings, and the cells that cannot be used."""
+        down = [f"cell {cell.cell.name} cannot be used, its clients get 503: {cell.reason}" for cell in self.cells.values() if cell.reason]
+        return [*self.home.warnings, *down]
+
+    @property
+    def batch_size_under_load(self) -> int:
+        """The largest batch while many requests write."""
+        return self.home.batch_size_under_load
+
+    @property
+    def blocked_share(self) -> float:
+        """The part of the requests that wait for a batch."""
+        return self.home.blocked_share
+
+    @property
+    def queue_depth(self) -> int:
+        """Number of commands that wait for a transaction, in all cells."""
+        return sum(store.queue_depth for store in self.stores().values())
+
+    @property
+    def commands_taken(self) -> int:
+        """Number of commands accepted since the stores were opened."""
+        return sum(store.commands_taken for store in self.stores().values())

@@ -1,0 +1,29 @@
+"""Set up a cell: an empty store that hashes erased people as the home store does, before the directory names it."""
+
+from __future__ import annotations
+
+from touchbase.cells import AddCell, AdoptErasureKey, Cell, RaiseIds, ReadDirectory, ShareErasureKey
+from touchbase.clients import ListClients
+from touchbase.common.timestamps import Micros
+from touchbase.errors import UnusableStore
+from touchbase.events import ProcessingStore
+from touchbase.routing.cell_store import OpenStore
+
+
+async def add_cell(home: ProcessingStore, name: str, address: str, open_store: OpenStore, at: Micros) -> Cell:
+    """Add the store at this address as a cell. Raises `UnusableStore` for one that has clients or cells, `Conflict` for a known name.
+
+    It may be repeated after a stop at any moment: until the directory names the cell, nothing uses the store.
+    """
+    store = await open_store(address)
+    try:
+        if await store.read(ListClients()):
+            raise UnusableStore("this store has clients: name an empty database, or a new schema with --schema")
+        if (await store.read(ReadDirectory())).cells:
+            raise UnusableStore("this store has cells of its own: it is the home store of an installation; name an empty database")
+        await store.write(AdoptErasureKey(await home.write(ShareErasureKey())))
+        cell = await home.write(AddCell(name, address, at))
+        await store.write(RaiseIds(cell.first_id))
+        return cell
+    finally:
+        await store.close()

@@ -1,0 +1,42 @@
+"""An installation of three cells on one engine: the home store, and the cells eu and us."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+from tests.conftest import ENCRYPTION_KEYS, Databases
+
+from touchbase.routing import CellRouter, add_cell
+from touchbase.sql.store import Store
+from touchbase.storage import open_store
+
+OPEN = partial(open_store, encryption_keys=ENCRYPTION_KEYS)
+NAMES = ("eu", "us")
+
+
+@pytest.fixture
+def cell_urls(engine_url: str, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[list[str]]:
+    """Addresses of empty stores of the same engine."""
+    if engine_url.startswith("sqlite"):
+        yield [f"sqlite:///{tmp_path}/{name}.db" for name in NAMES]
+        return
+    databases: Databases = request.getfixturevalue("databases")
+    made = [databases.empty() for _ in NAMES]
+    yield made
+    for url in made:
+        databases.drop(url)
+
+
+@pytest.fixture
+async def router(store: Store, cell_urls: list[str]) -> AsyncIterator[CellRouter]:
+    """The store of the installation; it does not follow changes by itself."""
+    for name, url in zip(NAMES, cell_urls, strict=True):
+        await add_cell(store, name, url, OPEN, 7)
+    made = CellRouter(store, OPEN)
+    await made.start(follow=False)
+    yield made
+    for cell in made.cells.values():
+        await cell.close()

@@ -1,0 +1,262 @@
+"""Clients of an installation with cells: who uses the API does not see where a client lives."""
+
+from __future__ import annotations
+
+import pytest
+from tests.asgi_client import ApiClient, MakeClient
+from tests.cells.conftest import OPEN
+from tests.house import House
+
+from touchbase.cells import DRAINING, HOME, FindPlace, Place, ReservePlace, SetCellState
+from touchbase.clients import DeletingClients, FindClient
+from touchbase.errors import StoreUnavailable
+from touchbase.inbox import ListDeliveries
+from touchbase.maintenance import Maintenance
+from touchbase.routing import CellRouter
+from touchbase.routing.everywhere import DIVIDED, MERGES
+from touchbase.routing.names import READS, WRITES
+from touchbase.storage.command_handlers import COMMANDS
+from touchbase.storage.query_handlers import CIPHER_HANDLERS, HANDLERS
+from touchbase.storage.rls_scope import CLIENT_LIST_TYPES, CROSS_CLIENT, CROSS_CLIENT_UNLESS_NAMED
+
+SENT = {"kind": "email_sent", "at": 1, "identities": []}
+
+
+@pytest.fixture
+def call(router: CellRouter, make_client: MakeClient) -> ApiClient:
+    return make_client(router)
+
+
+async def houses(call: ApiClient, count: int = 6, first: int = 0) -> list[House]:
+    """New clients."""
+    return [await House.of(call, f"client-{number}") for number in range(first, first + count)]
+
+
+def cells_of(router: CellRouter, made: list[House]) -> list[int]:
+    return [router.placement.cell_of(house.number) for house in made]
+
+
+async def test_new_clients__live_in_the_cell_with_the_fewest(call: ApiClient, router: CellRouter) -> None:
+    made = await houses(call)
+
+    assert sorted(cells_of(router, made)) == [0, 0, 1, 1, 2, 2]
+    assert len({house.number for house in made}) == 6
+
+
+async def test_new_clients__live_in_no_cell_that_is_draining(call: ApiClient, router: CellRouter) -> None:
+    await router.write(SetCellState("eu", DRAINING))
+    await router.refresh()
+
+    assert sorted(cells_of(router, await houses(call))) == [0, 0, 0, 2, 2, 2]
+
+
+async def test_records__of_each_client_are_written_and_read_in_its_cell(call: ApiClient, router: CellRouter) -> None:
+    made = await houses(call, 3)
+
+    for house in made:
+        number = await house.contact(email=f"ada@{house.client_id}.example")
+        assert number >> 44 == router.placement.cell_of(house.number)
+        assert [each["id"] for each in await house.listed()] == [number]
+        changed = await house.request("PATCH", f"/public/v2/contacts/{number}", {"first_name": "Ada"})
+        assert (changed.status, (await house.get(number))["first_name"]) == (200, "Ada")
+
+
+async def test_webhooks__are_stored_and_applied_in_the_cell_of_their_client(call: ApiClient, router: CellRouter) -> None:
+    made = await houses(call, 3)
+
+    for number, house in enumerate(made):
+        await house.hook("camp", SENT | {"identities": [{"kind": "email", "value": f"p{number}@example.com"}]}, apply=False)
+
+    stored = [[each.client for each in await store.read(ListDeliveries(9))] for store in router.stores().values()]
+    assert sorted(stored) == sorted([house.number] for house in made)
+
+
+async def test_create__refuses_an_id_of_a_client_of_another_cell(call: ApiClient, router: CellRouter) -> None:
+    await houses(call, 3)
+
+    refused = [await call.post("/admin/v1/clients", {"client_id": f"client-{number}"}) for number in range(3)]
+
+    assert [reply.status for reply in refused] == [409, 409, 409]
+    assert len((await call.get("/admin/v1/clients")).json()["data"]) == 3
+
+
+async def test_create__puts_a_client_into_the_cell_that_it_names(call: ApiClient, router: CellRouter) -> None:
+    made = await call.post("/admin/v1/clients", {"client_id": "acme", "cell": "us"})
+    unknown = await call.post("/admin/v1/clients", {"client_id": "bolt", "cell": "mars"})
+
+    assert made.status == 201, made.body
+    assert router.placement.place_of("acme").cell == 2
+    assert unknown.status == 422
+    assert unknown.json()["errors"][0]["pointer"] == "/cell"
+    assert "there are home, eu, us" in unknown.json()["errors"][0]["detail"]
+
+
+async def test_create__goes_on_where_a_process_stopped_after_the_reservation(call: ApiClient, router: CellRouter) -> None:
+    await router.home.write(ReservePlace("acme", 2))
+
+    made = await call.post("/admin/v1/clients", {"client_id": "acme", "cell": "eu"})
+
+    assert made.status == 201, made.body
+    place = await router.home.read(FindPlace("acme"))
+    assert (place.cell, place.number is not None) == (2, True)
+
+
+async def test_create__with_an_idempotency_key_makes_one_client(call: ApiClient, router: CellRouter) -> None:
+    replies = [await call.post("/admin/v1/clients", {"name": "Acme"}, idempotency_key="k1") for _ in range(3)]
+
+    assert [reply.status for reply in replies] == [201, 201, 201]
+    assert len({reply.json()["client_id"] for reply in replies}) == 1
+    assert len((await call.get("/admin/v1/clients")).json()["data"]) == 1
+
+
+async def test_rotate__keeps_the_former_id_of_a_client_in_a_cell(call: ApiClient, router: CellRouter) -> None:
+    made = await houses(call, 3)
+
+    for house in made:
+        reply = await call.post(f"/admin/v1/clients/{house.client_id}/rotate-id", {"client_id": f"new-{house.client_id}"})
+        assert reply.status == 200, reply.body
+        for client_id in (house.client_id, f"new-{house.client_id}"):
+            found = await router.read(FindClient(client_id, call.clock()))
+            assert found.number == house.number
+    taken = await call.post("/admin/v1/clients/new-client-0/rotate-id", {"client_id": "new-client-1"})
+    assert taken.status == 409
+
+
+async def test_keys__of_clients_in_cells_authenticate_rotate_and_end(call: ApiClient, router: CellRouter, make_client: MakeClient) -> None:
+    made = await houses(call, 3)
+    guarded = make_client(router, auth="api-key")
+
+    for house in made:
+        key = (await call.post("/admin/v1/keys", {"client_id": house.client_id, "name": "k", "scopes": ["records:read"]})).json()
+        assert (await guarded.get("/public/v2/contacts", x_api_key=key["key"])).status == 200
+        rotated = (await call.post(f"/admin/v1/keys/{key['key_id']}/rotate", {})).json()
+        assert (await guarded.get("/public/v2/contacts", x_api_key=rotated["key"])).status == 200
+        assert (await call(method="DELETE", target=f"/admin/v1/keys/{rotated['key_id']}")).status == 204
+        call.clock.move(2)  # as long as another process may not have heard of it
+        assert (await guarded.get("/public/v2/contacts", x_api_key=rotated["key"])).status == 401
+    listed = (await call.get("/admin/v1/keys")).json()["data"]
+    assert len(listed) == 6
+
+
+async def test_key__made_by_another_process_is_found_at_once(router: CellRouter, call: ApiClient, make_client: MakeClient) -> None:
+    other = CellRouter(router.home, OPEN)
+    await other.start(follow=False)
+    made = (await houses(call, 3))[-1]
+    key = (await call.post("/admin/v1/keys", {"client_id": made.client_id, "name": "k", "scopes": ["records:read"]})).json()
+    try:
+        reply = await make_client(other, auth="api-key").get("/public/v2/contacts", x_api_key=key["key"])
+    finally:
+        for cell in other.cells.values():
+            await cell.close()
+
+    assert reply.status == 200, reply.body
+
+
+async def test_inbox__of_all_clients_is_one_list_with_pages(call: ApiClient, router: CellRouter) -> None:
+    made = await houses(call, 3)
+    for turn in range(3):
+        for house in made:
+            call.clock.move(1)
+            await house.hook("camp", SENT | {"at": turn}, apply=False)
+
+    ids, received, cursor = [], [], ""
+    while True:
+        page = (await call.get(f"/admin/v1/deliveries?limit=2{cursor}")).json()
+        ids += [each["id"] for each in page["data"]]
+        received += [each["received_at"] for each in page["data"]]
+        if page["next_cursor"] is None:
+            break
+        cursor = f"&cursor={page['next_cursor']}"
+
+    assert len(set(ids)) == len(ids) == 9
+    assert received == sorted(received, reverse=True)
+
+
+async def test_do_not_contact__of_the_installation_applies_in_every_cell(call: ApiClient, router: CellRouter) -> None:
+    made = await houses(call, 3)
+    entry = {"kind": "email", "value": "ada@example.com", "reason": "requested"}
+
+    async def suppressed() -> list[bool]:
+        replies = [
+            await house.request("POST", "/public/v2/suppressions/check", {"items": [{"email": "ada@example.com"}]}) for house in made
+        ]
+        return [reply.json()["data"][0]["suppressed"] for reply in replies]
+
+    saved = await call.post("/admin/v1/suppressions", {"entries": [entry]})
+    assert saved.status == 201, saved.body
+    listed = await suppressed()
+    await call("DELETE", f"/admin/v1/suppressions/{saved.json()['data'][0]['entry']['id']}")
+
+    assert listed == [True, True, True]
+    assert await suppressed() == [False, False, False]
+
+
+async def test_deletion__frees_the_id_of_a_client_in_a_cell(call: ApiClient, router: CellRouter) -> None:
+    made = (await houses(call, 2))[-1]
+    assert router.placement.cell_of(made.number) != HOME
+    await call("DELETE", f"/admin/v1/clients/{made.client_id}?confirm={made.client_id}")
+    assert [client.number for client in await router.read(DeletingClients())] == [made.number]
+
+    for _ in range(4):
+        call.clock.move(60)
+        await Maintenance(router.cells[router.placement.cell_of(made.number) or 1].store, call.clock, installation=router).round()
+
+    assert await router.home.read(FindPlace(made.client_id)) == Place(made.client_id, None, None)
+    assert (await call.post("/admin/v1/clients", {"client_id": made.client_id})).status == 201
+
+
+class TestDown:
+    """The cell eu cannot be used."""
+
+    @pytest.fixture
+    async def made(self, call: ApiClient, router: CellRouter) -> list[House]:
+        made = await houses(call, 3)
+        await router.cells[1].close()
+        return made
+
+    async def test_its_clients_get_503_and_others_go_on(self, call: ApiClient, router: CellRouter, made: list[House]) -> None:
+        replies = {
+            router.placement.cell_of(house.number): await house.request("POST", "/public/v2/contacts", {"email": "ada@example.com"})
+            for house in made
+        }
+
+        assert {cell: reply.status for cell, reply in replies.items()} == {0: 201, 1: 503, 2: 201}
+        assert replies[1].headers["retry-after"] == "5"
+        assert "eu" in replies[1].json()["detail"]
+
+    async def test_a_list_of_all_clients_names_it(self, call: ApiClient, router: CellRouter, made: list[House]) -> None:
+        reply = await call.get("/admin/v1/clients")
+
+        assert reply.status == 200
+        assert len(reply.json()["data"]) == 2
+        assert reply.headers["touchbase-unanswered-cells"] == "eu"
+
+    async def test_a_question_of_a_program_is_refused(self, router: CellRouter, made: list[House]) -> None:
+        with pytest.raises(StoreUnavailable):
+            await router.read(ListDeliveries(5))
+
+    async def test_the_server_is_ready_and_says_which_cell_is_down(self, router: CellRouter, made: list[House]) -> None:
+        await router.check()
+
+        router.cells[1]._note("it does not answer")
+        assert router.warnings == ["cell eu cannot be used, its clients get 503: it does not answer"]
+
+    async def test_new_clients_live_elsewhere(self, call: ApiClient, router: CellRouter, made: list[House]) -> None:
+        router.cells[1]._note("it does not answer")
+
+        assert 1 not in cells_of(router, await houses(call, 4, first=3))
+
+
+def test_routes__there_is_one_for_each_command_and_query() -> None:
+    """What names no client is asked of all cells, divided, or one that only the workers of a cell send, to its own store."""
+    kinds = [*COMMANDS, *HANDLERS, *CIPHER_HANDLERS]
+    routed = {*MERGES, *DIVIDED, *WRITES, *READS}
+    spanning = CROSS_CLIENT | CROSS_CLIENT_UNLESS_NAMED | CLIENT_LIST_TYPES
+
+    unrouted = sorted(kind.__name__ for kind in kinds if kind in spanning and kind not in routed)
+
+    assert unrouted == [
+        "AddErasures", "AnyKey", "BusyClients", "CheckEncryption", "ClaimCheck", "ClientsToLink", "DueFetches", "DueJobFiles", "DueJobs",
+        "DueJudgements", "EndpointVersions", "ExpiredResponses", "LeadShards", "NextToIndex", "OldAttempts", "OldDedupeKeys",
+        "OpenErasures", "ReadDirectory", "Reencrypt", "ReplaceLost", "ReservePlace", "RetireKeys", "StoreFirstKey",
+    ]  # fmt: skip
