@@ -7,13 +7,15 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from tests.conftest import ENCRYPTION_KEYS, Databases
+from tests.conftest import Databases
 
+from touchbase.encryption import EncryptionKeys, encode_key, new_key
 from touchbase.routing import CellRouter, add_cell
 from touchbase.sql.store import Store
 from touchbase.storage import open_store
 
-OPEN = partial(open_store, encryption_keys=ENCRYPTION_KEYS)
+KEY = encode_key(new_key())
+OPEN = partial(open_store, encryption_keys=EncryptionKeys(KEY))
 NAMES = ("eu", "us")
 
 

@@ -52,13 +52,14 @@ def list_(database: str | None, state: str | None, name: str | None, limit: int,
 @setting_options("database")
 @click.argument("client_id", required=False)
 @click.option("--name", default="", help="The client's name, for people.")
+@click.option("--cell", default="", help="The cell that it is to live in; else the one with the fewest clients.")
 @json_option()
-def add(database: str | None, client_id: str | None, name: str, as_json: bool) -> None:
+def add(database: str | None, client_id: str | None, name: str, cell: str, as_json: bool) -> None:
     """Add a client, so that its webhook addresses work, and print its id; an existing client is not changed.
 
     The id is part of the addresses. Without CLIENT_ID, one that cannot be guessed is made.
     """
-    made, new = run(_add(database, client_id, name.strip()))
+    made, new = run(_add(database, client_id, name.strip(), cell))
     if as_json:
         print_json(as_values(made))
     else:
@@ -109,7 +110,7 @@ async def _list(
         return await Clients(store, now_us).page(limit, after, state=state, text=name)
 
 
-async def _add(database: str | None, client_id: str | None, name: str) -> tuple[Client, bool]:
+async def _add(database: str | None, client_id: str | None, name: str, cell: str) -> tuple[Client, bool]:
     """Return the client, and whether it is new."""
     from touchbase.clients import CreateClient, FindClient, new_client_id
 
@@ -118,7 +119,7 @@ async def _add(database: str | None, client_id: str | None, name: str) -> tuple[
     async with opened(database) as store:
         known = await store.read(FindClient(client_id, now_us())) if client_id is not None else None
         if known is None:
-            return await store.write(CreateClient(client_id or new_client_id(), name, now_us())), True
+            return await store.write(CreateClient(client_id or new_client_id(), name, now_us(), cell=cell)), True
         if known.state == DELETING:
             raise click.ClickException(f"client {client_id!r} is being deleted; add it again when that is done")
         return known, False

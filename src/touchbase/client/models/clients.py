@@ -104,6 +104,7 @@ class NewClient(TypedDict):
     name: NotRequired[str]
     client_id: NotRequired[str | None]
     settings: NotRequired[SettingsBody]
+    cell: NotRequired[str]
 
 
 class RequireVerificationBody(TypedDict):

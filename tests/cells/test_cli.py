@@ -1,0 +1,122 @@
+"""`touchbase cells`: an operator spreads clients over several stores."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Run, own_logging, run, store
+
+__all__ = ["own_logging", "run", "store"]
+
+
+@pytest.fixture
+def spread(store: Run) -> Run:
+    """A home store with the cell eu."""
+    made = store("cells", "add", "eu", "--database", "sqlite:///eu.db")
+    assert made.exit_code == 0, made.output
+    return store
+
+
+def listed(run: Run) -> list[dict[str, object]]:
+    found: list[dict[str, object]] = json.loads(run("cells", "list", "--json").output)
+    return found
+
+
+def test_cells__hold_the_clients_that_are_added_to_them(spread: Run) -> None:
+    assert spread("clients", "add", "acme", "--cell", "eu").exit_code == 0
+    assert spread("clients", "add", "bolt", "--cell", "home").exit_code == 0
+
+    assert [(each["name"], each["clients"], each["reason"]) for each in listed(spread)] == [("home", 1, None), ("eu", 1, None)]
+    assert [line.split()[0] for line in spread("clients", "list").output.splitlines()[1:]] == ["acme", "bolt"]
+    alone = spread("clients", "list", "--database", "sqlite:///eu.db", env={"TOUCHBASE_ENCRYPTION_KEY_FILE": "touchbase.db.key"})
+    assert "acme" in alone.output
+    assert "bolt" not in alone.output
+
+
+def test_cells__one_that_does_not_answer_is_listed_with_the_reason(spread: Run) -> None:
+    Path("eu.db").write_bytes(b"nothing that SQLite reads" * 100)
+
+    (_, eu) = listed(spread)
+    table = spread("cells", "list").output
+
+    assert eu["reason"] is not None
+    assert "no: " in table
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("add", "eu", "--database", "sqlite:///other.db"), "there is a cell 'eu' already"),
+        (("add", "us", "--database", "sqlite:///touchbase.db"), "the home store itself"),
+        (("add", "us", "--database", "sqlite:///us.db", "--schema", "us"), "only PostgreSQL has schemas"),
+        (("add", "US", "--database", "sqlite:///us.db"), "write 1 to 40 of a-z"),
+        (("add", "home", "--database", "sqlite:///us.db"), "'home' is the home store"),
+        (("add", "us", "--database", "mysql://x/y"), "no storage engine is called 'mysql'"),
+        (("drain", "us"), "there is no cell 'us'"),
+        (("remove", "us"), "`touchbase cells list` shows all"),
+        (("migrate", "us"), "there is no cell us"),
+    ],
+)
+def test_cells__refuse_and_say_what_to_do(spread: Run, arguments: tuple[str, ...], says: str) -> None:
+    refused = spread("cells", *arguments)
+
+    assert refused.exit_code in (1, 2)
+    assert says in refused.output
+
+
+def test_add__refuses_a_store_with_clients_or_cells_of_its_own(spread: Run) -> None:
+    spread("clients", "add", "acme", "--cell", "eu")
+    used = spread("cells", "add", "us", "--database", "sqlite:///eu.db")
+    other_home = spread("cells", "add", "us", "--database", "sqlite:///touchbase.db", "--home", "sqlite:///new.db")
+
+    assert used.exit_code == 1
+    assert "this store has clients" in used.output
+    assert other_home.exit_code == 1
+
+
+def test_drain__lets_no_new_client_in_and_undo_does_again(spread: Run) -> None:
+    spread("clients", "add", "bolt", "--cell", "home")
+    assert spread("cells", "drain", "eu").exit_code == 0
+    spread("clients", "add", "acme")
+    assert [each["clients"] for each in listed(spread)] == [2, 0]
+
+    assert spread("cells", "drain", "eu", "--undo").exit_code == 0
+    spread("clients", "add", "corp")
+
+    assert [each["clients"] for each in listed(spread)] == [2, 1]
+
+
+def test_remove__refuses_while_clients_live_there(spread: Run) -> None:
+    spread("clients", "add", "acme", "--cell", "eu")
+
+    refused = spread("cells", "remove", "eu")
+
+    assert refused.exit_code == 1
+    assert "clients live in 'eu'" in refused.output
+
+
+def test_remove__forgets_an_empty_cell_and_leaves_its_database(spread: Run) -> None:
+    removed = spread("cells", "remove", "eu")
+
+    assert removed.exit_code == 0, removed.output
+    assert Path("eu.db").exists()
+    assert [each["name"] for each in listed(spread)] == ["home"]
+
+
+def test_migrate__says_what_ran_in_each_cell(spread: Run) -> None:
+    done = spread("cells", "migrate", "--json")
+
+    assert json.loads(done.output) == {"migrated": {"eu": []}, "failed": {}}
+
+
+def test_migrate__goes_on_behind_a_cell_that_fails(spread: Run) -> None:
+    spread("cells", "add", "us", "--database", "sqlite:///us.db")
+    Path("eu.db").write_bytes(b"nothing that SQLite reads" * 100)
+
+    done = spread("cells", "migrate", "--json")
+
+    assert done.exit_code == 1
+    assert json.loads(done.stdout)["migrated"] == {"us": []}
+    assert list(json.loads(done.stdout)["failed"]) == ["eu"]

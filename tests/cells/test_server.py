@@ -1,0 +1,106 @@
+"""A server and a worker of an installation with cells: each cell has workers of its own, also one that is added while they run."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+from tests.asgi_client import ApiClient, Clock
+from tests.cells.conftest import KEY, OPEN
+
+from touchbase.app import Application, assembled, standalone_workers
+from touchbase.clients import CreateClient
+from touchbase.config import Settings
+from touchbase.routing import CellRouter, CellStore, add_cell
+
+SENT = {"event_type": "EMAIL_SENT", "to_email": "ada@example.com", "time_sent": "2026-11-20T09:30:00Z", "campaign_name": "One"}
+
+
+@pytest.fixture
+def settings(engine_url: str) -> Settings:
+    return Settings.read({}, database=engine_url, auth="none", encryption_key=KEY)
+
+
+@pytest.fixture
+async def server(settings: Settings) -> AsyncIterator[Application]:
+    async with assembled(settings) as application:
+        yield application
+
+
+async def until_open(router: CellRouter, count: int) -> None:
+    async with asyncio.timeout(30):
+        while sum(cell.reason is None for cell in router.cells.values()) < count:
+            await router.refresh()
+
+
+async def until_applied(call: ApiClient, client_id: str) -> None:
+    async with asyncio.timeout(30):
+        while not (await call.get("/public/v2/contacts", x_client_id=client_id)).json()["data"]:
+            pass
+
+
+async def received(call: ApiClient, router: CellRouter, cell: str) -> str:
+    """Receive a webhook for a new client of a cell; return the client's id."""
+    client_id = f"client-of-{cell}"
+    await router.write(CreateClient(client_id, "", 5, cell=cell))
+    reply = await call.post(f"/public/emailcampaign-webhook/{client_id}", SENT)
+    assert reply.status == 200, reply.body
+    return client_id
+
+
+async def test_server__uses_a_cell_that_is_added_while_it_runs(server: Application, cell_urls: list[str]) -> None:
+    router = server.store
+    assert isinstance(router, CellRouter)
+    call = ApiClient(server.parts, Clock())
+
+    for name, url in zip(("eu", "us"), cell_urls, strict=True):
+        await add_cell(router, name, url, OPEN, 7)
+    await until_open(router, 2)
+
+    for cell in ("home", "eu", "us"):
+        await until_applied(call, await received(call, router, cell))
+
+
+async def test_worker__once_applies_what_waits_in_every_cell(engine_url: str, settings: Settings, cell_urls: list[str]) -> None:
+    without = Settings.read({}, database=engine_url, auth="none", encryption_key=KEY, inbox_worker=False)
+    async with assembled(without) as application:
+        router = application.store
+        assert isinstance(router, CellRouter)
+        await add_cell(router, "eu", cell_urls[0], OPEN, 7)
+        await until_open(router, 1)
+        for cell in ("home", "eu"):
+            await received(ApiClient(application.parts, Clock()), router, cell)
+
+    async with standalone_workers(settings) as workers:
+        report, _ = await workers.drain()
+
+    assert report.ended == {"applied": 2}
+
+
+async def test_server__starts_while_a_cell_is_down_and_uses_it_when_it_is_back(
+    settings: Settings, cell_urls: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = await OPEN(settings.database)
+    await add_cell(home, "eu", cell_urls[0], OPEN, 7)
+    await home.close()
+    really, down = CellStore.open, True
+
+    async def open_unless_down(self: CellStore, open_store: object) -> bool:
+        if down:
+            self._note("connection refused")
+            return False
+        return await really(self, open_store)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(CellStore, "open", open_unless_down)
+    async with assembled(settings) as application:
+        ready = await ApiClient(application.parts, Clock()).get("/public/v2/contacts", x_client_id="of-home")
+        warnings = list(application.store.warnings)
+        down = False
+        router = application.store
+        assert isinstance(router, CellRouter)
+        await until_open(router, 1)
+        assert [each for each in router.warnings if "eu" in each] == []
+
+    assert ready.status in (200, 404)
+    assert any("cell eu cannot be used" in each for each in warnings)
