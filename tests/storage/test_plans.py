@@ -111,6 +111,8 @@ MAY_WALK = {
     "event_log.sql.statements.NEWEST_OF",
     "company_links.sql.follow.STATE_OF",  # one row for each client
     "company_links.sql.follow.DELETE_STATE",
+    "cells.sql.RAISE",  # one row for each kind of id
+    "do_not_contact.sql.copies.EMPTY",  # all of it goes
     "company_links.sql.follow.FORGET_PENDING",  # the first rows of a client that links no more
 }
 

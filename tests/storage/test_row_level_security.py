@@ -54,10 +54,11 @@ from touchbase.storage.rls_scope import ALL_CLIENTS, CLIENT_LIST, NO_CLIENT, sco
 
 OURS, THEIRS = 1, 11
 """Numbers of two clients, the one's in the other's digits."""
-OF_NOBODY = {"id_block", "migration", "server_secret", "encryption_key", "installation_suppression", "silence_check", "dispatch_lease"}
+OF_NOBODY = {"id_block", "migration", "server_secret", "encryption_key", "installation_suppression", "silence_check", "dispatch_lease",
+             "cell", "client_place", "key_place"}  # fmt: skip
 """Tables with nothing of a client: blocks of ids, the schema's own, the secret that erased identities are hashed with, and the ids of
-encryption keys with a text that only they open, the installation's do-not-contact list, the time of the last check for silences, and
-which process sends webhooks of which shard of the clients.
+encryption keys with a text that only they open, the installation's do-not-contact list, the time of the last check for silences, which
+process sends webhooks of which shard of the clients, and the directory of cells: ids, numbers, and addresses of stores, encrypted.
 Another one must be looked at first."""
 READ_BY_ALL = "search_index"
 """Every session reads it, as PostgreSQL uses no GIN index behind a condition: its words name their client, and it has numbers only."""
@@ -401,6 +402,8 @@ async def test_disabled_row_level_security__causes_a_warning(empty_postgres_url:
 
 WALKING: dict[str, str] = {
     "auth.sql.INSERT_KEY": "looks whether the new key's client is there, in all clients at once: a key is made once in a while",
+    "cells.sql.RAISE": "all blocks of ids: there are some twenty",
+    "do_not_contact.sql.copies.EMPTY": "removes a copy of the installation's list, to fill it again",
     "connections.sql.encrypted_columns.FORGET_KEYS": "all encryption keys but one go: there are two or three",
 }
 """Statements that may walk a small table: reviewed."""

@@ -66,8 +66,11 @@ RAISE = Statement(
     sqlite=f"UPDATE id_block SET next = next + ?1 WHERE next < ?1 AND name NOT IN {_NO_RANGE}",
     body=f"UPDATE id_block t SET next = t.next + p.first FROM p WHERE t.next < p.first AND t.name NOT IN {_NO_RANGE}",
 )
-_CELLS = f"SELECT {names(CELL)}, (SELECT count(DISTINCT number) FROM client_place WHERE cell = cell.number) FROM cell"
-_TAKEN = "SELECT id FROM client WHERE client_id = ? UNION ALL SELECT client FROM client_alias WHERE client_id = ?"
+_CELLS = f"SELECT {names(CELL)}, (SELECT count(DISTINCT COALESCE(number, 0)) FROM client_place WHERE cell = cell.number) FROM cell"
+_TAKEN = (
+    "SELECT c.id FROM client c WHERE c.client_id = ? "
+    "UNION ALL SELECT c.id FROM client_alias a JOIN client c ON c.id = a.client WHERE a.client_id = ?"
+)
 
 
 def _next_revision() -> Plan[int]:
@@ -127,8 +130,7 @@ def remove_cell(command: RemoveCell, cipher: Cipher) -> Plan[Cell | TouchbaseErr
     found = yield from _named(cipher, command.name)
     if isinstance(found, NotFound):
         return found
-    places = yield Select("SELECT count(*) FROM client_place WHERE cell = ?", (found.number,))
-    if places[0][0]:
+    if found.clients:
         return WrongState(f"clients live in {command.name!r}: move or delete them first; `touchbase cells list` counts them")
     removed = Cell(found.number, f"{found.name}~{found.number}", "", REMOVED, found.created_us)
     yield from _write_cell(cipher, removed, revision)
@@ -179,7 +181,7 @@ def place_key(command: PlaceKey) -> Plan[None]:
 
 
 def raise_ids(command: RaiseIds) -> Plan[None]:
-    """Move the blocks of ids into the cell's range, also those that a migration has added since."""
+    """Move the blocks of ids into the cell's range, with those of migrations since."""
     yield Execute(RAISE, [(command.first,)])
 
 

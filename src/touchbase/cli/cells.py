@@ -110,7 +110,7 @@ def _out(cell: Cell, reason: str | None) -> dict[str, object]:
 def migrate(database: str | None, names: tuple[str, ...], as_json: bool) -> None:
     """Bring the schemas of the cells up to date, after that of the home store with `touchbase migrate`.
 
-    Without NAME all of them. A cell that does not answer is told, the others are migrated, and the command ends with status 1.
+    Without NAME all of them. The command goes on behind a cell that does not answer, and then ends with status 1.
     """
     done, failed = run(_migrate(database, names))
     if as_json:

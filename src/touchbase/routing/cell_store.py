@@ -1,4 +1,4 @@
-"""The store of one cell, which may be down: it is opened in the background, and what needs it meanwhile is refused with 503."""
+"""The store of one cell, which may be down: it is opened in the background, and requests that need it are refused with 503 until then."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes that give out ids and keys: the home store is told before the cell writes, so that no two cells have one id."""
+"""Writes that give out ids and keys: the directory has them before the cell writes, so that no two cells have one id."""
 
 from __future__ import annotations
 

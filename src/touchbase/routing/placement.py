@@ -60,6 +60,6 @@ class Placement:
         """Return the number of clients of each cell that has any."""
         counted: dict[int, int] = {HOME: self.home_clients}
         for cell in self._cells.values():
-            if cell != HOME:  # those of the home store are counted there, with those that have no place
+            if cell != HOME:  # the home store counts its own, also clients without a place
                 counted[cell] = counted.get(cell, 0) + 1
         return counted

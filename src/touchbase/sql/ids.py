@@ -13,7 +13,7 @@ SOON = 10.0
 """A block that is used up within this many seconds is followed by one ten times as large: each block is a transaction on a row that all
 processes share."""
 LARGE_LASTS = 60.0
-"""Seconds after which the rest of a larger block is discarded: lists are in the order of ids, and must not mix new rows with those that
+"""Seconds after which the rest of a larger block is discarded: lists are in the order of ids, and must not mix new rows with rows that
 another process stored long before."""
 
 
