@@ -25,7 +25,6 @@ from touchbase.config import Settings
 from touchbase.connections import CallCounts, Connections
 from touchbase.encryption import EncryptionKeys
 from touchbase.enrichment import FetchWorker, HttpClient, count_fetch
-from touchbase.erasure import Eraser
 from touchbase.event_log import Feed
 from touchbase.events import InboxWorker, PeriodicTask, ProcessingStore, TranslatorPool, WorkReport, count_report
 from touchbase.http.app import build_app
@@ -38,9 +37,8 @@ from touchbase.maintenance import Maintenance
 from touchbase.metrics import Metrics, NoMetrics
 from touchbase.outgoing import Dispatcher, Installation, Sender
 from touchbase.outgoing.api.objects import AS_IN_API
-from touchbase.rate_limit import RateLimiter, Rates
-from touchbase.retention import Retention, UnrecognisedLimits
-from touchbase.server.access_log import AccessLog
+from touchbase.rate_limit import limiter
+from touchbase.server.access_log import AccessLog, client_log_name
 from touchbase.server.exposition import SharedMetrics
 from touchbase.server.health import Operations
 from touchbase.server.limits import BodyMemory, ServerLimits
@@ -51,7 +49,19 @@ from touchbase.server.proxy_headers import TrustedProxies
 from touchbase.server.server import TICKS_PER_SECOND, Server, Tick, freeze_gc, make_server
 from touchbase.storage import open_store
 from touchbase.storage.sqlite.process_lock import Role
-from touchbase.workers import Workers, attempts_us, job_files_us, job_worker, maintenance_of, outgoing_parts, run_all, running
+from touchbase.tracing import Tracing, open_tracing
+from touchbase.workers import (
+    Workers,
+    attempts_us,
+    http_client_of,
+    job_files_us,
+    job_worker,
+    maintenance_of,
+    outgoing_parts,
+    retention,
+    run_all,
+    running,
+)
 
 LOG = logging.getLogger("touchbase")
 
@@ -99,13 +109,14 @@ async def assembled(settings: Settings, clock: Clock = clock, *, shared: SharedM
     async with contextlib.AsyncExitStack() as ending:
         ending.push_async_callback(store.close)
         metrics, adapters, connections, reader = ProcessMetrics(), load_adapters(), Connections(store, clock), TranslatorPool()
-        tasks, jobs, http_client = periodic_tasks(store), job_worker(settings, store, clock), _http_client(settings)
-        _close_in_the_end(ending, reader, http_client)
+        tasks, jobs, http_client = periodic_tasks(store), job_worker(settings, store, clock), http_client_of(settings)
+        tracing = _close_in_the_end(ending, reader, http_client, settings)
         uses, refused, calls = KeyUsage(), RefusedWebhooks(clock, metrics), CallCounts(clock)
-        worker = InboxWorker(store, reader, clock, connections=connections.of, on_report=partial(_add, metrics, clock, calls), tasks=tasks)
+        on_report = partial(_add, metrics, clock, calls, tracing)
+        worker = InboxWorker(store, reader, clock, connections=connections.of, on_report=on_report, tasks=tasks)
         await ending.enter_async_context(running(keeper := maintenance_of(settings, store, clock, uses, refused, calls), "housekeeping"))
         fetcher = FetchWorker(store, adapters, http_client.send, clock, on_stored=worker.wake, on_fetched=partial(count_fetch, metrics))
-        webhooks, place, dispatcher = _outgoing(settings, store, clock, ending, metrics)
+        webhooks, place, dispatcher = _outgoing(settings, store, clock, ending, metrics, tracing)
         linker, keeping = CompanyLinker(store, clock, on_job=jobs.wake), retention(settings, store, reader, connections, clock)
         await run_all([dispatcher, jobs, linker, worker, fetcher, keeping] if settings.inbox_worker else [], ending)
         parts = Dependencies(
@@ -136,19 +147,29 @@ async def assembled(settings: Settings, clock: Clock = clock, *, shared: SharedM
             refused=refused,
             failed_calls=WebhookThrottle(settings.rate_limit_failed_calls),
             feed=Feed(store, settings.max_waiting),
+            tracing=tracing,
         )
         yield _application(parts, metrics, settings, shared, worker, refused, calls)
 
 
-def _close_in_the_end(ending: contextlib.AsyncExitStack, reader: TranslatorPool, http_client: HttpClient) -> None:
+def _close_in_the_end(
+    ending: contextlib.AsyncExitStack, reader: TranslatorPool, http_client: HttpClient, settings: Settings
+) -> Tracing | None:
+    """Close these parts after the workers have stopped; return the tracing, which is closed last, if it is on."""
+    tracing = open_tracing(touchbase.__version__, client_log_name) if settings.tracing else None
+    if tracing is not None:
+        ending.push_async_callback(tracing.close)
     ending.push_async_callback(http_client.close)
     ending.callback(reader.close)
+    return tracing
 
 
-def _add(metrics: Metrics, clock: Clock, calls: CallCounts, report: WorkReport) -> None:
-    """Add a batch of the inbox worker to the counts."""
+def _add(metrics: Metrics, clock: Clock, calls: CallCounts, tracing: Tracing | None, report: WorkReport) -> None:
+    """Add a batch of the inbox worker to the counts and traces."""
     count_report(metrics, clock, report)
     calls.record(report.calls)
+    if tracing is not None:
+        tracing.applied(report.traced, report.began_us, clock())
 
 
 def body_limits(settings: Settings) -> Limits:
@@ -170,28 +191,14 @@ def _operations(parts: Dependencies, metrics: ProcessMetrics, settings: Settings
     return Operations(parts.store, parts.clock, metrics, version=parts.version, hide_details=public, shared=shared)
 
 
-def limiter(settings: Settings) -> RateLimiter:
-    """Return the rate limiter of this process."""
-    rates = Rates(
-        key_requests=settings.rate_limit_key_requests,
-        requests=settings.rate_limit_requests,
-        rows=settings.rate_limit_rows,
-        bytes=settings.rate_limit_bytes,
-        webhooks=settings.rate_limit_webhooks,
-        webhook_bytes=settings.rate_limit_webhook_bytes,
-        burst_seconds=settings.rate_limit_burst,
-    )
-    return RateLimiter(rates, requests=settings.max_requests)
-
-
 @contextlib.asynccontextmanager
 async def standalone_workers(settings: Settings, clock: Clock = clock, *, with_maintenance: bool = False) -> AsyncIterator[Workers]:
     """Open the store and yield the workers without a server; `with_maintenance` also runs maintenance and retention."""
     store = await _open_store(settings, [Role.WORKER] if with_maintenance else [])
     async with contextlib.AsyncExitStack() as ending:
         ending.push_async_callback(store.close)
-        adapters, connections, http_client, reader = load_adapters(), Connections(store, clock), _http_client(settings), TranslatorPool()
-        _close_in_the_end(ending, reader, http_client)
+        adapters, connections, http_client, reader = load_adapters(), Connections(store, clock), http_client_of(settings), TranslatorPool()
+        tracing = _close_in_the_end(ending, reader, http_client, settings)
         calls, tasks = CallCounts(clock), periodic_tasks(store)
         if with_maintenance:
             await ending.enter_async_context(
@@ -200,23 +207,12 @@ async def standalone_workers(settings: Settings, clock: Clock = clock, *, with_m
             await ending.enter_async_context(running(retention(settings, store, reader, connections, clock), "retention"))
         else:
             tasks.append(lambda now: calls.flush(store))
-        on_report = partial(_add, NoMetrics(), clock, calls)
+        on_report = partial(_add, NoMetrics(), clock, calls, tracing)
         inbox = InboxWorker(store, reader, clock, connections=connections.of, on_report=on_report, tasks=tasks)
         fetch = FetchWorker(store, adapters, http_client.send, clock, on_stored=inbox.wake)
         jobs = job_worker(settings, store, clock)
         linker = CompanyLinker(store, clock, on_job=jobs.wake)
-        yield Workers(inbox, fetch, jobs, linker, _outgoing(settings, store, clock, ending)[-1])
-
-
-def retention(settings: Settings, store: ProcessingStore, reader: TranslatorPool, connections: Connections, clock: Clock) -> Retention:
-    """Return the background task of pending erasures and expired bodies."""
-    limits = UnrecognisedLimits(settings.keep_unrecognised_days, settings.keep_unrecognised_bytes)
-    eraser = Eraser(store, reader, clock, connections.of)
-    return Retention(store, eraser, clock, unrecognised=limits, keep_events_days=settings.keep_events_days)
-
-
-def _http_client(settings: Settings) -> HttpClient:
-    return HttpClient(f"touchbase/{touchbase.__version__}", settings.fetch_allowed)
+        yield Workers(inbox, fetch, jobs, linker, _outgoing(settings, store, clock, ending, NoMetrics(), tracing)[-1])
 
 
 def _application(
@@ -233,12 +229,12 @@ def _application(
 
 
 def _outgoing(
-    settings: Settings, store: ProcessingStore, clock: Clock, ending: contextlib.AsyncExitStack, metrics: Metrics | None = None
+    settings: Settings, store: ProcessingStore, clock: Clock, ending: contextlib.AsyncExitStack, metrics: Metrics, tracing: Tracing | None
 ) -> tuple[Sender, Installation, Dispatcher]:
     """Return the sender of outgoing webhooks and messages, which is closed in the end, what these say, and the dispatcher."""
     sender, place = outgoing_parts(settings, store)
     ending.push_async_callback(sender.close)
-    return sender, place, Dispatcher(store, sender, clock, AS_IN_API, metrics=metrics, place=place)
+    return sender, place, Dispatcher(store, sender, clock, AS_IN_API, metrics=metrics, place=place, tracing=tracing)
 
 
 async def first_key(store: ProcessingStore, clock: Clock = clock) -> str | None:
@@ -293,6 +289,7 @@ async def serve(
 def make_application_server(application: Application, writer: LineWriter | None, parent: int | None = None) -> Server:
     """Build the HTTP server of an application; with `parent` (a process id), it stops when that process has ended."""
     settings, operations = application.settings, application.operations
+    as_text = is_text(settings.log_format)
     limits = ServerLimits(
         header_timeout=settings.header_timeout,
         keep_alive=settings.keep_alive,
@@ -305,7 +302,7 @@ def make_application_server(application: Application, writer: LineWriter | None,
         max_connections=settings.max_connections,
         bodies=BodyMemory(settings.max_body_memory),
         max_connections_per_address=settings.max_connections_per_address,
-        observe=AccessLog(application.metrics, writer, settings.log_level, as_text=is_text(settings.log_format)),
+        observe=AccessLog(application.metrics, writer, settings.log_level, as_text=as_text, tracing=application.parts.tracing),
         proxies=TrustedProxies(settings.proxies) if settings.proxies else None,
         origin_guard=origin_guard(settings),
         on_foreign_origin=partial(record_foreign_webhook, application.refused),

@@ -13,17 +13,18 @@ from touchbase.common.timestamps import DAY, SECOND, Clock, Micros
 from touchbase.company_links import KINDS as LINK_KINDS
 from touchbase.company_links import CompanyLinker
 from touchbase.config import Settings
-from touchbase.connections import CallCounts
+from touchbase.connections import CallCounts, Connections
 from touchbase.custom_fields import KINDS as CUSTOM_FIELD_KINDS
 from touchbase.enrichment import FetchWorker, HttpClient
-from touchbase.events import InboxWorker, WorkReport, add_report
+from touchbase.erasure import Eraser
+from touchbase.events import InboxWorker, ProcessingStore, TranslatorPool, WorkReport, add_report
 from touchbase.exports import KINDS as EXPORT_KINDS
 from touchbase.imports import KINDS as IMPORT_KINDS
 from touchbase.inbox import RefusedWebhooks
 from touchbase.jobs import JobKind, JobWorker
 from touchbase.maintenance import Maintenance
 from touchbase.outgoing import Dispatcher, HubSpotClient, Installation, MailClient, Sender, WebhookClient
-from touchbase.retention import Retention
+from touchbase.retention import Retention, UnrecognisedLimits
 from touchbase.sql.store import Store
 from touchbase.statuses import KINDS as STATUS_KINDS
 
@@ -93,6 +94,13 @@ class Workers:
         return report, requests
 
 
+def retention(settings: Settings, store: ProcessingStore, reader: TranslatorPool, connections: Connections, clock: Clock) -> Retention:
+    """Return the background task of pending erasures and expired bodies."""
+    limits = UnrecognisedLimits(settings.keep_unrecognised_days, settings.keep_unrecognised_bytes)
+    eraser = Eraser(store, reader, clock, connections.of)
+    return Retention(store, eraser, clock, unrecognised=limits, keep_events_days=settings.keep_events_days)
+
+
 Runs = InboxWorker | FetchWorker | JobWorker | CompanyLinker | Dispatcher | Maintenance | Retention
 """A worker that runs until it is stopped."""
 
@@ -114,9 +122,13 @@ async def run_all(workers: Sequence[Runs], ending: contextlib.AsyncExitStack) ->
         await ending.enter_async_context(running(each, type(each).__name__))
 
 
+def http_client_of(settings: Settings) -> HttpClient:
+    """Return the HTTP client for tools' APIs."""
+    return HttpClient(f"touchbase/{touchbase.__version__}", settings.fetch_allowed)
+
+
 def outgoing_parts(settings: Settings, store: Store) -> tuple[Sender, Installation]:
     """Return the sender of outgoing webhooks, messages and write-back, and what messages to people say of this installation."""
-    agent = f"touchbase/{touchbase.__version__}"
-    http, tools = WebhookClient(agent, settings.webhook_allowed), HttpClient(agent, settings.fetch_allowed)
+    http, tools = WebhookClient(f"touchbase/{touchbase.__version__}", settings.webhook_allowed), http_client_of(settings)
     place = Installation(settings.public_url.rstrip("/"), settings.smtp_from)
     return Sender(http, MailClient(settings.smtp_url, settings.smtp_from), HubSpotClient(store, tools.send, tools.close)), place

@@ -97,6 +97,7 @@ def _delivery_row(c: StoreDelivery, number: int, duplicate_of: int | None) -> Ro
         duplicate_of,
         None,
         None,
+        c.trace,
         c.key,
     )
 
