@@ -109,8 +109,7 @@ async def assembled(settings: Settings, clock: Clock = clock, *, shared: SharedM
     async with contextlib.AsyncExitStack() as ending:
         ending.push_async_callback(store.close)
         metrics, adapters, connections, reader = ProcessMetrics(), load_adapters(), Connections(store, clock), TranslatorPool()
-        tasks, jobs, http_client = periodic_tasks(store), job_worker(settings, store, clock), http_client_of(settings)
-        tracing = _close_in_the_end(ending, reader, http_client, settings)
+        tasks, jobs, (http_client, tracing) = periodic_tasks(store), job_worker(settings, store, clock), _outside(settings, ending, reader)
         uses, refused, calls = KeyUsage(), RefusedWebhooks(clock, metrics), CallCounts(clock)
         on_report = partial(_add, metrics, clock, calls, tracing)
         worker = InboxWorker(store, reader, clock, connections=connections.of, on_report=on_report, tasks=tasks)
@@ -152,16 +151,15 @@ async def assembled(settings: Settings, clock: Clock = clock, *, shared: SharedM
         yield _application(parts, metrics, settings, shared, worker, refused, calls)
 
 
-def _close_in_the_end(
-    ending: contextlib.AsyncExitStack, reader: TranslatorPool, http_client: HttpClient, settings: Settings
-) -> Tracing | None:
-    """Close these parts after the workers have stopped; return the tracing, which is closed last, if it is on."""
+def _outside(settings: Settings, ending: contextlib.AsyncExitStack, reader: TranslatorPool) -> tuple[HttpClient, Tracing | None]:
+    """Return the client for tools' APIs, and the tracing if it is on; both end after the workers, and before them the reader."""
     tracing = open_tracing(touchbase.__version__, client_log_name) if settings.tracing else None
     if tracing is not None:
         ending.push_async_callback(tracing.close)
+    http_client = http_client_of(settings)
     ending.push_async_callback(http_client.close)
     ending.callback(reader.close)
-    return tracing
+    return http_client, tracing
 
 
 def _add(metrics: Metrics, clock: Clock, calls: CallCounts, tracing: Tracing | None, report: WorkReport) -> None:
@@ -197,8 +195,8 @@ async def standalone_workers(settings: Settings, clock: Clock = clock, *, with_m
     store = await _open_store(settings, [Role.WORKER] if with_maintenance else [])
     async with contextlib.AsyncExitStack() as ending:
         ending.push_async_callback(store.close)
-        adapters, connections, http_client, reader = load_adapters(), Connections(store, clock), http_client_of(settings), TranslatorPool()
-        tracing = _close_in_the_end(ending, reader, http_client, settings)
+        adapters, connections, reader = load_adapters(), Connections(store, clock), TranslatorPool()
+        http_client, tracing = _outside(settings, ending, reader)
         calls, tasks = CallCounts(clock), periodic_tasks(store)
         if with_maintenance:
             await ending.enter_async_context(

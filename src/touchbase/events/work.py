@@ -37,7 +37,7 @@ class WorkReport:
     calls: list[Call] = field(default_factory=list, compare=False)
     """The deliveries that tools have sent: no replays, and no records that Touchbase has fetched."""
     traced: list[AppliedDelivery] = field(default_factory=list, compare=False)
-    """The deliveries with a recorded receipt, also those that are tried again."""
+    """The deliveries with a recorded receipt; also after a failed attempt."""
     began_us: Micros = field(default=0, compare=False)
     """When the batch began."""
 
