@@ -110,8 +110,7 @@ async def assembled(settings: Settings, clock: Clock = clock, *, shared: SharedM
         ending.push_async_callback(store.close)
         metrics, adapters, connections, reader = ProcessMetrics(), load_adapters(), Connections(store, clock), TranslatorPool()
         tasks, jobs, (http_client, tracing) = periodic_tasks(store), job_worker(settings, store, clock), _outside(settings, ending, reader)
-        uses, refused, calls = KeyUsage(), RefusedWebhooks(clock, metrics), CallCounts(clock)
-        on_report = partial(_add, metrics, clock, calls, tracing)
+        uses, refused, (calls, on_report) = KeyUsage(), RefusedWebhooks(clock, metrics), _reporting(metrics, clock, tracing)
         worker = InboxWorker(store, reader, clock, connections=connections.of, on_report=on_report, tasks=tasks)
         await ending.enter_async_context(running(keeper := maintenance_of(settings, store, clock, uses, refused, calls), "housekeeping"))
         fetcher = FetchWorker(store, adapters, http_client.send, clock, on_stored=worker.wake, on_fetched=partial(count_fetch, metrics))
@@ -162,12 +161,17 @@ def _outside(settings: Settings, ending: contextlib.AsyncExitStack, reader: Tran
     return http_client, tracing
 
 
-def _add(metrics: Metrics, clock: Clock, calls: CallCounts, tracing: Tracing | None, report: WorkReport) -> None:
-    """Add a batch of the inbox worker to the counts and traces."""
-    count_report(metrics, clock, report)
-    calls.record(report.calls)
-    if tracing is not None:
-        tracing.applied(report.traced, report.began_us, clock())
+def _reporting(metrics: Metrics, clock: Clock, tracing: Tracing | None) -> tuple[CallCounts, Callable[[WorkReport], None]]:
+    """Return the counts of calls, and what adds a batch of the inbox worker to them, to the metrics and to the traces."""
+    calls = CallCounts(clock)
+
+    def add(report: WorkReport) -> None:
+        count_report(metrics, clock, report)
+        calls.record(report.calls)
+        if tracing is not None:
+            tracing.applied(report.traced, report.began_us, clock())
+
+    return calls, add
 
 
 def body_limits(settings: Settings) -> Limits:
@@ -197,7 +201,7 @@ async def standalone_workers(settings: Settings, clock: Clock = clock, *, with_m
         ending.push_async_callback(store.close)
         adapters, connections, reader = load_adapters(), Connections(store, clock), TranslatorPool()
         http_client, tracing = _outside(settings, ending, reader)
-        calls, tasks = CallCounts(clock), periodic_tasks(store)
+        (calls, on_report), tasks = _reporting(NoMetrics(), clock, tracing), periodic_tasks(store)
         if with_maintenance:
             await ending.enter_async_context(
                 running(Maintenance(store, clock, calls=calls, attempts_us=attempts_us(settings)), "housekeeping")
@@ -205,7 +209,6 @@ async def standalone_workers(settings: Settings, clock: Clock = clock, *, with_m
             await ending.enter_async_context(running(retention(settings, store, reader, connections, clock), "retention"))
         else:
             tasks.append(lambda now: calls.flush(store))
-        on_report = partial(_add, NoMetrics(), clock, calls, tracing)
         inbox = InboxWorker(store, reader, clock, connections=connections.of, on_report=on_report, tasks=tasks)
         fetch = FetchWorker(store, adapters, http_client.send, clock, on_stored=inbox.wake)
         jobs = job_worker(settings, store, clock)
