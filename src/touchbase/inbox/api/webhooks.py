@@ -6,7 +6,7 @@ can be replayed. A webhook that fails the signature check gets a 401, and only t
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 from touchbase.adapters.interface import ProtocolResponse
@@ -22,11 +22,9 @@ from touchbase.http.problems import MethodNotAllowed, TooLarge
 from touchbase.http.request_body import ClientDisconnected, read_body
 from touchbase.http.responses import Response, request_id_of, send_empty, send_problem, send_response
 from touchbase.http.routing import Json, Route, Success, Tag
-from touchbase.inbox.commands import StoredDelivery
 from touchbase.inbox.receive import receive_webhook
 from touchbase.inbox.refused import NOT_VERIFIED, RATE, TEST_CALL, TOO_LARGE, UNKNOWN_CLIENT
 from touchbase.metrics import DELIVERIES_RECEIVED
-from touchbase.tracing import Tracing
 
 RECEIVERS = {"emailcampaign-webhook": EMAIL_CAMPAIGN, "crm-webhook": CRM}
 """Second segment of a receiver's path -> its channel; the third segment is the client_id."""
@@ -105,10 +103,14 @@ class Receiver:
         required = parts.protocol_answer(body) if channel == CRM else None
         if required is not None and required.stored_body is not None:
             body = required.stored_body
-        receive = partial(
-            receive_webhook, parts.store, client, channel, scope["headers"], query=query, body=body, at=at, sender=sender
-        )  # fmt: skip
-        stored = await (receive() if parts.tracing is None else _traced(receive, parts.tracing, scope, channel, len(body)))
+        if parts.tracing is None:
+            stored = await receive_webhook(parts.store, client, channel, scope["headers"], query=query, body=body, at=at, sender=sender)
+        else:
+            with parts.tracing.receipt(scope, channel, len(body)) as receipt:
+                stored = await receive_webhook(
+                    parts.store, client, channel, scope["headers"], query=query, body=body, at=at, sender=sender, trace=receipt.trace
+                )
+                receipt.stored(stored.id, is_repeat=stored.is_repeat)
         parts.metrics.count(DELIVERIES_RECEIVED, channel, "repeated" if stored.is_repeat else "stored")
         if not stored.is_repeat:
             parts.on_stored(client.number)
@@ -171,16 +173,6 @@ class Receiver:
             raise Unauthorized(UNVERIFIED)
         failed.succeeded(source, SECRET, at, verified=bool(sender.verified))
         return sender
-
-
-async def _traced(
-    store: Callable[..., Awaitable[StoredDelivery]], tracing: Tracing, scope: Scope, channel: str, size: int
-) -> StoredDelivery:
-    """Store a webhook with the span of its receipt."""
-    with tracing.receipt(scope, channel, size) as receipt:
-        stored = await store(trace=receipt.trace)
-        receipt.stored(stored.id, is_repeat=stored.is_repeat)
-    return stored
 
 
 BODY: Json = {  # one content type: generators that find several cannot send a value without a type
