@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from time import time_ns
 from typing import Any
 from urllib.parse import urlsplit
@@ -19,7 +19,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.trace import Link, NonRecordingSpan, Span, SpanContext, SpanKind, StatusCode, TraceFlags, TraceState, set_span_in_context
 
 from touchbase.common.timestamps import Micros
-from touchbase.tracing.interface import AppliedDelivery, TracingScope
+from touchbase.tracing.interface import AppliedDelivery, Receipt, TracingScope
 from touchbase.tracing.logged import CURRENT, Current
 from touchbase.tracing.trace_context import SAMPLED, SpanName, span_of_headers, span_of_text, stored_text, traceparent
 
@@ -65,6 +65,18 @@ class ReceiptSpan:
         """Note the delivery."""
         self._span.set_attribute("messaging.message.id", str(delivery))
         self._span.set_attribute("touchbase.repeat", is_repeat)
+
+
+class UnrecordedReceipt:
+    """In place of the span of a receipt that is not recorded."""
+
+    trace = None
+
+    def stored(self, delivery: int, *, is_repeat: bool) -> None:
+        """Do nothing."""
+
+
+UNRECORDED: AbstractContextManager[Receipt] = nullcontext(UnrecordedReceipt())
 
 
 class OutgoingSpan:
@@ -151,10 +163,15 @@ class Spans:
         made.trace_id = ""
         return trace_id
 
-    @contextmanager
-    def receipt(self, scope: TracingScope, channel: str, size: int) -> Iterator[ReceiptSpan]:
-        """Record that a webhook is stored."""
+    def receipt(self, scope: TracingScope, channel: str, size: int) -> AbstractContextManager[Receipt]:
+        """Record that a webhook is stored, if its request is recorded."""
         request: RequestSpan | None = scope.get(SPAN)
+        if request is not None and not request.span.is_recording():  # the usual case where few are sampled
+            return UNRECORDED
+        return self._receipt(request, channel, size)
+
+    @contextmanager
+    def _receipt(self, request: RequestSpan | None, channel: str, size: int) -> Iterator[ReceiptSpan]:
         context = NEW_TRACE if request is None else set_span_in_context(request.span, NEW_TRACE)
         about: dict[str, Any] = {**SEND, "messaging.message.body.size": size, "touchbase.channel": channel}
         span = self._tracer.start_span("send inbox", context, SpanKind.PRODUCER, about)
