@@ -7,11 +7,10 @@ from collections.abc import Callable
 from time import thread_time
 
 from bench.plan import Plan
-from touchbase.app import limiter
 from touchbase.clients.models import Client, ClientSettings
 from touchbase.config import Settings
 from touchbase.http.rate_limit_headers import rate_limit_headers
-from touchbase.rate_limit.rate_limiter import RateLimiter
+from touchbase.rate_limit.rate_limiter import RateLimiter, limiter
 
 MOST_US = 3.0
 """Of the 25 to 40 that a whole request takes."""

@@ -32,9 +32,9 @@ from touchbase.http.dependencies import Dependencies, Limits
 from touchbase.inbox import FOREIGN_ORIGIN, RefusedWebhooks
 from touchbase.inbox.api.webhooks import RECEIVERS
 from touchbase.metrics import NoMetrics
-from touchbase.rate_limit import RateLimiter, Rates
+from touchbase.rate_limit import limiter
 from touchbase.routing import CellRouter
-from touchbase.server.access_log import AccessLog
+from touchbase.server.access_log import AccessLog, client_log_name
 from touchbase.server.exposition import SharedMetrics
 from touchbase.server.health import Operations
 from touchbase.server.limits import BodyMemory, ServerLimits
@@ -88,7 +88,7 @@ async def assembled(settings: Settings, clock: Clock = clock, *, shared: SharedM
     async with contextlib.AsyncExitStack() as ending:
         ending.push_async_callback(store.close)
         metrics = ProcessMetrics()
-        shared_parts = await ending.enter_async_context(sharing(settings, store, clock, metrics))
+        shared_parts = await ending.enter_async_context(sharing(settings, store, clock, metrics, client_log_name))
         uses, refused, fleet = KeyUsage(), RefusedWebhooks(clock, metrics), Fleet(store.placement.cell_of)
         worker = await _start_home(shared_parts, fleet, ending, uses, refused)
         store.on_opened = partial(start_cell, shared_parts, fleet, ending, settings.inbox_worker)
@@ -121,6 +121,7 @@ async def assembled(settings: Settings, clock: Clock = clock, *, shared: SharedM
             refused=refused,
             failed_calls=WebhookThrottle(settings.rate_limit_failed_calls),
             feed=Feed(store, settings.max_waiting),
+            tracing=shared_parts.tracing,
         )
         yield _application(parts, metrics, settings, shared, worker, refused, shared_parts.calls)
 
@@ -158,27 +159,13 @@ def _operations(parts: Dependencies, metrics: ProcessMetrics, settings: Settings
     return Operations(parts.store, parts.clock, metrics, version=parts.version, hide_details=public, shared=shared)
 
 
-def limiter(settings: Settings) -> RateLimiter:
-    """Return the rate limiter of this process."""
-    rates = Rates(
-        key_requests=settings.rate_limit_key_requests,
-        requests=settings.rate_limit_requests,
-        rows=settings.rate_limit_rows,
-        bytes=settings.rate_limit_bytes,
-        webhooks=settings.rate_limit_webhooks,
-        webhook_bytes=settings.rate_limit_webhook_bytes,
-        burst_seconds=settings.rate_limit_burst,
-    )
-    return RateLimiter(rates, requests=settings.max_requests)
-
-
 @contextlib.asynccontextmanager
 async def standalone_workers(settings: Settings, clock: Clock = clock, *, with_maintenance: bool = False) -> AsyncIterator[Fleet]:
     """Open the store and yield the workers without a server; `with_maintenance` also runs maintenance and retention."""
     store = await _open_store(settings, [Role.WORKER] if with_maintenance else [])
     async with contextlib.AsyncExitStack() as ending:
         ending.push_async_callback(store.close)
-        shared = await ending.enter_async_context(sharing(settings, store, clock, NoMetrics()))
+        shared = await ending.enter_async_context(sharing(settings, store, clock, NoMetrics(), client_log_name))
         fleet = Fleet(store.placement.cell_of)
         if with_maintenance:
             store.on_opened = partial(start_cell, shared, Fleet(store.placement.cell_of), ending, True)
@@ -255,6 +242,7 @@ async def serve(
 def make_application_server(application: Application, writer: LineWriter | None, parent: int | None = None) -> Server:
     """Build the HTTP server of an application; with `parent` (a process id), it stops when that process has ended."""
     settings, operations = application.settings, application.operations
+    as_text = is_text(settings.log_format)
     limits = ServerLimits(
         header_timeout=settings.header_timeout,
         keep_alive=settings.keep_alive,
@@ -267,7 +255,7 @@ def make_application_server(application: Application, writer: LineWriter | None,
         max_connections=settings.max_connections,
         bodies=BodyMemory(settings.max_body_memory),
         max_connections_per_address=settings.max_connections_per_address,
-        observe=AccessLog(application.metrics, writer, settings.log_level, as_text=is_text(settings.log_format)),
+        observe=AccessLog(application.metrics, writer, settings.log_level, as_text=as_text, tracing=application.parts.tracing),
         proxies=TrustedProxies(settings.proxies) if settings.proxies else None,
         origin_guard=origin_guard(settings),
         on_foreign_origin=partial(record_foreign_webhook, application.refused),

@@ -92,6 +92,7 @@ class Settings:
         choices=LOG_FORMATS,
     )
     access_log: bool = _setting(True, "Write one line for every request.")
+    tracing: bool = _setting(False, "Send traces by OTLP as the OTEL_* variables say; needs the extra touchbase[otel].")
     header_timeout: float = _setting(10.0, "Seconds from a request's first byte to the end of its headers.", least=0.05)
     body_timeout: float = _setting(10.0, "Seconds from the end of a request's headers to the end of its body.", least=0.05)
     body_idle_timeout: float = _setting(5.0, "Seconds without a byte of an incomplete body.", least=0.05)
@@ -154,7 +155,6 @@ class Settings:
     keep_webhook_attempts_days: int = _setting(
         30, "Days after which attempts of outgoing webhooks are removed; what is not delivered still waits. 0: never.", least=0
     )
-
     keep_events_days: int = _setting(
         30, "Days for which events of the log are stored; a reader that was away for longer gets a 410; 0: for ever."
     )

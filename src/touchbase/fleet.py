@@ -26,6 +26,7 @@ from touchbase.outgoing import Dispatcher, Installation, Sender
 from touchbase.outgoing.api.objects import AS_IN_API
 from touchbase.retention import Retention, UnrecognisedLimits
 from touchbase.routing import CellRouter, CellStore
+from touchbase.tracing import Tracing, open_tracing
 from touchbase.workers import Runs, Workers, attempts_us, job_worker, outgoing_parts, run_all
 
 
@@ -45,6 +46,7 @@ class Shared:
     place: Installation
     calls: CallCounts
     """Calls of connections that are counted and not written yet."""
+    tracing: Tracing | None
 
     def workers(self, store: ProcessingStore, tasks: Sequence[PeriodicTask] = ()) -> Workers:
         """Return workers on one store; `tasks` are done besides the inbox."""
@@ -60,13 +62,15 @@ class Shared:
         counted = partial(count_fetch, self.metrics)
         fetch = FetchWorker(store, self.adapters, self.http.send, self.clock, on_stored=inbox.wake, on_fetched=counted)
         linker = CompanyLinker(store, self.clock, on_job=jobs.wake)
-        dispatcher = Dispatcher(store, self.sender, self.clock, AS_IN_API, metrics=self.metrics, place=self.place)
+        dispatcher = Dispatcher(store, self.sender, self.clock, AS_IN_API, metrics=self.metrics, place=self.place, tracing=self.tracing)
         return Workers(inbox, fetch, jobs, linker, dispatcher)
 
     def _count(self, report: WorkReport) -> None:
         """Add a batch of an inbox worker to the counts."""
         count_report(self.metrics, self.clock, report)
         self.calls.record(report.calls)
+        if self.tracing is not None:
+            self.tracing.applied(report.traced, report.began_us, self.clock())
 
     def retention(self, store: ProcessingStore) -> Retention:
         """Return the background task of pending erasures and expired bodies of one store."""
@@ -91,16 +95,22 @@ class Shared:
 
 
 @contextlib.asynccontextmanager
-async def sharing(settings: Settings, store: CellRouter, clock: Clock, metrics: Metrics) -> AsyncIterator[Shared]:
+async def sharing(
+    settings: Settings, store: CellRouter, clock: Clock, metrics: Metrics, log_name: Callable[[str], str]
+) -> AsyncIterator[Shared]:
     """Make what workers share; it is closed in the end, so leave this after the workers have stopped."""
+    tracing = open_tracing(touchbase.__version__, log_name) if settings.tracing else None
     sender, place = outgoing_parts(settings, store)
     http, reader = HttpClient(f"touchbase/{touchbase.__version__}", settings.fetch_allowed), TranslatorPool()
     async with contextlib.AsyncExitStack() as ending:
+        if tracing is not None:
+            ending.push_async_callback(tracing.close)
         ending.push_async_callback(sender.close)
         ending.push_async_callback(http.close)
         ending.callback(reader.close)
         connections = Connections(store, clock)
-        yield Shared(settings, clock, store, metrics, load_adapters(), connections, reader, http, sender, place, CallCounts(clock))
+        calls, adapters = CallCounts(clock), load_adapters()
+        yield Shared(settings, clock, store, metrics, adapters, connections, reader, http, sender, place, calls, tracing)
 
 
 @dataclass(slots=True)

@@ -16,6 +16,7 @@ import touchbase
 from touchbase.cli.options import read_settings, setting_options
 from touchbase.cli.store import run_fast, without_password
 from touchbase.config import RENAMED, BadSettings, Settings
+from touchbase.tracing import check_tracing
 
 if TYPE_CHECKING:
     from touchbase.server.exposition import SharedMetrics
@@ -42,6 +43,8 @@ def serve(**options: object) -> None:
 
     settings = read_settings(**options)
     settings.check_serving()
+    if settings.tracing:
+        check_tracing()
     set_up_logging(settings.log_level, settings.log_format)
     serve_with(settings)
 

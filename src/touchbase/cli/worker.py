@@ -11,10 +11,11 @@ from touchbase.cli.options import json_option, read_settings, setting_options
 from touchbase.cli.output import print_json
 from touchbase.cli.store import must_exist, run_fast, without_password
 from touchbase.config import Settings
+from touchbase.tracing import check_tracing
 
 
 @click.command()
-@setting_options("database", "migration_copy", "fetch_allowed_origins", "log_level", "log_format")
+@setting_options("database", "migration_copy", "fetch_allowed_origins", "log_level", "log_format", "tracing")
 @click.option("--once", is_flag=True, help="Apply all due deliveries, print the counts, and end.")
 @json_option("With --once: print JSON.")
 def worker(once: bool, as_json: bool, **options: object) -> None:
@@ -28,6 +29,8 @@ def worker(once: bool, as_json: bool, **options: object) -> None:
     if as_json and not once:
         raise click.UsageError("--json goes with --once: a worker without --once prints no result")
     settings = read_settings(**options)
+    if settings.tracing:
+        check_tracing()
     must_exist(settings.database)
     set_up_logging(settings.log_level, settings.log_format)
     run_fast(_drain(settings, as_json) if once else _work(settings))

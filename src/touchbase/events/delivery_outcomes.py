@@ -27,6 +27,7 @@ from touchbase.sql.builders import ONE, ONE_MATCH
 from touchbase.sql.rows import Columns
 from touchbase.sql.statement import Execute, Plan, Row, Statement
 from touchbase.suppression import WHY_IGNORED
+from touchbase.tracing import AppliedDelivery
 
 _LOGGED = {FAILED: EventType.DELIVERY_FAILED, UNRECOGNISED: EventType.DELIVERY_UNRECOGNISED}
 """States that the log has an event of."""
@@ -118,6 +119,11 @@ def _count(report: WorkReport, outcomes: list[Outcome], endings: dict[int, str])
     report.applied_since_us = [
         waiting_since(outcome.delivery.received_us, outcome.delivery.next_attempt_us) for outcome, state in marked if state == APPLIED
     ]
+    report.traced = [
+        _traced(outcome.delivery, outcome.delivery.trace, state, outcome.normalized.tool)
+        for outcome, state in marked
+        if outcome.delivery.trace
+    ]
     report.calls = [call for outcome, _ in marked for call in _calls(outcome.delivery, outcome.normalized.tool)]
 
 
@@ -126,6 +132,10 @@ def _calls(delivery: Delivery, tool: str | None) -> list[Call]:
     if not tool or delivery.next_attempt_us < 0 or FETCHED in delivery.headers:
         return []
     return [(delivery.client, delivery.channel, tool, delivery.received_us)]
+
+
+def _traced(delivery: Delivery, trace: str, state: str, tool: str | None) -> AppliedDelivery:
+    return AppliedDelivery(trace, delivery.client_id, delivery.id, delivery.channel, tool, state, delivery.attempts + 1)
 
 
 def _may_have_events(outcome: Outcome) -> bool:
@@ -187,6 +197,8 @@ def _event(delivery: Delivery, state: str, tool: str | None, at: Micros) -> Logg
 
 def _ended(delivery: Delivery, state: str, marked: Sequence[Row]) -> WorkReport:
     report = WorkReport(taken=1)
+    if marked and delivery.trace:
+        report.traced = [_traced(delivery, delivery.trace, state, delivery.tool)]
     if marked and state != RECEIVED:
         report.ended = {state: 1}
         report.outcomes = {(delivery.channel, delivery.tool or "", state): 1}

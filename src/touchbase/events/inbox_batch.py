@@ -163,6 +163,7 @@ def merge_reports(one: WorkReport, other: WorkReport) -> WorkReport:
         outcomes=dict(outcomes),
         applied_since_us=one.applied_since_us + other.applied_since_us,
         calls=one.calls + other.calls,
+        traced=one.traced + other.traced,
     )
 
 

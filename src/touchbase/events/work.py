@@ -12,6 +12,7 @@ from touchbase.connections import Call
 from touchbase.history import Ref, Translation
 from touchbase.inbox import Delivery
 from touchbase.sql.store import Store
+from touchbase.tracing import AppliedDelivery
 
 
 @dataclass(slots=True)
@@ -35,6 +36,10 @@ class WorkReport:
     """For each applied delivery, the time of its receipt or replay."""
     calls: list[Call] = field(default_factory=list, compare=False)
     """The deliveries that tools have sent: no replays, and no records that Touchbase has fetched."""
+    traced: list[AppliedDelivery] = field(default_factory=list, compare=False)
+    """The deliveries with a recorded receipt; also after a failed attempt."""
+    began_us: Micros = field(default=0, compare=False)
+    """When the batch began."""
 
 
 @dataclass(slots=True)

@@ -235,7 +235,8 @@ class InboxWorker:
 
     async def _process_batch(self, client: int, limit: int) -> WorkReport:
         translate = translator(self._read, await self._connections(client))
-        report = await self._store.work(client, limit, translate, self._clock())
+        report = await self._store.work(client, limit, translate, began := self._clock())
+        report.began_us = began
         if report.taken and self._on_report is not None:
             self._on_report(report)
         return report

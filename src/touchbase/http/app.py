@@ -52,7 +52,8 @@ def build_app(parts: Dependencies, by_path: Mapping[str, App] = NO_APPS) -> App:
         return (receiver or by_path.get(path) or routed)(scope, receive, send)
 
     api.application = app
-    return app
+    # Requests from within (`inner_request.py`) come after it: they belong to the request that makes them.
+    return app if parts.tracing is None else parts.tracing.with_start(app)
 
 
 def _description(parts: Dependencies) -> Route:

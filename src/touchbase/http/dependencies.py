@@ -20,6 +20,7 @@ from touchbase.inbox import RefusedWebhooks
 from touchbase.metrics import Metrics, NoMetrics
 from touchbase.outgoing import NOWHERE, Answer, Installation
 from touchbase.rate_limit import RateLimiter
+from touchbase.tracing import Tracing
 
 MIB = 1_048_576
 _DEFAULTS = Settings()
@@ -173,6 +174,8 @@ class Dependencies:
     failed_calls: WebhookThrottle = field(default_factory=WebhookThrottle)
     feed: Feed | None = None
     """The requests that wait for events; None: the application creates its own."""
+    tracing: Tracing | None = None
+    """Makes spans; None: off."""
 
     def reached_at(self, path: str) -> bytes:
         """Return a path with the prefix of `public_url`, under which a proxy may serve the application."""

@@ -76,6 +76,7 @@ class Api:
         self.application: App = _not_built
         """The whole web application, for requests that make requests; `build_app` sets it."""
         self._open = dependencies.auth == "none"
+        self._tracing = dependencies.tracing
 
     async def client(self, headers: Headers, needed: str, now: Micros, scope: Scope) -> Client:
         """Authenticate a request for records, count it against the rate limits, and return its client.
@@ -85,6 +86,8 @@ class Api:
         key = None if self._open else key_from_headers(headers)
         client = await self.authenticate(headers, key, needed, now, scope)
         scope["touchbase.client"] = client.client_id
+        if self._tracing is not None:
+            self._tracing.begin(scope, trusted=True)
         key_id = None if key is None else key_id_of(key)
         if key_id is not None:
             scope[KEY_ID] = key_id
@@ -114,6 +117,8 @@ class Api:
         """Authenticate and count an administrator's request; raises the errors of `Authenticator.principal` and `RateLimiter`."""
         key = key_from_headers(headers)
         principal = await self.authenticator.principal(_text(key), needed, peer_of(scope))
+        if self._tracing is not None:
+            self._tracing.begin(scope, trusted=True)
         if IN_PROGRESS not in scope:
             bucket = None if self._open or key is None else self.limiter.key(key_id_of(key), now)
             if bucket is not None:

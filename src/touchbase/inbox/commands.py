@@ -31,6 +31,8 @@ class StoreDelivery(Command[StoredDelivery]):
     tool: str | None = None
     """The tool that signed it."""
     verified: bool | None = None
+    trace: str | None = None
+    """The span of its receipt, if that is recorded."""
 
 
 @dataclass(slots=True)

@@ -64,6 +64,8 @@ class Delivery:
     """1 if each of its events has a time or an id, so that equal bytes are a repeat; None before it was read."""
     problems: dict[str, str] = field(default_factory=dict)
     """Problems of what was applied (`history/problems.py`)."""
+    trace: str | None = None
+    """The span of its receipt, as `tracing` writes it; None if that was not recorded."""
     headers: dict[str, str] = field(default_factory=dict)
     query: str = ""
     body: bytes = b""

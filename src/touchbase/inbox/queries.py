@@ -123,6 +123,14 @@ class DeliveryEvents(Query[list[StoredEvent]]):
 
 
 @dataclass(slots=True)
+class FindTraces(Query[list[str]]):
+    """Return the recorded receipts of these deliveries, oldest first."""
+
+    client: int
+    ids: list[int]
+
+
+@dataclass(slots=True)
 class BusyClients(Query[list[int]]):
     """List the numbers of active clients with deliveries due by `now_us`."""
 

@@ -52,12 +52,12 @@ def _as_json(headers: Mapping[str, str]) -> bytes:
 
 async def receive_webhook(
     store: Store, client: Client, channel: str, headers: Iterable[tuple[bytes, bytes]], *, query: str, body: bytes, at: Micros,
-    sender: Sender = UNPROVEN,
+    sender: Sender = UNPROVEN, trace: str | None = None,
 ) -> StoredDelivery:  # fmt: skip
     """Store one webhook and return when it is durable; the result says whether it is a repeat.
 
-    The body is stored as received, still compressed; only secrets and logins in it are redacted. Raises `Overloaded`: then nothing
-    was stored.
+    The body is stored as received, still compressed; only secrets and logins in it are redacted. `trace`: the span to store
+    with it. Raises `Overloaded`: then nothing was stored.
     """
     stored, naming = stored_headers(headers)
     if sender.secrets:
@@ -75,6 +75,7 @@ async def receive_webhook(
         received_us=at,
         tool=sender.tool,
         verified=sender.verified,
+        trace=trace,
     )
     found = await store.write(command)
     if found.is_repeat:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
 from touchbase.common.timestamps import SECOND, Clock, Micros
 from touchbase.enrichment import retry_after_of
-from touchbase.event_log import EventType, ListLoggedEvents, LoggedEvent
+from touchbase.event_log import EventType, ListLoggedEvents, LoggedEvent, event_id
 from touchbase.history import COMPANY, CONTACT
+from touchbase.inbox import FindTraces
 from touchbase.outgoing.content import Message, message_of, test_message
 from touchbase.outgoing.filters import wants
 from touchbase.outgoing.http_client import Answer
@@ -33,12 +34,16 @@ from touchbase.outgoing.schedule import LONGEST_RETRY_AFTER
 from touchbase.outgoing.shown import Shown
 from touchbase.outgoing.write_back import test_write, write_of
 from touchbase.sql.store import Store
+from touchbase.tracing import Tracing
 
 LOG = logging.getLogger("touchbase.outgoing")
 Post = Callable[[str, dict[str, str], bytes], Awaitable[Answer]]
 GONE = 410
 NEAR = 1_000
 """Events before and after one, among which the others of its transaction are."""
+NEWEST = 8
+"""Deliveries that caused an event of which the receipts are looked up."""
+NO_HEADERS: Mapping[str, str] = {}
 _SLOW_DOWN = (429, 503)
 DEFAULT_SLOW_DOWN: Micros = 5 * SECOND
 
@@ -102,13 +107,16 @@ def warn_of_trimmed(endpoint: Endpoint, read: int, oldest: int) -> None:
 class Outbox:
     """Sends events and tests."""
 
-    def __init__(self, store: Store, post: Post, clock: Clock, show: Shown, place: Installation = NOWHERE) -> None:
+    def __init__(
+        self, store: Store, post: Post, clock: Clock, show: Shown, place: Installation = NOWHERE, tracing: Tracing | None = None
+    ) -> None:
         self._store = store
         self._post = post
         self._clock = clock
         self._show = show
         self._objects = ObjectReader(store, show)
         self._place = place
+        self._tracing = tracing
         self.sent = 0
         """Number of requests."""
 
@@ -123,7 +131,9 @@ class Outbox:
         if await self._is_told(endpoint, event):
             return None
         message = await self._message(endpoint, client_id, event)
-        return await self._attempt(endpoint, message, item.sequence, item.attempts + 1)
+        if self._tracing is None or message.answer is not None:
+            return await self._attempt(endpoint, message, item.sequence, item.attempts + 1)
+        return await self._traced(self._tracing, endpoint, client_id, event, message, item.attempts + 1)
 
     async def test(self, endpoint: Endpoint, client_id: str) -> tuple[Attempt, Answer]:
         """Send a test."""
@@ -182,10 +192,28 @@ class Outbox:
         )
         return any(one.record_id == event.record_id and one.at == event.at for one in page.events)
 
-    async def _attempt(self, endpoint: Endpoint, message: Message, sequence: int, number: int) -> tuple[Attempt, Answer]:
+    async def _traced(
+        self, tracing: Tracing, endpoint: Endpoint, client_id: str, event: LoggedEvent, message: Message, number: int
+    ) -> tuple[Attempt, Answer]:
+        """Attempt with a span, below that of the newest webhook that caused the event if it was recorded."""
+        about: dict[str, str | int] = {
+            "client_id": client_id, "touchbase.endpoint": endpoint.id, "touchbase.event": event_id(event.sequence),
+            "touchbase.event_type": event.type, "http.request.resend_count": number - 1,
+        }  # fmt: skip
+        deliveries = event.cause.get("deliveries") or ()
+        causes = await self._store.read(FindTraces(endpoint.client, [*deliveries][-NEWEST:])) if deliveries else []
+        with tracing.sending(message.target or endpoint.target, about, causes) as span:
+            attempt, answer = await self._attempt(endpoint, message, event.sequence, number, span.headers)
+            span.answered(answer.status, answer.failure)
+        return attempt, answer
+
+    async def _attempt(
+        self, endpoint: Endpoint, message: Message, sequence: int, number: int, more: Mapping[str, str] = NO_HEADERS
+    ) -> tuple[Attempt, Answer]:
         at = self._clock()
         self.sent += message.answer is None
-        answer = message.answer or await self._post(message.target or endpoint.target, message.signed(endpoint, at), message.body)
+        headers = {**message.signed(endpoint, at), **more} if more else message.signed(endpoint, at)
+        answer = message.answer or await self._post(message.target or endpoint.target, headers, message.body)
         return attempt_from(endpoint, message, answer, at, sequence, number), answer
 
     async def _event(self, client: int, sequence: int) -> LoggedEvent | None:

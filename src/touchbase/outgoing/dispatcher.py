@@ -28,6 +28,7 @@ from touchbase.outgoing.rounds import POLL_SECONDS, Rounds, logged
 from touchbase.outgoing.shown import Shown
 from touchbase.outgoing.slots import Slots
 from touchbase.sql.store import Store
+from touchbase.tracing import Tracing
 
 LOG = logging.getLogger("touchbase.outgoing")
 LEASE: Micros = 10 * SECOND
@@ -48,11 +49,19 @@ class Dispatcher:
     """Sends until it is stopped."""
 
     def __init__(
-        self, store: Store, client: Sends, clock: Clock, show: Shown, *, metrics: Metrics | None = None, place: Installation = NOWHERE
+        self,
+        store: Store,
+        client: Sends,
+        clock: Clock,
+        show: Shown,
+        *,
+        metrics: Metrics | None = None,
+        place: Installation = NOWHERE,
+        tracing: Tracing | None = None,
     ) -> None:
         self._store = store
         self._clock = clock
-        self._outbox = Outbox(store, client.post, clock, show, place)
+        self._outbox = Outbox(store, client.post, clock, show, place, tracing)
         self._log = LogReader(store)
         self._metrics = metrics or NoMetrics()
         self._token = token_hex(8)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from touchbase.rate_limit.rate_limiter import RateLimiter, Rates
+from touchbase.rate_limit.rate_limiter import RateLimiter, Rates, limiter
 
 __all__ = [
     "RateLimiter",
     "Rates",
+    "limiter",
 ]

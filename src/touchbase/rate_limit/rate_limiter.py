@@ -13,6 +13,7 @@ from touchbase.clients import Client, ClientLimits, ClientSettings
 from touchbase.common.fair_quota import FairQuota
 from touchbase.common.timestamps import Micros
 from touchbase.common.token_bucket import BoundedCache, TokenBucket
+from touchbase.config import Settings
 from touchbase.errors import Overloaded
 
 NO_LIMITS = ClientLimits()
@@ -144,3 +145,17 @@ class RateLimiter:
 
     def _new_key(self, key_id: str, now: Micros) -> TokenBucket:
         return TokenBucket("key-requests", self.rates.key_requests, self.rates.burst_seconds, now)
+
+
+def limiter(settings: Settings) -> RateLimiter:
+    """Return the rate limiter of this process."""
+    rates = Rates(
+        key_requests=settings.rate_limit_key_requests,
+        requests=settings.rate_limit_requests,
+        rows=settings.rate_limit_rows,
+        bytes=settings.rate_limit_bytes,
+        webhooks=settings.rate_limit_webhooks,
+        webhook_bytes=settings.rate_limit_webhook_bytes,
+        burst_seconds=settings.rate_limit_burst,
+    )
+    return RateLimiter(rates, requests=settings.max_requests)

@@ -17,6 +17,7 @@ from touchbase.metrics import HTTP_REQUEST_DURATION, Metrics
 from touchbase.server.logs import FLUSH_BYTES, LineWriter, Stamp, text_into
 from touchbase.server.proxy_headers import address_of
 from touchbase.server.request_cycle import Cycle
+from touchbase.tracing import Tracing
 
 UNKNOWN_ROUTE = "none"
 NO_TEMPLATE = "unmatched"
@@ -41,6 +42,7 @@ class RequestLine(msgspec.Struct, omit_defaults=True):
     request_id: str = ""
     client: str = ""
     peer: str = ""
+    trace_id: str = ""
 
 
 @lru_cache(maxsize=4096)
@@ -52,8 +54,11 @@ def client_log_name(client_id: str) -> str:
 class AccessLog:
     """Records every request that ends."""
 
-    def __init__(self, metrics: Metrics, writer: LineWriter | None, lowest: str = "info", *, as_text: bool = False) -> None:
+    def __init__(
+        self, metrics: Metrics, writer: LineWriter | None, lowest: str = "info", *, as_text: bool = False, tracing: Tracing | None = None
+    ) -> None:
         self.metrics = metrics
+        self._tracing = tracing
         self.writer = writer if lowest in ("debug", "info") else None
         self._stamp = Stamp()
         self._encode = text_into if as_text else msgspec.json.Encoder().encode_into
@@ -67,6 +72,7 @@ class AccessLog:
         method = scope["method"]
         metric_labels = get("touchbase.template", NO_TEMPLATE), method if method in METHODS else OTHER, str(cycle.status)
         self.metrics.observe(HTTP_REQUEST_DURATION, seconds, *metric_labels)
+        trace_id = "" if self._tracing is None else self._tracing.end(scope, cycle.status, seconds)
         writer = self.writer
         if writer is None:
             return
@@ -83,6 +89,7 @@ class AccessLog:
             get("touchbase.request_id", ""),
             client_log_name(client) if client else "",
             address_of(scope),
+            trace_id,
         )
         self._encode(line, writer.buffer, -1)
         writer.buffer += b"\n"

@@ -21,6 +21,7 @@ from typing import Any
 import msgspec
 
 from touchbase.common.timestamps import to_text
+from touchbase.tracing import current_trace_id
 
 FLUSH_BYTES = 65_536
 MAX_PENDING_BYTES = 8 * 1_048_576
@@ -90,6 +91,8 @@ class JsonFormatter(logging.Formatter):
             "event": record.getMessage(),
             "logger": record.name,
         }
+        if trace_id := current_trace_id():
+            line["trace_id"] = trace_id
         if record.exc_info and record.exc_info[0] is not None:
             line["error"] = record.exc_info[0].__name__
             line["where"] = traceback.format_tb(record.exc_info[2])
@@ -124,7 +127,7 @@ class TextFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line, without a line break at its end."""
-        values: dict[str, object] = {"logger": record.name}
+        values: dict[str, object] = {"logger": record.name, "trace_id": current_trace_id()}
         frames: list[str] = []
         if record.exc_info and record.exc_info[0] is not None:
             values["error"] = record.exc_info[0].__name__

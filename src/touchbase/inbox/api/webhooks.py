@@ -52,7 +52,9 @@ class Receiver:
         request_id = request_id_of(headers)
         scope["touchbase.route"], scope["touchbase.request_id"] = self._route, request_id.decode("ascii")
         scope["touchbase.template"] = self._template
-        metrics = self._api.dependencies.metrics
+        metrics, tracing = self._api.dependencies.metrics, self._api.dependencies.tracing
+        if tracing is not None:
+            tracing.begin(scope, trusted=False)
         try:
             client_id = scope["path"].split("/", 3)[3].removesuffix("/")
             response = None
@@ -101,7 +103,14 @@ class Receiver:
         required = parts.protocol_answer(body) if channel == CRM else None
         if required is not None and required.stored_body is not None:
             body = required.stored_body
-        stored = await receive_webhook(parts.store, client, channel, scope["headers"], query=query, body=body, at=at, sender=sender)
+        if parts.tracing is None:
+            stored = await receive_webhook(parts.store, client, channel, scope["headers"], query=query, body=body, at=at, sender=sender)
+        else:
+            with parts.tracing.receipt(scope, channel, len(body)) as receipt:
+                stored = await receive_webhook(
+                    parts.store, client, channel, scope["headers"], query=query, body=body, at=at, sender=sender, trace=receipt.trace
+                )
+                receipt.stored(stored.id, is_repeat=stored.is_repeat)
         parts.metrics.count(DELIVERIES_RECEIVED, channel, "repeated" if stored.is_repeat else "stored")
         if not stored.is_repeat:
             parts.on_stored(client.number)

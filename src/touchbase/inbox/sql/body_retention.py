@@ -29,7 +29,7 @@ _ERROR = _by_remaining_events("t.error", "NULL", f"'{WHY_IGNORED}'")
 _APPLIED = f"CASE WHEN {_HAS_PARKED} THEN t.applied_us ELSE COALESCE(t.applied_us, p.at) END"
 _CLEARED = (
     f"SET body_removed = COALESCE(t.body_removed, '{REMOVED_BY_ERASURE}'), body_removed_us = COALESCE(t.body_removed_us, p.at), "
-    "key = p.key, shape = NULL, "
+    "key = p.key, shape = NULL, trace = NULL, "
     f"state = {_STATE}, error = {_ERROR}, applied_us = {_APPLIED} "
     "FROM p WHERE t.client = p.client AND t.id = p.id AND t.state <> 'received'"
 )

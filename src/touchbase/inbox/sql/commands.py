@@ -24,13 +24,15 @@ def store_deliveries(commands: Sequence[StoreDelivery], ids: Ids) -> Plan[list[o
     numbers = [ids.take("delivery") for _ in commands]
     results: dict[int, object] = {}
     left = list(range(len(commands)))
+    traced = any(each.trace for each in commands)
     earlier: dict[int, int | None] = {}
     while left:
         # Of equal webhooks in one batch the first is stored first; the others are compared with it in the next round.
         firsts = list({(commands[n].client, commands[n].key): n for n in reversed(left)}.values())[::-1]
+        rows = [_delivery_row(commands[n], numbers[n], earlier.get(n)) for n in firsts]
         made = yield Execute(
-            inbox_sql.STORE_DELIVERY,
-            [_delivery_row(commands[n], numbers[n], earlier.get(n)) for n in firsts],
+            inbox_sql.STORE_DELIVERY_TRACED if traced else inbox_sql.STORE_DELIVERY,
+            [(*row, commands[n].trace) for row, n in zip(rows, firsts, strict=True)] if traced else rows,
             [_body_row(commands[n], numbers[n]) for n in firsts],
         )
         new = {row[0] for row in made}

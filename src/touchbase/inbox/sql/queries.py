@@ -12,6 +12,7 @@ from touchbase.inbox.queries import (
     CountInbox,
     CountStates,
     DeliveryGroup,
+    FindTraces,
     GroupDeliveries,
     InboxCounts,
     ListDeliveries,
@@ -114,6 +115,14 @@ def group_deliveries(query: GroupDeliveries) -> Plan[list[DeliveryGroup]]:
     )
     made = [DeliveryGroup(row[0], row[1], row[2], query.state, *row[3:]) for row in rows]
     return sorted(made, key=lambda group: (-group.count, -group.example_id))
+
+
+def find_traces(query: FindTraces) -> Plan[list[str]]:
+    """Return the recorded receipts of deliveries."""
+    marks = ", ".join("?" * len(query.ids))
+    sql = f"SELECT trace FROM delivery WHERE client = ? AND id IN ({marks}) AND trace IS NOT NULL ORDER BY id"
+    rows = (yield Select(sql, (query.client, *query.ids))) if query.ids else []
+    return [row[0] for row in rows]
 
 
 # Skip scan: one index lookup per client, however many deliveries each has.

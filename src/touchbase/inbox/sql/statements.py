@@ -24,23 +24,32 @@ _RECENT = (
     "duplicate_of = excluded.duplicate_of "
     f"WHERE dedupe_key.received_us < excluded.received_us - {DEDUPE_WINDOW} OR dedupe_key.delivery_id = excluded.duplicate_of"
 )
-_STORE = f"INSERT INTO delivery ({names(DELIVERY)}) SELECT {names(DELIVERY, 'p.')} FROM p"
 _STORE_BODY = f"INSERT INTO delivery_body ({names(BODY)}) SELECT q.* FROM q"
-STORE_DELIVERY = Statement(
-    name="keep_delivery",
-    columns=DELIVERY,
-    more_columns=BODY,
-    first_set=_RECENT.format(""),
-    made="SELECT p.id FROM p CROSS JOIN dedupe_key t WHERE t.client = p.client AND t.key = p.key AND t.delivery_id = p.id",
-    sqlite_set=_STORE,
-    more_set=f"{_STORE_BODY} WHERE EXISTS (SELECT 1 FROM delivery t WHERE t.client = q.client AND t.id = q.id)",
-    postgres=(
-        f"WITH {parameter_table('p', DELIVERY)}, {parameter_table('q', BODY, len(DELIVERY) + 1)}, "
-        f"made AS ({_RECENT.format(' ORDER BY client, key')} RETURNING client, delivery_id AS id), "
-        f"kept AS ({_STORE} JOIN made ON made.client = p.client AND made.id = p.id), "
-        f"more AS ({_STORE_BODY} JOIN made ON made.client = q.client AND made.id = q.id) SELECT id FROM made"
-    ),
-)
+
+
+def _store(name: str, columns: Columns) -> Statement:
+    """Return the statement that stores deliveries, with these columns, and their bodies."""
+    store = f"INSERT INTO delivery ({names(columns)}) SELECT {names(columns, 'p.')} FROM p"
+    return Statement(
+        name=name,
+        columns=columns,
+        more_columns=BODY,
+        first_set=_RECENT.format(""),
+        made="SELECT p.id FROM p CROSS JOIN dedupe_key t WHERE t.client = p.client AND t.key = p.key AND t.delivery_id = p.id",
+        sqlite_set=store,
+        more_set=f"{_STORE_BODY} WHERE EXISTS (SELECT 1 FROM delivery t WHERE t.client = q.client AND t.id = q.id)",
+        postgres=(
+            f"WITH {parameter_table('p', columns)}, {parameter_table('q', BODY, len(columns) + 1)}, "
+            f"made AS ({_RECENT.format(' ORDER BY client, key')} RETURNING client, delivery_id AS id), "
+            f"kept AS ({store} JOIN made ON made.client = p.client AND made.id = p.id), "
+            f"more AS ({_STORE_BODY} JOIN made ON made.client = q.client AND made.id = q.id) SELECT id FROM made"
+        ),
+    )
+
+
+# Without traces the usual statement is no slower than before there were any.
+STORE_DELIVERY = _store("keep_delivery", tuple(each for each in DELIVERY if each[0] != "trace"))
+STORE_DELIVERY_TRACED = _store("keep_delivery_traced", (*(each for each in DELIVERY if each[0] != "trace"), ("trace", "text")))
 # With whether equal bytes are always a repeat, and when the client's next webhook of any kind was received.
 _KNOWN_DELIVERY = (
     "t.client, t.key, t.delivery_id, t.received_us, "

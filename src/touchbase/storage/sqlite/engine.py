@@ -35,7 +35,7 @@ from touchbase.events import (
     translate_batch,
 )
 from touchbase.idempotency import FindResponse
-from touchbase.inbox import Delivery
+from touchbase.inbox import Delivery, FindTraces
 from touchbase.records import FindCompanies, GetCompany, GetContact, GetRecords, ListCompanies, ListContacts
 from touchbase.reports import ReportStatuses
 from touchbase.sql.command import Command, Query
@@ -60,7 +60,7 @@ T = TypeVar("T")
 MAX_ROUTINE_VACUUM_BYTES = 64 * 1024 * 1024
 """Size of a file that a vacuum rewrites in half a second, for which writers may wait now and then."""
 POINT_QUERIES = frozenset(
-    {GetContact, GetCompany, FindCompanies, FindClient, FindClientByNumber, ListConnections, FindKey, AnyKey, FindResponse}
+    {GetContact, GetCompany, FindCompanies, FindClient, FindClientByNumber, ListConnections, FindKey, AnyKey, FindResponse, FindTraces}
 )
 """Queries that run in the event loop: they take a few microseconds, less than a thread switch."""
 FEW_RECORDS = 16
