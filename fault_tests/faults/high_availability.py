@@ -1,4 +1,4 @@
-"""The files of deploy/high-availability under load: the primary's host dies, is frozen, or hands over to the standby."""
+"""The files of deploy/high-availability under load: a primary dies, is frozen or hands over, a standby is frozen, etcd dies."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ BACK_SECONDS = 60.0
 """More than Patroni's `ttl` of 20 seconds, a promotion and the attempts to connect take."""
 STILL_SECONDS = 15.0
 PAUSE = 0.05
-WORDS = {"kill": "killed host", "freeze": "frozen host", "switch": "switchover"}
+WORDS = {"kill": "killed primary", "freeze": "frozen primary", "switch": "switchover", "standby": "frozen standby", "etcd": "killed etcd"}
+SHORT = ("kill", "switch")
+ETCD_SECONDS = 25.0
+"""Longer than the primary's lock is valid."""
 
 
 @dataclass
@@ -39,7 +42,7 @@ class Seen:
 
 
 def run(plan: Plan, engine: str) -> None:
-    """Start the set, lose its primary in each way, and compare; the old primary comes back as the standby each time."""
+    """Start the set, lose a part of it in each way, and compare; it comes back each time."""
     if engine != "postgresql":
         return
     hosts = Hosts(plan.new_folder())
@@ -48,7 +51,7 @@ def run(plan: Plan, engine: str) -> None:
         database = hosts.start()
         server = Process(database, plan.new_folder(), broken=plan.broken)
         try:
-            for way in ("kill", "switch") if plan.short else ("kill", "freeze", "switch"):
+            for way in SHORT if plan.short else WORDS:
                 _report(plan, way, rounds, _rounds(plan, hosts, server, database, way, rounds))
         finally:
             server.kill()
@@ -79,8 +82,8 @@ def _under_load(hosts: Hosts, server: Process, journal: Journal, seen: Seen, way
         time.sleep(BEFORE_SECONDS)
         lost = time.perf_counter()
         lose()
-        promoted = lost + hosts.wait_for("another primary", lambda: hosts.primary() not in (None, primary))
-        _wait_for_writes(senders, promoted, seen.found)
+        replaced = lost + hosts.wait_for(*_replaced(hosts, primary, way))
+        _wait_for_writes(senders, replaced, seen.found)
         back = time.perf_counter()
         time.sleep(AFTER_SECONDS)
         mend()
@@ -93,8 +96,10 @@ def _under_load(hosts: Hosts, server: Process, journal: Journal, seen: Seen, way
     seen.p99["after"].append(senders.p99_ms(back + 1, time.perf_counter()))
     if journal.unanswered:
         seen.found.fault(f"{journal.unanswered} calls got no answer, though the server lived")
-    if ApiClient(server.address, "watch").call("GET", "/health/ready").status != 200:  # noqa: PLR2004
+    api = ApiClient(server.address, "watch")
+    if api.call("GET", "/health/ready").status != 200:
         seen.found.fault("the server is not ready after a fail-over")
+    api.close()
 
 
 def _ways(hosts: Hosts, primary: str) -> Mapping[str, tuple[Callable[[], None], Callable[[], None]]]:
@@ -103,13 +108,25 @@ def _ways(hosts: Hosts, primary: str) -> Mapping[str, tuple[Callable[[], None], 
         "kill": (lambda: hosts.kill_host(primary), lambda: hosts.start_host(primary)),
         "freeze": (lambda: hosts.freeze_host(primary), hosts.thaw),
         "switch": (hosts.switch_over, lambda: None),
+        "standby": (lambda: hosts.freeze_host(hosts.standby_of(primary)), hosts.thaw),
+        "etcd": (hosts.kill_etcd, hosts.start_etcd),
     }
 
 
-def _wait_for_writes(senders: Senders, promoted: float, found: Findings) -> None:
-    while not senders.acknowledged_since(promoted):
-        if time.perf_counter() > promoted + BACK_SECONDS:
-            found.fault(f"{BACK_SECONDS:.0f} s after the promotion no write succeeds")
+def _replaced(hosts: Hosts, primary: str, way: str) -> tuple[str, Callable[[], bool]]:
+    """What must be so before writes can go on."""
+    if way == "etcd":
+        until = time.perf_counter() + ETCD_SECONDS
+        return "a time without etcd", lambda: time.perf_counter() > until
+    if way == "standby":
+        return "a primary that waits for no standby", hosts.waits_for_none
+    return "another primary", lambda: hosts.primary() not in (None, primary)
+
+
+def _wait_for_writes(senders: Senders, replaced: float, found: Findings) -> None:
+    while not senders.acknowledged_since(replaced):
+        if time.perf_counter() > replaced + BACK_SECONDS:
+            found.fault(f"{BACK_SECONDS:.0f} s after the loss was noticed no write succeeds")
             return
         time.sleep(PAUSE)
 

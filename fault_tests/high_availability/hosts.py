@@ -36,7 +36,7 @@ PROGRAMS = {
 """Programs of the set, and Debian's packages that have them."""
 USER = "postgres"
 """The user that everything runs as when the tests run as root: PostgreSQL and PgBouncer refuse root. Debian's packages create it."""
-PASSWORD = "change-me-4"  # noqa: S105 - of a database that a test makes
+PASSWORD = "change-me-4"
 DATABASE = "touchbase"
 START_SECONDS, PAUSE = 60.0, 0.1
 
@@ -45,7 +45,7 @@ def postgres_programs() -> Path | None:
     """Folder of the newest PostgreSQL of Debian's packages, 15 or later."""
     found = [path for path in Path("/usr/lib/postgresql").glob("*/bin") if (path / "postgres").exists() and path.parent.name.isdigit()]
     newest = max(found, key=lambda path: int(path.parent.name), default=None)
-    return newest if newest is not None and int(newest.parent.name) >= 15 else None  # noqa: PLR2004
+    return newest if newest is not None and int(newest.parent.name) >= 15 else None
 
 
 def missing() -> list[str]:
@@ -75,7 +75,7 @@ class Hosts:
         self._write("haproxy.cfg", files.haproxy(self._addresses))
         self._write("pgbouncer.ini", files.pgbouncer(self._addresses, self._folder))
         self._write("userlist.txt", f'"{DATABASE}" "{PASSWORD}"\n')
-        self._start("etcd", "etcd", **files.etcd(self._addresses, self._folder))
+        self.start_etcd()
         self.start_host("db1")
         self.wait_for("a primary", lambda: self.primary() == "db1")
         self.start_host("db2")
@@ -94,8 +94,16 @@ class Hosts:
     def kill_host(self, name: str) -> None:
         """Send SIGKILL to PostgreSQL's first process and to Patroni."""
         postmaster = self._postmaster(name)
-        self._running.pop(name).kill()
+        _end(self._running.pop(name))
         os.kill(postmaster, signal.SIGKILL)
+
+    def start_etcd(self) -> None:
+        """Start etcd on its data."""
+        self._start("etcd", "etcd", **files.etcd(self._addresses, self._folder))
+
+    def kill_etcd(self) -> None:
+        """Send SIGKILL to etcd."""
+        _end(self._running.pop("etcd"))
 
     def freeze_host(self, name: str) -> None:
         """Stop every process of the host without closing a connection."""
@@ -114,14 +122,21 @@ class Hosts:
 
     def switch_over(self) -> None:
         """Let the standby become the primary, as an operator does before maintenance."""
-        leader = self.primary()
-        candidate = next(name for name in self._addresses.hosts if name != leader)
-        config = f"{self._folder}/{leader}.yml"
-        self._run("patronictl", "-c", config, "switchover", "touchbase", "--leader", str(leader), "--candidate", candidate, "--force")
+        leader = str(self.primary())
+        names = ("--leader", leader, "--candidate", self.standby_of(leader))
+        self._run("patronictl", "-c", f"{self._folder}/{leader}.yml", "switchover", "touchbase", *names, "--force")
 
     def primary(self) -> str | None:
         """Name of the host that holds the primary's lock."""
-        return next((name for name, ports in self._addresses.hosts.items() if _status(ports.patroni, "/primary") == 200), None)  # noqa: PLR2004
+        return next((name for name, ports in self._addresses.hosts.items() if _status(ports.patroni, "/primary") == 200), None)
+
+    def standby_of(self, primary: str) -> str:
+        """Name of the other host."""
+        return next(name for name in self._addresses.hosts if name != primary)
+
+    def waits_for_none(self) -> bool:
+        """Return whether the primary commits without a standby."""
+        return bool(self.on_primary("SELECT current_setting('synchronous_standby_names') = ''"))
 
     def wait_for_standby(self) -> float:
         """Wait until the primary waits for a standby at each commit, and that one may be promoted; return the seconds."""
@@ -154,9 +169,8 @@ class Hosts:
         """End all processes, and delete the files."""
         self.thaw()
         for name in ("pgbouncer", "haproxy", *self._addresses.hosts, "etcd"):
-            if (process := self._running.pop(name, None)) is not None:
-                process.kill()
-                process.wait()
+            if name in self._running:
+                _end(self._running.pop(name))
         for name in self._addresses.hosts:
             with suppress(OSError, ValueError, IndexError):
                 os.kill(self._postmaster(name), signal.SIGKILL)
@@ -210,6 +224,11 @@ class Hosts:
 _SYNCHRONOUS = "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync' AND state = 'streaming'"
 
 
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+    process.wait()
+
+
 def _command(program: str, arguments: Sequence[str]) -> list[str]:
     found = shutil.which(program, path=SEARCHED)
     assert found is not None
@@ -235,6 +254,7 @@ def _status(port: int, path: str) -> int:
             status: int = answer.status
             return status
     except urllib.error.HTTPError as error:
+        error.close()
         return error.code
     except OSError:
         return 0

@@ -60,8 +60,9 @@ class Senders:
         return max((later - earlier for earlier, later in pairwise([since, *ended])), default=0.0)
 
     def p99_ms(self, since: float, until: float, *, acknowledged: bool = True) -> float:
-        """Return the 99th percentile of attempts that began in this time and were acknowledged, or were not."""
-        return p99_ms([each.ended - each.began for each in self.attempts if since < each.began < until and each.acknowledged == acknowledged])
+        """Return the 99th percentile of attempts within this time that were acknowledged, or were not."""
+        within = [each for each in self.attempts if since < each.began and each.ended < until]
+        return p99_ms([each.ended - each.began for each in within if each.acknowledged == acknowledged])
 
     def _live(self, api: ApiClient, journal: Journal, step: Step, may_repeat: bool, prefix: str) -> None:
         waiting = deque[tuple[float, str]]()

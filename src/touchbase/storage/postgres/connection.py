@@ -55,7 +55,7 @@ _WHAT_TO_DO = {
 
 
 async def connect(url: str, *, answer_seconds: float | None = None) -> Connection:
-    """Open a connection with a statement timeout; the server lists it as `touchbase`. Without `answer_seconds` a response may take any time."""
+    """Open a connection with a statement timeout; the server lists it as `touchbase`. A response may take `answer_seconds`, or any time."""
     connection = await asyncpg.connect(url, timeout=CONNECT_SECONDS, command_timeout=answer_seconds, server_settings=SETTINGS)
     await _set_up(connection)
     return connection
