@@ -332,16 +332,16 @@ async def test_pooler_without_a_server__is_given_up(postgres_url: str, monkeypat
             await open_store(url)
 
 
-async def test_migration__may_take_longer_than_a_request(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_migration__may_take_longer_than_a_request(empty_postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "ANSWER_SECONDS", 0.1)
     slow = Migration("9999_slow", "SELECT pg_sleep(0.2)")
     monkeypatch.setattr(engine, "packaged", lambda kind: [*packaged(kind), slow])
-    store = await open_store(postgres_url, as_is=True)
+    store = await open_store(empty_postgres_url, as_is=True)
 
     ran = await store.migrate()
     await store.close()
 
-    assert ran == ["9999_slow"]
+    assert ran[-1] == "9999_slow"
 
 
 async def test_lost_connection_of_the_pool__is_logged_with_its_reason(postgres_url: str, caplog: pytest.LogCaptureFixture) -> None:
