@@ -15,7 +15,7 @@ from touchbase.records.commands import CreateCompany, GetCompany, ListCompanies
 from touchbase.records.models import Company
 from touchbase.sql.migrations import Migration, packaged
 from touchbase.storage import open_store
-from touchbase.storage.postgres import connection, engine
+from touchbase.storage.postgres import connection, engine, serving_connection
 from touchbase.storage.postgres.connection import committing, is_unavailable, refuse_settings, unavailable
 
 
@@ -188,6 +188,9 @@ async def test_open_store__explains_that_no_server_of_the_requested_kind_exists(
         await open_store(f"{postgres_url}{'&' if '?' in postgres_url else '?'}target_session_attrs=standby")
 
 
+CANCEL_REQUEST = (80877102).to_bytes(4, "big")
+
+
 class Thief:
     """Stands between a store and its server: passes everything on until told to keep an answer to itself, and then hangs up."""
 
@@ -197,6 +200,8 @@ class Thief:
         """The answer to what holds these bytes is not passed on."""
         self.swallows: bytes | None = None
         """What holds these bytes is not passed on; no connection is closed."""
+        self.cancelled = 0
+        """Requests to cancel a statement, which come on connections of their own."""
         self._writers: list[asyncio.StreamWriter] = []
 
     async def __aenter__(self) -> str:
@@ -221,6 +226,7 @@ class Thief:
         self._writers += [writer, server_writer]
         back = asyncio.create_task(self._pass_on(server_reader, writer))
         while data := await reader.read(65536):
+            self.cancelled += data[4:8] == CANCEL_REQUEST
             if self.swallows is not None and self.swallows in data:
                 continue
             if self.keeps is not None and self.keeps in data:
@@ -290,7 +296,7 @@ async def test_lost_begin_response__raises_store_unavailable_and_writes_nothing(
 async def test_server_that_goes_silent__is_given_up_and_reached_again(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """As behind a network that loses a host, or one that is frozen: no connection is closed."""
     monkeypatch.setattr(connection, "CONNECT_SECONDS", 0.2)
-    monkeypatch.setattr(connection, "ANSWER_SECONDS", 0.2)
+    monkeypatch.setattr(serving_connection, "ANSWER_SECONDS", 0.2)
     thief = Thief(postgres_url)
     async with thief as url:
         store = await open_store(url)
@@ -310,9 +316,10 @@ async def test_server_that_goes_silent__is_given_up_and_reached_again(postgres_u
     assert found is not None
 
 
-async def test_silent_commit__has_an_unknown_outcome(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_silent_commit__has_an_unknown_outcome_and_is_not_cancelled(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cancelled commit that waits for a standby becomes visible with one copy."""
     thief = Thief(postgres_url)
-    monkeypatch.setattr(connection, "ANSWER_SECONDS", 0.2)
+    monkeypatch.setattr(serving_connection, "ANSWER_SECONDS", 0.2)
     async with thief as url:
         store = await open_store(url)
 
@@ -320,6 +327,8 @@ async def test_silent_commit__has_an_unknown_outcome(postgres_url: str, monkeypa
         with pytest.raises(OutcomeUnknown):
             await store.write(EnsureClient("acme", 1))
         await store.close()
+
+    assert thief.cancelled == 0
 
 
 async def test_pooler_without_a_server__is_given_up(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -333,7 +342,7 @@ async def test_pooler_without_a_server__is_given_up(postgres_url: str, monkeypat
 
 
 async def test_migration__may_take_longer_than_a_request(empty_postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "ANSWER_SECONDS", 0.1)
+    monkeypatch.setattr(serving_connection, "ANSWER_SECONDS", 0.1)
     slow = Migration("9999_slow", "SELECT pg_sleep(0.2)")
     monkeypatch.setattr(engine, "packaged", lambda kind: [*packaged(kind), slow])
     store = await open_store(empty_postgres_url, as_is=True)

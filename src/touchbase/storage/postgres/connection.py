@@ -18,6 +18,7 @@ from touchbase.sql.statement import Execute, Plan, Row, Savepoint, Select, Seria
 from touchbase.storage.event_hours import with_event_hours
 from touchbase.storage.postgres.array_params import column_params
 from touchbase.storage.postgres.row_level_security import SETTING, Connection, begin, set_scope
+from touchbase.storage.postgres.serving_connection import ServingConnection
 from touchbase.storage.rls_scope import NO_CLIENT, Scope
 
 Pool: TypeAlias = "asyncpg.Pool[asyncpg.Record]"
@@ -25,9 +26,6 @@ Pool: TypeAlias = "asyncpg.Pool[asyncpg.Record]"
 MIN_VERSION = 140_000
 STATEMENT_SECONDS = 30
 CONNECT_SECONDS = 5
-ANSWER_SECONDS = STATEMENT_SECONDS + 5
-"""A connection that serves requests is closed when a response takes longer: the server would have cancelled the statement before, so
-its host is lost or frozen. A commit that waits so long for a standby has an unknown outcome."""
 SETTINGS = {"application_name": "touchbase"}
 """Startup parameters: only the ones PgBouncer accepts without `ignore_startup_parameters`."""
 # A session starts with an empty scope, whatever the default of its role or database.
@@ -54,9 +52,9 @@ _WHAT_TO_DO = {
 }
 
 
-async def connect(url: str, *, answer_seconds: float | None = None) -> Connection:
-    """Open a connection with a statement timeout; the server lists it as `touchbase`. A response may take `answer_seconds`, or any time."""
-    connection = await asyncpg.connect(url, timeout=CONNECT_SECONDS, command_timeout=answer_seconds, server_settings=SETTINGS)
+async def connect(url: str, kind: type[asyncpg.Connection[asyncpg.Record]] = asyncpg.Connection) -> Connection:
+    """Open a connection with a statement timeout; the server lists it as `touchbase`."""
+    connection = await asyncpg.connect(url, timeout=CONNECT_SECONDS, connection_class=kind, server_settings=SETTINGS)
     await _set_up(connection)
     return connection
 
@@ -90,7 +88,7 @@ class ReconnectingConnection:
     async def connection(self) -> Connection:
         """Return the open connection, or a new one. For statements outside of a transaction with a scope use `with_scope`."""
         if self._connection is None or self._connection.is_closed():
-            self._connection, self._scope = await connect(self._url, answer_seconds=ANSWER_SECONDS), NO_CLIENT
+            self._connection, self._scope = await connect(self._url, ServingConnection), NO_CLIENT
         return self._connection
 
     async def with_scope(self, scope: Scope) -> Connection:
@@ -308,7 +306,7 @@ async def read(connection: Connection, plan: Plan[T], scope: Scope) -> T:
 async def open_pool(url: str, size: int) -> Pool:
     """Open the pool of connections for reads and inbox batches; lost connections are replaced."""
     return await asyncpg.create_pool(
-        url, min_size=1, max_size=size, timeout=CONNECT_SECONDS, command_timeout=ANSWER_SECONDS, server_settings=SETTINGS,
+        url, min_size=1, max_size=size, timeout=CONNECT_SECONDS, connection_class=ServingConnection, server_settings=SETTINGS,
         init=_set_up, reset=_keep_session,
     )  # fmt: skip
 
