@@ -85,6 +85,7 @@ def haproxy(addresses: Addresses) -> str:
     return filled(
         "haproxy.cfg",
         {
+            "  user haproxy\n  group haproxy\n": "",
             "127.0.0.1:5000": f"{HOME}:{addresses.haproxy}",
             "10.0.0.11:5432 check port 8008": f"{HOME}:{one.postgres} check port {one.patroni}",
             "10.0.0.12:5432 check port 8008": f"{HOME}:{two.postgres} check port {two.patroni}",

@@ -159,7 +159,7 @@ class Hosts:
         began = time.perf_counter()
         while not is_so():
             if time.perf_counter() - began > START_SECONDS:
-                raise CannotMeasure(f"there was not {what} within {START_SECONDS:.0f} s; logs: {self._folder}")
+                raise CannotMeasure(f"there was not {what} within {START_SECONDS:.0f} s")
             if ended := [name for name, process in self._running.items() if process.poll() is not None]:
                 raise CannotMeasure(f"{ended[0]} ended: {(self._folder / f'{ended[0]}.log').read_text(errors='replace')[-1000:]}")
             time.sleep(PAUSE)

@@ -22,7 +22,7 @@ ADDRESSES = Addresses({"db1": Ports(1001, 1002), "db2": Ports(2001, 2002)}, 3001
 @pytest.mark.serial
 @pytest.mark.skipif(bool(LACKING), reason=f"these packages of Debian are not here: {', '.join(LACKING)}")
 def test_killed_and_switched_primary__lose_nothing(tmp_path: Path) -> None:
-    """Takes 80 s: Patroni waits 20 s before it replaces a primary that is silent."""
+    """Takes a minute and a half: Patroni waits 20 s before it replaces a primary that is silent."""
     status = main(["--only", "patroni", "--engine", "postgresql", "--short", "--still", "15", "--out", str(tmp_path), "--seed", "7"])
     rows = json.loads((tmp_path / "report.json").read_text())["rows"]
 
