@@ -25,6 +25,7 @@ from fault_tests.faults import (
     disk_errors,
     duplicates,
     fuzz,
+    high_availability,
     import_job,
     kill,
     noisy_neighbour,
@@ -59,13 +60,14 @@ FAULTS: dict[str, Callable[[Plan, str], None]] = {
     "clock": clock.run,
     "postgres": postgres.run,
     "failover": postgres.failover,
+    "patroni": high_availability.run,
     "pgdisk": postgres_disk_full.run,
     "peers": slow_clients.run,
     "neighbour": noisy_neighbour.run,
     "fuzz": fuzz.run,
 }
 
-OWN_POSTGRES = frozenset(("postgres", "failover", "pgdisk"))
+OWN_POSTGRES = frozenset(("postgres", "failover", "patroni", "pgdisk"))
 """Faults that kill PostgreSQL or fill its disk; each starts a PostgreSQL of its own."""
 
 

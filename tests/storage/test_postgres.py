@@ -13,7 +13,9 @@ from touchbase.clients.commands import EnsureClient, FindClient
 from touchbase.errors import OutcomeUnknown, Overloaded, StoreUnavailable, UnusableStore
 from touchbase.records.commands import CreateCompany, GetCompany, ListCompanies
 from touchbase.records.models import Company
+from touchbase.sql.migrations import Migration, packaged
 from touchbase.storage import open_store
+from touchbase.storage.postgres import connection, engine, serving_connection
 from touchbase.storage.postgres.connection import committing, is_unavailable, refuse_settings, unavailable
 
 
@@ -186,6 +188,9 @@ async def test_open_store__explains_that_no_server_of_the_requested_kind_exists(
         await open_store(f"{postgres_url}{'&' if '?' in postgres_url else '?'}target_session_attrs=standby")
 
 
+CANCEL_REQUEST = (80877102).to_bytes(4, "big")
+
+
 class Thief:
     """Stands between a store and its server: passes everything on until told to keep an answer to itself, and then hangs up."""
 
@@ -193,6 +198,11 @@ class Thief:
         self._there = urlsplit(url)
         self.keeps: bytes | None = None
         """The answer to what holds these bytes is not passed on."""
+        self.swallows: bytes | None = None
+        """What holds these bytes is not passed on; no connection is closed."""
+        self.cancelled = 0
+        """Requests to cancel a statement, which come on connections of their own."""
+        self._writers: list[asyncio.StreamWriter] = []
 
     async def __aenter__(self) -> str:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
@@ -202,6 +212,8 @@ class Thief:
 
     async def __aexit__(self, *_: object) -> None:
         self._server.close()
+        for writer in self._writers:
+            writer.transport.abort()
 
     async def _reach(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         folder = parse_qs(self._there.query).get("host", [""])[0]
@@ -211,8 +223,12 @@ class Thief:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         server_reader, server_writer = await self._reach()
+        self._writers += [writer, server_writer]
         back = asyncio.create_task(self._pass_on(server_reader, writer))
         while data := await reader.read(65536):
+            self.cancelled += data[4:8] == CANCEL_REQUEST
+            if self.swallows is not None and self.swallows in data:
+                continue
             if self.keeps is not None and self.keeps in data:
                 self.keeps = None
                 back.cancel()
@@ -275,6 +291,81 @@ async def test_lost_begin_response__raises_store_unavailable_and_writes_nothing(
 
     assert type(refused.value) is StoreUnavailable
     assert found is None
+
+
+async def test_server_that_goes_silent__is_given_up_and_reached_again(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As behind a network that loses a host, or one that is frozen: no connection is closed."""
+    monkeypatch.setattr(connection, "CONNECT_SECONDS", 0.2)
+    monkeypatch.setattr(serving_connection, "ANSWER_SECONDS", 0.2)
+    thief = Thief(postgres_url)
+    async with thief as url:
+        store = await open_store(url)
+        await store.write(EnsureClient("before", 1))
+        await store.read(FindClient("before"))
+
+        thief.swallows = b""
+        refused = await asyncio.gather(
+            store.write(EnsureClient("during", 1)), store.read(FindClient("before")), store.check(), return_exceptions=True
+        )
+        thief.swallows = None
+        await _until_it_works(lambda: store.write(EnsureClient("after", 2)))
+        found = await store.read(FindClient("before"))
+        await store.close()
+
+    assert [type(each) for each in refused] == [StoreUnavailable] * 3
+    assert found is not None
+
+
+async def test_silent_commit__has_an_unknown_outcome_and_is_not_cancelled(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cancelled commit that waits for a standby becomes visible with one copy."""
+    thief = Thief(postgres_url)
+    monkeypatch.setattr(serving_connection, "ANSWER_SECONDS", 0.2)
+    async with thief as url:
+        store = await open_store(url)
+
+        thief.swallows = b"COMMIT"
+        with pytest.raises(OutcomeUnknown):
+            await store.write(EnsureClient("acme", 1))
+        await store.close()
+
+    assert thief.cancelled == 0
+
+
+async def test_pooler_without_a_server__is_given_up(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """PgBouncer accepts a connection at once, and holds its first statement back until it reaches a server."""
+    thief = Thief(postgres_url)
+    monkeypatch.setattr(connection, "CONNECT_SECONDS", 0.2)
+    async with thief as url:
+        thief.swallows = b"SET statement_timeout"
+        with pytest.raises(UnusableStore, match="cannot connect"):
+            await open_store(url)
+
+
+async def test_migration__may_take_longer_than_a_request(empty_postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serving_connection, "ANSWER_SECONDS", 0.1)
+    slow = Migration("9999_slow", "SELECT pg_sleep(0.2)")
+    monkeypatch.setattr(engine, "packaged", lambda kind: [*packaged(kind), slow])
+    store = await open_store(empty_postgres_url, as_is=True)
+
+    ran = await store.migrate()
+    await store.close()
+
+    assert ran[-1] == "9999_slow"
+
+
+async def test_lost_connection_of_the_pool__is_logged_with_its_reason(postgres_url: str, caplog: pytest.LogCaptureFixture) -> None:
+    thief = Thief(postgres_url)
+    async with thief as url:
+        store = await open_store(url)
+        await store.write(EnsureClient("acme", 1))
+
+        thief.keeps = b"BEGIN"
+        with pytest.raises(StoreUnavailable):
+            await store.read(FindClient("acme"))
+        await store.close()
+
+    assert "connection was closed in the middle of operation" in caplog.text
+    assert "terminate" not in caplog.text
 
 
 async def test_connections__have_an_application_name(postgres_url) -> None:

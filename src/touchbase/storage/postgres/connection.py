@@ -6,7 +6,7 @@ import asyncio
 import logging
 import random
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from typing import TypeAlias
 
@@ -18,6 +18,7 @@ from touchbase.sql.statement import Execute, Plan, Row, Savepoint, Select, Seria
 from touchbase.storage.event_hours import with_event_hours
 from touchbase.storage.postgres.array_params import column_params
 from touchbase.storage.postgres.row_level_security import SETTING, Connection, begin, set_scope
+from touchbase.storage.postgres.serving_connection import ServingConnection
 from touchbase.storage.rls_scope import NO_CLIENT, Scope
 
 Pool: TypeAlias = "asyncpg.Pool[asyncpg.Record]"
@@ -51,20 +52,29 @@ _WHAT_TO_DO = {
 }
 
 
-async def connect(url: str) -> Connection:
+async def connect(url: str, kind: type[asyncpg.Connection[asyncpg.Record]] = asyncpg.Connection) -> Connection:
     """Open a connection with a statement timeout; the server lists it as `touchbase`."""
-    connection = await asyncpg.connect(url, timeout=CONNECT_SECONDS, server_settings=SETTINGS)
-    try:
-        await _set_up(connection)
-    except BaseException:
-        connection.terminate()
-        raise
+    connection = await asyncpg.connect(url, timeout=CONNECT_SECONDS, connection_class=kind, server_settings=SETTINGS)
+    await _set_up(connection)
     return connection
 
 
 async def _set_up(connection: Connection) -> None:
-    """Set the session's parameters after connecting, because a pooler would refuse them as startup parameters."""
-    await connection.execute(_SET_UP)
+    """Set the session's parameters after connecting, because a pooler would refuse them as startup parameters.
+
+    A pooler accepts a connection before it has a server for it, so this has a time limit as well.
+    """
+    try:
+        await connection.execute(_SET_UP, timeout=CONNECT_SECONDS)
+    except BaseException:
+        _terminate(connection)
+        raise
+
+
+def _terminate(connection: Connection) -> None:
+    """Close a connection at once. A lost connection of a pool is already closed, and its proxy refuses the call."""
+    with suppress(asyncpg.InterfaceError):
+        connection.terminate()
 
 
 class ReconnectingConnection:
@@ -78,7 +88,7 @@ class ReconnectingConnection:
     async def connection(self) -> Connection:
         """Return the open connection, or a new one. For statements outside of a transaction with a scope use `with_scope`."""
         if self._connection is None or self._connection.is_closed():
-            self._connection, self._scope = await connect(self._url), NO_CLIENT
+            self._connection, self._scope = await connect(self._url, ServingConnection), NO_CLIENT
         return self._connection
 
     async def with_scope(self, scope: Scope) -> Connection:
@@ -257,41 +267,48 @@ async def write_alone(connection: Connection, plan: Plan[T]) -> T:
             result = await run(connection, with_log_alone(plan, noted := Noted()))
         noted.announce()
     except Exception as error:
-        close_if_read_only(connection, error)
+        close_if_unusable(connection, error)
         raise
     return result
 
 
-def close_if_read_only(connection: Connection, error: BaseException) -> None:
-    """Close a connection to a read-only server, because a new connection may reach the primary."""
-    if isinstance(error, asyncpg.PostgresError) and error.sqlstate == _READ_ONLY:
-        connection.terminate()
+def close_if_unusable(connection: Connection, error: BaseException) -> bool:
+    """Close a connection that was lost, or whose server is read-only, because a new one may reach the primary; return whether it was."""
+    is_read_only = isinstance(error, asyncpg.PostgresError) and error.sqlstate == _READ_ONLY
+    is_unusable = is_read_only or isinstance(error, OutcomeUnknown) or is_connection_lost(error)
+    if is_unusable:
+        _terminate(connection)
+    return is_unusable
 
 
 async def roll_back(connection: Connection, why: BaseException | None = None) -> None:
-    """Roll back the transaction; close a connection that cannot, or whose server is read-only."""
-    if why is not None:
-        close_if_read_only(connection, why)
+    """Roll back the transaction; close a connection that cannot, or that this error makes unusable."""
+    if why is not None and close_if_unusable(connection, why):
+        return
     try:
         await connection.execute("ROLLBACK")
     except (asyncpg.PostgresError, *UNUSABLE):
-        connection.terminate()
+        _terminate(connection)
 
 
 async def read(connection: Connection, plan: Plan[T], scope: Scope) -> T:
     """Run a plan that only reads, on one snapshot of the store."""
     try:
         await connection.execute(begin(scope, "ISOLATION LEVEL REPEATABLE READ, READ ONLY"))
-        return await run(connection, plan)
-    finally:
-        await roll_back(connection)
+        result = await run(connection, plan)
+    except BaseException as error:
+        await roll_back(connection, error)
+        raise
+    await roll_back(connection)
+    return result
 
 
 async def open_pool(url: str, size: int) -> Pool:
     """Open the pool of connections for reads and inbox batches; lost connections are replaced."""
     return await asyncpg.create_pool(
-        url, min_size=1, max_size=size, timeout=CONNECT_SECONDS, server_settings=SETTINGS, init=_set_up, reset=_keep_session
-    )
+        url, min_size=1, max_size=size, timeout=CONNECT_SECONDS, connection_class=ServingConnection, server_settings=SETTINGS,
+        init=_set_up, reset=_keep_session,
+    )  # fmt: skip
 
 
 async def _keep_session(connection: Connection) -> None:

@@ -172,10 +172,14 @@ class PostgresStore:
     async def migrate(self) -> list[str]:
         """Run pending migrations."""
         with _setup_errors():
-            async with self._pool.acquire() as connection:
+            # Not from the pool, whose connections limit the time of a statement: a migration of large tables may take an hour.
+            connection = await connect(self._url)
+            try:
                 names = await migrate(connection, packaged("postgres"))
                 await _encrypt_secrets(connection, self._cipher)
                 return names
+            finally:
+                await connection.close()
 
     async def vacuum(self, *, whole: bool = False) -> bool:
         """Vacuum all tables with `whole`; else leave it to the server's own vacuum."""

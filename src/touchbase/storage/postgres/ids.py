@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from touchbase.sql.ids import Ids
 from touchbase.storage.batch import reserve
-from touchbase.storage.postgres.connection import ReconnectingConnection, close_if_read_only, run
+from touchbase.storage.postgres.connection import ReconnectingConnection, close_if_unusable, run
 
 
 class SharedIds:
@@ -37,7 +37,7 @@ class SharedIds:
         try:
             return await run(connection, reserve(name, count))
         except Exception as error:
-            close_if_read_only(connection, error)
+            close_if_unusable(connection, error)
             raise
 
     async def close(self) -> None:
