@@ -85,7 +85,8 @@ def test_request_body__has_an_example() -> None:
         (each["operationId"], media)
         for each in operations(DOCUMENT)
         for media, body in each.get("requestBody", {}).get("content", {}).items()
-        if media in ("application/json", MERGE_PATCH) and not ({"example", "examples"} & {*body, *body["schema"], *_referred(body["schema"])})
+        if media in ("application/json", MERGE_PATCH)
+        and not ({"example", "examples"} & {*body, *body["schema"], *_referred(body["schema"])})
     ]
 
     assert [name for name, _ in bare if not name.endswith("_webhook")] == []

@@ -27,7 +27,7 @@ PATH_PARAMETERS: dict[str, Json] = {
     "channel": {"schema": {"enum": list(CHANNELS)}, "description": "The channel of the tool.", "example": "crm"},
     "key_id": {
         "schema": {"type": "string", "pattern": "^[0-9a-f]{12}$"},
-        "description": "The key's id: the part of its text between `tb_` and the second `_`.",
+        "description": "The key's id: the twelve characters behind `tb_live_` in its text.",
         "example": "0123456789ab",
     },
     "tool": {"schema": {"type": "string", "pattern": "^[a-z0-9_]{1,40}$"}, "description": "The tool's name.", "example": "hubspot"},
@@ -143,8 +143,12 @@ def _parameters(route: Route) -> list[Json]:
 
 
 def _query_parameter(each: Parameter[Any]) -> Json:
-    made: Json = {"name": each.name, "in": "query", "required": each.required, "schema": each.schema}
-    return {**made, "description": each.description, **each.more} if each.description else {**made, **each.more}
+    """Describe a parameter; its default in words, because generated clients and the page at `/docs` would always send it."""
+    schema = {name: value for name, value in each.schema.items() if name != "default"}
+    default = f"Default: `{each.schema['default']}`." if "default" in each.schema else ""
+    about = f"{each.description} {default}".strip()
+    made: Json = {"name": each.name, "in": "query", "required": each.required, "schema": schema}
+    return {**made, "description": about, **each.more}
 
 
 def _responses(route: Route) -> Json:
