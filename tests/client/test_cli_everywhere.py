@@ -184,27 +184,34 @@ def test_endpoints__are_added_shown_and_changed(run: Run, same: Callable[..., st
     assert {made["secret"][:6], rotated["secret"][:6]} == {"whsec_"}
     assert "contact.replied" in same("endpoints", "list", *of)
     assert same("endpoints", "attempts", *of) == ""
+    assert json.loads(run("endpoints", "preview", number, "--json", *of).stdout)["kind"] == "webhook"
     assert run("endpoints", "replay", number, "--missing-since", "1h", *of).stdout == f"0 events will be sent to endpoint {number}\n"
     assert run("endpoints", "resume", number, *of).stdout == f"endpoint {number} is active\n"
     assert run("endpoints", "remove", number, *of).stdout == f"endpoint {number} is removed\n"
 
 
-def test_connections_messages_and_reports__are_read(
-    run: Run, same: Callable[..., str], client_id: str, tb: Touchbase, admin: Touchbase
-) -> None:
+def test_connections_messages_and_reports__are_read(run: Run, same: Callable[..., str], client_id: str, tb: Touchbase) -> None:
     of = ("--client", client_id)
-    admin.admin.connections.connect(client_id, {"channel": "crm", "tool": "pipedrive"})
+    made = json.loads(run("connections", "add", "--tool", "pipedrive", "--generate-secret", "--json", *of).stdout)
+    changed = run("connections", "add", "--tool", "pipedrive", "--setting", "create_unknown=false", *of).stdout
     contact = tb.contacts.create({"email": "ann@example.com", "contact_status": "new"})["id"]
     tomorrow = (datetime.now(UTC) + timedelta(days=1)).date().isoformat()
     tb.messages.create({"contact_id": contact, "direction": "received", "occurred_at": "2026-11-20T09:30:00Z", "text": "yes, please"})
 
+    assert made["generated_secret"]
+    assert made["webhook_path"] == f"/public/crm-webhook/{client_id}"
+    assert f"/public/crm-webhook/{client_id}" in changed
+    assert "its secret is set" in changed
+    assert json.loads(run("connections", "show", "--tool", "pipedrive", "--json", *of).stdout)["settings"]["create_unknown"] is False
     assert "pipedrive" in same("connections", "list", *of)
     assert "pipedrive" in same("connections", "show", "--tool", "pipedrive", *of)
     assert same("connections", "silences", "--tool", "pipedrive", *of) == ""
     assert "yes, please" in same("messages", "list", "--email", "ann@example.com", "--since", "2026-11-01T00:00:00Z", *of)
     assert json.loads(run("messages", "get", "1", *of).stdout)["text"] == "yes, please"
-    assert same("reports", "status", "--interval", "day", "--since", "3d", "--until", tomorrow, *of)
-    assert same("reports", "campaigns", "--group-by", "tool", "--since", "3d", "--until", tomorrow, *of) is not None
+    rows = json.loads(run("reports", "status", "--interval", "day", "--since", "3d", "--until", tomorrow, "--json", *of).stdout)
+    assert (rows[-1]["client_id"], rows[-1]["records"]) == (client_id, 1)
+    assert client_id in run("reports", "status", "--since", "3d").stdout
+    assert json.loads(run("reports", "campaigns", "--group-by", "tool,week", "--json", *of).stdout) == []
     assert same("refusals", "list", *of) == ""
     assert "no longer connected" in run("connections", "remove", "--tool", "pipedrive", *of).stdout
 
@@ -236,7 +243,6 @@ def test_command_without_server__says_where_to_run_it(run: Run, command: str) ->
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["persons", "reapply-erasures", "--from", "x"], "this command works on the store itself: run it on the server's host"),
         (["endpoints", "add", "--webhook-allowed-origins", "x", "--client", "acme", "https://a.example"], "goes with a store"),
         (["keys", "list", "--before", "x"], "--before goes with a store"),
         (["persons", "erase", "--client", "acme", "--email", "a@example.com", "--dry-run"], "--dry-run goes with a store"),

@@ -24,7 +24,7 @@ from touchbase.cli.connections import remove as disconnect
 from touchbase.cli.connections_add import add as connect
 from touchbase.cli.options import Group, json_option, setting_options, with_client_argument
 from touchbase.cli.output import SHORT, SPARE, Column, print_json, print_record, print_table
-from touchbase.cli.remote import PAGE, fetch, some, through_server
+from touchbase.cli.remote import PAGE, fetch, say_more, some, through_server
 from touchbase.cli.store import find_client, now_us, opened, read_file
 from touchbase.clients import CLIENT_STATES, DELETING
 from touchbase.errors import Invalid, MalformedBody
@@ -58,7 +58,7 @@ def list_(database: str | None, state: str | None, name: str | None, limit: int,
     names = ("client_id", "name", "state", "created_time", "log_name", "made_by")
     print_table(COLUMNS, ([each[name] for name in names] for each in found), empty="there is no client: `touchbase clients add` adds one")
     if more is not None:
-        click.echo(f"there are more: --after {more}, with --url a higher --limit", err=True)
+        say_more("--after", more)
 
 
 @clients.command()

@@ -85,9 +85,9 @@ def show(database: str | None, client_id: str, channel: str | None, tool: str, a
 @json_option()
 def silences(database: str | None, client_id: str, channel: str | None, tool: str, as_json: bool) -> None:
     """List the times in which the tool's usual calls did not come, newest first."""
+    on: Any = find_channel(channel, tool)
     found = fetch(
-        lambda tb: tb.admin.connections.list_silences(client_id, find_channel(channel, tool), tool)["data"],
-        lambda: _silences(database, client_id, find_channel(channel, tool), tool),
+        lambda tb: tb.admin.connections.list_silences(client_id, on, tool)["data"], lambda: _silences(database, client_id, on, tool)
     )
     if as_json:
         print_json(found)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -23,13 +23,12 @@ if TYPE_CHECKING:
     from touchbase.clients import FieldType
     from touchbase.custom_fields import CustomField, FieldChange, Preview
 
-F = TypeVar("F", bound=Callable[..., Any])
 COLUMNS = ("name", "type", "records", Column("last changed", SPARE), Column("former names", NOTE))
 KINDS = {"contacts": 1, "companies": 2}
 SEE_LIST = "`touchbase custom-fields list` shows all"
 
 
-def _common(function: F) -> F:
+def _common(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options of all commands of this group."""
     function = json_option()(function)
     function = click.option("--record", type=click.Choice(tuple(KINDS)), default="contacts", show_default=True, help="Whose fields.")(

@@ -49,12 +49,13 @@ def type_at_server(
 def change_at_server(tb: Touchbase, record: str, change: FieldChange, dry_run: bool) -> Values:
     """Rename, merge or remove a field, or merge values of it; return the ended job, or the preview."""
     group = fields_of(tb, record)
-    method, arguments, more = {
+    calls: dict[str, tuple[Any, list[Any], dict[str, str]]] = {
         "rename": (group.change, [{"name": change.into}], {}),
         "merge": (group.merge, [{"into": change.into}], {}),
         "merge_values": (group.merge_values, [{"values": list(change.values), "into": change.into}], {}),
         "remove": (group.remove, [], {"values": "delete"}),
-    }[change.action]
+    }
+    method, arguments, more = calls[change.action]
     address = id_of(change.field)
     if dry_run:
         return {**method.dry_run(address, *arguments, **more)}

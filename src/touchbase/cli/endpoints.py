@@ -124,7 +124,7 @@ def attempts(
 ) -> None:
     """List attempts, newest first."""
     sequence = None if event is None else _sequence(event)
-    asked = {"endpoint": endpoint_id, "event": event, "outcome": outcome}
+    asked: Any = {"endpoint": endpoint_id, "event": event, "outcome": outcome}
     found = fetch(
         lambda tb: some(tb.webhook_endpoints.iterate_attempts(limit=min(limit, PAGE), **asked), limit)[0],
         lambda: _attempts(database, client_id, limit, endpoint_id, sequence, outcome),

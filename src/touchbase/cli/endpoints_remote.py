@@ -37,3 +37,11 @@ def replay_at_server(tb: Touchbase, endpoint_id: int, event: str | None, times: 
     """Let the server send events again; return how many."""
     body: Any = {name: to_text(at) for name, at in times.items() if at is not None} | ({} if event is None else {"event": event})
     return tb.webhook_endpoints.replay(endpoint_id, body)["events"]
+
+
+def preview_at_server(tb: Touchbase, endpoint_id: int, event: str | None) -> Values:
+    """Return what an endpoint would be sent about an event."""
+    endpoint: Values = {**tb.webhook_endpoints.get(endpoint_id)}
+    names = ("kind", "to", "template", "template_subject", "values")
+    body: Any = {name: endpoint[name] for name in names if endpoint.get(name)} | ({} if event is None else {"event": event})
+    return {**tb.webhook_endpoints.preview(body)}

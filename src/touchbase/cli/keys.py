@@ -9,7 +9,7 @@ import click
 from touchbase.auth import KEY_STATES, ApiKey
 from touchbase.cli.options import Group, duration, json_option, keep_old_option, setting_options
 from touchbase.cli.output import SHORT, SPARE, Column, print_json, print_record, print_table
-from touchbase.cli.remote import PAGE, fetch, some, through_server
+from touchbase.cli.remote import PAGE, fetch, say_more, some, through_server
 from touchbase.cli.store import explain_not_found, find_client, now_us, opened
 from touchbase.common.timestamps import SECOND, Micros, to_text
 
@@ -72,7 +72,7 @@ def create(
 @click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 1000), help="Most keys to list.")
 @click.option("--before", help="The last key id of the previous page.")
 @json_option()
-def list_(database: str | None, client_id: str | None, state: str | None, limit: int, before: str | None, as_json: bool) -> None:
+def list_(database: str | None, client_id: str | None, state: Any, limit: int, before: str | None, as_json: bool) -> None:
     """List keys, newest first, each with the beginning of its text."""
     found, more = fetch(
         lambda tb: some(tb.admin.keys.iterate(client=client_id, state=state, limit=min(limit, PAGE)), limit),
@@ -84,7 +84,7 @@ def list_(database: str | None, client_id: str | None, state: str | None, limit:
     names = ("key_id", "name", "client_id", "state", "expires_time", "scopes", "last_used_time", "prefix")
     print_table(COLUMNS, ([each[name] for name in names] for each in found), empty="no key matches: `touchbase keys create` makes one")
     if more:
-        click.echo(f"there are more: --before {found[-1]['key_id']}, with --url a higher --limit", err=True)
+        say_more("--before", found[-1]["key_id"])
 
 
 @keys.command()

@@ -8,7 +8,7 @@ import click
 
 from touchbase.cli.options import ID, Group, json_option, point_in_time, setting_options
 from touchbase.cli.output import NOTE, SHORT, Column, print_json, print_table
-from touchbase.cli.remote import PAGE, fetch, some, through_server
+from touchbase.cli.remote import PAGE, fetch, say_more, some, through_server
 from touchbase.cli.server_options import CLIENT
 from touchbase.cli.store import find_client, opened
 from touchbase.common.timestamps import to_text
@@ -65,7 +65,7 @@ def list_(
     else:
         print_table(COLUMNS, map(_row, found), empty="no message matches")
     if has_more:
-        click.echo(f"there are more: --after {found[-1]['id']}, with --url a higher --limit", err=True)
+        say_more("--after", found[-1]["id"])
 
 
 @messages.command()
@@ -86,7 +86,7 @@ def _row(one: dict[str, Any]) -> tuple[object, ...]:
 
 def _list_at_server(tb: Touchbase, email: str | None, limit: int, filters: dict[str, Any]) -> tuple[list[Any], bool]:
     times = {name: filters.pop(f"{name}_us") for name in ("since", "until")}
-    asked = {name: None if at is None else to_text(at) for name, at in times.items()}
+    asked: Any = {name: None if at is None else to_text(at) for name, at in times.items()}
     return some(tb.messages.iterate(contact_email=email, limit=min(limit, PAGE), **asked, **filters), limit)
 
 

@@ -126,8 +126,7 @@ def _import_at_server(tb: Touchbase, record: Record, options: Mapping[str, Any],
         if options["only_preview"]:
             _print_preview(seen, settings, as_json)
             return
-        file.seek(0)
-        job = run_at_server(tb, record, settings, options, file)
+    job = run_at_server(tb, record, settings, options)
     _print_end(job, options["bad_rows"], as_json)
 
 

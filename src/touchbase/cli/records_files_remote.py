@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 from touchbase.cli.remote import ended
 
@@ -22,7 +22,7 @@ def mappings_at_server(tb: Touchbase, record: str) -> dict[str, Mapping[str, Any
     return {each["name"]: each["mapping"] for each in found["data"]}
 
 
-def run_at_server(tb: Touchbase, record: str, settings: ImportSettings, options: Mapping[str, Any], file: BinaryIO) -> dict[str, Any]:
+def run_at_server(tb: Touchbase, record: str, settings: ImportSettings, options: Mapping[str, Any]) -> dict[str, Any]:
     """Upload a file, import it and wait for the end; write the refused rows to their file."""
     import msgspec
 
@@ -31,7 +31,7 @@ def run_at_server(tb: Touchbase, record: str, settings: ImportSettings, options:
     del mapping["record"]
     body: Any = {"mapping": mapping, "mode": settings.mode, "dry_run": settings.dry_run}
     body |= {name: options[name] for name in ("match", "save_as") if options[name]}
-    job = ended(tb, tb.imports.start(upload(file)["id"], body))
+    job = ended(tb, tb.imports.start(upload(options["file"])["id"], body))
     if options["bad_rows"] is not None and "bad_rows" in job["files"]:
         with options["bad_rows"].open("wb") as out:
             out.writelines(tb.jobs.bad_rows.stream(job["id"]))

@@ -22,7 +22,10 @@ Work = Callable[..., Any]
 
 SERVER = "touchbase.server"
 """The server of a command that works through one, in the command's context."""
+ADDRESS = "touchbase.address"
+"""The address of that server."""
 PAGE = 200
+"""Items that are asked for at once."""
 
 
 def or_at_server(remote: Callable[..., None], *, needs_client: bool = False, of_client: bool = False) -> Callable[[Work], Work]:
@@ -74,7 +77,7 @@ def through_server(*, client: str = "", only_store: tuple[str, ...] = ()) -> Cal
                 if options.get(name) is not None:
                     raise click.UsageError(f"--{name.replace('_', '-')} goes with a store, not with --url")
             with _server(address, key_file, options.get("client_id") if client else None, options) as found:
-                click.get_current_context().meta[SERVER] = found
+                click.get_current_context().meta.update({SERVER: found, ADDRESS: address})
                 work(database=None, **options)
 
         return URL_OPTION(KEY_OPTION(chosen))
@@ -108,6 +111,11 @@ def ended(tb: Touchbase, job: Mapping[str, Any]) -> dict[str, Any]:
         return {**tb.jobs.wait(job["id"])}
     except JobFailed as failed:
         return {**failed.job}
+
+
+def say_more(option: str, last: object) -> None:
+    """Say on standard error how to get the next page."""
+    click.echo(f"there are more: {f'{option} {last}' if chosen_server() is None else 'raise --limit'}", err=True)
 
 
 def at_server(function: Work) -> Work:

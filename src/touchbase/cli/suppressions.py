@@ -13,7 +13,7 @@ import click
 from touchbase.cli.options import ID, Group, json_option, setting_options
 from touchbase.cli.output import NOTE, SHORT, SPARE, Column, print_json, print_table
 from touchbase.cli.persons import output_file
-from touchbase.cli.remote import PAGE, fetch, some, through_server
+from touchbase.cli.remote import PAGE, fetch, say_more, some, through_server
 from touchbase.cli.store import explain_not_found, find_client, now_us, opened
 from touchbase.cli.suppressions_remote import export_at_server, import_at_server, list_of, plain_lines, remove_at_server, save_at_server
 from touchbase.common.timestamps import Micros, from_text
@@ -83,7 +83,7 @@ def list_(
     rows = ([*(each[name] for name in ("id", "kind", "value", "reason", "source", "since", "until", "tool", "note"))] for each in page)
     print_table(COLUMNS, rows, empty="no entry matches: `touchbase suppressions add` makes one")
     if more:
-        click.echo(f"there are more: --after {page[-1]['id']}, with --url a higher --limit", err=True)
+        say_more("--after", page[-1]["id"])
 
 
 @suppressions.command()

@@ -308,7 +308,7 @@ COMMON = {
     "tool": "The tool; null: not known.",
     "total_pages": "Number of pages.",
     "transitions": "A status -> the statuses that may follow it; a status that is left out may become any.",
-    "unchanged": "Number of those that were there already.",
+    "unchanged": "Number of entries that were there already.",
     "undo_until": "Until when the merge can be undone; null: it cannot.",
     "unsubscribes": "People who unsubscribed.",
     "until": "From when on the address may be contacted again; null: never.",
