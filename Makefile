@@ -112,6 +112,8 @@ lock: ## Choose the newest dependencies anew and lock them with their hashes (ne
 		bench/template/requirements.in -o bench/requirements.lock
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header \
 		--constraint requirements.lock supply/checks.in -o supply/checks.lock
+	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --no-header \
+		tests/http/generators/requirements.in -o tests/http/generators/requirements.lock
 
 pictures: setup ## Take the pictures of README and docs, of the demo (needs Chromium)
 	.venv/bin/python -m tests.console.readme_pictures

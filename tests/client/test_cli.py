@@ -121,8 +121,8 @@ def test_key_of_one_client__needs_no_client_option(
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["clients", "list"], "clients works on the store itself"),
-        (["contacts", "delete", "5", "--client", "acme"], "this command works on the store itself"),
+        (["verify"], "verify does not work through a server: run it on the server's host"),
+        (["tools"], "it needs neither a server nor a store"),
         (["contacts", "list", "--database", "sqlite:///x.db"], "not both"),
         (["contacts", "list", "--client", "a b"], "client_id must be"),
         (["contacts", "list", "--client", "acme", "--filter", "email"], "has no value"),

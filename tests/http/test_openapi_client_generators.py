@@ -41,6 +41,12 @@ def test_request_schema__has_no_defaults(name: str) -> None:
     assert [member for member, schema in SCHEMAS[name]["properties"].items() if "default" in schema] == []
 
 
+def test_parameter__has_no_default() -> None:
+    """Clients and pages send a default that they see; a `page` that was not asked for makes the response a numbered page."""
+    assert [(each["name"], each["schema"]) for each in parameters(OPEN) if "default" in each["schema"]] == []
+    assert {each["description"] for each in parameters(OPEN) if each["name"] == "page_size"} == {"Records in a page. Default: `100`."}
+
+
 def test_field_description__states_the_default() -> None:
     assert SCHEMAS["SettingsBody"]["properties"]["keep_bodies_days"]["description"].endswith(f"Default: `{KEEP_BODIES_DAYS}`.")
     assert SCHEMAS["ReplayRequest"]["properties"]["dry_run"]["description"].endswith("Default: `false`.")

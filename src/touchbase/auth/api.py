@@ -59,6 +59,9 @@ class KeyRotation(Struct, forbid_unknown_fields=True):
     keep_old_seconds: Annotated[int, Meta(ge=0, le=LONGEST_KEPT_SECONDS)] = KEEP_OLD_SECONDS
 
 
+example(KeyRotation, {"keep_old_seconds": 86400})
+
+
 class KeyOut(Struct):
     """One key; responses contain its text only when it is new."""
 
@@ -89,7 +92,7 @@ class KeyPage(Struct):
     next_cursor: str | None
 
 
-STATE = query.choice("state", KEY_STATES, member="state")
+STATE = query.choice("state", KEY_STATES, "Keys in this state.", member="state")
 
 
 async def keys(call: Call) -> Response:

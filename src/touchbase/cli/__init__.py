@@ -16,7 +16,7 @@ from pathlib import Path
 import click
 
 import touchbase
-from touchbase.cli.server_options import GROUPS, KEY_OPTION, URL_OPTION
+from touchbase.cli.server_options import GROUPS, KEY_OPTION, ON_THE_HOST, URL_OPTION
 from touchbase.config import BadSettings, check_names
 from touchbase.errors import BadAddress, TouchbaseError
 
@@ -68,6 +68,10 @@ RENAMED = {
 """Former names of commands, which still work; help does not list them."""
 
 
+NEEDS_NO_STORE = ("preview", "tools", "openapi", "completion")
+"""Commands that work on nothing but their arguments."""
+
+
 class Commands(click.Group):
     """The root command."""
 
@@ -94,8 +98,8 @@ class Commands(click.Group):
         if nearest and not ctx.resilient_parsing:
             ctx.fail(f"No such command {args[0]!r}. Did you mean {nearest[0]}?")
         name, command, rest = super().resolve_command(ctx, args)
-        if ctx.params.get("url") is not None and name not in GROUPS and not ctx.resilient_parsing:
-            ctx.fail(f"{name} works on the store itself, without --url; through a server work {', '.join(GROUPS)}")
+        if ctx.params.get("server_url") is not None and name not in GROUPS and not ctx.resilient_parsing:
+            ctx.fail(f"{name} does not work through a server: {_instead(name)}; with --url work {', '.join(GROUPS)}")
         if name != "doctor" and not ctx.resilient_parsing:
             check_names(os.environ)
         return name, command, rest
@@ -111,6 +115,11 @@ class Commands(click.Group):
         """Run a command; an expected error is one line, not a traceback."""
         try:
             return super().invoke(ctx)
+        except click.NoSuchOption as error:
+            if error.option_name not in ("--url", "--key-file") or error.ctx is None:
+                raise
+            name = error.ctx.info_name
+            raise click.UsageError(f"{name} does not work through a server: {_instead(name)}", error.ctx) from None
         except BadSettings as error:
             raise click.UsageError(str(error)) from error
         except BadAddress as error:
@@ -125,11 +134,18 @@ class Commands(click.Group):
             raise click.ClickException(f"{ctx.invoked_subcommand} failed: {error}") from error
 
 
+def _instead(name: str | None) -> str:
+    """Return what to do in place of a command with `--url`."""
+    if name in NEEDS_NO_STORE:
+        return "it needs neither a server nor a store, leave out --url"
+    return ON_THE_HOST
+
+
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(touchbase.__version__, message="touchbase %(version)s")
 @URL_OPTION
 @KEY_OPTION
-def cli(url: str | None, key_file: Path | None) -> None:
+def cli(server_url: str | None, key_file: Path | None) -> None:
     """Touchbase: contacts and companies from the webhooks of campaign tools and CRMs, the same in any order of arrival."""
 
 

@@ -11,45 +11,61 @@ import click
 
 from touchbase.cli.options import json_option, keep_old_option, setting_options
 from touchbase.cli.output import print_json
-from touchbase.cli.store import STOPPED, find_client, now_us, opened, run
+from touchbase.cli.remote import fetch, through_server
+from touchbase.cli.store import STOPPED, find_client, now_us, opened
 from touchbase.clients import ACTIVE, SUSPENDED
 from touchbase.common.timestamps import SECOND, Micros, to_text
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from touchbase.client import Touchbase
     from touchbase.clients import Client, Removal
     from touchbase.sql.store import Store
 
+Values = dict[str, object]
+
 
 @click.command()
+@through_server()
 @setting_options("database")
 @click.argument("client_id")
 @click.argument("name")
 @json_option()
 def rename(database: str | None, client_id: str, name: str, as_json: bool) -> None:
     """Give a client another name for people; its id and addresses stay."""
-    _print_client(run(_rename(database, client_id, name.strip())), f"client {client_id} is called {name.strip()!r}", as_json)
+    changed = fetch(
+        lambda tb: values_at_server(tb.admin.clients.rename(client_id, {"name": name.strip()})),
+        lambda: _rename(database, client_id, name.strip()),
+    )
+    _print_client(changed, f"client {client_id} is called {name.strip()!r}", as_json)
 
 
 @click.command()
+@through_server()
 @setting_options("database")
 @click.argument("client_id")
 @json_option()
 def suspend(database: str | None, client_id: str, as_json: bool) -> None:
     """Suspend a client: requests about its records get a 403. Its webhooks are stored, and applied when it is resumed."""
     message = f"client {client_id} is suspended; its webhooks are stored, `touchbase clients resume {client_id}` applies them"
-    _print_client(run(_set_state(database, client_id, SUSPENDED)), message, as_json)
+    changed = fetch(lambda tb: values_at_server(tb.admin.clients.suspend(client_id)), lambda: _set_state(database, client_id, SUSPENDED))
+    _print_client(changed, message, as_json)
 
 
 @click.command()
+@through_server()
 @setting_options("database")
 @click.argument("client_id")
 @json_option()
 def resume(database: str | None, client_id: str, as_json: bool) -> None:
     """Resume a suspended client; webhooks stored in between are applied."""
-    _print_client(run(_set_state(database, client_id, ACTIVE)), f"client {client_id} is active", as_json)
+    changed = fetch(lambda tb: values_at_server(tb.admin.clients.resume(client_id)), lambda: _set_state(database, client_id, ACTIVE))
+    _print_client(changed, f"client {client_id} is active", as_json)
 
 
 @click.command("rotate-id")
+@through_server()
 @setting_options("database")
 @click.argument("client_id")
 @click.option("--to", "new_id", help="The new id; without it, one that cannot be guessed is made.")
@@ -57,12 +73,16 @@ def resume(database: str | None, client_id: str, as_json: bool) -> None:
 @json_option()
 def rotate_id(database: str | None, client_id: str, new_id: str | None, keep_old: Micros, as_json: bool) -> None:
     """Give a client another id and print it; change the webhook addresses in its tools before the old id ends."""
-    made, until = run(_rotate_id(database, client_id, new_id, keep_old))
-    _print_client(made, made.client_id, as_json)
+    made, until = fetch(
+        lambda tb: _rotate_id_at_server(tb, client_id, new_id, keep_old),
+        lambda: _rotate_id(database, client_id, new_id, keep_old),
+    )
+    _print_client(made, str(made["client_id"]), as_json)
     click.echo(f"{client_id} is honoured {f'until {to_text(until)}' if keep_old else 'no longer'}", err=True)
 
 
 @click.command()
+@through_server()
 @setting_options("database")
 @click.argument("client_id")
 @click.option("--yes", is_flag=True, help="Delete it: contacts, companies, events, deliveries, connections and keys, for ever.")
@@ -74,47 +94,65 @@ def delete(database: str | None, client_id: str, yes: bool, as_json: bool) -> No
     same command.
     """
     try:
-        removed = run(_delete(database, client_id, yes))
+        removed = fetch(lambda tb: _delete_at_server(tb, client_id, yes), lambda: _delete(database, client_id, yes))
     except KeyboardInterrupt:
         click.echo("\nstopped; a running server continues it, or the same command", err=True)
         sys.exit(STOPPED)
     if as_json:
         print_json({"client_id": client_id, "removed_rows": removed})
+    elif removed is None:
+        click.echo(f"client {client_id} is closed; the server deletes its data")
     else:
         click.echo(f"client {client_id} is gone, {removed} rows with it")
 
 
-def _print_client(changed: Client, message: str, as_json: bool) -> None:
+def _print_client(changed: Values, message: str, as_json: bool) -> None:
     """Print a changed client as JSON, or the message."""
     if as_json:
-        print_json(as_values(changed))
+        print_json(changed)
     else:
         click.echo(message)
 
 
-async def _rename(database: str | None, client_id: str, name: str) -> Client:
+def _rotate_id_at_server(tb: Touchbase, client_id: str, new_id: str | None, keep_old: Micros) -> tuple[Values, Micros]:
+    made = tb.admin.clients.rotate_id(client_id, {"client_id": new_id, "keep_old_seconds": keep_old // SECOND})
+    return values_at_server(made), now_us() + keep_old
+
+
+def _delete_at_server(tb: Touchbase, client_id: str, yes: bool) -> int | None:
+    """Let the server delete a client; None: its data is deleted while the server runs."""
+    found = tb.admin.clients.get(client_id)
+    if not yes:
+        raise click.UsageError(
+            f"this deletes client {client_id} ({found['name'] or 'without a name'}) and all its data for ever: add --yes to do it"
+        )
+    tb.admin.clients.delete(client_id, confirm=client_id)
+    return None
+
+
+async def _rename(database: str | None, client_id: str, name: str) -> Values:
     from touchbase.clients import RenameClient
 
     check_name(name)
     async with opened(database) as store:
-        return await store.write(RenameClient((await find_client(store, client_id)).number, name))
+        return as_values(await store.write(RenameClient((await find_client(store, client_id)).number, name)))
 
 
-async def _set_state(database: str | None, client_id: str, state: str) -> Client:
+async def _set_state(database: str | None, client_id: str, state: str) -> Values:
     from touchbase.clients import SetClientState
 
     async with opened(database) as store:
-        return await store.write(SetClientState((await find_client(store, client_id)).number, state, now_us()))
+        return as_values(await store.write(SetClientState((await find_client(store, client_id)).number, state, now_us())))
 
 
-async def _rotate_id(database: str | None, client_id: str, new_id: str | None, keep_old: Micros) -> tuple[Client, Micros]:
+async def _rotate_id(database: str | None, client_id: str, new_id: str | None, keep_old: Micros) -> tuple[Values, Micros]:
     from touchbase.clients import RotateClientId, new_client_id
 
     check_client_id(new_id)
     async with opened(database) as store:
         until = now_us() + keep_old
         number = (await find_client(store, client_id)).number
-        return await store.write(RotateClientId(number, new_id or new_client_id(), until)), until
+        return as_values(await store.write(RotateClientId(number, new_id or new_client_id(), until))), until
 
 
 async def _delete(database: str | None, client_id: str, yes: bool) -> int:
@@ -183,7 +221,16 @@ def check_name(name: str) -> None:
         raise click.UsageError(f"a client's name {why}")
 
 
-def as_values(client: Client) -> dict[str, object]:
+def values_at_server(found: Mapping[str, object], *, detail: bool = False) -> Values:
+    """Return a client from a server, with its name in log lines; with `detail` its former ids too."""
+    from touchbase.server.access_log import client_log_name
+
+    values = {name: value for name, value in found.items() if name != "former_ids"}
+    more = {"former_ids": found["former_ids"]} if detail else {}
+    return {**values, "log_name": client_log_name(str(found["client_id"])), **more}
+
+
+def as_values(client: Client) -> Values:
     """Return a client with the member names of the admin API, and its name in log lines."""
     import msgspec
 

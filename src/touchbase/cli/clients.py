@@ -3,22 +3,35 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from touchbase.cli.client_life import as_values, check_client_id, check_name, delete, rename, resume, rotate_id, suspend
+from touchbase.cli.client_life import (
+    Values,
+    as_values,
+    check_client_id,
+    check_name,
+    delete,
+    rename,
+    resume,
+    rotate_id,
+    suspend,
+    values_at_server,
+)
 from touchbase.cli.connections import list_ as connections
 from touchbase.cli.connections import remove as disconnect
 from touchbase.cli.connections_add import add as connect
 from touchbase.cli.options import Group, json_option, setting_options, with_client_argument
 from touchbase.cli.output import SHORT, SPARE, Column, print_json, print_record, print_table
-from touchbase.cli.store import find_client, now_us, opened, read_file, run
+from touchbase.cli.remote import PAGE, fetch, say_more, some, through_server
+from touchbase.cli.store import find_client, now_us, opened, read_file
 from touchbase.clients import CLIENT_STATES, DELETING
 from touchbase.errors import Invalid, MalformedBody
 
 if TYPE_CHECKING:
-    from touchbase.clients import Client, ClientSettings
+    from touchbase.client import Touchbase
+    from touchbase.clients import ClientSettings
 
 COLUMNS = ("client", Column("name", SHORT), "state", "created", Column("log name", SPARE), Column("made by", SPARE))
 
@@ -29,6 +42,7 @@ def clients() -> None:
 
 
 @clients.command("list")
+@through_server(only_store=("after",))
 @setting_options("database")
 @click.option("--state", type=click.Choice(CLIENT_STATES), help="Only clients in this state.")
 @click.option("--name", help="Only clients whose name or id contains this.")
@@ -37,18 +51,18 @@ def clients() -> None:
 @json_option()
 def list_(database: str | None, state: str | None, name: str | None, limit: int, after: str | None, as_json: bool) -> None:
     """List clients; log lines name a client by its log name."""
-    page, more = run(_list(database, state, name, limit, after))
-    found = [as_values(client) for client in page]
+    found, more = fetch(lambda tb: _list_at_server(tb, state, name, limit), lambda: _list(database, state, name, limit, after))
     if as_json:
         print_json(found)
         return
     names = ("client_id", "name", "state", "created_time", "log_name", "made_by")
     print_table(COLUMNS, ([each[name] for name in names] for each in found), empty="there is no client: `touchbase clients add` adds one")
     if more is not None:
-        click.echo(f"there are more: --after {more}", err=True)
+        say_more("--after", more)
 
 
 @clients.command()
+@through_server()
 @setting_options("database")
 @click.argument("client_id", required=False)
 @click.option("--name", default="", help="The client's name, for people.")
@@ -59,21 +73,22 @@ def add(database: str | None, client_id: str | None, name: str, cell: str, as_js
 
     The id is part of the addresses. Without CLIENT_ID, one that cannot be guessed is made.
     """
-    made, new = run(_add(database, client_id, name.strip(), cell))
+    made, new = fetch(lambda tb: _add_at_server(tb, client_id, name.strip(), cell), lambda: _add(database, client_id, name.strip(), cell))
     if as_json:
-        print_json(as_values(made))
+        print_json(made)
     else:
-        click.echo(made.client_id)
-    click.echo(f"client {made.client_id} {'is added' if new else 'exists and is not changed'}", err=True)
+        click.echo(made["client_id"])
+    click.echo(f"client {made['client_id']} {'is added' if new else 'exists and is not changed'}", err=True)
 
 
 @clients.command()
+@through_server()
 @setting_options("database")
 @click.argument("client_id")
 @json_option()
 def show(database: str | None, client_id: str, as_json: bool) -> None:
     """Show a client with its settings, and its former ids that are still honoured."""
-    found = run(_show(database, client_id))
+    found = fetch(lambda tb: values_at_server(tb.admin.clients.get(client_id), detail=True), lambda: _show(database, client_id))
     if as_json:
         print_json(found)
     else:
@@ -81,13 +96,14 @@ def show(database: str | None, client_id: str, as_json: bool) -> None:
 
 
 @clients.command()
+@through_server()
 @setting_options("database")
 @click.argument("client_id")
 @click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
 @json_option()
 def configure(database: str | None, client_id: str, file: Path, as_json: bool) -> None:
     """Replace a client's settings with the JSON in FILE (- for standard input)."""
-    changed = as_values(run(_configure(database, client_id, _settings_in(file))))
+    changed = fetch(lambda tb: _configure_at_server(tb, client_id, file), lambda: _configure(database, client_id, _settings_in(file)))
     if as_json:
         print_json(changed)
     else:
@@ -101,16 +117,41 @@ FORMER = {"connect": connect, "connections": connections, "disconnect": disconne
 clients.former = {name: with_client_argument(name, command) for name, command in FORMER.items()}
 
 
+def _list_at_server(tb: Touchbase, state: Any, name: str | None, limit: int) -> tuple[list[Values], str | None]:
+    page, more = some(tb.admin.clients.iterate(state=state, name=name, limit=min(limit, PAGE)), limit)
+    return [values_at_server(each) for each in page], page[-1]["client_id"] if more else None
+
+
+def _add_at_server(tb: Touchbase, client_id: str | None, name: str, cell: str) -> tuple[Values, bool]:
+    from touchbase.client import NotFound
+
+    if client_id is not None:
+        try:
+            return values_at_server(tb.admin.clients.get(client_id)), False
+        except NotFound:
+            pass
+    return values_at_server(tb.admin.clients.create({"client_id": client_id, "name": name, "cell": cell})), True
+
+
+def _configure_at_server(tb: Touchbase, client_id: str, file: Path) -> Values:
+    import msgspec
+
+    _settings_in(file)  # its errors name the file
+    tb.admin.clients.get(client_id)  # else a `PUT` would make it
+    return values_at_server(tb.admin.clients.put(client_id, {"settings": msgspec.json.decode(read_file(file))}))
+
+
 async def _list(
     database: str | None, state: str | None, name: str | None, limit: int, after: str | None
-) -> tuple[list[Client], str | None]:
+) -> tuple[list[Values], str | None]:
     from touchbase.clients import Clients
 
     async with opened(database) as store:
-        return await Clients(store, now_us).page(limit, after, state=state, text=name)
+        page, more = await Clients(store, now_us).page(limit, after, state=state, text=name)
+        return [as_values(client) for client in page], more
 
 
-async def _add(database: str | None, client_id: str | None, name: str, cell: str) -> tuple[Client, bool]:
+async def _add(database: str | None, client_id: str | None, name: str, cell: str) -> tuple[Values, bool]:
     """Return the client, and whether it is new."""
     from touchbase.clients import CreateClient, FindClient, new_client_id
 
@@ -119,10 +160,10 @@ async def _add(database: str | None, client_id: str | None, name: str, cell: str
     async with opened(database) as store:
         known = await store.read(FindClient(client_id, now_us())) if client_id is not None else None
         if known is None:
-            return await store.write(CreateClient(client_id or new_client_id(), name, now_us(), cell=cell)), True
+            return as_values(await store.write(CreateClient(client_id or new_client_id(), name, now_us(), cell=cell))), True
         if known.state == DELETING:
             raise click.ClickException(f"client {client_id!r} is being deleted; add it again when that is done")
-        return known, False
+        return as_values(known), False
 
 
 async def _show(database: str | None, client_id: str) -> dict[str, object]:
@@ -138,7 +179,7 @@ async def _show(database: str | None, client_id: str) -> dict[str, object]:
     return {**as_values(client), "former_ids": shown["former_ids"]}
 
 
-async def _configure(database: str | None, client_id: str, settings: ClientSettings) -> Client:
+async def _configure(database: str | None, client_id: str, settings: ClientSettings) -> Values:
     from touchbase.clients import Clients
     from touchbase.statuses import RECORD_KINDS, RecheckStatuses
 
@@ -147,7 +188,7 @@ async def _configure(database: str | None, client_id: str, settings: ClientSetti
         changed = (await Clients(store, now_us).put(client_id, settings))[0]
         for kind in RECORD_KINDS.values():
             await store.write(RecheckStatuses(found.number, kind, now_us()))
-        return changed
+        return as_values(changed)
 
 
 def _settings_in(file: Path) -> ClientSettings:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from touchbase.cli.connections_add import add
 from touchbase.cli.options import Group, connection_options, find_channel, json_option, setting_options
 from touchbase.cli.output import SPARE, Column, print_json, print_record, print_table
-from touchbase.cli.store import explain_not_found, find_client, now_us, opened, run
+from touchbase.cli.remote import fetch, through_server
+from touchbase.cli.store import explain_not_found, find_client, now_us, opened
 
 if TYPE_CHECKING:
+    from touchbase.client import Touchbase
     from touchbase.clients import Client
     from touchbase.sql.store import Store
 
@@ -42,12 +44,13 @@ connections.add_command(add)
 
 
 @connections.command("list")
+@through_server()
 @setting_options("database")
 @click.option("--client", "client_id", help="Only this client's.")
 @json_option("Print JSON, settings included.")
 def list_(database: str | None, client_id: str | None, as_json: bool) -> None:
     """List connections with their calls and the state of fetching records; secrets are shown as set or not set."""
-    found = run(_list(database, client_id))
+    found = fetch(lambda tb: _list_at_server(tb, client_id), lambda: _list(database, client_id))
     if as_json:
         print_json(found)
         return
@@ -58,13 +61,14 @@ def list_(database: str | None, client_id: str | None, as_json: bool) -> None:
 
 
 @connections.command()
+@through_server()
 @setting_options("database")
 @connection_options
 @json_option()
 def show(database: str | None, client_id: str, channel: str | None, tool: str, as_json: bool) -> None:
     """Show one connection with its settings, its calls and the state of fetching; secrets are shown as set or not set."""
     channel = find_channel(channel, tool)
-    found = run(_list(database, client_id))
+    found = fetch(lambda tb: _list_at_server(tb, client_id), lambda: _list(database, client_id))
     one = next((one for one in found if (one["channel"], one["tool"]) == (channel, tool)), None)
     if one is None:
         raise click.ClickException(f"client {client_id} has no connection of {tool} on {channel}: `touchbase connections list` shows all")
@@ -75,12 +79,16 @@ def show(database: str | None, client_id: str, channel: str | None, tool: str, a
 
 
 @connections.command()
+@through_server()
 @setting_options("database")
 @connection_options
 @json_option()
 def silences(database: str | None, client_id: str, channel: str | None, tool: str, as_json: bool) -> None:
     """List the times in which the tool's usual calls did not come, newest first."""
-    found = run(_silences(database, client_id, find_channel(channel, tool), tool))
+    on: Any = find_channel(channel, tool)
+    found = fetch(
+        lambda tb: tb.admin.connections.list_silences(client_id, on, tool)["data"], lambda: _silences(database, client_id, on, tool)
+    )
     if as_json:
         print_json(found)
         return
@@ -88,17 +96,28 @@ def silences(database: str | None, client_id: str, channel: str | None, tool: st
 
 
 @connections.command()
+@through_server()
 @setting_options("database")
 @connection_options
 @json_option()
 def remove(database: str | None, client_id: str, channel: str | None, tool: str, as_json: bool) -> None:
     """Disconnect a tool: its webhooks need no proof any more and are read as without a connection. Its deliveries stay."""
     channel = find_channel(channel, tool)
-    present_id = run(_remove(database, client_id, channel, tool))
+    present_id = fetch(lambda tb: _remove_at_server(tb, client_id, channel, tool), lambda: _remove(database, client_id, channel, tool))
     if as_json:
         print_json({"client_id": present_id, "channel": channel, "tool": tool})
     else:
         click.echo(f"{tool} is no longer connected on {channel}")
+
+
+def _list_at_server(tb: Touchbase, client_id: str | None) -> list[Values]:
+    owners = [client_id] if client_id is not None else [each["client_id"] for each in tb.admin.clients.iterate()]
+    return [{"client_id": owner, **one} for owner in owners for one in tb.admin.connections.list(owner)["data"]]
+
+
+def _remove_at_server(tb: Touchbase, client_id: str, channel: Any, tool: str) -> str:
+    tb.admin.connections.disconnect(client_id, channel, tool)
+    return tb.admin.clients.get(client_id)["client_id"]
 
 
 async def _list(database: str | None, client_id: str | None) -> list[Values]:

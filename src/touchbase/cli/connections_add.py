@@ -5,25 +5,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from touchbase.cli.options import connection_options, find_channel, json_option, read_settings, setting_options
 from touchbase.cli.output import print_json
+from touchbase.cli.remote import ADDRESS, chosen_server, through_server
 from touchbase.cli.store import find_client, now_us, opened, read_text, run
-from touchbase.common.timestamps import to_text
 from touchbase.errors import Invalid
 
 if TYPE_CHECKING:
+    from touchbase.client import Touchbase
     from touchbase.connections import Connection, ConnectionSettings
     from touchbase.errors import Fault
     from touchbase.inbox import AffectedSender
+
+Values = dict[str, Any]
 
 _PATHS = {"email_campaign": "emailcampaign-webhook", "crm": "crm-webhook"}
 
 
 @click.command()
+@through_server(only_store=("public_url", "fetch_allowed_origins"))
 @setting_options("database", "public_url", "fetch_allowed_origins")
 @connection_options
 @click.option(
@@ -65,44 +69,41 @@ def add(
         raise click.UsageError("--no-secret cannot be combined with --secret, --secret-file or --generate-secret")
     chosen = [*given, made] if made else given
     token = _token(access_token, access_token_file, no_access_token)
-    decided = read_settings(public_url=public_url, fetch_allowed_origins=fetch_allowed_origins)
-    changes = _Changes(chosen if chosen or no_secret else None, settings, token, decided.fetch_allowed)
-    try:
-        present_id, connected, affected = run(_add(database, client_id, channel, tool, changes))
-    except Invalid as invalid:  # the store has no key to encrypt a secret with
-        _refuse(invalid.faults)
-        raise
+    changes = _Changes(chosen if chosen or no_secret else None, settings, token)
+    if (tb := chosen_server()) is not None:
+        server = str(click.get_current_context().meta[ADDRESS])
+        present_id, shown, present = _add_at_server(tb, client_id, channel, tool, changes)
+    else:
+        decided = read_settings(public_url=public_url, fetch_allowed_origins=fetch_allowed_origins)
+        server = decided.public_url or "(the address of your server)"
+        try:
+            present_id, shown, present = run(_add(database, client_id, channel, tool, changes, decided.fetch_allowed))
+        except Invalid as invalid:  # the store has no key to encrypt a secret with
+            _refuse(invalid.faults)
+            raise
     path = f"/public/{_PATHS[channel]}/{present_id}"
     if as_json:
-        _print_as_json(connected, present_id, path, made, affected)
+        print_json({"client_id": present_id, "webhook_path": path, **shown, **({"generated_secret": made} if made else {})})
     else:
-        _print_connection(connected, f"{decided.public_url.rstrip('/') or '(the address of your server)'}{path}", made, affected)
+        _print_connection(shown, f"{server.rstrip('/')}{path}", made, present)
 
 
-def _print_as_json(connected: Connection, client_id: str, path: str, made: str | None, affected: list[AffectedSender]) -> None:
-    import msgspec
-
-    from touchbase.connections.api import connection_out, would_refuse
-
-    shown = msgspec.to_builtins(connection_out(connected, made, refused=would_refuse(affected)))
-    print_json({"client_id": client_id, "webhook_path": path, **shown})
-
-
-def _print_connection(connected: Connection, address: str, made: str | None, affected: list[AffectedSender]) -> None:
-    channel, tool = connected.channel, connected.tool
-    click.echo(f"{tool} is connected on {channel}; its secret is {'set' if connected.secrets else 'not set'}")
-    if connected.access_token:
+def _print_connection(connected: Values, address: str, made: str | None, secrets: Sequence[str]) -> None:
+    """Print a connection, and the proofs that webhooks may have with one of these secrets."""
+    channel, tool = connected["channel"], connected["tool"]
+    click.echo(f"{tool} is connected on {channel}; its secret is {'set' if secrets else 'not set'}")
+    if connected["access_token"] == "set":  # noqa: S105 - the state of the token
         click.echo("  records  fetched with its access token; `touchbase connections show` shows the state")
     click.echo(f"  address  {address}")
     if made is not None:
         click.echo(f"  secret   {made}  (it is shown only once)")
-    if connected.secrets:
+    if secrets:
         click.echo("  proof    any of:")
-        for proof in _proofs(channel, tool, connected.secrets):
+        for proof in _proofs(channel, tool, secrets):
             click.echo(f"           {proof}")
-    for sender in affected:
-        webhooks = f"{sender.calls} webhook{'s' if sender.calls > 1 else ''} of {sender.tool or 'no known tool'}"
-        click.echo(f"  refused  from now: {webhooks} came unverified in the last 7 days, the last at {to_text(sender.last_us)[:19]}")
+    for sender in connected.get("would_refuse", ()):
+        webhooks = f"{sender['calls']} webhook{'s' if sender['calls'] > 1 else ''} of {sender['tool'] or 'no known tool'}"
+        click.echo(f"  refused  from now: {webhooks} came unverified in the last 7 days, the last at {sender['last_received_time'][:19]}")
 
 
 @dataclass(frozen=True)
@@ -112,13 +113,33 @@ class _Changes:
     secrets: list[str] | None
     settings: tuple[str, ...]
     token: str | None
-    allowed: tuple[str, ...]
+
+
+def _add_at_server(tb: Touchbase, client_id: str, channel: Any, tool: str, changes: _Changes) -> tuple[str, Values, list[str]]:
+    """Return what `_add` does; secrets that the server had before are not known."""
+    import msgspec
+
+    from touchbase.connections import NO_SETTINGS
+    from touchbase.connections.api import ConnectionSettingsBody, settings_of
+
+    known = next((one for one in tb.admin.connections.list(client_id)["data"] if (one["channel"], one["tool"]) == (channel, tool)), None)
+    before = NO_SETTINGS if known is None else settings_of(msgspec.convert(known["settings"], ConnectionSettingsBody))
+    merged = msgspec.convert(_merge_settings(before, changes.settings), ConnectionSettingsBody, from_attributes=True)
+    body: Any = {"settings": msgspec.to_builtins(merged)} if changes.settings else {}
+    body |= {} if changes.secrets is None else {"secrets": changes.secrets}
+    body |= {} if changes.token is None else {"access_token": changes.token or None}
+    if known is None:
+        made = tb.admin.connections.connect(client_id, body | {"channel": channel, "tool": tool})
+    else:
+        made = tb.admin.connections.change(client_id, channel, tool, body)
+    unknown = [""] * made["secret_count"] if changes.secrets is None else changes.secrets
+    return tb.admin.clients.get(client_id)["client_id"], {**made}, unknown
 
 
 async def _add(
-    database: str | None, client_id: str, channel: str, tool: str, changes: _Changes
-) -> tuple[str, Connection, list[AffectedSender]]:
-    """Return the client's present id (the given one may be a former one), the connection, and senders that will be refused from now on."""
+    database: str | None, client_id: str, channel: str, tool: str, changes: _Changes, allowed: tuple[str, ...]
+) -> tuple[str, Values, list[str]]:
+    """Return the client's present id (the given one may be a former one), the connection as the API shows it, and its secrets."""
     from touchbase.adapters.registry import load_adapters
     from touchbase.connections import (
         NO_SETTINGS,
@@ -145,15 +166,26 @@ async def _add(
         faults += secret_faults(adapters, channel, tool, secrets or [], settings)
         faults += [] if known is None else token_fault(known, settings, token_given=token is not None)
         resulting_token = known.access_token if known is not None and token is None else token
-        _refuse([*faults, *fetch_faults(tool, resulting_token, settings, adapters.fetcher(channel, tool), changes.allowed)])
+        _refuse([*faults, *fetch_faults(tool, resulting_token, settings, adapters.fetcher(channel, tool), allowed)])
         if known is not None:
             changed = ChangeConnection(client.number, channel, tool, secrets, settings, now, token, known)
             since = max(now - LOOKBACK, known.guarded_us or 0)
             made = await store.write(changed)
-            return client.client_id, made, await find_affected_senders(store, client, made, since) if secrets else []
+            affected = await find_affected_senders(store, client, made, since) if secrets else []
+            return client.client_id, _values(made, affected), made.secrets
         made = Connection(client.number, channel, tool, now, now, secrets or [], settings, token or "")
         made = await store.write(AddConnection(made))
-        return client.client_id, made, await find_affected_senders(store, client, made, now - LOOKBACK)
+        affected = await find_affected_senders(store, client, made, now - LOOKBACK)
+        return client.client_id, _values(made, affected), made.secrets
+
+
+def _values(connected: Connection, affected: list[AffectedSender]) -> Values:
+    import msgspec
+
+    from touchbase.connections.api import connection_out, would_refuse
+
+    values: Values = msgspec.to_builtins(connection_out(connected, refused=would_refuse(affected)))
+    return values
 
 
 def _refuse(faults: Sequence[Fault]) -> None:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from touchbase.cli.custom_fields_remote import change_at_server, define_at_server, fields_of, id_of, list_at_server, type_at_server
+from touchbase.cli.jobs import as_values
 from touchbase.cli.options import Group, json_option, setting_options
 from touchbase.cli.output import NOTE, SPARE, Column, print_json, print_record, print_table
 from touchbase.cli.records_files import run_job
-from touchbase.cli.store import explain_not_found, find_client, now_us, opened, run
+from touchbase.cli.remote import fetch, through_server
+from touchbase.cli.server_options import CLIENT
+from touchbase.cli.store import explain_not_found, find_client, now_us, opened
 from touchbase.clients import FIELD_TYPES
 from touchbase.common.timestamps import to_text
 
@@ -19,20 +23,19 @@ if TYPE_CHECKING:
     from touchbase.clients import FieldType
     from touchbase.custom_fields import CustomField, FieldChange, Preview
 
-F = TypeVar("F", bound=Callable[..., Any])
 COLUMNS = ("name", "type", "records", Column("last changed", SPARE), Column("former names", NOTE))
 KINDS = {"contacts": 1, "companies": 2}
 SEE_LIST = "`touchbase custom-fields list` shows all"
 
 
-def _common(function: F) -> F:
+def _common(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options of all commands of this group."""
     function = json_option()(function)
     function = click.option("--record", type=click.Choice(tuple(KINDS)), default="contacts", show_default=True, help="Whose fields.")(
         function
     )
-    function = click.option("--client", "client_id", required=True, help="The client's id.")(function)
-    return setting_options("database")(function)
+    function = click.option("--client", "client_id", help=CLIENT)(function)
+    return through_server(client="needed")(setting_options("database")(function))
 
 
 _dry_run = click.option("--dry-run", is_flag=True, help="Only show what would change.")
@@ -48,11 +51,12 @@ def custom_fields() -> None:
 @_common
 def list_(database: str | None, client_id: str, record: str, as_json: bool) -> None:
     """List the custom fields with the number of records that have a value."""
-    found = run(_list(database, client_id, record))
+    found = fetch(lambda tb: list_at_server(tb, record), lambda: _list(database, client_id, record))
     if as_json:
-        print_json([_as_values(each) for each in found])
+        print_json(found)
         return
-    rows = [(each.name, each.type.type, each.records, _time(each.last_us), ", ".join(each.former_names)) for each in found]
+    names = ("name", "type", "records", "last_changed")
+    rows = [(*(each[name] for name in names), ", ".join(each["former_names"])) for each in found]
     print_table(COLUMNS, rows, empty="no custom field")
 
 
@@ -63,7 +67,11 @@ def list_(database: str | None, client_id: str, record: str, as_json: bool) -> N
 @_common
 def add(database: str | None, client_id: str, record: str, name: str, kind: str, options: tuple[str, ...], as_json: bool) -> None:
     """Define a custom field with a type."""
-    _print(run(_define(database, client_id, record, name, (kind, options), is_new=True)), as_json)
+    found = fetch(
+        lambda tb: define_at_server(tb, record, name, kind, options),
+        lambda: _define(database, client_id, record, name, (kind, options), is_new=True),
+    )
+    _print(found, as_json)
 
 
 @custom_fields.command()
@@ -112,7 +120,10 @@ def set_type(
 ) -> None:  # fmt: skip
     """Set the type of a field; refused while some values are not of it."""
     given = (kind, options)
-    found = run(_define(database, client_id, record, name, given, is_new=False, keep_misfits=keep_misfits, dry_run=dry_run))
+    found = fetch(
+        lambda tb: type_at_server(tb, record, name, kind, options, keep_misfits=keep_misfits, dry_run=dry_run),
+        lambda: _define(database, client_id, record, name, given, is_new=False, keep_misfits=keep_misfits, dry_run=dry_run),
+    )
     _print(found, as_json)
 
 
@@ -126,15 +137,15 @@ def remove(database: str | None, client_id: str, record: str, name: str, values:
     if values or dry_run:
         _change(database, client_id, record, ("remove", name, "", ()), dry_run, as_json)
         return
-    run(_forget(database, client_id, record, name))
+    fetch(lambda tb: fields_of(tb, record).remove(id_of(_checked_name(name))), lambda: _forget(database, client_id, record, name))
     _print({"name": name, "removed": True}, as_json)
 
 
-async def _list(database: str | None, client_id: str, record: str) -> list[CustomField]:
+async def _list(database: str | None, client_id: str, record: str) -> list[dict[str, Any]]:
     from touchbase.custom_fields import list_fields
 
     async with opened(database) as store:
-        return await list_fields(store, await find_client(store, client_id), KINDS[record])
+        return [_as_values(each) for each in await list_fields(store, await find_client(store, client_id), KINDS[record])]
 
 
 async def _define(
@@ -179,23 +190,21 @@ def _change(
     database: str | None, client_id: str, record: str, what: tuple[Any, str, str, tuple[str, ...]], dry_run: bool, as_json: bool
 ) -> None:
     """Run a change as a job here, or show what it would do."""
-    from touchbase.cli.jobs import as_values
     from touchbase.custom_fields import FieldChange
 
     action, name, into, values = what
     change = FieldChange(action, _checked_name(name), into and _checked_name(into), tuple(dict.fromkeys(values)))
     if action in ("rename", "merge") and change.field == change.into:
         raise click.UsageError("the two names are the same")
-    found = run(_run(database, client_id, record, change, dry_run))
-    if not isinstance(found, tuple):
-        _print(_preview(found), as_json)
+    found = fetch(lambda tb: change_at_server(tb, record, change, dry_run), lambda: _run(database, client_id, record, change, dry_run))
+    if dry_run:
+        _print(found, as_json)
         return
-    job, named = found
-    values_of_job = as_values(job, named)
-    print_json(values_of_job) if as_json else print_record({"job": job.id, "state": job.state, "records": job.progress.get("records", 0)})
-    if job.error is not None:
-        raise click.ClickException(f"job {job.id} is {job.state}: {job.error}")
-    if job.state != "succeeded":
+    done = {"job": found["id"], "state": found["state"], "records": found["progress"].get("records", 0)}
+    print_json(found) if as_json else print_record(done)
+    if found["error"] is not None:
+        raise click.ClickException(f"job {found['id']} is {found['state']}: {found['error']}")
+    if found["state"] != "succeeded":
         sys.exit(1)
 
 
@@ -208,10 +217,10 @@ async def _run(database: str | None, client_id: str, record: str, change: FieldC
             await check_merge(store, client, KINDS[record], change.field, change.into)
         if dry_run:
             with explain_not_found(SEE_LIST):
-                return await preview_change(store, client, KINDS[record], change)
+                return _preview(await preview_change(store, client, KINDS[record], change))
         with explain_not_found(SEE_LIST):
             job = await store.write(StartChange(client.number, KINDS[record], change, now_us()))
-        return await run_job(database, store, job), client_id
+        return as_values(await run_job(database, store, job), client_id)
 
 
 async def _forget(database: str | None, client_id: str, record: str, name: str) -> None:

@@ -6,20 +6,26 @@ from typing import Any
 
 import click
 
+from touchbase.cli.endpoints_remote import preview_at_server
 from touchbase.cli.options import ID, json_option, setting_options
 from touchbase.cli.output import echo, escape_controls, print_json, print_record
-from touchbase.cli.store import find_client, now_us, opened, run
+from touchbase.cli.remote import fetch, through_server
+from touchbase.cli.server_options import CLIENT
+from touchbase.cli.store import find_client, now_us, opened
 
 
 @click.command()
+@through_server(client="needed")
 @setting_options("database")
-@click.option("--client", "client_id", required=True, help="The client's id.")
+@click.option("--client", "client_id", help=CLIENT)
 @click.option("--event", help="A stored event, such as evt_1207. Default: the event of a fictitious person, as in a test.")
 @json_option("Print JSON, for e-mails with their source.")
 @click.argument("endpoint_id", type=ID, metavar="ENDPOINT")
 def preview(database: str | None, client_id: str, event: str | None, endpoint_id: int, as_json: bool) -> None:
     """Show what an endpoint would be sent about an event, and send nothing."""
-    shown, why_not = run(_preview(database, client_id, endpoint_id, event))
+    shown, why_not = fetch(
+        lambda tb: (preview_at_server(tb, endpoint_id, event), ""), lambda: _preview(database, client_id, endpoint_id, event)
+    )
     if as_json:
         print_json(shown)
     else:

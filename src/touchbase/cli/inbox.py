@@ -12,7 +12,8 @@ from touchbase.cli.inbox_replay import delivery_filter, filter_options, replay, 
 from touchbase.cli.inbox_search import is_search, report, search, search_options, split_options, until_option
 from touchbase.cli.options import ID, Group, json_option, setting_options
 from touchbase.cli.output import NOTE, SHORT, SPARE, Column, echo, escape_controls, print_json, print_record, print_table
-from touchbase.cli.remote import or_at_server
+from touchbase.cli.remote import PAGE as SERVER_PAGE
+from touchbase.cli.remote import fetch, or_at_server, some, through_server
 from touchbase.cli.store import explain_not_found, find_client, opened, run
 from touchbase.common.timestamps import to_text
 from touchbase.connections import CHANNELS
@@ -22,7 +23,7 @@ from touchbase.inbox import CAUSES, Delivery, fingerprint_parts
 if TYPE_CHECKING:
     from touchbase.cells import Before
     from touchbase.client import Touchbase
-    from touchbase.inbox import DeliveryFilter, DeliveryGroup, RefusedWebhook
+    from touchbase.inbox import DeliveryFilter, DeliveryGroup
     from touchbase.inbox.api.delivery_list import DeliveryRow, PersonOut
     from touchbase.sql.store import Store
 
@@ -274,6 +275,7 @@ def refusals() -> None:
 
 
 @refusals.command("list")
+@through_server()
 @setting_options("database")
 @click.option("--client", "client_id", help="Only webhooks to this client's addresses.")
 @click.option("--channel", type=click.Choice(CHANNELS), help="Only webhooks to this channel's address.")
@@ -285,11 +287,13 @@ def list_refusals(
     database: str | None, client_id: str | None, channel: str | None, tool: str | None, cause: str | None, limit: int, as_json: bool
 ) -> None:
     """List refused webhooks, newest first. Their bodies were not stored; the last 1,000 of each client are listed."""
-    found = run(_refused(database, client_id, channel, tool, cause, limit))
+    asked: Any = {"client": client_id, "channel": channel, "tool": tool, "cause": cause}
+    found = fetch(
+        lambda tb: some(tb.deliveries.iterate_refusals(limit=min(limit, SERVER_PAGE), **asked), limit)[0],
+        lambda: _refused(database, client_id, channel, tool, cause, limit),
+    )
     if as_json:
-        from touchbase.inbox.api.refused import refusal_out
-
-        print_json([refusal_out(one) for one in found])
+        print_json(found)
         return
     print_table(REFUSAL_COLUMNS, map(_refusal_row, found), empty="no refused webhook matches")
 
@@ -299,14 +303,18 @@ inbox.former = {"refused": list_refusals}
 
 async def _refused(
     database: str | None, client_id: str | None, channel: str | None, tool: str | None, cause: str | None, limit: int
-) -> list[RefusedWebhook]:
+) -> list[dict[str, Any]]:
+    from msgspec import to_builtins
+
     from touchbase.inbox import ListRefusals
+    from touchbase.inbox.api.refused import refusal_out
 
     async with opened(database) as store:
         client = None if client_id is None else (await find_client(store, client_id)).number
-        return await store.read(ListRefusals(limit, client, channel, tool, cause))
+        found = await store.read(ListRefusals(limit, client, channel, tool, cause))
+        return [to_builtins(refusal_out(one)) for one in found]
 
 
-def _refusal_row(one: RefusedWebhook) -> tuple[object, ...]:
-    sender = one.headers.get("user-agent", "")
-    return (to_text(one.received_us), one.client_id, one.tool, one.cause, one.calls, one.channel, one.size, sender)
+def _refusal_row(one: dict[str, Any]) -> tuple[object, ...]:
+    names = ("received_at", "client_id", "tool", "cause", "calls", "channel", "size")
+    return (*(one[name] for name in names), one["headers"].get("user-agent", ""))

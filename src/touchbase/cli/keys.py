@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from touchbase.auth import KEY_STATES, ApiKey
 from touchbase.cli.options import Group, duration, json_option, keep_old_option, setting_options
 from touchbase.cli.output import SHORT, SPARE, Column, print_json, print_record, print_table
-from touchbase.cli.store import explain_not_found, find_client, now_us, opened, run
-from touchbase.common.timestamps import Micros, to_text
+from touchbase.cli.remote import PAGE, fetch, say_more, some, through_server
+from touchbase.cli.store import explain_not_found, find_client, now_us, opened
+from touchbase.common.timestamps import SECOND, Micros, to_text
 
 if TYPE_CHECKING:
+    from touchbase.client import Touchbase
     from touchbase.sql.store import Store
 
 SCOPES = ("records:read", "records:write", "admin")
@@ -36,6 +38,7 @@ def keys() -> None:
 
 
 @keys.command("create")
+@through_server()
 @setting_options("database")
 @click.option("--client", "client_id", help="The client whose records the key gives access to; without it, all clients.")
 @click.option("--scope", "scopes", multiple=True, type=click.Choice(SCOPES), help="What the key allows; may be given several times.")
@@ -50,7 +53,11 @@ def create(
 
     Without --scope it allows reading and writing records.
     """
-    text, made = run(_create(database, client_id, list(scopes) or list(SCOPES[:2]), name.strip(), env, expires_in))
+    allowed = list(scopes) or list(SCOPES[:2])
+    text, made = fetch(
+        lambda tb: _create_at_server(tb, client_id, allowed, name.strip(), env, expires_in),
+        lambda: _create(database, client_id, allowed, name.strip(), env, expires_in),
+    )
     if as_json:
         print_json({**made, "key": text})
     else:
@@ -58,31 +65,36 @@ def create(
 
 
 @keys.command("list")
+@through_server(only_store=("before",))
 @setting_options("database")
 @click.option("--client", "client_id", help="Only the keys of this client.")
 @click.option("--state", type=click.Choice(KEY_STATES), help="Only keys in this state.")
 @click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 1000), help="Most keys to list.")
 @click.option("--before", help="The last key id of the previous page.")
 @json_option()
-def list_(database: str | None, client_id: str | None, state: str | None, limit: int, before: str | None, as_json: bool) -> None:
+def list_(database: str | None, client_id: str | None, state: Any, limit: int, before: str | None, as_json: bool) -> None:
     """List keys, newest first, each with the beginning of its text."""
-    found, more = run(_list(database, client_id, state, limit, before))
+    found, more = fetch(
+        lambda tb: some(tb.admin.keys.iterate(client=client_id, state=state, limit=min(limit, PAGE)), limit),
+        lambda: _list(database, client_id, state, limit, before),
+    )
     if as_json:
         print_json(found)
         return
     names = ("key_id", "name", "client_id", "state", "expires_time", "scopes", "last_used_time", "prefix")
     print_table(COLUMNS, ([each[name] for name in names] for each in found), empty="no key matches: `touchbase keys create` makes one")
     if more:
-        click.echo(f"there are more: --before {found[-1]['key_id']}", err=True)
+        say_more("--before", found[-1]["key_id"])
 
 
 @keys.command()
+@through_server()
 @setting_options("database")
 @click.argument("key_id")
 @json_option()
 def show(database: str | None, key_id: str, as_json: bool) -> None:
     """Show a key, without its text."""
-    found = run(_show(database, key_id))
+    found = fetch(lambda tb: tb.admin.keys.get(key_id), lambda: _show(database, key_id))
     if as_json:
         print_json(found)
     else:
@@ -90,6 +102,7 @@ def show(database: str | None, key_id: str, as_json: bool) -> None:
 
 
 @keys.command()
+@through_server()
 @setting_options("database")
 @click.argument("key_id")
 @keep_old_option("24h", "How long the key stays valid after its successor is made.")
@@ -99,7 +112,7 @@ def rotate(database: str | None, key_id: str, keep_old: Micros, as_json: bool) -
 
     The successor has the key's client and scopes. At most two are valid at once: a predecessor of the key ends now.
     """
-    text, made, ends = run(_rotate(database, key_id, keep_old))
+    text, made, ends = fetch(lambda tb: _rotate_at_server(tb, key_id, keep_old), lambda: _rotate(database, key_id, keep_old))
     if as_json:
         print_json({**made, "key": text})
     else:
@@ -108,16 +121,35 @@ def rotate(database: str | None, key_id: str, keep_old: Micros, as_json: bool) -
 
 
 @keys.command()
+@through_server()
 @setting_options("database")
 @click.argument("key_id")
 @json_option()
 def revoke(database: str | None, key_id: str, as_json: bool) -> None:
     """Revoke a key; running servers refuse it within a second."""
-    revoked = run(_revoke(database, key_id))
+    revoked = fetch(lambda tb: _revoke_at_server(tb, key_id), lambda: _revoke(database, key_id))
     if as_json:
         print_json(revoked)
     else:
         click.echo(f"key {key_id} is revoked")
+
+
+def _create_at_server(
+    tb: Touchbase, client_id: str | None, scopes: list[Any], name: str, env: str, expires_in: Micros | None
+) -> tuple[str, Values]:
+    expires = None if expires_in is None else to_text(now_us() + expires_in)
+    made = tb.admin.keys.create({"client_id": client_id, "scopes": scopes, "name": name, "env": env, "expires_time": expires})
+    return made["key"], {**made}
+
+
+def _rotate_at_server(tb: Touchbase, key_id: str, keep_old: Micros) -> tuple[str, Values, str | None]:
+    made = tb.admin.keys.rotate(key_id, {"keep_old_seconds": keep_old // SECOND})
+    return made["key"], {**made}, tb.admin.keys.get(key_id)["expires_time"]
+
+
+def _revoke_at_server(tb: Touchbase, key_id: str) -> Values:
+    tb.admin.keys.revoke(key_id)
+    return {**tb.admin.keys.get(key_id)}
 
 
 async def _create(

@@ -8,9 +8,13 @@ import click
 
 from touchbase.cli.options import ID, Group, json_option, point_in_time, setting_options
 from touchbase.cli.output import NOTE, SHORT, Column, print_json, print_table
-from touchbase.cli.store import find_client, opened, run
+from touchbase.cli.remote import PAGE, fetch, say_more, some, through_server
+from touchbase.cli.server_options import CLIENT
+from touchbase.cli.store import find_client, opened
+from touchbase.common.timestamps import to_text
 
 if TYPE_CHECKING:
+    from touchbase.client import Touchbase
     from touchbase.messages import Message
 
 COLUMNS = ("id", "time", "direction", "contact", "tool", Column("subject", SHORT), Column("text", NOTE))
@@ -24,8 +28,9 @@ def messages() -> None:
 
 
 @messages.command("list")
+@through_server(client="needed", only_store=("after",))
 @setting_options("database")
-@click.option("--client", "client_id", required=True, help="The client.")
+@click.option("--client", "client_id", help=CLIENT)
 @click.option("--email", help="Only messages of the contact with this e-mail address.")
 @click.option("--direction", type=click.Choice(DIRECTIONS), help="Only sent, or only received messages.")
 @click.option("--channel", type=click.Choice(CHANNELS), help="Only mails, or only LinkedIn messages.")
@@ -52,29 +57,37 @@ def list_(
 ) -> None:
     """List messages, newest first; all filters must hold."""
     filters["interested"] = None if interested is None else interested == "true"
-    found, has_more = run(_list(database, client_id, email, after, limit, filters))
+    found, has_more = fetch(
+        lambda tb: _list_at_server(tb, email, limit, filters), lambda: _list(database, client_id, email, after, limit, filters)
+    )
     if as_json:
-        print_json([_values(each) for each in found])
+        print_json(found)
     else:
         print_table(COLUMNS, map(_row, found), empty="no message matches")
     if has_more:
-        click.echo(f"there are more: --after {found[-1].id}", err=True)
+        say_more("--after", found[-1]["id"])
 
 
 @messages.command()
+@through_server(client="needed")
 @setting_options("database")
-@click.option("--client", "client_id", required=True, help="The client.")
+@click.option("--client", "client_id", help=CLIENT)
 @click.argument("message", type=ID)
 def get(database: str | None, client_id: str, message: int) -> None:
     """Print one message as JSON."""
-    print_json(_values(run(_get(database, client_id, message))))
+    print_json(fetch(lambda tb: tb.messages.get(message), lambda: _get(database, client_id, message)))
 
 
-def _row(one: Message) -> tuple[object, ...]:
-    from touchbase.common.timestamps import to_text
+def _row(one: dict[str, Any]) -> tuple[object, ...]:
+    text = None if one["text"] is None else " ".join(one["text"].split())
+    who = one["contact_email"] or one["contact_id"]
+    return one["id"], one["occurred_at"], one["direction"], who, one["tool"], one["subject"], text
 
-    text = None if one.text is None else " ".join(one.text.split())
-    return one.id, to_text(one.occurred_us), one.direction, one.contact_email or one.contact_id, one.tool, one.subject, text
+
+def _list_at_server(tb: Touchbase, email: str | None, limit: int, filters: dict[str, Any]) -> tuple[list[Any], bool]:
+    times = {name: filters.pop(f"{name}_us") for name in ("since", "until")}
+    asked: Any = {name: None if at is None else to_text(at) for name, at in times.items()}
+    return some(tb.messages.iterate(contact_email=email, limit=min(limit, PAGE), **asked, **filters), limit)
 
 
 def _values(one: Message) -> dict[str, Any]:
@@ -88,7 +101,7 @@ def _values(one: Message) -> dict[str, Any]:
 
 async def _list(
     database: str | None, client_id: str, email: str | None, after: int | None, limit: int, filters: dict[str, Any]
-) -> tuple[list[Message], bool]:
+) -> tuple[list[dict[str, Any]], bool]:
     from touchbase.common.normalize import find_email_key
     from touchbase.messages import GetMessages, ListMessages
 
@@ -103,10 +116,10 @@ async def _list(
                 raise click.ClickException(f"there is no message {after} any more: begin again without --after")
             place = (last.occurred_us, last.place)
         found = await store.read(ListMessages(client.number, limit + 1, place, contact_key=key, **filters))
-    return found[:limit], len(found) > limit
+    return [_values(each) for each in found[:limit]], len(found) > limit
 
 
-async def _get(database: str | None, client_id: str, number: int) -> Message:
+async def _get(database: str | None, client_id: str, number: int) -> dict[str, Any]:
     from touchbase.messages import GetMessages
 
     async with opened(database) as store:
@@ -114,4 +127,4 @@ async def _get(database: str | None, client_id: str, number: int) -> Message:
         found = (await store.read(GetMessages(client.number, [number]))).get(number)
     if found is None:
         raise click.ClickException(f"client {client_id} has no message with id {number}: it was deleted, or its contact was")
-    return found
+    return _values(found)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from touchbase.cli.server_options import url_given
+from touchbase.cli.server_options import ON_THE_HOST, url_given
 from touchbase.common.field_limits import LARGEST_ID
 from touchbase.common.timestamps import DAY, SECOND, Micros, from_text
 from touchbase.config import RENAMED_AUTH, Settings, environment_name
@@ -92,7 +92,7 @@ class _SettingChoice(click.Choice[str]):
 def read_settings(**options: object) -> Settings:
     """Return the settings: options, then the environment, then defaults. Fail if `--url` was given: a server has its own settings."""
     if url_given() is not None:
-        raise click.UsageError("this command works on the store itself: leave out --url, and name the store with --database")
+        raise click.UsageError(f"this command works on the store itself: {ON_THE_HOST}")
     return Settings.read(os.environ, **options)
 
 

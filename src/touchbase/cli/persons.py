@@ -8,13 +8,16 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
 from touchbase.cli.options import ALWAYS_JSON, Group, json_option, person_options, read_identities, setting_options
 from touchbase.cli.output import print_json
+from touchbase.cli.persons_remote import erase_at_server, export_at_server
 from touchbase.cli.reapply_erasures import reapply_erasures
+from touchbase.cli.remote import chosen_server, through_server
+from touchbase.cli.server_options import ON_THE_HOST
 from touchbase.cli.store import STOPPED, find_client, now_us, opened, run
 
 if TYPE_CHECKING:
@@ -47,6 +50,7 @@ persons.add_command(reapply_erasures)
 
 
 @persons.command()
+@through_server(client="needed")
 @setting_options("database")
 @person_options
 @click.option("--dry-run", is_flag=True, help="Only print what would be removed.")
@@ -73,10 +77,19 @@ def erase(
     if lift:
         if dry_run or contact_id is not None:
             raise click.UsageError("--lift takes --email or --linkedin, and no --dry-run")
+        if chosen_server() is not None:
+            raise click.UsageError(f"--lift does not work through a server: {ON_THE_HOST}")
         _print_lifted(run(_lift(database, client_id, refs)), as_json)
         return
     if as_json and not (yes or dry_run):
         raise click.UsageError("--json asks nothing: give --yes or --dry-run")
+    if (tb := chosen_server()) is not None:
+        if dry_run:
+            raise click.UsageError("--dry-run goes with a store; with --url `persons export` shows what is stored")
+        if not yes:
+            _confirm()
+        _print_counts("removed", erase_at_server(tb, email, linkedin_url, contact_id), as_json)
+        return
     progress = _Progress()
     try:
         if dry_run or not yes:
@@ -91,6 +104,7 @@ def erase(
 
 
 @persons.command("export")
+@through_server(client="needed")
 @setting_options("database")
 @person_options
 @json_option(ALWAYS_JSON)
@@ -104,6 +118,12 @@ def export(
     A delivery about other people too is listed without its content.
     """
     refs = read_identities(email, linkedin_url, contact_id)
+    if (tb := chosen_server()) is not None:
+        with output_file(out) as file:
+            for piece in export_at_server(tb, _pieces, email, linkedin_url, contact_id):
+                file.write(piece)
+            file.write("\n]}\n")
+        return
     run(_export(database, client_id, refs, contact_id, out))
 
 
@@ -262,7 +282,7 @@ async def _pages(store: Store, client: Client, number: int) -> AsyncIterator[Per
         yield page
 
 
-def _pieces(page: PersonExport, is_first: bool) -> Iterator[str]:
+def _pieces(page: PersonExport | Mapping[str, Any], is_first: bool) -> Iterator[str]:
     """Yield the page's part of one JSON object whose last member is the list of deliveries."""
     import json
 

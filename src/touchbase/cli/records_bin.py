@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import sys
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from touchbase.cli.options import ID, json_option, setting_options
 from touchbase.cli.output import NOTE, SHORT, Column, print_json, print_table
-from touchbase.cli.store import find_client, now_us, opened, run
+from touchbase.cli.remote import PAGE, fetch, some, through_server
+from touchbase.cli.server_options import CLIENT
+from touchbase.cli.store import find_client, now_us, opened
 from touchbase.errors import NotFound, TouchbaseError
 
 if TYPE_CHECKING:
+    from touchbase.client import Touchbase
     from touchbase.clients import Client
     from touchbase.merging import Merge
     from touchbase.records.api.resource_type import ResourceType
@@ -23,7 +27,7 @@ Record = Literal["contact", "company"]
 MOST_IDS = 1_000
 """Records of one command: they are one transaction."""
 SURVIVORSHIPS = ("newest", "if_empty", "keep", "most_complete")
-_client = click.option("--client", "client_id", required=True, help="The client's id.")
+_client = click.option("--client", "client_id", help=CLIENT)
 _dry_run = click.option("--dry-run", is_flag=True, help="Only say what would change.")
 
 
@@ -39,7 +43,10 @@ def add_bin(group: click.Group, record: Record) -> None:
         ) -> None:
             if len(ids) > MOST_IDS:
                 raise click.UsageError(f"at most {MOST_IDS} ids at once")
-            results = run(_change(database, client_id, record, name, ids, dry_run))
+            results = fetch(
+                lambda tb: _change_at_server(group_of(tb, record), record, name, ids, dry_run),
+                lambda: _change(database, client_id, record, name, ids, dry_run),
+            )
             if as_json:
                 print_json(results)
             else:
@@ -52,17 +59,15 @@ def add_bin(group: click.Group, record: Record) -> None:
 
         change.__doc__ = f"{about} Status 1 if one of them could not be."
         command: Any = group.command(name)
-        command(
-            setting_options("database")(
-                _client(click.argument("ids", metavar="ID...", type=ID, nargs=-1, required=True)(_dry_run(json_option()(change))))
-            )
-        )
+        argument = click.argument("ids", metavar="ID...", type=ID, nargs=-1, required=True)
+        command(through_server(client="needed")(setting_options("database")(_client(argument(_dry_run(json_option()(change)))))))
 
 
 def add_merge(group: click.Group, record: Record) -> None:
     """Add the command `merge` to a group."""
 
     @group.command("merge")
+    @through_server(client="needed")
     @setting_options("database")
     @_client
     @click.argument("survivor", type=ID)
@@ -77,16 +82,19 @@ def add_merge(group: click.Group, record: Record) -> None:
         if survivor in others or len({*others}) < len(others):
             raise click.UsageError("each record may be named once")
         try:
-            client, kind, made = run(_merge(database, client_id, record, survivor, list(others), survivorship, dry_run))
+            made = fetch(
+                lambda tb: _merge_at_server(group_of(tb, record), survivor, list(others), survivorship, dry_run),
+                lambda: _merge(database, client_id, record, survivor, list(others), survivorship, dry_run),
+            )
         except TouchbaseError as error:
             raise click.ClickException(error.detail) from error
         if as_json:
-            print_json(_merge_out(client, kind, made))
+            print_json(made)
             return
-        rows = [(each.name, each.value, each.source, each.before) for each in made.fields]
+        rows = [tuple(each[name] for name in ("field", "value", "from_id", "before")) for each in made["fields"]]
         print_table((Column("field"), Column("value", SHORT), Column("from"), Column("before", SHORT)), rows)
-        merged = " and ".join(map(str, made.absorbed))
-        word = "would be merged" if made.id is None else f"merged (merge {made.id})"
+        merged = " and ".join(map(str, made["merged"]))
+        word = "would be merged" if made["merge_id"] is None else f"merged (merge {made['merge_id']})"
         click.echo(f"{record} {merged} {word} into {survivor}", err=True)
 
 
@@ -94,6 +102,7 @@ def add_duplicates(group: click.Group, record: Record) -> None:
     """Add the command `duplicates` to a group."""
 
     @group.command("duplicates")
+    @through_server(client="needed")
     @setting_options("database")
     @_client
     @click.option("--min-score", type=click.FloatRange(0, 1), default=0.7, show_default=True, help="The least score of a pair.")
@@ -101,7 +110,10 @@ def add_duplicates(group: click.Group, record: Record) -> None:
     @json_option("Print JSON, the records included.")
     def duplicates(database: str | None, client_id: str, min_score: float, limit: int, as_json: bool) -> None:
         """List pairs of records that may be one, with a score from 0 to 1 and its reasons."""
-        pairs, has_more = run(_duplicates(database, client_id, record, min_score, limit))
+        pairs, has_more = fetch(
+            lambda tb: some(group_of(tb, record).iterate_duplicates(min_score=min_score, limit=min(limit, PAGE)), limit),
+            lambda: _duplicates(database, client_id, record, min_score, limit),
+        )
         if as_json:
             print_json(pairs)
         else:
@@ -120,6 +132,32 @@ def add_duplicates(group: click.Group, record: Record) -> None:
 def _name(one: dict[str, Any]) -> str:
     words = [one.get(name) for name in ("first_name", "last_name", "name")]
     return " ".join([each for each in words if each]) or one.get("email") or one.get("domain") or "-"
+
+
+def group_of(tb: Touchbase, record: Record) -> Any:
+    """Return the operations of a server on this type of record."""
+    return tb.contacts if record == "contact" else tb.companies
+
+
+def _change_at_server(group: Any, record: Record, name: str, ids: tuple[int, ...], dry_run: bool) -> list[dict[str, Any]]:
+    """Delete or restore the records, one request each; return what `_change` does."""
+    from touchbase.client import Problem
+
+    results: list[dict[str, Any]] = []
+    method = getattr(group, name)
+    for number in ids:
+        try:
+            results.append({"id": number, **({"changed": method.dry_run(number)["changed"]} if dry_run else {record: method(number)})})
+        except Problem as problem:
+            if problem.status not in (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT):
+                raise
+            results.append({"id": number, "problem": {"code": problem.code, "detail": problem.detail}})
+    return results
+
+
+def _merge_at_server(group: Any, survivor: int, others: list[int], survivorship: str, dry_run: bool) -> dict[str, Any]:
+    made = group.merge(survivor, {"with": others, "survivorship": survivorship}, dry_run=dry_run)
+    return {name: value for name, value in made.items() if name != "undo_until"}
 
 
 def _kind(record: Record) -> ResourceType[Any, Any, Any]:
@@ -171,7 +209,7 @@ async def _problem(store: Store, client: Client, kind: ResourceType[Any, Any, An
 
 async def _merge(
     database: str | None, client_id: str, record: Record, survivor: int, others: list[int], survivorship: str, dry_run: bool
-) -> tuple[Client, ResourceType[Any, Any, Any], Merge]:
+) -> dict[str, Any]:
     from touchbase.merging import MergeRecords, Policy, PreviewMerge
     from touchbase.records import get_record, new_write_key
 
@@ -182,11 +220,11 @@ async def _merge(
             await get_record(store, kind.type, client.number, number)  # its error says whether the record was deleted or merged
         if not dry_run:
             command = MergeRecords(client.number, kind.type.kind, survivor, others, policy, now_us(), new_write_key())
-            return client, kind, await store.write(command)
+            return _merge_out(client, kind, await store.write(command))
         found = await store.read(PreviewMerge(client.number, kind.type.kind, survivor, others, policy, now_us()))
         if found is None:
             raise NotFound("one of these records has just been removed; run the command again")
-        return client, kind, found
+        return _merge_out(client, kind, found)
 
 
 def _merge_out(client: Client, kind: ResourceType[Any, Any, Any], made: Merge) -> dict[str, Any]:

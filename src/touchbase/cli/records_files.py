@@ -11,14 +11,20 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 import click
 
+from touchbase.cli.jobs import as_values
 from touchbase.cli.options import ALWAYS_JSON, json_option, read_settings, setting_options
 from touchbase.cli.output import print_json, print_record, print_table
+from touchbase.cli.records_files_remote import export_at_server, mappings_at_server, run_at_server
+from touchbase.cli.remote import fetch, through_server
+from touchbase.cli.server_options import CLIENT
 from touchbase.cli.store import STOPPED, find_client, now_us, opened, run_fast
 from touchbase.errors import Invalid
 
 if TYPE_CHECKING:
+    from touchbase.client import Touchbase
     from touchbase.clients import Client
     from touchbase.events import ProcessingStore
+    from touchbase.exports import ExportSettings
     from touchbase.imports import ImportSettings, Preview
     from touchbase.jobs import Job
 
@@ -33,9 +39,10 @@ def add_import(group: click.Group, record: Record) -> None:
     matches = ("email", "linkedin_url", "external_id") if record == "contact" else ("domain", "external_id")
 
     @group.command("import")
+    @through_server(client="needed")
     @setting_options("database")
     @click.argument("file", type=click.Path(path_type=Path))
-    @click.option("--client", "client_id", required=True, help="The client's id.")
+    @click.option("--client", "client_id", help=CLIENT)
     @click.option("--map", "pairs", multiple=True, metavar="COLUMN=FIELD", help="Field of a column, such as 'E-mail=email'; blank: ignore.")
     @click.option("--mapping", help="A stored mapping, by its name, in place of the guessed one.")
     @click.option("--save-as", help="Store the mapping under this name.")
@@ -53,7 +60,11 @@ def add_import(group: click.Group, record: Record) -> None:
         Fields of columns are guessed by their names; --map changes some. The same file twice changes nothing. Ctrl+C stops the import
         after its current step; a running server, or `touchbase worker`, continues it. Ends with status 1 if rows were refused.
         """
-        run_fast(_import(database, client_id, record, options, as_json))
+        fetch(
+            lambda tb: _import_at_server(tb, record, options, as_json),
+            lambda: _import(database, client_id, record, options, as_json),
+            run_fast,
+        )
 
     import_.help = (import_.help or "").replace("a file:", f"a file of {PLURALS[record]}:")
 
@@ -62,8 +73,9 @@ def add_export(group: click.Group, record: Record) -> None:
     """Add the command `export` to a group."""
 
     @group.command("export")
+    @through_server(client="needed")
     @setting_options("database")
-    @click.option("--client", "client_id", required=True, help="The client's id.")
+    @click.option("--client", "client_id", help=CLIENT)
     @click.option("--format", "form", type=click.Choice(("csv", "ndjson", "parquet")), default="csv", show_default=True)
     @click.option("--status", help="Only records with this status.")
     @click.option("--fields", help="Only these members, separated by commas; `suppressed` is there only on request.")
@@ -73,7 +85,11 @@ def add_export(group: click.Group, record: Record) -> None:
     @json_option(ALWAYS_JSON.replace("always JSON", "the file"))
     def export(database: str | None, client_id: str, out: Path | None, as_json: bool, **options: Any) -> None:
         """Export all records of a client as CSV, NDJSON or Parquet."""
-        run_fast(_export(database, client_id, record, options, out))
+        fetch(
+            lambda tb: export_at_server(tb, record, _export_settings(record, options), out),
+            lambda: _export(database, client_id, record, options, out),
+            run_fast,
+        )
 
     export.help = f"Export {PLURALS[record]} of a client as CSV, NDJSON or Parquet."
 
@@ -86,7 +102,9 @@ async def _import(database: str | None, client_id: str, record: Record, options:
         client = await find_client(store, client_id, lasting=True)
         with file.open("rb") as opened_file:
             seen = preview_file(opened_file, record)
-            settings = await _settings(store, client, record, seen, options)
+            settings = _settings(record, seen, options, await _stored_mapping(store, client, record, options["mapping"]))
+            if options["save_as"] is not None:
+                await _save_mapping(store, client, settings, options["save_as"])
             if options["only_preview"]:
                 _print_preview(seen, settings, as_json)
                 return
@@ -94,22 +112,55 @@ async def _import(database: str | None, client_id: str, record: Record, options:
         job = await run_job(database, store, job)
         if options["bad_rows"] is not None:
             await _write_bad_rows(store, job, options["bad_rows"])
-    _print_end(job, client_id, options["bad_rows"], as_json)
+    _print_end(as_values(job, client_id), options["bad_rows"], as_json)
 
 
-async def _settings(store: ProcessingStore, client: Client, record: Record, seen: Preview, options: Mapping[str, Any]) -> ImportSettings:
-    """Return the settings of the import; fail with all faults of its mapping."""
+def _import_at_server(tb: Touchbase, record: Record, options: Mapping[str, Any], as_json: bool) -> None:
+    from touchbase.imports import preview_file
+
+    name = options["mapping"]
+    stored = None if name is None else _chosen(name, mappings_at_server(tb, record))
+    with options["file"].open("rb") as file:
+        seen = preview_file(file, record)
+        settings = _settings(record, seen, options, stored)
+        if options["only_preview"]:
+            _print_preview(seen, settings, as_json)
+            return
+    job = run_at_server(tb, record, settings, options)
+    _print_end(job, options["bad_rows"], as_json)
+
+
+async def _stored_mapping(store: ProcessingStore, client: Client, record: Record, name: str | None) -> Mapping[str, Any] | None:
+    from touchbase.imports import ListMappings
+
+    if name is None:
+        return None
+    return _chosen(name, {one.name: one.mapping for one in await store.read(ListMappings(client.number, record))})
+
+
+def _chosen(name: str, stored: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
+    if name not in stored:
+        raise click.UsageError(f"--mapping {name!r} is not stored; there are: {', '.join(sorted(stored)) or 'none'}")
+    return stored[name]
+
+
+async def _save_mapping(store: ProcessingStore, client: Client, settings: ImportSettings, name: str) -> None:
     import msgspec
 
-    from touchbase.imports import ImportSettings, ListMappings, Mapping, SaveMapping, StoredMapping, resolve
+    from touchbase.imports import SaveMapping, StoredMapping
 
-    mapping = seen.mapping
-    if options["mapping"] is not None:
-        stored = {one.name: one for one in await store.read(ListMappings(client.number, record))}
-        if options["mapping"] not in stored:
-            known = ", ".join(sorted(stored)) or "none"
-            raise click.UsageError(f"--mapping {options['mapping']!r} is not stored; there are: {known}")
-        mapping = msgspec.convert({**stored[options["mapping"]].mapping, "record": record}, Mapping)
+    values = msgspec.to_builtins(settings.mapping)
+    record = values.pop("record")
+    await store.write(SaveMapping(client.number, StoredMapping(record, name, values, now_us())))
+
+
+def _settings(record: Record, seen: Preview, options: Mapping[str, Any], stored: Mapping[str, Any] | None) -> ImportSettings:
+    """Return the settings of the import, by the stored mapping or the guessed one; fail with all faults of its mapping."""
+    import msgspec
+
+    from touchbase.imports import ImportSettings, Mapping, resolve
+
+    mapping = seen.mapping if stored is None else msgspec.convert({**stored, "record": record}, Mapping)
     columns = dict(mapping.columns)
     for pair in options["pairs"]:
         column, mark, field = pair.rpartition("=")
@@ -122,10 +173,6 @@ async def _settings(store: ProcessingStore, client: Client, record: Record, seen
         resolve(mapping, seen.header)
     except Invalid as invalid:
         raise click.UsageError("\n".join(f"{fault.pointer}: {fault.detail}" for fault in invalid.faults)) from invalid
-    if options["save_as"]:
-        values = msgspec.to_builtins(mapping)
-        del values["record"]
-        await store.write(SaveMapping(client.number, StoredMapping(record, options["save_as"], values, now_us())))
     return ImportSettings(mapping, options["mode"], options["match"] or "", options["dry_run"])
 
 
@@ -209,34 +256,39 @@ def _print_preview(seen: Preview, settings: ImportSettings, as_json: bool) -> No
     print_table(("column", "field", "first row"), rows)
 
 
-def _print_end(job: Job, client_id: str, bad_rows: Path | None, as_json: bool) -> None:
-    from touchbase.cli.jobs import as_values
-
+def _print_end(job: Mapping[str, Any], bad_rows: Path | None, as_json: bool) -> None:
+    number, state, progress = job["id"], job["state"], job["progress"]
     if as_json:
-        print_json(as_values(job, client_id))
-    elif job.error is None:
-        print_record({"job": job.id, "state": job.state, **{name: value for name, value in job.progress.items() if name != "percent"}})
-    if job.error is not None:
-        raise click.ClickException(f"job {job.id} is {job.state}: {job.error}")
-    if refused := job.progress.get("invalid", 0):
-        where = f"in {bad_rows}" if bad_rows else f"GET /public/v2/jobs/{job.id}/bad-rows, or --bad-rows FILE"
+        print_json(job)
+    elif job["error"] is None:
+        print_record({"job": number, "state": state, **{name: value for name, value in progress.items() if name != "percent"}})
+    if job["error"] is not None:
+        raise click.ClickException(f"job {number} is {state}: {job['error']}")
+    if refused := progress.get("invalid", 0):
+        where = f"in {bad_rows}" if bad_rows else f"GET /public/v2/jobs/{number}/bad-rows, or --bad-rows FILE"
         click.echo(f"{refused} rows were refused: {where}", err=True)
         sys.exit(1)
 
 
-async def _export(database: str | None, client_id: str, record: Record, options: Mapping[str, Any], out: Path | None) -> None:
-    from touchbase.common.parquet import check_installed
-    from touchbase.exports import PARQUET, ExportFormat, ExportSettings, Position, members, pages
+def _export_settings(record: Record, options: Mapping[str, Any]) -> ExportSettings:
+    from touchbase.exports import ExportFormat, ExportSettings, members
 
     fields = tuple(each.strip() for each in (options["fields"] or "").split(",") if each.strip())
     if unknown := [each for each in fields if each not in members(record)]:
         raise click.UsageError(f"--fields: there is no field {unknown[0]!r}; there are {', '.join(members(record))}")
     form = ExportFormat(options["form"], options["formulas"], ("id", *fields) if fields else ())
-    if form.format == PARQUET:
-        check_installed(click.ClickException)
     filters = {} if options["status"] is None else {"status": options["status"]}
     only = None if options["suppressed"] is None else options["suppressed"] == "true"
-    settings = ExportSettings(form, filters, suppressed=only, at_us=now_us())
+    return ExportSettings(form, filters, suppressed=only, at_us=now_us())
+
+
+async def _export(database: str | None, client_id: str, record: Record, options: Mapping[str, Any], out: Path | None) -> None:
+    from touchbase.common.parquet import check_installed
+    from touchbase.exports import PARQUET, Position, pages
+
+    settings = _export_settings(record, options)
+    if settings.format.format == PARQUET:
+        check_installed(click.ClickException)
     async with opened(database) as store:
         client = await find_client(store, client_id)
         found: AsyncIterator[Any] = pages(store, record, client, settings, Position())

@@ -10,10 +10,12 @@ import click
 
 from touchbase.cli.options import Group, json_option, setting_options
 from touchbase.cli.output import SHORT, SPARE, Column, print_json, print_table
-from touchbase.cli.store import find_client, now_us, opened, run
+from touchbase.cli.remote import fetch, through_server
+from touchbase.cli.store import find_client, now_us, opened
 from touchbase.errors import Invalid
 
 if TYPE_CHECKING:
+    from touchbase.client import Touchbase
     from touchbase.clients import Client
     from touchbase.reports.api.parameters import Asked
     from touchbase.sql.store import Store
@@ -50,6 +52,7 @@ def reports() -> None:
 
 
 @reports.command()
+@through_server()
 @click.option("--record", type=click.Choice(["contacts", "companies"]), default="contacts", show_default=True, help="What to count.")
 @click.option("--interval", type=click.Choice(["day", "week", "month"]), help="Length of the intervals; default: week.")
 @report_options
@@ -65,10 +68,11 @@ def status(record: str, interval: str | None, **options: Any) -> None:
     async def rows_of(store: Store, client: Client, asked: Asked) -> list[Any]:
         return [status_row(asked, each, client.client_id) for each in await report_statuses(store, client.number, kind, asked.edges)]
 
-    _print(STATUS_COLUMNS, INTERVAL, interval, asked_statuses, rows_of, **options)
+    _print(STATUS_COLUMNS, f"{record}_by_status", INTERVAL, interval, asked_statuses, rows_of, **options)
 
 
 @reports.command()
+@through_server()
 @click.option("--group-by", help="Up to two of campaign, tool, day, week, month, separated by commas; default: campaign.")
 @report_options
 def campaigns(group_by: str | None, **options: Any) -> None:
@@ -81,13 +85,22 @@ def campaigns(group_by: str | None, **options: Any) -> None:
         found = await report_campaigns(store, client.number, asked.edges, asked.groups, asked.time_zone, now_us())
         return [campaign_row(asked, each, client.client_id) for each in found]
 
-    _print(CAMPAIGN_COLUMNS, GROUP_BY, group_by, asked_campaigns, rows_of, **options)
+    _print(CAMPAIGN_COLUMNS, "campaigns", GROUP_BY, group_by, asked_campaigns, rows_of, **options)
 
 
 def _print(
-    columns: dict[str, Any], more: Any, value: str | None, ask: Callable[..., Asked], rows_of: Callable[..., Any], *, database: str | None,
-    client_id: str | None, as_json: bool, **times: str | None,
-) -> None:  # fmt: skip
+    columns: dict[str, Any],
+    report: str,
+    more: Any,
+    value: str | None,
+    ask: Callable[..., Asked],
+    rows_of: Callable[..., Any],
+    *,
+    database: str | None,
+    client_id: str | None,
+    as_json: bool,
+    **times: str | None,
+) -> None:
     import msgspec
 
     from touchbase.http.query_parameters import Parameters
@@ -98,7 +111,9 @@ def _print(
         given = Parameters(urlencode(sent).encode(), (*TIMES, more))
         asked = ask(given, now_us())
         given.done()
-        rows: Sequence[dict[str, Any]] = msgspec.to_builtins(run(_rows(database, client_id, asked, rows_of)))
+        rows: Sequence[dict[str, Any]] = msgspec.to_builtins(
+            fetch(lambda tb: _rows_at_server(tb, client_id, report, sent), lambda: _rows(database, client_id, asked, rows_of))
+        )
     except Invalid as error:
         named = (f"--{fault.pointer.removeprefix('?').replace('_', '-')}: {fault.detail}" for fault in error.faults)
         raise click.UsageError("; ".join(named)) from error
@@ -107,6 +122,14 @@ def _print(
         return
     shown = {name: title for name, title in {**({} if client_id else CLIENT), **columns}.items() if any(name in row for row in rows)}
     print_table([*shown.values()], [[row.get(name) for name in shown] for row in rows], empty="nothing to report in this time")
+
+
+def _rows_at_server(tb: Touchbase, client_id: str | None, report: str, sent: dict[str, Any]) -> list[Any]:
+    """Return the rows of a client; without one those of all clients, for which the key must be an administrator's."""
+    if client_id is None:
+        return [*getattr(tb.admin.reports, f"iterate_{report}")(**sent)]
+    rows = getattr(tb.for_client(client_id).reports, report)(**sent)["data"]
+    return [{"client_id": client_id, **row} for row in rows]
 
 
 async def _rows(database: str | None, client_id: str | None, asked: Asked, rows_of: Callable[..., Any]) -> list[Any]:

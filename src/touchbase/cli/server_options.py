@@ -9,9 +9,14 @@ import click
 KEY = "TOUCHBASE_KEY"
 CLIENT = "The client's id; with --url only if the key is not of one client. Without --url required."
 CLIENT_OPTION = click.option("--client", "client_id", help="With --url: the client's id, if the key is not of one client.")
-GROUPS = ("contacts", "companies", "inbox", "events", "jobs")
+GROUPS = (
+    "contacts", "companies", "custom-fields", "statuses", "messages", "suppressions", "persons", "reports", "jobs", "events", "inbox",
+    "refusals", "clients", "connections", "endpoints", "keys",
+)  # fmt: skip
 """Commands that can work through the API."""
-URL_OPTION = click.option("--url", help="Work through the API of this server, such as https://touchbase.example.com, and not on the store.")
+URL_OPTION = click.option(
+    "--url", "server_url", help="Work through the API of this server, such as https://touchbase.example.com, and not on the store."
+)
 KEY_OPTION = click.option(
     "--key-file",
     type=click.Path(path_type=Path, allow_dash=True),
@@ -19,8 +24,12 @@ KEY_OPTION = click.option(
 )
 
 
+ON_THE_HOST = "run it on the server's host, without --url, and name the store with --database"
+"""What to do about a command that does not work through the API."""
+
+
 def url_given() -> str | None:
     """Return the address that stands before the command's name."""
     context = click.get_current_context(silent=True)
-    found = None if context is None else context.find_root().params.get("url")
+    found = None if context is None else context.find_root().params.get("server_url")
     return str(found) if found is not None else None

@@ -9,15 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from touchbase.cli.jobs import as_values
 from touchbase.cli.options import Group, json_option, read_settings, setting_options
 from touchbase.cli.output import NOTE, Column, print_json, print_record, print_table
-from touchbase.cli.store import STOPPED, find_client, now_us, opened, run
+from touchbase.cli.remote import fetch, through_server
+from touchbase.cli.server_options import CLIENT
+from touchbase.cli.statuses_remote import add_at_server, rename_at_server, statuses_of
+from touchbase.cli.store import STOPPED, find_client, now_us, opened
 
 if TYPE_CHECKING:
     from touchbase.events import ProcessingStore
     from touchbase.jobs import Job
-    from touchbase.statuses import RenamePreview, StatusInfo
 
+Values = dict[str, Any]
 KINDS = ("contacts", "companies")
 COLUMNS = ("status", "declared", "records", "refused", "set by Touchbase as", "role", Column("former names", NOTE))
 SHOW_SECONDS = 0.5
@@ -28,10 +32,10 @@ def status_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that say whose statuses."""
     for option in (
         click.option("--kind", "many", type=click.Choice(KINDS), default="contacts", show_default=True, help="Whose statuses."),
-        click.option("--client", "client_id", required=True, help="The client's id."),
+        click.option("--client", "client_id", help=CLIENT),
     ):
         function = option(function)
-    return setting_options("database")(function)
+    return through_server(client="needed")(setting_options("database")(function))
 
 
 def job_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -54,11 +58,9 @@ def statuses() -> None:
 @json_option()
 def list_(database: str | None, client_id: str, many: str, as_json: bool) -> None:
     """List the declared statuses, the used ones, and the words that Touchbase sets."""
-    found = run(_list(database, client_id, many))
+    found = fetch(lambda tb: [*statuses_of(tb, many).iterate()], lambda: _list(database, client_id, many))
     if as_json:
-        from touchbase.statuses.api import status_out
-
-        print_json([status_out(each) for each in found])
+        print_json(found)
         return
     print_table(COLUMNS, map(_row, found))
 
@@ -70,8 +72,8 @@ def list_(database: str | None, client_id: str, many: str, as_json: bool) -> Non
 @json_option()
 def add(database: str | None, client_id: str, many: str, name: str, start_set: bool, as_json: bool) -> None:
     """Add a status to the declared set; events that asked for it before, and were refused, are applied."""
-    job = run(_add(database, client_id, many, name, start_set))
-    _print_end(job, client_id, f"{name!r} is a status of {many}", as_json)
+    job = fetch(lambda tb: add_at_server(tb, many, _name(name), start_set), lambda: _add(database, client_id, many, name, start_set))
+    _print_end(job, f"{name!r} is a status of {many}", as_json)
 
 
 @statuses.command()
@@ -102,33 +104,37 @@ def merge(database: str | None, client_id: str, many: str, name: str, into: str,
 @json_option()
 def remove(database: str | None, client_id: str, many: str, name: str, as_json: bool) -> None:
     """Remove a status, which no record has, from the declared set."""
-    run(_remove(database, client_id, many, name))
+    fetch(lambda tb: statuses_of(tb, many).remove(name), lambda: _remove(database, client_id, many, name))
     if as_json:
         print_json({"removed": name})
     else:
         click.echo(f"removed: {name}")
 
 
-def _row(one: StatusInfo) -> tuple[object, ...]:
-    former = ", ".join(dict.fromkeys(each.before for each in one.former))
-    return one.name, one.declared, one.records, one.refused or None, ", ".join(one.stands_for) or None, one.role, former or None
+def _row(one: dict[str, Any]) -> tuple[object, ...]:
+    former = ", ".join(dict.fromkeys(each["name"] for each in one["former_names"]))
+    words = ", ".join(one["stands_for"]) or None
+    return one["name"], one["declared"], one["records"], one["refused"] or None, words, one["role"], former or None
 
 
-async def _list(database: str | None, client_id: str, many: str) -> list[StatusInfo]:
+async def _list(database: str | None, client_id: str, many: str) -> list[dict[str, Any]]:
+    from msgspec import to_builtins
+
     from touchbase.statuses import RECORD_KINDS, ListStatuses
+    from touchbase.statuses.api import status_out
 
     async with opened(database) as store:
         client = await find_client(store, client_id)
-        return await store.read(ListStatuses(client.number, RECORD_KINDS[many]))
+        return [to_builtins(status_out(each)) for each in await store.read(ListStatuses(client.number, RECORD_KINDS[many]))]
 
 
-async def _add(database: str | None, client_id: str, many: str, name: str, start_set: bool) -> Job | None:
+async def _add(database: str | None, client_id: str, many: str, name: str, start_set: bool) -> Values | None:
     from touchbase.statuses import RECORD_KINDS, DefineStatus
 
     async with opened(database) as store:
         client = await find_client(store, client_id, lasting=True)
         changed = await store.write(DefineStatus(client.number, RECORD_KINDS[many], _name(name), start_set, now_us()))
-        return None if changed.job is None else await _finished(database, store, changed.job)
+        return None if changed.job is None else as_values(await _finished(database, store, changed.job), client_id)
 
 
 async def _remove(database: str | None, client_id: str, many: str, name: str) -> None:
@@ -154,36 +160,44 @@ def _rename(
     database: str | None, client_id: str, many: str, before: str, after: str, as_json: bool, *, merge: bool, dry_run: bool, waits: bool
 ) -> None:
     if dry_run:
-        preview = run(_preview(database, client_id, many, before, _name(after), merge))
+        preview = fetch(
+            lambda tb: rename_at_server(tb, many, before, _name(after), merge=merge, dry_run=True),
+            lambda: _preview(database, client_id, many, before, _name(after), merge),
+        )
         if as_json:
-            from touchbase.statuses.api import preview_out
-
-            print_json(preview_out(preview))
+            print_json(preview)
             return
-        print_record({"records": preview.records, "set by Touchbase as": ", ".join(preview.stands_for), "declared": preview.declared})
-        for note in preview.notes:
+        said = {"records": preview["records"], "set by Touchbase as": ", ".join(preview["stands_for"]), "declared": preview["declared"]}
+        print_record(said)
+        for note in preview["notes"]:
             click.echo(note)
         return
-    job = run(_start(database, client_id, many, before, _name(after), merge, waits))
-    _print_end(job, client_id, f"{before!r} is {after!r} from now on", as_json)
+    job = fetch(
+        lambda tb: rename_at_server(tb, many, before, _name(after), merge=merge, waits=waits),
+        lambda: _start(database, client_id, many, before, _name(after), merge, waits),
+    )
+    _print_end(job, f"{before!r} is {after!r} from now on", as_json)
 
 
-async def _preview(database: str | None, client_id: str, many: str, before: str, after: str, merge: bool) -> RenamePreview:
+async def _preview(database: str | None, client_id: str, many: str, before: str, after: str, merge: bool) -> Any:
+    from msgspec import to_builtins
+
     from touchbase.statuses import RECORD_KINDS, PreviewRename, previewed
+    from touchbase.statuses.api import preview_out
 
     async with opened(database) as store:
         client = await find_client(store, client_id)
-        return await previewed(store, PreviewRename(client.number, RECORD_KINDS[many], before, after, merge))
+        return to_builtins(preview_out(await previewed(store, PreviewRename(client.number, RECORD_KINDS[many], before, after, merge))))
 
 
-async def _start(database: str | None, client_id: str, many: str, before: str, after: str, merge: bool, waits: bool) -> Job:
+async def _start(database: str | None, client_id: str, many: str, before: str, after: str, merge: bool, waits: bool) -> Values:
     from touchbase.statuses import RECORD_KINDS, RenameStatus
 
     async with opened(database) as store:
         client = await find_client(store, client_id, lasting=True)
         changed = await store.write(RenameStatus(client.number, RECORD_KINDS[many], before, after, merge, now_us()))
         assert changed.job is not None
-        return await _finished(database, store, changed.job) if waits else changed.job
+        return as_values(await _finished(database, store, changed.job) if waits else changed.job, client_id)
 
 
 async def _finished(database: str | None, store: ProcessingStore, job: Job) -> Job:
@@ -207,13 +221,11 @@ async def _finished(database: str | None, store: ProcessingStore, job: Job) -> J
     return job
 
 
-def _print_end(job: Job | None, client_id: str, done: str, as_json: bool) -> None:
-    from touchbase.cli.jobs import as_values
-
+def _print_end(job: Values | None, done: str, as_json: bool) -> None:
     if as_json:
-        print_json({"job": None if job is None else as_values(job, client_id)})
+        print_json({"job": job})
     else:
-        changed = "" if job is None else f": job {job.id} {job.state}, {job.progress.get('changed', 0)} records changed"
+        changed = "" if job is None else f": job {job['id']} {job['state']}, {job['progress'].get('changed', 0)} records changed"
         click.echo(done + changed)
-    if job is not None and job.error is not None:
-        raise click.ClickException(f"job {job.id} is {job.state}: {job.error}")
+    if job is not None and job["error"] is not None:
+        raise click.ClickException(f"job {job['id']} is {job['state']}: {job['error']}")

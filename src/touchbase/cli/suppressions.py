@@ -13,11 +13,13 @@ import click
 from touchbase.cli.options import ID, Group, json_option, setting_options
 from touchbase.cli.output import NOTE, SHORT, SPARE, Column, print_json, print_table
 from touchbase.cli.persons import output_file
-from touchbase.cli.store import explain_not_found, find_client, now_us, opened, run
+from touchbase.cli.remote import PAGE, fetch, say_more, some, through_server
+from touchbase.cli.store import explain_not_found, find_client, now_us, opened
+from touchbase.cli.suppressions_remote import export_at_server, import_at_server, list_of, plain_lines, remove_at_server, save_at_server
 from touchbase.common.timestamps import Micros, from_text
 
 if TYPE_CHECKING:
-    from touchbase.do_not_contact import Entry, NewEntry, Saved
+    from touchbase.do_not_contact import Entry, NewEntry
     from touchbase.events import ProcessingStore
     from touchbase.sql.store import Store
 
@@ -57,6 +59,7 @@ def suppressions() -> None:
 
 
 @suppressions.command("list")
+@through_server(client="given", only_store=("after",))
 @setting_options("database")
 @list_options
 @filter_options
@@ -70,17 +73,21 @@ def list_(
 ) -> None:  # fmt: skip
     """List entries, newest last."""
     filters = {"reason": reason, "source": source, "active": active}
-    page, more = run(_list(database, client_id, installation, filters, kind, value, limit, after))
+    page, more = fetch(
+        lambda tb: some(list_of(tb, installation).iterate(kind=kind, value=value, limit=min(limit, PAGE), **filters), limit),
+        lambda: _list(database, client_id, installation, filters, kind, value, limit, after),
+    )
     if as_json:
         print_json(page)
         return
     rows = ([*(each[name] for name in ("id", "kind", "value", "reason", "source", "since", "until", "tool", "note"))] for each in page)
     print_table(COLUMNS, rows, empty="no entry matches: `touchbase suppressions add` makes one")
     if more:
-        click.echo(f"there are more: --after {page[-1]['id']}", err=True)
+        say_more("--after", page[-1]["id"])
 
 
 @suppressions.command()
+@through_server(client="given")
 @setting_options("database")
 @list_options
 @click.argument("addresses", nargs=-1, required=True)
@@ -95,30 +102,35 @@ def add(
 ) -> None:  # fmt: skip
     """Put e-mail addresses, domains or LinkedIn addresses on a list; one that is listed gets the new values."""
     entries = _given(addresses, kind, reason, note, until)
-    saved = run(_save(database, client_id, installation, entries))
+    saved = fetch(lambda tb: save_at_server(list_of(tb, installation), entries), lambda: _save(database, client_id, installation, entries))
     if as_json:
-        print_json([_values(each.entry) | {"outcome": each.outcome} for each in saved])
+        print_json(saved)
         return
     for each in saved:
-        click.echo(f"{each.outcome}: {each.entry.value or 'an erased address'} ({each.entry.reason})")
+        click.echo(f"{each['outcome']}: {each['value'] or 'an erased address'} ({each['reason']})")
 
 
 @suppressions.command()
+@through_server(client="given")
 @setting_options("database")
 @list_options
 @click.argument("addresses", nargs=-1, required=True, metavar="ADDRESS|ID...")
 @json_option("Print JSON: the removed entries.")
 def remove(database: str | None, client_id: str | None, installation: bool, addresses: tuple[str, ...], as_json: bool) -> None:
     """Remove entries by address or id. A replay of an old event does not bring them back, a later event does."""
-    removed = run(_remove(database, client_id, installation, addresses))
+    removed = fetch(
+        lambda tb: remove_at_server(list_of(tb, installation), [(each, *_asked(each)) for each in addresses]),
+        lambda: _remove(database, client_id, installation, addresses),
+    )
     if as_json:
-        print_json([_values(each) for each in removed])
+        print_json(removed)
         return
     for each in removed:
-        click.echo(f"removed: {each.value or 'an erased address'} ({each.reason})")
+        click.echo(f"removed: {each['value'] or 'an erased address'} ({each['reason']})")
 
 
 @suppressions.command("import")
+@through_server(client="given")
 @setting_options("database")
 @list_options
 @click.argument("file", type=click.Path(path_type=str))
@@ -132,7 +144,10 @@ def import_(database: str | None, client_id: str | None, installation: bool, fil
     """
     try:
         with click.open_file(file, encoding="utf-8-sig") as lines:
-            counts, bad = run(_import(database, client_id, installation, lines, reason, note))
+            counts, bad = fetch(
+                lambda tb: import_at_server(list_of(tb, installation), lines, reason, note),
+                lambda: _import(database, client_id, installation, lines, reason, note),
+            )
     except OSError as error:
         raise click.ClickException(f"cannot read {file}: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
@@ -151,6 +166,7 @@ def import_(database: str | None, client_id: str | None, installation: bool, fil
 
 
 @suppressions.command()
+@through_server(client="given")
 @setting_options("database")
 @list_options
 @filter_options
@@ -162,7 +178,10 @@ def export(
 ) -> None:  # fmt: skip
     """Write the active entries of a list as CSV, for other tools and for `import`; --over writes those of the past."""
     filters = {"kind": kind, "reason": reason, "source": source, "active": True if active is None else active}
-    run(_export(database, client_id, installation, filters, out, as_json))
+    fetch(
+        lambda tb: export_at_server(list_of(tb, installation), filters, out, as_json),
+        lambda: _export(database, client_id, installation, filters, out, as_json),
+    )
 
 
 async def _number(store: ProcessingStore, client_id: str | None, installation: bool) -> int:
@@ -192,24 +211,25 @@ async def _list(
     return [_values(each) for each in page[:limit]], len(page) > limit
 
 
-async def _save(database: str | None, client_id: str | None, installation: bool, entries: list[NewEntry]) -> list[Saved]:
+async def _save(database: str | None, client_id: str | None, installation: bool, entries: list[NewEntry]) -> list[Values]:
     from touchbase.do_not_contact import SaveEntries
 
     async with opened(database) as store:
-        return await store.write(SaveEntries(await _number(store, client_id, installation), entries, now_us()))
+        saved = await store.write(SaveEntries(await _number(store, client_id, installation), entries, now_us()))
+        return [_values(each.entry) | {"outcome": each.outcome} for each in saved]
 
 
-async def _remove(database: str | None, client_id: str | None, installation: bool, addresses: Sequence[str]) -> list[Entry]:
+async def _remove(database: str | None, client_id: str | None, installation: bool, addresses: Sequence[str]) -> list[Values]:
     from touchbase.do_not_contact import RemoveEntry
 
-    removed: list[Entry] = []
+    removed: list[Values] = []
     async with opened(database) as store:
         number = await _number(store, client_id, installation)
         for each in addresses:
             entry = await _find(store, number, each)
             with explain_not_found("`touchbase suppressions list` shows all"):
                 await store.write(RemoveEntry(number, entry.id, now_us()))
-            removed.append(entry)
+            removed.append(_values(entry))
     return removed
 
 
@@ -225,6 +245,11 @@ async def _find(store: Store, number: int, text: str) -> Entry:
     if found is None:
         raise click.ClickException(f"{text} is not on this list: `touchbase suppressions list` shows all")
     return found
+
+
+def _asked(text: str) -> tuple[str, str]:
+    """Return the kind and the normal form of an address; those of an id are empty."""
+    return ("", "") if text.isascii() and text.isdigit() else _address(text, None)
 
 
 async def _import(
@@ -254,19 +279,14 @@ async def _export(
     async with opened(database) as store:
         number = await _number(store, client_id, installation)
         with output_file(out) as file:
-            file.write("[" if as_json else _plain_lines(to_csv([HEADER])))
+            file.write("[" if as_json else plain_lines(to_csv([HEADER])))
             between = "\n"
             pages: AsyncIterator[list[Entry]] = entry_pages(store, ListEntries(number, 1, now_us(), **filters))
             async for page in pages:
-                file.write(between + _json_items(page) if as_json else _plain_lines(to_csv(write_rows(page))))
+                file.write(between + _json_items(page) if as_json else plain_lines(to_csv(write_rows(page))))
                 between = ",\n"
             if as_json:
                 file.write("\n]\n")
-
-
-def _plain_lines(text: str) -> str:
-    """Return CSV with the line ends of text files, which the platform's file adds."""
-    return text.replace("\r\n", "\n")
 
 
 def _json_items(entries: Iterable[Entry]) -> str:

@@ -14,7 +14,7 @@ from touchbase.do_not_contact.commands import (
     RemoveEntry,
     SaveEntries,
 )
-from touchbase.do_not_contact.csv_files import COLUMNS, BadRow, read_rows, to_csv, write_rows
+from touchbase.do_not_contact.csv_files import COLUMNS, BadRow, read_rows, to_csv, without_formula, write_rows
 from touchbase.do_not_contact.models import (
     COMPLAINED,
     CREATED,
@@ -88,5 +88,6 @@ __all__ = [
     "ref_of",
     "suppressed",
     "to_csv",
+    "without_formula",
     "write_rows",
 ]

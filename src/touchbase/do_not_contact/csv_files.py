@@ -42,11 +42,16 @@ def write_rows(entries: Iterable[Entry]) -> list[tuple[str, ...]]:
     return [
         (
             each.kind, each.value, each.reason, each.source, to_text(each.since_us),
-            "" if each.until_us is None else to_text(each.until_us), f"'{each.note}" if each.note.startswith(_FORMULA) else each.note,
+            "" if each.until_us is None else to_text(each.until_us), without_formula(each.note),
         )
         for each in entries
         if each.value is not None
     ]  # fmt: skip
+
+
+def without_formula(note: str) -> str:
+    """Return a note with an apostrophe before what a spreadsheet would take for a formula."""
+    return f"'{note}" if note.startswith(_FORMULA) else note
 
 
 def to_csv(rows: Sequence[Sequence[str]]) -> str:

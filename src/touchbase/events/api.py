@@ -105,7 +105,7 @@ class ReplayOut(Struct):
     would: DryRunOut | None = None
 
 
-UNCHANGED_STATE = query.choice("state", GROUPED, member="state")
+UNCHANGED_STATE = query.choice("state", GROUPED, "Deliveries in this state.", member="state")
 
 
 async def groups(call: Call) -> Response:

@@ -31,7 +31,7 @@ from touchbase.search.api.parameters import FILTERS, Q, filters_of, search_for
 from touchbase.sql.store import Store
 
 named_enum("ExportFormat", "How an export is written.", FORMATS)
-FORMAT = query.choice("format", FORMATS, "Default: `ndjson`. `parquet` needs the extra `touchbase[parquet]`.")
+FORMAT = query.choice("format", FORMATS, "The form of the file. Default: `ndjson`. `parquet` needs the extra `touchbase[parquet]`.")
 FORMULAS = query.flag("formulas", "CSV: write texts that a spreadsheet would compute as they are. Default: an apostrophe before them.")
 
 

@@ -11,6 +11,7 @@ from touchbase.http.responses import Response
 from touchbase.http.routing import Route
 
 FILES = {
+    "docs.css": ("static/docs.css", b"text/css; charset=utf-8"),
     "docs.js": ("static/docs.js", b"text/javascript; charset=utf-8"),
     "swagger-ui-bundle.js": ("static/swagger-ui/swagger-ui-bundle.js", b"text/javascript; charset=utf-8"),
     "swagger-ui.css": ("static/swagger-ui/swagger-ui.css", b"text/css; charset=utf-8"),

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from touchbase.http.openapi_members import add_meanings
 from touchbase.http.openapi_operations import RATE_LIMIT_HEADERS, RATE_LIMITED, SCHEMAS, header_ref, path_items, problem_name
 from touchbase.http.openapi_problems import problem_example, problem_meaning
 from touchbase.http.problems import Problem
@@ -37,6 +38,7 @@ _ENUM_NAMES = {frozenset(values): name for name, (_, values) in ENUMS.items()}
 def description(version: str, *, keys_needed: bool, public_url: str = "") -> Json:
     """Return the whole document; without a `public_url` its paths are relative to the server that responds."""
     _, schemas = msgspec.json.schema_components(TYPES, ref_template=SCHEMAS + "{name}")
+    add_meanings(schemas)
     for name, example in EXAMPLES.items():
         schemas[name]["examples"] = [example]
     components: Json = {

@@ -18,16 +18,41 @@ MERGE_PATCH = "application/merge-patch+json"
 RATE_LIMITED = 429
 
 _CLIENT_ID = {"type": "string", "pattern": f"^[A-Za-z0-9._~\\-]{{1,{limits.CLIENT_ID}}}$"}
+_ID = {"type": "integer", "minimum": 1, "maximum": limits.LARGEST_ID}
 PATH_PARAMETERS: dict[str, Json] = {
-    "id": {"type": "integer", "minimum": 1, "maximum": limits.LARGEST_ID},
-    "merge_id": {"type": "integer", "minimum": 1, "maximum": limits.LARGEST_ID},
-    "field_id": {"type": "integer", "minimum": 1, "maximum": limits.LARGEST_ID},
-    "client_id": _CLIENT_ID,
-    "channel": {"enum": list(CHANNELS)},
-    "key_id": {"type": "string", "pattern": "^[0-9a-f]{12}$"},
-    "tool": {"type": "string", "pattern": "^[a-z0-9_]{1,40}$"},
+    "id": {"schema": _ID, "example": 1042},
+    "merge_id": {"schema": _ID, "description": "The id of the merge, as its response has it.", "example": 7},
+    "field_id": {"schema": _ID, "description": "The id of the value, as the record's custom fields have it.", "example": 311},
+    "client_id": {"schema": _CLIENT_ID, "description": "The client's id, or a former one that is still valid.", "example": "acme"},
+    "channel": {"schema": {"enum": list(CHANNELS)}, "description": "The channel of the tool.", "example": "crm"},
+    "key_id": {
+        "schema": {"type": "string", "pattern": "^[0-9a-f]{12}$"},
+        "description": "The key's id: the twelve characters behind `tb_live_` in its text.",
+        "example": "0123456789ab",
+    },
+    "tool": {"schema": {"type": "string", "pattern": "^[a-z0-9_]{1,40}$"}, "description": "The tool's name.", "example": "hubspot"},
+    "name": {"schema": {"type": "string"}},
 }
-"""Schemas of the parameters in paths, by name."""
+"""The parameters in paths, by name; what an `id` or a `name` is of is said by the segments before it."""
+NOUNS = {
+    "contacts": "contact",
+    "companies": "company",
+    "messages": "message",
+    "suppressions": "entry",
+    "jobs": "job",
+    "webhook-endpoints": "endpoint",
+    "contacts-master-list": "contact",
+    "companies-master-list": "company",
+    "emails": "e-mail",
+    "deliveries": "delivery",
+}
+"""What an `id` behind this segment is of."""
+NAMES: dict[str, Json] = {
+    "custom-fields": {"description": "The field's name, with `~` as `~0` and `/` as `~1`.", "example": "Industry"},
+    "import-mappings": {"description": "The mapping's name.", "example": "apollo"},
+    "statuses": {"description": "The status; a `/` in it is sent as `%2F`.", "example": "new"},
+}
+"""What a `name` behind this segment and the kind of record is."""
 CLIENT: Json = {
     "name": CLIENT_HEADER,
     "in": "header",
@@ -47,6 +72,16 @@ REPLAYED: Json = {
     "schema": {"type": "boolean"},
     "description": f"Always true: this is the stored response to an earlier request with this {HEADER}; nothing was executed now.",
 }
+RESPONSE_HEADERS = {
+    "ETag": "The version of what was returned, for `If-None-Match` and `If-Match`.",
+    "Location": "The address of what was made or begun.",
+    "Preference-Applied": "The preferences of the request that were honoured.",
+    "Search-Index": "`incomplete`: the index of words is being made, and records that are not in it yet are missing.",
+    "Total-Count": "The number of records that match, if `Prefer` asked for it.",
+    "Touchbase-Ignored": "The unknown members of the body, which were ignored.",
+    "Touchbase-Suppressed": "Why the record is on a do-not-contact list.",
+}
+"""The headers of successful responses that routes name."""
 RATE_LIMIT_HEADERS = (
     ("RateLimit-Policy", "What is allowed: `q` requests at once, and all of them again after `w` seconds.", "string"),
     ("RateLimit", "Remaining requests (`r`), and seconds until all are available again (`t`).", "string"),
@@ -59,13 +94,23 @@ def path_items(routes: Sequence[Route]) -> Json:
     items: Json = {}
     for route in routes:
         item = items.setdefault(route.path, {})
-        names = [segment[1:-1] for segment in route.path.split("/") if segment.startswith("{")]
-        if names:
-            item["parameters"] = [
-                {"name": name, "in": "path", "required": True, "schema": PATH_PARAMETERS.get(name, {"type": "string"})} for name in names
-            ]
+        if parameters := _path_parameters(route.path):
+            item["parameters"] = parameters
         item[route.method.lower()] = operation(route)
     return items
+
+
+def _path_parameters(path: str) -> list[Json]:
+    segments = path.split("/")
+    found: list[Json] = []
+    for place, segment in enumerate(segments):
+        if segment.startswith("{"):
+            name = segment[1:-1]
+            made = {"name": name, "in": "path", "required": True, **PATH_PARAMETERS[name]}
+            if name == "id":
+                made["description"] = f"The id of the {NOUNS[segments[place - 1]]}."
+            found.append({**made, **(NAMES[segments[place - 2]] if name == "name" else {})})
+    return found
 
 
 def operation(route: Route) -> Json:
@@ -98,8 +143,12 @@ def _parameters(route: Route) -> list[Json]:
 
 
 def _query_parameter(each: Parameter[Any]) -> Json:
-    made: Json = {"name": each.name, "in": "query", "required": each.required, "schema": each.schema}
-    return {**made, "description": each.description, **each.more} if each.description else {**made, **each.more}
+    """Describe a parameter; its default in words, because generated clients and the page at `/docs` would always send it."""
+    schema = {name: value for name, value in each.schema.items() if name != "default"}
+    default = f"Default: `{each.schema['default']}`." if "default" in each.schema else ""
+    about = f"{each.description} {default}".strip()
+    made: Json = {"name": each.name, "in": "query", "required": each.required, "schema": schema}
+    return {**made, "description": about, **each.more}
 
 
 def _responses(route: Route) -> Json:
@@ -109,7 +158,7 @@ def _responses(route: Route) -> Json:
 
 
 def _success(route: Route, success: Success) -> Json:
-    headers: Json = {name: {"schema": {"type": "string"}} for name in success.headers}
+    headers: Json = {name: {"description": RESPONSE_HEADERS[name], "schema": {"type": "string"}} for name in success.headers}
     if route.takes_key:
         headers["Idempotency-Replayed"] = REPLAYED
     if route.scope:

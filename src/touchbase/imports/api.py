@@ -109,7 +109,7 @@ ENCODING = query.text("encoding", "Of a CSV file, such as `windows-1252`; left o
 SHEET = query.text("sheet", "Of a workbook; left out: the first.")
 START = query.flag("start", "Import at once, without a second request.")
 DRY_RUN = query.flag("dry_run", "Count what the import would do, and write nothing.")
-MODE = query.choice("mode", MODES, "Default: `upsert`.")
+MODE = query.choice("mode", MODES, "What becomes of rows whose record exists, or does not. Default: `upsert`.")
 MATCH: Parameter[str | None] = query.text(
     "match", "The only field by which records are found: `email`, `linkedin_url`, `domain` or `external_id`."
 )

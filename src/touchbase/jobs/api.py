@@ -15,7 +15,7 @@ from touchbase.http.endpoint import Call
 from touchbase.http.query_parameters import LIMIT, PAGE, cursor_text
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
-from touchbase.http.schemas import Time, encode, example, named_enum
+from touchbase.http.schemas import MaybeTime, Time, encode, example, named_enum
 from touchbase.jobs.commands import ChangeJob, FileSizes, GetJob, ListJobs, ReadPiece
 from touchbase.jobs.models import BAD_ROWS, CANCELLED, ENDED, PREVIEW, QUEUED, RESULT, RUNNING, STATES, Job
 from touchbase.jobs.runner import pieces_of
@@ -43,7 +43,7 @@ class JobOut(Struct):
     progress: Annotated[dict[str, Any], Meta(description="Counts so far, and `percent`.")]
     error: Annotated[str | None, Meta(description="Why the job failed.")]
     files: Annotated[dict[str, str], Meta(description="Addresses of the files that it has made, by name: `result`, `bad_rows`.")]
-    files_until: Annotated[str | None, Meta(description="When its files are removed.", extra_json_schema={"format": "date-time"})]
+    files_until: Annotated[MaybeTime, Meta(description="When its files are removed; null: not yet known.")]
     preview: Annotated[dict[str, Any], Meta(description="What an uploaded file looks like, until its import starts.")] | UnsetType = UNSET
 
 
@@ -67,7 +67,7 @@ example(
     },
 )  # fmt: skip
 KIND = query.text("kind", "Such as `contacts.import`.", member="kind")
-STATE = query.choice("state", STATES, member="state")
+STATE = query.choice("state", STATES, "Jobs in this state.", member="state")
 
 
 def job_response(call: Call, job: Job, sizes: Mapping[str, int], status: int = 200) -> Response:

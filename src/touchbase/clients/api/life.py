@@ -50,6 +50,9 @@ class ClientChange(Struct, forbid_unknown_fields=True):
     name: ClientName | None
 
 
+example(ClientChange, {"name": "Example Ltd"})
+
+
 class IdRotation(Struct, forbid_unknown_fields=True):
     """A new id for a client."""
 
@@ -57,6 +60,9 @@ class IdRotation(Struct, forbid_unknown_fields=True):
     keep_old_seconds: Annotated[
         int, Meta(ge=0, le=LONGEST_KEPT_SECONDS, description="How long the present id stays valid after the change.")
     ] = KEEP_OLD_SECONDS
+
+
+example(IdRotation, {"keep_old_seconds": 604800})
 
 
 CONFIRM = query.text("confirm", "The client's id again.", required=True)

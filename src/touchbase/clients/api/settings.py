@@ -74,7 +74,7 @@ class ClientPage(Struct):
     next_cursor: str | None
 
 
-STATE = query.choice("state", CLIENT_STATES, member="state")
+STATE = query.choice("state", CLIENT_STATES, "Clients in this state.", member="state")
 NAME = query.text("name", "Part of its name or id.", member="text")
 
 

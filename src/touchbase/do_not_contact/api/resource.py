@@ -43,10 +43,10 @@ from touchbase.records.api.parameters import DRY_RUN
 SUPPRESSIONS = Tag("Suppressions", "Addresses that must not be contacted: the client's list, and that of the installation.")
 JSON, CSV = "json", "csv"
 named_enum("ListFormat", "The format of a list: JSON pages, or one CSV file.", (JSON, CSV))
-KIND = query.choice("kind", KINDS, member="kind")
+KIND = query.choice("kind", KINDS, "Entries of this kind of address.", member="kind")
 VALUE = query.text("value", "An address in any form; without `kind`, its kind is recognised.")
-REASON = query.choice("reason", REASONS, member="reason")
-SOURCE = query.choice("source", SOURCES, member="source")
+REASON = query.choice("reason", REASONS, "Entries with this reason.", member="reason")
+SOURCE = query.choice("source", SOURCES, "Entries that came to the list in this way.", member="source")
 ACTIVE: Parameter[bool | None] = Parameter(
     "active",
     lambda given, name: {"true": True, "false": False}.get(given.choice(name, YES_OR_NO) or ""),

@@ -134,10 +134,10 @@ def _removed(delivery: Delivery) -> BodyRemoved | None:
 REPLAYS_ONE = "must be empty: this request takes no options; POST /admin/v1/deliveries/replay has dry_run and filters"
 
 
-CLIENT = query.text("client")
-TOOL = query.text("tool", member="tool")
-CHANNEL = query.choice("channel", CHANNELS, member="channel")
-STATE = query.choice("state", STATES, member="state")
+CLIENT = query.text("client", "Only of this client.")
+TOOL = query.text("tool", "Only of this tool.", member="tool")
+CHANNEL = query.choice("channel", CHANNELS, "Only on this channel.", member="channel")
+STATE = query.choice("state", STATES, "Deliveries in this state.", member="state")
 
 
 async def checked_client(call: Call, asked: Parameters, limited: int | None) -> int | None:

@@ -18,7 +18,7 @@ from touchbase.inbox.api.deliveries import CHANNEL, CLIENT, INBOX, TOOL, checked
 from touchbase.inbox.refused import CAUSES, ListRefusals, RefusedWebhook, list_refusals
 
 LISTING = "refusals"
-CAUSE = query.choice("cause", tuple(CAUSES), member="cause")
+CAUSE = query.choice("cause", tuple(CAUSES), "Webhooks that were refused for this cause.", member="cause")
 _CAUSE = named_enum("RefusalCause", ". ".join(f"`{cause}`: {about}" for cause, about in CAUSES.items()) + ".", tuple(CAUSES))
 
 

@@ -34,8 +34,8 @@ INTERESTED: Parameter[bool | None] = Parameter(
 FILTERS = (
     CONTACT_ID,
     CONTACT_EMAIL,
-    query.choice("direction", DIRECTIONS, member="direction"),
-    query.choice("channel", CHANNELS, member="channel"),
+    query.choice("direction", DIRECTIONS, "Messages that were sent, or received.", member="direction"),
+    query.choice("channel", CHANNELS, "Messages of this channel.", member="channel"),
     query.text("campaign_id", "Messages of this campaign, by the tool's id.", member="campaign_id"),
     query.text("subject", "Messages with exactly this subject.", member="subject"),
     query.text("tool", "Messages from this tool.", member="tool"),

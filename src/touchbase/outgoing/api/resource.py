@@ -76,7 +76,7 @@ ENDPOINT = query.integer("endpoint", 1, LARGEST_ID, "The id of an endpoint.", me
 EVENT: Parameter[int | None] = Parameter(
     "event", _event_parameter, {"type": "string"}, "The id of an event, such as `evt_1207`.", "sequence"
 )
-OUTCOME = query.choice("outcome", OUTCOMES, member="outcome")
+OUTCOME = query.choice("outcome", OUTCOMES, "Attempts with this outcome.", member="outcome")
 
 
 async def list_endpoints(call: Call) -> Response:

@@ -81,14 +81,14 @@ EXTERNAL_ID = query.text("external_id", "Your own id of the record, in exactly t
 CONTACT_FILTERS: tuple[Parameter[Any], ...] = (
     Parameter("email", _email, {"type": "string", "format": "email"}, _NORMAL_FORM, member="email_key"),
     Parameter("linkedin_url", _linkedin, _TEXT, _NORMAL_FORM, member="linkedin_key"),
-    query.text("contact_status", member="status"),
-    query.integer("company_id", 1, LARGEST_ID, member="company_id"),
+    query.text("contact_status", "Contacts with this status.", member="status"),
+    query.integer("company_id", 1, LARGEST_ID, "Contacts of this company.", member="company_id"),
     EXTERNAL_ID,
     UPDATED_SINCE,
 )
 COMPANY_FILTERS: tuple[Parameter[Any], ...] = (
     Parameter("domain", _domain, _TEXT, _NORMAL_FORM, member="domain"),
-    query.text("company_status", member="status"),
+    query.text("company_status", "Companies with this status.", member="status"),
     EXTERNAL_ID,
     UPDATED_SINCE,
 )

@@ -52,6 +52,8 @@ class CustomFieldInput(Struct):
     field_value: Value
 
 
+example(CustomFieldInput, {"field_name": "Industry", "field_value": "Software"})
+
 CustomFieldsInput = Annotated[list[CustomFieldInput], Meta(max_length=limits.CUSTOM_FIELDS)]
 CONTACT_FIELDS = "contact_custom_fields_input"
 COMPANY_FIELDS = "company_custom_fields"
