@@ -21,6 +21,8 @@ class CellStore:
 
     def __init__(self, cell: Cell) -> None:
         self.cell = cell
+        self.is_new = True
+        """It was never tried to open it."""
         self.reason: str | None = "it is not open yet"
         """Why it cannot be used; None while it can."""
         self.list_revision = 0
@@ -47,6 +49,7 @@ class CellStore:
 
     async def open(self, open_store: OpenStore) -> bool:
         """Try to open the store; return whether it is open now. Logs each reason once."""
+        self.is_new = False
         try:
             store = await open_store(self.cell.address)
             try:

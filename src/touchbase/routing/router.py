@@ -24,6 +24,8 @@ LOG = logging.getLogger("touchbase.cells")
 T = TypeVar("T")
 POLL_SECONDS = 0.5
 """How often the directory is read again."""
+PAUSE_SECONDS = 5.0
+"""Seconds between two attempts while it cannot be read."""
 CHECK_ROUNDS = 4
 """Rounds after which each cell is checked, and one that is not open is tried again."""
 OnOpened = Callable[[CellStore], Awaitable[None]]
@@ -40,6 +42,8 @@ class CellRouter:
         """Called once for each cell whose store was opened; starts its workers."""
         self._open_store = open_store
         self._polling: asyncio.Task[None] | None = None
+        self._looks: dict[int, asyncio.Task[None]] = {}
+        """The last attempt to open or to check each cell."""
 
     async def start(self, *, follow: bool = True) -> None:
         """Read the directory and open the cells. With `follow` changes are followed, and a cell that cannot be opened is tried again."""
@@ -67,21 +71,24 @@ class CellRouter:
                 known.cell = cell
 
     async def _follow(self) -> None:
+        is_behind = False
         for turn in range(1, 2**62):
-            await asyncio.sleep(POLL_SECONDS)
+            await asyncio.sleep(PAUSE_SECONDS if is_behind else POLL_SECONDS)
             try:
                 await self.refresh()
                 await self.copy_list()
+                is_behind = False
             except Overloaded as error:
-                LOG.warning("the directory of cells cannot be read now; it stays as it was: %s", error.detail)
+                if not is_behind:
+                    LOG.warning("the directory of cells cannot be read now; it stays as it was: %s", error.detail)
+                is_behind = True
             except Exception:
                 LOG.exception("the directory of cells could not be read; it is tried again")
-            for cell in list(self.cells.values()):
-                if not cell.is_open:
-                    if turn % CHECK_ROUNDS == 0 or cell.reason == CellStore(cell.cell).reason:
-                        await self._open(cell)
-                elif turn % CHECK_ROUNDS == 0:
-                    await cell.check()
+                is_behind = True
+            for number, cell in self.cells.items():
+                if (turn % CHECK_ROUNDS == 0 or cell.is_new) and (number not in self._looks or self._looks[number].done()):
+                    # In a task of its own: one that does not respond must not delay what is read of the others.
+                    self._looks[number] = asyncio.create_task(cell.check() if cell.is_open else self._open(cell))
 
     async def copy_list(self) -> None:
         """Copy the installation's do-not-contact list into the cells that have an earlier one; one that is down gets it later."""
@@ -94,8 +101,11 @@ class CellRouter:
                     cell.list_revision = await cell.store.write(CopyInstallationList(found))
 
     async def _open(self, cell: CellStore) -> None:
-        if await cell.open(self._open_store) and self.on_opened is not None:
-            await self.on_opened(cell)
+        try:
+            if await cell.open(self._open_store) and self.on_opened is not None:
+                await self.on_opened(cell)
+        except Exception:
+            LOG.exception("cell %s could not be taken into use; restart this process", cell.cell.name)
 
     def store(self, cell: int) -> ProcessingStore:
         """Return the store of a cell. Raises `StoreUnavailable`."""
@@ -215,10 +225,10 @@ class CellRouter:
 
     async def close(self) -> None:
         """Close all stores."""
-        if self._polling is not None:
-            self._polling.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._polling
+        following = [*self._looks.values(), *([self._polling] if self._polling is not None else [])]
+        for task in following:
+            task.cancel()
+        await asyncio.gather(*following, return_exceptions=True)
         for cell in self.cells.values():
             with suppress(TouchbaseError):
                 await cell.close()
