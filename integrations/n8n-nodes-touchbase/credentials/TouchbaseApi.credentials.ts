@@ -1,0 +1,51 @@
+import type { IAuthenticateGeneric, Icon, ICredentialTestRequest, ICredentialType, INodeProperties } from 'n8n-workflow';
+
+export class TouchbaseApi implements ICredentialType {
+  name = 'touchbaseApi';
+
+  displayName = 'Touchbase API';
+
+  icon: Icon = 'file:../nodes/Touchbase/touchbase.svg';
+
+  documentationUrl = 'https://github.com/touchbase/touchbase';
+
+  properties: INodeProperties[] = [
+    {
+      displayName: 'Address',
+      name: 'url',
+      type: 'string',
+      default: 'https://touchbase.example.com',
+      description: 'The address of your Touchbase, without /public',
+      required: true,
+    },
+    {
+      displayName: 'API Key',
+      name: 'key',
+      type: 'string',
+      typeOptions: { password: true },
+      default: '',
+      description: 'A key with the scopes records:read and records:write. Leave it empty for a Touchbase without keys.',
+    },
+    {
+      displayName: 'Client',
+      name: 'clientId',
+      type: 'string',
+      default: '',
+      description: 'The client to work for, if the key is not limited to one',
+    },
+  ];
+
+  authenticate: IAuthenticateGeneric = {
+    type: 'generic',
+    properties: {
+      headers: {
+        Authorization: '={{ $credentials.key ? "Bearer " + $credentials.key : undefined }}',
+        'X-Client-Id': '={{ $credentials.clientId || undefined }}',
+      },
+    },
+  };
+
+  test: ICredentialTestRequest = {
+    request: { baseURL: '={{ $credentials.url.replace(/\\/+$/, "") }}', url: '/public/v2/contacts', qs: { limit: 1 } },
+  };
+}
