@@ -5,9 +5,7 @@ export class TouchbaseApi implements ICredentialType {
 
   displayName = 'Touchbase API';
 
-  icon: Icon = 'file:../nodes/Touchbase/touchbase.svg';
-
-  documentationUrl = 'https://github.com/touchbase/touchbase';
+  icon: Icon = { light: 'file:../nodes/Touchbase/touchbase.svg', dark: 'file:../nodes/Touchbase/touchbase.dark.svg' };
 
   properties: INodeProperties[] = [
     {
@@ -20,11 +18,11 @@ export class TouchbaseApi implements ICredentialType {
     },
     {
       displayName: 'API Key',
-      name: 'key',
+      name: 'apiKey',
       type: 'string',
       typeOptions: { password: true },
       default: '',
-      description: 'A key with the scopes records:read and records:write. Leave it empty for a Touchbase without keys.',
+      description: 'A key for records that can read and write; the trigger needs the scope admin, which may be limited to one client. Leave it empty for a Touchbase without keys.',
     },
     {
       displayName: 'Client',
@@ -39,7 +37,7 @@ export class TouchbaseApi implements ICredentialType {
     type: 'generic',
     properties: {
       headers: {
-        Authorization: '={{ $credentials.key ? "Bearer " + $credentials.key : undefined }}',
+        Authorization: '={{ $credentials.apiKey ? "Bearer " + $credentials.apiKey : undefined }}',
         'X-Client-Id': '={{ $credentials.clientId || undefined }}',
       },
     },

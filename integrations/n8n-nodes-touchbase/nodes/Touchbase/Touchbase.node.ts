@@ -1,12 +1,13 @@
 import { NodeConnectionTypes, type INodeType, type INodeTypeDescription } from 'n8n-workflow';
 
-import { operations, parameters } from './descriptions';
+import { operations } from './operations';
+import { parameters } from './parameters';
 
 export class Touchbase implements INodeType {
   description: INodeTypeDescription = {
     displayName: 'Touchbase',
     name: 'touchbase',
-    icon: 'file:touchbase.svg',
+    icon: { light: 'file:touchbase.svg', dark: 'file:touchbase.dark.svg' },
     group: ['transform'],
     version: 1,
     subtitle: '={{ $parameter.operation + ": " + $parameter.resource }}',

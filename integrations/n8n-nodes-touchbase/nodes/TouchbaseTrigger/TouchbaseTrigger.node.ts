@@ -1,67 +1,38 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
 import {
   NodeConnectionTypes,
   NodeOperationError,
   type IDataObject,
   type IHookFunctions,
-  type IHttpRequestOptions,
   type INodeType,
   type INodeTypeDescription,
   type IWebhookFunctions,
   type IWebhookResponseData,
 } from 'n8n-workflow';
 
-const ENDPOINTS = '/public/v2/webhook-endpoints';
+import { addEndpoint, changeEndpoint, endpointsTo, getEndpoint, removeEndpoint } from './endpoints';
+import { isSigned } from './signature';
+
 const TYPES = [
-  'contact.created', 'contact.updated', 'contact.status_changed', 'contact.replied', 'contact.merged', 'contact.deleted',
-  'contact.restored', 'contact.erased', 'company.created', 'company.updated', 'company.status_changed', 'company.merged',
-  'company.deleted', 'company.restored', 'message.received', 'message.sent', 'suppression.added', 'suppression.removed',
-  'delivery.failed', 'delivery.unrecognised', 'connection.silent', 'connection.resumed',
+  'company.created', 'company.deleted', 'company.merged', 'company.restored', 'company.status_changed', 'company.updated',
+  'connection.resumed', 'connection.silent', 'contact.created', 'contact.deleted', 'contact.erased', 'contact.merged',
+  'contact.replied', 'contact.restored', 'contact.status_changed', 'contact.updated', 'delivery.failed', 'delivery.unrecognised',
+  'message.received', 'message.sent', 'status.renamed', 'suppression.added', 'suppression.removed',
 ];
-/** Seconds that an event may be old: what is older may be sent again by somebody who recorded it. */
-const OLDEST = 300;
-
-interface Endpoint {
-  id: number;
-  secret?: string;
-  url: string;
-}
-
-/** Send a request to Touchbase with the node's credentials. */
-async function ask(hook: IHookFunctions, options: IHttpRequestOptions): Promise<IDataObject> {
-  const credentials = await hook.getCredentials('touchbaseApi');
-  const baseURL = String(credentials.url).replace(/\/+$/, '');
-  return (await hook.helpers.httpRequestWithAuthentication.call(hook, 'touchbaseApi', { json: true, ...options, baseURL })) as IDataObject;
-}
-
-/** Whether one of the signatures is that of the body (Standard Webhooks). */
-export function isSigned(secret: string, headers: IDataObject, body: Buffer, now: number): boolean {
-  const id = String(headers['webhook-id'] ?? '');
-  const at = String(headers['webhook-timestamp'] ?? '');
-  if (!id || !/^\d+$/.test(at) || Math.abs(now / 1000 - Number(at)) > OLDEST) return false;
-  const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
-  const expected = createHmac('sha256', key).update(`${id}.${at}.`).update(body).digest();
-  return String(headers['webhook-signature'] ?? '').split(' ').some((each) => {
-    const given = Buffer.from(each.replace(/^v1,/, ''), 'base64');
-    return each.startsWith('v1,') && given.length === expected.length && timingSafeEqual(given, expected);
-  });
-}
 
 export class TouchbaseTrigger implements INodeType {
   description: INodeTypeDescription = {
     displayName: 'Touchbase Trigger',
     name: 'touchbaseTrigger',
-    icon: 'file:touchbase.svg',
+    icon: { light: 'file:touchbase.svg', dark: 'file:touchbase.dark.svg' },
     group: ['trigger'],
     version: 1,
     subtitle: '={{ $parameter.types.join(", ") }}',
     description: 'Begin a workflow when something changes in Touchbase, such as a reply',
     defaults: { name: 'Touchbase Trigger' },
-    usableAsTool: true,
     inputs: [],
     outputs: [NodeConnectionTypes.Main],
     credentials: [{ name: 'touchbaseApi', required: true }],
-    webhooks: [{ name: 'default', httpMethod: 'POST', responseMode: 'onReceived', path: 'touchbase', rawBody: true } as never],
+    webhooks: [{ name: 'default', httpMethod: 'POST', responseMode: 'onReceived', path: 'touchbase' }],
     properties: [
       {
         displayName: 'Events',
@@ -79,33 +50,29 @@ export class TouchbaseTrigger implements INodeType {
     default: {
       async checkExists(this: IHookFunctions): Promise<boolean> {
         const known = this.getWorkflowStaticData('node');
-        if (known.id === undefined) return false;
-        try {
-          const found = (await ask(this, { method: 'GET', url: `${ENDPOINTS}/${String(known.id)}` })) as unknown as Endpoint;
-          return found.url === this.getNodeWebhookUrl('default');
-        } catch {
-          return false; // it was removed in Touchbase: another one is added
-        }
+        if (typeof known.id !== 'number' || !known.secret) return false;
+        const found = await getEndpoint(this, known.id);
+        if (!found || found.url !== this.getNodeWebhookUrl('default')) return false;
+        const types = this.getNodeParameter('types') as string[];
+        if (found.types.join() !== types.join()) await changeEndpoint(this, known.id, { types });
+        return true;
       },
 
       async create(this: IHookFunctions): Promise<boolean> {
-        const url = this.getNodeWebhookUrl('default');
-        const body = { url, types: this.getNodeParameter('types') as string[], description: `n8n: ${this.getWorkflow().name ?? 'workflow'}` };
-        const made = (await ask(this, { method: 'POST', url: ENDPOINTS, body })) as unknown as Endpoint;
-        if (!made.secret) throw new NodeOperationError(this.getNode(), 'Touchbase sent no secret with the new endpoint');
+        const url = this.getNodeWebhookUrl('default') as string;
+        // Their secret is not known any more: n8n ended before it had stored it, or its data was restored from a backup.
+        for (const each of await endpointsTo(this, url)) await removeEndpoint(this, each.id);
+        const name = this.getWorkflow().name ?? 'a workflow';
+        const types = this.getNodeParameter('types') as string[];
+        const made = await addEndpoint(this, { url, types, description: `n8n: ${name}`.slice(0, 200) });
+        if (!made?.secret) throw new NodeOperationError(this.getNode(), 'Touchbase sent no secret with the new endpoint');
         Object.assign(this.getWorkflowStaticData('node'), { id: made.id, secret: made.secret });
         return true;
       },
 
       async delete(this: IHookFunctions): Promise<boolean> {
         const known = this.getWorkflowStaticData('node');
-        if (known.id !== undefined) {
-          try {
-            await ask(this, { method: 'DELETE', url: `${ENDPOINTS}/${String(known.id)}` });
-          } catch {
-            return false;
-          }
-        }
+        if (typeof known.id === 'number') await removeEndpoint(this, known.id);
         delete known.id;
         delete known.secret;
         return true;
@@ -114,14 +81,17 @@ export class TouchbaseTrigger implements INodeType {
   };
 
   async webhook(this: IWebhookFunctions): Promise<IWebhookResponseData> {
-    const request = this.getRequestObject() as unknown as { rawBody?: Buffer; body: IDataObject };
-    const known = this.getWorkflowStaticData('node');
-    const raw = request.rawBody ?? Buffer.from(JSON.stringify(request.body));
-    if (!isSigned(String(known.secret ?? ''), this.getHeaderData() as IDataObject, raw, Date.now())) {
-      const response = this.getResponseObject();
-      response.status(401).send('the signature is not that of this endpoint');
+    const request = this.getRequestObject() as unknown as { rawBody?: Buffer; readRawBody?: () => Promise<void> };
+    if (!request.rawBody) await request.readRawBody?.();
+    const { secret } = this.getWorkflowStaticData('node');
+    const headers = this.getHeaderData() as IDataObject;
+    if (!request.rawBody || !isSigned(String(secret ?? ''), headers, request.rawBody, Date.now())) {
+      this.getResponseObject().status(401).json({ detail: 'the signature is not that of this endpoint' });
       return { noWebhookResponse: true };
     }
-    return { workflowData: [this.helpers.returnJsonArray(this.getBodyData())] };
+    const event = this.getBodyData();
+    // A test of the endpoint asks whether events would arrive; the workflow's actions have nothing to do.
+    if (event.type === 'endpoint.test') return { webhookResponse: { received: true } };
+    return { workflowData: [this.helpers.returnJsonArray(event)] };
   }
 }
