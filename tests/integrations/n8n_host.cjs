@@ -21,10 +21,9 @@ function resolve(value, scope) {
   return value.slice(1).replace(/\{\{(.*?)\}\}/gs, (_, inner) => String(evaluated(inner, scope)));
 }
 
-async function send(options) {
-  const scope = { $credentials: credentials };
-  const headers = { ...options.headers, ...resolve(new TouchbaseApi().authenticate.properties.headers, scope) };
-  for (const name of Object.keys(headers)) if (headers[name] === undefined) delete headers[name];
+async function send(asked) {
+  const options = await new TouchbaseApi().authenticate(credentials, asked);
+  const headers = { ...options.headers };
   const url = new URL((options.baseURL ?? "") + options.url);
   for (const [name, value] of Object.entries(options.qs ?? {})) if (value !== undefined) url.searchParams.set(name, value);
   const has = options.body !== undefined && options.method !== "GET" && options.method !== "DELETE";

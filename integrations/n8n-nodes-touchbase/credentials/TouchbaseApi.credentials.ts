@@ -1,4 +1,11 @@
-import type { IAuthenticateGeneric, Icon, ICredentialTestRequest, ICredentialType, INodeProperties } from 'n8n-workflow';
+import type {
+  Icon,
+  ICredentialDataDecryptedObject,
+  ICredentialTestRequest,
+  ICredentialType,
+  IHttpRequestOptions,
+  INodeProperties,
+} from 'n8n-workflow';
 
 export class TouchbaseApi implements ICredentialType {
   name = 'touchbaseApi';
@@ -33,14 +40,12 @@ export class TouchbaseApi implements ICredentialType {
     },
   ];
 
-  authenticate: IAuthenticateGeneric = {
-    type: 'generic',
-    properties: {
-      headers: {
-        Authorization: '={{ $credentials.apiKey ? "Bearer " + $credentials.apiKey : undefined }}',
-        'X-Client-Id': '={{ $credentials.clientId || undefined }}',
-      },
-    },
+  /** Headers of what is filled in only: an empty one is a fault. */
+  authenticate = async (credentials: ICredentialDataDecryptedObject, request: IHttpRequestOptions): Promise<IHttpRequestOptions> => {
+    const headers = { ...request.headers };
+    if (credentials.apiKey) headers.Authorization = `Bearer ${String(credentials.apiKey)}`;
+    if (credentials.clientId) headers['X-Client-Id'] = String(credentials.clientId);
+    return { ...request, headers };
   };
 
   test: ICredentialTestRequest = {
