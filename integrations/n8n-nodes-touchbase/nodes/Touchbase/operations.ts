@@ -144,7 +144,7 @@ export const operations: INodeProperties[] = [
             url: '/public/v2/suppressions',
             body: { value: '={{ $parameter.value }}', reason: '={{ $parameter.reason }}' },
           },
-          { before: [onceOnly] },
+          { before: [onceOnly], list: true },
         ),
       },
     ],

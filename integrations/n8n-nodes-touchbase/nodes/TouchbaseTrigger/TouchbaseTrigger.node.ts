@@ -92,6 +92,6 @@ export class TouchbaseTrigger implements INodeType {
     const event = this.getBodyData();
     // A test of the endpoint asks whether events would arrive; the workflow's actions have nothing to do.
     if (event.type === 'endpoint.test') return { webhookResponse: { received: true } };
-    return { workflowData: [this.helpers.returnJsonArray(event)] };
+    return { webhookResponse: { received: true }, workflowData: [this.helpers.returnJsonArray(event)] };
   }
 }
