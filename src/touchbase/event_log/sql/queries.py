@@ -45,7 +45,8 @@ def list_logged_events(query: ListLoggedEvents) -> Plan[Page]:
 
 def list_latest_events(query: ListLatestEvents) -> Plan[list[LoggedEvent]]:
     """Run `ListLatestEvents`."""
-    newest = (yield Select("SELECT max(sequence) FROM logged_event WHERE client = ?", (query.client,)))[0][0] or 0
+    counters = yield Execute(NEWEST_OF, [(query.client,)])
+    newest = counters[0][1] if counters else 0
     where = Where("client = ?", query.client)
     where.add("sequence > ?", newest - LOOKED_AT)
     if query.types is not None:
