@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help install setup serve test test-all slow-tests lint fix docs bench performance profile fault-tests fault-tests-long lock audit checkers release-check sbom dist console pictures
+.PHONY: help install setup serve test test-all slow-tests lint fix docs bench performance profile fault-tests fault-tests-long lock audit checkers release-check sbom dist console pictures n8n
 
 RUN := .venv/.set-up-run
 STAMP := .venv/.set-up
@@ -16,7 +16,7 @@ PYTHON ?= $(shell for fit in '$(OPTIMISED)' 'sys'; do \
 	if "$$each" -c "import sys, sysconfig; assert sys.version_info >= (3, 11); import $$fit" >/dev/null 2>&1; then echo "$$each"; exit; fi; done; done)
 
 help: ## List what can be made
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
 
 install: $(RUN) ## Install what running Touchbase needs into .venv, as locked
 
@@ -120,3 +120,6 @@ pictures: setup ## Take the pictures of README and docs, of the demo (needs Chro
 
 console: ## Build the console's files in the package from console/ (needs Node 20 and npm)
 	cd console && npm ci && npm run types && npm run build
+
+n8n: ## Check and build the node for n8n in integrations/ (needs Node 20 and npm)
+	cd integrations/n8n-nodes-touchbase && npm ci && npm run types && npm run lint && npm run build

@@ -47,7 +47,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "list": "list_messages", "get": "get_message", "create": "create_message", "delete": "delete_message",
         "set_interested": "set_message_interested",
     },
-    "events": {"list": "list_events"},
+    "events": {"list": "list_events", "samples": "list_event_samples"},
     "suppressions": _suppressions(""),
     "contact_custom_fields": _of(FIELDS, "contact", "contacts"),
     "company_custom_fields": _of(FIELDS, "company", "companies"),

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from touchbase.event_log.commands import FindNewEvents, FindSubjects, ListLoggedEvents, ListNewestEvents, Page, Subjects, TrimLog
+from touchbase.event_log.commands import (
+    FindNewEvents,
+    FindSubjects,
+    ListLatestEvents,
+    ListLoggedEvents,
+    ListNewestEvents,
+    Page,
+    Subjects,
+    TrimLog,
+)
 from touchbase.event_log.event_envelope import envelope
 from touchbase.event_log.feed import Feed
 from touchbase.event_log.models import (
@@ -40,6 +49,7 @@ __all__ = [
     "Feed",
     "FindNewEvents",
     "FindSubjects",
+    "ListLatestEvents",
     "ListLoggedEvents",
     "ListNewestEvents",
     "LogSignal",

@@ -39,6 +39,20 @@ class ListLoggedEvents(Query[Page]):
     """None: all types."""
 
 
+LOOKED_AT = 10_000
+"""Events of the end of the log among which samples are looked for: a rare type must not make a request read all of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListLatestEvents(Query[list[LoggedEvent]]):
+    """The client's newest events, newest first, of the last `LOOKED_AT`."""
+
+    client: int
+    limit: int
+    types: list[str] | None = None
+    """None: all types."""
+
+
 @dataclass(frozen=True, slots=True)
 class FindNewEvents(Query[dict[int, int]]):
     """Of these clients, the ones with events after the given sequences: client -> its newest sequence."""

@@ -12,6 +12,7 @@ def envelope(event: LoggedEvent, client_id: str, shown: Any) -> dict[str, Any]:
     """Return an event as JSON values. `shown` is the present record as the API shows it, None if it is gone.
 
     For an event about no record, `shown` is what it is about as it is now; without it, the event's own data.
+    The id stands on top too: Zapier and its like take an object without one for no item.
     """
     data: dict[str, Any] = {
         "id": event_id(event.sequence),
@@ -22,4 +23,4 @@ def envelope(event: LoggedEvent, client_id: str, shown: Any) -> dict[str, Any]:
     }
     if event.record_id is not None:
         data |= {"record_id": event.record_id, **event.data}
-    return {"type": event.type, "timestamp": to_text(event.at), "data": data}
+    return {"id": data["id"], "type": event.type, "timestamp": to_text(event.at), "data": data}

@@ -24,6 +24,7 @@ from touchbase.jobs import api as jobs
 from touchbase.mcp import api as mcp
 from touchbase.merging import api as merging
 from touchbase.messages.api import resource as messages
+from touchbase.outgoing.api import event_samples
 from touchbase.outgoing.api import resource as outgoing
 from touchbase.records.api import resource as records
 from touchbase.reports.api import resource as reports
@@ -48,6 +49,7 @@ ROUTES: tuple[Route, ...] = (
     *jobs.ROUTES,
     *outgoing.ROUTES,
     *event_log.ROUTES,
+    *event_samples.ROUTES,
     *revyops.ROUTES,
     *webhooks.ROUTES,
     *delivery_list.ROUTES,

@@ -13,7 +13,7 @@ from touchbase.event_log import LoggedEvent, envelope
 from touchbase.outgoing.http_client import Answer
 from touchbase.outgoing.mail_message import mail_source
 from touchbase.outgoing.models import CLOUDEVENTS, SLACK, WEBHOOK, Endpoint, Installation
-from touchbase.outgoing.notices import REPLIES, notice_of, values_of
+from touchbase.outgoing.notices import REPLIES, TEST_ID, notice_of, values_of
 from touchbase.outgoing.samples import Seen, sample
 from touchbase.outgoing.signatures import signature_headers
 from touchbase.outgoing.slack import slack_body
@@ -64,7 +64,8 @@ def test_message(endpoint: Endpoint, client_id: str, now: Micros, place: Install
     if endpoint.kind != WEBHOOK:
         made, seen = sample((*endpoint.types, *REPLIES)[0], client_id, now)
         return _notice(endpoint, message_id, made, seen, place)
-    made = {"type": TEST, "timestamp": to_text(now), "data": {"id": "test", "client_id": client_id, "object": {"endpoint_id": endpoint.id}}}
+    data = {"id": TEST_ID, "client_id": client_id, "object": {"endpoint_id": endpoint.id}}
+    made = {"id": TEST_ID, "type": TEST, "timestamp": to_text(now), "data": data}
     return _message(endpoint, message_id, made, None)
 
 

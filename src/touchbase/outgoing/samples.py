@@ -24,6 +24,17 @@ _CHANGED: dict[str, dict[str, Any]] = {
     "contact.replied": {"last_reply_received": [None, _AT]},
     "company.status_changed": {"company_status": [None, "open"]},
 }
+_TOOL = {"tool": "smartlead", "channel": "email_campaign"}
+_ENTRY = {"suppression_id": 5, "kind": "email", "reason": "requested", "value": "ada@acme.example"}
+_DELIVERY = {"delivery_id": 4711, **_TOOL, "error": "the webhook has no e-mail address"}
+_SILENCE = {**_TOOL, "last_call_at": _AT, "noticed_at": _AT, "calls_of_week": 210, "usual_interval_seconds": 2880}
+_OBJECTS: dict[str, dict[str, Any]] = {
+    "status.renamed": {"record": "contact", "from": "Meeting", "to": "meeting_booked"},
+    "suppression.added": _ENTRY, "suppression.removed": _ENTRY,
+    "delivery.failed": {**_DELIVERY, "state": "failed"}, "delivery.unrecognised": {**_DELIVERY, "state": "unrecognised"},
+    "connection.silent": _SILENCE, "connection.resumed": {**_SILENCE, "ended_at": _AT},
+}  # fmt: skip
+"""What events about no record are about."""
 _CAUSE = {"origin": "delivery", "tool": "smartlead", "channel": "email_campaign", "deliveries": [4711]}
 
 
@@ -36,12 +47,12 @@ class Seen:
     company: Any = None
 
 
-def sample(event_type: str, client_id: str, now: Micros) -> tuple[dict[str, Any], Seen]:
+def sample(event_type: str, client_id: str, now: Micros, event_id: str = TEST_ID) -> tuple[dict[str, Any], Seen]:
     """Return the envelope of an event of this type, and what it is about."""
     what = event_type.partition(".")[0]
     seen = {"contact": Seen(CONTACT, CONTACT, COMPANY), "company": Seen(COMPANY, None, COMPANY), "message": Seen(MESSAGE, CONTACT, COMPANY)}
-    about = seen.get(what, Seen({"tool": "smartlead", "channel": "email_campaign"}))
-    data = {"id": TEST_ID, "client_id": client_id, "object": about.object, "changed": _CHANGED.get(event_type, {}), "cause": _CAUSE}
+    about = seen.get(what, Seen(_OBJECTS.get(event_type, _TOOL)))
+    data = {"id": event_id, "client_id": client_id, "object": about.object, "changed": _CHANGED.get(event_type, {}), "cause": _CAUSE}
     if what in seen:
         data["record_id"] = 17 if what == "company" else 1042
-    return {"type": event_type, "timestamp": to_text(now), "data": data}, about
+    return {"id": data["id"], "type": event_type, "timestamp": to_text(now), "data": data}, about

@@ -125,6 +125,7 @@ class AsyncEvents(AsyncEventsGroup):
     """The log of everything that changed."""
 
     list = AsyncCall(events.list_events)
+    samples = AsyncCall(events.list_event_samples)
 
 
 class AsyncSuppressions(AsyncGroup):

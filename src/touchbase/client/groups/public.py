@@ -125,6 +125,7 @@ class Events(EventsGroup):
     """The log of everything that changed."""
 
     list = Call(events.list_events)
+    samples = Call(events.list_event_samples)
 
 
 class Suppressions(Group):

@@ -52,9 +52,17 @@ class EventPage(TypedDict):
     has_more: bool
 
 
+class EventSamples(TypedDict):
+    """Samples of events, newest first."""
+
+    data: list[LogEvent]
+    fictitious: bool
+
+
 class LogEvent(TypedDict):
     """An event of the log."""
 
+    id: str
     type: EventType
     timestamp: str
     data: EventData

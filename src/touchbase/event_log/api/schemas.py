@@ -63,6 +63,7 @@ class EventData(Struct):
 class LogEvent(Struct):
     """An event of the log."""
 
+    id: Annotated[str, Meta(description="As in `data`.", examples=["evt_4711"])]
     type: EventTypeName
     timestamp: Time
     data: EventData
@@ -81,7 +82,7 @@ example(
     {
         "data": [
             {
-                "type": "contact.replied", "timestamp": "2026-11-20T09:30:00Z",
+                "id": "evt_4711", "type": "contact.replied", "timestamp": "2026-11-20T09:30:00Z",
                 "data": {
                     "id": "evt_4711", "client_id": "acme",
                     "object": {

@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from touchbase.event_log.commands import FindNewEvents, FindSubjects, ListLoggedEvents, ListNewestEvents, Page, Subjects, TrimLog
+from touchbase.event_log.commands import (
+    LOOKED_AT,
+    FindNewEvents,
+    FindSubjects,
+    ListLatestEvents,
+    ListLoggedEvents,
+    ListNewestEvents,
+    Page,
+    Subjects,
+    TrimLog,
+)
+from touchbase.event_log.models import LoggedEvent
 from touchbase.event_log.sql.statements import DELIVERIES_OF, LOGGED_EVENT, NEWEST_OF, SUPPRESSIONS_OF, TRIM, event_of
 from touchbase.sql.filters import Where
 from touchbase.sql.rows import names
@@ -30,6 +41,18 @@ def list_logged_events(query: ListLoggedEvents) -> Plan[Page]:
     sql = f"SELECT {names(LOGGED_EVENT)} FROM logged_event WHERE {where} ORDER BY sequence LIMIT ?"
     events = [event_of(row) for row in (yield Select(sql, (*where.params, query.limit)))]
     return Page(events, events[-1].sequence if len(events) == query.limit else newest, newest, oldest)
+
+
+def list_latest_events(query: ListLatestEvents) -> Plan[list[LoggedEvent]]:
+    """Run `ListLatestEvents`."""
+    counters = yield Execute(NEWEST_OF, [(query.client,)])
+    newest = counters[0][1] if counters else 0
+    where = Where("client = ?", query.client)
+    where.add("sequence > ?", newest - LOOKED_AT)
+    if query.types is not None:
+        where.add(f"type IN ({', '.join('?' * len(query.types))})", *query.types)
+    sql = f"SELECT {names(LOGGED_EVENT)} FROM logged_event WHERE {where} ORDER BY sequence DESC LIMIT ?"
+    return [event_of(row) for row in (yield Select(sql, (*where.params, query.limit)))]
 
 
 def find_new_events(query: FindNewEvents) -> Plan[dict[int, int]]:
@@ -69,6 +92,7 @@ def trim_log(command: TrimLog) -> Plan[bool]:
 
 ANSWERS: Mapping[type, Callable[[Any], Plan[Any]]] = {
     ListLoggedEvents: list_logged_events,
+    ListLatestEvents: list_latest_events,
     FindNewEvents: find_new_events,
     ListNewestEvents: list_newest_events,
     FindSubjects: find_subjects,

@@ -1,0 +1,121 @@
+import type { INodeProperties } from 'n8n-workflow';
+
+const records = ['contact', 'company'];
+
+const show = (resource: string[], operation: string[]) => ({ show: { resource, operation } });
+
+/** The parameters of the operations. */
+export const parameters: INodeProperties[] = [
+  {
+    displayName: 'ID',
+    name: 'id',
+    type: 'number',
+    default: 0,
+    required: true,
+    displayOptions: show(records, ['get', 'status', 'update']),
+    description: 'The ID of the record in Touchbase',
+  },
+  {
+    displayName: 'Status',
+    name: 'status',
+    type: 'string',
+    default: '',
+    required: true,
+    placeholder: 'e.g. interested',
+    displayOptions: show(records, ['status']),
+  },
+  {
+    displayName: 'Member to Match',
+    name: 'match',
+    type: 'options',
+    options: [
+      { name: 'Domain', value: 'domain' },
+      { name: 'Email', value: 'email' },
+      { name: 'External ID', value: 'external_id' },
+      { name: 'LinkedIn Address', value: 'linkedin_url' },
+    ],
+    default: 'email',
+    displayOptions: show(records, ['upsert', 'match']),
+    description: 'What finds the record: of companies the domain or the external ID',
+  },
+  {
+    displayName: 'Value',
+    name: 'value',
+    type: 'string',
+    default: '',
+    required: true,
+    displayOptions: { show: { resource: [...records, 'suppression'], operation: ['match', 'add'] } },
+    description: 'The address, domain or ID',
+  },
+  {
+    displayName: 'Record',
+    name: 'record',
+    type: 'json',
+    default: '{ "email": "jane@example.com", "first_name": "Jane" }',
+    required: true,
+    displayOptions: show(records, ['create', 'update', 'upsert']),
+    description: 'The members to set; what is left out stays, null unsets',
+  },
+  {
+    displayName: 'Filters',
+    name: 'where',
+    type: 'json',
+    default: '{ "contact_status": "replied" }',
+    displayOptions: show(records, ['getAll']),
+    description: 'Filters as on the page "Search" of the documentation; all must hold',
+  },
+  {
+    displayName: 'Limit',
+    name: 'limit',
+    type: 'number',
+    typeOptions: { minValue: 1, maxValue: 200 },
+    default: 50,
+    displayOptions: show(records, ['getAll']),
+    description: 'Max number of results to return',
+    routing: { send: { type: 'body', property: 'limit' } },
+  },
+  {
+    displayName: 'Limit',
+    name: 'limit',
+    type: 'number',
+    typeOptions: { minValue: 1, maxValue: 200 },
+    default: 50,
+    displayOptions: show(['message'], ['getAll']),
+    description: 'Max number of results to return',
+    routing: { send: { type: 'query', property: 'limit' } },
+  },
+  {
+    displayName: 'Direction',
+    name: 'direction',
+    type: 'options',
+    options: [
+      { name: 'Both', value: '' },
+      { name: 'Received', value: 'received' },
+      { name: 'Sent', value: 'sent' },
+    ],
+    default: 'received',
+    displayOptions: show(['message'], ['getAll']),
+  },
+  {
+    displayName: 'Email of the Contact',
+    name: 'email',
+    type: 'string',
+    placeholder: 'name@email.com',
+    default: '',
+    displayOptions: show(['message'], ['getAll']),
+  },
+  {
+    displayName: 'Reason',
+    name: 'reason',
+    type: 'options',
+    options: [
+      { name: 'Competitor', value: 'competitor' },
+      { name: 'Customer', value: 'customer' },
+      { name: 'Legal', value: 'legal' },
+      { name: 'Other', value: 'other' },
+      { name: 'Requested', value: 'requested' },
+    ],
+    default: 'requested',
+    displayOptions: show(['suppression'], ['add']),
+  },
+];

@@ -1,0 +1,85 @@
+"""Samples of events: what a builder of workflows shows before the first event comes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.asgi_client import MakeClient
+from tests.event_log.test_log import JANE
+from tests.house import House
+
+from touchbase.event_log import EVENT_TYPES, commands
+from touchbase.event_log.sql import queries
+from touchbase.sql.store import Store
+
+SAMPLES = "/public/v2/events/samples"
+
+
+async def samples(house: House, query: str = "") -> Any:
+    """The samples."""
+    reply = await house.request("GET", f"{SAMPLES}?{query}")
+    assert reply.status == 200, reply.body
+    return reply.json()
+
+
+async def test_samples__are_the_newest_events_newest_first(house: House) -> None:
+    for n in range(5):
+        await house.contact(email=f"p{n}@example.com")
+    feed = (await house.request("GET", "/public/v2/events")).json()["data"]
+
+    some = await samples(house, "types=contact.*")
+
+    assert (some["data"], some["fictitious"]) == (feed[:1:-1], False)
+    assert [each["id"] for each in some["data"]] == ["evt_5", "evt_4", "evt_3"]
+    assert [each["id"] for each in (await samples(house, "limit=1"))["data"]] == ["evt_5"]
+
+
+async def test_samples__of_types_without_an_event_are_fictitious(house: House) -> None:
+    await house.contact(**JANE)
+
+    some = await samples(house, "types=contact.replied,suppression.added")
+
+    assert [(each["id"], each["type"]) for each in some["data"]] == [
+        ("sample_contact.replied", "contact.replied"), ("sample_suppression.added", "suppression.added"),
+    ]  # fmt: skip
+    assert some["fictitious"] is True
+    assert some["data"][1]["data"]["object"]["value"] == "ada@acme.example"
+
+
+async def test_samples__of_every_type_have_the_members_of_an_event(house: House) -> None:
+    some = (await samples(house))["data"]
+    await house.contact(**JANE)
+    [real] = (await samples(house))["data"]
+
+    assert [each["type"] for each in some] == list(EVENT_TYPES)
+    assert {tuple(each) for each in some} == {tuple(real)}
+    assert {tuple(sorted(each["data"].keys() - {"record_id"})) for each in some} == {tuple(sorted(real["data"].keys() - {"record_id"}))}
+
+
+async def test_samples__look_at_the_end_of_the_log_only(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(queries, "LOOKED_AT", 2)
+    await house.contact(**JANE)
+    await house.company("example.com")
+    await house.company("example.net")
+
+    assert commands.LOOKED_AT == 10_000
+    assert (await samples(house, "types=contact.created"))["fictitious"] is True
+    assert (await samples(house, "types=company.created&limit=5"))["fictitious"] is False
+
+
+async def test_samples__of_another_client_are_not_shown(store: Store, make_client: MakeClient) -> None:
+    call = make_client(store)
+    other, own = await House.of(call, "other"), await House.of(call, "own")
+    await other.contact(**JANE)
+
+    assert (await samples(own, "types=contact.created"))["fictitious"] is True
+
+
+async def test_samples__name_what_is_wrong_with_a_request(house: House) -> None:
+    reply = await house.request("GET", f"{SAMPLES}?types=contact.reply&limit=21")
+
+    assert reply.status == 422
+    errors = {each["pointer"]: each["detail"] for each in reply.json()["errors"]}
+    assert errors.keys() == {"?types", "?limit"}
+    assert "contact.replied" in errors["?types"]
