@@ -122,6 +122,8 @@ async def assembled(settings: Settings, clock: Clock = clock, *, shared: SharedM
             failed_calls=WebhookThrottle(settings.rate_limit_failed_calls),
             feed=Feed(store, settings.max_waiting),
             tracing=shared_parts.tracing,
+            spool=shared_parts.spool,
+            cell_of_name=store.placement.cell_of_name,
         )
         yield _application(parts, metrics, settings, shared, worker, refused, shared_parts.calls)
 

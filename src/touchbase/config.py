@@ -18,10 +18,8 @@ from urllib.parse import urlsplit
 from touchbase.config_values import LISTS, TEXTS, is_loopback
 
 PREFIX = "TOUCHBASE_"
-LOG_FORMATS = ("auto", "json", "text")
-LOG_LEVELS = ("debug", "info", "warning", "error")
-TRUE = ("1", "true", "yes", "on")
-FALSE = ("0", "false", "no", "off")
+LOG_FORMATS, LOG_LEVELS = ("auto", "json", "text"), ("debug", "info", "warning", "error")
+TRUE, FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 OF_RELAY = ("TOUCHBASE_RELAY_KEY", "TOUCHBASE_RELAY_SECRET", "TOUCHBASE_RELAY_TO")
 NO_SETTINGS = ("TOUCHBASE_KEY", *OF_RELAY, "TOUCHBASE_REVYOPS_KEY", "TOUCHBASE_TEST_POSTGRES")
 """Variables that are not settings: keys, of examples in the documentation and of `touchbase import revyops`, what `touchbase relay` keeps
@@ -108,6 +106,8 @@ class Settings:
     )
     max_import_bytes: int = _setting(268_435_456, "Most bytes in an imported file; more get a 413.", least=1)
     max_webhook_body_bytes: int = _setting(4_194_304, "Most bytes in the body of a webhook; more get a 413.", least=1)
+    spool: str = _setting("", "Folder for webhooks that come while their store cannot be used; blank: they get a 503.")
+    max_spool_bytes: int = _setting(1_073_741_824, "Most bytes in the spool of one cell; then webhooks get a 503.", least=1)
     max_requests: int = _setting(1024, "Most requests in progress at once in one process; more get a 503 at once.", least=1)
     max_waiting: int = _setting(256, "Most requests of one process that wait for events; more get a 503 at once.", least=1)
     max_body_memory: int = _setting(134_217_728, "Most bytes of request bodies in the memory of one process; more get a 503; 0: no limit.")

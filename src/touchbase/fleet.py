@@ -7,6 +7,7 @@ import contextlib
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 
 import touchbase
 from touchbase.adapters.registry import Adapters, load_adapters
@@ -15,6 +16,7 @@ from touchbase.common.timestamps import Clock
 from touchbase.company_links import CompanyLinker
 from touchbase.config import Settings
 from touchbase.connections import CallCounts, Connections
+from touchbase.encryption import AesGcmCipher, EncryptionKeys
 from touchbase.enrichment import FetchWorker, HttpClient, count_fetch
 from touchbase.erasure import Eraser
 from touchbase.events import InboxWorker, PeriodicTask, ProcessingStore, TranslatorPool, WorkReport, add_report, count_report
@@ -26,8 +28,10 @@ from touchbase.outgoing import Dispatcher, Installation, Sender
 from touchbase.outgoing.api.objects import AS_IN_API
 from touchbase.retention import Retention, UnrecognisedLimits
 from touchbase.routing import CellRouter, CellStore
+from touchbase.spool import Spool
+from touchbase.storage import keys_of
 from touchbase.tracing import Tracing, open_tracing
-from touchbase.workers import Runs, Workers, attempts_us, job_worker, outgoing_parts, run_all
+from touchbase.workers import Runs, Workers, attempts_us, job_worker, outgoing_parts, run_all, running
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +51,7 @@ class Shared:
     calls: CallCounts
     """Calls of connections that are counted and not written yet."""
     tracing: Tracing | None
+    spool: Spool | None
 
     def workers(self, store: ProcessingStore, tasks: Sequence[PeriodicTask] = ()) -> Workers:
         """Return workers on one store; `tasks` are done besides the inbox."""
@@ -109,8 +114,19 @@ async def sharing(
         ending.push_async_callback(http.close)
         ending.callback(reader.close)
         connections = Connections(store, clock)
-        calls, adapters = CallCounts(clock), load_adapters()
-        yield Shared(settings, clock, store, metrics, adapters, connections, reader, http, sender, place, calls, tracing)
+        calls, adapters, spool = CallCounts(clock), load_adapters(), _spool(settings, metrics)
+        if spool is not None:
+            ending.callback(spool.close)
+            await ending.enter_async_context(running(spool, "spool"))
+        yield Shared(settings, clock, store, metrics, adapters, connections, reader, http, sender, place, calls, tracing, spool)
+
+
+def _spool(settings: Settings, metrics: Metrics) -> Spool | None:
+    """Return the spool of webhooks, if there is to be one. It stores nothing before the web application is built."""
+    if not settings.spool:
+        return None
+    cipher = AesGcmCipher(keys_of(settings.database, EncryptionKeys(settings.encryption_key, settings.encryption_key_old)))
+    return Spool(Path(settings.spool), settings.max_spool_bytes, cipher, metrics)
 
 
 @dataclass(slots=True)

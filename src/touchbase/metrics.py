@@ -60,6 +60,9 @@ DELIVERIES_RECEIVED = Counter(
     "Webhooks that are stored (`stored`), and repeats of stored ones (`repeated`).",
     ("channel", "outcome"),
 )
+SPOOLED = Counter(
+    "touchbase_webhooks_spooled_total", "Webhooks that were stored in the local spool, because their store could not be used.", ()
+)
 DELIVERIES_REFUSED = Counter(
     "touchbase_deliveries_refused_total",
     "Webhooks that were refused; no body was stored. The tool is the one that the content suggests, or empty.",

@@ -21,6 +21,7 @@ from touchbase.jobs import JobKind, JobWorker
 from touchbase.maintenance import Maintenance
 from touchbase.outgoing import Dispatcher, HubSpotClient, Installation, MailClient, Sender, WebhookClient
 from touchbase.retention import Retention
+from touchbase.spool import Spool
 from touchbase.sql.store import Store
 from touchbase.statuses import KINDS as STATUS_KINDS
 
@@ -82,7 +83,7 @@ class Workers:
         return report, requests
 
 
-Runs = InboxWorker | FetchWorker | JobWorker | CompanyLinker | Dispatcher | Maintenance | Retention
+Runs = InboxWorker | FetchWorker | JobWorker | CompanyLinker | Dispatcher | Maintenance | Retention | Spool
 """A worker that runs until it is stopped."""
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from tests.asgi_client import ApiClient, Clock
@@ -104,3 +106,20 @@ async def test_server__starts_while_a_cell_is_down_and_uses_it_when_it_is_back(
 
     assert ready.status in (200, 404)
     assert any("cell eu cannot be used" in each for each in warnings)
+
+
+async def test_server__stores_what_a_server_before_it_has_spooled(settings: Settings, cell_urls: list[str], tmp_path: Path) -> None:
+    home = await OPEN(settings.database)
+    await add_cell(home, "eu", cell_urls[0], OPEN, 7)
+    await home.close()
+    spooling = replace(settings, spool=str(tmp_path / "spool"))
+    async with assembled(spooling) as application:
+        router, call = application.store, ApiClient(application.parts, Clock())
+        assert isinstance(router, CellRouter)
+        await until_open(router, 1)
+        await router.write(CreateClient("client-of-eu", "", 5, cell="eu"))
+        await router.cells[1].close()
+        assert (await call.post("/public/emailcampaign-webhook/client-of-eu", SENT)).status == 200
+
+    async with assembled(spooling) as application:
+        await until_applied(ApiClient(application.parts, Clock()), "client-of-eu")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Mapping
-from functools import cache
+from functools import cache, partial
+from typing import Any
 
 import msgspec
 
@@ -16,6 +17,7 @@ from touchbase.http.openapi import description
 from touchbase.http.responses import Response
 from touchbase.http.routes import ROUTES
 from touchbase.http.routing import Route, Router
+from touchbase.spool import SpooledWebhook
 
 __all__ = ["AuthMode", "Dependencies", "Limits", "ProtocolResponse", "build_app"]
 
@@ -52,6 +54,8 @@ def build_app(parts: Dependencies, by_path: Mapping[str, App] = NO_APPS) -> App:
         return (receiver or by_path.get(path) or routed)(scope, receive, send)
 
     api.application = app
+    if parts.spool is not None:
+        parts.spool.receive = partial(_receive_again, receivers)
     # Requests from within (`inner_request.py`) come after it: they belong to the request that makes them.
     return app if parts.tracing is None else parts.tracing.with_start(app)
 
@@ -69,6 +73,16 @@ def _description(parts: Dependencies) -> Route:
 def _document(version: str, keys_needed: bool, public_url: str) -> bytes:
     """Return the OpenAPI document as JSON; cached, because building it takes 50 ms."""
     return msgspec.json.encode(description(version, keys_needed=keys_needed, public_url=public_url))
+
+
+async def _receive_again(receivers: Mapping[str, Any], webhook: SpooledWebhook) -> None:
+    """Receive a webhook from the spool, as its receiver did when it came."""
+    scope: Scope = {
+        "type": "http", "method": "POST", "path": webhook.path, "raw_path": webhook.raw_path, "query_string": webhook.query,
+        "scheme": webhook.scheme, "headers": webhook.headers, "client": (webhook.peer, 0), "touchbase.received_us": webhook.received_us,
+        "touchbase.request_id": "spool",
+    }  # fmt: skip
+    await receivers[webhook.path.split("/", 3)[2]].receive_again(scope, webhook.body)
 
 
 async def _not_found(call: Call) -> Response:

@@ -20,6 +20,7 @@ from touchbase.inbox import RefusedWebhooks
 from touchbase.metrics import Metrics, NoMetrics
 from touchbase.outgoing import NOWHERE, Answer, Installation
 from touchbase.rate_limit import RateLimiter
+from touchbase.spool import Spool
 from touchbase.tracing import Tracing
 
 MIB = 1_048_576
@@ -174,6 +175,10 @@ class Dependencies:
     failed_calls: WebhookThrottle = field(default_factory=WebhookThrottle)
     feed: Feed | None = None
     """The requests that wait for events; None: the application creates its own."""
+    spool: Spool | None = None
+    """Where webhooks are stored while their store cannot be used; None: they are refused."""
+    cell_of_name: Callable[[str], int] = lambda client_id: 0
+    """Returns the cell of a client by its id, as far as this process knows."""
     tracing: Tracing | None = None
     """Makes spans; None: off."""
 

@@ -51,6 +51,11 @@ class Placement:
         """Return the place of a client by a present or former id, if it has one."""
         return self._names.get(client_id)
 
+    def cell_of_name(self, client_id: str) -> int:
+        """Return the cell of the client of this id; the home store, if it has no place."""
+        place = self._names.get(client_id)
+        return HOME if place is None or place.cell is None else place.cell
+
     def cell_of_key(self, key_id: str) -> int | None:
         """Return the cell of the client of a key; None if the key has no place."""
         number = self._keys.get(key_id)

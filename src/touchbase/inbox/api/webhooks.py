@@ -15,8 +15,8 @@ from touchbase.clients import Client, is_client_id
 from touchbase.common.asgi import peer_of
 from touchbase.common.timestamps import Micros
 from touchbase.connections import ACCEPTED, CRM, DROPPED, EMAIL_CAMPAIGN, REFUSED, UNPROVEN, Arrival, Connection, Sender
-from touchbase.errors import NotFound, Overloaded, TouchbaseError, Unauthorized
-from touchbase.http.asgi_types import Headers, Receive, Scope, Send
+from touchbase.errors import NotFound, OutcomeUnknown, Overloaded, StoreUnavailable, TouchbaseError, Unauthorized
+from touchbase.http.asgi_types import Headers, Message, Receive, Scope, Send
 from touchbase.http.endpoint import Api, log
 from touchbase.http.problems import MethodNotAllowed, TooLarge
 from touchbase.http.request_body import ClientDisconnected, read_body
@@ -25,6 +25,7 @@ from touchbase.http.routing import Json, Route, Success, Tag
 from touchbase.inbox.receive import receive_webhook
 from touchbase.inbox.refused import NOT_VERIFIED, RATE, TEST_CALL, TOO_LARGE, UNKNOWN_CLIENT
 from touchbase.metrics import DELIVERIES_RECEIVED
+from touchbase.spool import SpooledWebhook
 
 RECEIVERS = {"emailcampaign-webhook": EMAIL_CAMPAIGN, "crm-webhook": CRM}
 """Second segment of a receiver's path -> its channel; the third segment is the client_id."""
@@ -34,6 +35,8 @@ UNVERIFIED = "this webhook does not prove its sender; send it with the secret th
 """Names no tool, so that a sender cannot learn which tools have a secret."""
 SECRET = "secret"  # noqa: S105
 """Key of the failure count: the secret of a client's connections."""
+RECEIVED_US, BODY_READ, SPOOLED = "touchbase.received_us", "touchbase.body", "touchbase.spooled"
+"""Keys in a request's scope: when it came, its body once it is read, and whether it comes from the spool."""
 INTERNAL_FAULT = Overloaded("internal error; nothing was stored, send it again")
 
 
@@ -65,8 +68,10 @@ class Receiver:
         except ClientDisconnected:
             return
         except TouchbaseError as error:
-            await send_problem(scope, send, error, request_id, metrics)
-            return
+            if not await self._spool(error, scope, receive, headers):
+                await send_problem(scope, send, error, request_id, metrics)
+                return
+            response = self._required(scope[BODY_READ])
         except Exception:
             log.exception("request %s: a webhook could not be stored", scope["touchbase.request_id"])
             await send_problem(scope, send, INTERNAL_FAULT, request_id, metrics)
@@ -87,7 +92,7 @@ class Receiver:
 
     async def _store(self, client_id: str, scope: Scope, receive: Receive, headers: Headers) -> ProtocolResponse | None:
         api, parts, channel = self._api, self._api.dependencies, self._channel
-        at = parts.clock()
+        at = scope.setdefault(RECEIVED_US, parts.clock())
         client = api.clients.cached(client_id, at) or await self._find(client_id, scope, at)
         scope["touchbase.client"] = client.client_id
         body = await self._body(client, scope, receive, headers, at)
@@ -100,7 +105,7 @@ class Receiver:
         sender = await self._sender(client, connections, scope, body, at)
         if sender.outcome == DROPPED:
             return None
-        required = parts.protocol_answer(body) if channel == CRM else None
+        required = self._required(body)
         if required is not None and required.stored_body is not None:
             body = required.stored_body
         if parts.tracing is None:
@@ -115,6 +120,46 @@ class Receiver:
         if not stored.is_repeat:
             parts.on_stored(client.number)
         return required
+
+    def _required(self, body: bytes) -> ProtocolResponse | None:
+        """Return the response that a tool's protocol requires."""
+        return self._api.dependencies.protocol_answer(body) if self._channel == CRM else None
+
+    async def _spool(self, error: TouchbaseError, scope: Scope, receive: Receive, headers: Headers) -> bool:
+        """Spool a webhook whose store cannot be used; return whether it is on disk. Its sender is checked when it is stored."""
+        spool = self._api.dependencies.spool
+        if spool is None or SPOOLED in scope or not isinstance(error, StoreUnavailable | OutcomeUnknown):
+            return False
+        limits = self._api.dependencies.limits
+        try:
+            body = scope.get(BODY_READ)
+            if body is None:
+                body = scope[BODY_READ] = await read_body(receive, headers, limits.webhook_body_bytes, limits)
+            webhook = SpooledWebhook(
+                scope[RECEIVED_US], scope["path"], scope.get("raw_path") or b"", scope["query_string"], scope["scheme"],
+                [*scope["headers"]], peer_of(scope), body,
+            )  # fmt: skip
+            await spool.add(self._api.dependencies.cell_of_name(scope["path"].split("/", 3)[3].removesuffix("/")), webhook)
+        except (TouchbaseError, ClientDisconnected):
+            return False
+        return True
+
+    async def receive_again(self, scope: Scope, body: bytes) -> None:
+        """Receive a spooled webhook. Raises `Overloaded` while its store cannot be used; another refusal is recorded, and final."""
+        scope[SPOOLED], scope[BODY_READ] = True, body
+        scope["touchbase.route"], scope["touchbase.template"] = self._route, self._template
+
+        async def receive() -> Message:
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        try:
+            await self._store(scope["path"].split("/", 3)[3].removesuffix("/"), scope, receive, dict(scope["headers"]))
+        except Overloaded:
+            raise
+        except TouchbaseError as error:
+            log.warning("a spooled webhook was refused: %s", error.code)
+        finally:
+            self._api.finish_request(scope)
 
     async def _find(self, client_id: str, scope: Scope, at: Micros) -> Client:
         """Return the client in the URL. Raises `NotFound`, and `Overloaded` after too many unknown ids from one IP address."""
@@ -133,9 +178,11 @@ class Receiver:
         """Read the whole body within the client's limits; record a refusal. Raises `TooLarge`, `Overloaded`."""
         api, limits = self._api, self._api.dependencies.limits
         try:
+            if SPOOLED in scope:  # its limits applied when it came
+                return await read_body(receive, headers, limits.webhook_body_bytes, limits)
             api.limiter.webhook(client, at)
             api.begin(client.number, scope)
-            body = await read_body(receive, headers, limits.webhook_body_bytes, limits)
+            body = scope[BODY_READ] = await read_body(receive, headers, limits.webhook_body_bytes, limits)
             api.limiter.webhook_body(client, len(body), at)
         except TooLarge:
             self._refuse(client, TOO_LARGE, scope, at)

@@ -1,0 +1,147 @@
+"""Append-only files of records, flushed before an append returns. A record that was not written whole is not there.
+
+A file belongs to the process that has locked it; the files of a process that has ended are taken over by any other.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import struct
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from secrets import token_hex
+from zlib import crc32
+
+ENDING = ".spool"
+MAX_FILE_BYTES = 64 * 1024 * 1024
+"""A file that is larger gets a successor, so that read files can be removed early."""
+SIZE_SECONDS = 1.0
+"""How long a count of the bytes in the folder is used."""
+_HEAD = struct.Struct("<II")
+"""Before each record: its length, and its CRC-32."""
+
+
+class SpoolFiles:
+    """The spool files in one folder. Its methods block; one thread at a time may append."""
+
+    def __init__(self, folder: Path, most_bytes: int) -> None:
+        self._folder = folder
+        self._most_bytes = most_bytes
+        self._open: tuple[Path, int] | None = None
+        """The file that this process appends to, and its descriptor."""
+        self._size = (0, -SIZE_SECONDS)
+        """The bytes in the folder, and when they were counted."""
+
+    def append(self, records: Sequence[bytes]) -> None:
+        """Append records; return when they are on disk. Raises `OSError`, also for a full folder: then none of them is there."""
+        data = b"".join(_HEAD.pack(len(record), crc32(record)) + record for record in records)
+        self._count(len(data))
+        if self._size[0] > self._most_bytes:
+            raise OSError(f"the spool would exceed its limit of {self._most_bytes} bytes")
+        _, descriptor = self._file()
+        before = os.fstat(descriptor).st_size
+        try:
+            written = 0
+            while written < len(data):
+                written += os.write(descriptor, data[written:])
+            os.fdatasync(descriptor)
+        except OSError:
+            with suppress(OSError):
+                os.ftruncate(descriptor, before)
+            self.close()  # a part may have stayed: later records go to another file
+            raise
+        if before + len(data) > MAX_FILE_BYTES:
+            self.close()
+
+    def _file(self) -> tuple[Path, int]:
+        if self._open is None:
+            if not self._folder.is_dir():
+                self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                _flush(self._folder.parent)
+            path = self._folder / f"{time.time_ns():020d}-{token_hex(8)}{ENDING}"
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _flush(self._folder)
+            self._open = path, descriptor
+        return self._open
+
+    def close(self) -> None:
+        """Append to this file no more; it can be taken from now on."""
+        if self._open is not None:
+            os.close(self._open[1])
+            self._open = None
+
+    def _count(self, more: int) -> None:
+        """Add to the number of bytes in the folder; count all once in a while, because other processes write and remove files."""
+        size, at = self._size
+        if time.monotonic() - at > SIZE_SECONDS:
+            size, at = 0, time.monotonic()
+            for path in self.paths():
+                with suppress(FileNotFoundError):
+                    size += path.stat().st_size
+        self._size = size + more, at
+
+    def paths(self) -> list[Path]:
+        """Return the files, the oldest first: their names begin with their time."""
+        with suppress(FileNotFoundError):
+            return sorted(path for path in self._folder.iterdir() if path.name.endswith(ENDING))
+        return []
+
+    def take(self) -> TakenFile | None:
+        """Return the oldest file that no other process has, for reading; None if there is none."""
+        for path in self.paths():
+            if self._open is not None and path == self._open[0]:
+                self.close()
+            try:
+                descriptor = os.open(path, os.O_RDWR)
+            except FileNotFoundError:
+                continue
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                os.close(descriptor)
+                continue
+            if not path.exists():  # another process has read and removed it
+                os.close(descriptor)
+                continue
+            return TakenFile(path, descriptor)
+        return None
+
+
+class TakenFile:
+    """A file that is being read; nothing is appended to it any more."""
+
+    def __init__(self, path: Path, descriptor: int) -> None:
+        self.path = path
+        self._descriptor = descriptor
+
+    def records(self) -> Iterator[bytes]:
+        """Yield the whole records, in order; a broken one ends the file, because nothing behind it was acknowledged."""
+        with os.fdopen(os.dup(self._descriptor), "rb") as file:
+            file.seek(0)
+            while len(head := file.read(_HEAD.size)) == _HEAD.size:
+                length, checksum = _HEAD.unpack(head)
+                record = file.read(length)
+                if len(record) < length or crc32(record) != checksum:
+                    return
+                yield record
+
+    def remove(self) -> None:
+        """Remove the file, all of whose records are stored."""
+        self.path.unlink(missing_ok=True)
+        self.release()
+
+    def release(self) -> None:
+        """Let another process, or a later attempt, take the file."""
+        os.close(self._descriptor)
+
+
+def _flush(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

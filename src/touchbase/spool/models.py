@@ -1,0 +1,43 @@
+"""A spooled webhook: the whole request, so that it can be received again as if it came then."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import msgspec
+
+from touchbase.common.timestamps import Micros
+from touchbase.encryption import Cipher, is_encrypted
+
+_PLACE = ("spool", "webhook")
+"""What the ciphertext is bound to."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpooledWebhook:
+    """A request to a webhook address, and when it came."""
+
+    received_us: Micros
+    path: str
+    raw_path: bytes
+    query: bytes
+    scheme: str
+    headers: list[tuple[bytes, bytes]]
+    peer: str
+    body: bytes
+
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(SpooledWebhook).decode
+
+
+def to_bytes(webhook: SpooledWebhook, cipher: Cipher) -> bytes:
+    """Return a webhook as it is spooled: encrypted, because headers and bodies have secrets of tools; in clear if there is no key."""
+    text = _encode(webhook)
+    return cipher.encrypt(text.decode(), _PLACE).encode() if cipher.can_encrypt else text
+
+
+def from_bytes(data: bytes, cipher: Cipher) -> SpooledWebhook:
+    """Return the webhook that `to_bytes` has written. Raises `DecryptionFailed`."""
+    text = data.decode()
+    return _decode(cipher.decrypt(text, _PLACE) if is_encrypted(text) else text)

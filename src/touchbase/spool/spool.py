@@ -1,0 +1,133 @@
+"""Spool webhooks, and receive them once their store can be used again."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from touchbase.encryption import Cipher
+from touchbase.errors import Overloaded, StoreUnavailable
+from touchbase.metrics import SPOOLED, Metrics
+from touchbase.spool.files import SpoolFiles, TakenFile
+from touchbase.spool.models import SpooledWebhook, from_bytes, to_bytes
+
+LOG = logging.getLogger("touchbase.spool")
+FAILED = "failed"
+"""The folder of webhooks that an error keeps from being received."""
+PAUSE_SECONDS = 1.0
+"""Time between two attempts to store what waits."""
+Receives = Callable[[SpooledWebhook], Awaitable[None]]
+"""Receives a webhook again. Raises `Overloaded` if its store still cannot be used; other refusals are recorded and final."""
+
+
+class Spool:
+    """The spool of one process: a folder for each cell, so that one that is down holds up no other's."""
+
+    def __init__(self, folder: Path, most_bytes: int, cipher: Cipher, metrics: Metrics) -> None:
+        self._folder = folder
+        self._most_bytes = most_bytes
+        self._cipher = cipher
+        self._metrics = metrics
+        self._cells: dict[str, SpoolFiles] = {}
+        self._waiting: list[tuple[str, bytes, asyncio.Future[None]]] = []
+        self._flushing: asyncio.Task[None] | None = None
+        self._writing = asyncio.Lock()
+        self._stopping = asyncio.Event()
+        self.receive: Receives | None = None
+        """How a webhook is received again; set before `run`."""
+
+    async def add(self, cell: int, webhook: SpooledWebhook) -> None:
+        """Spool a webhook; return when it is on disk. Raises `StoreUnavailable` if it cannot be: then it is not there."""
+        done = asyncio.get_running_loop().create_future()
+        self._waiting.append((str(cell), to_bytes(webhook, self._cipher), done))
+        if self._flushing is None or self._flushing.done():
+            # A task of its own, which a request that is cancelled does not end.
+            self._flushing = asyncio.create_task(self._write_waiting(), name="spool")
+        await done
+        self._metrics.count(SPOOLED)
+
+    async def _write_waiting(self) -> None:
+        """Write all that waits; what comes in that time shares the next flush."""
+        while self._waiting:
+            batch, self._waiting = self._waiting, []
+            for cell in dict.fromkeys(cell for cell, _, _ in batch):
+                mine = [(record, done) for of, record, done in batch if of == cell]
+                error: Exception | None = None
+                try:
+                    async with self._writing:
+                        await asyncio.to_thread(self._files(cell).append, [record for record, _ in mine])
+                except Exception as why:
+                    LOG.error("webhooks cannot be spooled, their senders get 503: %s", why)
+                    error = StoreUnavailable("neither the store nor the spool can be used now", retry_after=5)
+                for _, done in mine:
+                    if not done.done():
+                        done.set_result(None) if error is None else done.set_exception(error)
+
+    def _files(self, cell: str) -> SpoolFiles:
+        if cell not in self._cells:
+            self._cells[cell] = SpoolFiles(self._folder / cell, self._most_bytes)
+        return self._cells[cell]
+
+    async def run(self) -> None:
+        """Store what waits, the oldest first, until stopped; also what processes before this one have left."""
+        while not self._stopping.is_set():
+            try:
+                await self.drain()
+            except Exception:
+                LOG.exception("spooled webhooks could not be stored, and stay; it is tried again")
+            try:
+                await asyncio.wait_for(self._stopping.wait(), PAUSE_SECONDS)
+            except TimeoutError:
+                continue
+
+    def stop(self) -> None:
+        """Finish the current webhook, then return from `run`."""
+        self._stopping.set()
+
+    async def drain(self) -> int:
+        """Store what can be stored now; return how many webhooks that were."""
+        if self.receive is None or not self._folder.is_dir():
+            return 0
+        count = 0
+        for folder in sorted(path for path in self._folder.iterdir() if path.is_dir() and path.name != FAILED):
+            files = self._files(folder.name)
+            async with self._writing:
+                taken = files.take()
+            while taken is not None and (stored := await self._store(taken)) is not None:
+                count += stored
+                async with self._writing:
+                    taken = files.take()
+        return count
+
+    async def _store(self, taken: TakenFile) -> int | None:
+        """Store the webhooks of a file and remove it; None if that has to be tried again: repeated webhooks are recognised."""
+        assert self.receive is not None
+        count = 0
+        for record in taken.records():
+            if self._stopping.is_set():
+                taken.release()
+                return None
+            try:
+                await self.receive(from_bytes(record, self._cipher))
+            except Overloaded:
+                taken.release()
+                return None
+            except Exception:
+                # It would fail again and hold up all others, so it is set aside for a person.
+                LOG.exception("a spooled webhook could not be received; it is in %s", self._folder / FAILED)
+                async with self._writing:
+                    await asyncio.to_thread(self._files(FAILED).append, [record])
+            except BaseException:
+                taken.release()
+                raise
+            count += 1
+        taken.remove()
+        LOG.info("%d spooled webhooks are stored", count)
+        return count
+
+    def close(self) -> None:
+        """Release the files."""
+        for files in self._cells.values():
+            files.close()

@@ -1,0 +1,147 @@
+"""Spool files: what an append has returned for is there after any end of the process, whole and in order; nothing else is."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from touchbase.spool import SpoolFiles
+from touchbase.spool import files as module
+
+MANY = 10**9
+WRITER = """
+import sys
+from pathlib import Path
+from touchbase.spool import SpoolFiles
+files = SpoolFiles(Path(sys.argv[1]), 10**9)
+number = 0
+while True:
+    files.append([f"record {number + each}".encode() for each in range(3)])
+    number += 3
+    print(number, flush=True)
+"""
+FULL = """
+import resource, sys
+from pathlib import Path
+from touchbase.spool import SpoolFiles
+files = SpoolFiles(Path(sys.argv[1]), 10**9)
+files.append([b"first"])
+resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+try:
+    files.append([b"x" * 1000])
+except OSError as error:
+    print("refused", flush=True)
+"""
+
+
+def all_in(folder: Path) -> list[bytes]:
+    """Take all files of a folder and return their records."""
+    files, found = SpoolFiles(folder, MANY), []
+    while (taken := files.take()) is not None:
+        found += list(taken.records())
+        taken.remove()
+    return found
+
+
+@given(batches=st.lists(st.lists(st.binary(max_size=50), min_size=1, max_size=4), max_size=6))
+def test_append__keeps_any_records_in_order(tmp_path_factory: pytest.TempPathFactory, batches: list[list[bytes]]) -> None:
+    folder = tmp_path_factory.mktemp("spool")
+    files = SpoolFiles(folder, MANY)
+
+    for batch in batches:
+        files.append(batch)
+    files.close()
+
+    assert all_in(folder) == [record for batch in batches for record in batch]
+
+
+@given(records=st.lists(st.binary(max_size=30), min_size=1, max_size=5), data=st.data())
+def test_records__of_a_file_that_ends_at_any_byte_are_the_whole_ones_before(
+    tmp_path_factory: pytest.TempPathFactory, records: list[bytes], data: st.DataObject
+) -> None:
+    folder = tmp_path_factory.mktemp("spool")
+    files = SpoolFiles(folder, MANY)
+    files.append(records)
+    files.close()
+    (path,) = files.paths()
+    end = data.draw(st.integers(0, path.stat().st_size))
+    os.truncate(path, end)
+
+    whole, size = [], 0
+    for record in records:
+        size += 8 + len(record)
+        whole += [record] if size <= end else []
+    assert all_in(folder) == whole
+
+
+def test_append__survives_a_kill_with_all_that_it_has_returned_for(tmp_path: Path) -> None:
+    with subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path)], stdout=subprocess.PIPE, text=True) as writer:
+        assert writer.stdout is not None
+        for _ in range(200):
+            writer.stdout.readline()
+        writer.send_signal(signal.SIGKILL)
+        acknowledged = max([int(line) for line in writer.stdout if line.endswith("\n")], default=600)
+
+    found = all_in(tmp_path)
+
+    assert len(found) >= acknowledged >= 600
+    assert found == [f"record {number}".encode() for number in range(len(found))]
+
+
+def test_append__to_a_full_disk_raises_and_leaves_what_was_there(tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", FULL, str(tmp_path)], stdout=subprocess.PIPE, text=True, check=True)
+
+    assert done.stdout == "refused\n"
+    assert all_in(tmp_path) == [b"first"]
+
+
+def test_append__refuses_what_would_exceed_the_limit(tmp_path: Path) -> None:
+    files = SpoolFiles(tmp_path, 100)
+    files.append([b"x" * 80])
+
+    with pytest.raises(OSError, match="limit of 100 bytes"):
+        files.append([b"y" * 20])
+
+    files.close()
+    assert all_in(tmp_path) == [b"x" * 80]
+
+
+def test_append__begins_another_file_when_one_is_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MAX_FILE_BYTES", 100)
+    files = SpoolFiles(tmp_path, MANY)
+
+    for number in range(6):
+        files.append([b"%d" % number * 60])
+    files.close()
+
+    assert len(files.paths()) == 3
+    assert [record[:1] for record in all_in(tmp_path)] == [b"0", b"1", b"2", b"3", b"4", b"5"]
+
+
+def test_take__leaves_the_file_of_a_process_that_runs(tmp_path: Path) -> None:
+    first, second = SpoolFiles(tmp_path, MANY), SpoolFiles(tmp_path, MANY)
+    first.append([b"one"])
+
+    assert second.take() is None
+    first.close()
+
+    taken = second.take()
+    assert taken is not None
+    assert list(taken.records()) == [b"one"]
+    taken.release()
+
+
+def test_files__are_for_their_owner_only(tmp_path: Path) -> None:
+    files = SpoolFiles(tmp_path / "spool", MANY)
+    files.append([b"one"])
+    files.close()
+
+    assert (tmp_path / "spool").stat().st_mode & 0o777 == 0o700
+    assert files.paths()[0].stat().st_mode & 0o777 == 0o600

@@ -1,0 +1,189 @@
+"""The spool of a server: a webhook of a cell that is down is acknowledged, and stored with its own time when the cell is back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from tests.asgi_client import ApiClient, Clock, CountedMetrics, MakeClient
+from tests.cells.conftest import OPEN, cell_urls, router
+from tests.house import House
+
+from touchbase.encryption import NO_CIPHER, AesGcmCipher, StaticKeys, new_key
+from touchbase.inbox import ListDeliveries, ListRefusals, RefusedWebhooks
+from touchbase.metrics import SPOOLED
+from touchbase.routing import CellRouter
+from touchbase.spool import Spool, SpooledWebhook, from_bytes, to_bytes
+
+__all__ = ["cell_urls", "router"]
+CIPHER = AesGcmCipher(StaticKeys([new_key()]))
+BODY = {"event_type": "email_sent", "lead_email": "ada@example.com", "timestamp": "2026-11-20T09:30:00Z"}
+
+
+@pytest.fixture
+def metrics() -> CountedMetrics:
+    return CountedMetrics()
+
+
+@pytest.fixture
+async def spool(tmp_path: Path, metrics: CountedMetrics) -> AsyncIterator[Spool]:
+    made = Spool(tmp_path / "spool", 10**6, CIPHER, metrics)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+async def down(router: CellRouter, make_client: MakeClient, clock: Clock, spool: Spool) -> tuple[ApiClient, House]:
+    """A server with a spool, and a client of the cell eu, which is down."""
+    refused = RefusedWebhooks(clock)
+    call = make_client(router, spool=spool, cell_of_name=router.placement.cell_of_name, refused=refused)
+    made = [await House.of(call, f"client-{number}") for number in range(3)]
+    (house,) = (each for each in made if router.placement.cell_of(each.number) == 1)
+    await router.cells[1].close()
+    call.clock.move(2)  # nothing of the client is known in memory any more
+    return call, house
+
+
+async def bring_back(router: CellRouter) -> None:
+    assert await router.cells[1].open(OPEN)
+
+
+async def test_webhook__of_a_cell_that_is_down_is_stored_when_it_is_back(
+    down: tuple[ApiClient, House], router: CellRouter, spool: Spool, metrics: CountedMetrics
+) -> None:
+    call, house = down
+    came = call.clock()
+    reply = await call.post(f"/public/emailcampaign-webhook/{house.client_id}?a=1", BODY, x_tool="yes")
+    assert reply.status == 200
+    assert await spool.drain() == 0
+    call.clock.move(3600)
+
+    await bring_back(router)
+    stored = await spool.drain()
+
+    assert (stored, await spool.drain()) == (1, 0)
+    (found,) = await router.read(ListDeliveries(5, house.number))
+    assert (found.received_us, found.channel) == (came, "email_campaign")
+    assert metrics.counted == [(SPOOLED,)]
+
+
+async def test_webhooks__are_stored_in_the_order_in_which_they_came(
+    down: tuple[ApiClient, House], router: CellRouter, spool: Spool
+) -> None:
+    call, house = down
+    times = []
+    for number in range(20):
+        call.clock.move(1)
+        times.append(call.clock())
+        assert (await call.post(f"/public/emailcampaign-webhook/{house.client_id}", BODY | {"n": number})).status == 200
+
+    await bring_back(router)
+    await spool.drain()
+
+    found = await router.read(ListDeliveries(50, house.number))
+    assert [each.received_us for each in reversed(found)] == times
+
+
+async def test_webhooks__that_come_at_once_are_all_acknowledged_and_stored(
+    down: tuple[ApiClient, House], router: CellRouter, spool: Spool
+) -> None:
+    call, house = down
+    address = f"/public/emailcampaign-webhook/{house.client_id}"
+
+    replies = await asyncio.gather(*(call.post(address, BODY | {"n": number}) for number in range(50)))
+    await bring_back(router)
+
+    assert [reply.status for reply in replies] == [200] * 50
+    assert await spool.drain() == 50
+    assert len(await router.read(ListDeliveries(100, house.number))) == 50
+
+
+async def test_webhook__that_was_stored_already_is_a_repeat(down: tuple[ApiClient, House], router: CellRouter, spool: Spool) -> None:
+    call, house = down
+    for _ in range(3):
+        await call.post(f"/public/emailcampaign-webhook/{house.client_id}", BODY)
+    await bring_back(router)
+
+    await spool.drain()
+
+    (found,) = await router.read(ListDeliveries(5, house.number))
+    assert found.repeats == 2
+
+
+async def test_webhook__that_its_receiver_refuses_is_recorded_when_it_is_received(
+    down: tuple[ApiClient, House], router: CellRouter, spool: Spool
+) -> None:
+    call, house = down
+    await bring_back(router)
+    connection = {"channel": "email_campaign", "tool": "smartlead", "secrets": ["s" * 20]}
+    await call.post(f"/admin/v1/clients/{house.client_id}/connections", connection)
+    await call.settings(house.client_id, require_verification={"email_campaign": True})
+    await router.cells[1].close()
+    call.clock.move(2)
+    assert (await call.post(f"/public/emailcampaign-webhook/{house.client_id}", BODY)).status == 200
+    await bring_back(router)
+
+    await spool.drain()
+    await call.parts.refused.flush(router)
+
+    assert await router.read(ListDeliveries(5, house.number)) == []
+    (refused,) = await router.read(ListRefusals(5, house.number))
+    assert refused.cause == "not_verified"
+
+
+async def test_webhooks__of_other_cells_do_not_wait(down: tuple[ApiClient, House], router: CellRouter, spool: Spool) -> None:
+    call, house = down
+    await call.post(f"/public/emailcampaign-webhook/{house.client_id}", BODY)
+    other = SpooledWebhook(call.clock(), "/public/crm-webhook/client-0", b"", b"", "http", [], "127.0.0.1", b"{}")
+    await spool.add(0, other)
+
+    assert await spool.drain() == 1
+
+
+async def test_requests__of_the_api_are_refused_and_not_spooled(down: tuple[ApiClient, House], spool: Spool) -> None:
+    house = down[1]
+
+    reply = await house.request("POST", "/public/v2/contacts", {"email": "ada@example.com"})
+
+    assert reply.status == 503
+    assert await spool.drain() == 0
+
+
+async def test_webhook__gets_503_when_the_spool_is_full(
+    router: CellRouter, make_client: MakeClient, tmp_path: Path, down: tuple[ApiClient, House]
+) -> None:
+    _, house = down
+    small = Spool(tmp_path / "small", 10, CIPHER, CountedMetrics())
+    call = make_client(router, spool=small, cell_of_name=router.placement.cell_of_name)
+
+    reply = await call.post(f"/public/emailcampaign-webhook/{house.client_id}", BODY)
+    small.close()
+
+    assert reply.status == 503
+
+
+async def test_webhook__that_fails_for_another_reason_is_set_aside_and_holds_up_no_other(spool: Spool, tmp_path: Path) -> None:
+    webhook = SpooledWebhook(5, "/public/crm-webhook/acme", b"", b"", "http", [], "127.0.0.1", b"{}")
+    for _ in range(2):
+        await spool.add(0, webhook)
+    received: list[SpooledWebhook] = []
+
+    async def receive(one: SpooledWebhook) -> None:
+        received.append(one)
+        if len(received) == 1:
+            raise ZeroDivisionError
+
+    spool.receive = receive
+
+    assert await spool.drain() == 2
+    assert len(list((tmp_path / "spool" / "failed").iterdir())) == 1
+
+
+def test_to_bytes__encrypts_with_the_key_and_needs_none() -> None:
+    webhook = SpooledWebhook(5, "/public/crm-webhook/acme", b"/x", b"a=1", "https", [(b"x-secret", b"goldfinch")], "::1", b"\x00\xffbody")
+
+    assert b"goldfinch" not in to_bytes(webhook, CIPHER)
+    for cipher in (CIPHER, NO_CIPHER):
+        assert from_bytes(to_bytes(webhook, cipher), cipher) == webhook
