@@ -17,6 +17,7 @@ from pathlib import Path
 
 from bench import (
     auth,
+    cells,
     compare,
     fairness,
     files,
@@ -59,6 +60,7 @@ ALONE: dict[str, tuple[str, Callable[[Plan], None]]] = {
     "translate": ("", translate.measure),
     "auth": ("", auth.measure),
     "processes": ("postgresql", processes.measure),
+    "cells": ("postgresql", cells.measure),
 }
 """Figures that are measured once, and the engine that they need."""
 
