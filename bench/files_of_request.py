@@ -24,7 +24,7 @@ from typing import Any
 import touchbase
 from bench.bodies import CREATE, new_run
 from bench.dataset_sample import address_of, webhook
-from touchbase import app, translator
+from touchbase import app, fleet, translator
 from touchbase.adapters.registry import load_adapters
 from touchbase.config import Settings
 from touchbase.events.translator_pool import TranslatorPool
@@ -141,8 +141,8 @@ async def measure(title: str, work: Callable[[app.Application, int], Awaitable[N
 
 def main() -> None:
     """Measure both, each on a store of its own."""
-    app.TranslatorPool = InProcess  # type: ignore[misc]
-    app.periodic_tasks = lambda store: []
+    fleet.TranslatorPool = InProcess  # type: ignore[misc]
+    fleet.periodic_tasks = lambda store: []
     logging.disable()
     asyncio.run(measure("create through the API", create))
     asyncio.run(measure("webhook received and applied", receive_and_apply))

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from fault_tests import mutants
-from touchbase import app
+from touchbase import fleet
 from touchbase.events import worker as events_worker
 from touchbase.inbox.api import webhooks
 from touchbase.storage.postgres import inbox_batch as postgres
@@ -65,7 +65,7 @@ def applied() -> None:
 
 def committed() -> None:
     """Die after the commit, before the worker knows of it."""
-    mutants.replace(app, "count_report", lambda *_: kill_self())
+    mutants.replace(fleet, "count_report", lambda *_: kill_self())
 
 
 def _die_in_transaction(most: int | None) -> None:

@@ -36,7 +36,7 @@ import apsw
 import asyncpg
 
 from fault_tests.webhook_mutants import WEBHOOK_MUTANTS
-from touchbase import app
+from touchbase import app, fleet
 from touchbase.errors import Overloaded
 from touchbase.events import event_normalization, fair_scheduler, projection
 from touchbase.events import worker as events_worker
@@ -46,6 +46,7 @@ from touchbase.inbox import receive as inbox_receive
 from touchbase.inbox.api import webhooks
 from touchbase.inbox.commands import StoredDelivery
 from touchbase.jobs import JobRun, JobStep, runner
+from touchbase.rate_limit import rate_limiter
 from touchbase.server import server as server_server
 from touchbase.storage.batch import settle
 from touchbase.storage.postgres import connection as postgres_connection
@@ -141,8 +142,8 @@ def no_deadline() -> None:
 
 def no_limit() -> None:
     """Accept any number of concurrent requests."""
-    whole = app.RateLimiter
-    replace(app, "RateLimiter", lambda rates, requests: whole(rates, requests=ALL_DAY))
+    whole = rate_limiter.RateLimiter
+    replace(rate_limiter, "RateLimiter", lambda rates, requests: whole(rates, requests=ALL_DAY))
 
 
 def no_graceful_stop() -> None:
@@ -225,7 +226,7 @@ def no_refusal() -> None:
 def no_event_times() -> None:
     """Replace event times by the time of receipt, in the translator processes."""
     command = (sys.executable, "-c", _WITHOUT_EVENT_TIMES)
-    replace(app, "TranslatorPool", partial(TranslatorPool, command))
+    replace(fleet, "TranslatorPool", partial(TranslatorPool, command))
 
 
 def no_apply() -> None:

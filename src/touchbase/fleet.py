@@ -34,6 +34,11 @@ from touchbase.tracing import Tracing, open_tracing
 from touchbase.workers import Runs, Workers, attempts_us, job_worker, outgoing_parts, run_all, running
 
 
+def periodic_tasks(store: ProcessingStore) -> list[PeriodicTask]:
+    """Return the cleanup tasks of the inbox worker: expired idempotency keys and dedupe entries."""
+    return [ResponseCleanup(store), DedupeCleanup(store)]
+
+
 @dataclass(frozen=True, slots=True)
 class Shared:
     """What the workers of all cells share."""
@@ -62,7 +67,7 @@ class Shared:
             self.clock,
             connections=self.connections.of,
             on_report=self._count,
-            tasks=[ResponseCleanup(store), DedupeCleanup(store), *tasks],
+            tasks=[*periodic_tasks(store), *tasks],
         )
         counted = partial(count_fetch, self.metrics)
         fetch = FetchWorker(store, self.adapters, self.http.send, self.clock, on_stored=inbox.wake, on_fetched=counted)

@@ -58,7 +58,7 @@ def test_bench_run__has_no_failed_requests(report: dict[str, Any]) -> None:
 def test_bench_run__lists_what_it_did_not_measure(report: dict[str, Any]) -> None:
     assert (
         "not measured: fairness, files, limits, start, translate, auth, paths, growth, processes, compare, batch, match, outgoing, "
-        "endpoints, postgresql" in report["notes"]
+        "endpoints, cells, postgresql" in report["notes"]
     )
 
 

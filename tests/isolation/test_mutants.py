@@ -68,6 +68,7 @@ GROWING = (
     "CountClientRows(",
     "FileSizes(",
     "ListLoggedEvents(",
+    "ListLatestEvents(",
     "FindNewEvents(",
     "ListNewestEvents(",
     "event_log.sql.statements.NEWEST_OF:",
