@@ -43,6 +43,8 @@ LEASED = "1:3"
 """Leases that a process of a busy machine does not miss to renew: it would rightly lose its clients."""
 SHARED_SECONDS = 2.0
 CLIENTS = 4
+SENDING_SECONDS = 5.0
+"""How long the first request may take."""
 MOST_UNSTORED = 512
 """Delivered events of one endpoint that may not be stored yet."""
 
@@ -85,6 +87,7 @@ def results(plan: Plan, engine: str) -> None:
             endpoint = add_endpoint(api, origin)
             people = [{"op": "create", "body": {"email": f"p{number}@example.com"}} for number in range(PEOPLE)]
             api.expect_ok("POST", "/public/v2/contacts/batch", {"commands": people})
+            _until_sending(receiver)
             before = len(receiver.got)
             flags.set(FAIL_WRITES)
             time.sleep(REFUSING_SECONDS)
@@ -108,6 +111,13 @@ def results(plan: Plan, engine: str) -> None:
             server.kill()
     repeated = check_requests(receiver.got, events, {1: stored}, found)
     plan.report.add("results", engine, 1, events, found, broken=plan.broken, unwritten=unwritten, repeated=repeated)
+
+
+def _until_sending(receiver: Receiver) -> None:
+    """Wait until the first request has come: an endpoint is known a moment after it was added."""
+    until = time.monotonic() + SENDING_SECONDS
+    while not receiver.got and time.monotonic() < until:
+        time.sleep(0.01)
 
 
 def senders(plan: Plan, engine: str) -> None:
