@@ -91,7 +91,7 @@ UNNOTICED: dict[str, str] = {
     "do_not_contact.sql.copies._revision": _DIRECTORY,
     "do_not_contact.sql.copies.read_installation_list": _DIRECTORY,
     "inbox.sql.queries.find_traces": "ids of deliveries that the client's own event names; traces go to the operator's collector",
-    "inbox.sql.statements.STORE_DELIVERY_TRACED": "the text of STORE_DELIVERY with one column more; under other ids it finds nothing of A's",
+    "inbox.sql.statements.STORE_DELIVERY_TRACED": "as STORE_DELIVERY with one column more; under other ids it finds nothing of A's",
     "clients.sql.removal.DELETE_WORDS": "words of records that were this client's rows just before; their ids are no other's",
     "search.sql.candidates._both": _READ,
     "reports.sql.parts.PARTS": _PARTS,
