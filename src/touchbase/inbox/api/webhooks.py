@@ -92,7 +92,9 @@ class Receiver:
 
     async def _store(self, client_id: str, scope: Scope, receive: Receive, headers: Headers) -> ProtocolResponse | None:
         api, parts, channel = self._api, self._api.dependencies, self._channel
-        at = scope.setdefault(RECEIVED_US, parts.clock())
+        at: Micros = scope.get(RECEIVED_US) or parts.clock()
+        if parts.spool is not None:
+            scope[RECEIVED_US] = at
         client = api.clients.cached(client_id, at) or await self._find(client_id, scope, at)
         scope["touchbase.client"] = client.client_id
         body = await self._body(client, scope, receive, headers, at)
@@ -182,7 +184,9 @@ class Receiver:
                 return await read_body(receive, headers, limits.webhook_body_bytes, limits)
             api.limiter.webhook(client, at)
             api.begin(client.number, scope)
-            body = scope[BODY_READ] = await read_body(receive, headers, limits.webhook_body_bytes, limits)
+            body = await read_body(receive, headers, limits.webhook_body_bytes, limits)
+            if api.dependencies.spool is not None:
+                scope[BODY_READ] = body
             api.limiter.webhook_body(client, len(body), at)
         except TooLarge:
             self._refuse(client, TOO_LARGE, scope, at)
