@@ -138,7 +138,7 @@ def _plan(options: argparse.Namespace, folder: Path, ending: ExitStack) -> Plan:
         generator=generator,
         report=report,
     )
-    if "postgresql" in plan.engines and {*ON_ENGINES, "processes"} & set(plan.only):
+    if "postgresql" in plan.engines and {*ON_ENGINES, "processes", "cells"} & set(plan.only):
         plan.postgres = ending.enter_context(postgres(folder))
         report.machine["PostgreSQL"] = ", ".join(f"{name}={value}" for name, value in plan.postgres.settings.items())
     if file_system(folder)[0] in IN_MEMORY:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Coroutine, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -106,7 +106,8 @@ def postgres(folder: Path) -> Iterator[Postgres]:
             server.break_in()
             yield server
     finally:
-        started.cleanup()
+        with suppress(FileNotFoundError):  # a figure has killed it
+            started.cleanup()
 
 
 @contextmanager
