@@ -9,6 +9,7 @@ from tests.house import House
 
 from touchbase.cells import DRAINING, HOME, FindPlace, Place, ReservePlace, SetCellState
 from touchbase.clients import DeletingClients, FindClient
+from touchbase.connections import CallCounts
 from touchbase.errors import StoreUnavailable
 from touchbase.inbox import ListDeliveries
 from touchbase.maintenance import Maintenance
@@ -240,6 +241,14 @@ class TestDown:
 
         router.cells[1]._note("it does not answer")
         assert router.warnings == ["cell eu cannot be used, its clients get 503: it does not answer"]
+
+    async def test_calls_of_other_clients_are_counted(self, call: ApiClient, router: CellRouter, made: list[House]) -> None:
+        counts = CallCounts(call.clock)
+        counts.record([(house.number, "crm", "hubspot", call.clock()) for house in made])
+
+        await counts.flush(router)
+
+        assert [router.placement.cell_of(waiting.client) for waiting in counts.commands()] == [1]
 
     async def test_new_clients_live_elsewhere(self, call: ApiClient, router: CellRouter, made: list[House]) -> None:
         router.cells[1]._note("it does not answer")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections import Counter
 from collections.abc import Iterable
@@ -125,17 +126,20 @@ class CallCounts:
     async def flush(self, store: Store) -> None:
         """Write what waits; what could not be written stays for the next time."""
         commands = self.commands()
-        while commands:
-            try:
-                ended = await store.write(commands[-1])
-            except BaseException as error:
-                for each in commands:
-                    self._put_back(each)
-                if not isinstance(error, Overloaded):
-                    raise
-                return
-            commands.pop()
-            for one in ended:
+        try:
+            outcomes = await asyncio.gather(*(store.write(each) for each in commands), return_exceptions=True)
+        except BaseException:
+            for each in commands:
+                self._put_back(each)
+            raise
+        # One client's store may be down while those of others are not: theirs must not look silent.
+        for command, outcome in zip(commands, outcomes, strict=True):
+            if isinstance(outcome, BaseException):
+                self._put_back(command)
+                if not isinstance(outcome, Overloaded):
+                    LOG.error("calls of client %d could not be counted", command.client, exc_info=outcome)
+                continue
+            for one in outcome:
                 LOG.info(
                     "client %d: %s (%s) calls again after %s", one.client, one.tool, one.channel, duration(one.ended_us or 0, one.since_us)
                 )

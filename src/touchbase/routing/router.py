@@ -42,6 +42,7 @@ class CellRouter:
         """Called once for each cell whose store was opened; starts its workers."""
         self._open_store = open_store
         self._polling: asyncio.Task[None] | None = None
+        self._removed: list[CellStore] = []
         self._looks: dict[int, asyncio.Task[None]] = {}
         """The last attempt to open or to check each cell."""
 
@@ -63,8 +64,8 @@ class CellRouter:
             known = self.cells.get(cell.number)
             if cell.state == REMOVED:
                 if known is not None:
-                    del self.cells[cell.number]
-                    await known.close()
+                    # Its workers find nothing there any more; they end, and the store is closed, with the process.
+                    self._removed.append(self.cells.pop(cell.number))
             elif known is None:
                 self.cells[cell.number] = CellStore(cell)
             else:
@@ -229,7 +230,7 @@ class CellRouter:
         for task in following:
             task.cancel()
         await asyncio.gather(*following, return_exceptions=True)
-        for cell in self.cells.values():
+        for cell in (*self.cells.values(), *self._removed):
             with suppress(TouchbaseError):
                 await cell.close()
         await self.home.close()
