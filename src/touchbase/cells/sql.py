@@ -40,14 +40,14 @@ _NO_RANGE = (_REVISION, "installation_list", "first_key", "check")
 """Names in `id_block` that are no ids of records."""
 
 
-def _store(table: str, columns: Columns) -> Statement:
+def store_rows(table: str, columns: Columns) -> Statement:
     """Return the statement that writes whole rows, whether they exist or not."""
     changed = ", ".join(f"{name} = excluded.{name}" for name, _ in columns[1:])
     conflict = f"ON CONFLICT ({columns[0][0]}) DO UPDATE SET {changed}"
     return Statement(f"store_{table}", columns, body=f"INSERT INTO {table} ({names(columns)}) SELECT * FROM p WHERE true {conflict}")
 
 
-STORE_CELL, STORE_PLACE, STORE_KEY = _store("cell", CELL), _store("client_place", PLACE), _store("key_place", KEY)
+STORE_CELL, STORE_PLACE, STORE_KEY = store_rows("cell", CELL), store_rows("client_place", PLACE), store_rows("key_place", KEY)
 FORGET_PLACES = Statement(
     "forget_places",
     (("number", "bigint"), ("revision", "bigint")),
@@ -73,7 +73,7 @@ _TAKEN = (
 )
 
 
-def _next_revision() -> Plan[int]:
+def next_revision() -> Plan[int]:
     """Return the next revision. Another transaction that changes the directory waits until this one ends."""
     rows = yield Execute(RESERVE_IDS, [(_REVISION, 1)])
     revision: int = rows[0][0] + 1
@@ -96,7 +96,7 @@ def _write_cell(cipher: Cipher, cell: Cell, revision: int) -> Plan[None]:
 
 def add_cell(command: AddCell, cipher: Cipher) -> Plan[Cell | TouchbaseError]:
     """Add a cell under the next number."""
-    revision = yield from _next_revision()
+    revision = yield from next_revision()
     if (yield Select("SELECT 1 FROM cell WHERE name = ?", (command.name,))):
         return Conflict(f"there is a cell {command.name!r} already: choose another name")
     rows = yield Select("SELECT COALESCE(max(number), 0) FROM cell", ())
@@ -115,7 +115,7 @@ def _named(cipher: Cipher, name: str) -> Plan[Cell | NotFound]:
 
 def set_cell_state(command: SetCellState, cipher: Cipher) -> Plan[Cell | TouchbaseError]:
     """Open or close a cell for new clients."""
-    revision = yield from _next_revision()
+    revision = yield from next_revision()
     found = yield from _named(cipher, command.name)
     if isinstance(found, NotFound):
         return found
@@ -126,10 +126,12 @@ def set_cell_state(command: SetCellState, cipher: Cipher) -> Plan[Cell | Touchba
 
 def remove_cell(command: RemoveCell, cipher: Cipher) -> Plan[Cell | TouchbaseError]:
     """Forget a cell's address and free its name."""
-    revision = yield from _next_revision()
+    revision = yield from next_revision()
     found = yield from _named(cipher, command.name)
     if isinstance(found, NotFound):
         return found
+    if (yield Select("SELECT 1 FROM client_move WHERE source = ? OR target = ? LIMIT 1", (found.number, found.number))):
+        return WrongState(f"a client moves from or to {command.name!r}: `touchbase cells list` says which; finish that first")
     if found.clients:
         return WrongState(f"clients live in {command.name!r}: move or delete them first; `touchbase cells list` counts them")
     removed = Cell(found.number, f"{found.name}~{found.number}", "", REMOVED, found.created_us)
@@ -139,7 +141,7 @@ def remove_cell(command: RemoveCell, cipher: Cipher) -> Plan[Cell | TouchbaseErr
 
 def reserve_place(command: ReservePlace) -> Plan[Place | TouchbaseError]:
     """Reserve a `client_id`, in the home store's own list of clients too."""
-    revision = yield from _next_revision()
+    revision = yield from next_revision()
     rows = yield Select("SELECT number, cell FROM client_place WHERE client_id = ?", (command.client_id,))
     number, cell = rows[0] if rows else (None, None)
     if cell is not None and number is None and command.number is None:
@@ -153,7 +155,7 @@ def reserve_place(command: ReservePlace) -> Plan[Place | TouchbaseError]:
 
 def confirm_place(command: ConfirmPlace) -> Plan[None]:
     """Write the number of a created client."""
-    revision = yield from _next_revision()
+    revision = yield from next_revision()
     rows = yield Select("SELECT cell FROM client_place WHERE client_id = ? AND cell IS NOT NULL", (command.client_id,))
     if rows:
         yield Execute(STORE_PLACE, [(command.client_id, command.number, rows[0][0], revision)])
@@ -161,7 +163,7 @@ def confirm_place(command: ConfirmPlace) -> Plan[None]:
 
 def release_place(command: ReleasePlace) -> Plan[None]:
     """Free an id whose client was not created."""
-    revision = yield from _next_revision()
+    revision = yield from next_revision()
     rows = yield Select("SELECT number FROM client_place WHERE client_id = ?", (command.client_id,))
     if rows == [(command.number,)]:
         yield Execute(STORE_PLACE, [(command.client_id, None, None, revision)])
@@ -169,14 +171,14 @@ def release_place(command: ReleasePlace) -> Plan[None]:
 
 def forget_places(command: ForgetPlaces) -> Plan[None]:
     """Free the ids of a deleted client. The rows stay, so that every process learns of it."""
-    revision = yield from _next_revision()
+    revision = yield from next_revision()
     yield Execute(FORGET_PLACES, [(command.number, revision)])
     yield Execute(FORGET_KEYS, [(command.number,)])
 
 
 def place_key(command: PlaceKey) -> Plan[None]:
     """Write which client a key belongs to."""
-    revision = yield from _next_revision()
+    revision = yield from next_revision()
     yield Execute(STORE_KEY, [(command.key_id, command.number, revision)])
 
 

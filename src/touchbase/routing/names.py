@@ -77,19 +77,37 @@ async def find_client(cells: Cells, query: FindClient) -> Client | None:
         if found is not None:
             return found
         known = await place_of(cells, query.client_id)
-    if known is None or known.cell is None or known.cell == HOME:
-        return await cells.home.read(query)
-    return await cells.store(known.cell).read(query)
+    if known is None or known.cell is None:
+        return None
+    found = await cells.store(known.cell).read(query)
+    if found is None and (moved := await _moved_from(cells, query.client_id, known.cell)) is not None:
+        found = await cells.store(moved).read(query)
+    return found
+
+
+async def _moved_from(cells: Cells, client_id: str, cell: int) -> int | None:
+    """Return the cell that a client has moved to from one that has it no more; None if it has not moved."""
+    found = await cells.home.read(FindPlace(client_id))
+    if found is None or found.cell in (None, cell):
+        return None
+    cells.placement.put(found)
+    return found.cell
 
 
 async def find_key(cells: Cells, query: FindKey) -> Any:
     """Find a key, in the cell of its client."""
-    if cells.placement.cell_of_key(query.key_id) is None:
+    known = cells.placement.cell_of_key(query.key_id)
+    if known is None:
         found = await cells.home.read(query)
         if found is not None:
             return found
-    cell = await cell_of_key(cells, query.key_id)
-    return None if cell == HOME else await cells.store(cell).read(query)
+        cell = await cell_of_key(cells, query.key_id)
+        return None if cell == HOME else await cells.store(cell).read(query)
+    found = await cells.store(known).read(query)
+    if found is None and (place := await cells.home.read(FindKeyPlace(query.key_id))) is not None and place.cell not in (None, known):
+        cells.placement.put(place)  # the client has moved
+        found = await cells.store(place.cell).read(query)
+    return found
 
 
 async def create_client(cells: Cells, command: Command[Any], inner: CreateClient) -> Any:

@@ -10,7 +10,7 @@ from typing import Any, TypeVar, cast
 
 from touchbase.cells import HOME, HOME_NAME, OPEN, REMOVED, ReadDirectory, is_missing
 from touchbase.do_not_contact import INSTALLATION, CopyInstallationList, ReadInstallationList, RemoveEntry, SaveEntries
-from touchbase.errors import Fault, Invalid, Overloaded, StoreUnavailable, TouchbaseError
+from touchbase.errors import ClientMoving, Fault, Invalid, Overloaded, StoreUnavailable, TouchbaseError
 from touchbase.events import DryRunResult, ProcessingStore, Translate, WorkReport
 from touchbase.idempotency import Idempotent
 from touchbase.routing import names
@@ -136,9 +136,19 @@ class CellRouter:
         return min(usable, key=lambda number: (counts.get(number, 0), number))
 
     async def write(self, command: Command[T]) -> T:
-        """Execute one command in the cell of its client."""
+        """Execute one command in the cell of its client; in its new one, if it has just moved."""
         if not self.cells:
             return await self.home.write(command)
+        try:
+            return await self._write(command)
+        except ClientMoving:
+            before = self.placement.revision
+            await self.refresh()
+            if self.placement.revision == before:
+                raise
+        return await self._write(command)
+
+    async def _write(self, command: Command[T]) -> T:
         inner = command.command if isinstance(command, Idempotent) else command
         special = names.WRITES.get(type(inner))
         if special is not None:

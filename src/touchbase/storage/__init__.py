@@ -11,10 +11,13 @@ from urllib.parse import urlsplit
 from touchbase.encryption import NO_KEYS, AesGcmCipher, Cipher, EncryptionKeys, KeyFile, KeySource, StaticKeys, new_key
 from touchbase.errors import BadAddress
 from touchbase.events import ProcessingStore
+from touchbase.storage.client_rows import ClientRows
 from touchbase.storage.postgres.engine import PostgresStore
+from touchbase.storage.postgres.moving import PostgresRows
 from touchbase.storage.postgres.store_copy import PostgresReader, PostgresWriter
 from touchbase.storage.sqlite.connection import path_of
 from touchbase.storage.sqlite.engine import SqliteStore
+from touchbase.storage.sqlite.moving import SqliteRows
 from touchbase.storage.sqlite.process_lock import Role
 from touchbase.storage.sqlite.store_copy import SqliteReader, SqliteWriter
 from touchbase.storage.store_copy import CopiedTable, Report, StoreCopy
@@ -86,6 +89,20 @@ async def copy_store(source_url: str, target_url: str, encryption_keys: Encrypti
         opened.push_async_callback(target.close)
         source_cipher = AesGcmCipher(keys_of(source_url, encryption_keys))
         return await StoreCopy(source, source_cipher, target, target_cipher, _name(source_url), report).run()
+
+
+async def open_client_rows(url: str, client: int, encryption_keys: EncryptionKeys) -> tuple[ClientRows, Cipher]:
+    """Open the rows of a client in the store at this address, for a move; return them with the store's cipher.
+
+    Raises `StoreUnavailable`, and `BadAddress` for a store in memory.
+    """
+    cipher = AesGcmCipher(keys_of(url, encryption_keys))
+    if _scheme(url) != "sqlite":
+        return await PostgresRows.open(url, client), cipher
+    path = path_of(url)
+    if path is None:
+        raise BadAddress("a store in memory ends with its process, so no other process can move its clients: name a file")
+    return await SqliteRows.open(path, client), cipher
 
 
 async def _reader(url: str) -> SqliteReader | PostgresReader:

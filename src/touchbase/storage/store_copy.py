@@ -21,8 +21,9 @@ from touchbase.sql.statement import Row
 
 ROWS_PER_BATCH = 5_000
 BYTES_PER_BATCH = 8 * 1024 * 1024
-NOT_COPIED = frozenset({"migration", "encryption_key", "store_copy"})
-"""Tables of the store itself: its schema's history, the keys of its secrets, and how far the copy is."""
+MOVING = "moving_client"
+NOT_COPIED = frozenset({"migration", "encryption_key", "store_copy", MOVING, "moving_change"})
+"""Tables of the store itself: its schema's history, the keys of its secrets, how far the copy is, and the clients that move."""
 SEARCH = "search_"
 """The beginning of the names of the full-text index's tables. They are not copied: the target indexes all of its records."""
 NOTE_ALL_FOR_SEARCH = (
@@ -141,6 +142,8 @@ class StoreCopy:
         found, wanted = await _copied_tables(self.target), await _copied_tables(self.source)
         if {name: set(one.columns) for name, one in found.items()} != {name: set(one.columns) for name, one in wanted.items()}:
             raise UnusableStore("the two stores have different tables: run `touchbase migrate` on both with this version, then copy")
+        if await self.source.count((await self.source.tables())[MOVING]):
+            raise UnusableStore("a client moves from or to the source: finish that first with `touchbase clients move`")
         return sorted(found.values(), key=lambda table: (table.name not in FIRST, table.name))
 
     async def _begin(self, tables: Sequence[Table]) -> dict[str, TableProgress]:

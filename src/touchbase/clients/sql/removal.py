@@ -73,6 +73,7 @@ CLIENT_TABLES = (
     ClientTable("suppression_cause", ("kind", "value", "key")),
     ClientTable("api_key", ("key_id",)),
     ClientTable("client_alias", ("client_id",)),
+    ClientTable("moving_change", ("sequence",)),
 )
 """In order of removal. The client's own row is removed last."""
 
@@ -102,7 +103,7 @@ def remove_rows(command: RemoveClientRows) -> Plan[Removal | WrongState]:
     known = client.deletion
     if known is None:
         return WrongState(f"client {client.client_id!r} is not being deleted")
-    removed, position = yield from _empty(command)
+    removed, position = yield from remove_some(command.client, command.position, command.most)
     wait = max(0, known.started_us + DELETION_DELAY - command.at)
     nothing_left = command.position is None and position is None and not removed
     if nothing_left and not wait:
@@ -113,15 +114,18 @@ def remove_rows(command: RemoveClientRows) -> Plan[Removal | WrongState]:
     return Removal(False, known.removed + removed, total, position, wait if nothing_left else 0)
 
 
-def _empty(command: RemoveClientRows) -> Plan[tuple[int, Position | None]]:
-    """Remove rows table by table until the batch is full; return their number, and where to continue."""
-    start, after = command.position or (0, ())
+def remove_some(client: int, position: Position | None, most: int) -> Plan[tuple[int, Position | None]]:
+    """Remove rows of a client table by table until the batch is full; return their number, and where to continue.
+
+    The client's own row stays.
+    """
+    start, after = position or (0, ())
     removed = 0
     for number, table in list(enumerate(CLIENT_TABLES))[start:]:
-        while keys := (yield from _some_keys(table, command.client, after, command.most - removed)):
-            gone = yield from _remove_keys(table, command.client, after, keys)
+        while keys := (yield from _some_keys(table, client, after, most - removed)):
+            gone = yield from _remove_keys(table, client, after, keys)
             removed, after = removed + gone, keys[-1]
-            if removed >= command.most or table.weight:
+            if removed >= most or table.weight:
                 return removed, (number, after)
         after = ()
     return removed, None

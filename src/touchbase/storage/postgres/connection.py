@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 import asyncpg
 
-from touchbase.errors import OutcomeUnknown, Overloaded, StoreUnavailable, UnusableStore
+from touchbase.errors import ClientMoving, OutcomeUnknown, Overloaded, StoreUnavailable, UnusableStore
 from touchbase.event_log import Noted, with_log, with_log_alone
 from touchbase.sql.statement import Execute, Plan, Row, Savepoint, Select, SerializationConflict, Step, T, for_postgres
 from touchbase.storage.event_hours import with_event_hours
@@ -40,6 +40,8 @@ _UNAVAILABLE = ("08", "28", "3D", "53", "57", "58", "25006", "55P03")
 _CANCELLED = ("57014", "53000", "53100", "53200", "53400", "58")
 """SQLSTATE prefixes that one statement may have caused: timeout, lack of memory or disk space, a file that it reads."""
 log = logging.getLogger("touchbase.storage")
+FROZEN = "TB001"
+"""What a trigger of a move raises for a client that is frozen (moving.py)."""
 _NOT_YET = "57P03"
 """The server is starting or stopping, and refused the connection."""
 _READ_ONLY = "25006"
@@ -238,6 +240,8 @@ async def retry(attempt: Callable[[], Awaitable[T]]) -> T:
         except Exception as error:
             if is_unavailable(error):
                 raise unavailable(error) from error
+            if isinstance(error, asyncpg.PostgresError) and error.sqlstate == FROZEN:
+                raise ClientMoving from error
             if not (is_retryable(error) or (count == 1 and _is_constraint(error))):
                 raise
             if count < TRIES:

@@ -29,6 +29,21 @@ _TABLES = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE
 _PAGES_PER_CHECKPOINT = 4_000
 
 
+def tables_of(connection: apsw.Connection) -> dict[str, Table]:
+    """Return the tables of a file by name."""
+    return {str(name): _table(connection, str(name)) for (name,) in connection.execute(_TABLES).fetchall()}
+
+
+def _table(connection: apsw.Connection, name: str) -> Table:
+    columns: dict[str, str] = {}
+    key: dict[int, str] = {}
+    for _, column, kind, _, _, position in connection.execute(f"PRAGMA table_info({name})").fetchall():
+        columns[str(column)] = {"INTEGER": "integer", "BIGINT": "integer", "TEXT": "text"}.get(str(kind), "blob")
+        if position:
+            key[int(position)] = str(column)
+    return Table(name, columns, tuple(key[position] for position in sorted(key)))
+
+
 class SqliteReader:
     """Reads the tables of a SQLite store."""
 
@@ -41,16 +56,7 @@ class SqliteReader:
 
     async def tables(self) -> dict[str, Table]:
         """Return the tables by name."""
-        return {str(name): self._table(str(name)) for (name,) in self._connection.execute(_TABLES).fetchall()}
-
-    def _table(self, name: str) -> Table:
-        columns: dict[str, str] = {}
-        key: dict[int, str] = {}
-        for _, column, kind, _, _, position in self._connection.execute(f"PRAGMA table_info({name})").fetchall():
-            columns[str(column)] = {"INTEGER": "integer", "BIGINT": "integer", "TEXT": "text"}.get(str(kind), "blob")
-            if position:
-                key[int(position)] = str(column)
-        return Table(name, columns, tuple(key[position] for position in sorted(key)))
+        return tables_of(self._connection)
 
     async def rows(self, table: Table, after: tuple[Any, ...] | None) -> AsyncIterator[Row]:
         """Yield the rows of a table behind a primary key, in the order of the key."""
