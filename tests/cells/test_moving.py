@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from tests.asgi_client import Clock
 from tests.cells.conftest import KEY
-from tests.conftest import ENCRYPTION_KEYS, ExecuteSql
+from tests.conftest import ENCRYPTION_KEYS
 from tests.isolation.conftest import world
 from tests.isolation.world import Side, World, furnish
 
 from touchbase.cells import HOME, ListMoves
-from touchbase.clients import CreateClient, FindClient, ListClients
+from touchbase.clients import ListClients
 from touchbase.encryption import Cipher, EncryptionKeys
-from touchbase.errors import ClientMoving, Overloaded, TouchbaseError, WrongState
 from touchbase.routing import CellRouter
-from touchbase.routing.moving import ClientMove, Moved, Progress
+from touchbase.routing.moving import ClientMove
 from touchbase.sql.statement import Row
 from touchbase.storage import client_rows, open_client_rows
 from touchbase.storage.client_rows import ClientRows
