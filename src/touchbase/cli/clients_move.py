@@ -15,7 +15,8 @@ from touchbase.common.timestamps import SECOND
 if TYPE_CHECKING:
     from touchbase.encryption import Cipher
     from touchbase.routing import CellRouter
-    from touchbase.routing.moving import ClientMove, Moved, Progress
+    from touchbase.routing.moving import ClientMove, Moved
+    from touchbase.routing.moving_copy import Progress
     from touchbase.storage.client_rows import ClientRows
 
 

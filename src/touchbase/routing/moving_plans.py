@@ -1,16 +1,13 @@
-"""Parts of the move of a client: comparisons, and plans of the moments at which it leaves and arrives."""
+"""Parts of the move of a client: comparisons, and plans for the moments at which it leaves and arrives."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import replace
 
-from touchbase.cells import Move
 from touchbase.clients import DELETING
 from touchbase.clients.commands import Position
 from touchbase.clients.sql.removal import DELETE_CLIENT, remove_some
-from touchbase.common.timestamps import Micros
 from touchbase.encryption import Cipher
 from touchbase.errors import UnusableStore, WrongState
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement, T, delete
@@ -63,11 +60,6 @@ def next_page(rows: Sequence[Row], smallest: int, largest: int, most_bytes: int)
     """Return how many rows like these make a page of at most so many bytes."""
     size = sum(len(value) for row in rows for value in row if isinstance(value, str | bytes))
     return max(smallest, min(largest, most_bytes * len(rows) // max(1, size)))
-
-
-def in_state(move: Move, state: str, at: Micros | None = None) -> Move:
-    """Return the move in another state."""
-    return replace(move, state=state, updated_us=move.updated_us if at is None else at)
 
 
 def after(first: Plan[object], then: Plan[T]) -> Plan[T]:

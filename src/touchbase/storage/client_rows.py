@@ -62,6 +62,8 @@ class MovedTable:
     """The column with the client's number."""
     key: tuple[str, ...]
     """The columns that tell the client's rows apart."""
+    heavy: bool = False
+    """Whether a row may have megabytes."""
     parent: str = ""
     """For rows that belong to one of another table with the same key: that table, which has an index by client."""
 
@@ -118,8 +120,9 @@ def moved_tables(found: Mapping[str, Table]) -> list[MovedTable]:
     for each in CLIENT_TABLES:
         if each.name in NOT_MOVED:
             continue
-        made.append(MovedTable(each.name, found[each.name].columns, "client", each.key))
-        made += [MovedTable(child, found[child].columns, "client", ("id",), each.name) for child in each.children]
+        heavy = bool(each.weight) and not each.children
+        made.append(MovedTable(each.name, found[each.name].columns, "client", each.key, heavy))
+        made += [MovedTable(child, found[child].columns, "client", ("id",), True, each.name) for child in each.children]
     return made
 
 

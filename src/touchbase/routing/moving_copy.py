@@ -1,0 +1,191 @@
+"""Make the rows of a client in one store equal to those in another, while they change."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from touchbase.connections.sql.encrypted_columns import TABLES as ENCRYPTED_TABLES
+from touchbase.connections.sql.encrypted_columns import decrypt_row, encrypt_values, record_key
+from touchbase.encryption import NO_ENCRYPTION_KEY, Cipher
+from touchbase.errors import Invalid, UnusableStore
+from touchbase.routing import moving_plans as plans
+from touchbase.sql.statement import Row
+from touchbase.storage import client_rows as rows_of
+from touchbase.storage.client_rows import Clash, ClientRows, MovedTable
+from touchbase.storage.store_copy import key_to_text
+
+TRIES = 20
+"""Attempts of a page that contradicts rows of an earlier time; what was noted meanwhile is copied before each."""
+PAUSE_SECONDS = 0.05
+NOTED = 2_000
+"""Changes copied in one transaction."""
+SMALLEST_PAGE, LARGEST_PAGE = 32, 5_000
+PAGE_BYTES = 8 * 1024 * 1024
+COPY, COMPARE = "copy", "compare"
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a move is."""
+
+    step: str
+    """wait, copy, compare, verify, freeze, clean, or undo."""
+    table: str = ""
+    done: int = 0
+    """Rows so far in this step."""
+    total: int = 0
+    """Rows of the client when the step began; 0: not counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """One of the two stores of a move."""
+
+    rows: ClientRows
+    cipher: Cipher
+
+    def plain(self, table: MovedTable, rows: Iterable[Row]) -> list[Row]:
+        """Return rows with their secrets decrypted."""
+        encrypted = next((each for each in ENCRYPTED_TABLES if each.name == table.name), None)
+        return [*rows] if encrypted is None else [decrypt_row(self.cipher, encrypted, table.typed, row) for row in rows]
+
+    def stored(self, table: MovedTable, rows: Sequence[Row]) -> list[Row]:
+        """Return rows with their secrets encrypted, as they are stored here."""
+        encrypted = next((each for each in ENCRYPTED_TABLES if each.name == table.name), None)
+        try:
+            return [*rows] if encrypted is None else [encrypt_values(self.cipher, encrypted, table.typed, row) for row in rows]
+        except Invalid as error:
+            raise UnusableStore(f"the client has secrets, and they {NO_ENCRYPTION_KEY}") from error
+
+
+async def no_note(position: Mapping[str, str]) -> None:
+    """Do not write how far the copy is."""
+
+
+@dataclass(slots=True)
+class RowCopy:
+    """The copy of one client's rows. Nobody else writes them in the target."""
+
+    source: End
+    target: End
+    tables: Sequence[MovedTable]
+    """In the order of their removal."""
+    number: int
+    token: str
+    report: Callable[[Progress], None]
+    sleep: Callable[[float], Awaitable[object]] = asyncio.sleep
+    done: int = 0
+    """Rows so far in the present step, and the number of all, for reports."""
+    total: int = 0
+    _by_name: Mapping[str, MovedTable] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._by_name = {table.name: table for table in self.tables}
+
+    @property
+    def early(self) -> list[MovedTable]:
+        """The tables to copy while they change, those that others refer to first."""
+        return [table for table in rows_of.in_order(self.tables) if table.name not in rows_of.LATE]
+
+    async def count(self) -> None:
+        """Count the rows to copy."""
+        self.total = sum([await self.source.rows.read(rows_of.count(table, self.number)) for table in self.early])
+
+    async def make_equal(
+        self, step: str, table: MovedTable, after: Row | None = None, note: Callable[[Mapping[str, str]], Awaitable[None]] = no_note
+    ) -> int:
+        """Make the target's rows behind a key equal to the source's, page by page; return how many were not."""
+        size, different = SMALLEST_PAGE if table.heavy else LARGEST_PAGE, 0
+        while True:
+            rows, changed = await self._copy_page(table, after, size)
+            different += changed
+            self.done += len(rows)
+            self.report(Progress(step, table.name, self.done, self.total))
+            if len(rows) < size:
+                return different
+            after = table.key_of(rows[-1])
+            await note({"step": step, "table": table.name, "after": key_to_text(after)})
+            size = plans.next_page(rows, SMALLEST_PAGE, LARGEST_PAGE, PAGE_BYTES)
+
+    async def _copy_page(self, table: MovedTable, after: Row | None, size: int) -> tuple[list[Row], int]:
+        """Make one page equal; return its rows and how many of them, or of others in the target, were different."""
+        for _ in range(TRIES):
+            # Before the page is read: rows that are written after it must not be older than those that were noted.
+            await self.copy_noted()
+            found = await self.source.rows.read(rows_of.page(table, self.number, after, size))
+            last = table.key_of(found[-1]) if len(found) == size else None
+            rows = self.source.plain(table, found)
+            there = await self.target.rows.read(rows_of.page(table, self.number, after, None, last))
+            keys, changed = plans.differing(table, self.target.plain(table, there), rows)
+            try:
+                if keys:
+                    await self._replace({table.name: keys}, {table.name: changed})
+                return found, len(keys)
+            except Clash:
+                await self.sleep(PAUSE_SECONDS)
+        raise UnusableStore(
+            f"rows of the table {table.name} contradict each other in the target: undo the move with --undo, and report this"
+        )
+
+    async def _replace(self, keys: Mapping[str, Iterable[Row]], rows: Mapping[str, Sequence[Row]]) -> None:
+        stored = {name: self.target.stored(self._by_name[name], each) for name, each in rows.items()}
+        plan = rows_of.replace(self.tables, self.number, self.token, keys, stored)
+        if self.target.cipher.can_encrypt and any(each.name in rows for each in ENCRYPTED_TABLES):
+            plan = plans.after(record_key(self.target.cipher), plan)
+        await self.target.rows.write(plan)
+
+    async def copy_noted(self) -> int:
+        """Copy the rows whose changes were noted first; return how many changes, 0 if none are left."""
+        most = NOTED
+        for _ in range(TRIES):
+            noted = await self.source.rows.read(rows_of.noted({table.name: table for table in self.early}, self.number, most))
+            if not noted.sequences:
+                return 0
+            try:
+                await self._copy_rows(noted.keys)
+            except Clash:
+                # A row may depend on one that changed after the last of these.
+                most *= 2
+                await self.sleep(PAUSE_SECONDS)
+                continue
+            await self.source.rows.write(rows_of.forget_noted(self.number, noted.sequences))
+            return len(noted.sequences)
+        raise UnusableStore("changed rows contradict each other in the target: undo the move with --undo, and report this")
+
+    async def _copy_rows(self, noted: Mapping[str, set[Row]]) -> None:
+        """Copy the rows with these keys: those with large values a few at a time, the others together, as one may depend on another."""
+        light: dict[str, set[Row]] = {}
+        for name, keys in noted.items():
+            if not self._by_name[name].heavy:
+                light[name] = keys
+                continue
+            listed = list(keys)
+            for at in range(0, len(listed), SMALLEST_PAGE):
+                some = listed[at : at + SMALLEST_PAGE]
+                await self._replace({name: some}, {name: await self._rows(name, some)})
+        await self._replace(light, {name: await self._rows(name, keys) for name, keys in light.items()})
+
+    async def _rows(self, name: str, keys: Iterable[Row]) -> list[Row]:
+        table = self._by_name[name]
+        return self.source.plain(table, await self.source.rows.read(rows_of.by_key(table, self.number, keys)))
+
+    async def check_counts(self) -> int:
+        """Return the number of rows. Raises `UnusableStore` when a table has not as many in both stores."""
+        rows = 0
+        for table in self.tables:
+            wanted = await self.source.rows.read(rows_of.count(table, self.number))
+            found = await self.target.rows.read(rows_of.count(table, self.number))
+            if found != wanted:
+                raise UnusableStore(
+                    f"the table {table.name} has {found} rows of the client in the target, and {wanted} in the source; nothing was "
+                    "switched: undo the move with --undo, and report this"
+                )
+            rows += found
+        return rows
+
+    async def keys(self, table: str) -> list[str]:
+        """Return the keys of the client's rows in a table whose key is a text."""
+        found = self._by_name[table]
+        return [str(found.key_of(row)[0]) for row in await self.source.rows.read(rows_of.page(found, self.number, None, None))]
