@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -13,12 +13,14 @@ from tests.conftest import ENCRYPTION_KEYS
 from tests.isolation.conftest import world
 from tests.isolation.world import Side, World, furnish
 
-from touchbase.cells import HOME, ListMoves
+from touchbase.cells import HOME, LEASE, ListMoves
 from touchbase.clients import ListClients
+from touchbase.common.timestamps import SECOND
+from touchbase.consistency import Verified, verify
 from touchbase.encryption import Cipher, EncryptionKeys
 from touchbase.routing import CellRouter
-from touchbase.routing.moving import ClientMove
-from touchbase.sql.statement import Row
+from touchbase.routing.moving import ClientMove, Moved
+from touchbase.sql.statement import Plan, Row, Select
 from touchbase.storage import client_rows, open_client_rows
 from touchbase.storage.client_rows import ClientRows
 
@@ -103,3 +105,153 @@ async def test_move__takes_every_row_along_and_leaves_none(
     assert [await side.sure("GET", path) for path in ("/public/v2/contacts", "/public/v2/companies", "/public/v2/suppressions")] == shown
     assert await router.home.read(ListMoves()) == []
     assert [client.number for client in await router.read(ListClients())] == [side.number]
+
+
+# Killed at any moment
+
+
+class Killed(BaseException):
+    """The process was killed: nothing of it runs any more."""
+
+
+class Mortal:
+    """Passes calls on, and notes each as a label; at one of them the process is killed, before or after the call."""
+
+    def __init__(self, die_at: str = "", *, before: bool = True) -> None:
+        self.die_at, self.before, self.is_dead = die_at, before, False
+        self.labels: list[str] = []
+
+    async def call(self, label: str, work: Callable[[], Awaitable[Any]]) -> Any:
+        if self.is_dead or (self.before and label == self.die_at):
+            self.is_dead = True
+            raise Killed
+        self.labels.append(label)
+        result = await work()
+        if label == self.die_at:
+            self.is_dead = True
+            raise Killed
+        return result
+
+
+class MortalRows:
+    """The rows of a client, used by a process that may be killed."""
+
+    def __init__(self, rows: ClientRows, mortal: Mortal, end: str) -> None:
+        self._rows, self._mortal, self._end = rows, mortal, end
+
+    async def write(self, plan: Any) -> Any:
+        return await self._mortal.call(f"{self._end} {plan.__name__}", lambda: self._rows.write(plan))
+
+    async def close(self) -> None:
+        await self._rows.close()
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *given: self._mortal.call(f"{self._end} {name}", lambda: getattr(self._rows, name)(*given))
+
+
+class MortalHome:
+    """The home store, used by a process that may be killed."""
+
+    def __init__(self, home: Any, mortal: Mortal) -> None:
+        self._home, self._mortal = home, mortal
+
+    async def write(self, command: Any) -> Any:
+        return await self._mortal.call(f"home {type(command).__name__}", lambda: self._home.write(command))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._home, name)
+
+
+@pytest.fixture
+def mortal_move(move_of: Make, router: CellRouter, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Awaitable[Moved]]:
+    """Runs a move by a process that is killed at a call."""
+
+    async def run(number: int, target: int, mortal: Mortal) -> Moved:
+        move = move_of(number, target)
+        opening, home = move.open_rows, router.home
+
+        async def open_rows(cell: int) -> tuple[ClientRows, Cipher]:
+            rows, cipher = await opening(cell)
+            return MortalRows(rows, mortal, "target" if cell == target else "source"), cipher  # type: ignore[return-value]
+
+        move.open_rows = open_rows
+        router.home = MortalHome(home, mortal)  # type: ignore[assignment]
+        try:
+            return await move.run()
+        finally:
+            router.home = home
+
+    return run
+
+
+async def lives_in(router: CellRouter, number: int) -> int:
+    await router.refresh()
+    return router.placement.cell_of(number)
+
+
+async def change_something(side: Side, turn: int) -> None:
+    """Change, create and delete records, unless writes are refused."""
+    first, *_, last = (await side.sure("GET", "/public/v2/contacts"))["data"]
+    replies = [
+        await side("PATCH", f"/public/v2/contacts/{first['id']}", {"last_name": f"after {turn}"}),
+        await side("POST", "/public/v2/contacts", {"first_name": f"new {turn}"}),
+        await side("DELETE", f"/public/v2/contacts/{last['id']}"),
+    ]
+    assert {reply.status for reply in replies} <= {200, 201, 204, 503}
+
+
+async def labels_of_a_move(mortal_move: Callable[..., Awaitable[Moved]], number: int) -> list[str]:
+    """Every call of a move, the first of each kind; the client comes back."""
+    mortal = Mortal()
+    await mortal_move(number, EU, mortal)
+    await mortal_move(number, HOME, Mortal())
+    return list(dict.fromkeys(mortal.labels))
+
+
+@pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
+async def test_move__goes_on_after_a_kill_at_any_of_its_calls(
+    side: Side,
+    mortal_move: Callable[..., Awaitable[Moved]],
+    addresses: dict[int, tuple[str, EncryptionKeys]],
+    router: CellRouter,
+    clock: Clock,
+    before: bool,
+) -> None:
+    labels = await labels_of_a_move(mortal_move, side.number)
+    assert {"home TakeMove", "source watch", "target replace", "source settle", "target arrive", "home SwitchPlace", "home EndMove"} <= set(
+        labels
+    )
+    for turn, label in enumerate(labels):
+        source = await lives_in(router, side.number)
+        target = EU if source == HOME else HOME
+        with pytest.raises(Killed):
+            await mortal_move(side.number, target, Mortal(label, before=before))
+        await change_something(side, turn)
+        clock.move(LEASE / SECOND)
+        there = await dump(addresses, await lives_in(router, side.number), side.number)
+
+        if await router.home.read(ListMoves()) or await lives_in(router, side.number) == source:
+            await mortal_move(side.number, target, Mortal())
+
+        assert await dump(addresses, target, side.number) == there, label
+        assert not any((await dump(addresses, source, side.number)).values()), label
+        assert await left_of_moves(addresses, side.number) == [], label
+    assert not [found async for found in verify(router, side.number, Verified(), bodies=True)]
+
+
+async def left_of_moves(addresses: dict[int, tuple[str, EncryptionKeys]], number: int) -> list[str]:
+    """What a move has left in the stores of its own."""
+    left: list[str] = []
+    for cell, (url, keys) in addresses.items():
+        rows, _ = await open_client_rows(url, number, keys)
+        tables = await rows.tables()
+        left += [f"{cell} triggers"] * await rows.watches(client_rows.moved_tables(tables)[:1])
+        for name in ("moving_client", "moving_change", "client_move"):
+            found = await rows.read(select(f"SELECT count(*) FROM {name}"))
+            left += [f"{cell} {name}"] * found[0][0]
+        await rows.close()
+    return left
+
+
+def select(sql: str, *params: Any) -> Plan[list[Row]]:
+    return (yield Select(sql, params))

@@ -165,7 +165,12 @@ class RowCopy:
             for at in range(0, len(listed), SMALLEST_PAGE):
                 some = listed[at : at + SMALLEST_PAGE]
                 await self._replace({name: some}, {name: await self._rows(name, some)})
-        await self._replace(light, {name: await self._rows(name, keys) for name, keys in light.items()})
+        rows = {name: await self._rows(name, keys) for name, keys in light.items()}
+        if companies := rows_of.companies_of(self._by_name, rows):
+            # A company that did not change may not be copied yet.
+            light["company"] = light.get("company", set()) | companies
+            rows["company"] = await self._rows("company", light["company"])
+        await self._replace(light, rows)
 
     async def _rows(self, name: str, keys: Iterable[Row]) -> list[Row]:
         table = self._by_name[name]

@@ -234,6 +234,12 @@ def replace(
     yield Execute(_NOTE_FOR_SEARCH, sorted(noted))
 
 
+def companies_of(tables: Mapping[str, MovedTable], rows: Mapping[str, Sequence[Row]]) -> set[Row]:
+    """Return the keys of the companies that these contacts belong to."""
+    at = list(tables["contact"].columns).index("company_id")
+    return {(row[at],) for row in rows.get("contact", ()) if row[at] is not None}
+
+
 def check(client: int, token: str, states: Sequence[str]) -> Plan[str]:
     """Return the client's state in this store, and hold it until the transaction ends. Raises `WrongState` when the move was lost."""
     sql = "SELECT state FROM moving_client WHERE number = ? AND token = ?"
