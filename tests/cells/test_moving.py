@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 
 import pytest
@@ -18,8 +20,10 @@ from touchbase.clients import ListClients
 from touchbase.common.timestamps import SECOND
 from touchbase.consistency import Verified, verify
 from touchbase.encryption import Cipher, EncryptionKeys
-from touchbase.routing import CellRouter
+from touchbase.inbox import ListDeliveries
+from touchbase.routing import CellRouter, moving_copy
 from touchbase.routing.moving import ClientMove, Moved
+from touchbase.routing.moving_copy import Progress
 from touchbase.sql.statement import Plan, Row, Select
 from touchbase.storage import client_rows, open_client_rows
 from touchbase.storage.client_rows import ClientRows
@@ -255,3 +259,86 @@ async def left_of_moves(addresses: dict[int, tuple[str, EncryptionKeys]], number
 
 def select(sql: str, *params: Any) -> Plan[list[Row]]:
     return (yield Select(sql, params))
+
+
+# Used meanwhile
+
+
+@dataclass
+class Journal:
+    """What was acknowledged, and in which step of the move."""
+
+    names: dict[int, str] = field(default_factory=dict)
+    """Contact -> its last name."""
+    deleted: set[int] = field(default_factory=set)
+    webhooks: int = 0
+    steps: set[str] = field(default_factory=set)
+    step: str = "before"
+    refused: int = 0
+    went_on: asyncio.Event = field(default_factory=asyncio.Event)
+    """The move went on: time for some more calls."""
+
+    def took(self, status: int) -> bool:
+        """Note a response; return whether the call was acknowledged."""
+        assert status in (200, 201, 202, 204, 503), status
+        if status == 503:
+            self.refused += 1
+            return False
+        self.steps.add(self.step)
+        return True
+
+
+async def use(side: Side, journal: Journal, stop: asyncio.Event) -> None:
+    """Create, change and delete contacts and send webhooks until told to stop."""
+    for turn in count():
+        await journal.went_on.wait()
+        journal.went_on.clear()
+        if stop.is_set():
+            return
+        made = await side("POST", "/public/v2/contacts", {"email": f"p{turn}@used.example", "last_name": "new"})
+        if journal.took(made.status):
+            contact = made.json()["id"]
+            journal.names[contact] = "new"
+            changed = await side("PATCH", f"/public/v2/contacts/{contact}", {"last_name": f"name {turn}"})
+            if journal.took(changed.status):
+                journal.names[contact] = f"name {turn}"
+            if turn % 3 == 0 and journal.took((await side("DELETE", f"/public/v2/contacts/{contact}")).status):
+                journal.deleted.add(contact)
+        sent = await side("POST", f"/public/emailcampaign-webhook/{side.client_id}", {"riddle": turn})
+        journal.webhooks += journal.took(sent.status)
+
+
+async def deliveries_of(side: Side) -> int:
+    """The number of the client's deliveries."""
+    return len(await side.call.parts.store.read(ListDeliveries(100_000, side.number)))
+
+
+async def test_move__loses_and_doubles_nothing_that_is_written_meanwhile(
+    side: Side, move_of: Make, addresses: dict[int, tuple[str, EncryptionKeys]], router: CellRouter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(moving_copy, "LARGEST_PAGE", 32)
+    await side.sure("PATCH", f"/admin/v1/clients/{side.client_id}/connections/email_campaign/instantly", {"secrets": []})
+    journal, stop, before = Journal(), asyncio.Event(), await deliveries_of(side)
+
+    def note(progress: Progress) -> None:
+        journal.step = progress.step
+        journal.went_on.set()
+
+    using = asyncio.create_task(use(side, journal, stop))
+    try:
+        for target in (EU, US, HOME):
+            moved = await move_of(side.number, target, report=note).run()
+            assert moved.rows > 100
+    finally:
+        stop.set()
+        journal.went_on.set()
+        await using
+
+    assert {"copy", "compare", "clean"} <= journal.steps
+    for contact, name in journal.names.items():
+        found = await side("GET", f"/public/v2/contacts/{contact}")
+        assert found.status == 404 if contact in journal.deleted else found.json()["last_name"] == name
+    assert await deliveries_of(side) - before == journal.webhooks
+    assert not any((await dump(addresses, EU, side.number)).values())
+    assert not any((await dump(addresses, US, side.number)).values())
+    assert not [found async for found in verify(router, side.number, Verified(), bodies=True)]

@@ -96,10 +96,14 @@ class RowCopy:
     async def make_equal(
         self, step: str, table: MovedTable, after: Row | None = None, note: Callable[[Mapping[str, str]], Awaitable[None]] = no_note
     ) -> int:
-        """Make the target's rows behind a key equal to the source's, page by page; return how many were not."""
+        """Make the target's rows behind a key equal to the source's, page by page; return how many were not.
+
+        Up to the row that is the last one now: those behind it are noted, or do not change any more.
+        """
         size, different = SMALLEST_PAGE if table.heavy else LARGEST_PAGE, 0
-        while True:
-            rows, changed = await self._copy_page(table, after, size)
+        end = await self.source.rows.read(rows_of.last_key(table, self.number))
+        while end is not None:
+            rows, changed = await self._copy_page(table, after, end, size)
             different += changed
             self.done += len(rows)
             self.report(Progress(step, table.name, self.done, self.total))
@@ -108,14 +112,15 @@ class RowCopy:
             after = table.key_of(rows[-1])
             await note({"step": step, "table": table.name, "after": key_to_text(after)})
             size = plans.next_page(rows, SMALLEST_PAGE, LARGEST_PAGE, PAGE_BYTES)
+        return different
 
-    async def _copy_page(self, table: MovedTable, after: Row | None, size: int) -> tuple[list[Row], int]:
+    async def _copy_page(self, table: MovedTable, after: Row | None, end: Row, size: int) -> tuple[list[Row], int]:
         """Make one page equal; return its rows and how many of them, or of others in the target, were different."""
         for _ in range(TRIES):
             # Before the page is read: rows that are written after it must not be older than those that were noted.
             await self.copy_noted()
-            found = await self.source.rows.read(rows_of.page(table, self.number, after, size))
-            last = table.key_of(found[-1]) if len(found) == size else None
+            found = await self.source.rows.read(rows_of.page(table, self.number, after, size, end))
+            last = table.key_of(found[-1]) if len(found) == size else end
             rows = self.source.plain(table, found)
             there = await self.target.rows.read(rows_of.page(table, self.number, after, None, last))
             keys, changed = plans.differing(table, self.target.plain(table, there), rows)

@@ -59,7 +59,7 @@ def differing(table: MovedTable, found: Sequence[Row], wanted: Sequence[Row]) ->
 def next_page(rows: Sequence[Row], smallest: int, largest: int, most_bytes: int) -> int:
     """Return how many rows like these make a page of at most so many bytes."""
     size = sum(len(value) for row in rows for value in row if isinstance(value, str | bytes))
-    return max(smallest, min(largest, most_bytes * len(rows) // max(1, size)))
+    return min(largest, max(smallest, most_bytes * len(rows) // max(1, size)))
 
 
 def after(first: Plan[object], then: Plan[T]) -> Plan[T]:

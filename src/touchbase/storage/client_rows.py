@@ -165,6 +165,15 @@ def page(table: MovedTable, client: int, after: Row | None, most: int | None, la
     return (yield Select(sql, tuple(params)))
 
 
+def last_key(table: MovedTable, client: int) -> Plan[Row | None]:
+    """Return the key of the client's last row; None if it has none."""
+    source, alias = _from(table)
+    parts = [f"{alias}.{column}" for column in table.key]
+    order = ", ".join(f"{part} DESC" for part in parts)
+    rows = yield Select(f"SELECT {', '.join(parts)} FROM {source} WHERE {alias}.{table.client} = ? ORDER BY {order} LIMIT 1", (client,))
+    return rows[0] if rows else None
+
+
 def count(table: MovedTable, client: int) -> Plan[int]:
     """Return the number of the client's rows."""
     source, alias = _from(table)
