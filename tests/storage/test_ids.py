@@ -1,6 +1,6 @@
 """Blocks of ids: a process that creates much reserves rarely, and rows of several processes stay in the order of their creation."""
 
-from touchbase.sql.ids import LARGE_LASTS, LARGEST_BLOCK, SMALLEST_BLOCK, SOON, Ids
+from touchbase.sql.ids import LARGEST_BLOCK, LASTS, SMALLEST_BLOCK, SOON, Ids
 
 
 class Seconds:
@@ -39,26 +39,16 @@ def test_missing__asks_for_a_small_block_after_one_that_lasted() -> None:
     assert next_block(ids, 2 * 10**8) == SMALLEST_BLOCK
 
 
-def test_missing__discards_the_rest_of_a_large_block_after_a_minute() -> None:
+def test_missing__discards_the_rest_of_a_block_after_a_minute() -> None:
     clock = Seconds()
     ids = Ids(clock)
     next_block(ids, 0)
     next_block(ids, 10**8, taken=1)
     assert ids.missing({"contact": 1}) == {}
 
-    clock.now += LARGE_LASTS + 1
+    clock.now += LASTS + 1
 
     assert ids.missing({"contact": 1}) == {"contact": SMALLEST_BLOCK}
-
-
-def test_missing__keeps_a_small_block_for_ever() -> None:
-    clock = Seconds()
-    ids = Ids(clock)
-    next_block(ids, 0, taken=1)
-
-    clock.now += 10**6
-
-    assert ids.missing({"contact": 1}) == {}
 
 
 def test_missing__asks_for_what_one_batch_needs_if_that_is_more() -> None:

@@ -85,6 +85,13 @@ class RaiseIds(Command[None]):
 
 
 @dataclass(slots=True)
+class TakeIdRange(Command[int]):
+    """Return a number that no cell has or will have, for the ids of one that gets clients with higher ids. `WrongState` if none is left."""
+
+    at: Micros
+
+
+@dataclass(slots=True)
 class ReadDirectory(Query[Directory]):
     """What was written since a revision; with 0 the whole directory."""
 

@@ -20,8 +20,9 @@ from touchbase.cells.commands import (
     ReservePlace,
     SetCellState,
     ShareErasureKey,
+    TakeIdRange,
 )
-from touchbase.cells.models import MOST_CELLS, OPEN, REMOVED, Cell, Directory, Place
+from touchbase.cells.models import ID_BITS, MOST_CELLS, OPEN, REMOVED, Cell, Directory, Place
 from touchbase.connections.sql.encrypted_columns import CELL_TABLE, decrypt_row, encrypt_row
 from touchbase.encryption import Cipher
 from touchbase.errors import Conflict, NotFound, TouchbaseError, WrongState
@@ -36,7 +37,7 @@ CELL: Columns = (
 PLACE: Columns = (("client_id", "text"), ("number", "bigint"), ("cell", "bigint"), ("revision", "bigint"))
 KEY: Columns = (("key_id", "text"), ("number", "bigint"), ("revision", "bigint"))
 _REVISION = "cell_revision"
-_NO_RANGE = (_REVISION, "installation_list", "first_key", "check")
+NO_RANGE = (_REVISION, "installation_list", "first_key", "check")
 """Names in `id_block` that are no ids of records."""
 
 
@@ -63,8 +64,8 @@ FORGET_KEYS = Statement(
 RAISE = Statement(
     "raise_ids",
     (("first", "bigint"),),
-    sqlite=f"UPDATE id_block SET next = next + ?1 WHERE next < ?1 AND name NOT IN {_NO_RANGE}",
-    body=f"UPDATE id_block t SET next = t.next + p.first FROM p WHERE t.next < p.first AND t.name NOT IN {_NO_RANGE}",
+    sqlite=f"UPDATE id_block SET next = ?1 + next % {1 << ID_BITS} WHERE next < ?1 AND name NOT IN {NO_RANGE}",
+    body=f"UPDATE id_block t SET next = p.first + t.next % {1 << ID_BITS} FROM p WHERE t.next < p.first AND t.name NOT IN {NO_RANGE}",
 )
 _CELLS = f"SELECT {names(CELL)}, (SELECT count(DISTINCT COALESCE(number, 0)) FROM client_place WHERE cell = cell.number) FROM cell"
 _TAKEN = (
@@ -99,13 +100,27 @@ def add_cell(command: AddCell, cipher: Cipher) -> Plan[Cell | TouchbaseError]:
     revision = yield from next_revision()
     if (yield Select("SELECT 1 FROM cell WHERE name = ?", (command.name,))):
         return Conflict(f"there is a cell {command.name!r} already: choose another name")
-    rows = yield Select("SELECT COALESCE(max(number), 0) FROM cell", ())
-    number = rows[0][0] + 1
-    if number > MOST_CELLS:
-        return WrongState(f"there have been {MOST_CELLS} cells, and no number is used again")
+    number = yield from _next_number()
+    if isinstance(number, WrongState):
+        return number
     cell = Cell(number, command.name, command.address, OPEN, command.at)
     yield from _write_cell(cipher, cell, revision)
     return cell
+
+
+def _next_number() -> Plan[int | WrongState]:
+    rows = yield Select("SELECT COALESCE(max(number), 0) FROM cell", ())
+    number: int = rows[0][0] + 1
+    return number if number <= MOST_CELLS else WrongState(f"there have been {MOST_CELLS} cells, and no number is used again")
+
+
+def take_id_range(command: TakeIdRange) -> Plan[int | WrongState]:
+    """Use up a number, as a cell that was removed has."""
+    revision = yield from next_revision()
+    number = yield from _next_number()
+    if isinstance(number, int):
+        yield Execute(STORE_CELL, [(number, f"ids~{number}", "", REMOVED, command.at, revision)])
+    return number
 
 
 def _named(cipher: Cipher, name: str) -> Plan[Cell | NotFound]:
@@ -236,6 +251,7 @@ COMMANDS: dict[type, Callable[..., Plan[Any]]] = {
     ForgetPlaces: forget_places,
     PlaceKey: place_key,
     RaiseIds: raise_ids,
+    TakeIdRange: take_id_range,
 }
 CIPHER_COMMANDS: dict[type, Callable[..., Plan[Any]]] = {AddCell: add_cell, SetCellState: set_cell_state, RemoveCell: remove_cell}
 ANSWERS: dict[type, Callable[[Any], Plan[Any]]] = {FindPlace: find_place, FindKeyPlace: find_key_place}

@@ -15,7 +15,22 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from secrets import token_hex
 
-from touchbase.cells import CLEANING, COPYING, LEASE, SWITCHING, EndMove, ListMoves, Move, NoteMove, SwitchPlace, TakeMove
+from touchbase.cells import (
+    CLEANING,
+    COPYING,
+    ID_BITS,
+    LEASE,
+    SWITCHING,
+    EndMove,
+    ListMoves,
+    Move,
+    NoteMove,
+    RaiseIds,
+    SwitchPlace,
+    TakeIdRange,
+    TakeMove,
+)
+from touchbase.cells.sql import raise_ids
 from touchbase.clients.models import DELETION_DELAY
 from touchbase.common.timestamps import SECOND, Clock, Micros
 from touchbase.consistency import Verified, verify
@@ -97,6 +112,7 @@ class ClientMove:
                 await self._copy_all()
                 if self.verify:
                     await self._verify()
+                await self._raise_ids()
                 await self._freeze()
             if self._move.state == SWITCHING:
                 await self._switch()
@@ -192,6 +208,14 @@ class ClientMove:
             raise WrongState(
                 f"{found.subject} differs from its history: `touchbase verify` shows all such values; mend them, or move with --no-verify"
             )
+
+    async def _raise_ids(self) -> None:
+        """Let the target give out ids above all that the client has: lists are in the order of ids."""
+        ours = await self._copy.source.rows.read(plans.highest_ids())
+        theirs = await self._copy.target.rows.read(plans.highest_ids())
+        if max(ours) >> ID_BITS > min(theirs) >> ID_BITS:
+            number = await self.router.home.write(TakeIdRange(self.clock()))
+            await self._copy.target.rows.write(raise_ids(RaiseIds(number << ID_BITS)))
 
     # Freeze and switch
 

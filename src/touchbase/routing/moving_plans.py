@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 
+from touchbase.cells.sql import NO_RANGE
 from touchbase.clients import DELETING
 from touchbase.clients.commands import Position
 from touchbase.clients.sql.removal import DELETE_CLIENT, remove_some
@@ -86,6 +87,12 @@ def arrive(table: MovedTable, number: int, token: str, client: Sequence[Row]) ->
     yield Execute(_FREE_JOBS, [(number,)])
     yield Execute(Statement("arrive_client", table.typed, body=f"INSERT INTO client ({names}) SELECT * FROM p"), client)
     yield from forget(number)
+
+
+def highest_ids() -> Plan[list[int]]:
+    """Return the next ids of a store, one for each kind of row."""
+    rows = yield Select(f"SELECT next FROM id_block WHERE name NOT IN {NO_RANGE}", ())
+    return [row[0] for row in rows]
 
 
 def leave(number: int) -> Plan[None]:

@@ -6,9 +6,11 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from time import monotonic
 from typing import Any, TypeVar, cast
 
 from touchbase.cells import HOME, HOME_NAME, OPEN, REMOVED, ReadDirectory, is_missing
+from touchbase.clients import FindClientByNumber
 from touchbase.do_not_contact import INSTALLATION, CopyInstallationList, ReadInstallationList, RemoveEntry, SaveEntries
 from touchbase.errors import ClientMoving, Fault, Invalid, Overloaded, StoreUnavailable, TouchbaseError
 from touchbase.events import DryRunResult, ProcessingStore, Translate, WorkReport
@@ -26,6 +28,8 @@ POLL_SECONDS = 0.5
 """How often the directory is read again."""
 PAUSE_SECONDS = 5.0
 """Seconds between two attempts while it cannot be read."""
+STALE_SECONDS = 4.0
+"""Age of the directory from which on it is read again before a request: a move removes a client from its former cell after 10 seconds."""
 CHECK_ROUNDS = 4
 """Rounds after which each cell is checked, and one that is not open is tried again."""
 OnOpened = Callable[[CellStore], Awaitable[None]]
@@ -34,7 +38,7 @@ OnOpened = Callable[[CellStore], Awaitable[None]]
 class CellRouter:
     """A store over several. Without cells it is the home store, at the cost of a look at an empty table."""
 
-    def __init__(self, home: ProcessingStore, open_store: OpenStore) -> None:
+    def __init__(self, home: ProcessingStore, open_store: OpenStore, seconds: Callable[[], float] = monotonic) -> None:
         self.home = home
         self.placement = Placement()
         self.cells: dict[int, CellStore] = {}
@@ -43,6 +47,9 @@ class CellRouter:
         self._open_store = open_store
         self._polling: asyncio.Task[None] | None = None
         self._removed: list[CellStore] = []
+        self._seconds = seconds
+        self._read_at = seconds()
+        """When the directory was read last."""
         self._looks: dict[int, asyncio.Task[None]] = {}
         """The last attempt to open or to check each cell."""
 
@@ -58,8 +65,10 @@ class CellRouter:
 
     async def refresh(self) -> None:
         """Take over what has changed in the directory."""
+        began = self._seconds()
         changes = await self.home.read(ReadDirectory(self.placement.revision))
         self.placement.apply(changes)
+        self._read_at = began
         for cell in changes.cells:
             known = self.cells.get(cell.number)
             if cell.state == REMOVED:
@@ -140,13 +149,33 @@ class CellRouter:
         if not self.cells:
             return await self.home.write(command)
         try:
+            if await self._is_stale():
+                await self._check_there(command)
             return await self._write(command)
         except ClientMoving:
             before = self.placement.revision
-            await self.refresh()
+            with suppress(Overloaded):
+                await self.refresh()
             if self.placement.revision == before:
                 raise
         return await self._write(command)
+
+    async def _is_stale(self) -> bool:
+        """Return whether the directory is old and cannot be read now. Else it is young, or has just been read."""
+        if self._seconds() - self._read_at <= STALE_SECONDS:
+            return False
+        try:
+            await self.refresh()
+        except Overloaded:
+            return True
+        return False
+
+    async def _check_there(self, command: Command[Any]) -> None:
+        """Raise `ClientMoving` unless the clients of a command still live where they did: their own rows say so, without the home store."""
+        inner = command.command if isinstance(command, Idempotent) and command.command is not None else command
+        for client in clients_of(type(inner), [inner]):
+            if client and await self.store(self.placement.cell_of(client)).read(FindClientByNumber(client)) is None:
+                raise ClientMoving
 
     async def _write(self, command: Command[T]) -> T:
         inner = command.command if isinstance(command, Idempotent) else command
@@ -168,6 +197,7 @@ class CellRouter:
         """Execute a query in the cell of its client, or in all of them."""
         if not self.cells:
             return await self.home.read(query)
+        await self._is_stale()
         special = names.READS.get(type(query))
         if special is not None:
             return cast(T, await special(self, query))

@@ -12,9 +12,9 @@ LARGEST_BLOCK = 1_000_000
 SOON = 10.0
 """A block that is used up within this many seconds is followed by one ten times as large: each block is a transaction on a row that all
 processes share."""
-LARGE_LASTS = 60.0
-"""Seconds after which the rest of a larger block is discarded: lists are in the order of ids, and must not mix new rows with rows that
-another process stored long before."""
+LASTS = 60.0
+"""Seconds after which the rest of a block is discarded: lists are in the order of ids, and must not mix new rows with rows that another
+process stored long before, or that a client has brought from another cell."""
 
 
 class IdsExhausted(SerializationConflict):
@@ -35,8 +35,7 @@ class Ids:
         for name, count in needs.items():
             start, end = self._ranges.get(name, (0, 0))
             size, since = self._blocks.get(name, (0, 0.0))
-            is_large = size > SMALLEST_BLOCK
-            if end - start < count or (is_large and self._seconds() - since > LARGE_LASTS):
+            if end - start < count or self._seconds() - since > LASTS:
                 size = 10 * size if size and self._seconds() - since <= SOON else SMALLEST_BLOCK
                 short[name] = max(min(max(size, SMALLEST_BLOCK), LARGEST_BLOCK), count)
         return short
