@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import Run, own_logging, run, store
 
+from touchbase.routing import moving
+
 __all__ = ["own_logging", "run", "store"]
 
 
@@ -120,3 +122,55 @@ def test_migrate__goes_on_behind_a_cell_that_fails(spread: Run) -> None:
     assert done.exit_code == 1
     assert json.loads(done.stdout)["migrated"] == {"us": []}
     assert list(json.loads(done.stdout)["failed"]) == ["eu"]
+
+
+def clients_in(run: Run) -> dict[object, object]:
+    return {each["name"]: each["clients"] for each in listed(run)}
+
+
+def test_move__takes_a_client_to_another_cell_and_back(spread: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(moving, "DELETION_DELAY", 0)
+    spread("clients", "add", "acme", "--cell", "home")
+    Path("people.csv").write_text("email\nada@example.com\n")
+    assert spread("contacts", "import", "people.csv", "--client", "acme").exit_code == 0
+
+    there = spread("clients", "move", "acme", "--to", "eu")
+    shown = spread("contacts", "list", "--client", "acme")
+    back = spread("clients", "move", "acme", "--to", "home", "--json")
+
+    assert "client acme lives in eu" in there.output
+    assert "ada@example.com" in shown.output
+    assert json.loads(back.output)["rows"] > 1
+    assert clients_in(spread) == {"home": 1, "eu": 0}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("acme", "--to", "home"), "the client lives in this cell already"),
+        (("acme", "--to", "us"), "there is no cell 'us'; there are home, eu"),
+        (("acme", "--undo"), "the client does not move"),
+        (("acme",), "write --to CELL to move the client"),
+        (("acme", "--to", "eu", "--undo"), "write --to CELL to move the client"),
+        (("nobody", "--to", "eu"), "there is no client 'nobody'"),
+    ],
+)
+def test_move__refuses_and_says_what_to_do(spread: Run, arguments: tuple[str, ...], says: str) -> None:
+    spread("clients", "add", "acme", "--cell", "home")
+
+    refused = spread("clients", "move", *arguments)
+
+    assert refused.exit_code in (1, 2)
+    assert says in refused.output
+
+
+def test_drain__with_move_empties_a_cell_so_that_it_can_be_removed(spread: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(moving, "DELETION_DELAY", 0)
+    for client_id in ("acme", "bolt"):
+        spread("clients", "add", client_id, "--cell", "eu")
+
+    drained = spread("cells", "drain", "eu", "--move")
+
+    assert "0 clients live there" in drained.output
+    assert clients_in(spread) == {"home": 2, "eu": 0}
+    assert spread("cells", "remove", "eu").exit_code == 0

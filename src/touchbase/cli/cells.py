@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 
+from touchbase.cells import HOME, HOME_NAME
+from touchbase.cli.clients_move import move_client
 from touchbase.cli.options import Group, json_option, read_settings, setting_options
 from touchbase.cli.output import print_json, print_table
 from touchbase.cli.store import now_us, opened, run, without_password
+from touchbase.clients import DELETING
+from touchbase.common.timestamps import SECOND
 
 if TYPE_CHECKING:
-    from touchbase.cells import Cell
+    from touchbase.cells import Cell, Move
     from touchbase.encryption import EncryptionKeys
+    from touchbase.routing import CellRouter
 
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 SCHEMA = re.compile(r"[a-z_][a-z0-9_]{0,62}")
@@ -71,7 +77,7 @@ async def _add(database: str | None, name: str, address: str, schema: str | None
 @json_option()
 def list_(database: str | None, as_json: bool) -> None:
     """List the cells, how many clients live in each, and whether it answers."""
-    found = run(_list(database))
+    found, moves = run(_list(database))
     if as_json:
         print_json([_out(cell, reason) for cell, reason in found])
         return
@@ -81,15 +87,21 @@ def list_(database: str | None, as_json: bool) -> None:
         for cell, reason in found
     ]
     print_table(columns, rows)
+    names = {cell.number: cell.name for cell, _ in found}
+    for move in moves:
+        source, target = names.get(move.source, "?"), names.get(move.target, "?")
+        age = max(0, now_us() - move.updated_us) // SECOND
+        click.echo(f"client {move.client_id} moves from {source} to {target}: {move.state}, last sign {age} seconds ago", err=True)
 
 
-async def _list(database: str | None) -> list[tuple[Cell, str | None]]:
-    from touchbase.cells import HOME, HOME_NAME, OPEN, Cell
+async def _list(database: str | None) -> tuple[list[tuple[Cell, str | None]], list[Move]]:
+    from touchbase.cells import OPEN, Cell, ListMoves
 
     async with opened(database) as store:
+        moves = await store.home.read(ListMoves())
         address = read_settings(database=database).database
         home = Cell(HOME, HOME_NAME, address, OPEN, 0, store.placement.counts()[HOME])
-        return [(home, None), *((each.cell, each.reason) for each in store.cells.values())]
+        return [(home, None), *((each.cell, each.reason) for each in store.cells.values())], moves
 
 
 def _out(cell: Cell, reason: str | None) -> dict[str, object]:
@@ -152,21 +164,41 @@ async def _migrate(database: str | None, names: tuple[str, ...]) -> tuple[dict[s
 @setting_options("database")
 @click.argument("name")
 @click.option("--undo", is_flag=True, help="Let new clients live there again.")
+@click.option("--move", "moves", is_flag=True, help="Move its clients to the other cells, one after the other.")
+@click.option("--verify/--no-verify", default=True, show_default=True, help="With --move: as in `touchbase clients move`.")
 @json_option()
-def drain(database: str | None, name: str, undo: bool, as_json: bool) -> None:
-    """Let no new client live in a cell. Its clients stay until they are moved or deleted."""
-    cell = run(_drain(database, name, undo))
+def drain(database: str | None, name: str, undo: bool, moves: bool, verify: bool, as_json: bool) -> None:
+    """Let no new client live in a cell. Its clients stay until they are moved or deleted.
+
+    With --move each goes to the cell with the fewest clients, as `touchbase clients move` does it; run it again to go on after a stop.
+    """
+    if undo and moves:
+        raise click.UsageError("write --undo or --move, not both")
+    cell = run(_drain(database, name, undo, moves, verify))
     if as_json:
         print_json(_out(cell, None))
     else:
         click.echo(f"cell {name} is {cell.state}; {cell.clients} clients live there")
 
 
-async def _drain(database: str | None, name: str, undo: bool) -> Cell:
+async def _drain(database: str | None, name: str, undo: bool, moves: bool, verify: bool) -> Cell:
     from touchbase.cells import DRAINING, OPEN, SetCellState
+    from touchbase.clients import ListClients
 
     async with opened(database) as store:
-        return await store.write(SetCellState(name, OPEN if undo else DRAINING))
+        cell = await store.write(SetCellState(name, OPEN if undo else DRAINING))
+        await store.refresh()
+        for client in await store.store(cell.number).read(ListClients()) if moves else []:
+            if client.state != DELETING:
+                target = name_of(store, store.cell_for_new_client(""))
+                await move_client(store, database, client.client_id, target, verify=verify)
+                click.echo(f"client {client.client_id} lives in {target}", err=True)
+        return replace(cell, clients=store.placement.counts().get(cell.number, 0))
+
+
+def name_of(store: CellRouter, number: int) -> str:
+    """Return the name of a cell."""
+    return HOME_NAME if number == HOME else store.cells[number].cell.name
 
 
 @cells.command()

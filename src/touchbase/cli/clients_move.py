@@ -63,8 +63,14 @@ async def _move(database: str | None, client_id: str, cell: str, verify: bool) -
 
 async def move_client(store: CellRouter, database: str | None, client_id: str, cell: str, *, verify: bool = True) -> Moved:
     """Move a client to the cell of this name, and show the progress on a terminal."""
+    from touchbase.errors import Invalid
+
     client = await find_client(store, client_id)
-    return await _of(store, database, client.number, store.cell_for_new_client(cell), verify).run()
+    try:
+        number = store.cell_for_new_client(cell)
+    except Invalid as error:
+        raise click.ClickException(error.faults[0].detail) from error
+    return await _of(store, database, client.number, number, verify).run()
 
 
 async def _undo(database: str | None, client_id: str) -> None:
