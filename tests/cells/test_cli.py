@@ -135,7 +135,7 @@ def test_move__takes_a_client_to_another_cell_and_back(spread: Run, monkeypatch:
     assert spread("contacts", "import", "people.csv", "--client", "acme").exit_code == 0
 
     there = spread("clients", "move", "acme", "--to", "eu")
-    shown = spread("contacts", "list", "--client", "acme")
+    shown = spread("contacts", "list", "--client", "acme", "--json")
     back = spread("clients", "move", "acme", "--to", "home", "--json")
 
     assert "client acme lives in eu" in there.output

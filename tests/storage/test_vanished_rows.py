@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from touchbase.clients.commands import EnsureClient, RemoveClientRows
+from touchbase.clients.commands import EnsureClient
 from touchbase.clients.sql import removal as clients_sql_removal
 from touchbase.clients.sql.removal import CLIENT_TABLES
 from touchbase.clients.sql.statements import ensure_clients
@@ -61,7 +61,7 @@ def test_ensure_clients__is_retried_when_the_client_disappears_during_the_comman
 def test_remove_client_rows__removes_the_body_of_a_delivery_that_arrived_late(monkeypatch: pytest.MonkeyPatch) -> None:
     [delivery] = [table for table in CLIENT_TABLES if table.children]
     monkeypatch.setattr(clients_sql_removal, "CLIENT_TABLES", (delivery,))
-    plan = clients_sql_removal._empty(RemoveClientRows(1, 5, 500, None))
+    plan = clients_sql_removal.remove_some(1, None, 500)
 
     looked = next(plan)
     deleted = plan.send([(3, 10), (9, 10)])

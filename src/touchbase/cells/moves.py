@@ -37,7 +37,7 @@ class Move:
 
 @dataclass(slots=True)
 class TakeMove(Command[Move]):
-    """Begin a client's move, or take over one that nobody carries out; return it with the token of the process that has it.
+    """Begin a client's move, or take over one that no process carries out; return it with the token of the process that has it.
 
     `WrongState` when the client is being moved to another cell. `client_ids` are the client's present and former ids.
     """

@@ -142,11 +142,15 @@ def set_cell_state(command: SetCellState, cipher: Cipher) -> Plan[Cell | Touchba
 def remove_cell(command: RemoveCell, cipher: Cipher) -> Plan[Cell | TouchbaseError]:
     """Forget a cell's address and free its name."""
     revision = yield from next_revision()
+    if (
+        yield Select(
+            "SELECT 1 FROM client_move m JOIN cell c ON c.number IN (m.source, m.target) WHERE c.name = ? LIMIT 1", (command.name,)
+        )
+    ):
+        return WrongState(f"a client moves from or to {command.name!r}: `touchbase cells list` says which; finish that first")
     found = yield from _named(cipher, command.name)
     if isinstance(found, NotFound):
         return found
-    if (yield Select("SELECT 1 FROM client_move WHERE source = ? OR target = ? LIMIT 1", (found.number, found.number))):
-        return WrongState(f"a client moves from or to {command.name!r}: `touchbase cells list` says which; finish that first")
     if found.clients:
         return WrongState(f"clients live in {command.name!r}: move or delete them first; `touchbase cells list` counts them")
     removed = Cell(found.number, f"{found.name}~{found.number}", "", REMOVED, found.created_us)

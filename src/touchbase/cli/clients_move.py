@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 def move(database: str | None, client_id: str, cell: str | None, undo: bool, verify: bool, as_json: bool) -> None:
     """Move a client to another cell while it is used.
 
-    All of its rows are copied and compared, and what changes meanwhile is copied after them. For a second or so its writes are
+    All of its rows are copied and compared, and what changes in between is copied after them. For a second or so its writes are
     refused with 503 and Retry-After; then it lives in the new cell. A move that was stopped or killed goes on when it is run again.
     """
     if (cell is None) is not undo:

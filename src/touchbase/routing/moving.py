@@ -1,4 +1,4 @@
-"""Move a client to another cell while it is used. Whoever carries a move out may be killed at any moment: the next one goes on.
+"""Move a client to another cell while it is used. The process that carries a move out may be killed at any moment: the next one goes on.
 
 1. Triggers in the source note each change of the client's rows. All rows are copied, page by page, then compared with the source and
    written again where they differ; what was noted is copied in between (moving_copy.py).
@@ -31,7 +31,7 @@ from touchbase.cells import (
     TakeMove,
 )
 from touchbase.cells.sql import raise_ids
-from touchbase.clients.models import DELETION_DELAY
+from touchbase.clients import DELETION_DELAY
 from touchbase.common.timestamps import SECOND, Clock, Micros
 from touchbase.consistency import Verified, verify
 from touchbase.encryption import Cipher

@@ -17,7 +17,7 @@ from touchbase.storage.client_rows import Clash, ClientRows, MovedTable
 from touchbase.storage.store_copy import key_to_text
 
 TRIES = 20
-"""Attempts of a page that contradicts rows of an earlier time; what was noted meanwhile is copied before each."""
+"""Attempts of a page that contradicts rows of an earlier time; what was noted in between is copied before each."""
 PAUSE_SECONDS = 0.05
 NOTED = 2_000
 """Changes copied in one transaction."""
@@ -66,7 +66,7 @@ async def no_note(position: Mapping[str, str]) -> None:
 
 @dataclass(slots=True)
 class RowCopy:
-    """The copy of one client's rows. Nobody else writes them in the target."""
+    """The copy of one client's rows. No other process writes them in the target."""
 
     source: End
     target: End
@@ -86,7 +86,7 @@ class RowCopy:
 
     @property
     def early(self) -> list[MovedTable]:
-        """The tables to copy while they change, those that others refer to first."""
+        """The tables to copy while they change, with the ones that others refer to first."""
         return [table for table in rows_of.in_order(self.tables) if table.name not in rows_of.LATE]
 
     async def count(self) -> None:
@@ -117,7 +117,7 @@ class RowCopy:
     async def _copy_page(self, table: MovedTable, after: Row | None, end: Row, size: int) -> tuple[list[Row], int]:
         """Make one page equal; return its rows and how many of them, or of others in the target, were different."""
         for _ in range(TRIES):
-            # Before the page is read: rows that are written after it must not be older than those that were noted.
+            # Before the page is read: rows that are written after it must not be older than the rows that were noted.
             await self.copy_noted()
             found = await self.source.rows.read(rows_of.page(table, self.number, after, size, end))
             last = table.key_of(found[-1]) if len(found) == size else end

@@ -6,23 +6,15 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from touchbase.cells.sql import NO_RANGE
-from touchbase.clients import DELETING
-from touchbase.clients.commands import Position
+from touchbase.clients import DELETING, Position
 from touchbase.clients.sql.removal import DELETE_CLIENT, remove_some
 from touchbase.encryption import Cipher
 from touchbase.errors import UnusableStore, WrongState
-from touchbase.sql.statement import Execute, Plan, Row, Select, Statement, T, delete
+from touchbase.sql.statement import Execute, Plan, Row, Select, Statement, T
 from touchbase.storage.client_rows import ARRIVING, ClientRows, MovedTable, check, forget, passing, take
 from touchbase.storage.store_copy import Table
 
 Removed = tuple[int, Position | None]
-_FREE_JOBS = Statement(
-    "free_arriving_jobs",
-    (("client", "bigint"),),
-    sqlite="UPDATE job SET token = '', lease_until_us = 0 WHERE client = ?1 AND token <> ''",
-    body="UPDATE job AS t SET token = '', lease_until_us = 0 FROM p WHERE t.client = p.client AND t.token <> ''",
-)
-_FORGET_CHANGES = delete("forget_all_moving_changes", "moving_change", (("client", "bigint"),))
 
 
 @asynccontextmanager
@@ -84,7 +76,7 @@ def arrive(table: MovedTable, number: int, token: str, client: Sequence[Row]) ->
     if (yield Select("SELECT 1 FROM client WHERE id = ?", (number,))):
         return
     yield from check(number, token, (ARRIVING,))
-    yield Execute(_FREE_JOBS, [(number,)])
+    yield Select("UPDATE job SET token = '', lease_until_us = 0 WHERE client = ? AND token <> '' RETURNING id", (number,))
     yield Execute(Statement("arrive_client", table.typed, body=f"INSERT INTO client ({names}) SELECT * FROM p"), client)
     yield from forget(number)
 
@@ -102,7 +94,7 @@ def leave(number: int) -> Plan[None]:
 
 def forget_changes(number: int) -> Plan[None]:
     """Forget the changes that were noted."""
-    yield Execute(_FORGET_CHANGES, [(number,)])
+    yield Select("DELETE FROM moving_change WHERE number = ? RETURNING sequence", (number,))
 
 
 def remove(number: int, token: str, position: Position | None, most: int, state: str) -> Plan[Removed]:

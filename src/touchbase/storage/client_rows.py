@@ -1,7 +1,7 @@
 """The rows of one client, as a move copies them from one store to another: plans that both engines run.
 
 A move reads a page of a table in the source, compares it with the same part of the target, and writes what differs. Triggers in the
-source note each row that changes meanwhile (`moving_change`); the move copies those again, until it freezes the client and copies the
+source note each row that changes in between (`moving_change`); the move copies those again, until it freezes the client and copies the
 last of them. So every row was compared once, and each later change is known.
 """
 
@@ -20,7 +20,7 @@ from touchbase.storage.store_copy import FIRST, Table
 
 NOTING, FROZEN, PASSING, ARRIVING = "noting", "frozen", "passing", "arriving"
 """States of a client in `moving_client`."""
-NOT_MOVED = frozenset({"search_pending", "moving_change"})
+NOT_MOVED = frozenset({"search_pending"})
 """Tables of clients that each store fills by itself."""
 LATE = frozenset({"api_key", "erasure", "refusal"})
 """Tables whose rows are used without a look at the client: they are copied when nothing changes any more."""
@@ -32,7 +32,7 @@ _NOTE_FOR_SEARCH = Statement(
     (("client", "bigint"), ("record_kind", "bigint"), ("record_id", "bigint")),
     body="INSERT INTO search_pending (client, record_kind, record_id) SELECT * FROM p WHERE true ON CONFLICT DO NOTHING",
 )
-_FORGET = delete("forget_moving_changes", "moving_change", (("client", "bigint"), ("sequence", "bigint")))
+_FORGET = delete("forget_moving_changes", "moving_change", (("number", "bigint"), ("sequence", "bigint")))
 _STORE_STATE = Statement(
     "store_moving_client",
     (("number", "bigint"), ("token", "text"), ("state", "text")),
@@ -132,7 +132,7 @@ def client_table(found: Mapping[str, Table]) -> MovedTable:
 
 
 def in_order(tables: Iterable[MovedTable]) -> list[MovedTable]:
-    """Return tables so that those that others refer to come first."""
+    """Return tables so that the ones that others refer to come first."""
     return sorted(tables, key=lambda table: table.name not in FIRST)
 
 
@@ -266,7 +266,7 @@ def set_state(client: int, token: str, state: str, former: Sequence[str]) -> Pla
 
 
 def take(client: int, token: str, state: str) -> Plan[str | None]:
-    """Let this process move the client, whoever did before; return the state that the client had in this store, which it keeps."""
+    """Let this process move the client, whichever did before; return the state that the client had in this store, which it keeps."""
     sql = "SELECT state FROM moving_client WHERE number = ?"
     rows = yield Select(sql, (client,), f"{sql} FOR UPDATE")
     yield Execute(_STORE_STATE, [(client, token, rows[0][0] if rows else state)])
@@ -290,7 +290,7 @@ class Noted:
 def noted(tables: Mapping[str, MovedTable], client: int, most: int) -> Plan[Noted]:
     """Return the changes that were noted first. Those of tables that are not named are returned without their keys."""
     rows = yield Select(
-        "SELECT sequence, table_name, row_key FROM moving_change WHERE client = ? ORDER BY client, sequence LIMIT ?", (client, most)
+        "SELECT sequence, table_name, row_key FROM moving_change WHERE number = ? ORDER BY number, sequence LIMIT ?", (client, most)
     )
     keys: dict[str, set[Row]] = {}
     for _, name, text in rows:

@@ -73,7 +73,6 @@ CLIENT_TABLES = (
     ClientTable("suppression_cause", ("kind", "value", "key")),
     ClientTable("api_key", ("key_id",)),
     ClientTable("client_alias", ("client_id",)),
-    ClientTable("moving_change", ("sequence",)),
 )
 """In order of removal. The client's own row is removed last."""
 

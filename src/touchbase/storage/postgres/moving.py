@@ -31,10 +31,10 @@ BEGIN
     RAISE EXCEPTION 'client {client} moves to another cell' USING ERRCODE = '{code}';
   ELSIF found = '{noting}' THEN
     IF TG_OP <> 'INSERT' THEN
-      INSERT INTO moving_change (client, table_name, row_key) VALUES ({client}, '{table}', {old});
+      INSERT INTO moving_change (number, table_name, row_key) VALUES ({client}, '{table}', {old});
     END IF;
     IF TG_OP <> 'DELETE' THEN
-      INSERT INTO moving_change (client, table_name, row_key) VALUES ({client}, '{table}', {new});
+      INSERT INTO moving_change (number, table_name, row_key) VALUES ({client}, '{table}', {new});
     END IF;
   END IF;
   RETURN NULL;
@@ -120,7 +120,7 @@ class PostgresRows:
             await self._locking(f"DROP FUNCTION IF EXISTS {self._name(table)}() CASCADE")
 
     async def settle(self, tables: Sequence[MovedTable]) -> None:
-        """Lock each table for a moment: that waits for those that have changed it, and later ones see that the client is frozen."""
+        """Lock each table for a moment: that waits for transactions that have changed it; later ones see that the client is frozen."""
         for table in tables:
             await self._locking(f"LOCK TABLE {table.name} IN SHARE MODE")
 

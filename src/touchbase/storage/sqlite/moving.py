@@ -26,7 +26,7 @@ _TRIGGER = """CREATE TRIGGER {name} AFTER {event} ON {table} WHEN {row}.{column}
   SELECT RAISE(ABORT, '{refused}') FROM moving_client WHERE number = {client} AND state = '{frozen}';
 {notes}
 END"""
-_NOTE = """  INSERT INTO moving_change (client, table_name, row_key)
+_NOTE = """  INSERT INTO moving_change (number, table_name, row_key)
   SELECT {client}, '{table}', {key} FROM moving_client WHERE number = {client} AND state = '{noting}';"""
 
 

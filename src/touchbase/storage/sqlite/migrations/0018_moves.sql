@@ -15,7 +15,7 @@ CREATE TABLE client_move (
 ) STRICT;
 
 -- A client that leaves this store, or comes to it. While it leaves, triggers of that move note each change of its rows, or refuse it.
--- No column is called `client`: the triggers read this whatever the scope of the transaction.
+-- No column here is called `client`, and no policy limits who sees the rows: triggers read and write them in transactions of any scope.
 CREATE TABLE moving_client (
   number INTEGER NOT NULL PRIMARY KEY,
   token TEXT NOT NULL,                   -- as in client_move, so that a process which has lost the move writes nothing more
@@ -25,8 +25,8 @@ CREATE TABLE moving_client (
 -- The rows of a client that changed while it leaves this store.
 CREATE TABLE moving_change (
   sequence INTEGER NOT NULL PRIMARY KEY,
-  client INTEGER NOT NULL,
+  number INTEGER NOT NULL,                -- as in moving_client
   table_name TEXT NOT NULL,
   row_key TEXT NOT NULL                  -- JSON list: the row's key without the client; bytes in hexadecimal
 ) STRICT;
-CREATE INDEX moving_change_client ON moving_change (client, sequence);
+CREATE INDEX moving_change_number ON moving_change (number, sequence);
