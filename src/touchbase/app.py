@@ -158,7 +158,7 @@ def body_limits(settings: Settings) -> Limits:
 def _operations(parts: Dependencies, metrics: ProcessMetrics, settings: Settings, shared: SharedMetrics | None) -> Operations:
     # Requests from other machines or through a proxy may come from anyone.
     public = not settings.needs_origin_guard
-    return Operations(parts.store, parts.clock, metrics, version=parts.version, hide_details=public, shared=shared)
+    return Operations(parts.store, parts.clock, metrics, version=parts.version, hide_details=public, shared=shared, spool=parts.spool)
 
 
 @contextlib.asynccontextmanager

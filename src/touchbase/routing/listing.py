@@ -15,7 +15,7 @@ from touchbase.sql.store import check_in_time
 async def list_cells(store: ProcessingStore, address: str = "") -> list[tuple[Cell, str | None]]:
     """Return the home store, whose address is not in the directory, and the cells; each with the reason why it does not answer, or None.
 
-    The cells answer as of the last check, a few seconds ago, so that one that is down delays nobody.
+    The cells answer as of the last check, a few seconds ago, so that one that is down delays no request.
     """
     router = store if isinstance(store, CellRouter) else None
     counts, reason = {} if router is None else router.placement.counts(), None

@@ -61,7 +61,7 @@ from touchbase.client.models.shared import (
     MessageOut, MessageSource, OnDuplicate, ProblemOut, RawBody, SuppressionKind, SuppressionList, SuppressionOut, SuppressionReason,
     SuppressionSource,
 )
-from touchbase.client.models.status import StatusOut
+from touchbase.client.models.status import SpoolOut, StatusOut
 from touchbase.client.models.statuses import (
     FormerName, NewStatus, RecordStatus, RenamePreviewOut, StatusChange, StatusMerge, StatusPage, StatusRole,
 )
@@ -98,13 +98,13 @@ __all__ = [
     "PersonExport", "PersonOut", "ProblemOut", "ProgressOut", "ProposedConnection", "RawBody", "RecordEvent", "RecordKind",
     "RecordStatus", "RefusalCause", "RefusalOut", "RefusalPage", "RemovedValues", "RenamePreviewOut", "ReplayOut", "ReplayRequest",
     "ReportInterval", "RequireVerificationBody", "SavedSuppression", "SavedSuppressions", "SearchBody", "SearchProgress", "SecretState",
-    "SettingsBody", "SilenceOut", "SilencePage", "SourceOut", "StartImport", "StatusChange", "StatusMerge", "StatusOut", "StatusPage",
-    "StatusReport", "StatusRole", "StatusRow", "StatusSetBody", "StoredMappingOut", "Structure", "SuppressOnBody", "SuppressionCheck",
-    "SuppressionFault", "SuppressionKind", "SuppressionList", "SuppressionOut", "SuppressionOutcome", "SuppressionPage",
-    "SuppressionReason", "SuppressionSource", "SuppressionStatus", "Survivorship", "TimelineEvent", "TimelinePage", "UnchangedState",
-    "UndoneCompanies", "UndoneContacts", "UnsearchableCause", "UnsearchableOut", "UnverifiedReason", "ValueChangeOut", "ValueHistoryPage",
-    "ValueMerge", "WebhookAttemptOut", "WebhookAttemptPage", "WebhookEndpointChange", "WebhookEndpointOut", "WebhookEndpointPage",
-    "WebhookEndpointRequest", "WebhookEndpointState", "WebhookFormat", "WebhookKind", "WebhookOrdering", "WebhookOutcome",
-    "WebhookPreviewOut", "WebhookPreviewRequest", "WebhookReplay", "WebhookSecretRotation", "WebhooksReplayed", "WouldRefuse",
-    "WrittenSource",
+    "SettingsBody", "SilenceOut", "SilencePage", "SourceOut", "SpoolOut", "StartImport", "StatusChange", "StatusMerge", "StatusOut",
+    "StatusPage", "StatusReport", "StatusRole", "StatusRow", "StatusSetBody", "StoredMappingOut", "Structure", "SuppressOnBody",
+    "SuppressionCheck", "SuppressionFault", "SuppressionKind", "SuppressionList", "SuppressionOut", "SuppressionOutcome",
+    "SuppressionPage", "SuppressionReason", "SuppressionSource", "SuppressionStatus", "Survivorship", "TimelineEvent", "TimelinePage",
+    "UnchangedState", "UndoneCompanies", "UndoneContacts", "UnsearchableCause", "UnsearchableOut", "UnverifiedReason", "ValueChangeOut",
+    "ValueHistoryPage", "ValueMerge", "WebhookAttemptOut", "WebhookAttemptPage", "WebhookEndpointChange", "WebhookEndpointOut",
+    "WebhookEndpointPage", "WebhookEndpointRequest", "WebhookEndpointState", "WebhookFormat", "WebhookKind", "WebhookOrdering",
+    "WebhookOutcome", "WebhookPreviewOut", "WebhookPreviewRequest", "WebhookReplay", "WebhookSecretRotation", "WebhooksReplayed",
+    "WouldRefuse", "WrittenSource",
 ]
