@@ -41,7 +41,7 @@ class SpoolFiles:
         self._count(len(data))
         if self._size[0] > self._most_bytes:
             raise OSError(f"the spool would exceed its limit of {self._most_bytes} bytes")
-        _, descriptor = self._file()
+        path, descriptor = self._file()
         before = os.fstat(descriptor).st_size
         try:
             written = 0
@@ -52,6 +52,9 @@ class SpoolFiles:
             with suppress(OSError):
                 os.ftruncate(descriptor, before)
             self.close()  # a part may have stayed: later records go to another file
+            if not before:  # on a full disk there would be one for each refusal
+                with suppress(OSError):
+                    path.unlink()
             raise
         if before + len(data) > MAX_FILE_BYTES:
             self.close()

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+from touchbase.common.seldom import Seldom
 from touchbase.encryption import Cipher
 from touchbase.errors import Overloaded, StoreUnavailable
 from touchbase.metrics import SPOOLED, Metrics
@@ -34,6 +35,7 @@ class Spool:
         self._flushing: asyncio.Task[None] | None = None
         self._writing = asyncio.Lock()
         self._counter = SpoolCounter(folder)
+        self._seldom = Seldom()
         self._stopping = asyncio.Event()
         self.receive: Receives | None = None
         """How a webhook is received again; set before `run`."""
@@ -59,7 +61,8 @@ class Spool:
                     async with self._writing:
                         await asyncio.to_thread(self._files(cell).append, [record for record, _ in mine])
                 except Exception as why:
-                    LOG.error("webhooks cannot be spooled, their senders get 503: %s", why)
+                    if self._seldom.is_due(str(why)):
+                        LOG.error("webhooks cannot be spooled, their senders get 503: %s", why)
                     error = StoreUnavailable("neither the store nor the spool can be used now", retry_after=5)
                 for _, done in mine:
                     if not done.done():
