@@ -126,6 +126,7 @@ def test_full_disk_reported_as_server_error__is_detected(tmp_path: Path) -> None
     assert any("500" in each for each in rows[0]["complaints"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["sqlite", "postgresql"])
 def test_webhooks_of_a_store_that_is_away__are_stored_once_with_their_times(tmp_path: Path, engine: str) -> None:
     status, rows = report_of(tmp_path, "--only", "spool", "--rounds", "2", engine=engine)
@@ -136,6 +137,7 @@ def test_webhooks_of_a_store_that_is_away__are_stored_once_with_their_times(tmp_
     assert rows[0]["more"]["spooled"] >= 120
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("broken", "rounds", "says"),
     [
