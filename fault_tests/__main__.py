@@ -37,6 +37,7 @@ from fault_tests.faults import (
     postgres_disk_full,
     power,
     slow_clients,
+    spool,
     stop,
 )
 from fault_tests.plan import ENGINES, Plan
@@ -62,12 +63,13 @@ FAULTS: dict[str, Callable[[Plan, str], None]] = {
     "failover": postgres.failover,
     "patroni": high_availability.run,
     "pgdisk": postgres_disk_full.run,
+    "spool": spool.run,
     "peers": slow_clients.run,
     "neighbour": noisy_neighbour.run,
     "fuzz": fuzz.run,
 }
 
-OWN_POSTGRES = frozenset(("postgres", "failover", "patroni", "pgdisk"))
+OWN_POSTGRES = frozenset(("postgres", "failover", "patroni", "pgdisk", "spool"))
 """Faults that kill PostgreSQL or fill its disk; each starts a PostgreSQL of its own."""
 
 

@@ -7,7 +7,7 @@
 - `quick-jobs:SECONDS`: jobs work in steps of 50 rows, and belong to a dead worker for so many seconds.
 - `quick-webhooks:SECONDS`: outgoing webhooks have so many seconds for a response, are repeated within fractions of it, and belong to a
   dead process for so many seconds; `quick-webhooks:SECONDS:LEASE` if these are others.
-- the ways to break a promise in `fault_tests.mutants` and `fault_tests.webhook_mutants`.
+- the ways to break a promise in `fault_tests.mutants`, `fault_tests.webhook_mutants` and `fault_tests.spool_mutants`.
 
 Nothing of this is in Touchbase itself: a server that is started as usual has no such points, and no setting leads there.
 """

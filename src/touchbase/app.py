@@ -132,12 +132,12 @@ async def _start_home(
     shared: Shared, fleet: Fleet, ending: contextlib.AsyncExitStack, uses: KeyUsage, refused: RefusedWebhooks
 ) -> InboxWorker:
     """Start the workers of the home store; return its inbox worker."""
-    runs, home = shared.settings.inbox_worker, shared.store.home
-    workers, maintenance = shared.workers(home), shared.maintenance(home, uses=uses, refused=refused, removes=runs)
+    runs, home, outage = shared.settings.inbox_worker, shared.store.home, shared.store.outage
+    workers, maintenance = shared.workers(home, outage), shared.maintenance(home, outage, uses=uses, refused=refused, removes=runs)
     fleet.sets[HOME] = workers
     fleet.maintenances.append(maintenance)
     await ending.enter_async_context(running(maintenance, "housekeeping"))
-    every: list[Runs] = [workers.webhooks, workers.jobs, workers.linker, workers.inbox, workers.fetch, shared.retention(home)]
+    every: list[Runs] = [workers.webhooks, workers.jobs, workers.linker, workers.inbox, workers.fetch, shared.retention(home, outage)]
     await run_all(every if runs else [], ending)
     return workers.inbox
 
@@ -158,7 +158,7 @@ def body_limits(settings: Settings) -> Limits:
 def _operations(parts: Dependencies, metrics: ProcessMetrics, settings: Settings, shared: SharedMetrics | None) -> Operations:
     # Requests from other machines or through a proxy may come from anyone.
     public = not settings.needs_origin_guard
-    return Operations(parts.store, parts.clock, metrics, version=parts.version, hide_details=public, shared=shared)
+    return Operations(parts.store, parts.clock, metrics, version=parts.version, hide_details=public, shared=shared, spool=parts.spool)
 
 
 @contextlib.asynccontextmanager
@@ -171,11 +171,12 @@ async def standalone_workers(settings: Settings, clock: Clock = clock, *, with_m
         fleet = Fleet(store.placement.cell_of)
         if with_maintenance:
             store.on_opened = partial(start_cell, shared, Fleet(store.placement.cell_of), ending, True)
-            await ending.enter_async_context(running(shared.maintenance(store.home, uses=KeyUsage()), "housekeeping"))
-            await ending.enter_async_context(running(shared.retention(store.home), "retention"))
+            await ending.enter_async_context(running(shared.maintenance(store.home, store.outage, uses=KeyUsage()), "housekeeping"))
+            await ending.enter_async_context(running(shared.retention(store.home, store.outage), "retention"))
         await store.start(follow=with_maintenance)
         for cell, each in ({HOME: store.home} if with_maintenance else store.stores()).items():
-            fleet.sets[cell] = shared.workers(each, [] if with_maintenance else [lambda now: shared.calls.flush(store)])
+            outage = store.outage if cell == HOME else store.cells[cell].outage
+            fleet.sets[cell] = shared.workers(each, outage, [] if with_maintenance else [lambda now: shared.calls.flush(store)])
         yield fleet
 
 

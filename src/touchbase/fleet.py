@@ -29,6 +29,7 @@ from touchbase.outgoing.api.objects import AS_IN_API
 from touchbase.retention import Retention, UnrecognisedLimits
 from touchbase.routing import CellRouter, CellStore
 from touchbase.spool import Spool
+from touchbase.sql.outage import Outage
 from touchbase.storage import keys_of
 from touchbase.tracing import Tracing, open_tracing
 from touchbase.workers import Runs, Workers, attempts_us, job_worker, outgoing_parts, run_all, running
@@ -58,9 +59,9 @@ class Shared:
     tracing: Tracing | None
     spool: Spool | None
 
-    def workers(self, store: ProcessingStore, tasks: Sequence[PeriodicTask] = ()) -> Workers:
-        """Return workers on one store; `tasks` are done besides the inbox."""
-        jobs = job_worker(self.settings, store, self.clock)
+    def workers(self, store: ProcessingStore, outage: Outage, tasks: Sequence[PeriodicTask] = ()) -> Workers:
+        """Return workers on one store, which share its outage; `tasks` are done besides the inbox."""
+        jobs = job_worker(self.settings, store, self.clock, outage)
         inbox = InboxWorker(
             store,
             self.reader,
@@ -68,11 +69,21 @@ class Shared:
             connections=self.connections.of,
             on_report=self._count,
             tasks=[*periodic_tasks(store), *tasks],
+            outage=outage,
         )
         counted = partial(count_fetch, self.metrics)
-        fetch = FetchWorker(store, self.adapters, self.http.send, self.clock, on_stored=inbox.wake, on_fetched=counted)
-        linker = CompanyLinker(store, self.clock, on_job=jobs.wake)
-        dispatcher = Dispatcher(store, self.sender, self.clock, AS_IN_API, metrics=self.metrics, place=self.place, tracing=self.tracing)
+        fetch = FetchWorker(store, self.adapters, self.http.send, self.clock, on_stored=inbox.wake, on_fetched=counted, outage=outage)
+        linker = CompanyLinker(store, self.clock, on_job=jobs.wake, outage=outage)
+        dispatcher = Dispatcher(
+            store,
+            self.sender,
+            self.clock,
+            AS_IN_API,
+            metrics=self.metrics,
+            place=self.place,
+            tracing=self.tracing,
+            outage=outage,
+        )
         return Workers(inbox, fetch, jobs, linker, dispatcher)
 
     def _count(self, report: WorkReport) -> None:
@@ -82,14 +93,21 @@ class Shared:
         if self.tracing is not None:
             self.tracing.applied(report.traced, report.began_us, self.clock())
 
-    def retention(self, store: ProcessingStore) -> Retention:
+    def retention(self, store: ProcessingStore, outage: Outage) -> Retention:
         """Return the background task of pending erasures and expired bodies of one store."""
         limits = UnrecognisedLimits(self.settings.keep_unrecognised_days, self.settings.keep_unrecognised_bytes)
         eraser = Eraser(store, self.reader, self.clock, self.connections.of)
-        return Retention(store, eraser, self.clock, unrecognised=limits, keep_events_days=self.settings.keep_events_days)
+        days = self.settings.keep_events_days
+        return Retention(store, eraser, self.clock, unrecognised=limits, keep_events_days=days, outage=outage)
 
     def maintenance(
-        self, store: ProcessingStore, *, uses: KeyUsage | None = None, refused: RefusedWebhooks | None = None, removes: bool = True
+        self,
+        store: ProcessingStore,
+        outage: Outage,
+        *,
+        uses: KeyUsage | None = None,
+        refused: RefusedWebhooks | None = None,
+        removes: bool = True,
     ) -> Maintenance:
         """Return the maintenance of one store; with `uses` and `refused` it also stores what the process has recorded of all clients."""
         return Maintenance(
@@ -101,6 +119,7 @@ class Shared:
             removes=removes,
             attempts_us=attempts_us(self.settings),
             installation=self.store,
+            outage=outage,
         )
 
 
@@ -185,8 +204,9 @@ class Fleet:
 
 async def start_cell(shared: Shared, fleet: Fleet, ending: contextlib.AsyncExitStack, runs: bool, cell: CellStore) -> None:
     """Start the maintenance of a cell and, if this process `runs` workers, its workers, as those of the home store are started."""
-    workers, maintenance = shared.workers(cell.store), shared.maintenance(cell.store, removes=runs)
+    workers, maintenance = shared.workers(cell.store, cell.outage), shared.maintenance(cell.store, cell.outage, removes=runs)
+    retention = shared.retention(cell.store, cell.outage)
     fleet.sets[cell.cell.number] = workers
     fleet.maintenances.append(maintenance)
-    every: list[Runs] = [workers.webhooks, workers.jobs, workers.linker, workers.inbox, workers.fetch, shared.retention(cell.store)]
+    every: list[Runs] = [workers.webhooks, workers.jobs, workers.linker, workers.inbox, workers.fetch, retention]
     await run_all([maintenance, *(every if runs else [])], ending)

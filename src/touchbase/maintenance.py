@@ -15,6 +15,7 @@ from touchbase.inbox import RefusedWebhooks
 from touchbase.jobs import DueJobFiles, RemoveJobFiles
 from touchbase.outgoing import ForgetAttempts, OldAttempts
 from touchbase.search import index_waiting
+from touchbase.sql.outage import Outage
 from touchbase.sql.store import Store
 
 LOG = logging.getLogger("touchbase.housekeeping")
@@ -44,7 +45,9 @@ class Maintenance:
         removes: bool = True,
         attempts_us: Micros = 0,
         installation: Store | None = None,
+        outage: Outage | None = None,
     ) -> None:
+        self._outage = outage or Outage()
         self._store = store
         self._installation = installation or store
         """The store over all cells: what a process records is about clients of all of them, and a removed client leaves the directory."""
@@ -75,8 +78,9 @@ class Maintenance:
             self._wake.clear()
             try:
                 await self.round()
+                self._outage.works("maintenance")
             except Overloaded as error:
-                LOG.warning("maintenance waits: %s", error.detail)
+                self._outage.waits("maintenance", error)
             except Exception:
                 LOG.exception("a round of maintenance failed and will be retried")
             with contextlib.suppress(TimeoutError):

@@ -63,6 +63,12 @@ DELIVERIES_RECEIVED = Counter(
 SPOOLED = Counter(
     "touchbase_webhooks_spooled_total", "Webhooks that were stored in the local spool, because their store could not be used.", ()
 )
+SPOOL_WEBHOOKS = Reading(
+    "touchbase_spool_webhooks",
+    "Webhooks in the local spool: `waiting` for their store, and `set_aside` because an error keeps them from being received.",
+    ("state",),
+)
+SPOOL_OLDEST_AGE = Reading("touchbase_spool_oldest_webhook_age_seconds", "How long the oldest waiting one is there; 0 without any.", ())
 DELIVERIES_REFUSED = Counter(
     "touchbase_deliveries_refused_total",
     "Webhooks that were refused; no body was stored. The tool is the one that the content suggests, or empty.",

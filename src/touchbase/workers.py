@@ -22,6 +22,7 @@ from touchbase.maintenance import Maintenance
 from touchbase.outgoing import Dispatcher, HubSpotClient, Installation, MailClient, Sender, WebhookClient
 from touchbase.retention import Retention
 from touchbase.spool import Spool
+from touchbase.sql.outage import Outage
 from touchbase.sql.store import Store
 from touchbase.statuses import KINDS as STATUS_KINDS
 
@@ -40,9 +41,9 @@ def attempts_us(settings: Settings) -> Micros:
     return settings.keep_webhook_attempts_days * DAY
 
 
-def job_worker(settings: Settings, store: Store, clock: Clock) -> JobWorker:
+def job_worker(settings: Settings, store: Store, clock: Clock, outage: Outage | None = None) -> JobWorker:
     """Return the worker of all kinds of jobs."""
-    return JobWorker(store, clock, JOB_KINDS, keep_files_us=job_files_us(settings))
+    return JobWorker(store, clock, JOB_KINDS, keep_files_us=job_files_us(settings), outage=outage)
 
 
 @dataclass(frozen=True, slots=True)

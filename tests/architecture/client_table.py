@@ -78,6 +78,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "get_company_of_any": "get_company_of_any",
     },
     "admin": {"status": "get_status"},
+    "admin.cells": {"list": "list_cells"},
     "admin.clients": {
         "list": "list_clients", "get": "get_client", "create": "create_client", "put": "put_client", "rename": "rename_client",
         "delete": "delete_client", "suspend": "suspend_client", "resume": "resume_client", "rotate_id": "rotate_client_id",
@@ -106,7 +107,8 @@ ABOUT = {
     "webhook_endpoints": "Where Touchbase sends events to, and its attempts.", "webhooks": "Webhooks as tools send them, for tests.",
     "deliveries": "Received webhooks of all clients: the inbox.", "revyops": "The interface of RevyOps, for programs that move.",
     "admin": "What only administrators may do.", "admin.clients": "Clients and their settings.",
-    "admin.connections": "Tools of a client, their secrets and settings.", "admin.keys": "API keys.",
+    "admin.cells": "The stores that clients live in.", "admin.keys": "API keys.",
+    "admin.connections": "Tools of a client, their secrets and settings.",
     "admin.contacts": "Contacts of all clients.", "admin.companies": "Companies of all clients.",
     "admin.suppressions": "Who no client may contact.", "admin.reports": "Reports of each client.",
 }  # fmt: skip

@@ -230,6 +230,18 @@ def test_persons__are_exported_and_erased(run: Run, client_id: str, tb: Touchbas
     assert "no contact has this address now" in run("persons", "erase", "--yes", *of, status=1).stderr
 
 
+def test_cells__are_listed_without_their_addresses(run: Run, served: Served, client_id: str) -> None:
+    (home,) = json.loads(run("cells", "list", "--json").stdout)
+    table = run("cells", "list").stdout
+
+    assert (home["name"], home["number"], home["state"], home["answers"], home["reason"]) == ("home", 0, "open", True, None)
+    assert home["clients"] >= 1
+    assert "address" not in home
+    assert served.database.partition("?")[0].rpartition("/")[2] not in table
+    assert table.split()[:5] == ["CELL", "NUMBER", "STATE", "CLIENTS", "ANSWERS"]
+    assert "works on the store itself" in " ".join(run("cells", "drain", "eu", status=2).stderr.split())
+
+
 @pytest.mark.parametrize("command", sorted({*COMMANDS} - {*GROUPS} - {"relay", "mcp"}))
 def test_command_without_server__says_where_to_run_it(run: Run, command: str) -> None:
     before = run(command, status=2)

@@ -19,7 +19,7 @@ def report_of(folder: Path, *arguments: str, engine: str = "sqlite") -> tuple[in
     """The status and the rows of a short run on SQLite, or on PostgreSQL."""
     # Without a fault the wait ends with the last delivery; a cold start of the server and its processes takes seconds on a busy machine.
     still = "2" if "--broken" in arguments else PATIENT
-    mounts = [] if {"disk", "pgdisk"} & {*arguments} else ["--no-mounts"]  # these skip by themselves where nothing can be mounted
+    mounts = [] if {"disk", "pgdisk", "spool"} & {*arguments} else ["--no-mounts"]  # these skip by themselves where nothing can be mounted
     status = main(["--still", still, *arguments, "--short", "--engine", engine, "--out", str(folder), "--seed", "7", *mounts])
     return status, json.loads((folder / "report.json").read_text())["rows"]
 
@@ -124,6 +124,35 @@ def test_full_disk_reported_as_server_error__is_detected(tmp_path: Path) -> None
         pytest.skip("no file system can be mounted here")
     assert status == 1
     assert any("500" in each for each in rows[0]["complaints"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ["sqlite", "postgresql"])
+def test_webhooks_of_a_store_that_is_away__are_stored_once_with_their_times(tmp_path: Path, engine: str) -> None:
+    status, rows = report_of(tmp_path, "--only", "spool", "--rounds", "2", engine=engine)
+
+    if not rows:
+        pytest.skip("no PostgreSQL can be started here")
+    assert (status, harm(rows[0])) == (0, [])
+    assert rows[0]["more"]["spooled"] >= 120
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("broken", "rounds", "says"),
+    [
+        ("no-spool-flush", "1", "lost: webhook about"),
+        ("no-spool-times", "1", "has not the time of its receipt"),
+        ("no-spool-refusal", "2", "webhooks are not refused on the full disk of the spool"),
+    ],
+)
+def test_spool_that_breaks_a_promise__is_detected(tmp_path: Path, broken: str, rounds: str, says: str) -> None:
+    status, rows = report_of(tmp_path, "--only", "spool", "--rounds", rounds, "--broken", broken, engine="postgresql")
+
+    if not rows or "of the spool was not tested" in (tmp_path / "report.json").read_text():
+        pytest.skip("no PostgreSQL can be started here, or no file system be mounted")
+    assert status == 1
+    assert any(says in each for each in rows[0]["complaints"])
 
 
 def test_slow_clients__are_disconnected_and_others_are_served(tmp_path: Path) -> None:

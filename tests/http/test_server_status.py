@@ -32,7 +32,10 @@ async def test_get_status__reports_readiness_its_reason_and_store_warnings(guard
     monkeypatch.setattr(store, "check", full)
     ill = await guarded.get(STATUS, **own)
 
-    assert (well.status, well.json()) == (200, {"ready": True, "reason": None, "warnings": [], "version": guarded.parts.version})
+    assert (well.status, well.json()) == (
+        200,
+        {"ready": True, "reason": None, "warnings": [], "version": guarded.parts.version, "spool": None},
+    )
     assert (ill.status, ill.json()["ready"], ill.json()["reason"]) == (200, False, "the disk is full")
     assert ill.json()["warnings"] == ["the role is a superuser"]
 

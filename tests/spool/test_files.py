@@ -62,6 +62,23 @@ def test_append__keeps_any_records_in_order(tmp_path_factory: pytest.TempPathFac
     assert all_in(folder) == [record for batch in batches for record in batch]
 
 
+def test_append__leaves_no_empty_file_when_nothing_could_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(descriptor: int) -> None:
+        raise OSError("No space left on device")
+
+    files = SpoolFiles(tmp_path, MANY)
+    with monkeypatch.context() as during:
+        during.setattr(os, "fdatasync", full)
+        for _ in range(3):
+            with pytest.raises(OSError, match="No space"):
+                files.append([b"refused"])
+    assert files.paths() == []
+
+    files.append([b"stored"])
+    files.close()
+    assert all_in(tmp_path) == [b"stored"]
+
+
 @given(records=st.lists(st.binary(max_size=30), min_size=1, max_size=5), data=st.data())
 def test_records__of_a_file_that_ends_at_any_byte_are_the_whole_ones_before(
     tmp_path_factory: pytest.TempPathFactory, records: list[bytes], data: st.DataObject

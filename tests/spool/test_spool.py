@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -15,7 +17,8 @@ from touchbase.encryption import NO_CIPHER, AesGcmCipher, StaticKeys, new_key
 from touchbase.inbox import ListDeliveries, ListRefusals, RefusedWebhooks
 from touchbase.metrics import SPOOLED
 from touchbase.routing import CellRouter
-from touchbase.spool import Spool, SpooledWebhook, from_bytes, to_bytes
+from touchbase.server.exposition import spool_metrics
+from touchbase.spool import Spool, SpoolCounts, SpooledWebhook, from_bytes, to_bytes
 
 __all__ = ["cell_urls", "router"]
 CIPHER = AesGcmCipher(StaticKeys([new_key()]))
@@ -179,6 +182,58 @@ async def test_webhook__that_fails_for_another_reason_is_set_aside_and_holds_up_
 
     assert await spool.drain() == 2
     assert len(list((tmp_path / "spool" / "failed").iterdir())) == 1
+
+
+async def test_counts__are_of_what_waits_and_of_what_is_set_aside(spool: Spool, tmp_path: Path) -> None:
+    webhook = SpooledWebhook(5, "/public/crm-webhook/acme", b"", b"", "http", [], "127.0.0.1", b"{}")
+    empty = await spool.counts()
+    began = time.time_ns() // 1000
+    for cell in (0, 1, 1):
+        await spool.add(cell, webhook)
+    three = await spool.counts()
+    await spool.add(1, webhook)
+    four = await spool.counts()
+    size = sum(path.stat().st_size for path in (tmp_path / "spool").glob("*/*"))
+
+    async def fails(one: SpooledWebhook) -> None:
+        raise ZeroDivisionError
+
+    spool.receive = fails
+    await spool.drain()
+    of_others = await Spool(tmp_path / "spool", 10**6, CIPHER, CountedMetrics()).counts()
+
+    assert empty == SpoolCounts()
+    assert (three.webhooks, three.set_aside, four.webhooks) == (3, 0, 4)
+    assert four.bytes == size
+    assert three.oldest_us is not None
+    assert began <= three.oldest_us <= time.time_ns() // 1000
+    assert of_others == SpoolCounts(set_aside=4)
+
+
+async def test_counts__leave_out_a_webhook_that_is_not_written_whole(spool: Spool, tmp_path: Path) -> None:
+    webhook = SpooledWebhook(5, "/public/crm-webhook/acme", b"", b"", "http", [], "127.0.0.1", b"{}")
+    for _ in range(2):
+        await spool.add(0, webhook)
+    (file,) = (tmp_path / "spool" / "0").iterdir()
+    os.truncate(file, file.stat().st_size - 1)
+
+    assert (await spool.counts()).webhooks == 1
+
+
+async def test_status__says_what_is_in_the_spool(down: tuple[ApiClient, House], spool: Spool, router: CellRouter) -> None:
+    call, house = down
+    await call.post(f"/public/emailcampaign-webhook/{house.client_id}", BODY)
+    while_down = (await call.get("/admin/v1/status")).json()["spool"]
+    metrics = [each.samples for each in spool_metrics(await spool.counts(), call.clock())]
+    await bring_back(router)
+    await spool.drain()
+    after = (await call.get("/admin/v1/status")).json()["spool"]
+
+    assert (while_down["webhooks"], while_down["set_aside"]) == (1, 0)
+    assert while_down["bytes"] > 100
+    assert while_down["oldest_time"] is not None
+    assert [(sample.labels, sample.value) for sample in metrics[0]] == [({"state": "waiting"}, 1), ({"state": "set_aside"}, 0)]
+    assert after == {"webhooks": 0, "bytes": 0, "oldest_time": None, "set_aside": 0}
 
 
 def test_to_bytes__encrypts_with_the_key_and_needs_none() -> None:

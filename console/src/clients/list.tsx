@@ -8,6 +8,7 @@ import type { ListedDelivery, Page } from '../types';
 import { Button, Empty, ProblemNote, Skeleton, StatusMark, Time } from '../ui/basic';
 import { Confirm, Field } from '../ui/confirm';
 import { plural } from '../words';
+import { Cells } from './cells';
 import { callsOf, connectionsOf } from './requests';
 import { nameOf } from './tools';
 import type { ClientDetail } from './types';
@@ -83,6 +84,7 @@ export function Clients() {
         </ul>
       )}
       {shown?.next && <Button onClick={() => void next()}>Show more</Button>}
+      <Cells />
       {adds && <NewClient onClose={() => setAdds(false)} />}
     </main>
   );

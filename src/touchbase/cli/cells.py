@@ -13,6 +13,7 @@ from touchbase.cells import HOME, HOME_NAME
 from touchbase.cli.clients_move import move_client
 from touchbase.cli.options import Group, json_option, read_settings, setting_options
 from touchbase.cli.output import print_json, print_table
+from touchbase.cli.remote import chosen_server, fetch, through_server
 from touchbase.cli.store import now_us, opened, run, without_password
 from touchbase.clients import DELETING
 from touchbase.common.timestamps import SECOND
@@ -73,35 +74,40 @@ async def _add(database: str | None, name: str, address: str, schema: str | None
 
 
 @cells.command("list")
+@through_server()
 @setting_options("database")
 @json_option()
 def list_(database: str | None, as_json: bool) -> None:
-    """List the cells, how many clients live in each, and whether it answers."""
-    found, moves = run(_list(database))
+    """List the cells, how many clients live in each, whether it answers, and moves that are not done. A server shows cells only."""
+    found, moves = fetch(lambda tb: ([dict(cell) for cell in tb.admin.cells.list()["data"]], []), lambda: _list(database))
     if as_json:
-        print_json([_out(cell, reason) for cell, reason in found])
+        print_json(found)
         return
-    columns = ("cell", "number", "state", "clients", "answers", "address")
-    rows = [
-        (cell.name, cell.number, cell.state, cell.clients, "yes" if reason is None else f"no: {reason}", without_password(cell.address))
-        for cell, reason in found
-    ]
+    shown = ("name", "number", "state", "clients")
+    columns = ("cell", *shown[1:], "answers", *(["address"] if chosen_server() is None else []))
+    rows = (
+        (
+            *(each[name] for name in shown),
+            "yes" if each["answers"] else f"no: {each['reason']}",
+            *([each["address"]] if "address" in each else []),
+        )
+        for each in found
+    )
     print_table(columns, rows)
-    names = {cell.number: cell.name for cell, _ in found}
+    names = {each["number"]: each["name"] for each in found}
     for move in moves:
         source, target = names.get(move.source, "?"), names.get(move.target, "?")
         age = max(0, now_us() - move.updated_us) // SECOND
         click.echo(f"client {move.client_id} moves from {source} to {target}: {move.state}, last sign {age} seconds ago", err=True)
 
 
-async def _list(database: str | None) -> tuple[list[tuple[Cell, str | None]], list[Move]]:
-    from touchbase.cells import OPEN, Cell, ListMoves
+async def _list(database: str | None) -> tuple[list[dict[str, object]], list[Move]]:
+    from touchbase.cells import ListMoves
+    from touchbase.routing import list_cells
 
     async with opened(database) as store:
-        moves = await store.home.read(ListMoves())
-        address = read_settings(database=database).database
-        home = Cell(HOME, HOME_NAME, address, OPEN, 0, store.placement.counts()[HOME])
-        return [(home, None), *((each.cell, each.reason) for each in store.cells.values())], moves
+        found = await list_cells(store, read_settings(database=database).database)
+        return [{**_out(cell, reason), "answers": reason is None} for cell, reason in found], await store.home.read(ListMoves())
 
 
 def _out(cell: Cell, reason: str | None) -> dict[str, object]:

@@ -11,7 +11,7 @@ CLIENT = "The client's id; with --url only if the key is not of one client. With
 CLIENT_OPTION = click.option("--client", "client_id", help="With --url: the client's id, if the key is not of one client.")
 GROUPS = (
     "contacts", "companies", "custom-fields", "statuses", "messages", "suppressions", "persons", "reports", "jobs", "events", "inbox",
-    "refusals", "clients", "connections", "endpoints", "keys",
+    "refusals", "clients", "connections", "endpoints", "keys", "cells",
 )  # fmt: skip
 """Commands that can work through the API."""
 URL_OPTION = click.option(

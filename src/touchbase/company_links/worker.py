@@ -15,6 +15,7 @@ from touchbase.common.timestamps import Clock
 from touchbase.company_links.commands import ClientsToLink, FollowChanges, StartLinking
 from touchbase.company_links.domains import lists
 from touchbase.errors import Overloaded
+from touchbase.sql.outage import Outage
 from touchbase.sql.store import Store
 
 LOG = logging.getLogger("touchbase.company_links")
@@ -30,7 +31,16 @@ PAUSE_SECONDS = 0.01
 class CompanyLinker:
     """Links contacts until it is stopped."""
 
-    def __init__(self, store: Store, clock: Clock, *, on_job: Callable[[], None] = lambda: None, pause: float = PAUSE_SECONDS) -> None:
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        *,
+        on_job: Callable[[], None] = lambda: None,
+        pause: float = PAUSE_SECONDS,
+        outage: Outage | None = None,
+    ) -> None:
+        self._outage = outage or Outage()
         self._store = store
         self._clock = clock
         self._on_job = on_job
@@ -47,7 +57,9 @@ class CompanyLinker:
             wait = POLL_SECONDS
             try:
                 await self.drain()
+                self._outage.works("linking")
             except Overloaded as error:
+                self._outage.waits("linking", error)
                 wait = max(wait, error.retry_after)
             except Exception:
                 LOG.exception("looking for contacts to link failed; it is tried again")
@@ -75,11 +87,14 @@ class CompanyLinker:
     async def _step_logged(self, client: int) -> int | None:
         """Do a client's next step; return how many contacts it linked, None if it failed."""
         try:
-            return await self._step(client)
+            linked = await self._step(client)
         except Overloaded as error:
-            LOG.warning("the links of a client wait: %s", error.detail)
+            self._outage.waits("linking contacts of a client", error)
         except Exception:
             LOG.exception("linking the contacts of client %d failed; it is tried again", client)
+        else:
+            self._outage.works("linking contacts of a client")
+            return linked
         return None
 
     async def _step(self, client: int) -> int:

@@ -38,6 +38,7 @@ from touchbase.errors import Overloaded
 from touchbase.history import body_key
 from touchbase.inbox import StoredDelivery, StoreDelivery, redact_secrets
 from touchbase.metrics import FETCH_CALLS, RECORDS_FETCHED, Metrics
+from touchbase.sql.outage import Outage
 from touchbase.sql.store import Store
 
 LOG = logging.getLogger("touchbase.fetch")
@@ -95,7 +96,9 @@ class FetchWorker:
         on_stored: Callable[[int], None] = lambda client: None,
         on_fetched: Callable[[FetchOutcome], None] = lambda fetched: None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        outage: Outage | None = None,
     ) -> None:
+        self._outage = outage or Outage()
         self._store = store
         self._tools = tools
         self._send = send
@@ -119,7 +122,9 @@ class FetchWorker:
                 wait = POLL_SECONDS
                 try:
                     wait = BUSY_POLL_SECONDS if await self._start_due() or self._running else POLL_SECONDS
+                    self._outage.works("looking for fetches")
                 except Overloaded as error:
+                    self._outage.waits("looking for fetches", error)
                     wait = error.retry_after
                 except Exception:
                     LOG.exception("listing due fetches failed and will be retried")
@@ -188,11 +193,16 @@ class FetchWorker:
     async def _try_batch(self, client: int, tool: str) -> str | None:
         """Run a batch; log its exception and back off, so that other queues go on."""
         try:
-            return await self.fetch_batch(client, tool)
+            outcome = await self.fetch_batch(client, tool)
         except Exception as error:
-            LOG.error("fetching from %s broke and will be retried: %s", tool, type(error).__name__)
+            if isinstance(error, Overloaded):
+                self._outage.waits("fetching", error)
+            else:
+                LOG.error("fetching from %s broke and will be retried: %s", tool, type(error).__name__)
             self._backoff.delay((client, tool), BACKOFF_SECONDS)
             return None
+        self._outage.works("fetching")
+        return outcome
 
     async def _wait(self, seconds: float) -> None:
         try:

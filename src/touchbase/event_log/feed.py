@@ -8,6 +8,7 @@ import logging
 from collections.abc import Iterator
 
 from touchbase.common.fair_quota import FairQuota
+from touchbase.common.seldom import Seldom
 from touchbase.errors import Overloaded, RateLimited, TouchbaseError
 from touchbase.event_log.commands import FindNewEvents
 from touchbase.event_log.signal import LOGGED
@@ -26,6 +27,7 @@ class Feed:
 
     def __init__(self, store: Store, most: int = MOST_WAITING, look_seconds: float = LOOK_SECONDS) -> None:
         self._store = store
+        self._seldom = Seldom()
         self._most = most
         self._quota = FairQuota(most)
         self._look_seconds = look_seconds
@@ -104,7 +106,8 @@ class Feed:
         try:
             newest = await self._store.read(FindNewEvents(since))
         except TouchbaseError as error:
-            LOG.warning("readers of events wait: %s", error.detail)
+            if self._seldom.is_due(error.detail):
+                LOG.warning("readers of events wait: %s", error.detail)
             return
         except Exception:
             LOG.exception("looking for new events failed; it is tried again")

@@ -25,8 +25,11 @@ from touchbase.events.work import ProcessingStore, WorkReport
 from touchbase.history import Translation
 from touchbase.inbox import BusyClients, Delivery, request_of_delivery
 from touchbase.metrics import DELIVERIES_PROCESSED, DELIVERY_APPLY_DELAY, DELIVERY_PROBLEMS, RECORDS_CREATED, Metrics
+from touchbase.sql.outage import Outage
 
 LOG = logging.getLogger("touchbase.inbox")
+POLLING, BATCH, CLEANUP = "the inbox", "the inbox of a client", "removing expired keys"
+"""What may have to wait for the store."""
 
 POLL_SECONDS = 0.5
 """Interval at which the worker polls for deliveries without a wake-up: after a crash, due for a retry, or stored by another process."""
@@ -72,8 +75,10 @@ class InboxWorker:
         batch_size: int = BATCH_SIZE,
         on_report: Callable[[WorkReport], None] | None = None,
         tasks: Sequence[PeriodicTask] = (),
+        outage: Outage | None = None,
     ) -> None:
         self._store = store
+        self._outage = outage or Outage()
         self._read = read
         self._connections = connections
         self._clock = clock
@@ -108,8 +113,9 @@ class InboxWorker:
         while not self._stopping.is_set():
             try:
                 await self._round()
+                self._outage.works(POLLING)
             except Overloaded as error:
-                LOG.warning("the inbox waits: %s", error.detail)
+                self._outage.waits(POLLING, error)
                 await self._sleep(error.retry_after)
             except Exception:
                 LOG.exception("polling for deliveries failed; they stay in the inbox and polling is retried")
@@ -127,7 +133,7 @@ class InboxWorker:
                     add_report(total, await self._process_batch(client, self._batch_size))
                 except Exception as error:
                     failing.add(client)
-                    _log_failure(error)
+                    self._log_failure(error)
         total.failing = len(failing)
         await self._run_periodic_tasks()
         return total
@@ -172,7 +178,7 @@ class InboxWorker:
             if self._overloads >= MAX_CONSECUTIVE_OVERLOADS:
                 self._overloads = 0
                 raise
-            _log_failure(error)
+            self._log_failure(error)
             return None
         self._overloads = 0
         return pause
@@ -182,7 +188,7 @@ class InboxWorker:
         del self._long_batches[client]
         error = None if batch.cancelled() else batch.exception()
         if isinstance(error, Exception):
-            _log_failure(error)
+            self._log_failure(error)
         self.wake(client)  # more deliveries may have come during the batch
 
     async def _timed_batch(self, client: int) -> float | None:
@@ -230,6 +236,9 @@ class InboxWorker:
         for task in self._periodic_tasks:
             try:
                 await task(self._clock())
+                self._outage.works(CLEANUP)
+            except Overloaded as error:
+                self._outage.waits(CLEANUP, error)
             except Exception:
                 LOG.exception("a periodic task failed; the inbox continues and the task is retried")
 
@@ -237,16 +246,16 @@ class InboxWorker:
         translate = translator(self._read, await self._connections(client))
         report = await self._store.work(client, limit, translate, began := self._clock())
         report.began_us = began
+        self._outage.works(BATCH)
         if report.taken and self._on_report is not None:
             self._on_report(report)
         return report
 
-
-def _log_failure(error: Exception) -> None:
-    if isinstance(error, Overloaded):
-        LOG.warning("the inbox of a client waits: %s", error.detail)
-    else:
-        LOG.error("a client's batch failed; its deliveries stay in the inbox and are retried", exc_info=error)
+    def _log_failure(self, error: Exception) -> None:
+        if isinstance(error, Overloaded):
+            self._outage.waits(BATCH, error)
+        else:
+            LOG.error("a client's batch failed; its deliveries stay in the inbox and are retried", exc_info=error)
 
 
 def count_report(metrics: Metrics, clock: Clock, report: WorkReport) -> None:

@@ -16,7 +16,7 @@ from touchbase.erasure import api as erasure
 from touchbase.event_log.api import resource as event_log
 from touchbase.events import api as replays
 from touchbase.exports import api as exports
-from touchbase.http import docs_page, docs_text, health
+from touchbase.http import cells, docs_page, docs_text, health
 from touchbase.http.routing import Route
 from touchbase.imports import api as imports
 from touchbase.inbox.api import deliveries, delivery_counts, delivery_list, refused, webhooks
@@ -61,6 +61,7 @@ ROUTES: tuple[Route, ...] = (
     *clients_life.ROUTES,
     *connections.ROUTES,
     *keys.ROUTES,
+    *cells.ROUTES,
     *health.ROUTES,
     *docs_page.ROUTES,
     *docs_text.ROUTES,

@@ -18,9 +18,12 @@ from touchbase.errors import Conflict, Overloaded, TouchbaseError
 from touchbase.jobs.commands import ChangeJob, ClaimJob, DueJobs, RenewLease
 from touchbase.jobs.models import FAILED, RUNNING, SUCCEEDED, Job, JobLost
 from touchbase.jobs.runner import LEASE, JobKind, JobRun, Postponed, Stopping
+from touchbase.sql.outage import Outage
 from touchbase.sql.store import Store
 
 LOG = logging.getLogger("touchbase.jobs")
+POLLING, CLAIMING = "looking for jobs", "a job"
+"""What may have to wait for the store."""
 POLL_SECONDS = 0.5
 RENEW_SECONDS = 8.0
 MAX_JOBS = 2
@@ -34,8 +37,11 @@ _serials = UniqueIds()
 class JobWorker:
     """Runs due jobs until it is stopped."""
 
-    def __init__(self, store: Store, clock: Clock, kinds: Sequence[JobKind], *, keep_files_us: Micros = 7 * DAY) -> None:
+    def __init__(
+        self, store: Store, clock: Clock, kinds: Sequence[JobKind], *, keep_files_us: Micros = 7 * DAY, outage: Outage | None = None
+    ) -> None:
         self._store = store
+        self._outage = outage or Outage()
         self._clock = clock
         self._kinds = {kind.name: kind for kind in kinds}
         self._keep_files: Micros = keep_files_us
@@ -59,8 +65,9 @@ class JobWorker:
             self._wake_up.clear()
             try:
                 await self._start_due()
+                self._outage.works(POLLING)
             except Overloaded as error:
-                LOG.warning("jobs wait: %s", error.detail)
+                self._outage.waits(POLLING, error)
             except Exception:
                 LOG.exception("looking for jobs failed and is tried again")
             with contextlib.suppress(TimeoutError):
@@ -94,8 +101,9 @@ class JobWorker:
     async def _take_logged(self, client: int, job_id: int) -> None:
         try:
             await self._take(client, job_id)
+            self._outage.works(CLAIMING)
         except Overloaded as error:
-            LOG.warning("job %d waits: %s", job_id, error.detail)
+            self._outage.waits(CLAIMING, error)
         except Exception:
             LOG.exception("job %d could not be given back; it continues when its lease ends", job_id)
 
@@ -123,7 +131,7 @@ class JobWorker:
         except Postponed as postponed:
             await self._release(job, postponed.until)
         except Overloaded as error:
-            LOG.warning("job %d waits: %s", job.id, error.detail)
+            self._outage.waits(CLAIMING, error)
             await self._release(job, self._clock() + max(RETRY, int(error.retry_after * SECOND)))
         except TouchbaseError as error:
             await self._finish(job, FAILED, error.detail)

@@ -27,6 +27,7 @@ from touchbase.outgoing.results import STORING, Key, Results
 from touchbase.outgoing.rounds import POLL_SECONDS, Rounds, logged
 from touchbase.outgoing.shown import Shown
 from touchbase.outgoing.slots import Slots
+from touchbase.sql.outage import Outage
 from touchbase.sql.store import Store
 from touchbase.tracing import Tracing
 
@@ -58,14 +59,16 @@ class Dispatcher:
         metrics: Metrics | None = None,
         place: Installation = NOWHERE,
         tracing: Tracing | None = None,
+        outage: Outage | None = None,
     ) -> None:
+        self._outage = outage or Outage()
         self._store = store
         self._clock = clock
         self._outbox = Outbox(store, client.post, clock, show, place, tracing)
         self._log = LogReader(store)
         self._metrics = metrics or NoMetrics()
         self._token = token_hex(8)
-        self._results = Results(store, self._token, clock, self._leave)
+        self._results = Results(store, self._token, clock, self._leave, self._outage)
         self._shards: frozenset[int] = frozenset()
         self._surplus: frozenset[int] = frozenset()
         """Shards of this process that another one is to have: nothing more is sent for them."""
@@ -97,7 +100,7 @@ class Dispatcher:
         """Send until stopped."""
         storing = asyncio.create_task(self._results.run(), name="webhook-results")
         try:
-            await self._rounds.run(lambda: logged(self._round, "a round of outgoing webhooks"))
+            await self._rounds.run(lambda: logged(self._round, "a round of outgoing webhooks", self._outage))
         finally:
             await self._end()
             await storing
@@ -228,8 +231,9 @@ class Dispatcher:
             warn_of_trimmed(line.endpoint, line.read, page.oldest)
             line.newest = max(line.newest, page.newest)
             line.add_page(page.events, page.last, self._clock())
+            self._outage.works("reading events")
         except Overloaded as error:
-            LOG.warning("reading events waits: %s", error.detail)
+            self._outage.waits("reading events", error)
         finally:
             line.is_reading = False
         self._rounds.hasten(self._pump(line, self._clock()))
@@ -256,12 +260,14 @@ class Dispatcher:
                 line.give_back(item)
                 raise
             except Overloaded as error:
+                self._outage.waits("sending webhooks", error)
                 line.give_back(item, self._clock() + int(error.retry_after * SECOND))
                 return
             except Exception:
                 LOG.exception("event %d of client %d could not be sent", item.sequence, line.endpoint.client)
                 line.give_back(item, self._clock() + SECOND)
                 return
+        self._outage.works("sending webhooks")
         self._note(line, item, found)
         self._results.of(line)
         self._rounds.hasten(self._pump(line, self._clock()))
@@ -294,8 +300,8 @@ class Dispatcher:
         for line in self._lines.values():
             if line.has_news or line.read > line.stored:
                 self._results.of(line)
-        await logged(self._results.flush, STORING)
-        await logged(self._give_back, "leaving outgoing webhooks to other processes")
+        await logged(self._results.flush, STORING, self._outage)
+        await logged(self._give_back, "leaving outgoing webhooks to other processes", self._outage)
 
     async def _give_back(self) -> float:
         return float(len((await self._store.write(LeadShards(self._token, self._clock(), 0, leaving=True))).shards))

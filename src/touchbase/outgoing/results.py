@@ -10,6 +10,7 @@ from touchbase.outgoing.commands import StoreProgress
 from touchbase.outgoing.line import Line
 from touchbase.outgoing.models import ACTIVE
 from touchbase.outgoing.rounds import logged
+from touchbase.sql.outage import Outage
 from touchbase.sql.store import Store
 
 AT_ONCE = 256
@@ -23,7 +24,8 @@ Key = tuple[int, int]
 class Results:
     """The endpoints with results that are not stored; `leave` is called with one that this process must not serve any more."""
 
-    def __init__(self, store: Store, token: str, clock: Clock, leave: Callable[[Line], None]) -> None:
+    def __init__(self, store: Store, token: str, clock: Clock, leave: Callable[[Line], None], outage: Outage | None = None) -> None:
+        self._outage = outage or Outage()
         self._store = store
         self._token = token
         self._clock = clock
@@ -48,7 +50,7 @@ class Results:
         while not self._stopping:
             await self._has_some.wait()
             self._has_some.clear()
-            if await logged(self.flush, STORING):
+            if await logged(self.flush, STORING, self._outage):
                 await asyncio.sleep(AGAIN_SECONDS)
                 self._has_some.set()
 

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable
 from touchbase.common.timestamps import SECOND, Micros
 from touchbase.errors import Overloaded
 from touchbase.event_log import LOGGED
+from touchbase.sql.outage import Outage
 
 LOG = logging.getLogger("touchbase.outgoing")
 TICK_SECONDS = 0.01
@@ -21,16 +22,18 @@ LONGEST_PAUSE = 0.25
 """Seconds without a round after one that took very long, such as the first of a process, which reads all endpoints."""
 
 
-async def logged(step: Callable[[], Awaitable[float]], what: str) -> float:
+async def logged(step: Callable[[], Awaitable[float]], what: str, outage: Outage) -> float:
     """Return what a step returns; after an error, which is logged, the seconds until it is tried again."""
     try:
-        return await step()
+        pause = await step()
     except Overloaded as error:
-        LOG.warning("%s waits: %s", what, error.detail)
+        outage.waits(what, error)
         return max(POLL_SECONDS, error.retry_after)
     except Exception:
         LOG.exception("%s failed and will be retried", what)
         return 1.0
+    outage.works(what)
+    return pause
 
 
 def shortest(took: float) -> float:

@@ -22,6 +22,7 @@ from touchbase.inbox import CountPrunable, DropUnrecognised, PruneBodies, SizeUn
 from touchbase.merging import ForgetMerges
 from touchbase.messages import PruneMessages
 from touchbase.outgoing import LowestNeeded
+from touchbase.sql.outage import Outage
 from touchbase.sql.store import Store
 
 LOG = logging.getLogger("touchbase.retention")
@@ -79,7 +80,9 @@ class Retention:
         pause: float = PAUSE_SECONDS,
         unrecognised: UnrecognisedLimits = NO_LIMITS,
         keep_events_days: int = 0,
+        outage: Outage | None = None,
     ) -> None:
+        self._outage = outage or Outage()
         self._store = store
         self._eraser = eraser
         self._clock = clock
@@ -103,7 +106,9 @@ class Retention:
             wait = POLL_SECONDS
             try:
                 await self.run_once()
+                self._outage.works("retention")
             except Overloaded as error:
+                self._outage.waits("retention", error)
                 wait = max(wait, error.retry_after)
             except Exception:
                 LOG.exception("retention failed; it is tried again")
@@ -155,11 +160,12 @@ class Retention:
         try:
             await work
         except Overloaded as error:
-            LOG.warning("retention of a client waits: %s", error.detail)
+            self._outage.waits("retention of a client", error)
             return False
         except Exception:
             LOG.exception("retention of a client failed; it is tried again")
             return False
+        self._outage.works("retention of a client")
         return True
 
     async def _maintain(self, client: Client) -> None:

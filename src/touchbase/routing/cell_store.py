@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from touchbase.cells import Cell, RaiseIds
 from touchbase.errors import Overloaded, StoreUnavailable, TouchbaseError
 from touchbase.events import ProcessingStore
+from touchbase.sql.outage import Outage
 from touchbase.sql.store import check_in_time
 
 LOG = logging.getLogger("touchbase.cells")
@@ -25,6 +26,7 @@ class CellStore:
         """It was never tried to open it."""
         self.reason: str | None = "it is not open yet"
         """Why it cannot be used; None while it can."""
+        self.outage = Outage(f"the store of cell {cell.name}")
         self.list_revision = 0
         """The revision of its copy of the installation's do-not-contact list, as far as this process knows."""
         self._store: ProcessingStore | None = None
@@ -48,7 +50,7 @@ class CellStore:
         )
 
     async def open(self, open_store: OpenStore) -> bool:
-        """Try to open the store; return whether it is open now. Logs each reason once."""
+        """Try to open the store; return whether it is open now."""
         self.is_new = False
         try:
             store = await open_store(self.cell.address)
@@ -62,6 +64,7 @@ class CellStore:
             return False
         self._store = store
         self._note(None)
+        LOG.info("cell %s is open", self.cell.name)
         return True
 
     async def check(self) -> None:
@@ -76,13 +79,11 @@ class CellStore:
             self._note(None)
 
     def _note(self, reason: str | None) -> None:
-        if reason == self.reason:
-            return
-        if reason is None:
-            LOG.info("cell %s: its store can be used", self.cell.name)
-        else:
-            LOG.warning("cell %s cannot be used, its clients get 503: %s", self.cell.name, reason)
         self.reason = reason
+        if reason is None:
+            self.outage.works("the cell")
+        else:
+            self.outage.down("the cell", reason)
 
     async def close(self) -> None:
         """Close the store."""

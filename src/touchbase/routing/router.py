@@ -20,6 +20,7 @@ from touchbase.routing.cell_store import CellStore, OpenStore
 from touchbase.routing.everywhere import DIVIDED, MERGES, for_cell
 from touchbase.routing.placement import Placement
 from touchbase.sql.command import Command, Query
+from touchbase.sql.outage import Outage
 from touchbase.storage.rls_scope import clients_of
 
 LOG = logging.getLogger("touchbase.cells")
@@ -40,6 +41,8 @@ class CellRouter:
 
     def __init__(self, home: ProcessingStore, open_store: OpenStore, seconds: Callable[[], float] = monotonic) -> None:
         self.home = home
+        self.outage = Outage()
+        """That of the home store."""
         self.placement = Placement()
         self.cells: dict[int, CellStore] = {}
         self.on_opened: OnOpened | None = None
@@ -88,9 +91,9 @@ class CellRouter:
                 await self.refresh()
                 await self.copy_list()
                 is_behind = False
+                self.outage.works("the directory of cells")
             except Overloaded as error:
-                if not is_behind:
-                    LOG.warning("the directory of cells cannot be read now; it stays as it was: %s", error.detail)
+                self.outage.waits("the directory of cells", error)
                 is_behind = True
             except Exception:
                 LOG.exception("the directory of cells could not be read; it is tried again")

@@ -26,6 +26,8 @@ from touchbase.metrics import (
     INBOX_DELIVERIES,
     INBOX_OLDEST_DELIVERY_AGE,
     SILENT_CONNECTIONS,
+    SPOOL_OLDEST_AGE,
+    SPOOL_WEBHOOKS,
     STORE_WARNINGS,
     WEBHOOK_ENDPOINTS,
     WEBHOOKS_OLDEST_AGE,
@@ -34,6 +36,7 @@ from touchbase.metrics import (
 )
 from touchbase.outgoing import Backlog
 from touchbase.server.metrics import ProcessMetrics, count_in_files
+from touchbase.spool import SpoolCounts
 
 MEMORY = Path("/dev/shm")  # noqa: S108 (a folder of its own is made in it)
 NEWEST = "process_start_time_seconds"
@@ -131,6 +134,16 @@ class _Page(CollectorRegistry):
     def collect(self) -> Iterable[Metric]:
         """Return the metrics."""
         return self._metrics
+
+
+def spool_metrics(spool: SpoolCounts | None, now: Micros) -> list[Metric]:
+    """Build the metrics of the spool; without one they have no values."""
+    webhooks, oldest = _family(SPOOL_WEBHOOKS), _family(SPOOL_OLDEST_AGE)
+    if spool is not None:
+        webhooks.add_metric(("waiting",), spool.webhooks)
+        webhooks.add_metric(("set_aside",), spool.set_aside)
+        oldest.add_metric((), 0 if spool.oldest_us is None else max(0, now - spool.oldest_us) / SECOND)
+    return [webhooks, oldest]
 
 
 def store_metrics(

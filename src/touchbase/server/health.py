@@ -17,9 +17,10 @@ from touchbase.inbox import CountInbox
 from touchbase.metrics import HTTP_CONNECTIONS, HTTP_REQUESTS_IN_PROGRESS, LOG_LINES_DROPPED, STORE_QUEUE_DEPTH
 from touchbase.outgoing import CountOutgoing
 from touchbase.server.error_responses import ErrorResponse, request_id_in, send_error_response
-from touchbase.server.exposition import Exposition, SharedMetrics, store_metrics
+from touchbase.server.exposition import Exposition, SharedMetrics, spool_metrics, store_metrics
 from touchbase.server.logs import LineWriter
 from touchbase.server.metrics import ProcessMetrics
+from touchbase.spool import Spool
 from touchbase.sql.store import Store, check_in_time
 
 LOG = logging.getLogger("touchbase")
@@ -49,10 +50,12 @@ class Operations:
         version: str = "",
         hide_details: bool = False,
         shared: SharedMetrics | None = None,
+        spool: Spool | None = None,
     ) -> None:
         self.store = store
         self.clock = clock
         self.metrics = metrics
+        self._spool = spool
         self._hide_details = hide_details
         self._last_reason: str | None = None
         self.writer: LineWriter | None = None
@@ -85,7 +88,8 @@ class Operations:
             outgoing = await self.store.read(CountOutgoing())
         except TouchbaseError:
             inbox, silent, outgoing = None, {}, None  # the other metrics are useful while the store cannot be read
-        store = store_metrics(len(self.store.warnings), inbox, silent, self.clock(), outgoing)
+        spool = None if self._spool is None else await self._spool.counts()
+        store = [*store_metrics(len(self.store.warnings), inbox, silent, self.clock(), outgoing), *spool_metrics(spool, self.clock())]
         accept = b",".join(value for name, value in scope["headers"] if name == b"accept").decode("latin-1")
         # One scrape at a time, on a thread: with many series it takes tens of milliseconds, which must not block requests.
         async with self._one_scrape:

@@ -161,6 +161,8 @@ def set_up_logging(level: str, log_format: str = "json") -> None:
     root.setLevel(level.upper())
     # uvicorn's messages at "info" (process ids, start and stop) repeat ours.
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING if level != "error" else logging.ERROR)
+    # Its warnings, each with a traceback, say again what the store says of a database that is down.
+    logging.getLogger("asyncpg.pool").setLevel(logging.ERROR)
 
 
 class Stamp:

@@ -20,7 +20,7 @@ MAX_FILE_BYTES = 64 * 1024 * 1024
 """A file that is larger gets a successor, so that read files can be removed early."""
 SIZE_SECONDS = 1.0
 """How long a count of the bytes in the folder is used."""
-_HEAD = struct.Struct("<II")
+HEAD = struct.Struct("<II")
 """Before each record: its length, and its CRC-32."""
 
 
@@ -37,11 +37,11 @@ class SpoolFiles:
 
     def append(self, records: Sequence[bytes]) -> None:
         """Append records; return when they are on disk. Raises `OSError`, also for a full folder: then none of them is there."""
-        data = b"".join(_HEAD.pack(len(record), crc32(record)) + record for record in records)
+        data = b"".join(HEAD.pack(len(record), crc32(record)) + record for record in records)
         self._count(len(data))
         if self._size[0] > self._most_bytes:
             raise OSError(f"the spool would exceed its limit of {self._most_bytes} bytes")
-        _, descriptor = self._file()
+        path, descriptor = self._file()
         before = os.fstat(descriptor).st_size
         try:
             written = 0
@@ -52,6 +52,9 @@ class SpoolFiles:
             with suppress(OSError):
                 os.ftruncate(descriptor, before)
             self.close()  # a part may have stayed: later records go to another file
+            if not before:  # on a full disk there would be one for each refusal
+                with suppress(OSError):
+                    path.unlink()
             raise
         if before + len(data) > MAX_FILE_BYTES:
             self.close()
@@ -122,8 +125,8 @@ class TakenFile:
         """Yield the whole records, in order; a broken one ends the file, because nothing behind it was acknowledged."""
         with os.fdopen(os.dup(self._descriptor), "rb") as file:
             file.seek(0)
-            while len(head := file.read(_HEAD.size)) == _HEAD.size:
-                length, checksum = _HEAD.unpack(head)
+            while len(head := file.read(HEAD.size)) == HEAD.size:
+                length, checksum = HEAD.unpack(head)
                 record = file.read(length)
                 if len(record) < length or crc32(record) != checksum:
                     return

@@ -7,15 +7,15 @@ import logging
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+from touchbase.common.seldom import Seldom
 from touchbase.encryption import Cipher
 from touchbase.errors import Overloaded, StoreUnavailable
 from touchbase.metrics import SPOOLED, Metrics
+from touchbase.spool.counting import FAILED, SpoolCounter, SpoolCounts
 from touchbase.spool.files import SpoolFiles, TakenFile
 from touchbase.spool.models import SpooledWebhook, from_bytes, to_bytes
 
 LOG = logging.getLogger("touchbase.spool")
-FAILED = "failed"
-"""The folder of webhooks that an error keeps from being received."""
 PAUSE_SECONDS = 1.0
 """Time between two attempts to store what waits."""
 Receives = Callable[[SpooledWebhook], Awaitable[None]]
@@ -34,6 +34,8 @@ class Spool:
         self._waiting: list[tuple[str, bytes, asyncio.Future[None]]] = []
         self._flushing: asyncio.Task[None] | None = None
         self._writing = asyncio.Lock()
+        self._counter = SpoolCounter(folder)
+        self._seldom = Seldom()
         self._stopping = asyncio.Event()
         self.receive: Receives | None = None
         """How a webhook is received again; set before `run`."""
@@ -59,7 +61,8 @@ class Spool:
                     async with self._writing:
                         await asyncio.to_thread(self._files(cell).append, [record for record, _ in mine])
                 except Exception as why:
-                    LOG.error("webhooks cannot be spooled, their senders get 503: %s", why)
+                    if self._seldom.is_due(str(why)):
+                        LOG.error("webhooks cannot be spooled, their senders get 503: %s", why)
                     error = StoreUnavailable("neither the store nor the spool can be used now", retry_after=5)
                 for _, done in mine:
                     if not done.done():
@@ -126,6 +129,10 @@ class Spool:
         taken.remove()
         LOG.info("%d spooled webhooks are stored", count)
         return count
+
+    async def counts(self) -> SpoolCounts:
+        """Return what is in the spool, also what other processes have left."""
+        return await asyncio.to_thread(self._counter.count)
 
     def close(self) -> None:
         """Release the files."""

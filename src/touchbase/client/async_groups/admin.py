@@ -5,8 +5,15 @@ from __future__ import annotations
 
 from touchbase.client.async_calls import AsyncCall, AsyncGroup, AsyncIterate, AsyncSender, AsyncWriteCall
 from touchbase.client.requests import (
-    admin, admin_clients, admin_companies, admin_connections, admin_contacts, admin_keys, admin_reports, admin_suppressions,
+    admin, admin_cells, admin_clients, admin_companies, admin_connections, admin_contacts, admin_keys, admin_reports,
+    admin_suppressions,
 )
+
+
+class AsyncAdminCells(AsyncGroup):
+    """The stores that clients live in."""
+
+    list = AsyncCall(admin_cells.list_cells)
 
 
 class AsyncAdminClients(AsyncGroup):
@@ -93,8 +100,9 @@ class AsyncAdmin(AsyncGroup):
     def __init__(self, sender: AsyncSender) -> None:
         super().__init__(sender)
         self.clients = AsyncAdminClients(sender)
-        self.connections = AsyncAdminConnections(sender)
+        self.cells = AsyncAdminCells(sender)
         self.keys = AsyncAdminKeys(sender)
+        self.connections = AsyncAdminConnections(sender)
         self.contacts = AsyncAdminContacts(sender)
         self.companies = AsyncAdminCompanies(sender)
         self.suppressions = AsyncAdminSuppressions(sender)

@@ -5,8 +5,15 @@ from __future__ import annotations
 
 from touchbase.client.calls import Call, Group, Iterate, Sender, WriteCall
 from touchbase.client.requests import (
-    admin, admin_clients, admin_companies, admin_connections, admin_contacts, admin_keys, admin_reports, admin_suppressions,
+    admin, admin_cells, admin_clients, admin_companies, admin_connections, admin_contacts, admin_keys, admin_reports,
+    admin_suppressions,
 )
+
+
+class AdminCells(Group):
+    """The stores that clients live in."""
+
+    list = Call(admin_cells.list_cells)
 
 
 class AdminClients(Group):
@@ -93,8 +100,9 @@ class Admin(Group):
     def __init__(self, sender: Sender) -> None:
         super().__init__(sender)
         self.clients = AdminClients(sender)
-        self.connections = AdminConnections(sender)
+        self.cells = AdminCells(sender)
         self.keys = AdminKeys(sender)
+        self.connections = AdminConnections(sender)
         self.contacts = AdminContacts(sender)
         self.companies = AdminCompanies(sender)
         self.suppressions = AdminSuppressions(sender)

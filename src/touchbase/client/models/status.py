@@ -7,6 +7,15 @@ from typing import TypedDict
 
 
 
+class SpoolOut(TypedDict):
+    """Webhooks on the server's disk, which came while their store could not be used."""
+
+    webhooks: int
+    bytes: int
+    oldest_time: str | None
+    set_aside: int
+
+
 class StatusOut(TypedDict):
     """The server's status."""
 
@@ -14,3 +23,4 @@ class StatusOut(TypedDict):
     reason: str | None
     warnings: list[str]
     version: str
+    spool: SpoolOut | None

@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 import asyncpg
 
+from touchbase.common.seldom import Seldom
 from touchbase.errors import ClientMoving, OutcomeUnknown, Overloaded, StoreUnavailable, UnusableStore
 from touchbase.event_log import Noted, with_log, with_log_alone
 from touchbase.sql.statement import Execute, Plan, Row, Savepoint, Select, SerializationConflict, Step, T, for_postgres
@@ -42,6 +43,7 @@ _CANCELLED = ("57014", "53000", "53100", "53200", "53400", "58")
 log = logging.getLogger("touchbase.storage")
 FROZEN = "TB001"
 """What a trigger of a move raises for a client that is frozen (moving.py)."""
+_seldom = Seldom()
 _NOT_YET = "57P03"
 """The server is starting or stopping, and refused the connection."""
 _READ_ONLY = "25006"
@@ -169,7 +171,9 @@ def _is_constraint(error: BaseException) -> bool:
 
 def unavailable(error: BaseException) -> StoreUnavailable:
     """Return the error for a command that could not be written now. The server's message, with addresses and roles, is only logged."""
-    log.warning("cannot use PostgreSQL now: %s", str(error) or type(error).__name__)
+    line = f"cannot use PostgreSQL now: {str(error) or type(error).__name__}"
+    if _seldom.is_due(line):  # each request of an outage comes here
+        log.warning("%s", line)
     state = (error.sqlstate or "") if isinstance(error, asyncpg.PostgresError) else ""
     advice = OUT_OF_MEMORY if isinstance(error, MemoryError) else _WHAT_TO_DO.get(state, "the server's log says why")
     return StoreUnavailable(f"cannot use the database now: {advice}", retry_after=5)

@@ -1,0 +1,33 @@
+"""What people see of the cells: how many clients live in each, and whether it answers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from touchbase.cells import HOME, HOME_NAME, OPEN, Cell
+from touchbase.clients import ListClients
+from touchbase.errors import Overloaded
+from touchbase.events import ProcessingStore
+from touchbase.routing.router import CellRouter
+from touchbase.sql.store import check_in_time
+
+
+async def list_cells(store: ProcessingStore, address: str = "") -> list[tuple[Cell, str | None]]:
+    """Return the home store, whose address is not in the directory, and the cells; each with the reason why it does not answer, or None.
+
+    The cells answer as of the last check, a few seconds ago, so that one that is down delays no request.
+    """
+    router = store if isinstance(store, CellRouter) else None
+    counts, reason = {} if router is None else router.placement.counts(), None
+    home = store if router is None else router.home
+    try:
+        await check_in_time(home)
+        if router is None or not router.cells:  # without cells the directory counts nothing
+            counts = {HOME: len(await home.read(ListClients()))}
+    except Overloaded as error:
+        reason = error.detail
+    cells = [] if router is None else sorted(router.cells.values(), key=lambda each: each.cell.number)
+    return [
+        (Cell(HOME, HOME_NAME, address, OPEN, 0, counts.get(HOME, 0)), reason),
+        *((replace(each.cell, clients=counts.get(each.cell.number, 0)), each.reason) for each in cells),
+    ]

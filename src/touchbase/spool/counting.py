@@ -1,0 +1,78 @@
+"""What is in a spool: counted from the lengths of its records, without reading them."""
+
+from __future__ import annotations
+
+import os
+import threading
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from touchbase.common.timestamps import Micros
+from touchbase.spool.files import ENDING, HEAD
+
+FAILED = "failed"
+"""The folder of webhooks that an error keeps from being received."""
+
+
+@dataclass(slots=True)
+class SpoolCounts:
+    """What is in a spool, of all processes that use its folder."""
+
+    webhooks: int = 0
+    """Webhooks that wait for their store; those of a file that is being read count until it is read to its end."""
+    bytes: int = 0
+    oldest_us: Micros | None = None
+    """About when the oldest of them came: when its file was begun."""
+    set_aside: int = 0
+    """Webhooks that an error keeps from being received; they are not among the others."""
+
+
+class SpoolCounter:
+    """Counts the webhooks in the folders of a spool. It remembers how far it has counted each file, so a count costs what is new."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._counted: dict[Path, tuple[int, int]] = {}
+        """The records of each file, and where the last one ends."""
+        self._lock = threading.Lock()
+
+    def count(self) -> SpoolCounts:
+        """Return what is there now; it blocks."""
+        with self._lock:
+            return self._count()
+
+    def _count(self) -> SpoolCounts:
+        found, files = SpoolCounts(), sorted(self._folder.glob(f"*/*{ENDING}"), key=lambda path: path.name)
+        self._counted = {path: self._counted.get(path, (0, 0)) for path in files}
+        for path in files:
+            with suppress(FileNotFoundError):
+                size = path.stat().st_size
+                records, end = self._counted[path] = _records(path, size, *self._counted[path])
+                if path.parent.name == FAILED:
+                    found.set_aside += records
+                elif records:
+                    found.webhooks += records
+                    found.bytes += end
+                    found.oldest_us = _began_us(path) if found.oldest_us is None else found.oldest_us
+        return found
+
+
+def _records(path: Path, size: int, records: int, end: int) -> tuple[int, int]:
+    """Count on from the end of the last record; one that is not written whole is not there."""
+    if size == end:
+        return records, end
+    if size < end:
+        records, end = 0, 0
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        while len(head := os.pread(descriptor, HEAD.size, end)) == HEAD.size and end + HEAD.size + HEAD.unpack(head)[0] <= size:
+            records, end = records + 1, end + HEAD.size + HEAD.unpack(head)[0]
+    finally:
+        os.close(descriptor)
+    return records, end
+
+
+def _began_us(path: Path) -> Micros | None:
+    began = path.name.partition("-")[0]
+    return int(began) // 1000 if began.isdigit() else None

@@ -1,0 +1,58 @@
+"""Outage of a store: what the log says of it, once for all workers that have to wait."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+
+from touchbase.common.seldom import REMINDER_SECONDS, Seldom
+from touchbase.errors import OutcomeUnknown, Overloaded, StoreUnavailable
+
+LOG = logging.getLogger("touchbase.storage")
+QUIET_SECONDS = 15.0
+"""Time without a failure after which the outage has ended, though some work that failed was not tried again: its client may be gone."""
+
+
+class Outage:
+    """Whether one store can be used, as its workers find out; the event loop of the process owns it.
+
+    A worker that reads may work while one that writes does not, so the outage ends when all that failed works again.
+    """
+
+    def __init__(self, name: str = "the store", seconds: Callable[[], float] = time.monotonic) -> None:
+        self._name = name
+        self._seconds = seconds
+        self._waiting = set[str]()
+        self._since: float | None = None
+        self._failed_at = self._said_at = 0.0
+        self._seldom = Seldom(seconds)
+
+    def waits(self, what: str, error: Overloaded) -> None:
+        """Note that some work has to wait. An outage is logged when it begins, and once a minute; other reasons once a minute too."""
+        if isinstance(error, StoreUnavailable | OutcomeUnknown):
+            self.down(what, error.detail)
+        elif self._since is None and self._seldom.is_due(f"{what} {error.detail}"):
+            LOG.warning("%s waits: %s", what, error.detail)
+
+    def down(self, what: str, reason: str) -> None:
+        """Note that the store cannot be used for some work."""
+        now = self._failed_at = self._seconds()
+        self._waiting.add(what)
+        if self._since is None:
+            self._since = self._said_at = now
+            LOG.warning("%s cannot be used; what needs it waits, or gets 503: %s", self._name, reason)
+        elif now - self._said_at >= REMINDER_SECONDS:
+            self._said_at = now
+            LOG.warning("%s could not be used for %.0f seconds and still cannot: %s", self._name, now - self._since, reason)
+
+    def works(self, what: str) -> None:
+        """Note that some work was done; the end of an outage is logged when nothing waits any more."""
+        if self._since is None:
+            return
+        self._waiting.discard(what)
+        now = self._seconds()
+        if not self._waiting or now - self._failed_at >= QUIET_SECONDS:
+            LOG.info("%s can be used again, after %.0f seconds", self._name, now - self._since)
+            self._waiting.clear()
+            self._since = None
