@@ -1,0 +1,27 @@
+"""Figures of cells: whose processor time counts, and what follows for many cells."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+from bench.cells_scale import busiest
+from bench.noise import family_seconds
+
+WORK = "import time\nwhile time.process_time() < 0.3: pass"
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="the kernel does not say")
+def test_family_seconds__count_processes_that_have_ended() -> None:
+    before = family_seconds(os.getpid())
+
+    subprocess.run([sys.executable, "-c", WORK], check=True)
+
+    assert family_seconds(os.getpid()) - before >= 0.29
+
+
+@pytest.mark.parametrize(("cells", "share"), [(1, 1.0), (3, 0.333), (10, 0.134), (100, 0.134)])
+def test_busiest__is_an_even_part_until_one_client_is_more(cells: int, share: float) -> None:
+    assert round(busiest(1_000, cells), 3) == share
