@@ -1,11 +1,13 @@
-"""Cells: what serving a thousand clients from four PostgreSQL servers costs, and what one that stops does to the others."""
+"""Cells: what serving a thousand clients from four PostgreSQL servers costs, and what one that stops does to the others.
+
+Both installations get the same calls in the same time, so that neither has larger groups because its callers sent more. All processor
+time counts until the last webhook is applied: of the server, its translators and all processes of PostgreSQL.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import os
 import random
-import signal
 import threading
 import time
 from collections.abc import Iterator
@@ -16,8 +18,9 @@ from statistics import median
 
 from bench import loadgen
 from bench.bodies import WEBHOOK, Shape
+from bench.cells_scale import tell_scale
 from bench.interleaving import WAITING
-from bench.noise import children, process_seconds
+from bench.noise import family_seconds
 from bench.plan import Plan
 from bench.postgres import Postgres, postgres
 from bench.report import spread
@@ -30,11 +33,14 @@ from touchbase.storage import open_store
 CLIENTS, CELLS, CONNECTIONS = 1_000, 4, 64
 MOST_TIMES = 1.15
 """Processor time of a webhook with four cells, of that with one."""
-PART_OF_FULL = 0.3
-"""The rate at which latencies are measured, as a part of what four cells take."""
+BUSY, MODERATE = 300.0, 100.0
+"""Webhooks a second at which both are compared. Nearly every one is the only one of its client in a transaction, so one cell on two cores
+that it shares with the server and the load applies some 300; fixed rates let runs be compared on a machine that others use too."""
+WARM_TIMES = 3
+"""Bursts before anything is measured: each connection plans each statement some times before it keeps the plan."""
 CALLS_TO_DEAD = 20.0
 """Calls a second for clients of the cell that is stopped."""
-DRAIN_SECONDS = 120.0
+DRAIN_SECONDS, PAUSE = 120.0, 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +63,19 @@ class OfClients(Shape):
 
 
 @dataclass(slots=True)
+class Used:
+    """Processor time, of one round after the other."""
+
+    server: list[float] = field(default_factory=list)
+    databases: list[float] = field(default_factory=list)
+
+    @property
+    def all(self) -> list[float]:
+        """The sum of each round."""
+        return [one + other for one, other in zip(self.server, self.databases, strict=True)]
+
+
+@dataclass(slots=True)
 class Installation:
     """A server and the PostgreSQL servers behind it."""
 
@@ -64,29 +83,40 @@ class Installation:
     servers: list[Postgres]
     by_cell: dict[int, list[str]]
     """The ids of the clients of each cell, the busiest first."""
-    cpu_us: list[float] = field(default_factory=list)
-    rates: list[float] = field(default_factory=list)
 
-    def cpu_seconds(self) -> float:
-        """Processor time of the server, its translators and PostgreSQL."""
-        pids = [pid for each in [self.running.pid, *(server.pid for server in self.servers)] if each for pid in children(each)]
-        return sum(map(process_seconds, {*pids}))
+    @contextmanager
+    def counted(self, used: Used, shares: list[float]) -> Iterator[None]:
+        """Add the processor time of the context, divided by what `shares` has then, to `used`."""
+        before = self._seconds()
+        yield
+        server, databases = (now - was for now, was in zip(self._seconds(), before, strict=True))
+        used.server.append(server / sum(shares))
+        used.databases.append(databases / sum(shares))
+
+    def _seconds(self) -> tuple[float, float]:
+        return family_seconds(self.running.pid), sum(family_seconds(server.pid) for server in self.servers if server.pid)
 
 
 def measure(plan: Plan) -> None:
     """Webhooks of a thousand clients, with one cell and with four in turn; then one of the four is stopped."""
+    if plan.postgres is None or plan.postgres.pid is None:
+        raise CannotMeasure("the processor time of a PostgreSQL that was given is not known: unset TOUCHBASE_TEST_POSTGRES")
     print(f"cells: {CLIENTS:,} clients in 1 and in {CELLS} cells", flush=True)
     shape = OfClients("webhook", "", "", ids=tuple(_ids()))
     with ExitStack() as ending:
-        one = ending.enter_context(_installation(plan, 0))
-        four = ending.enter_context(_installation(plan, CELLS - 1))
-        for each in (one, four):
-            loadgen.closed(each.running.address, shape, CONNECTIONS, plan.warm_seconds)
-            _until_applied(each)
+        one, four = both = [ending.enter_context(_installation(plan, number)) for number in (1, CELLS)]
+        rates = [_warm(plan, each, shape) for each in both]
+        told = f"{rates[1]:,.0f}/s with {CELLS} cells, {rates[0]:,.0f}/s with one; all on this machine"
+        plan.report.add(f"webhooks stored and applied, {CLIENTS:,} clients, as fast as it goes", told, "told only", None, rates=rates)
+        idle = [Used(), Used()]
         for _ in range(plan.rounds):
-            for each in (one, four):
-                _round(plan, each, shape)
-        _cost(plan, one, four)
+            for each, used in zip(both, idle, strict=True):
+                with each.counted(used, [plan.seconds]):
+                    time.sleep(plan.seconds)
+        _tell_idle(plan, *idle)
+        busy = _cost(plan, one, four, shape, BUSY)
+        _cost(plan, one, four, shape, MODERATE)
+        tell_scale(plan.report, CLIENTS, busy.databases, busy.server, [(more - less) / (CELLS - 1) for less, more in _medians(*idle)])
         _stop_one(plan, four)
 
 
@@ -94,20 +124,23 @@ def _ids() -> list[str]:
     return [f"client-{rank}" for rank in range(1, CLIENTS + 1)]
 
 
+def _medians(one: Used, four: Used) -> list[tuple[float, float]]:
+    """What the server takes, then what PostgreSQL takes, with one cell and with four."""
+    return [(median(one.server), median(four.server)), (median(one.databases), median(four.databases))]
+
+
 @contextmanager
-def _installation(plan: Plan, more: int) -> Iterator[Installation]:
-    """A server whose clients live in one store and in so many more."""
-    assert plan.postgres is not None
+def _installation(plan: Plan, number: int) -> Iterator[Installation]:
+    """A server whose clients live in so many stores, each on a PostgreSQL server of its own."""
     folder, key = plan.new_folder(), encode_key(new_key())
     with ExitStack() as ending:
-        servers = [plan.postgres]
-        for number in range(more):
-            (own := folder / f"cell{number + 1}").mkdir()
+        servers = []
+        for each in range(number):
+            (own := folder / f"cell{each}").mkdir()
             servers.append(ending.enter_context(postgres(own)))
         home, *cells = [server.new_database() for server in servers]
         by_cell = asyncio.run(_fill(home, cells, EncryptionKeys(key)))
-        environment = {"TOUCHBASE_ENCRYPTION_KEY": key}
-        running = ending.enter_context(as_installed(home, folder, environment=environment))
+        running = ending.enter_context(as_installed(home, folder, environment={"TOUCHBASE_ENCRYPTION_KEY": key}))
         yield Installation(running, servers, by_cell)
 
 
@@ -129,29 +162,49 @@ async def _fill(home_url: str, cells: list[str], keys: EncryptionKeys) -> dict[i
         await router.close()
 
 
-def _round(plan: Plan, each: Installation, shape: Shape) -> None:
-    """One burst, until all of it is applied."""
-    before = each.cpu_seconds()
-    burst = loadgen.closed(each.running.address, shape, CONNECTIONS, plan.seconds)
-    _until_applied(each)
-    if burst.errors:
-        raise CannotMeasure(f"{burst.errors} of {burst.requests} webhooks failed: {each.running.log_tail()}")
-    each.cpu_us.append(1e6 * (each.cpu_seconds() - before) / burst.requests)
-    each.rates.append(burst.rate)
+def _warm(plan: Plan, each: Installation, shape: Shape) -> float:
+    """Send as fast as it goes, some times; return how many webhooks a second were stored and applied the last time."""
+    rate = 0.0
+    for _ in range(WARM_TIMES):
+        began = time.perf_counter()
+        burst = loadgen.closed(each.running.address, shape, CONNECTIONS, plan.seconds)
+        _until_applied(each)
+        rate = burst.requests / (time.perf_counter() - began)
+    return rate
 
 
 def _until_applied(each: Installation) -> None:
-    if not wait_until(lambda: each.running.metrics().get(WAITING, 0) == 0, DRAIN_SECONDS):
+    if not wait_until(lambda: each.running.metrics().get(WAITING, 0) == 0, DRAIN_SECONDS, PAUSE):
         raise CannotMeasure(f"webhooks still wait after {DRAIN_SECONDS:g} seconds")
 
 
-def _cost(plan: Plan, one: Installation, four: Installation) -> None:
-    times = median(four.cpu_us) / median(one.cpu_us)
-    told = f"{spread(four.cpu_us, ' us')} with {CELLS} cells = {times:.2f} x {spread(one.cpu_us, ' us')} with one"
-    what = f"processor time of a webhook, stored and applied, {CLIENTS:,} clients"
-    plan.report.add(what, told, f"at most {MOST_TIMES} x", times <= MOST_TIMES, one=one.cpu_us, four=four.cpu_us)
-    told = f"{spread(four.rates, '/s')} with {CELLS} cells, {spread(one.rates, '/s')} with one; all on this machine"
-    plan.report.add(f"webhooks, {CLIENTS:,} clients", told, "told only", None, one=one.rates, four=four.rates)
+def _tell_idle(plan: Plan, one: Used, four: Used) -> None:
+    cores = [f"{spread(each.all, '', 3)} of a core" for each in (four, one)]
+    what = f"processor time while nothing comes, {CLIENTS:,} clients"
+    plan.report.add(what, f"{cores[0]} with {CELLS} cells, {cores[1]} with one", "told only", None, one=one.all, four=four.all)
+
+
+def _cost(plan: Plan, one: Installation, four: Installation, shape: Shape, rate: float) -> Used:
+    """Bursts at one rate on both in turn; return what four cells take for a webhook."""
+    found = [Used(), Used()]
+    for _ in range(plan.rounds):
+        for each, used in zip((one, four), found, strict=True):
+            webhooks: list[float] = []
+            with each.counted(used, webhooks):
+                burst = loadgen.at_rate(each.running.address, shape, CONNECTIONS, plan.seconds, rate)
+                _until_applied(each)
+                webhooks.append(burst.requests / 1e6)
+            if burst.errors:
+                raise CannotMeasure(f"{burst.errors} of {burst.requests} webhooks failed: {each.running.log_tail()}")
+    times = median(found[1].all) / median(found[0].all)
+    server, databases = _medians(*found)
+    told = (
+        f"{spread(found[1].all, ' us')} with {CELLS} cells = {times:.2f} x {spread(found[0].all, ' us')} with one; "
+        f"server {server[1]:,.0f} and {server[0]:,.0f}, PostgreSQL {databases[1]:,.0f} and {databases[0]:,.0f}"
+    )
+    what = f"processor time of a webhook, stored and applied, {CLIENTS:,} clients, {rate:,.0f}/s"
+    plan.report.add(what, told, f"at most {MOST_TIMES} x", times <= MOST_TIMES, one=found[0].all, four=found[1].all)
+    return found[1]
 
 
 def _stop_one(plan: Plan, four: Installation) -> None:
@@ -159,22 +212,19 @@ def _stop_one(plan: Plan, four: Installation) -> None:
     last = CELLS - 1
     others = OfClients("webhook", "", "", ids=tuple(each for cell, ids in four.by_cell.items() if cell != last for each in ids))
     dead = OfClients("webhook", "", "", ids=tuple(four.by_cell[last]))
-    rate = PART_OF_FULL * median(four.rates)
     p99: dict[str, list[float]] = {"before": [], "after": []}
     errors = 0
     for when, found in p99.items():
         if when == "after":
-            pid = four.servers[last].pid
-            assert pid is not None
-            os.kill(pid, signal.SIGQUIT)
+            four.servers[last].kill()
             time.sleep(1)
         for _ in range(plan.rounds):
             calling = threading.Thread(target=loadgen.at_rate, args=(four.running.address, dead, 4, plan.seconds, CALLS_TO_DEAD))
             calling.start()
-            burst = loadgen.at_rate(four.running.address, others, CONNECTIONS, plan.seconds, rate)
+            burst = loadgen.at_rate(four.running.address, others, CONNECTIONS, plan.seconds, MODERATE)
             calling.join()
             found.append(burst.p99_ms)
             errors += burst.errors
-    told = f"{spread(p99['after'], ' ms', 1)} at {rate:,.0f}/s, before {spread(p99['before'], ' ms', 1)}, {errors} errors"
+    told = f"{spread(p99['after'], ' ms', 1)} at {MODERATE:,.0f}/s, before {spread(p99['before'], ' ms', 1)}, {errors} errors"
     met = not errors and median(p99["after"]) <= 1.25 * median(p99["before"]) + 5
     plan.report.add("p99 of the other cells' webhooks while one is dead", told, "as before", met, errors=errors, **p99)

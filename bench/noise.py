@@ -36,6 +36,13 @@ def process_seconds(pid: int) -> float:
     return (int(found[11]) + int(found[12])) / os.sysconf("SC_CLK_TCK") if found else 0.0
 
 
+def family_seconds(parent: int) -> float:
+    """Processor time of a process and of those that it has started, with those that have ended since."""
+    found = _fields(parent)
+    waited_for = (int(found[13]) + int(found[14])) / os.sysconf("SC_CLK_TCK") if found else 0.0
+    return waited_for + sum(map(process_seconds, children(parent)))
+
+
 def _busy_seconds() -> float | None:
     """Processor time that all cores have worked, but for the kernel's waiting."""
     try:

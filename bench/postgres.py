@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -72,6 +73,13 @@ class Postgres:
         self.drop_databases()
         if self.role is not None:
             self._execute(f"DROP ROLE {self.role}")
+
+    def kill(self) -> None:
+        """End the server as a crash does; nothing is left to drop."""
+        assert self.pid is not None
+        os.kill(self.pid, signal.SIGQUIT)
+        self.made.clear()
+        self.role = None
 
     def _make_role(self) -> None:
         if self.role is None and self.settings["is_superuser"] == "on":

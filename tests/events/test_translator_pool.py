@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import socket
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -15,7 +17,7 @@ from touchbase.clients.commands import EnsureClient
 from touchbase.common.timestamps import SECOND
 from touchbase.connections.models import CRM, EMAIL_CAMPAIGN, Connection
 from touchbase.errors import Overloaded, UnrecognisedPayload
-from touchbase.events.translator_pool import HIDDEN, TranslatorPool, TranslatorStopped
+from touchbase.events.translator_pool import HIDDEN, KEEP_SECONDS, MAX_IDLE, TranslatorPool, TranslatorStopped
 from touchbase.events.work import WorkReport
 from touchbase.events.worker import InboxWorker
 from touchbase.history.dedupe_keys import body_key
@@ -52,6 +54,20 @@ translator.seconds_for = lambda size: 0.2
 translator.MEMORY = 2**29
 translator.main()
 """
+MEETING = """
+import os, socket, sys
+ours, meeting = socket.socket(fileno=int(sys.argv[2])), sys.argv[1]
+frame = b"ready"
+while True:
+    ours.sendall(len(frame).to_bytes(8, "big") + frame)
+    if not ours.recv(1000):
+        break
+    there = socket.socket(socket.AF_UNIX)
+    there.connect(meeting)
+    there.recv(1)
+    frame = b"%d" % os.getpid()
+"""
+"""Processes that finish their job, and tell their id, once the test lets them go on."""
 REASONS = {
     b"spin": "reading it took more processor time than the limit (up to 30 seconds)",
     b"sleep": "reading it took longer than the limit (3 seconds)",
@@ -145,6 +161,36 @@ async def test_read_many__blames_no_delivery_for_a_process_that_ends_at_start() 
     with pytest.raises(Overloaded, match=r"does not start: the process that read it ended \(1\)"):
         await reader.for_client([]).read_many([delivery_of(b"a@b.co")])
     reader.close()
+
+
+async def test_processes_needed_at_once__stay_for_the_next_jobs_and_end_when_they_are_not_needed(tmp_path: Path) -> None:
+    now = 0.0
+    place = str(tmp_path / "meeting")
+    pool = TranslatorPool((sys.executable, "-c", MEETING, place), clock=lambda: now)
+    meeting = socket.socket(socket.AF_UNIX)
+    meeting.bind(place)
+    meeting.listen()
+
+    async def at_once(jobs: int) -> set[bytes]:
+        """Give so many processes a job at the same time; return their ids."""
+        running = [asyncio.create_task(asyncio.to_thread(pool._request, b"job")) for _ in range(jobs)]
+        there = [(await asyncio.to_thread(meeting.accept))[0] for _ in range(jobs)]
+        for each in there:
+            each.close()
+        return set(await asyncio.gather(*running))
+
+    four = await at_once(4)
+    assert len(four) == 4
+    assert await at_once(4) == four
+
+    now += KEEP_SECONDS
+    for _ in range(3):
+        await at_once(1)
+    left = await at_once(4) & four
+
+    assert len(left) == MAX_IDLE
+    pool.close()
+    meeting.close()
 
 
 @pytest.mark.slow

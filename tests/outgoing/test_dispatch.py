@@ -8,9 +8,9 @@ import pytest
 from tests.outgoing.conftest import Sent, Webhooks
 
 from touchbase.common.timestamps import DAY, SECOND
-from touchbase.event_log import TrimLog
+from touchbase.event_log import LOGGED, TrimLog
 from touchbase.outgoing import Answer, LowestNeeded, dispatcher, slots
-from touchbase.outgoing.rounds import Rounds
+from touchbase.outgoing.rounds import POLL_SECONDS, UNUSED_POLL_SECONDS, Rounds
 
 
 async def test_event__is_sent_once_in_the_envelope(webhooks: Webhooks) -> None:
@@ -310,3 +310,34 @@ async def test_rounds__are_planned_and_hastened() -> None:
 
     await asyncio.wait_for(second.wait(), 10)
     await running
+
+
+async def test_rounds__ignore_events_that_nobody_wants() -> None:
+    wanted, done = False, asyncio.Queue[bool]()
+    rounds = Rounds(lambda: wanted)
+
+    async def do_round() -> float:
+        done.put_nowait(rounds.take_signal())
+        return 1_000.0
+
+    running = asyncio.create_task(rounds.run(do_round))
+    await done.get()
+    LOGGED.notify()
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    is_awake = rounds._wake_up.is_set()
+    wanted = True
+    LOGGED.notify()
+    has_logged = await asyncio.wait_for(done.get(), 10)
+    rounds.stop()
+    await running
+
+    assert (is_awake, has_logged) == (False, True)
+
+
+async def test_endpoint_of_another_process__is_found_later_while_there_is_none(webhooks: Webhooks) -> None:
+    unused = await webhooks.dispatcher._round()
+    await webhooks.add()
+    await webhooks.dispatcher._round()
+
+    assert (unused, await webhooks.dispatcher._round()) == (UNUSED_POLL_SECONDS, POLL_SECONDS)

@@ -15,8 +15,9 @@ import struct
 import subprocess
 import sys
 import threading
+import time
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -32,6 +33,8 @@ MAX_PROCESSES = 4
 """Concurrent processes: one for the usual work, and some for large webhooks."""
 MAX_IDLE = 2
 """Processes that stay when idle."""
+KEEP_SECONDS = 60.0
+"""How long a process more than these stays without a job. To start one takes as much processor time as hundreds of webhooks."""
 LARGE_JOB = 1024 * 1024
 """Bytes of a job or result after which the process ends, to free its memory."""
 COMMAND = (sys.executable, "-P", "-m", "touchbase.translator")
@@ -54,10 +57,15 @@ class TranslatorStopped(Exception):
 class TranslatorPool:
     """Translates webhooks in processes that are started on demand. Thread-safe."""
 
-    def __init__(self, command: Sequence[str] = COMMAND, wall_seconds: int = WALL_SECONDS) -> None:
+    def __init__(
+        self, command: Sequence[str] = COMMAND, wall_seconds: int = WALL_SECONDS, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._command = command
         self._wall = wall_seconds
+        self._clock = clock
         self._idle: list[_Process] = []
+        """The last one is used next, so the first one has been idle for the longest time."""
+        self._lock = threading.Lock()
         self._slots = threading.BoundedSemaphore(MAX_PROCESSES)
         self._threads = ThreadPoolExecutor(MAX_PROCESSES, "touchbase-reader-apart")
         self._end = weakref.finalize(self, _end_all, self._idle)
@@ -94,17 +102,30 @@ class TranslatorPool:
 
     def _request(self, job: bytes) -> bytes:
         with self._slots:
-            process = self._idle.pop() if self._idle else self._start()
+            with self._lock:
+                process = self._idle.pop() if self._idle else None
+            process = process or self._start()
             try:
                 response = process.request(job, self._wall)
             except BaseException:
                 process.end()
                 raise
-            if len(job) > LARGE_JOB or len(response) > LARGE_JOB or len(self._idle) >= MAX_IDLE:
+            if len(job) > LARGE_JOB or len(response) > LARGE_JOB:
                 process.end()
             else:
-                self._idle.append(process)
+                self._keep(process)
             return response
+
+    def _keep(self, process: _Process) -> None:
+        """Keep a process for the next job, and end one that was not needed for `KEEP_SECONDS`."""
+        now, unneeded = self._clock(), None
+        process.idle_since = now
+        with self._lock:
+            self._idle.append(process)
+            if len(self._idle) > MAX_IDLE and now - self._idle[0].idle_since >= KEEP_SECONDS:
+                unneeded = self._idle.pop(0)
+        if unneeded is not None:
+            unneeded.end()
 
     def _start(self) -> _Process:
         try:
@@ -139,6 +160,7 @@ class _Process:
     """One translator process and the socket to it."""
 
     def __init__(self, command: Sequence[str]) -> None:
+        self.idle_since = 0.0
         ours, theirs = socket.socketpair()
         with theirs, contextlib.ExitStack() as undoing:
             undoing.callback(ours.close)

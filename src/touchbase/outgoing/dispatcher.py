@@ -24,7 +24,7 @@ from touchbase.outgoing.line import Item, Line
 from touchbase.outgoing.log_reader import LogReader
 from touchbase.outgoing.models import NOWHERE, SHARDS, Attempt, Installation
 from touchbase.outgoing.results import STORING, Key, Results
-from touchbase.outgoing.rounds import POLL_SECONDS, Rounds, logged
+from touchbase.outgoing.rounds import POLL_SECONDS, UNUSED_POLL_SECONDS, Rounds, logged
 from touchbase.outgoing.shown import Shown
 from touchbase.outgoing.slots import Slots
 from touchbase.sql.outage import Outage
@@ -81,7 +81,7 @@ class Dispatcher:
         self._busy: dict[Key, Line] = {}
         self._slots = Slots(self._start)
         self._tasks: set[asyncio.Task[None]] = set()
-        self._rounds = Rounds()
+        self._rounds = Rounds(lambda: bool(self._lines))
         self._stopping = False
         self._next_lead = self._next_poll = 0.0
 
@@ -124,13 +124,14 @@ class Dispatcher:
         if at >= self._next_lead:
             await self._lead()
         polls, has_logged = at >= self._next_poll, self._rounds.take_signal()
+        pause = POLL_SECONDS if self._lines or self._closing else UNUSED_POLL_SECONDS
         if polls:
-            self._next_poll = at + POLL_SECONDS
+            self._next_poll = at + pause
             await self._read_endpoints()
         if self._lines and (polls or has_logged):
             await self._look()
         now = self._clock()
-        due = now + int(POLL_SECONDS * SECOND)
+        due = now + int(pause * SECOND)
         for key, line in [*self._busy.items()]:
             if line.is_idle:
                 del self._busy[key]

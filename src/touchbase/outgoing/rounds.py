@@ -18,6 +18,8 @@ TICK_SECONDS = 0.01
 """Time between the beginnings of two rounds at least; a longer round is followed by four times as long without one."""
 POLL_SECONDS = 0.25
 """How often to look for events of other processes, and for changed endpoints; events of this process are signalled."""
+UNUSED_POLL_SECONDS = 1.0
+"""How often to look for an endpoint that another process has added, while there is none; every cell of a process does."""
 LONGEST_PAUSE = 0.25
 """Seconds without a round after one that took very long, such as the first of a process, which reads all endpoints."""
 
@@ -44,7 +46,9 @@ def shortest(took: float) -> float:
 class Rounds:
     """The rhythm of one dispatcher; the event loop of the process owns it."""
 
-    def __init__(self) -> None:
+    def __init__(self, wants_events: Callable[[], bool] = lambda: True) -> None:
+        self._wants_events = wants_events
+        """Returns whether stored events need a round; without endpoints they do not. The signal is one for all cells."""
         self.has_logged = False
         """Whether this process has stored events since the round before."""
         self._due: Micros = 0
@@ -100,4 +104,5 @@ class Rounds:
 
     def _logged(self) -> None:
         self.has_logged = True
-        self._wake_up.set()
+        if self._wants_events():
+            self._wake_up.set()
