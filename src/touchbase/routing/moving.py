@@ -181,7 +181,8 @@ class ClientMove:
         ids = [str(row[1]) for row in client] + await self._column("client_alias")
         while True:
             self._move = await self.router.home.write(TakeMove(self.number, ids, source, self.target_cell, self.token, self.clock()))
-            if self._move.token == self.token:
+            if self._move.token.endswith(self.token):
+                self.token = self._move.token
                 return
             self.report(Progress("wait", total=int(LEASE // SECOND)))
             await self.sleep(1)
@@ -197,13 +198,10 @@ class ClientMove:
         """Copy all rows, then compare them."""
         client = self.number
         watched = [*self._tables, self._client]
-        former = await self._source.rows.write(rows_of.take(client, self.token, NOTING))
-        if former == FROZEN:
-            await self._source.rows.write(rows_of.set_state(client, self.token, NOTING, (FROZEN,)))
-        await self._target.rows.write(rows_of.take(client, self.token, ARRIVING))
         at = json.loads(self._move.position)
+        await self._take_ends(at)
         if not at or not await self._source.rows.watches(watched):
-            await self._source.rows.watch(watched)
+            await self._source.rows.watch(watched, self.token)
             await self._empty(self._target.rows, ARRIVING)
             at = {"step": STEPS[0], "table": "", "after": "null"}
             await self._note(at, now=True)
@@ -216,6 +214,20 @@ class ClientMove:
                 after = key_from_text(at["after"]) if table.name == at["table"] else None
                 self._done.differences += await self._copy_table(step, table, after)
             at = {"table": "", "after": "null"}
+
+    async def _take_ends(self, at: Mapping[str, str]) -> None:
+        """Take the client over in both stores, and make sure that the move was not lost since it was taken."""
+        is_new = {ARRIVING: False, NOTING: False}
+        ends = {NOTING: self._source.rows, ARRIVING: self._target.rows}
+        try:
+            for state, rows in ends.items():
+                is_new[state] = await rows.write(rows_of.take_as(self.number, self.token, state))
+            await self._note(at, now=True)
+        except WrongState:
+            for state, rows in ends.items():
+                if is_new[state]:
+                    await rows.write(rows_of.forget(self.number, self.token))
+            raise
 
     async def _note(self, position: Mapping[str, str], *, now: bool = False, state: str = COPYING) -> None:
         """Write how far the move is, so that another process goes on there; at most once a second, unless `now`."""
@@ -286,7 +298,7 @@ class ClientMove:
                 most *= 2
                 await self.sleep(PAUSE_SECONDS)
                 continue
-            await self._source.rows.write(rows_of.forget_noted(self.number, noted.sequences))
+            await self._source.rows.write(rows_of.forget_noted(self.number, self.token, noted.sequences))
             return len(noted.sequences)
         raise UnusableStore("changed rows contradict each other in the target: undo the move with --undo, and report this")
 
@@ -377,8 +389,8 @@ class ClientMove:
                 await self._note({}, state=CLEANING)
                 wait = self._move.updated_us + DELETION_DELAY - self.clock()
             await self._empty(rows, FROZEN)
-        await rows.unwatch(watched)
-        await rows.write(rows_of.forget(self.number))
+        await rows.unwatch(watched, self.token)
+        await rows.write(rows_of.forget(self.number, self.token))
         await self.router.home.write(EndMove(self.number, self.token))
         await self.router.refresh()
 
@@ -397,10 +409,9 @@ class ClientMove:
     async def _undo(self) -> None:
         self.report(Progress("undo"))
         source, target = self._source.rows, self._target.rows
-        await source.write(rows_of.take(self.number, self.token, NOTING))
-        await source.unwatch([*self._tables, self._client])
-        await source.write(plans.after(plans.forget_changes(self.number), rows_of.forget(self.number)))
-        await target.write(rows_of.take(self.number, self.token, ARRIVING))
+        await self._take_ends(json.loads(self._move.position))
+        await source.unwatch([*self._tables, self._client], self.token)
+        await source.write(plans.stay(self.number, self.token))
         await self._empty(target, ARRIVING)
-        await target.write(rows_of.forget(self.number))
+        await target.write(rows_of.forget(self.number, self.token))
         await self.router.home.write(EndMove(self.number, self.token))
