@@ -22,7 +22,7 @@ async def test_second_move__leaves_the_client_where_the_first_brought_it(
 ) -> None:
     before = await dump(addresses, HOME, side.number)
     second = move_of(side.number, EU)
-    take, taken = router.home.write, []
+    take, taken = router.home.write, list[object]()
 
     async def after_the_first(command: object) -> object:
         """Carry out another move of the client to the same cell just before the second begins."""
