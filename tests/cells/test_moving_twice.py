@@ -33,7 +33,7 @@ async def test_second_move__leaves_the_client_where_the_first_brought_it(
 
     router.home.write = after_the_first  # type: ignore[method-assign, assignment]
 
-    with pytest.raises(WrongState, match="meanwhile"):
+    with pytest.raises(WrongState, match="since this began"):
         await second.run()
 
     assert await dump(addresses, EU, side.number) == before

@@ -49,7 +49,7 @@ def take_move(command: TakeMove) -> Plan[Move | TouchbaseError]:
     token = f"{revision:016}{command.token}"
     if known is None:
         if not command.client_ids or (yield from _cell_of(command.number)) != command.source:
-            return WrongState("the client was moved or removed meanwhile: run this again")
+            return WrongState("the client has moved or was removed since this began: run it again")
         made = Move(command.number, command.client_ids[0], command.source, command.target, COPYING, token, command.at, command.at, "{}")
         yield from _store(made)
         rows = [(client_id, command.number, command.source, revision) for client_id in command.client_ids]
