@@ -259,6 +259,7 @@ class Mover:
     def result(self) -> dict[str, Any]:
         """What a move that is done says about itself; empty if it was done before."""
         with suppress(json.JSONDecodeError):
-            found: dict[str, Any] = json.loads(self.output())
+            _, brace, rest = self.output().partition("{")  # warnings come before
+            found: dict[str, Any] = json.loads(brace + rest)
             return found
         return {}

@@ -68,9 +68,9 @@ class Walk:
             victim = self.victims[self._turn % len(self.victims)]
             self._turn += 1
             chosen.append((victim, self._next_step(victim)))
-        order = [step for _, step in self.timed]
+        order = {step: number for number, (_, step) in enumerate(self.timed)}
         # With these the move is done; they come last.
-        return sorted(chosen, key=lambda each: (each[0] in (SERVER, STALLED), order.index(each[1])))
+        return sorted(chosen, key=lambda each: (each[0] in (SERVER, STALLED), order.get(each[1], 0)))
 
     def _next_step(self, victim: str) -> str:
         if not self._left.get(victim):
@@ -81,8 +81,12 @@ class Walk:
         return self._left[victim].popleft()
 
     def missed(self, victim: str, step: str) -> None:
-        """Try a step again soon that a move did not come to."""
-        self._left[victim].insert(min(1, len(self._left[victim])), step)
+        """Try a step again later that a move did not come to."""
+        self._left[victim].append(step)
+
+    def spared(self, victim: str, step: str) -> None:
+        """Try a step next that was not tried, as the move was done before."""
+        self._left[victim].appendleft(step)
 
     def any_moment(self) -> float:
         """Seconds from the first step to a moment around a step."""
@@ -179,7 +183,7 @@ class Moves:
         if not mover.end():
             raise Stuck(f"a move without a kill failed: {mover.output()}")
         self.walk.measured(mover.steps())
-        self.froze_ms.append(float(mover.result()["refused_ms"]))
+        self.froze_ms.append(float(mover.result().get("refused_ms", 0)))
         client.cell = target
 
     def _with_kills(self, client: Client, target: str) -> None:
@@ -192,7 +196,7 @@ class Moves:
             if self._attempt(client, move, victim, step, ways):
                 client.cell = target
                 for left in chosen:
-                    self.walk.missed(*left)
+                    self.walk.spared(*left)
                 return
             if self.attempts % UNDO_EVERY == 0 and self._undone(client, ways):
                 return
