@@ -12,7 +12,7 @@ from bench.load import Address
 
 from fault_tests.calls import ApiClient, NoResponse, UnknownOutcome
 from fault_tests.journal import Journal
-from fault_tests.writers import CONTACTS, Step, create, create_once, erase, patch, prepare, replay, webhook
+from fault_tests.writers import CONTACTS, Step, create, create_once, erase, patch, prepare, webhook
 
 PACE = 0.25
 AGAIN = 0.02
@@ -59,7 +59,7 @@ class PacedLoad:
     def __init__(self, address: Address, journal: TimedJournal) -> None:
         self._address, self._journal = address, journal
         self._ended = threading.Event()
-        steps: Sequence[Step] = (create, create_once, webhook, patch, replay, erase, read)
+        steps: Sequence[Step] = (create, create_once, webhook, patch, erase, read)
         prefixes = {step.__name__: prefix for (step, _), prefix in prepare(ApiClient(address, journal.client), journal, 1).items()}
         prefixes["read"] = prefixes["patch"]
         self._threads = [threading.Thread(target=self._live, args=(step, prefixes.get(step.__name__, step.__name__))) for step in steps]
