@@ -28,6 +28,7 @@ from fault_tests.faults import (
     high_availability,
     import_job,
     kill,
+    move,
     noisy_neighbour,
     outgoing,
     outgoing_faults,
@@ -65,11 +66,12 @@ FAULTS: dict[str, Callable[[Plan, str], None]] = {
     "pgdisk": postgres_disk_full.run,
     "spool": spool.run,
     "peers": slow_clients.run,
+    "move": move.run,
     "neighbour": noisy_neighbour.run,
     "fuzz": fuzz.run,
 }
 
-OWN_POSTGRES = frozenset(("postgres", "failover", "patroni", "pgdisk", "spool"))
+OWN_POSTGRES = frozenset(("postgres", "failover", "patroni", "pgdisk", "spool", "move"))
 """Faults that kill PostgreSQL or fill its disk; each starts a PostgreSQL of its own."""
 
 

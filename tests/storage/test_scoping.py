@@ -402,7 +402,7 @@ class Reader:
             next(each for each in client_rows.moved_tables(found) if each.name == name) for name in ("contact", "delivery_body")
         )
         for plan in (
-            *(plan for table in (contact, body) for plan in (client_rows.page(table, 1, (1,), 5, (9,)), client_rows.count(table, 1))),
+            *(plan for table in (contact, body) for plan in (client_rows.page(table, 1, (1,), 5, (9,)), client_rows.counts([table], 1))),
             *(client_rows.last_key(table, 1) for table in (contact, body)),
             client_rows.noted({}, 1, 5),
             moving_plans.take_unless_arrived(9, token),

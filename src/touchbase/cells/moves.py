@@ -39,7 +39,8 @@ class Move:
 class TakeMove(Command[Move]):
     """Begin a client's move, or take over one that no process carries out; return it with the token of the process that has it.
 
-    `WrongState` when the client is being moved to another cell. `client_ids` are the client's present and former ids.
+    The token ends with `token` when it is this process; it is greater than those of all processes that had a move before. `WrongState`
+    when the client is being moved to another cell, or does not live in the source. `client_ids` are its present and former ids.
     """
 
     number: int

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from touchbase.cells.models import HOME
 from touchbase.cells.moves import CLEANING, COPYING, LEASE, EndMove, ListMoves, Move, NoteMove, SwitchPlace, TakeMove
 from touchbase.cells.sql import STORE_KEY, STORE_PLACE, next_revision, store_rows
 from touchbase.errors import TouchbaseError, WrongState
@@ -30,25 +31,35 @@ def _store(move: Move) -> Plan[None]:
     yield Execute(STORE_MOVE, [tuple(getattr(move, name) for name, _ in MOVE)])
 
 
+def _cell_of(number: int) -> Plan[int]:
+    """Return where a client lives."""
+    rows = yield Select("SELECT cell FROM client_place WHERE number = ? AND cell IS NOT NULL LIMIT 1", (number,))
+    cell: int = rows[0][0] if rows else HOME
+    return cell
+
+
 def take_move(command: TakeMove) -> Plan[Move | TouchbaseError]:
-    """Begin a move or take it over; the client gets a place, so that every process knows where it lives."""
+    """Begin a move or take it over; the client gets a place, so that every process knows where it lives.
+
+    Tokens rise, so that a store refuses a process that had the move before, however late it comes. A process that read where the client
+    lived, and then waited for another one to end, must not begin the same move again: it would empty the target.
+    """
     revision = yield from next_revision()
     known = yield from _find(command.number)
+    token = f"{revision:016}{command.token}"
     if known is None:
-        made = Move(
-            command.number, command.client_ids[0], command.source, command.target, COPYING, command.token, command.at, command.at, "{}"
-        )
+        if not command.client_ids or (yield from _cell_of(command.number)) != command.source:
+            return WrongState("the client has moved or was removed since this began: run it again")
+        made = Move(command.number, command.client_ids[0], command.source, command.target, COPYING, token, command.at, command.at, "{}")
         yield from _store(made)
         rows = [(client_id, command.number, command.source, revision) for client_id in command.client_ids]
         yield Execute(STORE_PLACE, sorted(rows))
         return made
     if known.target != command.target:
         return WrongState(f"client {known.client_id!r} is being moved to another cell: finish that, or undo it with --undo")
-    if known.token not in ("", command.token) and command.at < known.updated_us + LEASE:
+    if not known.token.endswith(command.token) and command.at < known.updated_us + LEASE:
         return known
-    taken = Move(
-        known.number, known.client_id, known.source, known.target, known.state, command.token, known.began_us, command.at, known.position
-    )
+    taken = Move(known.number, known.client_id, known.source, known.target, known.state, token, known.began_us, command.at, known.position)
     yield from _store(taken)
     return taken
 

@@ -50,8 +50,16 @@ def move(database: str | None, client_id: str, cell: str | None, undo: bool, ver
             click.echo(f"the move of client {client_id} is undone; it lives where it did")
         return
     if as_json:
-        values = {"cell": cell, "rows": moved.rows, "changed_meanwhile": moved.differences, "refused_ms": moved.frozen_us // 1000}
+        values: dict[str, object] = {
+            "cell": cell,
+            "rows": moved.rows,
+            "changed_meanwhile": moved.differences,
+            "refused_ms": moved.frozen_us // 1000,
+        }
         print_json({"client_id": client_id, **values})
+        return
+    if moved.source == moved.target:
+        click.echo(f"client {client_id} lives in {cell} already")
         return
     click.echo(f"client {client_id} lives in {cell}: {moved.rows} rows; writes were refused for {moved.frozen_us / SECOND:.1f} seconds")
 
@@ -62,14 +70,22 @@ async def _move(database: str | None, client_id: str, cell: str, verify: bool) -
 
 
 async def move_client(store: CellRouter, database: str | None, client_id: str, cell: str, *, verify: bool = True) -> Moved:
-    """Move a client to the cell of this name, and show the progress on a terminal."""
+    """Move a client to the cell of this name, and show the progress on a terminal.
+
+    One that lives there is not moved, so that the command can be repeated until it succeeds.
+    """
+    from touchbase.cells import ListMoves
     from touchbase.errors import Invalid
+    from touchbase.routing.moving import Moved
 
     client = await find_client(store, client_id)
     try:
         number = store.cell_for_new_client(cell)
     except Invalid as error:
         raise click.ClickException(error.faults[0].detail) from error
+    is_moving = any(each.number == client.number for each in await store.home.read(ListMoves()))
+    if store.placement.cell_of(client.number) == number and not is_moving:
+        return Moved(client.number, number, number)
     return await _of(store, database, client.number, number, verify).run()
 
 

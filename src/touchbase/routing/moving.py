@@ -156,7 +156,8 @@ class ClientMove:
         ids = [str(row[1]) for row in await self._own_row()] + await self._copy.keys("client_alias")
         while True:
             self._move = await self.router.home.write(TakeMove(self.number, ids, source, self.target_cell, self.token, self.clock()))
-            if self._move.token == self.token:
+            if self._move.token.endswith(self.token):
+                self.token = self._copy.token = self._move.token
                 return
             self.report(Progress("wait", total=int(LEASE // SECOND)))
             await self.sleep(1)
@@ -175,14 +176,12 @@ class ClientMove:
 
     async def _copy_all(self) -> None:
         """Copy all rows, then compare them."""
-        source, target = self._copy.source.rows, self._copy.target.rows
-        if await source.write(rows_of.take(self.number, self.token, NOTING)) == FROZEN:
-            await source.write(rows_of.set_state(self.number, self.token, NOTING, (FROZEN,)))
-        await target.write(rows_of.take(self.number, self.token, ARRIVING))
+        source = self._copy.source.rows
         at: Mapping[str, str] = json.loads(self._move.position)
+        await self._take_ends(at)
         if not at or not await source.watches(self._watched):
-            await source.watch(self._watched)
-            await self._empty(target, ARRIVING)
+            await source.watch(self._watched, self.token)
+            await self._empty(self._copy.target.rows, ARRIVING)
             at = BEGINNING
             await self._note_now(at, COPYING)
         await self._copy.count()
@@ -196,6 +195,20 @@ class ClientMove:
                 self._done.differences += changed if step == COMPARE else 0
             at = BEGINNING
 
+    async def _take_ends(self, at: Mapping[str, str]) -> None:
+        """Take the client over in both stores, and make sure that the move was not lost since it was taken."""
+        is_new = {ARRIVING: False, NOTING: False}
+        ends = {NOTING: self._copy.source.rows, ARRIVING: self._copy.target.rows}
+        try:
+            for state, rows in ends.items():
+                is_new[state] = await rows.write(rows_of.take_as(self.number, self.token, state))
+            await self._note_now(at, COPYING)
+        except WrongState:
+            for state, rows in ends.items():
+                if is_new[state]:
+                    await rows.write(rows_of.forget(self.number, self.token))
+            raise
+
     async def _verify(self) -> None:
         """Raise `WrongState` when a value of the client is not what its history gives: the move would take the fault along."""
         await self._note_now({**BEGINNING, "step": COMPARE}, COPYING)
@@ -204,10 +217,19 @@ class ClientMove:
         def went_on() -> None:
             self.report(Progress("verify", done=counted.contacts + counted.companies))
 
-        async for found in verify(self.router, self.number, counted, went_on):
-            raise WrongState(
-                f"{found.subject} differs from its history: `touchbase verify` shows all such values; mend them, or move with --no-verify"
-            )
+        async def check() -> None:
+            async for found in verify(self.router, self.number, counted, went_on):
+                raise WrongState(
+                    f"{found.subject} differs from its history: `touchbase verify` shows all of them; mend them, or move with --no-verify"
+                )
+
+        checking = asyncio.create_task(check())
+        try:
+            while not (await asyncio.wait({checking}, timeout=1))[0]:
+                await self._note({**BEGINNING, "step": COMPARE})
+            await checking
+        finally:
+            checking.cancel()
 
     async def _raise_ids(self) -> None:
         """Let the target give out ids above all that the client has: lists are in the order of ids."""
@@ -272,8 +294,8 @@ class ClientMove:
                 await self.sleep(min(1.0, wait / SECOND))
                 await self._note({})
             await self._empty(source, FROZEN)
-        await source.unwatch(self._watched)
-        await source.write(rows_of.forget(self.number))
+        await source.unwatch(self._watched, self.token)
+        await source.write(rows_of.forget(self.number, self.token))
         await self._end()
 
     async def _empty(self, rows: ClientRows, state: str) -> None:
@@ -290,12 +312,11 @@ class ClientMove:
     async def _undo(self) -> None:
         self.report(Progress("undo"))
         source, target = self._copy.source.rows, self._copy.target.rows
-        await source.write(rows_of.take(self.number, self.token, NOTING))
-        await source.unwatch(self._watched)
-        await source.write(plans.after(plans.forget_changes(self.number), rows_of.forget(self.number)))
-        await target.write(rows_of.take(self.number, self.token, ARRIVING))
+        await self._take_ends(json.loads(self._move.position))
+        await source.unwatch(self._watched, self.token)
+        await source.write(plans.stay(self.number, self.token))
         await self._empty(target, ARRIVING)
-        await target.write(rows_of.forget(self.number))
+        await target.write(rows_of.forget(self.number, self.token))
         await self._end()
 
     async def _end(self) -> None:

@@ -91,7 +91,7 @@ class RowCopy:
 
     async def count(self) -> None:
         """Count the rows to copy."""
-        self.total = sum([await self.source.rows.read(rows_of.count(table, self.number)) for table in self.early])
+        self.total = sum((await self.source.rows.read(rows_of.counts(self.early, self.number))).values())
 
     async def make_equal(
         self, step: str, table: MovedTable, after: Row | None = None, note: Callable[[Mapping[str, str]], Awaitable[None]] = no_note
@@ -155,7 +155,7 @@ class RowCopy:
                 most *= 2
                 await self.sleep(PAUSE_SECONDS)
                 continue
-            await self.source.rows.write(rows_of.forget_noted(self.number, noted.sequences))
+            await self.source.rows.write(rows_of.forget_noted(self.number, self.token, noted.sequences))
             return len(noted.sequences)
         raise UnusableStore("changed rows contradict each other in the target: undo the move with --undo, and report this")
 
@@ -183,17 +183,15 @@ class RowCopy:
 
     async def check_counts(self) -> int:
         """Return the number of rows. Raises `UnusableStore` when a table has not as many in both stores."""
-        rows = 0
-        for table in self.tables:
-            wanted = await self.source.rows.read(rows_of.count(table, self.number))
-            found = await self.target.rows.read(rows_of.count(table, self.number))
-            if found != wanted:
+        counting = (end.rows.read(rows_of.counts(self.tables, self.number)) for end in (self.source, self.target))
+        wanted, found = await asyncio.gather(*counting)
+        for table, rows in wanted.items():
+            if found[table] != rows:
                 raise UnusableStore(
-                    f"the table {table.name} has {found} rows of the client in the target, and {wanted} in the source; nothing was "
+                    f"the table {table} has {found[table]} rows of the client in the target, and {rows} in the source; nothing was "
                     "switched: undo the move with --undo, and report this"
                 )
-            rows += found
-        return rows
+        return sum(found.values())
 
     async def keys(self, table: str) -> list[str]:
         """Return the keys of the client's rows in a table whose key is a text."""

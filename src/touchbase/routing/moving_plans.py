@@ -11,7 +11,7 @@ from touchbase.clients.sql.removal import DELETE_CLIENT, remove_some
 from touchbase.encryption import Cipher
 from touchbase.errors import UnusableStore, WrongState
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement, T
-from touchbase.storage.client_rows import ARRIVING, ClientRows, MovedTable, check, forget, passing, take
+from touchbase.storage.client_rows import ARRIVING, NOTING, ClientRows, MovedTable, check, forget, lost, passing, take
 from touchbase.storage.store_copy import Table
 
 Removed = tuple[int, Position | None]
@@ -78,7 +78,7 @@ def arrive(table: MovedTable, number: int, token: str, client: Sequence[Row]) ->
     yield from check(number, token, (ARRIVING,))
     yield Select("UPDATE job SET token = '', lease_until_us = 0 WHERE client = ? AND token <> '' RETURNING id", (number,))
     yield Execute(Statement("arrive_client", table.typed, body=f"INSERT INTO client ({names}) SELECT * FROM p"), client)
-    yield from forget(number)
+    yield from forget(number, token)
 
 
 def highest_ids() -> Plan[list[int]]:
@@ -92,14 +92,18 @@ def leave(number: int) -> Plan[None]:
     yield Execute(DELETE_CLIENT, [(number,)])
 
 
-def forget_changes(number: int) -> Plan[None]:
-    """Forget the changes that were noted."""
+def stay(number: int, token: str) -> Plan[None]:
+    """Forget the changes that were noted, and that the client moves."""
+    yield from check(number, token, (NOTING,))
     yield Select("DELETE FROM moving_change WHERE number = ? RETURNING sequence", (number,))
+    yield from forget(number, token)
 
 
 def remove(number: int, token: str, position: Position | None, most: int, state: str) -> Plan[Removed]:
     """Remove some rows of the client from a store in which it has this state."""
     if state == ARRIVING:
         yield from check(number, token, (ARRIVING,))
+        if (yield Select("SELECT 1 FROM client WHERE id = ?", (number,))):
+            raise lost()  # it lives here
         return (yield from remove_some(number, position, most))
     return (yield from passing(remove_some(number, position, most), number, token))

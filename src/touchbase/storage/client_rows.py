@@ -39,7 +39,7 @@ _STORE_STATE = Statement(
     body="INSERT INTO moving_client (number, token, state) SELECT * FROM p WHERE true "
     "ON CONFLICT (number) DO UPDATE SET token = excluded.token, state = excluded.state",
 )
-_DELETE_STATE = delete("delete_moving_client", "moving_client", (("number", "bigint"),))
+_DELETE_STATE = delete("delete_moving_client", "moving_client", (("number", "bigint"), ("token", "text")))
 
 
 def lost() -> WrongState:
@@ -97,12 +97,12 @@ class ClientRows(Protocol):
         """Return whether all triggers of the move are there."""
         ...
 
-    async def watch(self, tables: Sequence[MovedTable]) -> None:
+    async def watch(self, tables: Sequence[MovedTable], token: str) -> None:
         """Make the triggers that note changes of the client's rows, or refuse them while it is frozen."""
         ...
 
-    async def unwatch(self, tables: Sequence[MovedTable]) -> None:
-        """Remove the triggers."""
+    async def unwatch(self, tables: Sequence[MovedTable], token: str) -> None:
+        """Remove the triggers. Both raise `WrongState` when another process has the client in this store."""
         ...
 
     async def settle(self, tables: Sequence[MovedTable]) -> None:
@@ -174,12 +174,14 @@ def last_key(table: MovedTable, client: int) -> Plan[Row | None]:
     return rows[0] if rows else None
 
 
-def count(table: MovedTable, client: int) -> Plan[int]:
-    """Return the number of the client's rows."""
-    source, alias = _from(table)
-    rows = yield Select(f"SELECT count(*) FROM {source} WHERE {alias}.{table.client} = ?", (client,))
-    number: int = rows[0][0]
-    return number
+def counts(tables: Iterable[MovedTable], client: int) -> Plan[dict[str, int]]:
+    """Return the number of the client's rows, by table."""
+    found: dict[str, int] = {}
+    for table in tables:
+        source, alias = _from(table)
+        rows = yield Select(f"SELECT count(*) FROM {source} WHERE {alias}.{table.client} = ?", (client,))
+        found[table.name] = rows[0][0]
+    return found
 
 
 @cache
@@ -266,16 +268,29 @@ def set_state(client: int, token: str, state: str, former: Sequence[str]) -> Pla
 
 
 def take(client: int, token: str, state: str) -> Plan[str | None]:
-    """Let this process move the client, whichever did before; return the state that the client had in this store, which it keeps."""
-    sql = "SELECT state FROM moving_client WHERE number = ?"
+    """Let this process move the client, whichever did before; return the state that the client had in this store, which it keeps.
+
+    Raises `WrongState` when a process that took the move later was here already.
+    """
+    sql = "SELECT state, token FROM moving_client WHERE number = ?"
     rows = yield Select(sql, (client,), f"{sql} FOR UPDATE")
+    if rows and rows[0][1] > token:
+        raise lost()
     yield Execute(_STORE_STATE, [(client, token, rows[0][0] if rows else state)])
     return rows[0][0] if rows else None
 
 
-def forget(client: int) -> Plan[None]:
-    """Forget that the client moves."""
-    yield Execute(_DELETE_STATE, [(client,)])
+def take_as(client: int, token: str, state: str) -> Plan[bool]:
+    """Let this process move the client, in this state; return whether the client had none before."""
+    former = yield from take(client, token, state)
+    if former is not None and former != state:
+        yield from set_state(client, token, state, (former,))
+    return former is None
+
+
+def forget(client: int, token: str) -> Plan[None]:
+    """Forget that this process moves the client."""
+    yield Execute(_DELETE_STATE, [(client, token)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,8 +319,9 @@ def _key(table: MovedTable, text: str) -> Row:
     return tuple(bytes.fromhex(value) if kind == "blob" else value for kind, value in zip(kinds, json.loads(text), strict=True))
 
 
-def forget_noted(client: int, sequences: Iterable[int]) -> Plan[None]:
+def forget_noted(client: int, token: str, sequences: Iterable[int]) -> Plan[None]:
     """Forget changes that were copied."""
+    yield from check(client, token, (NOTING, FROZEN))
     yield Execute(_FORGET, [(client, sequence) for sequence in sequences])
 
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import asyncpg
 
-from touchbase.errors import StoreUnavailable
+from touchbase.errors import StoreUnavailable, WrongState
 from touchbase.sql.statement import Plan, T
-from touchbase.storage.client_rows import FROZEN, NOTING, Clash, MovedTable
+from touchbase.storage.client_rows import FROZEN, NOTING, Clash, MovedTable, check
 from touchbase.storage.postgres.connection import FROZEN as FROZEN_STATE
 from touchbase.storage.postgres.connection import RETRYABLE, UNUSABLE, connect, is_unavailable, read, roll_back, run
 from touchbase.storage.postgres.row_level_security import Connection, begin, set_scope
@@ -17,9 +17,9 @@ from touchbase.storage.postgres.store_copy import PostgresReader
 from touchbase.storage.rls_scope import scope_for
 from touchbase.storage.store_copy import Table
 
-TRIES = 60
+TRIES = 200
 PAUSE_SECONDS = 0.2
-LOCK_MS = 1_000
+LOCK_MS = 200
 """How long writes of others wait behind a lock that this waits for."""
 _LOCKED = "55P03"
 _FUNCTION = """CREATE OR REPLACE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS $moving$
@@ -104,7 +104,7 @@ class PostgresRows:
         wanted = [f"{self._name(table)}_{event}" for table in tables for event in ("written", "removed")]
         return bool(await self._connection.fetchval(_COUNT, wanted) == len(wanted))
 
-    async def watch(self, tables: Sequence[MovedTable]) -> None:
+    async def watch(self, tables: Sequence[MovedTable], token: str) -> None:
         """Make the triggers, table by table: a lock on two tables could wait for a writer that waits for this."""
         for table in tables:
             old, new = (
@@ -112,27 +112,35 @@ class PostgresRows:
             )
             names = {"name": self._name(table), "table": table.name, "client": self._client, "column": table.client}
             function = _FUNCTION.format(**names, frozen=FROZEN, noting=NOTING, code=FROZEN_STATE, old=old, new=new)
-            await self._locking(f"{function};\n{_TRIGGERS.format(**names)}")
+            await self._locking(f"{function};\n{_TRIGGERS.format(**names)}", token)
 
-    async def unwatch(self, tables: Sequence[MovedTable]) -> None:
+    async def unwatch(self, tables: Sequence[MovedTable], token: str) -> None:
         """Remove the triggers with their functions."""
         for table in tables:
-            await self._locking(f"DROP FUNCTION IF EXISTS {self._name(table)}() CASCADE")
+            await self._locking(f"DROP FUNCTION IF EXISTS {self._name(table)}() CASCADE", token)
 
     async def settle(self, tables: Sequence[MovedTable]) -> None:
         """Lock each table for a moment: that waits for transactions that have changed it; later ones see that the client is frozen."""
         for table in tables:
             await self._locking(f"LOCK TABLE {table.name} IN SHARE MODE")
 
-    async def _locking(self, sql: str) -> None:
-        """Execute what locks a table, in a transaction. It gives up and tries again, so that writes of others do not wait for long."""
+    async def _locking(self, sql: str, token: str = "") -> None:
+        """Execute what locks a table, in a transaction. It gives up and tries again, so that writes of others do not wait for long.
+
+        With a token: only if that process has the client.
+        """
         for _ in range(TRIES):
             try:
                 await self._connection.execute(begin(self._scope))
                 await self._connection.execute(f"SET LOCAL lock_timeout = {LOCK_MS}")
+                if token:
+                    await run(self._connection, check(self._client, token, (NOTING, FROZEN)))
                 await self._connection.execute(sql)
                 await self._connection.execute("COMMIT")
                 return
+            except WrongState as error:
+                await roll_back(self._connection, error)
+                raise
             except (asyncpg.PostgresError, *UNUSABLE) as error:
                 await roll_back(self._connection, error)
                 state = (error.sqlstate or "") if isinstance(error, asyncpg.PostgresError) else ""

@@ -12,7 +12,7 @@ import apsw
 
 from touchbase.errors import StoreUnavailable
 from touchbase.sql.statement import Plan, T
-from touchbase.storage.client_rows import FROZEN, NOTING, Clash, MovedTable
+from touchbase.storage.client_rows import FROZEN, NOTING, Clash, MovedTable, check
 from touchbase.storage.sqlite.connection import FROZEN as REFUSED
 from touchbase.storage.sqlite.connection import UNWRITABLE, advice, open_writer, read, run
 from touchbase.storage.sqlite.store_copy import tables_of
@@ -98,12 +98,11 @@ class SqliteRows:
         found: Any = self._connection.execute(sql).fetchall()[0][0]
         return bool(found == len(names))
 
-    async def watch(self, tables: Sequence[MovedTable]) -> None:
+    async def watch(self, tables: Sequence[MovedTable], token: str) -> None:
         """Make the triggers."""
-        texts = [self._trigger(name, table, event) for name, table, event in self._names(tables)]
-        await self.unwatch(tables)
-        with _explained():
-            await asyncio.to_thread(self._transaction, lambda cursor: [cursor.execute(text) for text in texts])
+        names = [*self._names(tables)]
+        texts = [f"DROP TRIGGER IF EXISTS {name}" for name, *_ in names]
+        await self._change_schema(token, [*texts, *(self._trigger(*each) for each in names)])
 
     def _trigger(self, name: str, table: MovedTable, event: str) -> str:
         rows = {"INSERT": ("NEW",), "UPDATE": ("NEW", "OLD"), "DELETE": ("OLD",)}[event]
@@ -116,11 +115,18 @@ class SqliteRows:
             notes=notes,
         )  # fmt: skip
 
-    async def unwatch(self, tables: Sequence[MovedTable]) -> None:
+    async def unwatch(self, tables: Sequence[MovedTable], token: str) -> None:
         """Remove the triggers."""
-        names = [name for name, *_ in self._names(tables)]
+        await self._change_schema(token, [f"DROP TRIGGER IF EXISTS {name}" for name, *_ in self._names(tables)])
+
+    async def _change_schema(self, token: str, texts: Sequence[str]) -> None:
+        def change(cursor: apsw.Cursor) -> None:
+            run(cursor, check(self._client, token, (NOTING, FROZEN)))
+            for text in texts:
+                cursor.execute(text)
+
         with _explained():
-            await asyncio.to_thread(self._transaction, lambda cursor: [cursor.execute(f"DROP TRIGGER IF EXISTS {name}") for name in names])
+            await asyncio.to_thread(self._transaction, change)
 
     async def settle(self, tables: Sequence[MovedTable]) -> None:
         """Do nothing: one transaction writes at a time, and each sees what was committed before it began."""
