@@ -113,7 +113,7 @@ from touchbase.statuses import ApplyRefused, DefineStatus, RemoveStatus
 from touchbase.storage import client_rows, open_store, rls_scope
 from touchbase.storage.batch import Probe
 from touchbase.storage.change_matching import with_bulk_changes
-from touchbase.storage.client_rows import ARRIVING
+from touchbase.storage.client_rows import ARRIVING, NOTING
 from touchbase.storage.command_handlers import COMMANDS, QueryHandlers, with_cipher
 from touchbase.storage.query_handlers import CIPHER_HANDLERS, HANDLERS
 from touchbase.storage.sqlite.connection import read
@@ -407,7 +407,8 @@ class Reader:
             client_rows.noted({}, 1, 5),
             moving_plans.take_unless_arrived(9, token),
             moving_plans.after(client_rows.take(9, token, ARRIVING), moving_plans.arrive(own, 9, token, [])),
-            moving_plans.forget_changes(1),
+            moving_plans.after(client_rows.take(1, token, NOTING), moving_plans.stay(1, token)),
+            moving_plans.after(client_rows.take(9, token, ARRIVING), moving_plans.remove(9, token, None, 5, ARRIVING)),
             moving_plans.highest_ids(),
         ):
             texts += self._heard(plan)
