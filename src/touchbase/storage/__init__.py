@@ -6,11 +6,12 @@ import re
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import urlsplit, urlunsplit
 
 from touchbase.encryption import NO_KEYS, AesGcmCipher, Cipher, EncryptionKeys, KeyFile, KeySource, StaticKeys, new_key
 from touchbase.errors import BadAddress
 from touchbase.events import ProcessingStore
+from touchbase.storage.postgres.connection import schema_of
 from touchbase.storage.postgres.engine import PostgresStore
 from touchbase.storage.postgres.store_copy import PostgresReader, PostgresWriter
 from touchbase.storage.sqlite.connection import path_of
@@ -58,8 +59,10 @@ async def with_schema(url: str, schema: str) -> str:
     check_address(url)
     if _scheme(url) == "sqlite":
         raise BadAddress("only PostgreSQL has schemas: leave out --schema, and name a file of its own")
-    await PostgresStore.make_schema(url, schema)
-    return f"{url}{'&' if urlsplit(url).query else '?'}search_path={schema}"
+    settings = {"search_path": schema, **await PostgresStore.make_schema(url, schema)}
+    parts = urlsplit(url)
+    given = [each for each in parts.query.split("&") if each and each.partition("=")[0] not in settings]
+    return urlunsplit(parts._replace(query="&".join([*given, *(f"{name}={value}" for name, value in settings.items())])))
 
 
 async def copy_store(source_url: str, target_url: str, encryption_keys: EncryptionKeys, report: Report) -> list[CopiedTable]:
@@ -97,11 +100,12 @@ async def _writer(url: str, cipher: Cipher) -> SqliteWriter | PostgresWriter:
 
 
 def _name(url: str) -> str:
-    """Return an address without user, password and options; a SQLite file's with its whole path."""
+    """Return an address without user, password and options but the schema; a SQLite file's with its whole path."""
     if _scheme(url) == "sqlite":
         return f"sqlite:///{Path(path_of(url) or '').resolve()}"
     parts = urlsplit(url)
-    return f"postgresql://{parts.netloc.rpartition('@')[2]}{parts.path}"
+    schema = schema_of(url)
+    return f"postgresql://{parts.netloc.rpartition('@')[2]}{parts.path}" + (f"?search_path={schema}" if schema else "")
 
 
 def check_address(url: str) -> None:

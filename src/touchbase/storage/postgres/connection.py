@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from typing import TypeAlias
+from urllib.parse import parse_qsl, urlsplit
 
 import asyncpg
 
@@ -26,8 +27,9 @@ Pool: TypeAlias = "asyncpg.Pool[asyncpg.Record]"
 MIN_VERSION = 140_000
 STATEMENT_SECONDS = 30
 CONNECT_SECONDS = 5
-SETTINGS = {"application_name": "touchbase"}
-"""Startup parameters: only the ones PgBouncer accepts without `ignore_startup_parameters`."""
+APPLICATION = "touchbase"
+_NAME_BYTES = 63
+"""The server cuts longer names."""
 # A session starts with an empty scope, whatever the default of its role or database.
 _SET_UP = f"SET statement_timeout = '{STATEMENT_SECONDS}s'; SET {SETTING} = '{NO_CLIENT}'"
 
@@ -53,10 +55,26 @@ _WHAT_TO_DO = {
 
 
 async def connect(url: str, kind: type[asyncpg.Connection[asyncpg.Record]] = asyncpg.Connection) -> Connection:
-    """Open a connection with a statement timeout; the server lists it as `touchbase`."""
-    connection = await asyncpg.connect(url, timeout=CONNECT_SECONDS, connection_class=kind, server_settings=SETTINGS)
+    """Open a connection with a statement timeout; the server lists it as `touchbase`, or `touchbase/SCHEMA`."""
+    connection = await asyncpg.connect(url, timeout=CONNECT_SECONDS, connection_class=kind, server_settings=_settings(url))
     await _set_up(connection)
     return connection
+
+
+def application_of(url: str) -> str:
+    """Return the name under which the server lists the connections of the store at this address."""
+    schema = schema_of(url)
+    return f"{APPLICATION}/{schema}"[:_NAME_BYTES] if schema else APPLICATION
+
+
+def schema_of(url: str) -> str | None:
+    """Return the schema that an address names; None for the one that the role uses by itself."""
+    return dict(parse_qsl(urlsplit(url).query)).get("search_path")
+
+
+def _settings(url: str) -> dict[str, str]:
+    """Return startup parameters: only the ones PgBouncer accepts without `ignore_startup_parameters`."""
+    return {"application_name": application_of(url)}
 
 
 async def _set_up(connection: Connection) -> None:
@@ -306,7 +324,7 @@ async def read(connection: Connection, plan: Plan[T], scope: Scope) -> T:
 async def open_pool(url: str, size: int) -> Pool:
     """Open the pool of connections for reads and inbox batches; lost connections are replaced."""
     return await asyncpg.create_pool(
-        url, min_size=1, max_size=size, timeout=CONNECT_SECONDS, connection_class=ServingConnection, server_settings=SETTINGS,
+        url, min_size=1, max_size=size, timeout=CONNECT_SECONDS, connection_class=ServingConnection, server_settings=_settings(url),
         init=_set_up, reset=_keep_session,
     )  # fmt: skip
 
