@@ -69,6 +69,11 @@ async def test_stores_of_two_schemas__have_clients_and_keys_of_their_own(two: li
     assert [await clients_of(url) for url in two] == [{"acme"}, {"bolt"}]
 
 
+async def test_open_store__refuses_a_schema_that_sessions_do_not_get(two: list[str]) -> None:
+    with pytest.raises(UnusableStore, match="the address names the schema nowhere, and its sessions get none"):
+        await open_store(two[0].replace(schema_of(two[0]), "nowhere"), encryption_keys=ENCRYPTION_KEYS)
+
+
 async def test_copy_store__copies_from_one_schema_into_another(two: list[str]) -> None:
     await filled(two[0], "acme")
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from touchbase.cli.each_cell import keys_at_hand
 from touchbase.cli.options import Group, json_option, read_settings, setting_options
 from touchbase.cli.output import print_json, print_table
 from touchbase.cli.store import now_us, opened, run, without_password
 
 if TYPE_CHECKING:
     from touchbase.cells import Cell
-    from touchbase.encryption import EncryptionKeys
 
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 SCHEMA = re.compile(r"[a-z_][a-z0-9_]{0,62}")
@@ -23,13 +23,6 @@ SCHEMA = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 @click.group(cls=Group)
 def cells() -> None:
     """Spread clients over several databases: add, list, migrate, drain and remove cells."""
-
-
-def _keys() -> EncryptionKeys:
-    from touchbase.encryption import EncryptionKeys
-
-    settings = read_settings()
-    return EncryptionKeys(settings.encryption_key, settings.encryption_key_old)
 
 
 @cells.command()
@@ -63,7 +56,7 @@ async def _add(database: str | None, name: str, address: str, schema: str | None
         raise UnusableStore("this is the home store itself: name another database, or a new schema with --schema")
     address = await with_schema(address, schema) if schema else address
     async with opened(database) as home:
-        return await add_cell(home, name, address, partial(open_store, encryption_keys=_keys()), now_us())
+        return await add_cell(home, name, address, partial(open_store, encryption_keys=keys_at_hand()), now_us())
 
 
 @cells.command("list")
@@ -75,9 +68,9 @@ def list_(database: str | None, as_json: bool) -> None:
     if as_json:
         print_json([_out(cell, reason) for cell, reason in found])
         return
-    columns = ("cell", "number", "state", "clients", "answers", "address")
+    columns = ("cell", "number", "state", "clients", "address", "answers")
     rows = [
-        (cell.name, cell.number, cell.state, cell.clients, "yes" if reason is None else f"no: {reason}", without_password(cell.address))
+        (cell.name, cell.number, cell.state, cell.clients, without_password(cell.address), "yes" if reason is None else f"no: {reason}")
         for cell, reason in found
     ]
     print_table(columns, rows)
@@ -138,7 +131,8 @@ async def _migrate(database: str | None, names: tuple[str, ...]) -> tuple[dict[s
         if names and cell.name not in names:
             continue
         try:
-            opened_cell = await open_store(cell.address, as_is=True, encryption_keys=_keys())
+            await _refuse_empty(cell)
+            opened_cell = await open_store(cell.address, as_is=True, encryption_keys=keys_at_hand())
             try:
                 done[cell.name] = await opened_cell.migrate()
             finally:
@@ -146,6 +140,18 @@ async def _migrate(database: str | None, names: tuple[str, ...]) -> tuple[dict[s
         except TouchbaseError as error:
             failed[cell.name] = str(error)
     return done, failed
+
+
+async def _refuse_empty(cell: Cell) -> None:
+    """Raise `UnusableStore` for a cell without tables: `cells add` has made them, so this is not its store."""
+    from touchbase.errors import UnusableStore
+    from touchbase.sql.migrations import packaged
+    from touchbase.storage import refuse_missing
+    from touchbase.storage.schema_state import schema_state
+
+    refuse_missing(cell.address)
+    if len((await schema_state(cell.address)).pending) == len(packaged("sqlite")):
+        raise UnusableStore("the store at its address is empty, so it is not that of its clients: restore it there first")
 
 
 @cells.command()

@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
 from touchbase.encryption import NO_KEYS, AesGcmCipher, Cipher, EncryptionKeys, KeyFile, KeySource, StaticKeys, new_key
-from touchbase.errors import BadAddress
+from touchbase.errors import BadAddress, UnusableStore
 from touchbase.events import ProcessingStore
 from touchbase.storage.postgres.connection import schema_of
 from touchbase.storage.postgres.engine import PostgresStore
@@ -41,13 +41,16 @@ async def open_store(
     The schema is brought up to date where that is safe: on SQLite, and in an empty PostgreSQL database. Another
     PostgreSQL database with pending migrations is refused. With `as_is` the schema is not changed, so that the caller
     can run `migrate`. Without `upgrade` a store with pending migrations is refused, because a server of an older version
-    may use it. With `copies` a SQLite store is copied to a file in the same folder before its schema changes.
+    may use it, and a SQLite file that does not exist is not made. With `copies` a SQLite store is copied to a file in the
+    same folder before its schema changes.
 
     `encryption_keys` decrypt the secrets in the store; a store whose encryption key is missing is refused, unless `as_is`.
     `roles` are the roles of this process; the store's `warnings` name the roles that another process has on the same file.
     Raises `UnusableStore`, which says what to change, and `BadAddress`, which says what to write as the address.
     """
     check_address(url)
+    if not (upgrade or as_is):
+        refuse_missing(url)
     cipher = AesGcmCipher(keys_of(url, encryption_keys))
     if _scheme(url) == "sqlite":
         return await SqliteStore.open(url, queue_limit=queue_limit, as_is=as_is, cipher=cipher, roles=roles, upgrade=upgrade, copies=copies)
@@ -115,6 +118,13 @@ def check_address(url: str) -> None:
         path_of(url)
     elif scheme not in _POSTGRES or "://" not in url:
         raise BadAddress(_no_engine(url))
+
+
+def refuse_missing(url: str) -> None:
+    """Raise `UnusableStore` for a SQLite file that does not exist: opening it would make an empty store in its place."""
+    path = path_of(url) if _scheme(url) == "sqlite" else None
+    if path is not None and not Path(path).exists():
+        raise UnusableStore(f"there is no file {path}: put it back, from a backup if it is lost")
 
 
 def keys_of(url: str, encryption_keys: EncryptionKeys) -> KeySource:

@@ -140,6 +140,19 @@ async def refuse_unsafe(connection: Connection) -> None:
     refuse_settings(version, fsync, commit)
 
 
+async def refuse_other_schema(connection: Connection, url: str) -> None:
+    """Raise `UnusableStore` if sessions get another schema than the address names: its tables would be another store's."""
+    named = schema_of(url)
+    if named is None or not named.isidentifier():
+        return
+    found = await connection.fetchval("SELECT current_schema()")
+    if found != named:
+        raise UnusableStore(
+            f"the address names the schema {named}, and its sessions get {found or 'none'}: create it (`touchbase cells add --schema` does), "
+            "let the role use it, and connect without a pooler that ignores search_path"
+        )
+
+
 def refuse_settings(version: int, fsync: str | None, synchronous_commit: str | None) -> None:
     """Raise `UnusableStore` for settings of a server that could lose acknowledged commits."""
     if version < MIN_VERSION:

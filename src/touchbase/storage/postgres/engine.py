@@ -28,6 +28,7 @@ from touchbase.storage.postgres.connection import (
     connect,
     open_pool,
     read,
+    refuse_other_schema,
     refuse_unsafe,
     retry,
     run,
@@ -98,6 +99,7 @@ class PostgresStore:
             try:
                 await refuse_shared_sessions(connection, lambda: connect(url))
                 await refuse_unsafe(connection)
+                await refuse_other_schema(connection, url)
                 if not as_is:
                     await _prepare(connection, upgrade=upgrade)
                     await _encrypt_secrets(connection, cipher)
