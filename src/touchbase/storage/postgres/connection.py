@@ -148,7 +148,7 @@ async def refuse_other_schema(connection: Connection, url: str) -> None:
     found = await connection.fetchval("SELECT current_schema()")
     if found != named:
         raise UnusableStore(
-            f"the address names the schema {named}, and its sessions get {found or 'none'}: create it (`touchbase cells add --schema` does), "
+            f"the address names the schema {named}, and its sessions get {found or 'none'}: create it (`touchbase cells add --schema`), "
             "let the role use it, and connect without a pooler that ignores search_path"
         )
 
