@@ -19,10 +19,9 @@ OPEN = partial(open_store, encryption_keys=EncryptionKeys(KEY))
 NAMES = ("eu", "us")
 
 
-@pytest.fixture
-def cell_urls(engine_url: str, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[list[str]]:
-    """Addresses of empty stores of the same engine."""
-    if engine_url.startswith("sqlite"):
+def empty_stores(on_sqlite: bool, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[list[str]]:
+    """Addresses of empty stores of one engine, dropped afterwards."""
+    if on_sqlite:
         yield [f"sqlite:///{tmp_path}/{name}.db" for name in NAMES]
         return
     databases: Databases = request.getfixturevalue("databases")
@@ -30,6 +29,12 @@ def cell_urls(engine_url: str, tmp_path: Path, request: pytest.FixtureRequest) -
     yield made
     for url in made:
         databases.drop(url)
+
+
+@pytest.fixture
+def cell_urls(engine_url: str, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[list[str]]:
+    """Addresses of empty stores of the same engine."""
+    yield from empty_stores(engine_url.startswith("sqlite"), tmp_path, request)
 
 
 @pytest.fixture

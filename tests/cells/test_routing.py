@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.asgi_client import ApiClient, MakeClient
 from tests.cells.conftest import OPEN
+from tests.conftest import ExecuteSql
 from tests.house import House
 
 from touchbase.cells import DRAINING, HOME, FindPlace, Place, ReservePlace, SetCellState
@@ -190,6 +191,27 @@ async def test_do_not_contact__of_the_installation_applies_in_every_cell(call: A
 
     assert listed == [True, True, True]
     assert await suppressed() == [False, False, False]
+
+
+async def test_do_not_contact__of_a_restored_home_store_replaces_later_copies(
+    call: ApiClient, router: CellRouter, execute_sql: ExecuteSql
+) -> None:
+    made = await houses(call, 3)
+    entries = [{"kind": "email", "value": "ada@example.com"}, {"kind": "email", "value": "bob@example.com"}]
+    await call.post("/admin/v1/suppressions", {"entries": entries[:1]})
+    await call.post("/admin/v1/suppressions", {"entries": entries[1:]})
+    await execute_sql("DELETE FROM installation_suppression WHERE value = 'bob@example.com'")
+    await execute_sql("UPDATE id_block SET next = next - 1 WHERE name = 'installation_list'")
+
+    await router.copy_list()  # a process that runs during the restoration asks for what is later
+    after = CellRouter(router.home, OPEN)
+    await after.start(follow=False)
+    asked = {"items": [{"email": each["value"]} for each in entries]}
+    replies = [await house.request("POST", "/public/v2/suppressions/check", asked) for house in made]
+    for cell in after.cells.values():
+        await cell.close()
+
+    assert [[each["suppressed"] for each in reply.json()["data"]] for reply in replies] == [[True, False]] * 3
 
 
 async def test_deletion__frees_the_id_of_a_client_in_a_cell(call: ApiClient, router: CellRouter) -> None:

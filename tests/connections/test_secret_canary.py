@@ -65,7 +65,7 @@ async def test_secret__appears_in_no_response_log_delivery_or_database(
 async def _everything_kept(engine_url: str, execute_sql: ExecuteSql, folder: Path) -> bytes:
     if engine_url.startswith("sqlite"):
         return bytes_in(folder)
-    tables = await execute_sql("SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'")
+    tables = await execute_sql("SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema()")
     rows = [await execute_sql(f"SELECT * FROM {table}") for (table,) in tables]
     assert any(b"call" in repr(row).encode() for row in rows)
     return repr(rows).encode()

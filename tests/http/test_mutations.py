@@ -110,7 +110,8 @@ async def rows_of(execute_sql: ExecuteSql, number: int, engine: str) -> dict[str
         )
     else:
         columns = await execute_sql(
-            "SELECT table_name, column_name FROM information_schema.columns WHERE column_name = 'client' AND table_schema = 'public'"
+            "SELECT table_name, column_name FROM information_schema.columns WHERE column_name = 'client' "
+            "AND table_schema = current_schema()"
         )
     kept = {table: sorted(map(repr, await execute_sql(f"SELECT * FROM {table} WHERE client = ?", number))) for table, _ in columns}
     kept["client"] = [repr(row) for row in await execute_sql("SELECT * FROM client WHERE id = ?", number)]

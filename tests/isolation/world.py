@@ -200,7 +200,7 @@ class World:
         except asyncpg.PostgresError:
             found = await self.execute_sql(
                 "SELECT c.relname::text FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid WHERE a.attname = 'client' "
-                "AND c.relkind = 'r' AND c.relnamespace = 'public'::regnamespace"
+                "AND c.relkind = 'r' AND c.relnamespace = current_schema()::regnamespace"
             )
         return sorted(row[0] for row in found)
 

@@ -25,7 +25,9 @@ SEATS = [{"field_name": "Seats", "field_value": "4"}]
 async def rows(execute_sql: ExecuteSql, sqlite: bool) -> dict[str, list[str]]:
     """Every row of every table, as text."""
     listing = (
-        "SELECT name FROM sqlite_schema WHERE type = 'table'" if sqlite else "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
+        "SELECT name FROM sqlite_schema WHERE type = 'table'"
+        if sqlite
+        else "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()"
     )
     tables = [row[0] for row in await execute_sql(listing)]
     return {table: sorted(repr(row) for row in await execute_sql(f"SELECT * FROM {table}")) for table in tables}

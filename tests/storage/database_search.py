@@ -48,7 +48,9 @@ def _sqlite(engine_url: str) -> list[tuple[str, Any]]:
 async def _postgres(engine_url: str) -> list[tuple[str, Any]]:
     connection = await asyncpg.connect(engine_url, server_settings={"touchbase.clients": "all"})
     try:
-        columns = await connection.fetch("SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = 'public'")
+        columns = await connection.fetch(
+            "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = current_schema()"
+        )
         found: list[tuple[str, Any]] = []
         for table, column in columns:
             found += [(f"{table}.{column}", row[0]) for row in await connection.fetch(f"SELECT {column} FROM {table}")]

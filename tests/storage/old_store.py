@@ -30,6 +30,7 @@ def make_old_sqlite(path: Path) -> str:
 async def make_old_postgres(url: str) -> str:
     """Fill an empty PostgreSQL database; answers its address."""
     connection = await asyncpg.connect(url)
-    await connection.execute((FOLDER / "postgres.sql").read_text(encoding="utf-8"))
+    schema = await connection.fetchval("SELECT current_schema()")
+    await connection.execute((FOLDER / "postgres.sql").read_text(encoding="utf-8").replace("public.", f"{schema}."))
     await connection.close()
     return url

@@ -14,15 +14,18 @@ _TABLES = (
 )
 _POSTGRES = {
     "columns": "SELECT table_name, ordinal_position, column_name, data_type, is_nullable, column_default FROM information_schema.columns "
-    "WHERE table_schema = 'public' ORDER BY 1, 2",
-    "indexes": "SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = 'public' ORDER BY 1",
+    "WHERE table_schema = current_schema() ORDER BY 1, 2",
+    "indexes": "SELECT indexname, replace(indexdef, current_schema() || '.', '') FROM pg_indexes "
+    "WHERE schemaname = current_schema() ORDER BY 1",
     "constraints": "SELECT conrelid::regclass::text, conname, contype::text, pg_get_constraintdef(oid) FROM pg_constraint "
-    "WHERE connamespace = 'public'::regnamespace ORDER BY 1, 2",
-    "policies": "SELECT tablename, policyname, permissive, roles::text, cmd, qual, with_check FROM pg_policies ORDER BY 1, 2",
+    "WHERE connamespace = current_schema()::regnamespace ORDER BY 1, 2",
+    "policies": "SELECT tablename, policyname, permissive, roles::text, cmd, qual, with_check FROM pg_policies "
+    "WHERE schemaname = current_schema() ORDER BY 1, 2",
     "options": "SELECT relname, relkind::text, relpersistence::text, relrowsecurity, relforcerowsecurity, reloptions::text FROM pg_class "
-    "WHERE relnamespace = 'public'::regnamespace ORDER BY 1",
-    "others": "SELECT tgname FROM pg_trigger WHERE NOT tgisinternal UNION ALL SELECT proname FROM pg_proc "
-    "WHERE pronamespace = 'public'::regnamespace",
+    "WHERE relnamespace = current_schema()::regnamespace ORDER BY 1",
+    "others": "SELECT tgname FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid WHERE NOT tgisinternal "
+    "AND c.relnamespace = current_schema()::regnamespace UNION ALL SELECT proname FROM pg_proc "
+    "WHERE pronamespace = current_schema()::regnamespace",
 }
 
 

@@ -132,7 +132,7 @@ async def tables_of(execute_sql: ExecuteSql, engine_url: str) -> dict[str, list[
         found = await execute_sql(
             "SELECT c.table_name, c.column_name, COALESCE(k.ordinal_position, 0) FROM information_schema.columns c "
             "LEFT JOIN information_schema.key_column_usage k ON k.table_name = c.table_name AND k.column_name = c.column_name "
-            "AND k.constraint_name = c.table_name || '_pkey' WHERE c.table_schema = 'public' ORDER BY 3"
+            "AND k.constraint_name = c.table_name || '_pkey' WHERE c.table_schema = current_schema() ORDER BY 3"
         )
         columns = {row[0]: [each[1:] for each in found if each[0] == row[0]] for row in found}
     return {

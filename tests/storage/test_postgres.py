@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from urllib.parse import parse_qs, urlsplit, urlunsplit
+from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit, urlunsplit
 
 import asyncpg
 import pytest
@@ -32,6 +32,7 @@ def test_refuse_settings__refuses_unsafe_durability_settings_and_old_versions() 
         refuse_settings(130_009, "on", "on")
 
 
+@pytest.mark.own_database
 async def test_open_store__refuses_a_database_without_synchronous_commit(empty_postgres_url) -> None:
     admin = await asyncpg.connect(empty_postgres_url)
     await admin.execute(f"ALTER DATABASE {await admin.fetchval('SELECT current_database()')} SET synchronous_commit = off")
@@ -61,7 +62,7 @@ async def test_lost_connections__are_replaced(postgres_url) -> None:
     await store.write(EnsureClient("before", 1))
     admin = await asyncpg.connect(postgres_url)
 
-    await admin.fetch("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'touchbase'")
+    await admin.fetch("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'touchbase%'")
     await _until_it_works(lambda: store.write(EnsureClient("after", 2)))
     await _until_it_works(lambda: store.read(FindClient("after")))
     found = await store.read(FindClient("before"))
@@ -124,6 +125,7 @@ async def _until_it_works(attempt) -> None:
     pytest.fail("it never worked again")
 
 
+@pytest.mark.own_database
 async def test_read_only_server__makes_the_store_unavailable(empty_postgres_url) -> None:
     await (await open_store(empty_postgres_url)).close()
     admin = await asyncpg.connect(empty_postgres_url)
@@ -138,6 +140,7 @@ async def test_read_only_server__makes_the_store_unavailable(empty_postgres_url)
     await store.close()
 
 
+@pytest.mark.own_database
 async def test_failover__reconnects_to_the_writable_server(empty_postgres_url) -> None:
     """As when an address leads to a standby, and then to the new primary: old connections would read for ever."""
     await (await open_store(empty_postgres_url)).close()
@@ -167,6 +170,7 @@ def test_committing__raises_a_serialization_error_without_a_cause() -> None:
     assert met.value.__cause__ is None
 
 
+@pytest.mark.own_database
 async def test_open_store__names_the_role_that_may_create_tables(databases: Databases, empty_postgres_url: str) -> None:
     if databases.ordinary_by_itself:
         pytest.skip("the server's own role is an ordinary one")
@@ -208,7 +212,8 @@ class Thief:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
         place = f"127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
         user, at, _ = self._there.netloc.rpartition("@")
-        return urlunsplit(self._there._replace(netloc=f"{user}{at}{place}", query=""))
+        query = urlencode([(name, value) for name, value in parse_qsl(self._there.query) if name not in ("host", "port")])
+        return urlunsplit(self._there._replace(netloc=f"{user}{at}{place}", query=query))
 
     async def __aexit__(self, *_: object) -> None:
         self._server.close()
@@ -373,7 +378,7 @@ async def test_connections__have_an_application_name(postgres_url) -> None:
     await store.check()
     admin = await asyncpg.connect(postgres_url)
 
-    named = await admin.fetchval("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'touchbase'")
+    named = await admin.fetchval("SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'touchbase%'")
     await admin.close()
     await store.close()
 

@@ -159,9 +159,10 @@ async def rows_of(hand: Made, table: str) -> list[int | None]:
 async def test_row_level_security__covers_every_table_with_a_client_column(hand: Made) -> None:
     tables = await hand.fetch(WITH_CLIENT)
     policies = await hand.fetch(
-        "SELECT tablename, policyname, permissive, roles, cmd, qual, with_check FROM pg_policies WHERE policyname <> 'read_numbers'"
+        "SELECT tablename, policyname, permissive, roles, cmd, qual, with_check FROM pg_policies "
+        "WHERE schemaname = current_schema() AND policyname <> 'read_numbers'"
     )
-    wider = await hand.fetch("SELECT tablename, cmd FROM pg_policies WHERE policyname = 'read_numbers'")
+    wider = await hand.fetch("SELECT tablename, cmd FROM pg_policies WHERE schemaname = current_schema() AND policyname = 'read_numbers'")
 
     by_table = {row["tablename"]: [*row.values()][1:] for row in policies}
     open_ones = [row["relname"] for row in tables if not (row["relrowsecurity"] and row["relforcerowsecurity"])]
@@ -177,7 +178,7 @@ async def test_row_level_security__covers_every_table_with_a_client_column(hand:
 
 
 async def test_tables_without_row_level_security__match_the_reviewed_list(hand: Made) -> None:
-    tables = {row["tablename"] for row in await hand.fetch("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")}
+    tables = {row["tablename"] for row in await hand.fetch("SELECT tablename FROM pg_tables WHERE schemaname = current_schema()")}
 
     assert tables - set(await walled(hand)) - {"client"} == OF_NOBODY
 
@@ -291,7 +292,7 @@ async def test_new_connection__has_its_scope_set_again(postgres_url: str, open_w
     store = await open_with(postgres_url, {Look: Handler(look, solo=True)})
     assert {await store.write(Look(5)) for _ in range(9)} == {",5,"}
 
-    await hand.fetch("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'touchbase'")
+    await hand.fetch("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'touchbase%'")
 
     seen = []
     for _ in range(10_000):
@@ -321,6 +322,7 @@ async def test_with_scope__sets_a_scope_again_after_a_failure(postgres_url: str)
     assert found == ",7,"
 
 
+@pytest.mark.own_database
 async def test_connection__ignores_a_scope_set_for_the_role_or_database(databases: Databases, empty_postgres_url: str) -> None:
     if databases.ordinary_by_itself:
         pytest.skip("only a superuser can give a database such a setting")

@@ -64,7 +64,7 @@ from touchbase.connections.models import Connection
 from touchbase.connections.silence import ClaimCheck, CountSilent, DueJudgements, JudgeConnection
 from touchbase.connections.sql.encrypted_columns import check_keys
 from touchbase.custom_fields import DefineField, FieldChange
-from touchbase.do_not_contact.commands import CopyInstallationList, InstallationList, ReadInstallationList
+from touchbase.do_not_contact.commands import CopyInstallationList, InstallationList, RaiseListRevision, ReadInstallationList
 from touchbase.do_not_contact.models import Addresses
 from touchbase.encryption.cipher import AesGcmCipher
 from touchbase.encryption.commands import CheckEncryption, Reencrypt, ReplaceLost, RetireKeys
@@ -167,7 +167,7 @@ ABOUT_CLIENTS_UNLESS_NAMED = {ListClientPage}
 """The same when it names none: reviewed."""
 OF_INSTALLATION = {
     AddCell, AdoptErasureKey, ConfirmPlace, CopyInstallationList, FindKeyPlace, FindPlace, ForgetPlaces, PlaceKey, RaiseIds,
-    ReadInstallationList, ReleasePlace, RemoveCell, SetCellState, ShareErasureKey, TakeIdRange,
+    RaiseListRevision, ReadInstallationList, ReleasePlace, RemoveCell, SetCellState, ShareErasureKey, TakeIdRange,
     EndMove, ListMoves, NoteMove, SwitchPlace, TakeMove,
 }  # fmt: skip
 """The directory of cells, the moves of clients, and the list of the installation: tables that have nothing of a client: reviewed."""
@@ -353,7 +353,7 @@ KEY = StoreKey("k", b"", [], None, "", 5)
 ASKING: list[Any] = [
     TakeMove(1, ["acme"], 0, 1, "t", 5), NoteMove(1, "t", 5, "copying", "{}"), SwitchPlace(1, "t", ["acme"], [], 5), TakeIdRange(5),
     AddCell("eu", "postgresql://db/eu", 5), SetCellState("eu", "draining"), ReservePlace("acme", 1), ConfirmPlace("acme", 5),
-    ReleasePlace("acme"),     RemoveCell("eu"), CopyInstallationList(InstallationList(2, [])),
+    ReleasePlace("acme"),     RemoveCell("eu"), CopyInstallationList(InstallationList(2, [])), RaiseListRevision(3),
     RemoveDeleted(1, 2**40, 5, 10), ForgetMerges(1, 2**40, 5),
     StoreFirstKey(KEY), ErasePerson(1, 10, 1), SweepErasure(1, 1, [], 5, False, 10),
     AddErasures(1, b"another", [], 10), PruneBodies(1, 2**40, 5, 10), DropUnrecognised(1, 10, 1, 5, 10),

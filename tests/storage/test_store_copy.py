@@ -60,7 +60,7 @@ async def content(url: str) -> dict[str, set[tuple[Any, ...]]]:
     found: dict[str, list[str]] = {}
     for name, column in await connection.fetch(
         "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = current_schema() "
-        "AND table_name IN (SELECT tablename FROM pg_tables) ORDER BY 1, 2"
+        "AND table_name IN (SELECT tablename FROM pg_tables WHERE schemaname = current_schema()) ORDER BY 1, 2"
     ):
         found.setdefault(name, []).append(column)
     rows = {

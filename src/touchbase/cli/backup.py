@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 import touchbase
+from touchbase.cli.each_cell import address_of_cell, cell_names_of, said_of_cells
 from touchbase.cli.options import json_option, read_settings, setting_options
 from touchbase.cli.output import print_json
 from touchbase.cli.reapply_erasures import UNKNOWN_ERASURES, erase_again, refuse_unless_store
@@ -17,16 +18,19 @@ from touchbase.cli.store import must_exist, now_us, run
 from touchbase.common.timestamps import SECOND, to_text
 from touchbase.errors import UnusableStore
 
+NOT_IN_IT = "are not in it: back up each, `touchbase backup --cell NAME FILE`"
+STAY = "were left as they are: `touchbase doctor` says which of their clients this directory lacks, and which of its clients they lack"
 PG_RESTORE = "pg_restore --dbname=ADDRESS FILE"
 
 
 @click.command()
 @setting_options("database")
 @click.option("--force", is_flag=True, help="Replace FILE if it exists.")
+@click.option("--cell", help="The store of this cell; without it, the home store alone.")
 @json_option()
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
-def backup(database: str | None, force: bool, as_json: bool, file: Path) -> None:
-    """Copy a store to FILE, also while a server runs.
+def backup(database: str | None, force: bool, cell: str | None, as_json: bool, file: Path) -> None:
+    """Copy a store to FILE, also while a server runs. Each cell is a store of its own.
 
     The copy is of one moment. It is checked and on disk before it gets its name; one that fails leaves nothing. The
     encryption key is not in it: store that elsewhere. Of a SQLite store the SHA-256 goes to FILE.sha256. Of a
@@ -34,6 +38,8 @@ def backup(database: str | None, force: bool, as_json: bool, file: Path) -> None
     """
     if file.exists() and not force:
         raise click.ClickException(f"{file} exists: choose another name, or replace it with --force")
+    if cell is not None and cell != "home":
+        database = address_of_cell(database, cell)
     settings = read_settings(database=database)
     if not settings.on_sqlite:
         _dump(settings.database, file, as_json)
@@ -43,9 +49,12 @@ def backup(database: str | None, force: bool, as_json: bool, file: Path) -> None
     source = _sqlite_file(database)
     must_exist(f"sqlite:///{source}")
     made = back_up(source, file, touchbase.__version__, now_us(), _show_progress)
+    cells = said_of_cells(cell_names_of(f"sqlite:///{source}"), NOT_IN_IT)
     if as_json:
         made_time = to_text(made.made_us or 0)
-        print_json({"file": str(file), "bytes": made.bytes, "schema": made.schema, "made_time": made_time, "checksum": made.checksum})
+        print_json(
+            {"file": str(file), "bytes": made.bytes, "schema": made.schema, "made_time": made_time, "checksum": made.checksum, **cells}
+        )
         return
     click.echo(f"backed up {source} to {file}: {made.bytes} bytes, schema {made.schema}, as of {to_text(made.made_us or 0)}")
     key = Path(f"{source}.key")
@@ -61,8 +70,10 @@ def _dump(address: str, file: Path, as_json: bool) -> None:
     check_address(address)
     began = now_us()
     made = run(dump(address, file))
+    cells = said_of_cells(cell_names_of(address), NOT_IN_IT)
     if as_json:
-        print_json({"file": str(file), "bytes": made.bytes, "schema": made.schema, "made_time": to_text(began), "rows": dict(made.rows)})
+        values = {"file": str(file), "bytes": made.bytes, "schema": made.schema, "made_time": to_text(began), "rows": dict(made.rows)}
+        print_json({**values, **cells})
         return
     clients, contacts = made.rows.get("client", 0), made.rows.get("contact", 0)
     click.echo(f"backed up the store to {file}: {made.bytes} bytes, schema {made.schema}, as of {to_text(began)}")
@@ -92,8 +103,9 @@ def restore(database: str | None, erasures: tuple[str, ...], without_erasures: b
         erased = run(_bring_up_to_date(part, target, sources))
         aside = target.with_name(f"{target.name}.before-{to_text(now_us() // SECOND * SECOND).replace(':', '')}")
         existed = replace_store(part, target, aside)
+    cells = said_of_cells(cell_names_of(f"sqlite:///{target}"), STAY)
     if as_json:
-        values = {"file": str(target), "from": str(file), "made_time": to_text(made.made_us) if made.made_us else None}
+        values = {"file": str(target), "from": str(file), "made_time": to_text(made.made_us) if made.made_us else None, **cells}
         print_json({**values, "checked": made.checked, "erased": erased, "before": str(aside) if existed else None})
         return
     click.echo(f"restored {target} from {file}" + (f", as of {to_text(made.made_us)}" if made.made_us else ""))

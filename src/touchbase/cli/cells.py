@@ -11,6 +11,7 @@ import click
 
 from touchbase.cells import HOME, HOME_NAME
 from touchbase.cli.clients_move import move_client
+from touchbase.cli.each_cell import keys_at_hand
 from touchbase.cli.options import Group, json_option, read_settings, setting_options
 from touchbase.cli.output import print_json, print_table
 from touchbase.cli.remote import chosen_server, fetch, through_server
@@ -20,7 +21,6 @@ from touchbase.common.timestamps import SECOND
 
 if TYPE_CHECKING:
     from touchbase.cells import Cell, Move
-    from touchbase.encryption import EncryptionKeys
     from touchbase.routing import CellRouter
 
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
@@ -30,13 +30,6 @@ SCHEMA = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 @click.group(cls=Group)
 def cells() -> None:
     """Spread clients over several databases: add, list, migrate, drain and remove cells."""
-
-
-def _keys() -> EncryptionKeys:
-    from touchbase.encryption import EncryptionKeys
-
-    settings = read_settings()
-    return EncryptionKeys(settings.encryption_key, settings.encryption_key_old)
 
 
 @cells.command()
@@ -70,7 +63,7 @@ async def _add(database: str | None, name: str, address: str, schema: str | None
         raise UnusableStore("this is the home store itself: name another database, or a new schema with --schema")
     address = await with_schema(address, schema) if schema else address
     async with opened(database) as home:
-        return await add_cell(home, name, address, partial(open_store, encryption_keys=_keys()), now_us())
+        return await add_cell(home, name, address, partial(open_store, encryption_keys=keys_at_hand()), now_us())
 
 
 @cells.command("list")
@@ -156,7 +149,8 @@ async def _migrate(database: str | None, names: tuple[str, ...]) -> tuple[dict[s
         if names and cell.name not in names:
             continue
         try:
-            opened_cell = await open_store(cell.address, as_is=True, encryption_keys=_keys())
+            await _refuse_empty(cell)
+            opened_cell = await open_store(cell.address, as_is=True, encryption_keys=keys_at_hand())
             try:
                 done[cell.name] = await opened_cell.migrate()
             finally:
@@ -164,6 +158,18 @@ async def _migrate(database: str | None, names: tuple[str, ...]) -> tuple[dict[s
         except TouchbaseError as error:
             failed[cell.name] = str(error)
     return done, failed
+
+
+async def _refuse_empty(cell: Cell) -> None:
+    """Raise `UnusableStore` for a cell without tables: `cells add` has made them, so this is not its store."""
+    from touchbase.errors import UnusableStore
+    from touchbase.sql.migrations import packaged
+    from touchbase.storage import refuse_missing
+    from touchbase.storage.schema_state import schema_state
+
+    refuse_missing(cell.address)
+    if len((await schema_state(cell.address)).pending) == len(packaged("sqlite")):
+        raise UnusableStore("the store at its address is empty, so it is not that of its clients: restore it there first")
 
 
 @cells.command()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from touchbase.cli.each_cell import cell_names_of, said_of_cells
 from touchbase.cli.options import json_option, read_settings
 from touchbase.cli.output import print_json, print_table
 from touchbase.cli.store import must_exist, run, without_password
@@ -32,9 +33,12 @@ def copy(source: str, target: str, as_json: bool) -> None:
     _check("--to", target)
     must_exist(source)
     copied = run(_copy(source, target))
+    cells = said_of_cells(
+        cell_names_of(source), "stay where they are, and the copy's directory names them: let one home store alone use them"
+    )
     total = sum(each.rows for each in copied)
     if as_json:
-        print_json({"from": without_password(source), "to": without_password(target), "rows": total, "tables": copied})
+        print_json({"from": without_password(source), "to": without_password(target), "rows": total, "tables": copied, **cells})
         return
     print_table(["table", "rows"], [(each.name, each.rows) for each in copied if each.rows], empty="the source has no rows")
     click.echo(f"copied {total} rows to {without_password(target)}: every table is equal to its source")

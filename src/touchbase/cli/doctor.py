@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from touchbase.cli.doctor_of_cells import findings_of_cells
 from touchbase.cli.options import duration, json_option, setting_options
 from touchbase.cli.output import echo, escape_controls, output_width, print_json, styled
 from touchbase.cli.store import now_us, run, without_password
@@ -37,7 +38,7 @@ MARGIN = 22
 )  # fmt: skip
 @json_option()
 def doctor(database: str | None, silent_after: Micros, as_json: bool) -> None:
-    """Check settings and store, and print the next step for each problem.
+    """Check settings, store and cells, and print the next step for each problem.
 
     Checks settings, store, schema, clock, disk, encryption, keys, connections and inbox. Only reads, also while a
     server runs. Ends with status 1 if there is a problem; notes may be intended.
@@ -138,7 +139,8 @@ async def _store_findings(settings: Settings, silent_after: Micros) -> list[Find
     store = await open_store(settings.database, as_is=True, encryption_keys=keys, upgrade=False)
     try:
         found += [Finding("store", PROBLEM, warning, "docs/how-to/run-on-postgresql.md says how") for warning in store.warnings]
-        return found + [each async for each in diagnose(store, now_us(), silent=silent_after, keys_needed=not settings.open_mode)]
+        found += [each async for each in diagnose(store, now_us(), silent=silent_after, keys_needed=not settings.open_mode)]
+        return found + await findings_of_cells(store, silent_after)
     finally:
         await store.close()
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from touchbase.cli.each_cell import cells_as_they_are, keys_at_hand
 from touchbase.cli.options import Group, json_option, read_settings, setting_options
 from touchbase.cli.output import print_json
 from touchbase.cli.store import opened, run
@@ -24,7 +25,7 @@ WORDS = {"secrets": "secret", "access_token": "access token"}
 
 @click.group(cls=Group)
 def encryption_keys() -> None:
-    """Generate, check and rotate the key that encrypts secrets in the store."""
+    """Generate, check and rotate the key that encrypts secrets in the store, and in its cells."""
 
 
 @encryption_keys.command()
@@ -48,12 +49,14 @@ def check(database: str | None, as_json: bool) -> None:
 
     Only reads, also while a server runs. Ends with status 1 if a secret cannot be decrypted or is not encrypted.
     """
-    found, lost = run(_check(database))
+    found, lost, down = run(_check(database))
     if as_json:
-        print_json({"sealed": found.by_key, "in_clear": found.clear, "lost": lost})
+        print_json({"sealed": found.by_key, "in_clear": found.clear, "lost": lost, **({"not_checked": down} if down else {})})
     else:
         _print_state(found, lost)
-    if lost or found.clear:
+        for name, why in down.items():
+            click.echo(f"cell {name} was not checked: {why}", err=True)
+    if lost or found.clear or down:
         raise SystemExit(1)
 
 
@@ -75,7 +78,7 @@ def _print_state(found: EncryptionState, lost: list[str]) -> None:
 @setting_options("database")
 @json_option()
 def rotate(database: str | None, as_json: bool) -> None:
-    """Encrypt every secret again with the present encryption key, and retire the previous one.
+    """Encrypt every secret again with the present encryption key, also in all cells, and retire the previous one.
 
     Servers may run during it. With TOUCHBASE_ENCRYPTION_KEY, first start every server with the new key there and the previous one in
     TOUCHBASE_ENCRYPTION_KEY_OLD. On a SQLite store with a key file the command makes the new key, and a running server finds it by
@@ -83,12 +86,12 @@ def rotate(database: str | None, as_json: bool) -> None:
     """
     encrypted, retired, aside = run(_rotate(database))
     if as_json:
-        print_json({"sealed": encrypted, "forgotten": retired, "key_before": None if aside is None else str(aside)})
+        print_json({"sealed": encrypted, "forgotten": retired, "key_before": str(aside[0]) if aside else None})
         return
     keys = f"; no longer needed: {', '.join(retired)}" if retired else ""
     click.echo(f"encrypted {_secrets(encrypted)} again{keys}")
-    if aside is not None:
-        click.echo(f"the previous key is in {aside}: store it as long as you have backups from before now, but not in the same place")
+    for file in aside:
+        click.echo(f"the previous key is in {file}: store it as long as you have backups from before now, but not in the same place")
 
 
 @encryption_keys.command("replace-lost")
@@ -100,7 +103,9 @@ def replace_lost(database: str | None, yes: bool, as_json: bool) -> None:
 
     Webhooks that must prove such a secret are refused until `touchbase connections add` sets a new one.
     """
-    _, lost = run(_check(database))
+    _, lost, down = run(_check(database))
+    for name, why in down.items():
+        click.echo(f"cell {name} was not checked: {why}", err=True)
     if as_json:
         print_json({"lost": lost, "replaced": run(_replace_lost(database)) if yes and lost else []})
         return
@@ -122,13 +127,34 @@ def _secrets(count: int) -> str:
     return f"{count} {'secret' if count == 1 else 'secrets'}"
 
 
-async def _check(database: str | None) -> tuple[EncryptionState, list[str]]:
-    """Return the state, and a text for each secret that cannot be decrypted."""
-    from touchbase.encryption import CheckEncryption
+async def _check(database: str | None) -> tuple[EncryptionState, list[str], dict[str, str]]:
+    """Return the state of all stores, a text for each secret that cannot be decrypted, and why a cell could not be checked."""
+    from touchbase.encryption import CheckEncryption, EncryptionState
 
-    async with _opened_without_key(database) as store:
-        found = await store.read(CheckEncryption())
-        return found, [f"{await _describe(store, one.location)} {one.why}" for one in found.lost]
+    total, lost = EncryptionState(), list[str]()
+    async with _every_store(database) as (stores, down):
+        for prefix, store in stores:
+            found = await store.read(CheckEncryption())
+            for key_id, count in found.by_key.items():
+                total.by_key[key_id] = total.by_key.get(key_id, 0) + count
+            total.clear += found.clear
+            lost += [f"{prefix}{await _describe(store, one.location)} {one.why}" for one in found.lost]
+    return total, lost, down
+
+
+@asynccontextmanager
+async def _every_store(database: str | None) -> AsyncIterator[tuple[list[tuple[str, Store]], dict[str, str]]]:
+    """Open all stores, also without their keys; yield each with what to write before its secrets, and why a cell cannot be used."""
+    from touchbase.encryption import CheckEncryption
+    from touchbase.storage.cell_names import cell_names
+
+    async with _opened_without_key(database) as home:
+        if (await home.read(CheckEncryption())).lost:
+            names = await cell_names(read_settings(database=database).database)
+            yield [("", home)], dict.fromkeys(names, "the home store's key is missing, which encrypts its address")
+            return
+        async with cells_as_they_are(home) as cells:
+            yield [("", home), *((f"cell {name}: ", store) for name, (_, store) in cells.stores.items())], cells.down
 
 
 async def _describe(store: Store, place: SecretLocation) -> str:
@@ -147,40 +173,55 @@ async def _describe(store: Store, place: SecretLocation) -> str:
 async def _replace_lost(database: str | None) -> list[str]:
     from touchbase.encryption import ReplaceLost
 
-    async with _opened_without_key(database) as store:
-        return [await _describe(store, place) for place in await store.write(ReplaceLost())]
+    async with _every_store(database) as (stores, _):
+        return [f"{prefix}{await _describe(store, place)}" for prefix, store in stores for place in await store.write(ReplaceLost())]
 
 
-async def _rotate(database: str | None) -> tuple[int, list[str], Path | None]:
-    from touchbase.encryption import CheckEncryption, KeyFile, Reencrypt, RetireKeys
+async def _rotate(database: str | None) -> tuple[int, list[str], list[Path]]:
+    """Rotate in the home store, then in each cell. Nothing is done while a secret of any store is lost, or a cell is down."""
+    from touchbase.encryption import CheckEncryption
 
-    keys = _keys(database)
-    async with opened(database) as store:
-        found = await store.read(CheckEncryption())
-        if found.lost:
-            first = found.lost[0]
-            raise click.ClickException(
-                f"{await _describe(store, first.location)} {first.why}: `touchbase encryption-keys check` lists all of them"
-            )
-        total, encrypted = sum(found.by_key.values()), 0
+    total = 0
+    async with opened(database) as router, cells_as_they_are(router.home) as cells:
+        cells.refuse_down("nothing was changed, since a cell that misses a rotation keeps the previous key")
+        settings = read_settings(database=database)
+        stores = [(settings.database, router.home), *((cell.address, store) for cell, store in cells.stores.values())]
+        for _, store in stores:
+            found = await store.read(CheckEncryption())
+            if found.lost:
+                first = found.lost[0]
+                raise click.ClickException(
+                    f"{await _describe(store, first.location)} {first.why}: `touchbase encryption-keys check` lists all of them"
+                )
+            total += sum(found.by_key.values())
         if not total:
             raise click.ClickException("this store has no encrypted secret: there is nothing to rotate")
-        if isinstance(keys, KeyFile):
-            keys.begin_rotation()
-        while batch := await store.write(Reencrypt(PAGE)):
-            encrypted += batch
-            if sys.stderr.isatty():
-                click.echo(f"\r{encrypted} of {total}", err=True, nl=encrypted >= total)
-        retired = await store.write(RetireKeys())
-    return encrypted, retired, keys.end_rotation() if isinstance(keys, KeyFile) else None
+        encrypted, retired, aside = 0, set[str](), list[Path]()
+        for address, store in stores:
+            some, no_longer, file = await _rotate_one(address, store)
+            encrypted += some
+            retired |= set(no_longer)
+            aside += [file] if file is not None else []
+    return encrypted, sorted(retired), aside
 
 
-def _keys(database: str | None) -> object:
-    from touchbase.encryption import EncryptionKeys
+async def _rotate_one(address: str, store: Store) -> tuple[int, list[str], Path | None]:
+    """Encrypt the secrets of one store again; return how many, the keys that it needs no longer, and the file of the previous key."""
+    from touchbase.encryption import CheckEncryption, KeyFile, Reencrypt, RetireKeys
     from touchbase.storage import keys_of
 
-    settings = read_settings(database=database)
-    return keys_of(settings.database, EncryptionKeys(settings.encryption_key, settings.encryption_key_old))
+    total, encrypted = sum((await store.read(CheckEncryption())).by_key.values()), 0
+    if not total:
+        return 0, [], None
+    keys = keys_of(address, keys_at_hand())
+    if isinstance(keys, KeyFile):
+        keys.begin_rotation()
+    while batch := await store.write(Reencrypt(PAGE)):
+        encrypted += batch
+        if sys.stderr.isatty():
+            click.echo(f"\r{encrypted} of {total}", err=True, nl=encrypted >= total)
+    retired = await store.write(RetireKeys())
+    return encrypted, list(retired), keys.end_rotation() if isinstance(keys, KeyFile) else None
 
 
 @asynccontextmanager

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from touchbase.cli.each_cell import cell_names_of
 from touchbase.cli.options import json_option, read_settings, setting_options
 from touchbase.cli.output import escape_controls, print_json
 from touchbase.cli.store import find_client, opened, run, without_password
 from touchbase.clients import DELETING
+from touchbase.errors import Overloaded
 
 if TYPE_CHECKING:
     from touchbase.clients import Client
@@ -30,6 +32,8 @@ def migrate(database: str | None, migration_copy: bool | None, as_json: bool) ->
     `worker` do it by themselves. A SQLite store is first copied to a file in its folder. Stop servers of an older version before.
     """
     names, notes = run(_migrate(database, migration_copy))
+    if cells := cell_names_of(read_settings(database=database).database):
+        notes.append(f"its cells ({', '.join(cells)}) are stores of their own: `touchbase cells migrate` brings them up to date")
     if as_json:
         print_json({"migrations": names, "notes": notes})
         return
@@ -170,19 +174,38 @@ async def _clients(store: ProcessingStore, client_id: str | None) -> list[Client
 @setting_options("database")
 @json_option()
 def vacuum(database: str | None, as_json: bool) -> None:
-    """Remove every trace of deleted rows from the store's files.
+    """Remove every trace of deleted rows from the store's files, and from those of all cells.
 
     SQLite: rewrites the file, which needs as much free space again, and empties its log; writes are blocked, so stop the server
     first. A server does it by itself while the file is small. PostgreSQL: vacuums the tables while servers run.
     """
-    run(_vacuum(database))
+    done = run(_vacuum(database))
+    failed = {name: why for name, why in done.items() if why is not None}
     if as_json:
-        print_json({"vacuumed": True})
-    else:
-        click.echo("the store's files have no trace of deleted rows")
+        print_json({"vacuumed": not failed, **({"failed": failed} if failed else {})})
+    elif not failed:
+        whose = "the store's files" if len(done) == 1 else f"the files of all {len(done)} stores"
+        click.echo(f"{whose} have no trace of deleted rows")
+    if failed:
+        raise click.ClickException("; ".join(why if len(done) == 1 else f"{name}: {why}" for name, why in failed.items()))
 
 
-async def _vacuum(database: str | None) -> None:
-    async with opened(database) as store:
-        if not await store.vacuum(whole=True):
-            raise click.ClickException("another process reads the store, so its log was not emptied: stop the server, then run this again")
+async def _vacuum(database: str | None) -> dict[str, str | None]:
+    """Vacuum the home store and all cells; return why one was not, by the name of the cell."""
+    from touchbase.cells import HOME_NAME
+
+    done: dict[str, str | None] = {}
+    async with opened(database) as router:
+        named = {HOME_NAME: router.home, **{cell.cell.name: cell.store for cell in router.cells.values() if cell.is_open}}
+        done |= {cell.cell.name: cell.reason for cell in router.cells.values() if not cell.is_open}
+        for name, store in named.items():
+            try:
+                emptied = await store.vacuum(whole=True)
+            except Overloaded as error:
+                done[name] = error.detail
+            else:
+                done[name] = None if emptied else _IN_USE
+    return done
+
+
+_IN_USE = "another process reads the store, so its log was not emptied: stop the server, then run this again"

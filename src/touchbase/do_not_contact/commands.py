@@ -100,6 +100,16 @@ class ReadInstallationList(Query[InstallationList | None]):
 
 
 @dataclass(slots=True)
+class RaiseListRevision(Command[None]):
+    """Give the list a later revision than `known`, if it has an earlier one, so that every cell gets it again.
+
+    A cell has a later one than the home store after that was restored from a backup.
+    """
+
+    known: int
+
+
+@dataclass(slots=True)
 class CopyInstallationList(Command[int]):
     """Replace this cell's copy of the list, unless it is of a later revision; return the revision that it has now."""
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 
 from touchbase.cells import HOME, HOME_NAME, OPEN, REMOVED, ReadDirectory, is_missing
 from touchbase.clients import FindClientByNumber
-from touchbase.do_not_contact import INSTALLATION, CopyInstallationList, ReadInstallationList, RemoveEntry, SaveEntries
+from touchbase.do_not_contact import INSTALLATION, CopyInstallationList, RaiseListRevision, ReadInstallationList, RemoveEntry, SaveEntries
 from touchbase.errors import ClientMoving, Fault, Invalid, Overloaded, StoreUnavailable, TouchbaseError
 from touchbase.events import DryRunResult, ProcessingStore, Translate, WorkReport
 from touchbase.idempotency import Idempotent
@@ -112,6 +112,10 @@ class CellRouter:
             if found is not None and cell.list_revision < found.revision:
                 with suppress(Overloaded):
                     cell.list_revision = await cell.store.write(CopyInstallationList(found))
+        latest = max((cell.list_revision for cell in cells), default=0)
+        if found is not None and latest > found.revision:  # the home store was restored from a backup
+            await self.home.write(RaiseListRevision(latest))
+            await self.copy_list()
 
     async def _open(self, cell: CellStore) -> None:
         try:

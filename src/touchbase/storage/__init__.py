@@ -6,12 +6,13 @@ import re
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import urlsplit, urlunsplit
 
 from touchbase.encryption import NO_KEYS, AesGcmCipher, Cipher, EncryptionKeys, KeyFile, KeySource, StaticKeys, new_key
-from touchbase.errors import BadAddress
+from touchbase.errors import BadAddress, UnusableStore
 from touchbase.events import ProcessingStore
 from touchbase.storage.client_rows import ClientRows
+from touchbase.storage.postgres.connection import schema_of
 from touchbase.storage.postgres.engine import PostgresStore
 from touchbase.storage.postgres.moving import PostgresRows
 from touchbase.storage.postgres.store_copy import PostgresReader, PostgresWriter
@@ -43,13 +44,16 @@ async def open_store(
     The schema is brought up to date where that is safe: on SQLite, and in an empty PostgreSQL database. Another
     PostgreSQL database with pending migrations is refused. With `as_is` the schema is not changed, so that the caller
     can run `migrate`. Without `upgrade` a store with pending migrations is refused, because a server of an older version
-    may use it. With `copies` a SQLite store is copied to a file in the same folder before its schema changes.
+    may use it, and a SQLite file that does not exist is not made. With `copies` a SQLite store is copied to a file in the
+    same folder before its schema changes.
 
     `encryption_keys` decrypt the secrets in the store; a store whose encryption key is missing is refused, unless `as_is`.
     `roles` are the roles of this process; the store's `warnings` name the roles that another process has on the same file.
     Raises `UnusableStore`, which says what to change, and `BadAddress`, which says what to write as the address.
     """
     check_address(url)
+    if not (upgrade or as_is):
+        refuse_missing(url)
     cipher = AesGcmCipher(keys_of(url, encryption_keys))
     if _scheme(url) == "sqlite":
         return await SqliteStore.open(url, queue_limit=queue_limit, as_is=as_is, cipher=cipher, roles=roles, upgrade=upgrade, copies=copies)
@@ -61,8 +65,10 @@ async def with_schema(url: str, schema: str) -> str:
     check_address(url)
     if _scheme(url) == "sqlite":
         raise BadAddress("only PostgreSQL has schemas: leave out --schema, and name a file of its own")
-    await PostgresStore.make_schema(url, schema)
-    return f"{url}{'&' if urlsplit(url).query else '?'}search_path={schema}"
+    settings = {"search_path": schema, **await PostgresStore.make_schema(url, schema)}
+    parts = urlsplit(url)
+    given = [each for each in parts.query.split("&") if each and each.partition("=")[0] not in settings]
+    return urlunsplit(parts._replace(query="&".join([*given, *(f"{name}={value}" for name, value in settings.items())])))
 
 
 async def copy_store(source_url: str, target_url: str, encryption_keys: EncryptionKeys, report: Report) -> list[CopiedTable]:
@@ -114,11 +120,12 @@ async def _writer(url: str, cipher: Cipher) -> SqliteWriter | PostgresWriter:
 
 
 def _name(url: str) -> str:
-    """Return an address without user, password and options; a SQLite file's with its whole path."""
+    """Return an address without user, password and options but the schema; a SQLite file's with its whole path."""
     if _scheme(url) == "sqlite":
         return f"sqlite:///{Path(path_of(url) or '').resolve()}"
     parts = urlsplit(url)
-    return f"postgresql://{parts.netloc.rpartition('@')[2]}{parts.path}"
+    schema = schema_of(url)
+    return f"postgresql://{parts.netloc.rpartition('@')[2]}{parts.path}" + (f"?search_path={schema}" if schema else "")
 
 
 def check_address(url: str) -> None:
@@ -128,6 +135,13 @@ def check_address(url: str) -> None:
         path_of(url)
     elif scheme not in _POSTGRES or "://" not in url:
         raise BadAddress(_no_engine(url))
+
+
+def refuse_missing(url: str) -> None:
+    """Raise `UnusableStore` for a SQLite file that does not exist: opening it would make an empty store in its place."""
+    path = path_of(url) if _scheme(url) == "sqlite" else None
+    if path is not None and not Path(path).exists():
+        raise UnusableStore(f"there is no file {path}: put it back, from a backup if it is lost")
 
 
 def keys_of(url: str, encryption_keys: EncryptionKeys) -> KeySource:

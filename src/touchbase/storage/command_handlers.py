@@ -46,8 +46,8 @@ from touchbase.connections.sql import fetching as fetch_sql
 from touchbase.connections.sql import silence as silence_sql
 from touchbase.custom_fields import ChangePage, DefineField, ForgetField, StartChange
 from touchbase.custom_fields import sql as custom_fields_sql
-from touchbase.do_not_contact import CopyInstallationList, RemoveEntry, SaveEntries
-from touchbase.do_not_contact.sql.copies import copy_installation_list
+from touchbase.do_not_contact import CopyInstallationList, RaiseListRevision, RemoveEntry, SaveEntries
+from touchbase.do_not_contact.sql.copies import copy_installation_list, raise_list_revision
 from touchbase.do_not_contact.sql.entries import remove_entry, save_entries, save_needs
 from touchbase.do_not_contact.sql.marking import marking
 from touchbase.encryption import Cipher, Reencrypt, ReplaceLost, RetireKeys
@@ -292,6 +292,7 @@ COMMANDS: dict[type, Handler] = {
     SaveEntries: Handler(_each(save_entries, takes_ids=True), save_needs),
     RemoveEntry: Handler(_each(remove_entry)),
     CopyInstallationList: Handler(_each(copy_installation_list)),
+    RaiseListRevision: Handler(_each(raise_list_revision)),
     AddEndpoint: Handler(_each(outgoing_endpoints.add_endpoint, takes_ids=True), _one("webhook_endpoint"), needs_cipher=True),
     ChangeEndpoint: Handler(_each(outgoing_endpoints.change_endpoint), needs_cipher=True),
     RotateSecret: Handler(_each(outgoing_endpoints.rotate_secret), needs_cipher=True),

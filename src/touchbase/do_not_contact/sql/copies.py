@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from touchbase.do_not_contact.commands import CopyInstallationList, InstallationList, ReadInstallationList
+from touchbase.do_not_contact.commands import CopyInstallationList, InstallationList, RaiseListRevision, ReadInstallationList
 from touchbase.do_not_contact.sql.statements import SHARED
 from touchbase.sql.builders import RESERVE_IDS
 from touchbase.sql.rows import names
@@ -55,6 +55,12 @@ def copy_installation_list(command: CopyInstallationList) -> Plan[int]:
         if command.copied.rows:
             yield Execute(FILL, command.copied.rows)
     return (yield from _revision())
+
+
+def raise_list_revision(command: RaiseListRevision) -> Plan[None]:
+    """Count a change that makes the revision later than the known one."""
+    if (yield from _revision()) < command.known:
+        yield Execute(SET_REVISION, [(_COUNTER, command.known + 1)])
 
 
 ANSWERS: dict[type, Callable[[Any], Plan[Any]]] = {ReadInstallationList: read_installation_list}

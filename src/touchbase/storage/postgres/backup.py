@@ -20,7 +20,7 @@ import asyncpg
 
 from touchbase.common.atomic_file import part_of
 from touchbase.errors import UnusableStore
-from touchbase.storage.postgres.connection import UNUSABLE, connect
+from touchbase.storage.postgres.connection import UNUSABLE, connect, schema_of
 from touchbase.storage.postgres.row_level_security import SETTING, Connection, begin
 from touchbase.storage.postgres.schema import applied
 from touchbase.storage.rls_scope import ALL_CLIENTS
@@ -100,7 +100,7 @@ def for_tools(url: str) -> tuple[str, dict[str, str]]:
 
 def _only(url: str) -> list[str]:
     """Return the option that limits the dump to the schema that the address names."""
-    path = dict(parse_qsl(urlsplit(url).query)).get("search_path")
+    path = schema_of(url)
     return [f'--schema="{path}"'] if path else []
 
 

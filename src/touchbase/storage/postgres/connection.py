@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from typing import TypeAlias
+from urllib.parse import parse_qsl, urlsplit
 
 import asyncpg
 
@@ -19,7 +20,7 @@ from touchbase.sql.statement import Execute, Plan, Row, Savepoint, Select, Seria
 from touchbase.storage.event_hours import with_event_hours
 from touchbase.storage.postgres.array_params import column_params
 from touchbase.storage.postgres.row_level_security import SETTING, Connection, begin, set_scope
-from touchbase.storage.postgres.serving_connection import ServingConnection
+from touchbase.storage.postgres.serving_connection import FROZEN, ServingConnection
 from touchbase.storage.rls_scope import NO_CLIENT, Scope
 
 Pool: TypeAlias = "asyncpg.Pool[asyncpg.Record]"
@@ -27,8 +28,9 @@ Pool: TypeAlias = "asyncpg.Pool[asyncpg.Record]"
 MIN_VERSION = 140_000
 STATEMENT_SECONDS = 30
 CONNECT_SECONDS = 5
-SETTINGS = {"application_name": "touchbase"}
-"""Startup parameters: only the ones PgBouncer accepts without `ignore_startup_parameters`."""
+APPLICATION = "touchbase"
+_NAME_BYTES = 63
+"""The server cuts longer names."""
 # A session starts with an empty scope, whatever the default of its role or database.
 _SET_UP = f"SET statement_timeout = '{STATEMENT_SECONDS}s'; SET {SETTING} = '{NO_CLIENT}'"
 
@@ -41,8 +43,6 @@ _UNAVAILABLE = ("08", "28", "3D", "53", "57", "58", "25006", "55P03")
 _CANCELLED = ("57014", "53000", "53100", "53200", "53400", "58")
 """SQLSTATE prefixes that one statement may have caused: timeout, lack of memory or disk space, a file that it reads."""
 log = logging.getLogger("touchbase.storage")
-FROZEN = "TB001"
-"""What a trigger of a move raises for a client that is frozen (moving.py)."""
 _seldom = Seldom()
 _NOT_YET = "57P03"
 """The server is starting or stopping, and refused the connection."""
@@ -57,10 +57,26 @@ _WHAT_TO_DO = {
 
 
 async def connect(url: str, kind: type[asyncpg.Connection[asyncpg.Record]] = asyncpg.Connection) -> Connection:
-    """Open a connection with a statement timeout; the server lists it as `touchbase`."""
-    connection = await asyncpg.connect(url, timeout=CONNECT_SECONDS, connection_class=kind, server_settings=SETTINGS)
+    """Open a connection with a statement timeout; the server lists it as `touchbase`, or `touchbase/SCHEMA`."""
+    connection = await asyncpg.connect(
+        url, timeout=CONNECT_SECONDS, connection_class=kind, server_settings={"application_name": application_of(url)}
+    )
     await _set_up(connection)
     return connection
+
+
+def application_of(url: str) -> str:
+    """Return the name under which the server lists the connections of the store at this address.
+
+    It is the only startup parameter: PgBouncer accepts no other one without `ignore_startup_parameters`.
+    """
+    schema = schema_of(url)
+    return f"{APPLICATION}/{schema}"[:_NAME_BYTES] if schema else APPLICATION
+
+
+def schema_of(url: str) -> str | None:
+    """Return the schema that an address names; None for the one that the role uses by itself."""
+    return dict(parse_qsl(urlsplit(url).query)).get("search_path")
 
 
 async def _set_up(connection: Connection) -> None:
@@ -124,6 +140,19 @@ async def refuse_unsafe(connection: Connection) -> None:
         "SELECT current_setting('server_version_num')::int, current_setting('fsync', true), current_setting('synchronous_commit', true)"
     )
     refuse_settings(version, fsync, commit)
+
+
+async def refuse_other_schema(connection: Connection, url: str) -> None:
+    """Raise `UnusableStore` if sessions get another schema than the address names: its tables would be another store's."""
+    named = schema_of(url)
+    if named is None or not named.isidentifier():
+        return
+    found = await connection.fetchval("SELECT current_schema()")
+    if found != named:
+        raise UnusableStore(
+            f"the address names the schema {named}, and its sessions get {found or 'none'}: create it (`touchbase cells add --schema`), "
+            "let the role use it, and connect without a pooler that ignores search_path"
+        )
 
 
 def refuse_settings(version: int, fsync: str | None, synchronous_commit: str | None) -> None:
@@ -314,7 +343,7 @@ async def read(connection: Connection, plan: Plan[T], scope: Scope) -> T:
 async def open_pool(url: str, size: int) -> Pool:
     """Open the pool of connections for reads and inbox batches; lost connections are replaced."""
     return await asyncpg.create_pool(
-        url, min_size=1, max_size=size, timeout=CONNECT_SECONDS, connection_class=ServingConnection, server_settings=SETTINGS,
+        url, min_size=1, max_size=size, timeout=CONNECT_SECONDS, connection_class=ServingConnection, server_settings={"application_name": application_of(url)},
         init=_set_up, reset=_keep_session,
     )  # fmt: skip
 

@@ -10,9 +10,9 @@ import asyncpg
 from touchbase.errors import StoreUnavailable, WrongState
 from touchbase.sql.statement import Plan, T
 from touchbase.storage.client_rows import FROZEN, NOTING, Clash, MovedTable, check
-from touchbase.storage.postgres.connection import FROZEN as FROZEN_STATE
 from touchbase.storage.postgres.connection import RETRYABLE, UNUSABLE, connect, is_unavailable, read, roll_back, run
 from touchbase.storage.postgres.row_level_security import Connection, begin, set_scope
+from touchbase.storage.postgres.serving_connection import FROZEN as FROZEN_STATE
 from touchbase.storage.postgres.store_copy import PostgresReader
 from touchbase.storage.rls_scope import scope_for
 from touchbase.storage.store_copy import Table

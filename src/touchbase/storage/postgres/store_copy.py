@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from typing import Any
 
 from touchbase.connections.sql.encrypted_columns import record_key
@@ -11,8 +12,8 @@ from touchbase.encryption import Cipher
 from touchbase.errors import UnusableStore
 from touchbase.sql.migrations import RECORD, UNFINISHED_COPY
 from touchbase.sql.statement import Row
-from touchbase.storage.postgres.connection import connect, run
-from touchbase.storage.postgres.row_level_security import Connection, set_scope
+from touchbase.storage.postgres.connection import application_of, connect, run
+from touchbase.storage.postgres.row_level_security import SETTING, Connection
 from touchbase.storage.rls_scope import ALL_CLIENTS
 from touchbase.storage.store_copy import (
     MADE_BY_MIGRATION,
@@ -32,7 +33,7 @@ ORDER BY c.relname, a.attnum"""
 _KINDS = {"bigint": "integer", "bytea": "blob"}
 _TYPES = {"integer": "bigint", "text": "text", "blob": "bytea"}
 _OTHERS = """SELECT count(*) FROM pg_stat_activity
-WHERE datname = current_database() AND application_name = 'touchbase' AND pid <> pg_backend_pid()"""
+WHERE datname = current_database() AND application_name = $1 AND pid <> pg_backend_pid()"""
 _LOOKS = 20
 _SECONDS_BETWEEN_LOOKS = 0.1
 _ROWS_PER_FETCH = 200
@@ -68,13 +69,14 @@ class PostgresReader:
         numbers = ", ".join(f"${number}" for number in range(1, len(table.key) + 1))
         behind = f"WHERE ({key}) > ({numbers})" if after is not None else ""
         sql = f"SELECT {', '.join(table.columns)} FROM {table.name} {behind} ORDER BY {key}"
-        async with self._connection.transaction(readonly=True):
+        async with _of_all_clients(self._connection):
             async for record in self._connection.cursor(sql, *(after or ()), prefetch=_ROWS_PER_FETCH):
                 yield tuple(record)
 
     async def count(self, table: Table) -> int:
         """Return the number of rows."""
-        return int(await self._connection.fetchval(f"SELECT count(*) FROM {table.name}"))
+        async with _of_all_clients(self._connection):
+            return int(await self._connection.fetchval(f"SELECT count(*) FROM {table.name}"))
 
     async def close(self) -> None:
         """Close the connection."""
@@ -102,7 +104,7 @@ class PostgresWriter(PostgresReader):
 
     async def begin(self, source: str, tables: Sequence[Table]) -> None:
         """Mark the store as an unfinished copy, and empty the tables that its migrations filled."""
-        async with self._connection.transaction():
+        async with _of_all_clients(self._connection):
             await self._connection.execute(PROGRESS_TABLE)
             await self._connection.execute(RECORD.format("$1", "$2"), UNFINISHED_COPY, "")
             for table in sorted(MADE_BY_MIGRATION):
@@ -115,7 +117,7 @@ class PostgresWriter(PostgresReader):
     async def write(self, table: Table, rows: Sequence[Row], before: TableProgress, after: TableProgress) -> None:
         """Insert rows and replace the progress `before`. Raises `UnusableStore` when another copy has changed that."""
         params = ", ".join(f"${number}::{_TYPES[kind]}[]" for number, kind in enumerate(table.columns.values(), 1))
-        async with self._connection.transaction():
+        async with _of_all_clients(self._connection):
             changed = await self._connection.execute(
                 "UPDATE store_copy SET last_key = $1, copied = $2, done = $3 WHERE table_name = $4 AND last_key = $5 AND done = 0",
                 key_to_text(after.last_key), after.copied, int(after.done), table.name, key_to_text(before.last_key),
@@ -130,24 +132,32 @@ class PostgresWriter(PostgresReader):
 
     async def finish(self) -> None:
         """Record the encryption key, note all records for search, remove mark and progress, and compute the planner's figures."""
-        async with self._connection.transaction():
+        async with _of_all_clients(self._connection):
             if self._cipher.can_encrypt:
                 await run(self._connection, record_key(self._cipher))
             for sql in NOTE_ALL_FOR_SEARCH:
                 await self._connection.execute(sql)
             await self._connection.execute("DROP TABLE store_copy")
             await self._connection.execute("DELETE FROM migration WHERE name = $1", UNFINISHED_COPY)
-        await self._connection.execute("ANALYZE")
+        await self._connection.execute(f"ANALYZE {', '.join(await self.tables())}")
 
 
 async def _connect(url: str) -> Connection:
     connection = await connect(url)
     for _ in range(_LOOKS):
-        if not await connection.fetchval(_OTHERS):
+        if not await connection.fetchval(_OTHERS, application_of(url)):
             break
         await asyncio.sleep(_SECONDS_BETWEEN_LOOKS)  # a session that was just closed is listed for a moment
     else:
         await connection.close()
         raise UnusableStore("a server, worker or command uses the PostgreSQL database: stop it, and start it again after the copy")
-    await connection.execute(f"SET statement_timeout = 0; {set_scope(ALL_CLIENTS)}")
+    await connection.execute("SET statement_timeout = 0")
     return connection
+
+
+@asynccontextmanager
+async def _of_all_clients(connection: Connection) -> AsyncIterator[None]:
+    """A transaction that sees all clients: not the session's scope, which does not reach the node that has a schema of Citus."""
+    async with connection.transaction():
+        await connection.execute(f"SET LOCAL {SETTING} = '{ALL_CLIENTS}'")
+        yield

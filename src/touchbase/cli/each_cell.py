@@ -1,0 +1,96 @@
+"""Commands on an installation with cells: the stores one by one, and what a command about one store says of the others."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import click
+
+from touchbase.cli.options import read_settings
+from touchbase.cli.store import opened, run
+from touchbase.errors import TouchbaseError
+
+if TYPE_CHECKING:
+    from touchbase.cells import Cell, Place
+    from touchbase.encryption import EncryptionKeys
+    from touchbase.events import ProcessingStore
+    from touchbase.sql.store import Store
+
+
+def keys_at_hand() -> EncryptionKeys:
+    """Return the encryption keys of the settings."""
+    from touchbase.encryption import EncryptionKeys
+
+    settings = read_settings()
+    return EncryptionKeys(settings.encryption_key, settings.encryption_key_old)
+
+
+@dataclass(slots=True)
+class Cells:
+    """The cells of a home store, each opened as it is."""
+
+    stores: dict[str, tuple[Cell, ProcessingStore]] = field(default_factory=dict)
+    down: dict[str, str] = field(default_factory=dict)
+    """Why a cell cannot be used, by its name."""
+    places: Sequence[Place] = ()
+    """Which clients live where."""
+
+    def refuse_down(self, what: str) -> None:
+        """Fail if a cell cannot be used."""
+        if self.down:
+            raise click.ClickException("; ".join(f"cell {name} cannot be used: {why}" for name, why in self.down.items()) + f"; {what}")
+
+
+@asynccontextmanager
+async def cells_as_they_are(home: Store) -> AsyncIterator[Cells]:
+    """Open the cells of a home store without changing their schema, also one whose encryption key is missing, and close them at the end."""
+    from touchbase.cells import REMOVED, ReadDirectory
+    from touchbase.storage import open_store, refuse_missing
+
+    directory = await home.read(ReadDirectory())
+    found = Cells(places=directory.places)
+    async with AsyncExitStack() as stack:
+        for cell in directory.cells:
+            if cell.state == REMOVED:
+                continue
+            try:
+                refuse_missing(cell.address)
+                store = await open_store(cell.address, as_is=True, encryption_keys=keys_at_hand())
+            except TouchbaseError as error:
+                found.down[cell.name] = error.detail
+            else:
+                stack.push_async_callback(store.close)
+                found.stores[cell.name] = cell, store
+        yield found
+
+
+def address_of_cell(database: str | None, name: str) -> str:
+    """Return the address of a cell; fail if there is none of this name."""
+    return run(_address_of_cell(database, name))
+
+
+async def _address_of_cell(database: str | None, name: str) -> str:
+    from touchbase.cells import REMOVED, ReadDirectory
+
+    async with opened(database, as_is=True) as home:
+        for cell in (await home.read(ReadDirectory())).cells:
+            if cell.name == name and cell.state != REMOVED:
+                return cell.address
+    raise click.ClickException(f"there is no cell {name!r}: `touchbase cells list` shows all")
+
+
+def cell_names_of(address: str) -> list[str]:
+    """Return the names of the cells of the store at this address."""
+    from touchbase.storage.cell_names import cell_names
+
+    return run(cell_names(address))
+
+
+def said_of_cells(names: Sequence[str], what: str) -> Mapping[str, object]:
+    """Print what a command about one store says of its cells, if there are any; return it as values for JSON."""
+    if names:
+        click.echo(f"its cells ({', '.join(names)}) {what}", err=True)
+    return {"other_cells": list(names)} if names else {}

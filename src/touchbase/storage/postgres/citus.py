@@ -1,0 +1,28 @@
+"""Citus: a store in a schema that lives on one node, as found on a cluster of three (docs/how-to/spread-clients-over-cells.md).
+
+The statements run unchanged there. What differs is the session: the coordinator hands on to the node only what a transaction sets with
+`SET LOCAL`, and with it the whole message. So each scope is that of a transaction, and such a message has nothing else that must run once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from touchbase.storage.postgres.row_level_security import Connection
+
+SESSION: Mapping[str, str] = {"citus.propagate_set_commands": "local", "citus.override_table_visibility": "off"}
+"""Settings that the address of such a store has. Without the first no scope reaches the node, and every table looks empty; without the
+second the first array that a new connection sends takes seconds, since the driver's look at the types is slow."""
+_INSTALLED = "SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus')"
+_DISTRIBUTED = "SELECT EXISTS (SELECT FROM citus_schemas WHERE schema_name::text = quote_ident($1))"
+
+
+async def is_citus(connection: Connection) -> bool:
+    """Return whether the database has Citus."""
+    return bool(await connection.fetchval(_INSTALLED))
+
+
+async def keep_on_one_node(connection: Connection, schema: str) -> None:
+    """Let Citus keep an empty schema, and the tables that are made in it later, on a node of its choice."""
+    if not await connection.fetchval(_DISTRIBUTED, schema):
+        await connection.execute(f"SELECT citus_schema_distribute('\"{schema}\"')")
