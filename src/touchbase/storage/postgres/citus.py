@@ -1,7 +1,8 @@
 """Citus: a store in a schema that lives on one node, as found on a cluster of three (docs/how-to/spread-clients-over-cells.md).
 
-The statements run unchanged there. What differs is the session: the coordinator hands on to the node only what a transaction sets with
-`SET LOCAL`, and with it the whole message. So each scope is that of a transaction, and such a message has nothing else that must run once.
+What differs is the session: the coordinator hands on to the node only what a transaction sets with `SET LOCAL`, and with it the whole
+message. So each scope is that of a transaction, and such a message has nothing else that must run once. Of 122 statements 116 ran
+unchanged there; an insert of parameters into a table with row-level security does not without ON CONFLICT.
 """
 
 from __future__ import annotations
