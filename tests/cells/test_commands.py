@@ -15,8 +15,8 @@ from tests.cli.conftest import Run, own_logging, run, store
 from tests.conftest import Databases, with_postgres_tools
 
 from touchbase.encryption import encode_key, new_key
+from touchbase.storage.postgres.address import schema_of
 from touchbase.storage.postgres.backup import for_tools
-from touchbase.storage.postgres.connection import schema_of
 
 __all__ = ["own_logging", "run", "store"]
 

@@ -12,7 +12,7 @@ from touchbase.encryption import NO_KEYS, AesGcmCipher, Cipher, EncryptionKeys, 
 from touchbase.errors import BadAddress, UnusableStore
 from touchbase.events import ProcessingStore
 from touchbase.storage.client_rows import ClientRows
-from touchbase.storage.postgres.connection import schema_of
+from touchbase.storage.postgres.address import schema_of
 from touchbase.storage.postgres.engine import PostgresStore
 from touchbase.storage.postgres.moving import PostgresRows
 from touchbase.storage.postgres.store_copy import PostgresReader, PostgresWriter

@@ -20,7 +20,8 @@ import asyncpg
 
 from touchbase.common.atomic_file import part_of
 from touchbase.errors import UnusableStore
-from touchbase.storage.postgres.connection import UNUSABLE, connect, schema_of
+from touchbase.storage.postgres.address import schema_of
+from touchbase.storage.postgres.connection import UNUSABLE, connect
 from touchbase.storage.postgres.row_level_security import SETTING, Connection, begin
 from touchbase.storage.postgres.schema import applied
 from touchbase.storage.rls_scope import ALL_CLIENTS

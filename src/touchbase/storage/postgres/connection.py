@@ -9,7 +9,6 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from typing import TypeAlias
-from urllib.parse import parse_qsl, urlsplit
 
 import asyncpg
 
@@ -18,6 +17,7 @@ from touchbase.errors import ClientMoving, OutcomeUnknown, Overloaded, StoreUnav
 from touchbase.event_log import Noted, with_log, with_log_alone
 from touchbase.sql.statement import Execute, Plan, Row, Savepoint, Select, SerializationConflict, Step, T, for_postgres
 from touchbase.storage.event_hours import with_event_hours
+from touchbase.storage.postgres.address import schema_of, settings_of
 from touchbase.storage.postgres.array_params import column_params
 from touchbase.storage.postgres.row_level_security import SETTING, Connection, begin, set_scope
 from touchbase.storage.postgres.serving_connection import FROZEN, ServingConnection
@@ -28,8 +28,6 @@ Pool: TypeAlias = "asyncpg.Pool[asyncpg.Record]"
 MIN_VERSION = 140_000
 STATEMENT_SECONDS = 30
 CONNECT_SECONDS = 5
-APPLICATION = "touchbase"
-_NAME_BYTES = 63
 """The server cuts longer names."""
 # A session starts with an empty scope, whatever the default of its role or database.
 _SET_UP = f"SET statement_timeout = '{STATEMENT_SECONDS}s'; SET {SETTING} = '{NO_CLIENT}'"
@@ -58,25 +56,9 @@ _WHAT_TO_DO = {
 
 async def connect(url: str, kind: type[asyncpg.Connection[asyncpg.Record]] = asyncpg.Connection) -> Connection:
     """Open a connection with a statement timeout; the server lists it as `touchbase`, or `touchbase/SCHEMA`."""
-    connection = await asyncpg.connect(
-        url, timeout=CONNECT_SECONDS, connection_class=kind, server_settings={"application_name": application_of(url)}
-    )
+    connection = await asyncpg.connect(url, timeout=CONNECT_SECONDS, connection_class=kind, server_settings=settings_of(url))
     await _set_up(connection)
     return connection
-
-
-def application_of(url: str) -> str:
-    """Return the name under which the server lists the connections of the store at this address.
-
-    It is the only startup parameter: PgBouncer accepts no other one without `ignore_startup_parameters`.
-    """
-    schema = schema_of(url)
-    return f"{APPLICATION}/{schema}"[:_NAME_BYTES] if schema else APPLICATION
-
-
-def schema_of(url: str) -> str | None:
-    """Return the schema that an address names; None for the one that the role uses by itself."""
-    return dict(parse_qsl(urlsplit(url).query)).get("search_path")
 
 
 async def _set_up(connection: Connection) -> None:
@@ -343,7 +325,7 @@ async def read(connection: Connection, plan: Plan[T], scope: Scope) -> T:
 async def open_pool(url: str, size: int) -> Pool:
     """Open the pool of connections for reads and inbox batches; lost connections are replaced."""
     return await asyncpg.create_pool(
-        url, min_size=1, max_size=size, timeout=CONNECT_SECONDS, connection_class=ServingConnection, server_settings={"application_name": application_of(url)},
+        url, min_size=1, max_size=size, timeout=CONNECT_SECONDS, connection_class=ServingConnection, server_settings=settings_of(url),
         init=_set_up, reset=_keep_session,
     )  # fmt: skip
 

@@ -12,7 +12,8 @@ from touchbase.encryption import Cipher
 from touchbase.errors import UnusableStore
 from touchbase.sql.migrations import RECORD, UNFINISHED_COPY
 from touchbase.sql.statement import Row
-from touchbase.storage.postgres.connection import application_of, connect, run
+from touchbase.storage.postgres.address import application_of
+from touchbase.storage.postgres.connection import connect, run
 from touchbase.storage.postgres.row_level_security import SETTING, Connection
 from touchbase.storage.rls_scope import ALL_CLIENTS
 from touchbase.storage.store_copy import (
