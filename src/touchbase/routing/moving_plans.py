@@ -10,6 +10,7 @@ from touchbase.clients import DELETING, Position
 from touchbase.clients.sql.removal import DELETE_CLIENT, remove_some
 from touchbase.encryption import Cipher
 from touchbase.errors import UnusableStore, WrongState
+from touchbase.sql.builders import new_key
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement, T
 from touchbase.storage.client_rows import ARRIVING, NOTING, ClientRows, MovedTable, check, forget, lost, passing, take
 from touchbase.storage.store_copy import Table
@@ -77,7 +78,9 @@ def arrive(table: MovedTable, number: int, token: str, client: Sequence[Row]) ->
         return
     yield from check(number, token, (ARRIVING,))
     yield Select("UPDATE job SET token = '', lease_until_us = 0 WHERE client = ? AND token <> '' RETURNING id", (number,))
-    yield Execute(Statement("arrive_client", table.typed, body=f"INSERT INTO client ({names}) SELECT * FROM p"), client)
+    yield Execute(
+        Statement("arrive_client", table.typed, body=f"INSERT INTO client ({names}) SELECT * FROM p WHERE true{new_key('id')}"), client
+    )
     yield from forget(number, token)
 
 

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 from touchbase.clients.sql.removal import CLIENT_TABLES
 from touchbase.errors import WrongState
+from touchbase.sql.builders import new_key
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement, T, delete
 from touchbase.storage.store_copy import FIRST, Table
 
@@ -64,6 +65,8 @@ class MovedTable:
     """The columns that tell the client's rows apart."""
     heavy: bool = False
     """Whether a row may have megabytes."""
+    unique: tuple[str, ...] = ()
+    """The columns of the primary key."""
     parent: str = ""
     """For rows that belong to one of another table with the same key: that table, which has an index by client."""
 
@@ -121,8 +124,8 @@ def moved_tables(found: Mapping[str, Table]) -> list[MovedTable]:
         if each.name in NOT_MOVED:
             continue
         heavy = bool(each.weight) and not each.children
-        made.append(MovedTable(each.name, found[each.name].columns, "client", each.key, heavy))
-        made += [MovedTable(child, found[child].columns, "client", ("id",), True, each.name) for child in each.children]
+        made.append(MovedTable(each.name, found[each.name].columns, "client", each.key, heavy, found[each.name].key))
+        made += [MovedTable(child, found[child].columns, "client", ("id",), True, found[child].key, each.name) for child in each.children]
     return made
 
 
@@ -202,11 +205,11 @@ def by_key(table: MovedTable, client: int, keys: Iterable[Row]) -> Plan[list[Row
 
 
 @cache
-def _insert(name: str, columns: tuple[tuple[str, str], ...]) -> Statement:
+def _insert(name: str, columns: tuple[tuple[str, str], ...], unique: tuple[str, ...]) -> Statement:
     names = ", ".join(column for column, _ in columns)
     replace = ", ".join(f"{column} = excluded.{column}" for column, _ in columns)
     # Others refer to a company, so it cannot be removed and written again.
-    conflict = f" ON CONFLICT (client, id) DO UPDATE SET {replace}" if name in FIRST else ""
+    conflict = f" ON CONFLICT (client, id) DO UPDATE SET {replace}" if name in FIRST else new_key(*unique)
     return Statement(f"arrive_{name}", columns, body=f"INSERT INTO {name} ({names}) SELECT * FROM p WHERE true{conflict}")
 
 
@@ -239,7 +242,7 @@ def replace(
         if present:
             yield Execute(_RENAME_COMPANY, [(client, *key) for key in present])
     for table in in_order(tables):
-        yield Execute(_insert(table.name, table.typed), rows.get(table.name, ()))
+        yield Execute(_insert(table.name, table.typed, table.unique), rows.get(table.name, ()))
     noted = {(client, kind, key[0]) for name, kind in _RECORDS.items() for key in keys.get(name, ())}
     noted |= {(client, *key[:2]) for key in keys.get("custom_field", ())}
     yield Execute(_NOTE_FOR_SEARCH, sorted(noted))

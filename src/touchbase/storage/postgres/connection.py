@@ -19,6 +19,7 @@ from touchbase.sql.statement import Execute, Plan, Row, Savepoint, Select, Seria
 from touchbase.storage.event_hours import with_event_hours
 from touchbase.storage.postgres.address import schema_of, settings_of
 from touchbase.storage.postgres.array_params import column_params
+from touchbase.storage.postgres.citus import Noticed, for_citus
 from touchbase.storage.postgres.row_level_security import SETTING, Connection, begin, set_scope
 from touchbase.storage.postgres.serving_connection import FROZEN, ServingConnection
 from touchbase.storage.rls_scope import NO_CLIENT, Scope
@@ -212,6 +213,7 @@ def committing() -> Iterator[None]:
 
 
 _text = cache(for_postgres)
+_text_for_citus = cache(lambda statement: for_citus(for_postgres(statement)))
 
 
 @cache
@@ -240,7 +242,8 @@ async def _rows(connection: Connection, step: Step) -> list[Row]:
     assert isinstance(step, Execute)
     if not (step.rows or step.more):
         return []
-    return [*map(tuple, await connection.fetch(_text(step.statement), *column_params(step)))]
+    text = _text_for_citus if Noticed.is_used else _text
+    return [*map(tuple, await connection.fetch(text(step.statement), *column_params(step)))]
 
 
 TRIES = 6

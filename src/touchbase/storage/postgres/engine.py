@@ -21,7 +21,7 @@ from touchbase.storage.command_handlers import COMMANDS, IN_USE, NOT_DELETED, Qu
 from touchbase.storage.idempotent_batch import with_idempotency
 from touchbase.storage.job_steps import with_job_steps
 from touchbase.storage.postgres import read_batching
-from touchbase.storage.postgres.citus import is_citus
+from touchbase.storage.postgres.citus import Noticed, is_citus
 from touchbase.storage.postgres.connection import (
     UNUSABLE,
     ReconnectingConnection,
@@ -106,6 +106,7 @@ class PostgresStore:
                 warnings = await rls_problems(connection)
                 # A session's scope does not reach the node that has the rows.
                 alone = not await is_citus(connection)
+                Noticed.is_used |= not alone
             finally:
                 await connection.close()
             pool = await open_pool(url, READERS)
