@@ -8,11 +8,11 @@ from tests.cells.conftest import OPEN
 from tests.conftest import ExecuteSql
 from tests.house import House
 
-from touchbase.cells import DRAINING, HOME, FindPlace, Place, ReservePlace, SetCellState
+from touchbase.cells import DRAINING, HOME, FindPlace, Place, ReservePlace, SetCellState, collecting
 from touchbase.clients import DeletingClients, FindClient
 from touchbase.connections import CallCounts
 from touchbase.errors import StoreUnavailable
-from touchbase.inbox import ListDeliveries
+from touchbase.inbox import GetDelivery, ListDeliveries
 from touchbase.maintenance import Maintenance
 from touchbase.routing import CellRouter
 from touchbase.routing.everywhere import DIVIDED, MERGES
@@ -257,6 +257,10 @@ class TestDown:
     async def test_a_question_of_a_program_is_refused(self, router: CellRouter, made: list[House]) -> None:
         with pytest.raises(StoreUnavailable):
             await router.read(ListDeliveries(5))
+
+    async def test_what_may_be_there_is_not_said_to_be_missing(self, router: CellRouter, made: list[House]) -> None:
+        with collecting(), pytest.raises(StoreUnavailable):
+            await router.read(GetDelivery(2**50))
 
     async def test_the_server_is_ready_and_says_which_cell_is_down(self, router: CellRouter, made: list[House]) -> None:
         await router.check()

@@ -35,7 +35,8 @@ def _all(answers: Answers) -> Iterable[Any]:
     return chain.from_iterable(answers.values())
 
 
-def _first(query: Any, answers: Answers) -> Any:
+def first(query: Any, answers: Answers) -> Any:
+    """Return what one cell has found; None if none has."""
     return next((found for found in answers.values() if found is not None), None)
 
 
@@ -134,9 +135,9 @@ MERGES: dict[type, Callable[[Any, Answers], Any]] = {
     CountSilent: _sum,
     ListNewestEvents: _newest,
     MatchEverywhere: _matches,
-    GetDelivery: _first,
-    GetJob: _first,
-    FindOwner: _first,
+    GetDelivery: first,
+    GetJob: first,
+    FindOwner: first,
 }
 """Questions about all clients, while they name none."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from time import monotonic
 from typing import Any, TypeVar, cast
@@ -17,7 +17,7 @@ from touchbase.events import DryRunResult, ProcessingStore, Translate, WorkRepor
 from touchbase.idempotency import Idempotent
 from touchbase.routing import names
 from touchbase.routing.cell_store import CellStore, OpenStore
-from touchbase.routing.everywhere import DIVIDED, MERGES, for_cell
+from touchbase.routing.everywhere import DIVIDED, MERGES, first, for_cell
 from touchbase.routing.placement import Placement
 from touchbase.sql.command import Command, Query
 from touchbase.sql.outage import Outage
@@ -209,13 +209,23 @@ class CellRouter:
         if special is not None:
             return cast(T, await special(self, query))
         if type(query) in MERGES and clients_of(type(query), [query]) <= {None}:
-            return cast(T, MERGES[type(query)](query, await self._everywhere(query)))
+            merge, answers = MERGES[type(query)], await self._everywhere(query)
+            found = merge(query, answers)
+            if found is None and merge is first:
+                self._refuse_missing(answers)
+            return cast(T, found)
         divided = DIVIDED.get(type(query))
         if divided is not None:
             divide, join = divided
             parts = divide(query, self.placement.cell_of)
             return cast(T, join(query, {cell: await self.store(cell).read(part) for cell, part in parts.items()}))
         return await self._store_for(query).read(query)
+
+    def _refuse_missing(self, answers: Mapping[int, Any]) -> None:
+        """Raise `StoreUnavailable` if a cell did not answer: what no other one has may be there."""
+        for number, cell in self.cells.items():
+            if number not in answers:
+                raise cell.unavailable()
 
     def _store_for(self, request: Any) -> ProcessingStore:
         """Return the store of the client that a request names; the home store, if it names none."""
