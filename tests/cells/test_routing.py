@@ -12,6 +12,7 @@ from touchbase.cells import DRAINING, HOME, FindPlace, Place, ReservePlace, SetC
 from touchbase.clients import DeletingClients, FindClient
 from touchbase.connections import CallCounts
 from touchbase.errors import StoreUnavailable
+from touchbase.event_log import FindNewEvents
 from touchbase.inbox import GetDelivery, ListDeliveries
 from touchbase.maintenance import Maintenance
 from touchbase.routing import CellRouter
@@ -261,6 +262,14 @@ class TestDown:
     async def test_what_may_be_there_is_not_said_to_be_missing(self, router: CellRouter, made: list[House]) -> None:
         with collecting(), pytest.raises(StoreUnavailable):
             await router.read(GetDelivery(2**50))
+
+    async def test_events_of_others_are_noticed(self, call: ApiClient, router: CellRouter, made: list[House]) -> None:
+        for house in made:
+            await house.request("POST", "/public/v2/contacts", {"email": "ada@example.com"})
+
+        found = await router.read(FindNewEvents({house.number: 0 for house in made}))
+
+        assert set(found) == {house.number for house in made if router.placement.cell_of(house.number) != 1}
 
     async def test_the_server_is_ready_and_says_which_cell_is_down(self, router: CellRouter, made: list[House]) -> None:
         await router.check()

@@ -13,6 +13,7 @@ from touchbase.cells import HOME, HOME_NAME, OPEN, REMOVED, ReadDirectory, is_mi
 from touchbase.clients import FindClientByNumber
 from touchbase.do_not_contact import INSTALLATION, CopyInstallationList, RaiseListRevision, ReadInstallationList, RemoveEntry, SaveEntries
 from touchbase.errors import ClientMoving, Fault, Invalid, Overloaded, StoreUnavailable, TouchbaseError
+from touchbase.event_log import FindNewEvents
 from touchbase.events import DryRunResult, ProcessingStore, Translate, WorkReport
 from touchbase.idempotency import Idempotent
 from touchbase.routing import names
@@ -218,8 +219,19 @@ class CellRouter:
         if divided is not None:
             divide, join = divided
             parts = divide(query, self.placement.cell_of)
-            return cast(T, join(query, {cell: await self.store(cell).read(part) for cell, part in parts.items()}))
+            return cast(T, join(query, await self._ask_parts(parts)))
         return await self._store_for(query).read(query)
+
+    async def _ask_parts(self, parts: Mapping[int, Any]) -> dict[int, Any]:
+        """Ask each cell its part of a query. What events are new is asked for many requests at once: those of other cells are answered."""
+        answers: dict[int, Any] = {}
+        for cell, part in parts.items():
+            try:
+                answers[cell] = await self.store(cell).read(part)
+            except Overloaded:
+                if type(part) is not FindNewEvents or len(parts) == 1:
+                    raise
+        return answers
 
     def _refuse_missing(self, answers: Mapping[int, Any]) -> None:
         """Raise `StoreUnavailable` if a cell did not answer: what no other one has may be there."""
