@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import Run, own_logging, run, store
 
-from touchbase.routing import moving
+from touchbase import cells
+from touchbase.cells import moves_sql
+from touchbase.routing import moving, moving_copy
 
 __all__ = ["own_logging", "run", "store"]
 
@@ -174,3 +176,20 @@ def test_drain__with_move_empties_a_cell_so_that_it_can_be_removed(spread: Run, 
     assert "0 clients live there" in drained.output
     assert clients_in(spread) == {"home": 2, "eu": 0}
     assert spread("cells", "remove", "eu").exit_code == 0
+
+
+def test_doctor__names_a_move_that_has_stopped(spread: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    spread("clients", "add", "acme", "--cell", "home")
+    before = spread("doctor").output
+    with monkeypatch.context() as patched, pytest.raises(TypeError):
+        patched.setattr(moving_copy.RowCopy, "count", None)  # an error there leaves the move as a kill does
+        spread("clients", "move", "acme", "--to", "eu")
+    for module in (cells, moves_sql):
+        monkeypatch.setattr(module, "LEASE", 0)
+
+    found = spread("doctor")
+
+    assert "client acme" not in before
+    assert "its move to another cell has stopped" in found.output
+    assert "client acme moves from home to eu: copying" in spread("cells", "list").output
+    assert spread("clients", "move", "acme", "--undo").exit_code == 0
