@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit, urlunsplit
 
 import asyncpg
@@ -359,6 +360,7 @@ async def test_migration__may_take_longer_than_a_request(empty_postgres_url: str
 
 
 async def test_lost_connection_of_the_pool__is_logged_with_its_reason(postgres_url: str, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.WARNING, "asyncpg.pool")  # a server logs its errors alone
     thief = Thief(postgres_url)
     async with thief as url:
         store = await open_store(url)

@@ -44,6 +44,10 @@ async def made(engine: str, empty: str, folder: Path) -> str:
     return url
 
 
+OF_EACH = ("migration", "encryption_key", "connection", "moving_client", "moving_change")
+"""Tables that are not copied, and one with secrets."""
+
+
 async def content(url: str) -> dict[str, set[tuple[Any, ...]]]:
     """Return the rows of every table that has no secrets, without the full-text index, which the target makes of its records."""
     if url.startswith("sqlite"):
@@ -53,7 +57,7 @@ async def content(url: str) -> dict[str, set[tuple[Any, ...]]]:
             return {
                 name: set(connection.execute(f"SELECT {', '.join(sorted(columns[name]))} FROM {name}").fetchall())
                 for name in names
-                if name not in ("migration", "encryption_key", "connection") and not name.startswith(("sqlite_", "search_"))
+                if name not in OF_EACH and not name.startswith(("sqlite_", "search_"))
             }
     connection = await asyncpg.connect(url)
     await connection.execute("SET touchbase.clients = 'all'")
@@ -66,7 +70,7 @@ async def content(url: str) -> dict[str, set[tuple[Any, ...]]]:
     rows = {
         name: {tuple(row) for row in await connection.fetch(f"SELECT {', '.join(sorted(columns))} FROM {name}")}
         for name, columns in found.items()
-        if name not in ("migration", "encryption_key", "connection") and not name.startswith("search_")
+        if name not in OF_EACH and not name.startswith("search_")
     }
     await connection.close()
     return rows
