@@ -21,6 +21,7 @@ from touchbase.errors import ClientMoving, Conflict, StoreUnavailable, WrongStat
 from touchbase.events.worker import translator
 from touchbase.records import Contact, CreateContact
 from touchbase.routing import CellRouter
+from touchbase.routing import router as routing_router
 from touchbase.routing.moving import Moved
 from touchbase.routing.moving_copy import Progress
 from touchbase.storage import client_rows, open_client_rows, open_store
@@ -194,6 +195,30 @@ async def test_move__to_a_cell_with_lower_ids_lets_it_give_out_higher_ones(
     assert made.number > there.record.id > 2 << ID_BITS
     cells = (await router.home.read(ReadDirectory())).cells
     assert [(cell.number, cell.state) for cell in cells] == [(1, "open"), (2, "open"), (3, "removed"), (4, "removed")]
+
+
+async def test_home_store_that_hangs__delays_one_request_for_a_moment_and_no_other(
+    side: Side, move_of: Make, engine_url: str, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await move_of(side.number, EU).run()
+    router = CellRouter(await open_store(engine_url, encryption_keys=ENCRYPTION_KEYS), OPEN, lambda: clock() / SECOND)
+    await router.start(follow=False)
+    tries = 0
+
+    async def hang(self: CellRouter) -> None:
+        nonlocal tries
+        tries += 1
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(CellRouter, "refresh", hang)
+    monkeypatch.setattr(routing_router, "CATCH_UP_SECONDS", 0)
+    clock.move(10)
+
+    for number in range(5):
+        await router.write(CreateContact(Contact(side.number, 0, clock(), clock(), first_name=f"stored {number}")))
+
+    assert tries == 1
+    await router.close()
 
 
 async def test_move__takes_former_ids_and_new_keys_along(side: Side, move_of: Make, router: CellRouter) -> None:

@@ -32,6 +32,8 @@ PAUSE_SECONDS = 5.0
 """Seconds between two attempts while it cannot be read."""
 STALE_SECONDS = 4.0
 """Age of the directory from which on it is read again before a request: a move removes a client from its former cell after 10 seconds."""
+CATCH_UP_SECONDS = 1.0
+"""How long that request waits for it."""
 CHECK_ROUNDS = 4
 """Rounds after which each cell is checked, and one that is not open is tried again."""
 OnOpened = Callable[[CellStore], Awaitable[None]]
@@ -52,8 +54,10 @@ class CellRouter:
         self._polling: asyncio.Task[None] | None = None
         self._removed: list[CellStore] = []
         self._seconds = seconds
-        self._read_at = seconds()
-        """When the directory was read last."""
+        self._read_at = self._tried_at = seconds()
+        """When the directory was read last, and when a request last tried to."""
+        self._reading = asyncio.Lock()
+        self._catching_up: asyncio.Task[bool] | None = None
         self._looks: dict[int, asyncio.Task[None]] = {}
         """The last attempt to open or to check each cell."""
 
@@ -69,10 +73,11 @@ class CellRouter:
 
     async def refresh(self) -> None:
         """Take over what has changed in the directory."""
-        began = self._seconds()
-        changes = await self.home.read(ReadDirectory(self.placement.revision))
-        self.placement.apply(changes)
-        self._read_at = began
+        async with self._reading:  # else an earlier answer could be taken over after a later one
+            began = self._seconds()
+            changes = await self.home.read(ReadDirectory(self.placement.revision))
+            self.placement.apply(changes)
+            self._read_at = began
         for cell in changes.cells:
             known = self.cells.get(cell.number)
             if cell.state == REMOVED:
@@ -169,14 +174,26 @@ class CellRouter:
         return await self._write(command)
 
     async def _is_stale(self) -> bool:
-        """Return whether the directory is old and cannot be read now. Else it is young, or has just been read."""
-        if self._seconds() - self._read_at <= STALE_SECONDS:
+        """Return whether the directory is old, after an attempt to read it, for which one request in `STALE_SECONDS` waits for a moment.
+
+        While the home store is down, no other request waits for it: its clients are in other cells.
+        """
+        now = self._seconds()
+        if now - self._read_at <= STALE_SECONDS:
             return False
+        if now - self._tried_at <= STALE_SECONDS:
+            return True
+        self._tried_at = now
+        self._catching_up = asyncio.create_task(self._catch_up())
+        done, _ = await asyncio.wait({self._catching_up}, timeout=CATCH_UP_SECONDS)
+        return not (done and self._catching_up.result())
+
+    async def _catch_up(self) -> bool:
         try:
             await self.refresh()
         except Overloaded:
-            return True
-        return False
+            return False
+        return True
 
     async def _check_there(self, command: Command[Any]) -> None:
         """Raise `ClientMoving` unless the clients of a command still live where they did: their own rows say so, without the home store."""
@@ -295,7 +312,7 @@ class CellRouter:
 
     async def close(self) -> None:
         """Close all stores."""
-        following = [*self._looks.values(), *([self._polling] if self._polling is not None else [])]
+        following = [*self._looks.values(), *(task for task in (self._polling, self._catching_up) if task is not None)]
         for task in following:
             task.cancel()
         await asyncio.gather(*following, return_exceptions=True)
