@@ -6,8 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from touchbase.connections.sql.encrypted_columns import TABLES as ENCRYPTED_TABLES
-from touchbase.connections.sql.encrypted_columns import decrypt_row, encrypt_values, record_key
+from touchbase.connections.sql.encrypted_columns import decrypt_row, encrypt_values, encrypted_table, record_key
 from touchbase.encryption import NO_ENCRYPTION_KEY, Cipher
 from touchbase.errors import Invalid, UnusableStore
 from touchbase.routing import moving_plans as plans
@@ -48,12 +47,12 @@ class End:
 
     def plain(self, table: MovedTable, rows: Iterable[Row]) -> list[Row]:
         """Return rows with their secrets decrypted."""
-        encrypted = next((each for each in ENCRYPTED_TABLES if each.name == table.name), None)
+        encrypted = encrypted_table(table.name)
         return [*rows] if encrypted is None else [decrypt_row(self.cipher, encrypted, table.typed, row) for row in rows]
 
     def stored(self, table: MovedTable, rows: Sequence[Row]) -> list[Row]:
         """Return rows with their secrets encrypted, as they are stored here."""
-        encrypted = next((each for each in ENCRYPTED_TABLES if each.name == table.name), None)
+        encrypted = encrypted_table(table.name)
         try:
             return [*rows] if encrypted is None else [encrypt_values(self.cipher, encrypted, table.typed, row) for row in rows]
         except Invalid as error:
@@ -137,7 +136,7 @@ class RowCopy:
     async def _replace(self, keys: Mapping[str, Iterable[Row]], rows: Mapping[str, Sequence[Row]]) -> None:
         stored = {name: self.target.stored(self._by_name[name], each) for name, each in rows.items()}
         plan = rows_of.replace(self.tables, self.number, self.token, keys, stored)
-        if self.target.cipher.can_encrypt and any(each.name in rows for each in ENCRYPTED_TABLES):
+        if self.target.cipher.can_encrypt and any(encrypted_table(name) is not None for name in rows):
             plan = plans.after(record_key(self.target.cipher), plan)
         await self.target.rows.write(plan)
 

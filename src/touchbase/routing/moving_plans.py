@@ -13,7 +13,7 @@ from touchbase.errors import UnusableStore, WrongState
 from touchbase.sql.builders import new_key
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement, T
 from touchbase.storage.client_rows import ARRIVING, NOTING, ClientRows, MovedTable, check, forget, lost, passing, take
-from touchbase.storage.store_copy import Table
+from touchbase.storage.store_copy import Table, are_alike
 
 Removed = tuple[int, Position | None]
 
@@ -33,7 +33,7 @@ async def opened(
 
 def refuse_different(found: Mapping[str, Table], wanted: Mapping[str, Table]) -> None:
     """Raise `UnusableStore` unless both stores have the same tables."""
-    if {name: set(one.columns) for name, one in found.items()} != {name: set(one.columns) for name, one in wanted.items()}:
+    if not are_alike(found, wanted):
         raise UnusableStore("the two cells have different tables: run `touchbase migrate` and `touchbase cells migrate`, then move")
 
 

@@ -14,10 +14,11 @@ from functools import cache
 from typing import Any, Protocol
 
 from touchbase.clients.sql.removal import CLIENT_TABLES
-from touchbase.errors import WrongState
+from touchbase.errors import Overloaded, WrongState
+from touchbase.history import COMPANY, CONTACT
 from touchbase.sql.builders import new_key
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement, T, delete
-from touchbase.storage.store_copy import FIRST, Table
+from touchbase.storage.store_copy import FIRST, POSTGRES_TYPES, Table
 
 NOTING, FROZEN, PASSING, ARRIVING = "noting", "frozen", "passing", "arriving"
 """States of a client in `moving_client`."""
@@ -26,8 +27,7 @@ NOT_MOVED = frozenset({"search_pending"})
 LATE = frozenset({"api_key", "erasure", "refusal"})
 """Tables whose rows are used without a look at the client: they are copied when nothing changes any more."""
 CLIENT = "client"
-_TYPES = {"integer": "bigint", "text": "text", "blob": "bytea"}
-_RECORDS = {"contact": 1, "company": 2}
+_RECORDS = {"contact": CONTACT, "company": COMPANY}
 _NOTE_FOR_SEARCH = Statement(
     "note_for_search",
     (("client", "bigint"), ("record_kind", "bigint"), ("record_id", "bigint")),
@@ -48,8 +48,11 @@ def lost() -> WrongState:
     return WrongState("another process carries this move out now; its output says how far it is")
 
 
-class Clash(Exception):
+class Clash(Overloaded):
     """Rows contradict others that the target has of an earlier time; what was noted since then is to be copied first."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__(f"another transaction was in the way ({detail}): run this again")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +76,7 @@ class MovedTable:
     @property
     def typed(self) -> tuple[tuple[str, str], ...]:
         """The columns with the types of parameters."""
-        return tuple((name, _TYPES[kind]) for name, kind in self.columns.items())
+        return tuple((name, POSTGRES_TYPES[kind]) for name, kind in self.columns.items())
 
     def key_of(self, row: Row) -> Row:
         """Return the key of a row."""
@@ -199,7 +202,7 @@ def _by_key(name: str, client: str, key: tuple[tuple[str, str], ...], columns: t
 
 def by_key(table: MovedTable, client: int, keys: Iterable[Row]) -> Plan[list[Row]]:
     """Return the rows with these keys."""
-    typed = tuple((column, _TYPES[table.columns[column]]) for column in table.key)
+    typed = tuple((column, POSTGRES_TYPES[table.columns[column]]) for column in table.key)
     statement = _by_key(table.name, table.client, typed, tuple(table.columns))
     return (yield Execute(statement, [(client, *key) for key in keys]))
 
@@ -234,7 +237,7 @@ def replace(
     yield from check(client, token, (ARRIVING,))
     for table in tables:
         present = {table.key_of(row) for row in rows.get(table.name, ())} if table.name in FIRST else set()
-        typed = tuple((column, _TYPES[table.columns[column]]) for column in table.key)
+        typed = tuple((column, POSTGRES_TYPES[table.columns[column]]) for column in table.key)
         statement = _delete(table.name, table.client, typed)
         whole = len(statement.columns) == len(typed)
         gone = [key if whole else (client, *key) for key in keys.get(table.name, ()) if key not in present]

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, Protocol
 
-from touchbase.connections.sql.encrypted_columns import TABLES as ENCRYPTED_TABLES
-from touchbase.connections.sql.encrypted_columns import decrypt_row, encrypt_values
+from touchbase.connections.sql.encrypted_columns import decrypt_row, encrypt_values, encrypted_table
 from touchbase.encryption import NO_ENCRYPTION_KEY, Cipher
 from touchbase.errors import Invalid, UnusableStore
 from touchbase.sql.statement import Row
@@ -39,6 +38,8 @@ PROGRESS_TABLE = (
     "(table_name TEXT NOT NULL PRIMARY KEY, source TEXT NOT NULL, last_key TEXT NOT NULL, copied BIGINT NOT NULL, done BIGINT NOT NULL)"
 )
 """How far a copy is, one row a table; both engines take this text."""
+POSTGRES_TYPES = {"integer": "bigint", "text": "text", "blob": "bytea"}
+"""The type in PostgreSQL of each type of `Table`."""
 _CHECKSUM_BITS = 128
 
 
@@ -140,7 +141,7 @@ class StoreCopy:
     async def _tables(self) -> list[Table]:
         """Return the target's tables to copy, in an order that foreign keys allow. Both stores must have the same ones."""
         found, wanted = await _copied_tables(self.target), await _copied_tables(self.source)
-        if {name: set(one.columns) for name, one in found.items()} != {name: set(one.columns) for name, one in wanted.items()}:
+        if not are_alike(found, wanted):
             raise UnusableStore("the two stores have different tables: run `touchbase migrate` on both with this version, then copy")
         if await self.source.count((await self.source.tables())[MOVING]):
             raise UnusableStore("a client moves from or to the source: finish that first with `touchbase clients move`")
@@ -181,14 +182,13 @@ class StoreCopy:
         return after
 
     def _encrypted_again(self, table: Table, row: Row) -> Row:
-        for encrypted in ENCRYPTED_TABLES:
-            if encrypted.name == table.name:
-                columns = tuple(table.columns.items())
-                try:
-                    return encrypt_values(self.target_cipher, encrypted, columns, decrypt_row(self.source_cipher, encrypted, columns, row))
-                except Invalid as error:
-                    raise UnusableStore(f"the source has secrets, and they {NO_ENCRYPTION_KEY}") from error
-        return row
+        encrypted, columns = encrypted_table(table.name), tuple(table.columns.items())
+        if encrypted is None:
+            return row
+        try:
+            return encrypt_values(self.target_cipher, encrypted, columns, decrypt_row(self.source_cipher, encrypted, columns, row))
+        except Invalid as error:
+            raise UnusableStore(f"the source has secrets, and they {NO_ENCRYPTION_KEY}") from error
 
     async def _compare(self, table: Table) -> CopiedTable:
         """Return the number of rows. Raises `UnusableStore` when the two stores do not have the same rows."""
@@ -204,7 +204,7 @@ class StoreCopy:
 
     async def _checksum(self, step: str, store: Reader, cipher: Cipher, table: Table, total: int) -> tuple[int, int]:
         """Return the number of rows and a checksum that does not depend on their order, of the decrypted values."""
-        encrypted = next((each for each in ENCRYPTED_TABLES if each.name == table.name), None)
+        encrypted = encrypted_table(table.name)
         columns = tuple(table.columns.items())
         count = checksum = 0
         async for row in store.rows(table, None):
@@ -218,6 +218,11 @@ class StoreCopy:
 
 async def _copied_tables(store: Reader) -> dict[str, Table]:
     return {name: table for name, table in (await store.tables()).items() if name not in NOT_COPIED and not name.startswith(SEARCH)}
+
+
+def are_alike(found: Mapping[str, Table], wanted: Mapping[str, Table]) -> bool:
+    """Return whether two stores have the same tables with the same columns."""
+    return {name: set(one.columns) for name, one in found.items()} == {name: set(one.columns) for name, one in wanted.items()}
 
 
 def key_to_text(key: tuple[Any, ...] | None) -> str:

@@ -69,6 +69,12 @@ CELL_TABLE = EncryptedTable("cell", (("number", "bigint"),), {"address": lambda:
 """The addresses of other stores, with their passwords."""
 TABLES = (CONNECTION_TABLE, WEBHOOK_TABLE, CELL_TABLE)
 
+
+def encrypted_table(name: str) -> EncryptedTable | None:
+    """Return the encrypted columns of a table; None if it has none."""
+    return next((each for each in TABLES if each.name == name), None)
+
+
 RECORD_KEY = Statement(
     "record_key",
     (("key_id", "text"), ("canary", "text")),

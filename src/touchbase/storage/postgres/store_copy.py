@@ -19,6 +19,7 @@ from touchbase.storage.rls_scope import ALL_CLIENTS
 from touchbase.storage.store_copy import (
     MADE_BY_MIGRATION,
     NOTE_ALL_FOR_SEARCH,
+    POSTGRES_TYPES,
     PROGRESS_TABLE,
     Table,
     TableProgress,
@@ -32,7 +33,6 @@ FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid LEFT JOIN pg_index i O
 WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND a.attnum > 0 AND NOT a.attisdropped
 ORDER BY c.relname, a.attnum"""
 _KINDS = {"bigint": "integer", "bytea": "blob"}
-_TYPES = {"integer": "bigint", "text": "text", "blob": "bytea"}
 _OTHERS = """SELECT count(*) FROM pg_stat_activity
 WHERE datname = current_database() AND application_name = $1 AND pid <> pg_backend_pid()"""
 _LOOKS = 20
@@ -117,7 +117,7 @@ class PostgresWriter(PostgresReader):
 
     async def write(self, table: Table, rows: Sequence[Row], before: TableProgress, after: TableProgress) -> None:
         """Insert rows and replace the progress `before`. Raises `UnusableStore` when another copy has changed that."""
-        params = ", ".join(f"${number}::{_TYPES[kind]}[]" for number, kind in enumerate(table.columns.values(), 1))
+        params = ", ".join(f"${number}::{POSTGRES_TYPES[kind]}[]" for number, kind in enumerate(table.columns.values(), 1))
         async with _of_all_clients(self._connection):
             changed = await self._connection.execute(
                 "UPDATE store_copy SET last_key = $1, copied = $2, done = $3 WHERE table_name = $4 AND last_key = $5 AND done = 0",

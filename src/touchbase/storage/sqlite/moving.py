@@ -47,7 +47,8 @@ class SqliteRows:
 
     async def tables(self) -> dict[str, Table]:
         """Return all tables of the store by name."""
-        return tables_of(self._connection)
+        with _explained():
+            return tables_of(self._connection)
 
     async def read(self, plan: Plan[T]) -> T:
         """Run a plan that only reads."""
@@ -95,7 +96,8 @@ class SqliteRows:
         names = [name for name, *_ in self._names(tables)]
         listed = ", ".join(f"'{name}'" for name in names)
         sql = f"SELECT count(*) FROM sqlite_schema WHERE type = 'trigger' AND name IN ({listed})"
-        found: Any = self._connection.execute(sql).fetchall()[0][0]
+        with _explained():
+            found: Any = self._connection.execute(sql).fetchall()[0][0]
         return bool(found == len(names))
 
     async def watch(self, tables: Sequence[MovedTable], token: str) -> None:
