@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,9 @@ from tests.cli.conftest import Run, own_logging, run, store
 
 from touchbase import cells
 from touchbase.cells import moves_sql
+from touchbase.clients.sql import removal
 from touchbase.routing import moving, moving_copy
+from touchbase.storage.sqlite.connection import open_reader
 
 __all__ = ["own_logging", "run", "store"]
 
@@ -194,3 +197,43 @@ def test_doctor__names_a_move_that_has_stopped(spread: Run, monkeypatch: pytest.
     assert "its move to another cell has stopped" in found.output
     assert "client acme moves from home to eu: copying" in spread("cells", "list").output
     assert spread("clients", "move", "acme", "--undo").exit_code == 0
+
+
+@pytest.fixture
+def stopped(spread: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """A move of the client acme from eu to home that was stopped while it copied."""
+    monkeypatch.setattr(moving, "DELETION_DELAY", 0)
+    spread("clients", "add", "acme", "--cell", "eu")
+    Path("people.csv").write_text("email\nada@example.com\n")
+    spread("contacts", "import", "people.csv", "--client", "acme")
+    with monkeypatch.context() as patched:
+        patched.setattr(moving.ClientMove, "_verify", None)
+        with pytest.raises(TypeError):
+            spread("clients", "move", "acme", "--to", "home")
+    for module in (cells, moves_sql):
+        monkeypatch.setattr(module, "LEASE", 0)
+    return spread
+
+
+def test_drain__goes_on_with_a_move_that_was_stopped(stopped: Run) -> None:
+    stopped("clients", "add", "bolt", "--cell", "home")
+    assert stopped("cells", "add", "us", "--database", "sqlite:///us.db").exit_code == 0  # the cell with the fewest clients
+
+    drained = stopped("cells", "drain", "eu", "--move")
+
+    assert "client acme lives in home" in drained.output
+    assert stopped("cells", "remove", "eu").exit_code == 0
+
+
+def test_undo__removes_the_copy_of_a_client_that_was_deleted_since(stopped: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(removal, "DELETION_DELAY", 0)
+    stopped("clients", "delete", "acme", "--yes")
+    refused = stopped("clients", "move", "acme", "--to", "home")
+
+    undone = stopped("clients", "move", "acme", "--undo")
+
+    assert "there is no client 'acme'" in refused.output
+    assert "is undone" in undone.output
+    with closing(open_reader("touchbase.db")) as home:
+        assert home.execute("SELECT count(*) FROM contact").fetchall() == [(0,)]
+        assert home.execute("SELECT count(*) FROM client_move").fetchall() == [(0,)]

@@ -182,7 +182,8 @@ async def _refuse_empty(cell: Cell) -> None:
 def drain(database: str | None, name: str, undo: bool, moves: bool, verify: bool, as_json: bool) -> None:
     """Let no new client live in a cell. Its clients stay until they are moved or deleted.
 
-    With --move each goes to the cell with the fewest clients, as `touchbase clients move` does it; run it again to go on after a stop.
+    With --move each goes to the cell with the fewest clients, as `touchbase clients move` does it, and moves that were stopped go on;
+    run it again to go on after a stop.
     """
     if undo and moves:
         raise click.UsageError("write --undo or --move, not both")
@@ -194,17 +195,20 @@ def drain(database: str | None, name: str, undo: bool, moves: bool, verify: bool
 
 
 async def _drain(database: str | None, name: str, undo: bool, moves: bool, verify: bool) -> Cell:
-    from touchbase.cells import DRAINING, OPEN, SetCellState
+    from touchbase.cells import DRAINING, OPEN, ListMoves, SetCellState
     from touchbase.clients import ListClients
 
     async with opened(database) as store:
         cell = await store.write(SetCellState(name, OPEN if undo else DRAINING))
         await store.refresh()
-        for client in await store.store(cell.number).read(ListClients()) if moves else []:
-            if client.state != DELETING:
-                target = name_of(store, store.cell_for_new_client(""))
-                await move_client(store, database, client.client_id, target, verify=verify)
-                click.echo(f"client {client.client_id} lives in {target}", err=True)
+        if moves:
+            # Moves that were stopped go on to their target.
+            begun = {move.client_id: move.target for move in await store.home.read(ListMoves()) if move.source == cell.number}
+            staying = [client.client_id for client in await store.store(cell.number).read(ListClients()) if client.state != DELETING]
+            for client_id in dict.fromkeys([*begun, *staying]):
+                target = name_of(store, begun.get(client_id, store.cell_for_new_client("")))
+                await move_client(store, database, client_id, target, verify=verify)
+                click.echo(f"client {client_id} lives in {target}", err=True)
         return replace(cell, clients=store.placement.counts().get(cell.number, 0))
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from touchbase.cli.each_cell import keys_at_hand
 from touchbase.cli.options import json_option, read_settings, setting_options
 from touchbase.cli.output import print_json
 from touchbase.cli.store import STOPPED, find_client, now_us, opened, run
@@ -53,7 +54,7 @@ def move(database: str | None, client_id: str, cell: str | None, undo: bool, ver
         values: dict[str, object] = {
             "cell": cell,
             "rows": moved.rows,
-            "changed_meanwhile": moved.differences,
+            "changed_during_copy": moved.differences,
             "refused_ms": moved.frozen_us // 1000,
         }
         print_json({"client_id": client_id, **values})
@@ -78,11 +79,11 @@ async def move_client(store: CellRouter, database: str | None, client_id: str, c
     from touchbase.errors import Invalid
     from touchbase.routing.moving import Moved
 
-    client = await find_client(store, client_id)
     try:
         number = store.cell_for_new_client(cell)
     except Invalid as error:
         raise click.ClickException(error.faults[0].detail) from error
+    client = await find_client(store, client_id, lasting=True)
     is_moving = any(each.number == client.number for each in await store.home.read(ListMoves()))
     if store.placement.cell_of(client.number) == number and not is_moving:
         return Moved(client.number, number, number)
@@ -90,23 +91,27 @@ async def move_client(store: CellRouter, database: str | None, client_id: str, c
 
 
 async def _undo(database: str | None, client_id: str) -> None:
+    from touchbase.cells import ListMoves
+
     async with opened(database) as store:
-        client = await find_client(store, client_id)
-        await _of(store, database, client.number, -1, False).undo()
+        # By its id when the move began, too: the client may be deleted since.
+        known = next((each.number for each in await store.home.read(ListMoves()) if each.client_id == client_id), None)
+        number = (await find_client(store, client_id)).number if known is None else known
+        await _of(store, database, number, -1, False).undo()
 
 
 def _of(store: CellRouter, database: str | None, number: int, cell: int, verify: bool) -> ClientMove:
     from touchbase.cells import HOME
-    from touchbase.encryption import EncryptionKeys
     from touchbase.routing.moving import ClientMove
     from touchbase.storage import open_client_rows
 
-    settings = read_settings(database=database)
-    keys = EncryptionKeys(settings.encryption_key, settings.encryption_key_old)
-
     async def open_rows(where: int) -> tuple[ClientRows, Cipher]:
-        store.store(where)  # raises for a cell that cannot be used
-        return await open_client_rows(settings.database if where == HOME else store.cells[where].cell.address, number, keys)
+        if where == HOME:
+            return await open_client_rows(read_settings(database=database).database, number, keys_at_hand())
+        found = store.cells[where]
+        if not found.is_open:
+            raise click.ClickException(f"cell {found.cell.name} cannot be used: {found.reason}")
+        return await open_client_rows(found.cell.address, number, keys_at_hand())
 
     return ClientMove(store, number, cell, open_rows, now_us, _show, verify)
 

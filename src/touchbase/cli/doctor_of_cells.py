@@ -44,7 +44,12 @@ async def _stopped_moves(home: ProcessingStore) -> list[Finding]:
     stopped = [move for move in await home.read(ListMoves()) if move.updated_us + LEASE < now_us()]
     detail = "its move to another cell has stopped, and its writes may be refused until it goes on"
     return [
-        Finding(f"client {move.client_id}", PROBLEM, detail, f"run the same `touchbase clients move {move.client_id}` again")
+        Finding(
+            f"client {move.client_id}",
+            PROBLEM,
+            detail,
+            f"run the same `touchbase clients move {move.client_id}` again, or give it up with --undo",
+        )
         for move in stopped
     ]
 
