@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -47,6 +49,35 @@ def client(console: Console, client_id: str = CLIENT) -> Any:
 
 def connections(console: Console) -> list[dict[str, Any]]:
     return list(console.send("GET", f"/admin/v1/clients/{CLIENT}/connections")["data"])
+
+
+@on_sqlite
+def test_cells__are_listed_below_the_clients_once_there_are_some(
+    start: Callable[..., Console], engine_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOUCHBASE_ENCRYPTION_KEY", encode_key(new_key()))
+    console = start()
+    without = console.open("/clients")
+    assert without.get_by_role("heading", name="Cells").count() == 0
+    for command in (
+        ("add", "eu", "--database", f"sqlite:///{tmp_path}/eu.db", "--home", engine_url),
+        ("drain", "eu", "--database", engine_url),
+    ):
+        subprocess.run([sys.executable, "-m", "touchbase", "cells", *command], check=True, cwd=tmp_path, capture_output=True)
+    while len(console.send("GET", "/admin/v1/cells")["data"]) < 2 or not console.send("GET", "/admin/v1/cells")["data"][1]["answers"]:
+        pass
+
+    for size, dark in ((WIDE, False), (WIDE, True), (NARROW, False)):
+        page = console.open("/clients", size=size, dark=dark)
+        table = page.get_by_role("region", name="Cells, and whether they answer")
+        table.wait_for()
+        assert [row.split("\t") for row in table.get_by_role("row").all_inner_texts()] == [
+            ["Cell", "Number", "Clients", "New clients", "Answers"],
+            ["home", "0", "0", "Yes", "Yes"],
+            ["eu", "1", "0", "No, it is draining", "Yes"],
+        ]
+        assert page.evaluate(TOO_WIDE) == []
+        assert axe_faults(page) == []
 
 
 def test_new_client__gets_addresses_and_its_light_turns_green_with_a_sample_that_is_erased(start: Callable[..., Console]) -> None:

@@ -21,7 +21,7 @@ export function Cells() {
   const cells = loaded.value ?? [];
   if (cells.length < 2) return null;
   return (
-    <section aria-labelledby="cells">
+    <section class="cells-of" aria-labelledby="cells">
       <h2 id="cells">Cells</h2>
       <div class="scroll" tabIndex={0} role="region" aria-label="Cells, and whether they answer">
         <table class="table">
