@@ -149,6 +149,9 @@ class MortalRows:
     async def close(self) -> None:
         await self._rows.close()
 
+    async def read(self, plan: Any) -> Any:
+        return await self._mortal.call(f"{self._end} {plan.__name__}", lambda: self._rows.read(plan))
+
     def __getattr__(self, name: str) -> Any:
         return lambda *given: self._mortal.call(f"{self._end} {name}", lambda: getattr(self._rows, name)(*given))
 
@@ -306,6 +309,38 @@ async def use(side: Side, journal: Journal, stop: asyncio.Event) -> None:
                 journal.deleted.add(contact)
         sent = await side("POST", f"/public/emailcampaign-webhook/{side.client_id}", {"riddle": turn})
         journal.webhooks += journal.took(sent.status)
+
+
+async def test_move__has_no_body_without_its_delivery_in_the_target_at_any_moment(
+    side: Side,
+    mortal_move: Callable[..., Awaitable[Moved]],
+    addresses: dict[int, tuple[str, EncryptionKeys]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """An undo finds bodies by their deliveries."""
+    monkeypatch.setattr(moving_copy, "NOTED", 1)
+    monkeypatch.setattr(moving_copy, "LARGEST_PAGE", 8)
+    monkeypatch.setattr(moving_copy, "SMALLEST_PAGE", 4)
+    await side.sure("PATCH", f"/admin/v1/clients/{side.client_id}/connections/email_campaign/instantly", {"secrets": []})
+    target, _ = await open_client_rows(addresses[EU][0], side.number, addresses[EU][1])
+    lonely = (
+        "SELECT b.id FROM delivery_body b WHERE b.client = ? AND NOT EXISTS "
+        "(SELECT 1 FROM delivery d WHERE d.client = b.client AND d.id = b.id)"
+    )
+    received = count()
+
+    class Watched(Mortal):
+        async def call(self, label: str, work: Callable[[], Awaitable[Any]]) -> Any:
+            if label == "source page" and next(received) < 60:
+                await side.sure("POST", f"/public/emailcampaign-webhook/{side.client_id}", {"riddle": next(received)})
+            result = await super().call(label, work)
+            if label == "target replace":
+                assert await target.read(select(lonely, side.number)) == []
+            return result
+
+    await mortal_move(side.number, EU, Watched())
+    await target.close()
+    assert not any((await dump(addresses, HOME, side.number)).values())
 
 
 async def deliveries_of(side: Side) -> int:

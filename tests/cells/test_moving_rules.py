@@ -9,7 +9,22 @@ from typing import Any
 import pytest
 from tests.asgi_client import Clock
 from tests.cells.conftest import OPEN
-from tests.cells.test_moving import EU, US, Make, Mortal, addresses, clock, dump, left_of_moves, mortal_move, move_of, side, world
+from tests.cells.test_moving import (
+    EU,
+    US,
+    Killed,
+    Make,
+    Mortal,
+    addresses,
+    clock,
+    dump,
+    left_of_moves,
+    mortal_move,
+    move_of,
+    select,
+    side,
+    world,
+)
 from tests.conftest import ENCRYPTION_KEYS
 from tests.isolation.world import ADAPTERS, Side, World
 
@@ -24,6 +39,7 @@ from touchbase.routing import CellRouter
 from touchbase.routing import router as routing_router
 from touchbase.routing.moving import Moved
 from touchbase.routing.moving_copy import Progress
+from touchbase.search import IndexRecords
 from touchbase.storage import client_rows, open_client_rows, open_store
 
 __all__ = ["addresses", "clock", "mortal_move", "move_of", "side", "world"]
@@ -195,6 +211,39 @@ async def test_move__to_a_cell_with_lower_ids_lets_it_give_out_higher_ones(
     assert made.number > there.record.id > 2 << ID_BITS
     cells = (await router.home.read(ReadDirectory())).cells
     assert [(cell.number, cell.state) for cell in cells] == [(1, "open"), (2, "open"), (3, "removed"), (4, "removed")]
+
+
+async def test_undo__leaves_no_words_of_a_contact_that_was_copied_indexed_and_deleted(
+    side: Side, mortal_move: Callable[..., Awaitable[Moved]], move_of: Make, addresses: Addresses, router: CellRouter, clock: Clock
+) -> None:
+    made = await side.sure("POST", "/public/v2/contacts", {"first_name": "forgotten"})
+    indexed = router.cells[EU].store
+
+    class Indexed(Mortal):
+        async def call(self, label: str, work: Callable[[], Awaitable[Any]]) -> Any:
+            if label == "source highest_ids":  # all is copied and compared
+                while await indexed.write(IndexRecords(side.number, 1000)):
+                    pass
+                assert await words_of(addresses[EU], side.number, made["id"])
+                await side.sure("DELETE", f"/public/v2/contacts/{made['id']}")
+                self.die_at, self.before = "target replace", False
+            return await super().call(label, work)
+
+    with pytest.raises(Killed):
+        await mortal_move(side.number, EU, Indexed())
+    clock.move(20)
+    await move_of(side.number, -1).undo()
+
+    assert not await words_of(addresses[EU], side.number, made["id"])
+
+
+async def words_of(at: tuple[str, EncryptionKeys], client: int, contact: int) -> bool:
+    """Whether the full-text index of a store has the contact."""
+    key = "rowid" if at[0].startswith("sqlite") else "record"
+    rows, _ = await open_client_rows(at[0], client, at[1])
+    found = await rows.read(select(f"SELECT 1 FROM search_index WHERE {key} = ?", 2 * contact))
+    await rows.close()
+    return bool(found)
 
 
 async def test_home_store_that_hangs__delays_one_request_for_a_moment_and_no_other(

@@ -125,6 +125,7 @@ class RowCopy:
             keys, changed = plans.differing(table, self.target.plain(table, there), rows)
             try:
                 if keys:
+                    await self._bring_parents(table, [table.key_of(row) for row in changed])
                     await self._replace({table.name: keys}, {table.name: changed})
                 return found, len(keys)
             except Clash:
@@ -132,6 +133,17 @@ class RowCopy:
         raise UnusableStore(
             f"rows of the table {table.name} contradict each other in the target: undo the move with --undo, and report this"
         )
+
+    async def _bring_parents(self, table: MovedTable, keys: Sequence[Row]) -> None:
+        """Copy the rows to which these belong, if they came after the page of theirs: a row without its parent is found by nothing."""
+        if not table.parent or not keys:
+            return
+        parent = self._by_name[table.parent]
+        there = {parent.key_of(row) for row in await self.target.rows.read(rows_of.by_key(parent, self.number, keys))}
+        if missing := set(keys) - there:
+            await self._copy_rows({parent.name: missing})
+            if len(await self.target.rows.read(rows_of.by_key(parent, self.number, missing))) < len(missing):
+                raise Clash("rows were removed since they were read")
 
     async def _replace(self, keys: Mapping[str, Iterable[Row]], rows: Mapping[str, Sequence[Row]]) -> None:
         stored = {name: self.target.stored(self._by_name[name], each) for name, each in rows.items()}
@@ -159,22 +171,22 @@ class RowCopy:
         raise UnusableStore("changed rows contradict each other in the target: undo the move with --undo, and report this")
 
     async def _copy_rows(self, noted: Mapping[str, set[Row]]) -> None:
-        """Copy the rows with these keys: those with large values a few at a time, the others together, as one may depend on another."""
-        light: dict[str, set[Row]] = {}
-        for name, keys in noted.items():
-            if not self._by_name[name].heavy:
-                light[name] = keys
-                continue
-            listed = list(keys)
-            for at in range(0, len(listed), SMALLEST_PAGE):
-                some = listed[at : at + SMALLEST_PAGE]
-                await self._replace({name: some}, {name: await self._rows(name, some)})
+        """Copy the rows with these keys: at once the rows that belong together, then the ones with large values, a few at a time."""
+        light = {name: set(keys) for name, keys in noted.items() if not self._by_name[name].heavy}
+        heavy = {name: list(keys) for name, keys in noted.items() if self._by_name[name].heavy}
+        for name, keys in heavy.items():
+            if parent := self._by_name[name].parent:
+                light.setdefault(parent, set()).update(keys)
         rows = {name: await self._rows(name, keys) for name, keys in light.items()}
         if companies := rows_of.companies_of(self._by_name, rows):
             # A company that did not change may not be copied yet.
             light["company"] = light.get("company", set()) | companies
             rows["company"] = await self._rows("company", light["company"])
         await self._replace(light, rows)
+        for name, keys in heavy.items():
+            for at in range(0, len(keys), SMALLEST_PAGE):
+                some = keys[at : at + SMALLEST_PAGE]
+                await self._replace({name: some}, {name: await self._rows(name, some)})
 
     async def _rows(self, name: str, keys: Iterable[Row]) -> list[Row]:
         table = self._by_name[name]

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 from touchbase.clients.sql.removal import CLIENT_TABLES
 from touchbase.errors import Overloaded, WrongState
 from touchbase.history import COMPANY, CONTACT
+from touchbase.search.sql.index import forget_words
 from touchbase.sql.builders import new_key
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement, T, delete
 from touchbase.storage.store_copy import FIRST, POSTGRES_TYPES, Table
@@ -233,17 +234,24 @@ _RENAME_COMPANY = Statement(
 def replace(
     tables: Sequence[MovedTable], client: int, token: str, keys: Mapping[str, Iterable[Row]], rows: Mapping[str, Sequence[Row]]
 ) -> Plan[None]:
-    """Replace the rows with these keys, by table, by those; what is searched by words is noted."""
+    """Replace the rows with these keys, by table, by those; what is searched by words is noted.
+
+    What belongs to a row that goes for good goes with it: nothing could find it afterwards.
+    """
     yield from check(client, token, (ARRIVING,))
+    stay = {table.name: {table.key_of(row) for row in rows.get(table.name, ())} for table in tables if table.name in keys}
     for table in tables:
-        present = {table.key_of(row) for row in rows.get(table.name, ())} if table.name in FIRST else set()
+        gone = set(keys.get(table.name, ())) | (set(keys.get(table.parent, ())) - stay.get(table.parent, set()))
+        if table.name in FIRST and table.name in keys:
+            gone -= stay[table.name]
+            yield Execute(_RENAME_COMPANY, [(client, *key) for key in stay[table.name]])
         typed = tuple((column, POSTGRES_TYPES[table.columns[column]]) for column in table.key)
         statement = _delete(table.name, table.client, typed)
         whole = len(statement.columns) == len(typed)
-        gone = [key if whole else (client, *key) for key in keys.get(table.name, ()) if key not in present]
-        yield Execute(statement, gone)
-        if present:
-            yield Execute(_RENAME_COMPANY, [(client, *key) for key in present])
+        yield Execute(statement, [key if whole else (client, *key) for key in gone])
+        if table.name in _RECORDS:
+            # A worker of the target may have indexed them.
+            yield from forget_words(client, [(_RECORDS[table.name], key[0]) for key in gone - stay.get(table.name, set())])
     for table in in_order(tables):
         yield Execute(_insert(table.name, table.typed, table.unique), rows.get(table.name, ()))
     noted = {(client, kind, key[0]) for name, kind in _RECORDS.items() for key in keys.get(name, ())}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from time import perf_counter
 from typing import Any
@@ -36,6 +37,8 @@ class SqliteRows:
     def __init__(self, connection: apsw.Connection, client: int) -> None:
         self._connection = connection
         self._client = client
+        self._lock = threading.Lock()
+        """Held by the thread that uses the connection: a task that is cancelled leaves it at work."""
 
     @classmethod
     async def open(cls, path: str, client: int) -> SqliteRows:
@@ -53,7 +56,11 @@ class SqliteRows:
     async def read(self, plan: Plan[T]) -> T:
         """Run a plan that only reads."""
         with _explained():
-            return await asyncio.to_thread(read, self._connection.cursor(), plan)
+            return await asyncio.to_thread(self._read, plan)
+
+    def _read(self, plan: Plan[T]) -> T:
+        with self._lock:
+            return read(self._connection.cursor(), plan)
 
     async def write(self, plan: Plan[T]) -> T:
         """Run a plan in a transaction; then leave the file to other writers for as long as it took."""
@@ -64,6 +71,10 @@ class SqliteRows:
         return result
 
     def _transaction(self, work: Callable[[apsw.Cursor], T]) -> T:
+        with self._lock:
+            return self._write(work)
+
+    def _write(self, work: Callable[[apsw.Cursor], T]) -> T:
         cursor = self._connection.cursor()
         self._begin(cursor)
         try:
@@ -134,8 +145,12 @@ class SqliteRows:
         """Do nothing: one transaction writes at a time, and each sees what was committed before it began."""
 
     async def close(self) -> None:
-        """Close the file."""
-        self._connection.close()
+        """Close the file, after what a thread still does there."""
+        await asyncio.to_thread(self._close)
+
+    def _close(self) -> None:
+        with self._lock:
+            self._connection.close()
 
 
 def _in_json(row: str, table: MovedTable) -> list[str]:
