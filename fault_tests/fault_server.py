@@ -20,7 +20,7 @@ from __future__ import annotations
 import base64
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -41,6 +41,8 @@ JOB_ROWS = 50
 
 ENCRYPTION_KEY = base64.b64encode(bytes(range(32))).decode()
 """With `quick-webhooks`: endpoints have secrets."""
+SENDER = "fault-sender"
+"""Header with the id of the process that sends a webhook, with `quick-webhooks`."""
 
 
 def volatile(path: str) -> None:
@@ -70,7 +72,13 @@ def quick_jobs(seconds: str) -> None:
 
 
 def quick_webhooks(seconds: str) -> None:
-    """Shorten the time-outs, retry schedule and leases of outgoing webhooks."""
+    """Shorten the time-outs, retry schedule and leases of outgoing webhooks, and name the process in a header."""
+    plain = http_client.WebhookClient._head
+
+    def named(client: http_client.WebhookClient, start: str, headers: Mapping[str, str], body: bytes) -> bytes:
+        return plain(client, start, {**headers, SENDER: str(os.getpid())}, body)
+
+    mutants.replace(http_client.WebhookClient, "_head", named)
     unit, lease = (float(part) for part in (seconds.split(":") * 2)[:2])
     os.environ["TOUCHBASE_ENCRYPTION_KEY"] = ENCRYPTION_KEY
     mutants.replace(http_client, "SECONDS", unit)

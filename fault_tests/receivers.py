@@ -18,12 +18,14 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from fault_tests.calls import ApiClient
 from fault_tests.check import Findings
-from fault_tests.fault_server import ENCRYPTION_KEY
+from fault_tests.fault_server import ENCRYPTION_KEY, SENDER
 from fault_tests.plan import Plan
 from touchbase.clients.commands import FindClient
 from touchbase.encryption import EncryptionKeys
 from touchbase.event_log import ListLoggedEvents
 from touchbase.outgoing import ReadServed
+from touchbase.outgoing.commands import ListAttempts
+from touchbase.outgoing.models import TIMEOUT
 from touchbase.storage import open_store
 
 OK, REFUSE, HANG, RESET, RESET_LATE, HALF_HEAD, HALF_BODY, SLOW, STALL = (
@@ -31,10 +33,14 @@ OK, REFUSE, HANG, RESET, RESET_LATE, HALF_HEAD, HALF_BODY, SLOW, STALL = (
 )  # fmt: skip
 DELIVERED = (OK, SLOW)
 """What ends with a complete 200 in time."""
+LATE = (HANG, STALL)
+"""What ends in a time-out."""
 HANG_SECONDS = 1.2
 """More than the time that a request gets."""
 SLOW_SECONDS = 0.3
 """Duration of a response that comes byte by byte and still in time."""
+MOST_ATTEMPTS = 10_000
+"""Of one client, that a check reads."""
 MOST_FAILURES = 3
 """Of one event."""
 RESPONSE = b"HTTP/1.1 200 OK\r\ncontent-length: 12\r\n\r\nthank you\r\n\r"
@@ -47,10 +53,15 @@ class Request:
 
     sequence: int
     record: int
-    is_delivered: bool
-    """Whether its response was a complete 200, in time."""
+    way: str
+    """How it ended."""
     run: int
-    """How many kills, or looks at what is stored, came before."""
+    """How many kills, or looks at what is stored, came before it was sent."""
+
+    @property
+    def is_delivered(self) -> bool:
+        """Whether its response was a complete 200, sent at once."""
+        return self.way in DELIVERED
 
 
 @dataclass
@@ -62,20 +73,29 @@ class Receiver:
     sticky: int = 0
     """If set, each event whose sequence it divides is refused, until this is 0 again."""
     run: int = 0
+    ended: dict[str, int] = field(default_factory=dict)
+    """Processes that were killed, and the run in which: on a busy machine their last requests are read after the next run has begun."""
     got: list[Request] = field(default_factory=list)
     met: Counter[str] = field(default_factory=Counter)
     _failures: Counter[int] = field(default_factory=Counter)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def choose(self, data: dict[str, object]) -> str:
-        """Return how a request ends."""
+    def choose(self, data: dict[str, object], sender: str) -> str:
+        """Return how a request of a process ends."""
         sequence, record = int(str(data["id"]).removeprefix("evt_")), int(str(data["record_id"]))
         with self._lock:
             way = self._way(sequence)
             self._failures[sequence] += way not in DELIVERED
             self.met[way] += 1
-            self.got.append(Request(sequence, record, way in DELIVERED, self.run))
+            self.got.append(Request(sequence, record, way, self.ended.get(sender, self.run)))
         return way
+
+    def begin_run(self, killed: int | None = None) -> None:
+        """Note that a process, if any, was killed, and begin the next run."""
+        with self._lock:
+            if killed is not None:
+                self.ended[str(killed)] = self.run
+            self.run += 1
 
     def _way(self, sequence: int) -> str:
         if self.sticky and sequence % self.sticky == 0:
@@ -98,7 +118,7 @@ def served(receivers: dict[str, Receiver]) -> Iterator[str]:
             if len(body) < length:  # its sender was killed
                 return
             data = json.loads(body)["data"]
-            way = receivers[data["client_id"]].choose(data)
+            way = receivers[data["client_id"]].choose(data, self.headers[SENDER])
             self.close_connection = not _respond(self.connection, way)
 
         def log_message(self, *_: object) -> None:
@@ -179,6 +199,21 @@ def stored_as_delivered(database: str, client: str, endpoint: int) -> set[int]:
     return asyncio.run(read())
 
 
+def timed_out(database: str, client: str) -> Counter[int]:
+    """Return the events of which the sender noted time-outs, with their number."""
+
+    async def read() -> Counter[int]:
+        store = await open_store(database, as_is=True, encryption_keys=EncryptionKeys(ENCRYPTION_KEY))
+        try:
+            owner = await store.read(FindClient(client))
+            assert owner is not None
+            return Counter(one.sequence for one in await store.read(ListAttempts(owner.number, MOST_ATTEMPTS, outcome=TIMEOUT)))
+        finally:
+            await store.close()
+
+    return asyncio.run(read())
+
+
 def newest_event(database: str, client: str) -> int:
     """Return the number of a client's events."""
 
@@ -194,15 +229,18 @@ def newest_event(database: str, client: str) -> int:
     return asyncio.run(read())
 
 
-def check_requests(got: list[Request], events: int, stored: dict[int, set[int]], found: Findings) -> int:
+def check_requests(got: list[Request], events: int, stored: dict[int, set[int]], late: Counter[int], found: Findings) -> int:
     """Compare requests with the log; return the number of repeats.
 
     Each event arrived, in the order of its record, and came again after a kill only, and only if it was not `stored` before that one.
+    Events of `late`, by the number of time-outs that the sender noted, may come again if that is more than the receiver caused: the
+    machine stood still, and the sender did not get a response in time.
     """
+    missed = late - Counter(one.sequence for one in got if one.way in LATE)
     first: dict[int, int] = {}
     answered: set[tuple[int, int]] = set()
     for place, one in enumerate(got):
-        if (one.sequence, one.run) in answered:
+        if (one.sequence, one.run) in answered and not missed[one.sequence]:
             found.add_duplicate(f"event {one.sequence}, without a kill since its 200 (after {one.run})")
         if one.is_delivered:
             answered.add((one.sequence, one.run))

@@ -17,6 +17,7 @@ from fault_tests.receivers import (
     newest_event,
     served,
     stored_as_delivered,
+    timed_out,
     wait_until_sent,
 )
 
@@ -25,6 +26,8 @@ KILLS = 4
 WRITE_SECONDS = (0.2, 0.9)
 """The time between two kills."""
 RECORDS = 12
+QUICK = "1:3"
+"""Seconds for a response, and of leases: a process of a busy machine does not miss to renew these, or it would rightly lose its clients."""
 
 
 def run(plan: Plan, engine: str) -> None:
@@ -41,7 +44,7 @@ def run(plan: Plan, engine: str) -> None:
                 change_contacts(plan, ApiClient(server.address, CLIENT), contacts, plan.rng.uniform(*WRITE_SECONDS))
                 server.kill()
                 stored[number] = stored_as_delivered(database, CLIENT, endpoint)
-                receiver.run = number
+                receiver.begin_run(server.pid)
                 server = start(plan, database, origin)
             api = ApiClient(server.address, CLIENT)
             wait_until_sent(plan, api, endpoint, receiver, found)
@@ -49,16 +52,16 @@ def run(plan: Plan, engine: str) -> None:
             status, _ = server.stop()
             if status != 0:
                 found.fault(f"the server stopped with {status}")
-            events = newest_event(database, CLIENT)
+            events, late = newest_event(database, CLIENT), timed_out(database, CLIENT)
         finally:
             server.kill()
-    repeated = check_requests(receiver.got, events, stored, found)
+    repeated = check_requests(receiver.got, events, stored, late, found)
     if database.startswith("sqlite"):
         check_integrity(database.removeprefix("sqlite:///"), found)
     plan.report.add("outgoing", engine, 1, events, found, broken=plan.broken, kills=KILLS, requests=len(receiver.got), repeated=repeated)
 
 
-def start(plan: Plan, database: str, origin: str, *injected: str, quick: str = "1") -> Process:
+def start(plan: Plan, database: str, origin: str, *injected: str, quick: str = QUICK) -> Process:
     """Start a server whose webhooks are quick."""
     more, built_in = ("--webhook-allowed-origins", origin), [*injected, f"quick-webhooks:{quick}"]
     return Process(database, plan.new_folder(), *more, broken=plan.broken, injected=built_in)

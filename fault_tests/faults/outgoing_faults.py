@@ -24,6 +24,7 @@ from fault_tests.receivers import (
     newest_event,
     served,
     stored_as_delivered,
+    timed_out,
     wait_until_sent,
 )
 from fault_tests.shared_flag import FAIL_WRITES, SharedFlags
@@ -37,10 +38,8 @@ REFUSING_SECONDS = 1.0
 AFTER_SECONDS = 0.5
 PEOPLE = 60
 """So many events are being sent when the store begins to refuse: each takes `SLOW_SECONDS`."""
-QUICK = "8:1"
+QUICK = "8:3"
 """Longer schedules than usual, so that refused events still wait when the store can write again."""
-LEASED = "1:3"
-"""Leases that a process of a busy machine does not miss to renew: it would rightly lose its clients."""
 SHARED_SECONDS = 2.0
 CLIENTS = 4
 SENDING_SECONDS = 5.0
@@ -62,10 +61,10 @@ def receivers(plan: Plan, engine: str) -> None:
             wait_until_sent(plan, api, endpoint, receiver, found)
             api.close()
             server.stop()
-            events = newest_event(database, client)
+            events, late = newest_event(database, client), timed_out(database, client)
         finally:
             server.kill()
-    check_requests(receiver.got, events, {}, found)
+    check_requests(receiver.got, events, {}, late, found)
     for way in NETWORK:
         if not receiver.met[way]:
             found.fault(f"no response was of the kind {way!r}")
@@ -98,18 +97,19 @@ def results(plan: Plan, engine: str) -> None:
             api.close()
             server.kill()
             (folder / "store.db-shm").unlink(missing_ok=True)
-            receiver.run, receiver.sticky = 1, 0
+            receiver.begin_run(server.pid)
+            receiver.sticky = 0
             stored = stored_as_delivered(database, client, endpoint)
             server = start(plan, database, origin, quick=QUICK)
             api = ApiClient(server.address, client)
             wait_until_sent(plan, api, endpoint, receiver, found)
             api.close()
             server.stop()
-            events = newest_event(database, client)
+            events, late = newest_event(database, client), timed_out(database, client)
         finally:
             flags.set()
             server.kill()
-    repeated = check_requests(receiver.got, events, {1: stored}, found)
+    repeated = check_requests(receiver.got, events, {1: stored}, late, found)
     plan.report.add("results", engine, 1, events, found, broken=plan.broken, unwritten=unwritten, repeated=repeated)
 
 
@@ -128,7 +128,7 @@ def senders(plan: Plan, engine: str) -> None:
     all_receivers = {name: Receiver(plan.rng, {}) for name in names}
     database = plan.new_store(engine, plan.new_folder())
     with served(all_receivers) as origin:
-        servers = [start(plan, database, origin, quick=LEASED) for _ in range(2)]
+        servers = [start(plan, database, origin) for _ in range(2)]
         try:
             endpoints, contacts = {}, {}
             for name in names:
@@ -144,7 +144,7 @@ def senders(plan: Plan, engine: str) -> None:
                 each.start()
             time.sleep(plan.rng.uniform(0.5, 1.0))
             servers[0].kill()
-            _next_run(all_receivers.values())
+            _next_run(all_receivers.values(), servers[0].pid)
             stored = {name: stored_as_delivered(database, name, endpoints[name]) for name in names}
             _next_run(all_receivers.values())
             for each in threads:
@@ -154,14 +154,14 @@ def senders(plan: Plan, engine: str) -> None:
                 wait_until_sent(plan, api, endpoints[name], all_receivers[name], found)
                 api.close()
             servers[1].stop()
-            events = {name: newest_event(database, name) for name in names}
+            events, late = {name: newest_event(database, name) for name in names}, {name: timed_out(database, name) for name in names}
         finally:
             for server in servers:
                 server.kill()
     repeated = {}
     for name in names:
         of_client = Findings(name)
-        repeated[name] = check_requests(all_receivers[name].got, events[name], {2: stored[name]}, of_client)
+        repeated[name] = check_requests(all_receivers[name].got, events[name], {2: stored[name]}, late[name], of_client)
         if repeated[name] > MOST_UNSTORED:
             of_client.add_duplicate(f"{repeated[name]} events, more than the {MOST_UNSTORED} that may not be stored yet")
         found.add(of_client)
@@ -170,6 +170,6 @@ def senders(plan: Plan, engine: str) -> None:
     )  # fmt: skip
 
 
-def _next_run(each: Iterable[Receiver]) -> None:
+def _next_run(each: Iterable[Receiver], killed: int | None = None) -> None:
     for receiver in each:
-        receiver.run += 1
+        receiver.begin_run(killed)
