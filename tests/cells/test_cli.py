@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.cli.conftest import Run, own_logging, run, store
@@ -26,8 +27,8 @@ def spread(store: Run) -> Run:
     return store
 
 
-def listed(run: Run) -> list[dict[str, object]]:
-    found: list[dict[str, object]] = json.loads(run("cells", "list", "--json").output)
+def listed(run: Run) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(run("cells", "list", "--json").output)
     return found
 
 
@@ -196,6 +197,7 @@ def test_doctor__names_a_move_that_has_stopped(spread: Run, monkeypatch: pytest.
     assert "client acme" not in before
     assert "its move to another cell has stopped" in found.output
     assert "client acme moves from home to eu: copying" in spread("cells", "list").output
+    assert [[move["client_id"] for move in each["moves"]] for each in listed(spread)] == [["acme"], []]
     assert spread("clients", "move", "acme", "--undo").exit_code == 0
 
 

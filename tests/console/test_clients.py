@@ -72,9 +72,9 @@ def test_cells__are_listed_below_the_clients_once_there_are_some(
         table = page.get_by_role("region", name="Cells, and whether they answer")
         table.wait_for()
         assert [row.split("\t") for row in table.get_by_role("row").all_inner_texts()] == [
-            ["Cell", "Number", "Clients", "New clients", "Answers"],
-            ["home", "0", "0", "Yes", "Yes"],
-            ["eu", "1", "0", "No, it is draining", "Yes"],
+            ["Cell", "Number", "Clients", "New clients", "Answers", "Moves out"],
+            ["home", "0", "0", "Yes", "Yes", "None"],
+            ["eu", "1", "0", "No, it is draining", "Yes", "None"],
         ]
         assert page.evaluate(TOO_WIDE) == []
         assert axe_faults(page) == []

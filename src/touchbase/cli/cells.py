@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,10 +17,10 @@ from touchbase.cli.output import print_json, print_table
 from touchbase.cli.remote import chosen_server, fetch, through_server
 from touchbase.cli.store import now_us, opened, run, without_password
 from touchbase.clients import DELETING
-from touchbase.common.timestamps import SECOND
+from touchbase.common.timestamps import SECOND, from_text
 
 if TYPE_CHECKING:
-    from touchbase.cells import Cell, Move
+    from touchbase.cells import Cell
     from touchbase.routing import CellRouter
 
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
@@ -49,7 +49,7 @@ def add(name: str, address: str, schema: str | None, database: str | None, as_js
         raise click.BadParameter("write 1 to 63 of a-z, 0-9 and _, beginning with a letter", param_hint="--schema")
     cell = run(_add(database, name, address, schema))
     if as_json:
-        print_json(_out(cell, None))
+        print_json(_out(cell))
     else:
         click.echo(f"cell {name} is number {cell.number}; servers use it within a second")
 
@@ -71,8 +71,8 @@ async def _add(database: str | None, name: str, address: str, schema: str | None
 @setting_options("database")
 @json_option()
 def list_(database: str | None, as_json: bool) -> None:
-    """List the cells, how many clients live in each, whether it answers, and moves that are not done. A server shows cells only."""
-    found, moves = fetch(lambda tb: ([dict(cell) for cell in tb.admin.cells.list()["data"]], []), lambda: _list(database))
+    """List the cells, how many clients live in each, whether it answers, and moves that are not done."""
+    found: list[dict[str, Any]] = fetch(lambda tb: [{**cell} for cell in tb.admin.cells.list()["data"]], lambda: _list(database))
     if as_json:
         print_json(found)
         return
@@ -87,30 +87,32 @@ def list_(database: str | None, as_json: bool) -> None:
         for each in found
     )
     print_table(columns, rows)
-    names = {each["number"]: each["name"] for each in found}
-    for move in moves:
-        source, target = names.get(move.source, "?"), names.get(move.target, "?")
-        age = max(0, now_us() - move.updated_us) // SECOND
-        click.echo(f"client {move.client_id} moves from {source} to {target}: {move.state}, last sign {age} seconds ago", err=True)
+    for source in found:
+        for move in source["moves"] or ():
+            age = max(0, now_us() - from_text(move["updated_at"])) // SECOND
+            way = f"from {source['name']} to {move['target']}: {move['state']}"
+            click.echo(f"client {move['client_id']} moves {way}, last sign {age} seconds ago", err=True)
 
 
-async def _list(database: str | None) -> tuple[list[dict[str, object]], list[Move]]:
-    from touchbase.cells import ListMoves
+async def _list(database: str | None) -> list[dict[str, Any]]:
+    from msgspec import to_builtins
+
+    from touchbase.http.cells import cell_page
     from touchbase.routing import list_cells
 
     async with opened(database) as store:
         found = await list_cells(store, read_settings(database=database).database)
-        return [{**_out(cell, reason), "answers": reason is None} for cell, reason in found], await store.home.read(ListMoves())
+    shown = to_builtins(cell_page(found))["data"]
+    return [{**one, "address": without_password(each.cell.address)} for one, each in zip(shown, found, strict=True)]
 
 
-def _out(cell: Cell, reason: str | None) -> dict[str, object]:
+def _out(cell: Cell) -> dict[str, object]:
     return {
         "name": cell.name,
         "number": cell.number,
         "state": cell.state,
         "clients": cell.clients,
         "address": without_password(cell.address),
-        "reason": reason,
     }
 
 
@@ -189,7 +191,7 @@ def drain(database: str | None, name: str, undo: bool, moves: bool, verify: bool
         raise click.UsageError("write --undo or --move, not both")
     cell = run(_drain(database, name, undo, moves, verify))
     if as_json:
-        print_json(_out(cell, None))
+        print_json(_out(cell))
     else:
         click.echo(f"cell {name} is {cell.state}; {cell.clients} clients live there")
 
