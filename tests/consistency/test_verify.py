@@ -14,9 +14,11 @@ from touchbase.adapters.interface import WebhookRequest
 from touchbase.clients.commands import EnsureClient
 from touchbase.common.timestamps import DAY, SECOND
 from touchbase.connections.models import Connection
+from touchbase.consistency import AuditRecords
 from touchbase.consistency.service import Verified, verify
 from touchbase.enrichment.worker import store_fetched
 from touchbase.events.worker import InboxWorker
+from touchbase.history import CONTACT
 from touchbase.history.dedupe_keys import body_key
 from touchbase.history.events import Event, Translation
 from touchbase.inbox.commands import StoreDelivery
@@ -175,6 +177,18 @@ async def test_verify__finds_a_merge_link_from_an_existing_record(store: Store, 
     assert [each.partition(": ")[2] for each in await told(store, client)] == [
         f"link is of contact {bob}, and must be absent, because there is a contact {bob}"
     ]
+
+
+async def test_verify__reads_the_links_of_a_record_in_order_whenever_they_were_written(store: Store, execute_sql: ExecuteSql) -> None:
+    client = await filled(store)
+    [[bob]] = await execute_sql("SELECT id FROM contact WHERE email_key = 'bob@example.com'")
+
+    for (number,) in await execute_sql("SELECT id FROM link ORDER BY tool DESC, object_type DESC, object_id DESC"):
+        await execute_sql("UPDATE link SET record_kind = 1, record_id = ? WHERE id = ?", bob, number)
+
+    links = (await store.read(AuditRecords(client, CONTACT, 0, 100))).links[bob]
+    assert len(links) > 2
+    assert links == sorted(links)
 
 
 async def test_verify__finds_exchanged_addresses(store: Store, execute_sql: ExecuteSql) -> None:

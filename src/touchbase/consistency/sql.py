@@ -34,7 +34,7 @@ _RANGE = "client = ? AND record_kind = ? AND record_id > ? AND record_id <= ?"
 _EVENTS = f"SELECT {sql_rows.names(history_sql.EVENT)} FROM event WHERE {_RANGE} ORDER BY record_id, occurred_us, key"
 _CUSTOM = f"SELECT {sql_rows.names(records_rows.CUSTOM_FIELD)} FROM custom_field WHERE {_RANGE} ORDER BY record_id, name"
 _DELETED = f"SELECT record_id FROM deleted_record WHERE {_RANGE}"
-_LINKS = f"SELECT tool, object_type, object_id, record_id FROM link WHERE {_RANGE}"
+_LINKS = f"SELECT tool, object_type, object_id, record_id FROM link WHERE {_RANGE} ORDER BY record_id, tool, object_type, object_id"
 _LED_TO = f"SELECT DISTINCT record_id FROM link WHERE {_RANGE}"
 # A record that was merged into another has a link to it; an existing record must have none.
 _PART_OF_ANOTHER = (
@@ -122,7 +122,7 @@ def _astray(query: AuditRecords, table: str, bounds: Row) -> Plan[list[tuple[int
     if query.kind == CONTACT:
         lost = yield Select(_OF_NO_COMPANY, (query.client, *bounds[2:]))
         found += [(number, "company_id", str(company), "unset, because there is no such company") for number, company in lost]
-    return found
+    return sorted(found)
 
 
 def waiting(query: AuditWaiting) -> Plan[WaitingPage]:
