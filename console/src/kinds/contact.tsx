@@ -35,7 +35,7 @@ export const CONTACTS: Kind<Contact> = {
     statusColumn<Contact>('contact_status', (of) => of.contact_status, true),
     {
       key: 'company', name: 'Company', width: 180,
-      show: (of) => (of.company_id === undefined || !companyOf(of) ? null : <a class="plain" href={href(`/companies/${of.company_id}`)} tabIndex={-1}>{companyOf(of)}</a>),
+      show: (of) => (companyOf(of) ? <a class="plain" href={href(`/companies/${of.company_id}`)} tabIndex={-1}>{companyOf(of)}</a> : null),
     },
     timeColumn<Contact>('last_reply_received'),
     timeColumn<Contact>('last_campaign_email_sent'),
