@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -26,6 +26,8 @@ from touchbase.event_log import ListLoggedEvents
 from touchbase.outgoing import ReadServed
 from touchbase.outgoing.commands import ListAttempts
 from touchbase.outgoing.models import TIMEOUT
+from touchbase.sql.command import Query
+from touchbase.sql.statement import T
 from touchbase.storage import open_store
 
 OK, REFUSE, HANG, RESET, RESET_LATE, HALF_HEAD, HALF_BODY, SLOW, STALL = (
@@ -184,45 +186,31 @@ def wait_until_sent(plan: Plan, api: ApiClient, endpoint: int, receiver: Receive
 
 def stored_as_delivered(database: str, client: str, endpoint: int) -> set[int]:
     """Return the events that are stored as delivered to an endpoint."""
-
-    async def read() -> set[int]:
-        store = await open_store(database, as_is=True, encryption_keys=EncryptionKeys(ENCRYPTION_KEY))
-        try:
-            owner = await store.read(FindClient(client))
-            assert owner is not None
-            [served] = await store.read(ReadServed(owner.number, [endpoint]))
-            waiting = {one.sequence for one in served.pending}
-            return {*range(served.progress.start + 1, served.progress.position + 1)} - waiting
-        finally:
-            await store.close()
-
-    return asyncio.run(read())
+    [served] = _read(database, client, lambda number: ReadServed(number, [endpoint]))
+    waiting = {one.sequence for one in served.pending}
+    return {*range(served.progress.start + 1, served.progress.position + 1)} - waiting
 
 
 def timed_out(database: str, client: str) -> Counter[int]:
     """Return the events of which the sender noted time-outs, with their number."""
-
-    async def read() -> Counter[int]:
-        store = await open_store(database, as_is=True, encryption_keys=EncryptionKeys(ENCRYPTION_KEY))
-        try:
-            owner = await store.read(FindClient(client))
-            assert owner is not None
-            return Counter(one.sequence for one in await store.read(ListAttempts(owner.number, MOST_ATTEMPTS, outcome=TIMEOUT)))
-        finally:
-            await store.close()
-
-    return asyncio.run(read())
+    attempts = _read(database, client, lambda number: ListAttempts(number, MOST_ATTEMPTS, outcome=TIMEOUT))
+    return Counter(one.sequence for one in attempts)
 
 
 def newest_event(database: str, client: str) -> int:
     """Return the number of a client's events."""
+    return _read(database, client, lambda number: ListLoggedEvents(number, None, 1)).newest
 
-    async def read() -> int:
+
+def _read(database: str, client: str, question: Callable[[int], Query[T]]) -> T:
+    """Ask the store something about a client, by its number."""
+
+    async def read() -> T:
         store = await open_store(database, as_is=True, encryption_keys=EncryptionKeys(ENCRYPTION_KEY))
         try:
             owner = await store.read(FindClient(client))
             assert owner is not None
-            return (await store.read(ListLoggedEvents(owner.number, None, 1))).newest
+            return await store.read(question(owner.number))
         finally:
             await store.close()
 
