@@ -62,7 +62,7 @@ class Request:
 
     @property
     def is_delivered(self) -> bool:
-        """Whether its response was a complete 200, sent at once."""
+        """Whether its response was a complete 200, in time as the receiver sees it."""
         return self.way in DELIVERED
 
 
