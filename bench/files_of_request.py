@@ -24,10 +24,12 @@ from typing import Any
 import touchbase
 from bench.bodies import CREATE, new_run
 from bench.dataset_sample import address_of, webhook
-from touchbase import app, fleet, translator
-from touchbase.adapters.registry import load_adapters
+from touchbase import app, fleet
+from touchbase.common.frames import pack, unpack
 from touchbase.config import Settings
 from touchbase.events.translator_pool import TranslatorPool
+from touchbase.sandbox.pool import Sandbox
+from touchbase.sandbox.process import run_job
 from touchbase.server.server import Server, listen
 
 SOURCE = Path(touchbase.__file__).parent
@@ -38,14 +40,14 @@ Files = dict[str, set[str]]
 """Names of the functions called in each file."""
 
 
-class InProcess(TranslatorPool):
-    """Translates in this process."""
+class InProcess(Sandbox):
+    """Runs tasks in this process."""
 
-    def _request(self, job: bytes) -> bytes:
+    def _exchange(self, job: bytes) -> bytes:
         try:
-            return translator.handle_job(load_adapters().translate, job)
+            return pack(run_job(unpack(job)))
         finally:
-            signal.setitimer(signal.ITIMER_PROF, 0)  # the limit of a translator process
+            signal.setitimer(signal.ITIMER_PROF, 0)  # the limit of a sandbox process
 
 
 @contextmanager
@@ -141,7 +143,7 @@ async def measure(title: str, work: Callable[[app.Application, int], Awaitable[N
 
 def main() -> None:
     """Measure both, each on a store of its own."""
-    fleet.TranslatorPool = InProcess  # type: ignore[misc]
+    fleet.TranslatorPool = lambda: TranslatorPool(InProcess("translator"))  # type: ignore[misc, assignment]
     fleet.periodic_tasks = lambda store: []
     logging.disable()
     asyncio.run(measure("create through the API", create))

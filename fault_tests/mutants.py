@@ -29,7 +29,6 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace as replaced
-from functools import partial
 from typing import Any
 
 import apsw
@@ -42,13 +41,14 @@ from touchbase import app, fleet
 from touchbase.errors import Overloaded
 from touchbase.events import event_normalization, fair_scheduler, projection
 from touchbase.events import worker as events_worker
-from touchbase.events.translator_pool import TranslatorPool
+from touchbase.events.translator_pool import PRELOAD, TranslatorPool
 from touchbase.http.dependencies import Limits
 from touchbase.inbox import receive as inbox_receive
 from touchbase.inbox.api import webhooks
 from touchbase.inbox.commands import StoredDelivery
 from touchbase.jobs import JobRun, JobStep, runner
 from touchbase.rate_limit import rate_limiter
+from touchbase.sandbox.pool import Sandbox
 from touchbase.server import server as server_server
 from touchbase.storage.batch import settle
 from touchbase.storage.postgres import connection as postgres_connection
@@ -228,7 +228,7 @@ def no_refusal() -> None:
 def no_event_times() -> None:
     """Replace event times by the time of receipt, in the translator processes."""
     command = (sys.executable, "-c", _WITHOUT_EVENT_TIMES)
-    replace(fleet, "TranslatorPool", partial(TranslatorPool, command))
+    replace(fleet, "TranslatorPool", lambda: TranslatorPool(Sandbox("translator", preload=[PRELOAD], command=command)))
 
 
 def no_apply() -> None:
@@ -259,12 +259,12 @@ async def _step_in_two(self: Any, commands: Any, checkpoint: Any) -> Any:
 
 
 _WITHOUT_EVENT_TIMES = """
-from touchbase import translator
 from touchbase.events import event_normalization
+from touchbase.sandbox import process
 
 assert event_normalization.effective_time
 event_normalization.effective_time = lambda occurred_us, received_us, day: received_us
-translator.main()
+process.main()
 """
 
 

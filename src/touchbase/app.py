@@ -101,6 +101,7 @@ async def assembled(settings: Settings, clock: Clock = clock, *, shared: SharedM
             version=touchbase.__version__,
             on_stored=fleet.wake_inbox,
             read=shared_parts.reader,
+            sandbox=shared_parts.sandbox,
             senders=shared_parts.adapters,
             connections=shared_parts.connections,
             public_url=settings.public_url.rstrip("/"),

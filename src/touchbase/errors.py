@@ -66,6 +66,16 @@ class TouchbaseError(Exception):
         self.detail = detail
         self.data = data or {}
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle what the error has, and not what made it: constructors differ."""
+        return _restored, (type(self), self.args, vars(self))
+
+
+def _restored(kind: type[TouchbaseError], args: tuple[object, ...], values: dict[str, object]) -> TouchbaseError:
+    error = kind.__new__(kind, *args)
+    vars(error).update(values)
+    return error
+
 
 def response_errors(of: type[TouchbaseError] = TouchbaseError) -> Iterator[type[TouchbaseError]]:
     """Yield the errors that a response may have, one for each code."""

@@ -20,6 +20,7 @@ from touchbase.encryption import AesGcmCipher, EncryptionKeys
 from touchbase.enrichment import FetchWorker, HttpClient, count_fetch
 from touchbase.erasure import Eraser
 from touchbase.events import InboxWorker, PeriodicTask, ProcessingStore, TranslatorPool, WorkReport, add_report, count_report
+from touchbase.http.dependencies import new_sandbox
 from touchbase.idempotency import ResponseCleanup
 from touchbase.inbox import DedupeCleanup, RefusedWebhooks
 from touchbase.maintenance import Maintenance
@@ -28,6 +29,7 @@ from touchbase.outgoing import Dispatcher, Installation, Sender
 from touchbase.outgoing.api.objects import AS_IN_API
 from touchbase.retention import Retention, UnrecognisedLimits
 from touchbase.routing import CellRouter, CellStore
+from touchbase.sandbox.pool import Sandbox
 from touchbase.spool import Spool
 from touchbase.sql.outage import Outage
 from touchbase.storage import keys_of
@@ -51,6 +53,7 @@ class Shared:
     adapters: Adapters
     connections: Connections
     reader: TranslatorPool
+    sandbox: Sandbox
     http: HttpClient
     sender: Sender
     place: Installation
@@ -131,18 +134,20 @@ async def sharing(
     tracing = open_tracing(touchbase.__version__, log_name) if settings.tracing else None
     sender, place = outgoing_parts(settings, store)
     http, reader = HttpClient(f"touchbase/{touchbase.__version__}", settings.fetch_allowed), TranslatorPool()
+    sandbox = new_sandbox()
     async with contextlib.AsyncExitStack() as ending:
         if tracing is not None:
             ending.push_async_callback(tracing.close)
         ending.push_async_callback(sender.close)
         ending.push_async_callback(http.close)
         ending.callback(reader.close)
+        ending.callback(sandbox.close)
         connections = Connections(store, clock)
         calls, adapters, spool = CallCounts(clock), load_adapters(), _spool(settings, metrics)
         if spool is not None:
             ending.callback(spool.close)
             await ending.enter_async_context(running(spool, "spool"))
-        yield Shared(settings, clock, store, metrics, adapters, connections, reader, http, sender, place, calls, tracing, spool)
+        yield Shared(settings, clock, store, metrics, adapters, connections, reader, sandbox, http, sender, place, calls, tracing, spool)
 
 
 def _spool(settings: Settings, metrics: Metrics) -> Spool | None:

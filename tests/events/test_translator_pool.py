@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import socket
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -16,22 +14,25 @@ from touchbase.adapters.registry import load_adapters
 from touchbase.clients.commands import EnsureClient
 from touchbase.common.timestamps import SECOND
 from touchbase.connections.models import CRM, EMAIL_CAMPAIGN, Connection
-from touchbase.errors import Overloaded, UnrecognisedPayload
-from touchbase.events.translator_pool import HIDDEN, KEEP_SECONDS, MAX_IDLE, TranslatorPool, TranslatorStopped
+from touchbase.errors import UnrecognisedPayload
+from touchbase.events.translator_pool import HIDDEN, PRELOAD, TranslatorPool
 from touchbase.events.work import WorkReport
 from touchbase.events.worker import InboxWorker
 from touchbase.history.dedupe_keys import body_key
 from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.delivery import Delivery
 from touchbase.inbox.queries import CountDeliveries, GetDelivery
+from touchbase.sandbox.pool import Sandbox
+from touchbase.sandbox.task import TaskStopped
 from touchbase.sql.store import Store
 
 NOON = 1_790_000_000 * SECOND
 COUNT = itertools.count()
 POISONED = """
 import os, re, signal, sys, time
-import touchbase.translator as translator
+from touchbase.events import translation
 from touchbase.history.events import Event, Translation
+from touchbase.sandbox import process
 
 def read(request):
     if b"spin" in request.body:
@@ -49,36 +50,22 @@ def read(request):
 class Tools:
     translate = staticmethod(read)
 
-translator.load_adapters = Tools
-translator.seconds_for = lambda size: 0.2
-translator.MEMORY = 2**29
-translator.main()
+translation.load_adapters = Tools
+translation.seconds_for = lambda size: 0.2
+process.main()
 """
-MEETING = """
-import os, socket, sys
-ours, meeting = socket.socket(fileno=int(sys.argv[2])), sys.argv[1]
-frame = b"ready"
-while True:
-    ours.sendall(len(frame).to_bytes(8, "big") + frame)
-    if not ours.recv(1000):
-        break
-    there = socket.socket(socket.AF_UNIX)
-    there.connect(meeting)
-    there.recv(1)
-    frame = b"%d" % os.getpid()
-"""
-"""Processes that finish their job, and tell their id, once the test lets them go on."""
 REASONS = {
-    b"spin": "reading it took more processor time than the limit (up to 30 seconds)",
+    b"spin": "reading it took more processor time than the limit",
     b"sleep": "reading it took longer than the limit (3 seconds)",
-    b"eat": "reading it took more memory than the limit (1024 MiB)",
+    b"eat": "reading it took more memory than the limit (512 MiB)",
 }
 
 
 @pytest.fixture
 def poisoned() -> Iterator[TranslatorPool]:
     """A reader whose processes have an adapter that takes too much, as bodies ask it to."""
-    reader = TranslatorPool((sys.executable, "-P", "-c", POISONED), wall_seconds=3)
+    command = (sys.executable, "-P", "-c", POISONED)
+    reader = TranslatorPool(Sandbox("translator", preload=[PRELOAD], memory=2**29, wall_seconds=3, command=command))
     yield reader
     reader.close()
 
@@ -129,68 +116,16 @@ def test_translator_pool__translates_a_single_webhook(reader: TranslatorPool, po
     assert reader(request) == load_adapters().translate(request)
     with pytest.raises(UnrecognisedPayload, match="neither JSON nor form"):
         reader(WebhookRequest(CRM, {}, "", b"hello"))
-    with pytest.raises(TranslatorStopped):
+    with pytest.raises(TaskStopped):
         poisoned(WebhookRequest(CRM, {}, "", b"spin"))
 
 
-def test_translator_process__receives_no_secret_and_no_setting(reader: TranslatorPool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TOUCHBASE_ENCRYPTION_KEY", "secret")
-    code = """
-import os, sys
-for frame in (b"ready", b"%d" % sum("TOUCHBASE" in name for name in os.environ)):
-    os.write(int(sys.argv[1]), len(frame).to_bytes(8, "big") + frame)
-    ready = os.read(int(sys.argv[1]), 100) if frame == b"ready" else None
-"""
-    showing = TranslatorPool((sys.executable, "-c", code))
+def test_translator_process__receives_no_secret(reader: TranslatorPool) -> None:
     connection = Connection(1, CRM, "hubspot", NOON, NOON, secrets=["secret-of-theirs"], access_token="token")
 
-    assert showing._request(b"") == b"0"
-    (bare,) = reader.for_client([connection])._connections
+    (bare,) = reader.for_client([connection]).connections
+
     assert (connection.secrets, bare.secrets, bare.access_token) == (["secret-of-theirs"], [HIDDEN], "")
-    showing.close()
-
-
-async def test_read_many__asks_for_a_retry_when_no_process_can_start() -> None:
-    with pytest.raises(Overloaded, match="cannot start a process to read webhooks"):
-        await TranslatorPool(("/nowhere/python",)).for_client([]).read_many([delivery_of(b"a@b.co")])
-
-
-async def test_read_many__blames_no_delivery_for_a_process_that_ends_at_start() -> None:
-    reader = TranslatorPool((sys.executable, "-c", "raise SystemExit(1)"))
-
-    with pytest.raises(Overloaded, match=r"does not start: the process that read it ended \(1\)"):
-        await reader.for_client([]).read_many([delivery_of(b"a@b.co")])
-    reader.close()
-
-
-async def test_processes_needed_at_once__stay_for_the_next_jobs_and_end_when_they_are_not_needed(tmp_path: Path) -> None:
-    now = 0.0
-    place = str(tmp_path / "meeting")
-    pool = TranslatorPool((sys.executable, "-c", MEETING, place), clock=lambda: now)
-    meeting = socket.socket(socket.AF_UNIX)
-    meeting.bind(place)
-    meeting.listen()
-
-    async def at_once(jobs: int) -> set[bytes]:
-        """Give so many processes a job at the same time; return their ids."""
-        running = [asyncio.create_task(asyncio.to_thread(pool._request, b"job")) for _ in range(jobs)]
-        there = [(await asyncio.to_thread(meeting.accept))[0] for _ in range(jobs)]
-        for each in there:
-            each.close()
-        return set(await asyncio.gather(*running))
-
-    four = await at_once(4)
-    assert len(four) == 4
-    assert await at_once(4) == four
-
-    now += KEEP_SECONDS
-    for _ in range(3):
-        await at_once(1)
-    left = await at_once(4) & four
-
-    assert len(left) == MAX_IDLE
-    pool.close()
-    meeting.close()
 
 
 @pytest.mark.slow

@@ -20,6 +20,7 @@ from touchbase.inbox import RefusedWebhooks
 from touchbase.metrics import Metrics, NoMetrics
 from touchbase.outgoing import NOWHERE, Answer, Installation
 from touchbase.rate_limit import RateLimiter
+from touchbase.sandbox.pool import Sandbox
 from touchbase.spool import Spool
 from touchbase.tracing import Tracing
 
@@ -126,6 +127,11 @@ async def no_sender(url: str, headers: dict[str, str], body: bytes) -> Answer:
     return Answer(0, failure="unreachable", error="this process sends no webhooks")
 
 
+def new_sandbox() -> Sandbox:
+    """Return the sandbox of a server's requests and jobs; translations have one of their own."""
+    return Sandbox("sandbox", processes=2)
+
+
 @dataclass(frozen=True, slots=True)
 class Dependencies:
     """The parts that the web application is built from."""
@@ -137,6 +143,8 @@ class Dependencies:
     version: str = "0"
     on_stored: Callable[[int], None] = no_worker
     """Called with the client's number after a new delivery is stored, to wake the inbox worker."""
+    sandbox: Sandbox = field(default_factory=new_sandbox)
+    """Where requests have the bytes of senders parsed: HTML, redaction, files."""
     read: Read = no_adapter
     """Translates a webhook with the adapters, for dry runs and erasure."""
     senders: Tools = field(default_factory=NoTools)

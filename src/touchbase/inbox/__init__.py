@@ -30,7 +30,7 @@ from touchbase.inbox.delivery import (
     Delivery,
     waiting_since,
 )
-from touchbase.inbox.limits import MAX_EVENTS, MAX_SECONDS, MEMORY, OUT_OF_ATTEMPTS, UNFINISHED, WALL_SECONDS, is_large, seconds_for
+from touchbase.inbox.limits import MAX_EVENTS, MAX_SECONDS, OUT_OF_ATTEMPTS, UNFINISHED, is_large, seconds_for
 from touchbase.inbox.payload_fingerprint import fingerprint_of, fingerprint_parts
 from touchbase.inbox.queries import (
     BusyClients,
@@ -103,7 +103,6 @@ __all__ = [
     "MAX_ATTEMPTS",
     "MAX_EVENTS",
     "MAX_SECONDS",
-    "MEMORY",
     "OUT_OF_ATTEMPTS",
     "PARKED",
     "RECEIVED",
@@ -114,7 +113,6 @@ __all__ = [
     "UNFINISHED",
     "UNREADABLE",
     "UNRECOGNISED",
-    "WALL_SECONDS",
     "AffectedSender",
     "BusyClients",
     "CountDeliveries",

@@ -15,10 +15,6 @@ SECONDS_PER_MIB = 8.0
 """Further CPU seconds for each MiB of its decoded body: four times what the densest body was measured to take."""
 MAX_SECONDS = 30.0
 """CPU seconds to read one delivery, however large."""
-WALL_SECONDS = 60
-"""Wall-clock seconds to read deliveries, for machines without a free CPU."""
-MEMORY = 1024 * 1024 * 1024
-"""Bytes of address space of a process that reads deliveries."""
 MAX_EVENTS = 256
 """Events applied in one transaction (some hundredths of a second); a delivery with more is applied in several."""
 LARGE = 256 * 1024

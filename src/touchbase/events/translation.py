@@ -1,0 +1,53 @@
+"""Translation of webhooks inside a sandbox process: the tasks of `translator_pool.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import cache
+
+from touchbase.adapters.interface import WebhookRequest
+from touchbase.adapters.registry import load_adapters
+from touchbase.common.content_encoding import decoded
+from touchbase.connections import Connection
+from touchbase.errors import UnrecognisedPayload
+from touchbase.events.inbox_batch import pack_result, read_delivery
+from touchbase.events.work import ReadResult
+from touchbase.history import Translation
+from touchbase.inbox import Delivery, request_of_delivery, seconds_for
+from touchbase.sandbox.process import limit_seconds
+
+
+@cache
+def load() -> Callable[[WebhookRequest], Translation]:
+    """Load the adapters once; return their translation."""
+    return load_adapters().translate
+
+
+def translate(request: WebhookRequest) -> Translation:
+    """Translate one webhook; raises what its adapter raises."""
+    limit_seconds(seconds_for(len(request.body)))
+    return load()(request)
+
+
+def read_deliveries(connections: Sequence[Connection], deliveries: Sequence[Delivery]) -> list[ReadResult]:
+    """Read each delivery, within the limit of its own size."""
+
+    def translated(delivery: Delivery) -> Translation:
+        return load()(request_of_delivery(delivery, connections))
+
+    results = []
+    for delivery in deliveries:
+        limit_for(delivery)
+        results.append(pack_result(read_delivery(delivery, translated)))
+    return results
+
+
+def limit_for(delivery: Delivery) -> None:
+    """Start the processor time limit of one delivery, by the size of its decoded body."""
+    size = len(delivery.body)
+    if encoding := delivery.headers.get("content-encoding"):
+        limit_seconds(seconds_for(size))
+        with suppress(UnrecognisedPayload):
+            size = len(decoded(encoding, delivery.body))
+    limit_seconds(seconds_for(size))

@@ -1,0 +1,5 @@
+"""Program of a sandbox process."""
+
+from touchbase.sandbox.process import main
+
+main()

@@ -1,0 +1,118 @@
+"""Sandbox process, `python -m touchbase.sandbox SOCKET MEMORY [FILE] [MODULE:FUNCTION ...]`: runs tasks, can be stopped.
+
+It runs jobs from a socket until the other end closes. The kernel ends the process when a task exceeds its processor time, even
+inside a regular expression. The process opens no store, and its environment has no secrets. The functions named at the end are
+called first; what they import is loaded once.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import resource
+import signal
+import socket
+import sys
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+from touchbase.common.frames import READY, pack, receive, send, unpack
+from touchbase.errors import TouchbaseError
+from touchbase.sandbox.task import Task
+
+OUT_OF_MEMORY = 3
+"""Exit status of a process that exceeded its memory."""
+NO_FILE = "-"
+
+
+class Job(NamedTuple):
+    """A task and its arguments; `is_session` if it yields values, which are sent as the other end asks for them."""
+
+    task: Task[..., Any]
+    arguments: tuple[Any, ...]
+    named: dict[str, Any]
+    is_session: bool = False
+
+
+class Result(NamedTuple):
+    """The value of a task or the error that it raised; `is_last` after the last value of a session."""
+
+    value: Any = None
+    error: Exception | None = None
+    is_last: bool = False
+
+
+def main() -> None:
+    """Run jobs until the socket closes."""
+    number, memory, file, *preloaded = sys.argv[1:]
+    for stopping in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(stopping, signal.SIG_IGN)  # the server finishes its work, then closes the socket
+    limit_memory(int(memory))
+    for name in preloaded:
+        Task[[], None](name).load()()
+    gc.freeze()
+    files = () if file == NO_FILE else (os.fdopen(int(file), "rb"),)
+    with socket.socket(fileno=int(number)) as connection:
+        send(connection, READY)
+        while (frame := receive(connection)) is not None:
+            try:
+                job: Job = unpack(frame)
+                if job.is_session:
+                    run_session(connection, job, files)
+                else:
+                    send(connection, pack(run_job(job)))
+            except MemoryError:
+                os._exit(OUT_OF_MEMORY)
+
+
+def run_job(job: Job) -> Result:
+    """Run one task and return its result; raises only `MemoryError`."""
+    run = job.task.load()
+    limit_seconds(job.task.seconds)
+    try:
+        return Result(run(*job.arguments, **job.named))
+    except MemoryError:
+        raise
+    except Exception as error:
+        return Result(error=_picklable(error))
+
+
+def run_session(connection: socket.socket, job: Job, files: tuple[Any, ...]) -> None:
+    """Send the values of a session one by one, each when the other end sends a frame for it."""
+    run, values = job.task.load(), None
+    while True:
+        limit_seconds(job.task.seconds)
+        try:
+            if values is None:
+                values = iter(run(*files, *job.arguments, **job.named))
+            result = Result(next(values))
+        except StopIteration:
+            result = Result(is_last=True)
+        except MemoryError:
+            raise
+        except Exception as error:
+            result = Result(error=_picklable(error), is_last=True)
+        send(connection, pack(result))
+        if result.is_last or receive(connection) is None:
+            return
+
+
+def limit_seconds(seconds: float) -> None:
+    """Start the processor time limit again; the kernel ends the process when it expires."""
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+
+
+def limit_memory(memory: int) -> None:
+    """Limit the memory, and make this process the first choice of the kernel's OOM killer."""
+    _, most = resource.getrlimit(resource.RLIMIT_AS)
+    with suppress(ValueError, OSError):  # the operator's own limit is lower, or this system has none
+        resource.setrlimit(resource.RLIMIT_AS, (memory, most))
+    with suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as place:
+        place.write("1000")
+
+
+def _picklable(error: Exception) -> Exception:
+    """Return the project's own errors as they are, and others by their text: they may not be picklable."""
+    if isinstance(error, TouchbaseError):
+        return error
+    return RuntimeError(f"{type(error).__name__}: {error}")
