@@ -7,8 +7,6 @@ import importlib
 import inspect
 import os
 import pkgutil
-import re
-import signal
 import socket
 import sys
 import tempfile
@@ -39,41 +37,10 @@ while True:
     frame = b"%d" % os.getpid()
 """
 """Processes that finish their job, and send their id, once the test lets them go on."""
-HERE = "tests.sandbox.test_sandbox"
+HERE = "tests.sandbox.tasks"
 
 
-def upper(text: str, *, mark: str = "") -> str:
-    return text.upper() + mark
-
-
-def misuse(how: str) -> int:
-    """Take more than a task may, or fail."""
-    if how == "spin":
-        re.match("(a|aa)+b", "a" * 100)
-    if how == "eat":
-        bytearray(2**30)
-    if how == "die":
-        os.kill(os.getpid(), signal.SIGKILL)
-    if how == "sleep":
-        signal.pause()
-    if how == "refuse":
-        raise MalformedBody("no table")
-    raise KeyError(how)
-
-
-def environment(name: str) -> dict[str, str]:
-    return {key: value for key, value in os.environ.items() if name in key}
-
-
-def lines(file: BinaryIO, prefix: bytes) -> Iterator[bytes]:
-    for line in file:
-        if line == b"spin":
-            re.match("(a|aa)+b", "a" * 100)
-        yield prefix + line
-    if prefix == b"broken ":
-        raise MalformedBody("row 3: is broken")
-
-
+COMMAND = (sys.executable, "-c", f"import sys; sys.path.insert(0, {os.getcwd()!r}); from touchbase.sandbox.process import main; main()")
 UPPER: Task[[str], str] = Task(f"{HERE}:upper")
 MISUSE: Task[[str], int] = Task(f"{HERE}:misuse", 0.2)
 ENVIRONMENT: Task[[str], dict[str, str]] = Task(f"{HERE}:environment")
@@ -83,8 +50,7 @@ LINES: Task[[BinaryIO, bytes], Iterator[bytes]] = Task(f"{HERE}:lines", 0.2)
 @pytest.fixture(scope="module")
 def sandbox() -> Iterator[Sandbox]:
     """Processes that can import the tests."""
-    command = (sys.executable, "-c", f"import sys; sys.path.insert(0, {os.getcwd()!r}); from touchbase.sandbox.process import main; main()")
-    sandbox = Sandbox("test", memory=2**29, wall_seconds=1, command=command)
+    sandbox = Sandbox("test", memory=2**29, command=COMMAND)
     yield sandbox
     sandbox.close()
 
@@ -98,7 +64,6 @@ async def test_call__returns_the_result(sandbox: Sandbox) -> None:
     [
         ("spin", "reading it took more processor time than the limit", True),
         ("eat", "reading it took more memory than the limit (512 MiB)", True),
-        ("sleep", "reading it took longer than the limit (1 seconds)", True),
         ("die", "the process that read it ended (-9)", False),
     ],
 )
@@ -108,6 +73,15 @@ async def test_call__stops_a_task_over_its_budget_and_runs_the_next(sandbox: San
 
     assert (stopped.value.why, stopped.value.for_good) == (why, for_good)
     assert await sandbox.call(UPPER, "bob") == "BOB"
+
+
+async def test_call__stops_a_task_that_waits() -> None:
+    sandbox = Sandbox("test", wall_seconds=1, command=COMMAND, preload=[f"{HERE}:nothing"])
+
+    with pytest.raises(TaskStopped, match=r"longer than the limit \(1 seconds\)"):
+        await sandbox.call(MISUSE, "sleep")
+
+    sandbox.close()
 
 
 async def test_call__raises_the_errors_of_the_task(sandbox: Sandbox) -> None:
