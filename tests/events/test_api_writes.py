@@ -139,7 +139,7 @@ class World:
                 record: Contact | Company = await self.store.read(getting(client, listed.id))
                 out = (contact_out if kind == CONTACT else company_out)(record, True, self.client.settings)  # type: ignore[operator]
                 values = {name: value for name, value in msgspec.to_builtins(out).items() if name not in ("id", "updated_time")}
-                told = explain(record, await self.store.read(GetHistory(client, kind, record.id)))
+                told = await explain(record, await self.store.read(GetHistory(client, kind, record.id)))
                 seen.append([values, [(e.event, e.occurred_us, e.tool, [msgspec.to_builtins(c) for c in made]) for e, made in told]])
                 assert added_up(told) == {**held(values), **{name: None for name in added_up(told) if name not in held(values)}}
         assert [str(each) async for each in verify(self.store, client, Verified())] == []
@@ -431,7 +431,7 @@ async def test_record_of_an_earlier_version__has_a_valid_history_and_accepts_new
         await execute_sql(f"INSERT INTO {name} ({', '.join(whole)}) VALUES ({', '.join('?' for _ in whole)})", *whole.values())
 
     world = World(store, client)
-    told = explain(await store.read(GetContact(1, 1)), await store.read(GetHistory(1, CONTACT, 1)))  # type: ignore[arg-type]
+    told = await explain(await store.read(GetContact(1, 1)), await store.read(GetHistory(1, CONTACT, 1)))  # type: ignore[arg-type]
     assert [str(each) async for each in verify(store, 1, Verified())] == []
     assert [[(change.field, change.value, change.previous) for change in changes] for _, changes in told] == [
         [("contact_status", "lead", "Warm")],

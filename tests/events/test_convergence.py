@@ -136,7 +136,7 @@ async def snapshot(store: Store, client: int) -> list[Any]:
     for kind, listing, getting in ((CONTACT, ListContacts, GetContact), (COMPANY, ListCompanies, GetCompany)):
         for listed in await store.read(listing(client, 200)):
             record = await store.read(getting(client, listed.id))
-            told = explain(record, await store.read(GetHistory(client, kind, record.id)))
+            told = await explain(record, await store.read(GetHistory(client, kind, record.id)))
             plain = {
                 name: value
                 for name, value in msgspec.to_builtins(record).items()

@@ -75,7 +75,7 @@ def test_beats__chooses_the_same_winner_in_any_order(stamps: list[tuple[int, int
     assert winner(data.draw(some.permutations(stamps))) == winner(stamps)
 
 
-def test_explain__lists_the_changes_of_each_event_newest_first() -> None:
+async def test_explain__lists_the_changes_of_each_event_newest_first() -> None:
     contact = Contact(1, 1, NOON, NOON, initial_status="New")
     sent = event(NOON + 1, SENT, status="contacted")
     patched = event(
@@ -83,7 +83,7 @@ def test_explain__lists_the_changes_of_each_event_newest_first() -> None:
     )
     renamed = event(NOON + 3, detail={"fields": {"last_name": "Lee"}}, via=VIA_LINK)
 
-    told = explain(fold(contact, sent, patched, renamed), [renamed, sent, patched])
+    told = await explain(fold(contact, sent, patched, renamed), [renamed, sent, patched])
 
     assert told == [
         (renamed, [FieldChange("last_name", "Lee", None)]),

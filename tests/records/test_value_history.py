@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 from tests.asgi_client import ApiClient
 
 from touchbase.common.timestamps import SECOND, from_text, to_text
-from touchbase.history import Event, Translation
+from touchbase.history import CARRIED, DELIBERATE, Event, Translation
 from touchbase.inbox import Delivery
+from touchbase.records import timelines
+from touchbase.records.field_projection import API, FieldWrites, Objects, Written
 
 CREATED, SENT, REPLIED, LATE_SENT = "2026-11-17T08:00:00Z", "2026-11-18T08:00:00Z", "2026-11-19T08:00:00Z", "2026-11-19T20:00:00Z"
 NOW = "2026-11-20T09:30:00Z"
@@ -204,3 +206,64 @@ async def test_any_history__adds_up_to_its_record(call: ApiClient, facts: list[t
         assert one["previous"] == newest.get(one["field"])
         newest[one["field"]] = one["value"]
     assert {name: newest.get(name) for name in explained} == explained
+
+
+async def test_long_history__is_computed_from_its_newest_events_and_says_since_when(
+    call: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await jane(call)
+    complete = (await call.get("/public/v2/contacts/1/timeline")).json()
+    monkeypatch.setattr(timelines, "MAX_HISTORY", 3)
+
+    pages, cursor = [], ""
+    while cursor is not None:
+        pages.append((await call.get(f"/public/v2/contacts/1/timeline?limit=2&cursor={cursor}")).json())
+        cursor = pages[-1]["next_cursor"]
+    explained = (await call.get("/public/v2/contacts/1/explain?field=contact_status")).json()
+    history = (await call.get("/public/v2/contacts/1/history?field=contact_status")).json()
+    refused = await call.get(f"/public/v2/contacts/1?as_of={REPLIED}")
+
+    listed = [event["occurred_at"] for page in pages for event in page["data"]]
+    assert listed == [event["occurred_at"] for event in complete["data"]]
+    assert pages[0]["computed_since"] == SENT
+    assert (explained["computed_since"], explained["data"][0]["set_by"]["event"]) == (SENT, "email_replied")
+    assert (history["computed_since"], [change["value"] for change in history["data"]]) == (SENT, ["replied", "contacted"])
+    assert (refused.status, refused.json()["errors"][0]["pointer"]) == (422, "?as_of")
+    assert "computed_since" not in complete
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from([None, "a", "b"]),
+            st.sampled_from([CARRIED, DELIBERATE]),
+            st.integers(1, 4),
+            st.sampled_from([API, ("crm", "contact", "1"), ("crm", "contact", "2"), ("other", "lead", "1")]),
+        ),
+        min_size=1,
+        max_size=8,
+    )
+)
+def test_any_writes__have_the_winner_of_all_of_them(made: list[tuple[str | None, int, int, Any]]) -> None:
+    objects = Objects(first={source: (1, source[2]) for *_, source in made}, last={source: (9, "", False) for *_, source in made})
+    writes = [Written(value, (priority, at, f"{number}"), source) for number, (value, priority, at, source) in enumerate(made)]
+    folded = FieldWrites()
+    for write in writes:
+        folded.add(write)
+
+    assert folded.winner(objects) == winner_of_all(writes, objects)
+
+
+def winner_of_all(writes: list[Written], objects: Objects) -> Written:
+    """The rules of `FieldWrites`, written for all writes at once."""
+    deliberate = [write for write in writes if write.stamp[0] == DELIBERATE]
+    if not deliberate:
+        return min(writes, key=lambda write: write.stamp)  # the first tool that carries a value along
+    last = {source: max((w for w in deliberate if w.source == source), key=lambda w: w.stamp) for source in {w.source for w in deliberate}}
+    api = last.pop(API, None)
+    standing = [w for w in last.values() if w.value is not None and (api is None or w.stamp > api.stamp)]
+    first_of_kind = {w.source[:2]: w for w in sorted(standing, key=lambda w: objects.rank(w.source), reverse=True)}
+    if standing:
+        return max(first_of_kind.values(), key=lambda write: write.stamp)
+    candidates = [write for write in last.values() if write.value is None] + ([] if api is None else [api])
+    return max(candidates or last.values(), key=lambda write: write.stamp)

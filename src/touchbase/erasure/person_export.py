@@ -14,7 +14,7 @@ from touchbase.events import Translate
 from touchbase.history import CONTACT, PLAIN, Ref, StoredEvent
 from touchbase.inbox import Delivery, DeliveryEvents
 from touchbase.messages import Message, MessagesOfContact
-from touchbase.records import CONTACT_TYPE, Contact, GetHistory, TimelineEntry, get_record, timeline
+from touchbase.records import CONTACT_TYPE, Contact, GetHistory, TimelineEntry, explain, get_record
 from touchbase.sql.store import Store
 from touchbase.suppression import identities_of
 
@@ -62,7 +62,7 @@ async def export_person(store: Store, client: int, contact_id: int) -> Exported:
     history = await store.read(GetHistory(client, CONTACT, contact_id))
     owner = await store.read(FindClientByNumber(client))
     words = PLAIN if owner is None else owner.settings.words(CONTACT)
-    entries, _ = await timeline(store, contact, len(history) + len(words.renames) + 1, None, words)
+    entries = [TimelineEntry(event, changed) for event, changed in await explain(contact, history, words)]
     links = await store.read(ReadLinks(client, LINKS, contact=contact_id, deleted=deleted is not None))
     person = await store.read(FindPerson(client, contact_id))
     listed = await store.read(FindEntries(client, addresses_of_refs(person.refs)))

@@ -67,7 +67,7 @@ from touchbase.records.projection import (
 )
 from touchbase.records.read_records import get_record
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, RECORD_TYPES, RESOLVED_FIELDS, RecordType, stamped_fields
-from touchbase.records.timelines import TimelineEntry, timeline
+from touchbase.records.timelines import TimelineEntry, explain, timeline
 from touchbase.records.update import Change, update_command
 from touchbase.records.validation import json_value, misfit, raise_if_any
 from touchbase.records.value_sources import companies_of, company_ref, wrong_links, wrong_values
@@ -126,6 +126,7 @@ __all__ = [
     "current_stamp",
     "difference",
     "events_of",
+    "explain",
     "field_writes",
     "fold_event",
     "former_key",

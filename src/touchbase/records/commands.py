@@ -218,11 +218,13 @@ class ListCompanies(ListRecords[Company]):
 
 @dataclass(slots=True)
 class GetHistory(Query[list[StoredEvent]]):
-    """All events of one record, oldest first, by (occurred_us, key)."""
+    """Events of one record, oldest first, by (occurred_us, key): all, or the newest `limit` of those before a time."""
 
     client: int
     record_kind: int
     record_id: int
+    limit: int | None = None
+    before_us: Micros | None = None
 
 
 @dataclass(slots=True)

@@ -96,6 +96,44 @@ def has_several_objects(history: Iterable[StoredEvent]) -> bool:
     return len({one for event in history if (one := object_of(event)) is not None}) > 1
 
 
+class FieldWrites:
+    """The writes of one field, as far as they can win: the last carried one, and the last deliberate one of each source."""
+
+    __slots__ = ("_carried", "_latest", "_present", "_present_is_written")
+
+    def __init__(self, present: Written | None = None) -> None:
+        """`present`: the stored value, which counts as a write through the API if `add` never gets it."""
+        self._present = present
+        self._present_is_written = present is None or present.stamp == NEVER
+        self._carried: Written | None = None
+        self._latest: dict[Object, Written] = {}
+
+    def add(self, write: Written) -> None:
+        """Add a write; writes come in any order."""
+        if self._present is not None and write.stamp == self._present.stamp:
+            self._present_is_written = True
+        if write.stamp[0] != DELIBERATE:
+            if self._carried is None or beats(write.stamp, self._carried.stamp):
+                self._carried = write
+        elif (last := self._latest.get(write.source)) is None or beats(write.stamp, last.stamp):
+            self._latest[write.source] = write
+
+    def winner(self, objects: Objects, removed: Container[EffectiveTime] = ()) -> Written:
+        """Return the winner of the writes, of which there is at least one; without the stored value if its stamp is `removed`."""
+        if not self._present_is_written and self._present is not None and self._present.stamp[1:] not in removed:
+            self.add(self._present)
+        if not self._latest:
+            assert self._carried is not None
+            return self._carried
+        api = self._latest.get(API)
+        named = [write for source, write in self._latest.items() if source != API]
+        standing = [write for write in named if write.value is not None and not (api is not None and beats(api.stamp, write.stamp))]
+        if standing:
+            return _last([_first_of_kind(writes, objects) for _, writes in _by_kind(standing)])
+        cleared = [write for write in named if write.value is None]
+        return _last([*([] if api is None else [api]), *cleared] or named)
+
+
 def projected_fields(
     record: Record, history: Sequence[StoredEvent], removed: Container[EffectiveTime] = ()
 ) -> Iterator[tuple[str, Written, Written]]:
@@ -103,18 +141,24 @@ def projected_fields(
 
     `gone` are effective times of events that turned out to be older: values with these stamps belong to no event any more.
     """
-    writes: dict[str, list[Written]] = {}
+    writes: dict[str, FieldWrites] = {}
     objects = Objects.of_history(history)
     has_origins = is_history_complete(record, history)
+
+    def add(name: str, write: Written) -> None:
+        if name not in writes:
+            writes[name] = FieldWrites(Written(getattr(record, name), current_stamp(record, name)))
+        writes[name].add(write)
+
     for event in history:
         source = objects.source(event)
         for name, value, stamp in field_writes(event):
-            writes.setdefault(name, []).append(Written(value, stamp, source))
+            add(name, Written(value, stamp, source))
         if has_origins and (origin := origin_write(event)) is not None:
-            writes.setdefault("origin", []).append(Written(*origin))
-    for name, each in writes.items():
+            add("origin", Written(*origin))
+    for name, of_field in writes.items():
         present = Written(getattr(record, name), current_stamp(record, name))
-        yield name, present, _resolved(each, present, objects, removed)
+        yield name, present, of_field.winner(objects, removed)
 
 
 def named_address(event: StoredEvent, name: str) -> Written | None:
@@ -143,51 +187,24 @@ def projected_custom_fields(
     fields: Iterable[CustomField], history: Sequence[StoredEvent], removed: Container[EffectiveTime] = ()
 ) -> Iterator[tuple[str, Written, Written]]:
     """Yield the same of a record's custom fields, as `projected_fields`."""
-    fields = list(fields)
-    writes: dict[str, list[Written]] = {}
+    present = {field.name: Written(field.value, (field.priority, field.stamped_us, field.stamp_key)) for field in fields}
+    writes: dict[str, FieldWrites] = {}
     objects = Objects.of_history(history)
     for event in history:
         custom = event.detail.get("custom", {})
         if event.detail.get("cleared"):
-            custom = {**{one.name: None for one in fields}, **custom}
-        for name, value in custom.items():
-            writes.setdefault(name, []).append(Written(value, (DELIBERATE, *event.effective_time), objects.source(event)))
-    for one in fields:
-        if one.name in writes:
-            present = Written(one.value, (one.priority, one.stamped_us, one.stamp_key))
-            yield one.name, present, _resolved(writes[one.name], present, objects, removed)
-
-
-def _resolved(writes: list[Written], present: Written, objects: Objects, removed: Container[EffectiveTime]) -> Written:
-    """Return the winner; a value that no event of the history has set is from a creation through the API."""
-    if present.stamp != NEVER and present.stamp[1:] not in removed and all(each.stamp != present.stamp for each in writes):
-        writes = [*writes, present]
-    return winner(writes, objects)
-
-
-def winner(writes: Sequence[Written], objects: Objects) -> Written:
-    """Return the winner of these writes of one field."""
-    deliberate = [each for each in writes if each.stamp[0] == DELIBERATE]
-    if not deliberate:
-        return _last(writes)
-    by_api = [each for each in deliberate if each.source == API]
-    latest = {source: _last(each) for source, each in _by_source(deliberate) if source != API}
-    api = [_last(by_api)] if by_api else []
-    standing = [each for each in latest.values() if each.value is not None and not (api and beats(api[0].stamp, each.stamp))]
-    if standing:
-        return _last([_first_of_kind(each, objects) for _, each in _by_kind(standing)])
-    return _last([*api, *(each for each in latest.values() if each.value is None)] or list(latest.values()))
+            custom = {**dict.fromkeys(present), **custom}
+        for name in custom.keys() & present.keys():
+            if name not in writes:
+                writes[name] = FieldWrites(present[name])
+            writes[name].add(Written(custom[name], (DELIBERATE, *event.effective_time), objects.source(event)))
+    for name, value in present.items():
+        if name in writes:
+            yield name, value, writes[name].winner(objects, removed)
 
 
 def _first_of_kind(writes: Sequence[Written], objects: Objects) -> Written:
     return min(writes, key=lambda each: objects.rank(each.source)) if len(writes) > 1 else writes[0]
-
-
-def _by_source(writes: Iterable[Written]) -> Iterator[tuple[Object, list[Written]]]:
-    found: dict[Object, list[Written]] = {}
-    for each in writes:
-        found.setdefault(each.source, []).append(each)
-    yield from found.items()
 
 
 def _by_kind(writes: Iterable[Written]) -> Iterator[tuple[tuple[str, str], list[Written]]]:

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from touchbase.common.timestamps import to_text
+from touchbase.common.slices import in_slices
+from touchbase.common.timestamps import Micros, to_text
 from touchbase.history import (
     DELIBERATE,
     INITIAL,
@@ -29,7 +30,7 @@ from touchbase.history import (
     restart_status,
 )
 from touchbase.records.commands import GetHistory
-from touchbase.records.field_projection import API, Objects, Written, has_several_objects, winner
+from touchbase.records.field_projection import API, FieldWrites, Objects, Written, has_several_objects
 from touchbase.records.models import Company, Contact, Record
 from touchbase.records.projection import (
     current_stamp,
@@ -44,6 +45,9 @@ from touchbase.records.record_type import RESOLVED_FIELDS, stamped_fields, type_
 from touchbase.records.value_sources import company_ref
 from touchbase.sql.store import Store
 
+MAX_HISTORY = 10_000
+"""Events from which a timeline, a history of values or an explanation is computed: some tenths of a second, and 20 MB."""
+
 
 @dataclass(slots=True)
 class FieldChange:
@@ -54,13 +58,29 @@ class FieldChange:
     previous: str | None
 
 
-def explain(record: Record, history: Iterable[StoredEvent], words: StatusWords = PLAIN) -> list[tuple[StoredEvent, list[FieldChange]]]:
+async def explain(
+    record: Record, history: Iterable[StoredEvent], words: StatusWords = PLAIN
+) -> list[tuple[StoredEvent, list[FieldChange]]]:
     """Return each event with its changes, newest first; renames only where they gave the status of then another name."""
     ordered = in_order(record, history, words)
     walker = HistoryWalk(record, ordered, words)
-    explained = [(event, walker.step(event)) for event in ordered]
+    explained = [(event, walker.step(event)) async for event in in_slices(ordered)]
     explained.reverse()
     return [(event, changes) for event, changes in explained if changes or not is_rename(event)]
+
+
+async def read_history(store: Store, record: Record, before: EffectiveTime | None = None) -> tuple[list[StoredEvent], Micros | None]:
+    """Return a record's events, and since when these are all; None if they are its whole history.
+
+    Of a history of more than `MAX_HISTORY` events they are the newest ones, or the newest ones up to `before`.
+    """
+    query = GetHistory(record.client, type_of(record).kind, record.id, MAX_HISTORY + 1)
+    events = await store.read(query)
+    if len(events) > MAX_HISTORY and before is not None:
+        events = await store.read(replace(query, before_us=before[0] + 1))
+    if len(events) <= MAX_HISTORY:
+        return events, None
+    return events[1:], events[1].occurred_us
 
 
 def in_order(record: Record, history: Iterable[StoredEvent], words: StatusWords) -> list[StoredEvent]:
@@ -92,7 +112,9 @@ class _Values:
         self.shown: dict[str, str | None] = {}
         self._objects = objects
         self._best: dict[str, Written] = {}
-        self._all: dict[str, list[Written]] = {}
+        self._all: dict[str, FieldWrites] = {}
+        self.before: dict[str, str | None] = {}
+        """The values before the present event, of the names that it may have changed."""
 
     def set(self, name: str, write: Written) -> Iterator[FieldChange]:
         """Make this write the present one."""
@@ -102,18 +124,25 @@ class _Values:
     def write(self, name: str, write: Written) -> Iterator[FieldChange]:
         """Make the winner of all writes so far the present one."""
         if self._objects is not None:
-            writes = self._all.setdefault(name, [])
-            writes.append(write)
-            yield from self.set(name, winner(writes, self._objects))
+            writes = self._all.setdefault(name, FieldWrites())
+            writes.add(write)
+            yield from self.set(name, writes.winner(self._objects))
         elif beats(write.stamp, self._best[name].stamp if name in self._best else NEVER):
             yield from self.set(name, write)
 
     def show(self, name: str, value: str | None) -> Iterator[FieldChange]:
         """Change the shown value of a name."""
         previous = self.shown.get(name)
+        self.before.setdefault(name, previous)
         self.shown[name] = value
         if value != previous:
             yield FieldChange(name, value, previous)
+
+    def show_earlier(self, name: str, value: str | None) -> None:
+        """Show the value that a name had before the present event, unless it is known."""
+        if name not in self.shown:
+            self.before.setdefault(name, None)
+            self.shown[name] = value
 
 
 class HistoryWalk:
@@ -150,11 +179,12 @@ class HistoryWalk:
 
     def step(self, event: StoredEvent) -> list[FieldChange]:
         """Fold one more event, later than all before; return its changes."""
+        self.fields.before, self.custom.before = {}, {}
         changes = self._derived(event)
         written_names = {*derived_values(self.folded)}
         if event.via == VIA_API:  # an entry of an earlier version
             for name, _, previous in event.detail.get("changed", []):
-                self.fields.shown.setdefault(name, previous)
+                self.fields.show_earlier(name, previous)
         source = API if self.objects is None else self.objects.source(event)
         for name, (value, stamp) in self.writes(event).items():
             written_names.add(name)
@@ -169,6 +199,13 @@ class HistoryWalk:
             written_names.add(name)
             changes += self.custom.write(name, Written(value, (DELIBERATE, *event.effective_time), source))
         return [*changes, *self._as_named(event, written_names)]
+
+    def value(self, name: str) -> str | None:
+        """Return the present value of a name as histories have it: a custom field as `cf.NAME`."""
+        derived = derived_values(self.folded)
+        if name in derived:
+            return derived[name]
+        return self.fields.shown.get(name) if name in self.names else self.custom.shown.get(name.removeprefix("cf."))
 
     def _derived(self, event: StoredEvent) -> list[FieldChange]:
         """Fold the status and the dates; return their changes."""
@@ -218,7 +255,7 @@ class HistoryWalk:
             if name not in self.names:
                 yield FieldChange(name, value, previous)
             elif event.effective_time < current_stamp(self.record, name)[1:]:
-                self.fields.shown.setdefault(name, previous)
+                self.fields.show_earlier(name, previous)
                 yield from self.fields.show(name, value)
 
 
@@ -263,12 +300,15 @@ class TimelineEntry:
 
 async def timeline(
     store: Store, record: Contact | Company, limit: int, before: EffectiveTime | None, words: StatusWords
-) -> tuple[list[TimelineEntry], EffectiveTime | None]:
-    """Return a page of a record's timeline, and the effective time of its last event: the cursor of the next, older page."""
-    history = await store.read(GetHistory(record.client, type_of(record).kind, record.id))
-    entries = [TimelineEntry(event, changed) for event, changed in explain(record, history, words)]
+) -> tuple[list[TimelineEntry], EffectiveTime | None, Micros | None]:
+    """Return a page of a record's timeline, the cursor of the next, older page, and since when it is computed (`read_history`).
+
+    The cursor is the effective time of the page's last event.
+    """
+    history, since_us = await read_history(store, record, before)
+    entries = [TimelineEntry(event, changed) for event, changed in await explain(record, history, words)]
     if before is not None:
         entries = [each for each in entries if each.event.effective_time < before]
     page = entries[:limit]
-    more = len(entries) > limit
-    return page, page[-1].event.effective_time if more else None
+    more = len(entries) > limit or (since_us is not None and bool(page))
+    return page, page[-1].event.effective_time if more else None, since_us

@@ -5,11 +5,12 @@ All three replay the record's events in the order of their effective times, as t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import TypeVar
 
+from touchbase.common.slices import in_slices
 from touchbase.common.timestamps import Micros, to_text
 from touchbase.errors import Fault, Invalid, NotFound
 from touchbase.history import (
@@ -25,11 +26,10 @@ from touchbase.history import (
     restart_status,
     why_ignored,
 )
-from touchbase.records.commands import GetHistory
 from touchbase.records.models import Company, Contact, Record
 from touchbase.records.projection import sets_status, walked_effect
 from touchbase.records.record_type import stamped_fields, type_of
-from touchbase.records.timelines import HistoryWalk, derived_values, in_order, is_rename
+from touchbase.records.timelines import MAX_HISTORY, HistoryWalk, derived_values, in_order, is_rename, read_history
 from touchbase.sql.store import Store
 
 CUSTOM = "cf."
@@ -41,6 +41,8 @@ UNKNOWN_COMPANY = "its company was deleted since, or is not known any more"
 OTHER_OBJECT = "another object of the CRM, or a later request, has precedence"
 
 R = TypeVar("R", Contact, Company)
+Change = tuple[str | None, str | None]
+"""The value before an event and after it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,24 +84,33 @@ def value_names(record: Record) -> list[str]:
 
 async def value_history(
     store: Store, record: Contact | Company, name: str | None, limit: int, before: tuple[Micros, str, str] | None, words: StatusWords
-) -> tuple[list[ValueChange], tuple[Micros, str, str] | None]:
-    """Return a page of the values of one field, or of all, newest first, and the place of the next page.
+) -> tuple[list[ValueChange], tuple[Micros, str, str] | None, Micros | None]:
+    """Return a page of the values of one field, or of all, newest first, the place of the next page, and since when it is computed.
 
     A place is the effective time of an event and a field. Raises `Invalid` for a field that the record does not have.
     """
     if name is not None:
         _check_name(record, name)
-    changes = [each for each in _changes(record, await _ordered(store, record, words), words) if name in (None, each.field)]
+    history, since_us = await read_history(store, record, None if before is None else before[:2])
+    ordered = in_order(record, history, words)
+    changes = [change for change in await _changes(record, ordered, words) if name in (None, change.field)]
     changes.sort(key=_place, reverse=True)
     if before is not None:
-        changes = [each for each in changes if _place(each) < before]
+        changes = [change for change in changes if _place(change) < before]
     page = changes[:limit]
-    return page, _place(page[-1]) if len(changes) > limit else None
+    return page, _place(page[-1]) if len(changes) > limit else None, since_us
 
 
 async def record_as_of(store: Store, record: R, at: Micros, words: StatusWords) -> R:
-    """Return the record with the values that it had at a time, as known now. Raises `NotFound` for a time before its first event."""
-    history = await _ordered(store, record, words)
+    """Return the record with the values that it had at a time, as known now.
+
+    Raises `NotFound` for a time before its first event, and `Invalid` for a record with more than `MAX_HISTORY` events.
+    """
+    events, since_us = await read_history(store, record)
+    if since_us is not None:
+        detail = f"the record has more than {MAX_HISTORY:,} events, so its past values are not computed; read `history` or `timeline`"
+        raise Invalid([Fault("?as_of", "long_history", detail)])
+    history = in_order(record, events, words)
     walk = HistoryWalk(record, history, words)
     past = [event for event in history if event.effective_time[0] <= at]
     if not past:
@@ -107,7 +118,7 @@ async def record_as_of(store: Store, record: R, at: Micros, words: StatusWords) 
         first = f"its first event was at {to_text(history[0].effective_time[0])}" if history else "it has no events"
         raise NotFound(f"{name} {record.id} has no values as of {to_text(at)}: {first}")
     updated_us = past[0].effective_time[0]
-    for event in past:
+    async for event in in_slices(past):
         if walk.step(event) or not is_rename(event):
             updated_us = event.effective_time[0]
     return _snapshot(record, walk, updated_us)
@@ -128,29 +139,33 @@ def _snapshot(record: R, walk: HistoryWalk, updated_us: Micros) -> R:
     return replace(record, **derived, **fields, custom_fields=custom, updated_us=updated_us)  # type: ignore[arg-type]
 
 
-async def explain_values(store: Store, record: Contact | Company, name: str | None, words: StatusWords) -> list[ExplainedValue]:
-    """Return for each value, or for one, the event that set it, and the events that did not, with the reason.
+async def explain_values(
+    store: Store, record: Contact | Company, name: str | None, words: StatusWords
+) -> tuple[list[ExplainedValue], Micros | None]:
+    """Return for each value, or for one, the event that set it, and the events that did not, with the reason; and since when.
 
     Raises `Invalid` for a field that the record does not have.
     """
     if name is not None:
         _check_name(record, name)
-    history = await _ordered(store, record, words)
+    events, since_us = await read_history(store, record)
+    history = in_order(record, events, words)
     walk = HistoryWalk(record, history, words)
-    found = {each: ExplainedValue(each, None) for each in value_names(record) if name in (None, each)}
-    for event, before, after in _steps(walk, history):
-        for each in found.values():
-            _explain(each, walk, event, before.get(each.name), after.get(each.name))
+    explained = {field_name: ExplainedValue(field_name, None) for field_name in value_names(record) if name in (None, field_name)}
+    async for event, changed in _steps(walk, history):
+        named = {*changed, *walk.writes(event), *(f"{CUSTOM}{custom}" for custom in walk.custom_writes(event))}
+        for field_name in explained.keys() & named:
+            _explain(explained[field_name], walk, event, *changed.get(field_name) or (walk.value(field_name),) * 2)
     status = type_of(record).status
-    if status in found:
-        found[status].others = list(_status_others(record, history, found[status].set_by, words))
-    if "company_id" in found and record.stamps.get("company_id") == DERIVED:
-        _explain_derived(found["company_id"], record)
-    for each in found.values():
-        each.others.sort(key=lambda other: other.event.effective_time, reverse=True)
-        each.others_total = len(each.others)
-        del each.others[MOST_OTHERS:]
-    return list(found.values())
+    if status in explained:
+        explained[status].others = list(_status_others(record, history, explained[status].set_by, words))
+    if "company_id" in explained and record.stamps.get("company_id") == DERIVED:
+        _explain_derived(explained["company_id"], record)
+    for value in explained.values():
+        value.others.sort(key=lambda other: other.event.effective_time, reverse=True)
+        value.others_total = len(value.others)
+        del value.others[MOST_OTHERS:]
+    return list(explained.values()), since_us
 
 
 def _explain_derived(found: ExplainedValue, record: Contact | Company) -> None:
@@ -226,39 +241,40 @@ def _replaced(by: StoredEvent) -> str:
     return f"{by.event} of {by.tool} replaced it at {to_text(by.occurred_us)}"
 
 
-def _changes(record: Record, history: Sequence[StoredEvent], words: StatusWords) -> list[ValueChange]:
+async def _changes(record: Record, history: Sequence[StoredEvent], words: StatusWords) -> list[ValueChange]:
     """Return every change of every value, in the order of time."""
-    found: list[ValueChange] = []
+    changes: list[ValueChange] = []
     present: dict[str, int] = {}
-    for event, before, after in _steps(HistoryWalk(record, history, words), history):
-        for name, value in after.items():
-            if value == before.get(name):
+    async for event, changed in _steps(HistoryWalk(record, history, words), history):
+        since = event.effective_time[0]
+        for name, (before, value) in changed.items():
+            if value == before:
                 continue
-            since = event.effective_time[0]
             if name in present:
-                found[present[name]] = replace(found[present[name]], until_us=since)
-            present[name] = len(found)
-            found.append(ValueChange(name, value, before.get(name), since, None, event))
-    return found
+                changes[present[name]] = replace(changes[present[name]], until_us=since)
+            present[name] = len(changes)
+            changes.append(ValueChange(name, value, before, since, None, event))
+    return changes
 
 
-def _steps(walk: HistoryWalk, history: Iterable[StoredEvent]) -> Iterator[tuple[StoredEvent, dict[str, str | None], dict[str, str | None]]]:
-    """Yield each event with all values before it and after it."""
-    before: dict[str, str | None] = {}
-    for event in history:
+async def _steps(walk: HistoryWalk, history: Iterable[StoredEvent]) -> AsyncIterator[tuple[StoredEvent, dict[str, Change]]]:
+    """Yield each event with the values that it may have changed: those before it and after it."""
+    derived: dict[str, str | None] = {}
+    created = {**walk.fields.shown, **{f"{CUSTOM}{name}": value for name, value in walk.custom.shown.items()}}
+    async for event in in_slices(history):
         walk.step(event)
-        custom = {f"{CUSTOM}{name}": value for name, value in walk.custom.shown.items()}
-        after = {**derived_values(walk.folded), **walk.fields.shown, **custom}
-        yield event, before, after
-        before = after
+        before, derived = derived, derived_values(walk.folded)
+        changed = {name: (before.get(name), value) for name, value in derived.items()}
+        changed |= {name: (value, walk.fields.shown[name]) for name, value in walk.fields.before.items()}
+        changed |= {f"{CUSTOM}{name}": (value, walk.custom.shown[name]) for name, value in walk.custom.before.items()}
+        if created:  # values of a creation that is no event count as the first event's
+            changed = {name: (None, value) for name, value in (created | {name: pair[1] for name, pair in changed.items()}).items()}
+            created = {}
+        yield event, changed
 
 
 def _place(change: ValueChange) -> tuple[Micros, str, str]:
     return (*change.event.effective_time, change.field)
-
-
-async def _ordered(store: Store, record: Contact | Company, words: StatusWords) -> list[StoredEvent]:
-    return in_order(record, await store.read(GetHistory(record.client, type_of(record).kind, record.id)), words)
 
 
 def _check_name(record: Record, name: str) -> None:

@@ -200,8 +200,13 @@ def company_pages(queries: Sequence[ListCompanies]) -> Plan[list[list[Company]]]
 
 
 def _history(query: GetHistory) -> Plan[list[StoredEvent]]:
-    sql = f"SELECT {_EVENT} FROM event WHERE client = ? AND record_kind = ? AND record_id = ? ORDER BY occurred_us, key"
-    rows = yield Select(sql, (query.client, query.record_kind, query.record_id))
+    where = Where("client = ? AND record_kind = ? AND record_id = ?", query.client, query.record_kind, query.record_id)
+    where.less("occurred_us", query.before_us)
+    if query.limit is None:
+        rows = yield Select(f"SELECT {_EVENT} FROM event WHERE {where} ORDER BY occurred_us, key", where.params)
+    else:
+        newest = f"SELECT {_EVENT} FROM event WHERE {where} ORDER BY occurred_us DESC, key DESC LIMIT ?"
+        rows = yield Select(newest, (*where.params, query.limit))
     # The engines collate text differently; the projection uses Python's order.
     return sorted((history_sql.event_of(row) for row in rows), key=lambda event: (event.occurred_us, event.key))
 

@@ -39,7 +39,7 @@ from touchbase.records.api.parameters import (
 )
 from touchbase.records.api.previews import DryRunResponse, dry_run
 from touchbase.records.api.resource_type import COMPANIES, CONTACTS, SUPPRESSED, ResourceType
-from touchbase.records.api.schemas import CompanyRequest, ContactRequest, TimelinePage
+from touchbase.records.api.schemas import CompanyRequest, ContactRequest, TimelinePage, since
 from touchbase.records.api.serializers import timeline_event
 from touchbase.records.api.upsert import upsert_route
 from touchbase.records.api.value_history import Explanation, ValueHistoryPage, explained_value, value_change
@@ -163,11 +163,11 @@ class RecordResource(Generic[A, C, R]):
         asked.done()
         record = await self._get(call, client, number)
         store = call.api.dependencies.store
-        page, place = await timeline(store, record, asked[LIMIT], before, self._words(client))
+        page, place, since_us = await timeline(store, record, asked[LIMIT], before, self._words(client))
         events = [(each.event.key, each.event.occurred_us) for each in page]
         messages = await store.read(MessagesOfEvents(client.number, events)) if events and self._kind.type.kind == CONTACT else {}
         shown = [timeline_event(each, messages.get(key)) for each, key in zip(page, events, strict=True)]
-        body = TimelinePage(shown, cursor_text(listing, place) if place else None)
+        body = TimelinePage(shown, cursor_text(listing, place) if place else None, since(since_us))
         return Response(body=encode(body))
 
     async def history(self, call: Call) -> Response:
@@ -179,9 +179,9 @@ class RecordResource(Generic[A, C, R]):
         asked.done()
         record = await self._get(call, client, number)
         words = self._words(client)
-        page, place = await value_history(call.api.dependencies.store, record, asked[FIELD], asked[LIMIT], before, words)
+        page, place, since_us = await value_history(call.api.dependencies.store, record, asked[FIELD], asked[LIMIT], before, words)
         now = call.api.dependencies.clock()
-        body = ValueHistoryPage([value_change(each, now) for each in page], cursor_text(listing, place) if place else None)
+        body = ValueHistoryPage([value_change(each, now) for each in page], cursor_text(listing, place) if place else None, since(since_us))
         return Response(body=encode(body))
 
     async def explain(self, call: Call) -> Response:
@@ -190,8 +190,8 @@ class RecordResource(Generic[A, C, R]):
         asked, number = call.parameters(), call.id(self._kind.type.name)
         asked.done()
         record = await self._get(call, client, number)
-        explained = await explain_values(call.api.dependencies.store, record, asked[FIELD], self._words(client))
-        return Response(body=encode(Explanation([explained_value(each) for each in explained])))
+        explained, since_us = await explain_values(call.api.dependencies.store, record, asked[FIELD], self._words(client))
+        return Response(body=encode(Explanation([explained_value(each) for each in explained], since(since_us))))
 
     def _words(self, client: Client) -> StatusWords:
         return client.settings.words(self._kind.type.kind)

@@ -7,9 +7,11 @@ from typing import Annotated, Any, ClassVar
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from touchbase.common import field_limits as limits
+from touchbase.common.timestamps import Micros, to_text
 from touchbase.errors import Fault
 from touchbase.http.schemas import MaybeTime, Name, ProblemOut, RecordId, Time, example
 from touchbase.records import validation
+from touchbase.records.timelines import MAX_HISTORY
 
 Email = Annotated[
     str, Meta(max_length=limits.EMAIL, description="Checked for its syntax only; blank means unset.", examples=["jane@example.com"])
@@ -277,11 +279,23 @@ class TimelineEvent(Struct):
     message_id: Annotated[int | None, Meta(description="The message that the event brought: `GET /public/v2/messages/{id}`.")] = None
 
 
+ComputedSince = Annotated[
+    Time | UnsetType,
+    Meta(description=f"Only for a record with more than {MAX_HISTORY:,} events: values were computed from the events since then."),
+]
+
+
+def since(at: Micros | None) -> str | UnsetType:
+    """Return the member `computed_since`."""
+    return UNSET if at is None else to_text(at)
+
+
 class TimelinePage(Struct):
     """A page of a timeline, newest first; `next_cursor` is null on the last one."""
 
     data: list[TimelineEvent]
     next_cursor: str | None
+    computed_since: ComputedSince = UNSET
 
 
 def given(change: Struct) -> dict[str, Any]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Meta, Struct
+from msgspec import UNSET, Meta, Struct
 
 from touchbase.common.timestamps import SECOND, Micros, to_text
 from touchbase.history import NO_AUTHOR, StoredEvent
 from touchbase.http.schemas import MaybeTime, Time, example
+from touchbase.records.api.schemas import ComputedSince
 from touchbase.records.value_history import ExplainedValue, ValueChange
 
 
@@ -42,6 +43,7 @@ class ValueHistoryPage(Struct):
 
     data: list[ValueChangeOut]
     next_cursor: str | None
+    computed_since: ComputedSince = UNSET
 
 
 class OtherEventOut(Struct):
@@ -66,6 +68,7 @@ class Explanation(Struct):
     """The values of a record, each with its source."""
 
     data: list[ExplainedValueOut]
+    computed_since: ComputedSince = UNSET
 
 
 _SOURCE = {
