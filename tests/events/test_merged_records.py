@@ -15,10 +15,11 @@ from touchbase.adapters.interface import WebhookRequest
 from touchbase.clients.commands import EnsureClient
 from touchbase.common.timestamps import DAY, SECOND
 from touchbase.consistency.service import Verified, verify
+from touchbase.events import projection
 from touchbase.events.worker import InboxWorker
 from touchbase.history.dedupe_keys import body_key
 from touchbase.history.events import COMPANY, CONTACT, Event, Translation
-from touchbase.inbox.commands import StoreDelivery
+from touchbase.inbox.commands import ReplayDeliveries, StoreDelivery
 from touchbase.inbox.queries import ListDeliveries
 from touchbase.records.commands import CreateContact, FindUnited, GetHistory, ListCompanies, ListContacts, UpdateContact
 from touchbase.records.models import Contact
@@ -193,6 +194,25 @@ async def test_repeated_parked_event__is_parked_once(store: Store) -> None:
     assert await states(store, client) == {first: "parked", again: "ignored"}
     await receive(store, client, about("contact", "7", email="ann@example.com", occurred_us=NOON - 8))
     assert (await states(store, client))[first] == "applied"
+
+
+async def test_parked_events_above_the_limit__fail_and_are_applied_by_a_replay(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    client = await client_of(store)
+    monkeypatch.setattr(projection, "MAX_PARKED", 2)
+    waiting = [about("contact", "7", fields={"last_name": f"Lee {n}"}, occurred_us=NOON - 9 + n) for n in range(4)]
+
+    first, second, third, fourth = await receive(store, client, *waiting[:1], waiting[1] + waiting[2], waiting[3], waiting[0])
+    parked = await states(store, client)
+    named = about("contact", "7", email="ann@example.com", occurred_us=NOON - 1)
+    await receive(store, client, named)
+    await store.write(ReplayDeliveries(client, [second, third], NOON))
+    await InboxWorker(store, read, lambda: NOON).drain()
+
+    assert parked == {first: "parked", second: "failed", third: "failed", fourth: "ignored"}
+    assert {(await states(store, client))[number] for number in (first, second, third)} == {"applied"}
+    [contact] = await store.read(ListContacts(client, 10))
+    assert contact.last_name == "Lee 3"
+    assert await no_differences(store, client)
 
 
 async def test_concurrent_workers__merge_the_events_of_one_object(store: Store) -> None:

@@ -149,8 +149,9 @@ def _ending(outcome: Outcome) -> tuple[str, str | None]:
     if outcome.normalized.error is not None:
         known = isinstance(outcome.normalized.error, UnrecognisedPayload)
         return (UNRECOGNISED if known else FAILED), outcome.normalized.error.detail
-    if outcome.parked:
-        return PARKED, CREATION_DISABLED if outcome.unknown else NO_IDENTITY
+    if outcome.parked or outcome.refused:
+        waiting = CREATION_DISABLED if outcome.unknown else NO_IDENTITY
+        return (FAILED, outcome.refused) if outcome.refused else (PARKED, waiting)
     if outcome.applied:
         return APPLIED, None
     if outcome.normalized.unidentified and not outcome.repeated:

@@ -79,6 +79,7 @@ def _total(in_parts: DeliveryInParts) -> Outcome:
     for part in parts:
         total.repeated += part.repeated
         total.unknown += part.unknown
+        total.refused = total.refused or part.refused
         total.problems |= part.problems
         total.names_erased |= part.names_erased
     return total

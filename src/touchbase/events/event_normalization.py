@@ -85,6 +85,8 @@ class Outcome:
     repeated: int = 0
     unknown: int = 0
     """Number of events about unknown records that may not be created."""
+    refused: str = ""
+    """Why some of its events were not parked: the object that they are about has as many waiting events as the limit."""
     problems: Problems = field(default_factory=dict)
     """Problems with the applied events."""
     names_erased: bool = False

@@ -43,6 +43,13 @@ from touchbase.records import Folded, Record, fold_event, origin_write, refold_s
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Execute, Plan, Row
 
+MAX_PARKED = 5_000
+"""Events that wait for the address of one object: they are applied in one transaction once it is known."""
+TOO_MANY_PARKED = (
+    f"{MAX_PARKED:,} events wait for the address of the object that it is about, and no more are stored; "
+    "give the object an e-mail address in the tool or connect a token to fetch it, then replay this webhook"
+)
+
 IN_USE = (ACTIVE,)
 NOT_DELETED = (ACTIVE, SUSPENDED)
 ANY_STATE = (ACTIVE, SUSPENDED, DELETING)
@@ -124,6 +131,7 @@ def _apply_subjects(batch: Batch, subjects: Sequence[EventSubject], outcomes: li
     yield from fill_resolvers(batch.client, batch.resolvers, subjects, [target for target, *_ in batch.retimed])
     yield from set_aside_events_of_deleted(batch, outcomes)
     _resolve_all(batch, outcomes)
+    yield from refuse_above_limit(batch)
     yield from unite_records(batch)
     yield from move_parked(batch)
     yield from separate_records(batch)
@@ -198,6 +206,25 @@ def _add_pending(batch: Batch, target: Target, outcome: Outcome, subject: EventS
     batch.causes.setdefault((*target, event.occurred_us, event.key), []).append(outcome)
 
 
+def refuse_above_limit(batch: Batch) -> Plan[None]:
+    """Drop the events of objects that have `MAX_PARKED` waiting events; their deliveries fail, and can be replayed."""
+    parking = {target for target in batch.pending if target[0] == EXTERNAL}
+    if not parking:
+        return
+    rows = yield Execute(history_sql.EVENT_COUNTS, [(batch.client, *target) for target in sorted(parking)])
+    counts: dict[int, int] = {row[0]: row[1] for row in rows}
+    full = [target for target in parking if counts.get(target[1], 0) + len(batch.pending[target]) > MAX_PARKED]
+    for target in full:
+        keys = sorted({(*target, event.occurred_us, event.key) for event in batch.pending[target]})
+        rows = yield Execute(history_sql.EVENT_BY_KEY, [(batch.client, *key) for key in keys])
+        waiting = {(event.record_kind, event.record_id, event.occurred_us, event.key) for event in map(event_of, rows)}
+        refused = set([key for key in keys if key not in waiting][max(0, MAX_PARKED - counts.get(target[1], 0)) :])
+        batch.pending[target] = [event for event in batch.pending[target] if (*target, event.occurred_us, event.key) not in refused]
+        for outcome in (outcome for key in refused for outcome in batch.causes.pop(key)):
+            outcome.parked -= 1
+            outcome.refused = TOO_MANY_PARKED
+
+
 def move_parked(batch: Batch) -> Plan[None]:
     """Move the events of links that were resolved into the history of the record, or to another link."""
     targets = {parking_id: target_of(link) for one in batch.resolvers.values() for parking_id, link in one.links.vacated.items()}
@@ -246,8 +273,7 @@ def insert_events(batch: Batch) -> Plan[list[StoredEvent]]:
 
 def _count_parked_repeats(batch: Batch, waiting: list[tuple[EventKey, Outcome]]) -> Plan[None]:
     """Count a fact that already waits as a repeat, unless it is from the same delivery (a replay)."""
-    parking_ids = sorted({key[1] for key, _ in waiting})
-    rows = yield Execute(history_sql.EVENTS_OF, [(batch.client, EXTERNAL, parking_id) for parking_id in parking_ids])
+    rows = yield Execute(history_sql.EVENT_BY_KEY, [(batch.client, *key) for key in sorted({key for key, _ in waiting})])
     owners = {(event.record_kind, event.record_id, event.occurred_us, event.key): event.delivery_id for event in map(event_of, rows)}
     for key, outcome in waiting:
         if owners.get(key) != outcome.delivery.id:

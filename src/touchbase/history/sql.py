@@ -59,6 +59,16 @@ LINK: Columns = (*REF, ("id", "bigint"), ("record_kind", "bigint"), ("record_id"
 INSERT_EVENT = insert("event", EVENT, "record_kind, record_id, occurred_us, key")
 REF_MATCH = "t.client = p.client AND t.tool = p.tool AND t.object_type = p.object_type AND t.object_id = p.object_id"
 EVENTS_OF = find("events_of", "event", EVENT, RECORD, RECORD_MATCH)
+EVENT_COUNTS = Statement(
+    "event_counts", RECORD, body=f"SELECT t.record_id, count(*) FROM p CROSS JOIN event t WHERE {RECORD_MATCH} GROUP BY t.record_id"
+)
+EVENT_BY_KEY = find(
+    "event_by_key",
+    "event",
+    EVENT,
+    (*RECORD, ("occurred_us", "bigint"), ("key", "text")),
+    f"{RECORD_MATCH} AND t.occurred_us = p.occurred_us AND t.key = p.key",
+)
 LINK_BY_REF = find("link_by_ref", "link", LINK, REF, REF_MATCH)
 LINKS_OF = find("links_of", "link", LINK, RECORD, RECORD_MATCH)
 SAVE_LINK = Statement(
