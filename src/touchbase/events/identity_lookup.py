@@ -72,7 +72,15 @@ def _fill_claims(client: int, kind: int, resolver: Resolver, subjects: Sequence[
     for row in (yield Execute(history_sql.LINKS_OF, [(client, kind, number) for number in sorted(objects)])):
         if row[1]:
             objects[row[6]].add((row[1], row[2], row[3]))
-    shared = {number for subject, numbers in doubtful if _has_several(subject, [objects[one] for one in numbers]) for number in numbers}
+    together = {frozenset(numbers) for _, numbers in doubtful}
+    refs = {numbers: set[Ref]().union(*(objects[number] for number in numbers)) for numbers in together}
+    kinds = {numbers: Counter(ref[:2] for ref in refs[numbers]) for numbers in together}
+    shared = {
+        number
+        for subject, numbers in doubtful
+        if _has_several(subject, refs[frozenset(numbers)], kinds[frozenset(numbers)])
+        for number in numbers
+    }
     if not shared:
         return
     histories: dict[int, list[StoredEvent]] = {number: [] for number in shared}
@@ -97,10 +105,10 @@ def _ambiguous_records(kind: int, resolver: Resolver, subject: EventSubject) -> 
     return {number for number in numbers if number is not None and number in resolver.by_id}
 
 
-def _has_several(subject: EventSubject, objects: Sequence[set[Ref]]) -> bool:
-    """Whether these records together have two objects of one type, or will have."""
-    kinds = Counter(ref[:2] for ref in {ref for refs in objects for ref in refs} | ({subject.ref} if subject.ref is not None else set()))
-    return max(kinds.values()) > 1
+def _has_several(subject: EventSubject, refs: set[Ref], kinds: Counter[tuple[str, str]]) -> bool:
+    """Whether records with these objects have two of one type, or will have with the subject's."""
+    is_second = subject.ref is not None and subject.ref not in refs and kinds[subject.ref[:2]] > 0
+    return is_second or max(kinds.values(), default=0) > 1
 
 
 def _may_belong_to_another(resolver: Resolver, subject: EventSubject, field_name: str) -> bool:

@@ -6,6 +6,7 @@ Two objects of one type in one CRM with different present addresses are two reco
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -20,18 +21,44 @@ Claim = tuple[EffectiveTime, str]
 History = Sequence[StoredEvent]
 
 
+class RecordClaims(dict[Ref, Claim]):
+    """The latest claim of each object of one record, with the addresses of each kind of object counted."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.addresses: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+
+    def raise_to(self, ref: Ref, claim: Claim) -> None:
+        """Store the claim of an object, unless it has a later one."""
+        if (before := self.get(ref)) is not None:
+            if claim <= before:
+                return
+            self.remove(ref)
+        self[ref] = claim
+        self.addresses[ref[:2]][claim[1]] += 1
+
+    def remove(self, ref: Ref) -> Claim | None:
+        """Remove and return the claim of an object."""
+        claim = self.pop(ref, None)
+        if claim is not None:
+            counts = self.addresses[ref[:2]]
+            counts[claim[1]] -= 1
+            if not counts[claim[1]]:
+                del counts[claim[1]]
+        return claim
+
+
 @dataclass(slots=True)
 class Claims:
     """The latest claim of each object of a batch's records; complete where the batch may unite or separate records."""
 
-    latest: dict[int, dict[Ref, Claim]] = field(default_factory=dict)
+    latest: defaultdict[int, RecordClaims] = field(default_factory=lambda: defaultdict(RecordClaims))
     merged_into: dict[Ref, Ref] = field(default_factory=dict)
     """Objects that were merged into another one in their CRM."""
 
     def add(self, record_id: int, ref: Ref, claim: Claim) -> None:
         """Add a claim of an object of this record."""
-        claims, ref = self.latest.setdefault(record_id, {}), self._of(ref)
-        claims[ref] = max(claims.get(ref, claim), claim)
+        self.latest[record_id].raise_to(self._of(ref), claim)
 
     def add_history(self, record_id: int, kind: int, history: History) -> None:
         """Add all claims and merges in a record's history."""
@@ -48,29 +75,28 @@ class Claims:
             return
         self.merged_into[absorbed] = survivor
         for claims in self.latest.values():
-            if (claim := claims.pop(absorbed, None)) is not None:
-                claims[survivor] = max(claims.get(survivor, claim), claim)
+            if (claim := claims.remove(absorbed)) is not None:
+                claims.raise_to(survivor, claim)
 
     def join(self, absorbed: int, survivor: int) -> None:
         """Move all claims of a removed record to the survivor."""
-        for ref, claim in self.latest.pop(absorbed, {}).items():
+        for ref, claim in self.latest.pop(absorbed, RecordClaims()).items():
             self.add(survivor, ref, claim)
 
     def differ(self, *records: int) -> bool:
         """Whether these records have two objects of one type with different addresses."""
-        found: dict[tuple[str, str], str] = {}
-        claims = [each for number in records for each in self.latest.get(number, {}).items()]
-        return any(found.setdefault(ref[:2], address) != address for ref, (_, address) in claims)
+        present = [claims for number in records if (claims := self.latest.get(number)) is not None]
+        kinds = {kind for claims in present for kind in claims.addresses}
+        return any(len({address for claims in present for address in claims.addresses.get(kind, ())}) > 1 for kind in kinds)
 
     def address(self, record_id: int, ref: Ref | None) -> str | None:
         """Return the present address of an object of this record."""
-        claim = None if ref is None else self.latest.get(record_id, {}).get(self._of(ref))
+        claim = None if ref is None or record_id not in self.latest else self.latest[record_id].get(self._of(ref))
         return None if claim is None else claim[1]
 
     def has_several(self, record_id: int) -> bool:
         """Whether two objects of one type have claimed an address of this record."""
-        claims = self.latest.get(record_id, {})
-        return len({ref[:2] for ref in claims}) < len(claims)
+        return record_id in self.latest and any(counts.total() > 1 for counts in self.latest[record_id].addresses.values())
 
     def _of(self, ref: Ref) -> Ref:
         while ref in self.merged_into:
