@@ -169,7 +169,7 @@ async def test_the_timeline__sets_a_company_with_the_first_event_that_names_it(s
     await receive(store, client, of_company("A", 3), of_company("A", 4), account("A", "a.test", 5))
     [contact] = await store.read(ListContacts(client, 10))
 
-    told, _ = await timeline(store, contact, 10, None, PLAIN)
+    told, _, _ = await timeline(store, contact, 10, None, PLAIN)
 
     changes = [(each.event.occurred_us - NOON, one.value) for each in told for one in each.changed if one.field == "company_id"]
     assert changes == [(-97, str(contact.company_id))]
