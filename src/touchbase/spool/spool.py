@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from touchbase.common.seldom import Seldom
+from touchbase.common.threads import on_thread
 from touchbase.encryption import Cipher
 from touchbase.errors import Overloaded, StoreUnavailable
 from touchbase.metrics import SPOOLED, Metrics
@@ -59,7 +60,7 @@ class Spool:
                 error: Exception | None = None
                 try:
                     async with self._writing:
-                        await asyncio.to_thread(self._files(cell).append, [record for record, _ in mine])
+                        await on_thread("spool", self._files(cell).append, [record for record, _ in mine])
                 except Exception as why:
                     if self._seldom.is_due(str(why)):
                         LOG.error("webhooks cannot be spooled, their senders get 503: %s", why)
@@ -121,7 +122,7 @@ class Spool:
                 # It would fail again and hold up all others, so it is set aside for a person.
                 LOG.exception("a spooled webhook could not be received; it is in %s", self._folder / FAILED)
                 async with self._writing:
-                    await asyncio.to_thread(self._files(FAILED).append, [record])
+                    await on_thread("spool", self._files(FAILED).append, [record])
             except BaseException:
                 taken.release()
                 raise
@@ -132,7 +133,7 @@ class Spool:
 
     async def counts(self) -> SpoolCounts:
         """Return what is in the spool, also what other processes have left."""
-        return await asyncio.to_thread(self._counter.count)
+        return await on_thread("spool", self._counter.count)
 
     def close(self) -> None:
         """Release the files."""
