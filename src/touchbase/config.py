@@ -132,10 +132,13 @@ class Settings:
     rate_limit_requests: int = _setting(50_000, "Requests a second for one client, except webhooks; more get a 429; 0: no limit.")
     rate_limit_key_requests: int = _setting(50_000, "Requests a second with one key; more get a 429; 0: no limit.")
     rate_limit_rows: int = _setting(150_000, "Rows a second that API requests may store for one client; 0: no limit.")
-    rate_limit_bytes: int = _setting(67_108_864, "Bytes a second in bodies of API requests that write for one client; 0: no limit.")
+    rate_limit_bytes: int = _setting(
+        16_777_216,
+        "Bytes a second in bodies of API requests for one client, decompressed, and in imported files; more get a 429; 0: no limit.",
+    )
     rate_limit_webhooks: int = _setting(50_000, "Webhooks a second for one client; more get a 503; 0: no limit.")
     rate_limit_webhook_bytes: int = _setting(
-        16_777_216, "Bytes a second in bodies of webhooks for one client; more get a 503; 0: no limit."
+        16_777_216, "Bytes a second in bodies of webhooks for one client, decompressed; more get a 503; 0: no limit."
     )
     rate_limit_burst: int = _setting(10, "Seconds' worth of each of these limits that may come at once after a pause.", least=1)
     rate_limit_failed_keys: int = _setting(20, "Failed keys from one address in a minute; then only known keys work there; 0: no limit.")

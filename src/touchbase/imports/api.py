@@ -18,7 +18,6 @@ from touchbase.errors import Fault, Invalid, NotFound, TouchbaseError, WrongStat
 from touchbase.http import query_parameters as query
 from touchbase.http.endpoint import Call
 from touchbase.http.query_parameters import Parameter
-from touchbase.http.request_body import stream_body
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success
 from touchbase.http.schemas import encode, example, named_enum
@@ -140,7 +139,7 @@ def upload(kind: str) -> Callable[[Call], Awaitable[Response]]:
         job = await parts.store.write(CreateJob(job))
         try:
             with cast("BinaryIO", tempfile.SpooledTemporaryFile(MEMORY)) as copied:
-                await _receive(call, job, copied)
+                await _receive(call, client, job, copied)
                 client = await call.client()  # the key may have ended while the file arrived
                 seen = await asyncio.to_thread(
                     preview_file,
@@ -163,11 +162,10 @@ def upload(kind: str) -> Callable[[Call], Awaitable[Response]]:
     return handle
 
 
-async def _receive(call: Call, job: Job, copied: BinaryIO) -> None:
+async def _receive(call: Call, client: Client, job: Job, copied: BinaryIO) -> None:
     """Store the body in pieces, and copy it."""
-    limits, store = call.api.dependencies.limits, call.api.dependencies.store
-    waiting = bytearray()
-    async for piece in stream_body(call.scope, call.receive, call.headers, limits.file_bytes, limits):
+    store, waiting = call.api.dependencies.store, bytearray()
+    async for piece in call.file(client):
         waiting += piece
         copied.write(piece)
         while len(waiting) >= PIECE:
