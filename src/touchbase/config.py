@@ -105,6 +105,7 @@ class Settings:
         16_777_216, "Most bytes in the body of an API request with many records, also decompressed; more get a 413.", least=1
     )
     max_import_bytes: int = _setting(268_435_456, "Most bytes in an imported file; more get a 413.", least=1)
+    max_import_previews: int = _setting(20, "Most imports of one client that wait for their start; more get a 409; 0: no limit.")
     max_webhook_body_bytes: int = _setting(4_194_304, "Most bytes in the body of a webhook; more get a 413.", least=1)
     spool: str = _setting("", "Folder for webhooks that come while their store cannot be used; blank: they get a 503.")
     max_spool_bytes: int = _setting(1_073_741_824, "Most bytes in the spool of one cell; then webhooks get a 503.", least=1)

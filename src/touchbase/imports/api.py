@@ -136,7 +136,7 @@ def upload(kind: str) -> Callable[[Call], Awaitable[Response]]:
         at = parts.clock()
         job = Job(client.number, 0, kind, UPLOADING, at, at, msgspec.to_builtins(settings), files_until_us=at + DAY)
         job.made_by = call.scope.get("touchbase.key_id")
-        job = await parts.store.write(CreateJob(job))
+        job = await parts.store.write(CreateJob(job, most_uploads=0 if asked[START] else parts.limits.import_previews))
         try:
             with cast("BinaryIO", tempfile.SpooledTemporaryFile(MEMORY)) as copied:
                 await _receive(call, client, job, copied)
@@ -321,7 +321,7 @@ def _routes(kind: str, tag: Any) -> list[Route]:
             summary=f"Upload a file of {many} (CSV, XLSX, NDJSON or Parquet)",
             description="Responds with a job in the state `preview`, which shows the columns, the first rows and the guessed mapping; "
             "`POST /public/v2/jobs/{id}/start` imports it. With `start=true` the import starts at once.",
-            query=OPTIONS, body=FILE_BODY, is_file=True, buffered=False, success=(Success(201, "The job.", JobOut, headers=("Location",)),),
+            query=OPTIONS, body=FILE_BODY, is_file=True, buffered=False, problems=(409,), success=(Success(201, "The job.", JobOut, headers=("Location",)),),
         ),
         Route(
             "GET", mappings, list_mappings(record), scope=READ, operation_id=f"list_{record}_import_mappings", tag=tag,
