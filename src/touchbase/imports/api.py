@@ -321,7 +321,8 @@ def _routes(kind: str, tag: Any) -> list[Route]:
             summary=f"Upload a file of {many} (CSV, XLSX, NDJSON or Parquet)",
             description="Responds with a job in the state `preview`, which shows the columns, the first rows and the guessed mapping; "
             "`POST /public/v2/jobs/{id}/start` imports it. With `start=true` the import starts at once.",
-            query=OPTIONS, body=FILE_BODY, is_file=True, buffered=False, problems=(409,), success=(Success(201, "The job.", JobOut, headers=("Location",)),),
+            query=OPTIONS, body=FILE_BODY, is_file=True, buffered=False, problems=(409,),
+            success=(Success(201, "The job.", JobOut, headers=("Location",)),),
         ),
         Route(
             "GET", mappings, list_mappings(record), scope=READ, operation_id=f"list_{record}_import_mappings", tag=tag,

@@ -128,6 +128,8 @@ class Receiver:
                     parts.store, client, channel, scope["headers"], query=query, body=body, at=at, sender=sender, trace=receipt.trace
                 )
                 receipt.stored(stored.id, is_repeat=stored.is_repeat)
+        if parts.spool is not None:
+            parts.spool.known.add(client_id)
         parts.metrics.count(DELIVERIES_RECEIVED, channel, "repeated" if stored.is_repeat else "stored")
         if not stored.is_repeat:
             parts.on_stored(client.number)
