@@ -41,7 +41,7 @@ def _create(limits: RateLimiter, client: Client, key: str | None, now: int) -> N
     assert bucket is not None
     rate_limit_headers(bucket)
     limits.begin(1)
-    limits.storing(client, 3, 300, now)
+    limits.storing(client, 3, now)
     limits.end(1)
 
 

@@ -19,6 +19,7 @@ from typing import Any
 import touchbase
 from touchbase.auth import AnyKey, KeyThrottle, KeyUsage, Sessions, WebhookThrottle, add_first_key
 from touchbase.cells import HOME
+from touchbase.common.threads import close_threads
 from touchbase.common.timestamps import Clock
 from touchbase.config import Settings
 from touchbase.connections import CallCounts
@@ -86,6 +87,7 @@ async def assembled(settings: Settings, clock: Clock = clock, *, shared: SharedM
     """Open the store, start the workers and yield the application; at the end the workers stop, then the store closes."""
     store = await _open_store(settings, [Role.SERVER, Role.WORKER] if settings.inbox_worker else [Role.SERVER])
     async with contextlib.AsyncExitStack() as ending:
+        ending.callback(close_threads)
         ending.push_async_callback(store.close)
         metrics = ProcessMetrics()
         shared_parts = await ending.enter_async_context(sharing(settings, store, clock, metrics, client_log_name))
@@ -150,6 +152,7 @@ def body_limits(settings: Settings) -> Limits:
         batch_body_bytes=settings.max_batch_body_bytes,
         webhook_body_bytes=settings.max_webhook_body_bytes,
         file_bytes=settings.max_import_bytes,
+        import_previews=settings.max_import_previews,
         file_seconds=settings.import_timeout,
         body_seconds=settings.body_timeout,
         body_idle_seconds=settings.body_idle_timeout,
@@ -167,6 +170,7 @@ async def standalone_workers(settings: Settings, clock: Clock = clock, *, with_m
     """Open the store and yield the workers without a server; `with_maintenance` also runs maintenance and retention."""
     store = await _open_store(settings, [Role.WORKER] if with_maintenance else [])
     async with contextlib.AsyncExitStack() as ending:
+        ending.callback(close_threads)
         ending.push_async_callback(store.close)
         shared = await ending.enter_async_context(sharing(settings, store, clock, NoMetrics(), client_log_name))
         fleet = Fleet(store.placement.cell_of)

@@ -105,6 +105,7 @@ class Settings:
         16_777_216, "Most bytes in the body of an API request with many records, also decompressed; more get a 413.", least=1
     )
     max_import_bytes: int = _setting(268_435_456, "Most bytes in an imported file; more get a 413.", least=1)
+    max_import_previews: int = _setting(20, "Most imports of one client that wait for their start; more get a 409; 0: no limit.")
     max_webhook_body_bytes: int = _setting(4_194_304, "Most bytes in the body of a webhook; more get a 413.", least=1)
     spool: str = _setting("", "Folder for webhooks that come while their store cannot be used; blank: they get a 503.")
     max_spool_bytes: int = _setting(1_073_741_824, "Most bytes in the spool of one cell; then webhooks get a 503.", least=1)
@@ -132,10 +133,13 @@ class Settings:
     rate_limit_requests: int = _setting(50_000, "Requests a second for one client, except webhooks; more get a 429; 0: no limit.")
     rate_limit_key_requests: int = _setting(50_000, "Requests a second with one key; more get a 429; 0: no limit.")
     rate_limit_rows: int = _setting(150_000, "Rows a second that API requests may store for one client; 0: no limit.")
-    rate_limit_bytes: int = _setting(67_108_864, "Bytes a second in bodies of API requests that write for one client; 0: no limit.")
+    rate_limit_bytes: int = _setting(
+        16_777_216,
+        "Bytes a second in bodies of API requests for one client, decompressed, and in imported files; more get a 429; 0: no limit.",
+    )
     rate_limit_webhooks: int = _setting(50_000, "Webhooks a second for one client; more get a 503; 0: no limit.")
     rate_limit_webhook_bytes: int = _setting(
-        16_777_216, "Bytes a second in bodies of webhooks for one client; more get a 503; 0: no limit."
+        16_777_216, "Bytes a second in bodies of webhooks for one client, decompressed; more get a 503; 0: no limit."
     )
     rate_limit_burst: int = _setting(10, "Seconds' worth of each of these limits that may come at once after a pause.", least=1)
     rate_limit_failed_keys: int = _setting(20, "Failed keys from one address in a minute; then only known keys work there; 0: no limit.")

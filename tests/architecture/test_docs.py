@@ -127,6 +127,7 @@ def test_limits_page__documents_every_limit() -> None:
         "http.dependencies.Limits.batch_body_bytes",
         "http.dependencies.Limits.file_bytes",
         "http.dependencies.Limits.file_seconds",
+        "http.dependencies.Limits.import_previews",
     }
     of_server = {
         f"config.Settings.{each.name}"

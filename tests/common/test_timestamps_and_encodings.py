@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from touchbase.common.content_encoding import MOST_PIECES, decoded
+from touchbase.common.content_encoding import MOST_PIECES, decoded, decoded_size
 from touchbase.common.timestamps import DAY, EARLIEST, LATEST, from_text, has_passed, to_text
 from touchbase.errors import UnrecognisedPayload
 from touchbase.history.dedupe_keys import body_key, event_key, event_time
@@ -90,6 +90,7 @@ def test_event_key__without_a_time_differs_for_each_webhook() -> None:
 )
 def test_decoded__decompresses_every_supported_encoding(encoding: str, packed: bytes) -> None:
     assert decoded(encoding, packed) == b"hello"
+    assert decoded_size(encoding, packed) == 5
 
 
 @pytest.mark.parametrize(
@@ -107,6 +108,13 @@ def test_decoded__decompresses_every_supported_encoding(encoding: str, packed: b
 def test_decoded__refuses_an_undecodable_body_with_a_reason(encoding: str, packed: bytes, reason: str) -> None:
     with pytest.raises(UnrecognisedPayload, match=reason):
         decoded(encoding, packed, largest=100_000)
+
+
+def test_decoded_size__ends_above_the_most_and_counts_a_broken_body_up_to_its_break() -> None:
+    assert 100_000 < decoded_size("gzip", gzip.compress(bytes(10_000_000), mtime=0), 100_000) <= 200_000
+    assert decoded_size("gzip", gzip.compress(bytes(10_000_000), mtime=0)[:-9]) > 9_000_000
+    assert decoded_size("gzip", b"not gzip") == 0
+    assert decoded_size("br", b"hello") == 5
 
 
 def test_decoded__accepts_a_body_of_exactly_the_limit() -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from tests.asgi_client import ApiClient
+from tests.asgi_client import ApiClient, MakeClient
 from tests.imports.jobs import bad_rows, contacts, counts, finished, imported, upload
+
+from touchbase.http.dependencies import Limits
+from touchbase.sql.store import Store
 
 PEOPLE = b"""E-mail,First name,Surname,Segment
 jane@example.com,Jane,Doe,Fintech
@@ -139,3 +142,18 @@ async def test_companies__are_imported_by_their_domain(call: ApiClient) -> None:
         {"updated": 1, "duplicate_in_file": 1, "invalid": 1},
     )
     assert (company["name"], company["company_custom_fields"]) == ("X", {"Size": "20"})
+
+
+async def test_previews__are_limited_for_each_client_until_they_are_started_or_cancelled(store: Store, make_client: MakeClient) -> None:
+    call = make_client(store, limits=Limits(import_previews=2))
+    first, _ = [await upload(call, b"email\nann@example.com\n") for _ in range(2)]
+
+    refused = await call.in_pieces("POST", "/public/v2/contacts/imports", [b"email\nann@example.com\n"])
+    theirs = await call.in_pieces("POST", "/public/v2/contacts/imports", [b"email\nann@example.com\n"], x_client_id="theirs")
+    started = await call.in_pieces("POST", "/public/v2/contacts/imports?start=true", [b"email\nann@example.com\n"])
+    cancelled = await call.post(f"/public/v2/jobs/{first['id']}/cancel")
+    room = await call.in_pieces("POST", "/public/v2/contacts/imports", [b"email\nann@example.com\n"])
+
+    assert (refused.status, refused.problem["code"]) == (409, "conflict")
+    assert "at most 2" in refused.problem["detail"]
+    assert [each.status for each in (theirs, started, cancelled, room)] == [201, 201, 200, 201]

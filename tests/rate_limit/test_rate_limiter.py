@@ -61,18 +61,21 @@ def test_request_rate__returns_the_bucket_with_the_least_left() -> None:
 def test_row_and_byte_rates__are_separate_from_the_request_rate() -> None:
     limiter, ours = RateLimiter(Rates(rows=10, bytes=1000, burst_seconds=1)), client()
 
-    assert granted(lambda: limiter.storing(ours, 3, 1, NOON)) == 3
-    assert granted(lambda: limiter.storing(ours, 1, 400, NOON + SECOND)) == 2
+    assert granted(lambda: limiter.storing(ours, 3, NOON)) == 3
+    assert granted(lambda: limiter.body(ours.number, 400, NOON + SECOND)) == 2
     assert limiter.request(ours, None, NOON) is None
 
 
-def test_byte_rate__refusal_uses_no_rows() -> None:
-    limiter, ours = RateLimiter(Rates(rows=10, bytes=1000, burst_seconds=1)), client()
-    limiter.storing(ours, 1, 1500, NOON)
+def test_byte_rate__of_a_file_without_a_length_is_owed_by_later_bodies() -> None:
+    limiter, ours = RateLimiter(Rates(bytes=1000, burst_seconds=1)), client()
+    limiter.request(ours, None, NOON)
 
-    assert granted(lambda: limiter.storing(ours, 3, 500, NOON)) == 0
+    limiter.streamed(ours.number, 2500, NOON)
 
-    assert granted(lambda: limiter.storing(ours, 1, 0, NOON + SECOND // 2)) >= 9
+    with pytest.raises(RateLimited) as refused:
+        limiter.body(ours.number, 500, NOON)
+    assert refused.value.retry_after == 2
+    limiter.body(ours.number, 500, NOON + 2 * SECOND)
 
 
 def test_request_rate__refusal_for_the_client_uses_nothing_of_the_key() -> None:
@@ -85,12 +88,12 @@ def test_request_rate__refusal_for_the_client_uses_nothing_of_the_key() -> None:
 def test_row_rate__admits_one_oversized_write_and_then_refuses_until_repaid() -> None:
     limiter, ours = RateLimiter(Rates(rows=10, burst_seconds=1)), client()
 
-    limiter.storing(ours, 501, 1, NOON)
+    limiter.storing(ours, 501, NOON)
 
     with pytest.raises(RateLimited) as refused:
-        limiter.storing(ours, 1, 1, NOON + 49 * SECOND)
+        limiter.storing(ours, 1, NOON + 49 * SECOND)
     assert refused.value.retry_after == 1
-    limiter.storing(ours, 1, 1, NOON + 50 * SECOND)
+    limiter.storing(ours, 1, NOON + 50 * SECOND)
 
 
 def test_rate_limiter__without_rates_limits_nothing() -> None:
@@ -98,7 +101,8 @@ def test_rate_limiter__without_rates_limits_nothing() -> None:
 
     for _ in range(1000):
         assert limiter.request(ours, "key", NOON) is None
-        limiter.storing(ours, 1000, 1_000_000, NOON)
+        limiter.storing(ours, 1000, NOON)
+        limiter.body(ours.number, 1_000_000, NOON)
         limiter.webhook(ours, NOON)
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import hmac
+import json
 import re
 from typing import Any
 
@@ -94,6 +96,31 @@ async def test_byte_rate__counts_the_bytes_of_bodies(memory: Store, make_client:
 
     assert [reply.status for reply in replies] == [201, 429]
     assert told(replies[1])[0] == '"bytes";q=200;qu="content-bytes";w=2'
+
+
+async def test_byte_rate__counts_bodies_of_every_kind_of_request_after_decompression(memory: Store, make_client: MakeClient) -> None:
+    call = make_client(memory, limiter=RateLimiter(Rates(bytes=1000, burst_seconds=1)))
+    entries = json.dumps({"entries": [{"value": "ann@example.com", "note": "x" * 900}]}).encode()
+
+    first = await call("POST", "/public/v2/suppressions", raw=gzip.compress(entries), content_encoding="gzip")
+    refused = await call("POST", "/public/v2/suppressions", raw=gzip.compress(entries), content_encoding="gzip")
+
+    assert (first.status, refused.status) == (201, 429)
+    assert told(refused)[0] == '"bytes";q=1000;qu="content-bytes";w=1'
+
+
+async def test_byte_rate__counts_uploaded_files(memory: Store, make_client: MakeClient) -> None:
+    call = make_client(memory, limiter=RateLimiter(Rates(bytes=100, burst_seconds=1)))
+    uploads = "/public/v2/contacts/imports"
+    file = b"email\n" + b"".join(b"person%d@example.com\n" % number for number in range(20))
+
+    with_length = await call("POST", uploads, raw=file, content_length=str(len(file)))
+    refused = await call("POST", uploads, raw=file, content_length=str(len(file)))
+    call.clock.move(60)
+    without = await call.in_pieces("POST", uploads, [file[:200], file[200:]])
+    after = await call.post(CONTACTS, {"first_name": "Ann"})
+
+    assert [each.status for each in (with_length, refused, without, after)] == [201, 429, 201, 429]
 
 
 async def test_client_limits__override_the_rates_for_that_client(memory: Store, make_client: MakeClient) -> None:
@@ -225,6 +252,17 @@ async def test_webhook_byte_rate__refuses_more_with_503(memory: Store, make_clie
     assert (replies[2].problem["code"], replies[2].headers["retry-after"], other.status) == ("overloaded", "1", 200)
     assert len(await memory.read(ListDeliveries(200))) == 3
     assert (await call("POST", HOOK, raw=b"x" * 400)).status == 200
+
+
+async def test_webhook_byte_rate__counts_what_a_body_decompresses_to(memory: Store, make_client: MakeClient) -> None:
+    call = make_client(memory, limiter=RateLimiter(Rates(webhook_bytes=1_000_000, burst_seconds=1)))
+    inline, long = (gzip.compress(b"1" * size, mtime=0) for size in (200_000, 700_000))
+
+    replies = [await call("POST", HOOK, raw=body, content_encoding="gzip") for body in (long, inline, long, inline)]
+
+    assert [reply.status for reply in replies] == [200, 200, 503, 503]
+    assert replies[2].headers["retry-after"] == "1"
+    assert len(await memory.read(ListDeliveries(10))) == 2
 
 
 async def test_webhook_throttle__refuses_an_address_after_guesses_of_client_ids(memory: Store, make_client: MakeClient) -> None:

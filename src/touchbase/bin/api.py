@@ -75,7 +75,7 @@ class BinResource:
         asked, number = call.parameters(), call.id(self._kind.type.name)
         asked.done()
         at = parts.clock()
-        call.api.limiter.storing(client, 1, 0, at)
+        call.api.limiter.storing(client, 1, at)
         present = await if_updated_us(call, lambda: self.get(call, client, number))
         command = DeleteRecord(client.number, self._kind.type.kind, number, at, new_write_key(), author_of(call.scope), present)
         try:
@@ -93,7 +93,7 @@ class BinResource:
         asked, number = call.parameters(), call.id(self._kind.type.name)
         asked.done()
         at = parts.clock()
-        call.api.limiter.storing(client, 1, 0, at)
+        call.api.limiter.storing(client, 1, at)
         present = await if_updated_us(call, lambda: self._get_deleted(call, client, number))
         command = RestoreRecord(client.number, self._kind.type.kind, number, at, new_write_key(), author_of(call.scope), present)
         if asked[DRY_RUN]:

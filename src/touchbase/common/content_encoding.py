@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from base64 import b64decode
+from contextlib import suppress
 
 from touchbase.errors import UnrecognisedPayload
 
@@ -11,6 +12,8 @@ LARGEST = 32 * 1024 * 1024
 """Bytes that a stored body may decompress to; a larger one is not a webhook."""
 LARGEST_SIGNED = 8 * 1024 * 1024
 """Bytes that a body may decompress to while the sender waits for the check of a signature over them."""
+COUNTED_BYTES = 64 * 1024
+"""Bytes that are decompressed at once where they are only counted."""
 MOST_PIECES = 16
 """Compressed members that one body may consist of: the bytes after each member are copied."""
 _URL_SAFE = bytes.maketrans(b"-_", b"+/")
@@ -38,6 +41,23 @@ def decoded(encoding: str, body: bytes, largest: int = LARGEST) -> bytes:
         if not rest:
             return whole
     raise UnrecognisedPayload(f"the body is {name} in more than {MOST_PIECES} members; compress it as one")
+
+
+def decoded_size(encoding: str, body: bytes, most: int = LARGEST) -> int:
+    """Return how many bytes the body has without its content encoding; counting ends above `most`, and where the body is broken."""
+    if encoding.strip().lower() not in ("gzip", "x-gzip", "deflate"):
+        return len(body)
+    size, rest = 0, body
+    for _ in range(MOST_PIECES):
+        inflater = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)
+        with suppress(zlib.error):
+            while rest and not inflater.eof and size <= most:
+                size += len(inflater.decompress(rest, COUNTED_BYTES))
+                rest = inflater.unconsumed_tail
+        rest = inflater.unused_data.lstrip(b"\0")
+        if not rest or size > most:
+            break
+    return size
 
 
 def _first_piece(name: str, body: bytes, most: int) -> tuple[bytes, bytes]:

@@ -6,6 +6,8 @@ sent, white space included, so that the JSON decoder checks them at no cost.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 NAME = 200
 """First and last name, company name, origin, the name of a custom field."""
 EXTERNAL_ID = 200
@@ -22,6 +24,8 @@ CUSTOM_FIELDS = 500
 """Custom fields in one request, and of one record through requests."""
 MAX_CUSTOM_FIELDS = 2 * CUSTOM_FIELDS
 """Custom fields of one record through webhooks of a CRM, removed ones included."""
+CUSTOM_FIELD_BYTES = 262_144
+"""Bytes of the names and values of one record's custom fields. No setting: every process and every replay must choose the same values."""
 CLIENT_ID = 100
 LARGEST_ID = 2**53 - 1
 """The largest integer that is exact in JSON readers that have only floating point."""
@@ -59,3 +63,31 @@ def storable(text: str | None, most: int) -> str | None:
     if "\0" in text:
         text = text.replace("\0", "")
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def custom_bytes(values: Iterable[tuple[str, str | None]]) -> int:
+    """Return the bytes of names and values together; a removed field has none."""
+    return sum(len(name.encode()) + len(value.encode()) for name, value in values if value is not None)
+
+
+def exceeds_budget(values: Mapping[str, str | None]) -> bool:
+    """Return whether custom fields are longer than a record may have them; short ones are not encoded to know it."""
+    characters = sum(len(name) + len(value) for name, value in values.items() if value is not None)
+    return characters * 4 > CUSTOM_FIELD_BYTES and custom_bytes(values.items()) > CUSTOM_FIELD_BYTES
+
+
+def within_budget(values: Mapping[str, str | None]) -> tuple[dict[str, str | None], list[str]]:
+    """Return the values of one event that fit in a record, in their order, and the names of the others."""
+    if not exceeds_budget(values):
+        return dict(values), []
+    fitting: dict[str, str | None] = {}
+    left_out: list[str] = []
+    room = CUSTOM_FIELD_BYTES
+    for name, value in values.items():
+        size = custom_bytes([(name, value)])
+        if size > room:
+            left_out.append(name)
+        else:
+            fitting[name] = value
+            room -= size
+    return fitting, left_out

@@ -54,6 +54,11 @@ class TokenBucket:
         self.tokens = tokens - cost
         return True
 
+    def owe(self, cost: float, now: Micros) -> None:
+        """Take `cost` tokens, also more than there are: later takes wait until they are repaid."""
+        self.take(0, now)
+        self.tokens -= cost
+
     def refund(self, cost: float) -> None:
         """Put back tokens whose request was not carried out."""
         self.tokens = min(self.burst, self.tokens + cost)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import msgspec
 
+from touchbase.common.threads import on_thread
 from touchbase.company_links.commands import CountContacts, LinkedPage, LinkPage
 from touchbase.company_links.domains import lists
 from touchbase.jobs import CANCELLED, RUNNING, ChangeJob, Checkpoint, JobKind, JobLost, JobRun
@@ -52,7 +52,7 @@ class LinkKind:
         at = msgspec.convert(run.job.position, Position)
         if at.total is None:
             at.total = await run.store.read(CountContacts(run.job.client))
-        await asyncio.to_thread(lists)
+        await on_thread("company_links", lists)
         new = 0
         while not at.done:
             page, at = await self._step(run, at, new)

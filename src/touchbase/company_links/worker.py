@@ -11,6 +11,7 @@ import contextlib
 import logging
 from collections.abc import Callable
 
+from touchbase.common.threads import on_thread
 from touchbase.common.timestamps import Clock
 from touchbase.company_links.commands import ClientsToLink, FollowChanges, StartLinking
 from touchbase.company_links.domains import lists
@@ -98,7 +99,7 @@ class CompanyLinker:
         return None
 
     async def _step(self, client: int) -> int:
-        await asyncio.to_thread(lists)
+        await on_thread("company_links", lists)
         found = await self._store.write(FollowChanges(client, PAGE, self._clock()))
         if found.start:
             await self._store.write(StartLinking(client, self._clock()))

@@ -18,6 +18,7 @@ from touchbase.history import (
     COMPANY,
     CONTACT,
     DELIBERATE,
+    LEFT_OUT,
     NEVER,
     PLAIN,
     REPLY,
@@ -36,6 +37,7 @@ from touchbase.records import (
     Record,
     current_stamp,
     field_writes,
+    fitting_fields,
     has_several_objects,
     is_history_complete,
     origin_write,
@@ -176,6 +178,9 @@ def _writes(event: StoredEvent, *, has_origins: bool) -> Iterator[tuple[str, str
 
 def _custom(subject: str, record: Record, history: Sequence[StoredEvent]) -> Iterator[Difference]:
     known = {one.name: one for one in record.custom_fields}
+    if LEFT_OUT in record.stamps:
+        yield from _fitting(subject, record, history)
+        return
     for event in history:
         for name, value in event.detail.get("custom", {}).items():
             one = known.get(name)
@@ -184,6 +189,15 @@ def _custom(subject: str, record: Record, history: Sequence[StoredEvent]) -> Ite
             stamp = NEVER if one is None else (one.priority, one.stamped_us, one.stamp_key)
             current = _Current(f"custom field {name}", None if one is None else one.value, stamp)
             yield from _lost(subject, current, event, value, (DELIBERATE, *event.effective_time), history)
+
+
+def _fitting(subject: str, record: Record, history: Sequence[StoredEvent]) -> Iterator[Difference]:
+    """Compare the custom fields of a record that cannot have all of its history with the ones that fit."""
+    fitting, stored = fitting_fields(record, record.custom_fields, history), {one.name: one.value for one in record.custom_fields}
+    for name, best in sorted(fitting.writes.items()):
+        value = None if name in fitting.left_out else best.value
+        if stored.get(name) != value:
+            yield Difference(subject, f"custom field {name}", _text(stored.get(name)), _text(value))
 
 
 def _lost(

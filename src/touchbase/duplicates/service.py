@@ -5,10 +5,10 @@ A page reads a bounded number of records, whatever the size of the client, so a 
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from touchbase.common.threads import on_thread
 from touchbase.duplicates.commands import ADDRESS, BLOCKS, DOMAIN, NAME, SURNAME, Place, ReadBlock
 from touchbase.duplicates.similarity import Similarity, similarity
 from touchbase.records import Company, Contact
@@ -44,7 +44,7 @@ async def find_duplicates(
         found = await store.read(ReadBlock(client, blocks[number], left + NEIGHBOURS, place))
         walk = _Walk(blocks[number], found, limit - len(pairs), least)
         # Comparing takes some hundredths of a second, in which other requests must not wait.
-        pairs += await asyncio.to_thread(walk.pairs, left, done)
+        pairs += await on_thread("duplicates", walk.pairs, left, done)
         left -= max(1, walk.scanned)
         if walk.is_cut or (left <= 0 and walk.scanned < len(found)):
             place = found[walk.scanned - 1][0] if walk.scanned else place

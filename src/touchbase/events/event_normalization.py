@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from touchbase.clients import ClientSettings
-from touchbase.common.field_limits import CUSTOM_FIELDS, NAME, STATUS, URL, VALUE, storable
+from touchbase.common.field_limits import CUSTOM_FIELD_BYTES, CUSTOM_FIELDS, NAME, STATUS, URL, VALUE, storable, within_budget
 from touchbase.common.frames import packs_by_position
 from touchbase.common.normalize import find_company_domain, find_email_key, linkedin_key
 from touchbase.common.timestamps import DAY, SECOND, Micros
@@ -17,6 +17,7 @@ from touchbase.history import (
     COMPANY,
     CONTACT,
     EXTERNAL,
+    FIELDS_LEFT_OUT,
     STATUS_REFUSED,
     TIME_AHEAD,
     VIA_DOMAIN,
@@ -297,13 +298,24 @@ def _add_values(event: Event, detail: Detail) -> None:
         detail["fields"] = {name: storable(value, NAME) for name, value in given.items()}
     if event.custom:
         named_values = [(storable(name, NAME) or "", value) for name, value in list(event.custom.items())[:CUSTOM_FIELDS]]
-        detail["custom"] = {name: storable(value, VALUE) for name, value in named_values if name.strip()}
+        custom = {name: storable(value, VALUE) for name, value in named_values if name.strip()}
+        detail["custom"], left_out = within_budget(custom)
+        if left_out := [*left_out, *list(event.custom)[CUSTOM_FIELDS:]]:
+            add_problem(event.problems, FIELDS_LEFT_OUT, f"{len(left_out)} fields, such as {', '.join(left_out[:3])}")
 
 
 def _add_changes(event: Event, detail: Detail) -> None:
     # Skip properties that are already among the record's fields.
     shown = detail.get("fields", ())
-    if changes := [change for change in event.changed[:CUSTOM_FIELDS] if change.field not in shown]:
-        detail["changed"] = [
-            [storable(change.property, NAME), storable(change.value, VALUE), storable(change.previous, VALUE)] for change in changes
-        ]
+    changes: list[list[str | None]] = []
+    room = CUSTOM_FIELD_BYTES
+    for change in event.changed[:CUSTOM_FIELDS]:
+        if change.field not in shown:
+            texts = [storable(change.property, NAME), storable(change.value, VALUE), storable(change.previous, VALUE)]
+            room -= sum(len(text.encode()) for text in texts if text)
+            if room < 0:
+                add_problem(event.problems, FIELDS_LEFT_OUT, "some of the changes that the timeline shows")
+                break
+            changes.append(texts)
+    if changes:
+        detail["changed"] = changes

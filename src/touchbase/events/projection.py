@@ -158,7 +158,7 @@ def project_events(batch: Batch, new: list[StoredEvent], ids: Ids) -> Plan[None]
     """Fold events that are new to their records, save the records, and mark deliveries whose stored events moved."""
     yield from _fold(batch, new)
     yield from fold_custom_fields(batch, new, ids)
-    company_events = yield from reproject(batch, new)
+    company_events = yield from reproject(batch, new, ids)
     company_events += yield from relink_companies(batch)
     yield from link_companies(batch, [*new, *company_events])
     yield from save_records(batch)

@@ -52,6 +52,8 @@ class Batch:
     """The events that are new to each record."""
     customs: dict[Target, dict[str, tuple[str | None, str | None]]] = field(default_factory=dict)
     """The custom fields that changed, with their values before and after the batch."""
+    over_budget: set[Target] = field(default_factory=set)
+    """Records whose custom fields are too long, or lack some already: their whole history decides which they have."""
     moved_contacts: dict[int, tuple[int, int]] = field(default_factory=dict)
     """Contacts of a company that was united with another one, with both."""
     logged_as: dict[Target, str] = field(default_factory=dict)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from touchbase.common.field_limits import MAX_CUSTOM_FIELDS
+from touchbase.common.field_limits import MAX_CUSTOM_FIELDS, exceeds_budget
 from touchbase.common.timestamps import Micros
 from touchbase.events.identity_resolution import Resolver
 from touchbase.events.logged_changes import log_saved
 from touchbase.events.projection_batch import Batch
 from touchbase.events.projection_companies import DELETE_CLAIMS_OF
-from touchbase.history import CLEARED, COMPANY, CONTACT, DELIBERATE, NEVER, Stamp, StoredEvent, beats
+from touchbase.history import CLEARED, COMPANY, CONTACT, DELIBERATE, LEFT_OUT, NEVER, Stamp, StoredEvent, beats
 from touchbase.history import sql as history_sql
 from touchbase.history.sql import event_of
 from touchbase.idempotency.sql import MOVE_RESPONSES
@@ -181,6 +181,8 @@ def _unite_custom_fields(batch: Batch, kind: int, absorbed: Record, survivor: Re
         batch.note_custom((kind, survivor.id), name, had.get(name), one.value)
     if moved:
         yield Execute(records_sql.SAVE_CUSTOM_FIELD, [custom_field_row(client, kind, survivor.id, one) for one in moved.values()])
+    if LEFT_OUT in absorbed.stamps or LEFT_OUT in survivor.stamps or exceeds_budget({one.name: one.value for _, one in best.values()}):
+        batch.over_budget.add((kind, survivor.id))
 
 
 def fold_custom_fields(batch: Batch, new: Sequence[StoredEvent], ids: Ids) -> Plan[None]:
@@ -200,6 +202,14 @@ def fold_custom_fields(batch: Batch, new: Sequence[StoredEvent], ids: Ids) -> Pl
             slot = (event.record_kind, event.record_id, name)
             cleared = resolvers[event.record_kind].by_id[event.record_id].stamps.get(CLEARED, NEVER)
             _write_custom_field(known, counts, changed, slot, value, (DELIBERATE, *event.effective_time), cleared, ids, now_us)
+    values: dict[tuple[int, int], dict[str, str | None]] = {slot[:2]: {} for slot in known}
+    for slot, one in known.items():
+        values[slot[:2]][slot[2]] = one.value
+    batch.over_budget |= {
+        (kind, number)
+        for (kind, number), named in values.items()
+        if LEFT_OUT in resolvers[kind].by_id[number].stamps or exceeds_budget(named)
+    }
     if changed:
         yield Execute(records_sql.SAVE_CUSTOM_FIELD, [custom_field_row(client, slot[0], slot[1], one) for slot, one in changed.items()])
         for (kind, number, _), one in changed.items():

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from touchbase.common.field_limits import exceeds_budget
 from touchbase.common.timestamps import Micros
 from touchbase.events.identity_lookup import load_owners
 from touchbase.events.projection_batch import Batch, Target
 from touchbase.events.projection_companies import clear_company
 from touchbase.events.rekey import assign, current_key, release
-from touchbase.history import NEVER, REPLY, SENT, EffectiveTime, StoredEvent
+from touchbase.history import LEFT_OUT, NEVER, REPLY, SENT, EffectiveTime, StoredEvent
 from touchbase.history import sql as history_sql
 from touchbase.history.sql import event_of
 from touchbase.records import (
@@ -20,10 +21,12 @@ from touchbase.records import (
     Folded,
     Record,
     Written,
+    fitting_fields,
     former_key_of,
     has_several_objects,
     last_address,
     named_addresses,
+    note_left_out,
     object_of,
     projected_custom_fields,
     projected_fields,
@@ -31,11 +34,12 @@ from touchbase.records import (
 )
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.rows import custom_field_of, custom_field_row
+from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Execute, Plan
 
 
-def reproject(batch: Batch, new: Sequence[StoredEvent]) -> Plan[list[StoredEvent]]:
-    """Project the records that lost or moved events, and records of several objects with new events.
+def reproject(batch: Batch, new: Sequence[StoredEvent], ids: Ids) -> Plan[list[StoredEvent]]:
+    """Project records that lost or moved events, or that have several objects or too long custom fields and new events.
 
     Return the events that name the company of such contacts, so that it is set again.
     """
@@ -43,7 +47,8 @@ def reproject(batch: Batch, new: Sequence[StoredEvent]) -> Plan[list[StoredEvent
     for (kind, number), time in batch.retimed:
         stale.setdefault((kind, batch.final(kind, number)), set()).add(time)
     several = yield from _of_several_objects(batch, new)
-    targets = sorted(stale.keys() | several)
+    over = {(kind, batch.final(kind, number)) for kind, number in batch.over_budget}
+    targets = sorted(stale.keys() | several | over)
     company_events: list[StoredEvent] = []
     if not targets:
         return company_events
@@ -64,9 +69,11 @@ def reproject(batch: Batch, new: Sequence[StoredEvent]) -> Plan[list[StoredEvent
             yield from _project_addresses(batch, target, record, removed, histories[target])
             if isinstance(record, Contact):
                 company_events += yield from clear_company(batch, record, removed, histories[target])
-        if removed or has_several_objects(histories[target]):
+        is_projected = bool(removed) or has_several_objects(histories[target])
+        if is_projected:
             _project_fields(record, histories[target], removed)
-            moved = _project_custom(fields[target], histories[target], removed, batch.now_us)
+        if is_projected or target in over:
+            moved = _projected_custom(batch, record, fields[target], histories[target], removed, target in over, ids)
             if any(one.updated_us == batch.now_us for one in moved):
                 batch.resolvers[target[0]].touched.add(target[1])
             had = {one.name: one.value for one in fields[target]}
@@ -142,6 +149,46 @@ def _project_custom(
         now = one.updated_us if best.value == one.value else now_us
         priority, at, key = best.stamp
         changed.append(replace(one, value=best.value, updated_us=now, priority=priority, stamped_us=at, stamp_key=key))
+    return changed
+
+
+def _projected_custom(
+    batch: Batch,
+    record: Record,
+    fields: Sequence[CustomField],
+    history: Sequence[StoredEvent],
+    removed: set[EffectiveTime],
+    is_over: bool,
+    ids: Ids,
+) -> list[CustomField]:
+    """Return the changed custom fields of a record."""
+    if not is_over and LEFT_OUT not in record.stamps:
+        changed = _project_custom(fields, history, removed, batch.now_us)
+        if not exceeds_budget({one.name: one.value for one in (*fields, *changed)}):
+            return changed
+    return _fit_custom(batch, record, fields, history, removed, ids)
+
+
+def _fit_custom(
+    batch: Batch, record: Record, fields: Sequence[CustomField], history: Sequence[StoredEvent], removed: set[EffectiveTime], ids: Ids
+) -> list[CustomField]:
+    """Return the changed custom fields of a record that cannot have all of its history; a field that does not fit has no stamp."""
+    fitting, known = fitting_fields(record, fields, history, removed), {one.name: one for one in fields}
+    changed = []
+    for name in sorted(fitting.writes.keys() | known.keys()):
+        best, one = fitting.writes.get(name, Written(None, NEVER)), known.get(name)
+        if name in fitting.left_out:
+            best = Written(None, NEVER)
+        if one is None:
+            if name in fitting.left_out:
+                continue
+            one = CustomField(ids.take("custom_field"), name, None, batch.now_us, *NEVER, batch.now_us)
+        elif (best.value, best.stamp) == (one.value, (one.priority, one.stamped_us, one.stamp_key)):
+            continue
+        priority, at, key = best.stamp
+        updated_us = one.updated_us if best.value == one.value else batch.now_us
+        changed.append(replace(one, value=best.value, updated_us=updated_us, priority=priority, stamped_us=at, stamp_key=key))
+    note_left_out(record, fitting)
     return changed
 
 

@@ -6,7 +6,6 @@ one is written again from its beginning.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 import msgspec
 
 from touchbase.clients import Client
+from touchbase.common.threads import on_thread
 from touchbase.common.timestamps import Micros
 from touchbase.errors import WrongState
 from touchbase.exports.commands import CustomFieldNames, EncodedPage, ExportRecords
@@ -83,7 +83,7 @@ async def pages(
         position.custom_fields = await store.read(CustomFieldNames(client.number, RECORD_KINDS[record]))
     file = None
     if settings.format.format == PARQUET:
-        file = await asyncio.to_thread(_parquet, record, settings.format, position.custom_fields)
+        file = await on_thread("exports", _parquet, record, settings.format, position.custom_fields)
     search = search_of(record, client, settings)
     if search is not None and search.words:
         await index_all(store, client.number)
@@ -100,7 +100,7 @@ async def pages(
             page = await store.read(ExportRecords(listing, encode, settings.suppressed_at, settings.suppressed, ids))
             page.after = found.next  # type: ignore[assignment]  # in order of creation: the time and the id
         if file is not None:
-            page.body = await asyncio.to_thread(file.add, page.body, is_last=page.after is None)
+            page.body = await on_thread("exports", file.add, page.body, is_last=page.after is None)
         position = Position(page.after, position.rows + page.rows, position.custom_fields, position.begun)
         yield page, position
         if page.after is None:

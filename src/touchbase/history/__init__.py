@@ -34,6 +34,7 @@ from touchbase.history.last_writer_wins import (
     DELIBERATE,
     DERIVED,
     LAST_WRITE,
+    LEFT_OUT,
     NEVER,
     SEVERAL,
     SINCE,
@@ -44,7 +45,7 @@ from touchbase.history.last_writer_wins import (
     effective_time,
     stamp_of,
 )
-from touchbase.history.problems import STATUS_REFUSED, TIME_AHEAD, VALUE_TYPE, Problems, add_problem, described
+from touchbase.history.problems import FIELDS_LEFT_OUT, STATUS_REFUSED, TIME_AHEAD, VALUE_TYPE, Problems, add_problem, described
 from touchbase.history.status import (
     BOUNCE,
     COMPLAINT,
@@ -80,9 +81,11 @@ __all__ = [
     "DERIVED",
     "EVENT_ENDINGS",
     "EXTERNAL",
+    "FIELDS_LEFT_OUT",
     "IMPORT",
     "INITIAL",
     "LAST_WRITE",
+    "LEFT_OUT",
     "NEVER",
     "NO_AUTHOR",
     "PLAIN",

@@ -38,6 +38,8 @@ SEVERAL = "objects"
 """Name of the stamp of a record of two objects of one kind: each event is compared with the events of the other object.
 
 It may stay without need, because a merge of the two objects does not remove it."""
+LEFT_OUT = "custom_fields_left_out"
+"""Name of the stamp of a record that lacks custom fields of its history, because all of them would be too long."""
 _AHEAD = len("+") + 15 + len(":")
 
 

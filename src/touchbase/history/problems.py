@@ -14,10 +14,15 @@ Problems = dict[str, str]
 """By code: the problem's subject, or an empty text."""
 
 STATUS_REFUSED = "status_refused"
+FIELDS_LEFT_OUT = "fields_left_out"
 TIME_AHEAD = "time_ahead"
 VALUE_TYPE = "value_type"
 
 SENTENCES = {
+    FIELDS_LEFT_OUT: (
+        "custom fields of the event were left out: {about}. One record has at most 256 KB and 500 fields from one event: "
+        "send fewer or shorter ones, or choose the fields in the tool"
+    ),
     STATUS_REFUSED: (
         "the event asks for the status {about!r}, which the client's set does not have, so it set none: add it to the set, "
         "or merge it into one of the set, and it is applied"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeVar
@@ -26,7 +26,7 @@ from touchbase.http.dependencies import Dependencies
 from touchbase.http.problems import InternalError, MethodNotAllowed
 from touchbase.http.query_parameters import Parameter, Parameters, record_id
 from touchbase.http.rate_limit_headers import RATE_LIMIT_HEADERS, rate_limit_headers
-from touchbase.http.request_body import ClientDisconnected, read_json, read_struct
+from touchbase.http.request_body import ClientDisconnected, read_json, read_struct, stream_body
 from touchbase.http.response_recorder import ResponseRecorder
 from touchbase.http.responses import Response, request_id_of, send_problem, send_response
 from touchbase.idempotency import InFlightKeys
@@ -213,8 +213,24 @@ class Call:
         return Parameters(self.query, self.declared)
 
     async def json(self) -> bytes:
-        """Read the JSON body without decoding it; raises as `read_json`."""
-        return await read_json(self.receive, self.headers, self.api.dependencies.limits, self.body_bytes)
+        """Read the JSON body without decoding it, and count its bytes for the client; raises as `read_json`, and `RateLimited`."""
+        body = await read_json(self.receive, self.headers, self.api.dependencies.limits, self.body_bytes)
+        client = self.scope.get(IN_PROGRESS)
+        if client is not None:
+            self.api.limiter.body(client, len(body), self.api.dependencies.clock())
+        return body
+
+    async def file(self, client: Client) -> AsyncIterator[bytes]:
+        """Yield an uploaded file as it arrives, and count its bytes for the client; raises as `stream_body`, and `RateLimited`."""
+        limits, clock = self.api.dependencies.limits, self.api.dependencies.clock
+        announced = self.headers.get(b"content-length", b"")
+        has_length = announced.isdigit() and int(announced) <= limits.file_bytes
+        if has_length:
+            self.api.limiter.body(client.number, int(announced), clock())
+        async for piece in stream_body(self.scope, self.receive, self.headers, limits.file_bytes, limits):
+            if not has_length:
+                self.api.limiter.streamed(client.number, len(piece), clock())
+            yield piece
 
     async def body(self, wanted: type[S], rules: Callable[[S], object] = lambda partly: None) -> S:
         """Read the JSON body; raises as `read_json` and `read_struct`."""

@@ -18,7 +18,6 @@ from touchbase.errors import Fault, Invalid, NotFound, TouchbaseError, WrongStat
 from touchbase.http import query_parameters as query
 from touchbase.http.endpoint import Call
 from touchbase.http.query_parameters import Parameter
-from touchbase.http.request_body import stream_body
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success
 from touchbase.http.schemas import encode, example, named_enum
@@ -137,10 +136,10 @@ def upload(kind: str) -> Callable[[Call], Awaitable[Response]]:
         at = parts.clock()
         job = Job(client.number, 0, kind, UPLOADING, at, at, msgspec.to_builtins(settings), files_until_us=at + DAY)
         job.made_by = call.scope.get("touchbase.key_id")
-        job = await parts.store.write(CreateJob(job))
+        job = await parts.store.write(CreateJob(job, most_uploads=0 if asked[START] else parts.limits.import_previews))
         try:
             with cast("BinaryIO", tempfile.SpooledTemporaryFile(MEMORY)) as copied:
-                await _receive(call, job, copied)
+                await _receive(call, client, job, copied)
                 client = await call.client()  # the key may have ended while the file arrived
                 seen = await asyncio.to_thread(
                     preview_file,
@@ -163,11 +162,10 @@ def upload(kind: str) -> Callable[[Call], Awaitable[Response]]:
     return handle
 
 
-async def _receive(call: Call, job: Job, copied: BinaryIO) -> None:
+async def _receive(call: Call, client: Client, job: Job, copied: BinaryIO) -> None:
     """Store the body in pieces, and copy it."""
-    limits, store = call.api.dependencies.limits, call.api.dependencies.store
-    waiting = bytearray()
-    async for piece in stream_body(call.scope, call.receive, call.headers, limits.file_bytes, limits):
+    store, waiting = call.api.dependencies.store, bytearray()
+    async for piece in call.file(client):
         waiting += piece
         copied.write(piece)
         while len(waiting) >= PIECE:
@@ -323,7 +321,8 @@ def _routes(kind: str, tag: Any) -> list[Route]:
             summary=f"Upload a file of {many} (CSV, XLSX, NDJSON or Parquet)",
             description="Responds with a job in the state `preview`, which shows the columns, the first rows and the guessed mapping; "
             "`POST /public/v2/jobs/{id}/start` imports it. With `start=true` the import starts at once.",
-            query=OPTIONS, body=FILE_BODY, is_file=True, buffered=False, success=(Success(201, "The job.", JobOut, headers=("Location",)),),
+            query=OPTIONS, body=FILE_BODY, is_file=True, buffered=False, problems=(409,),
+            success=(Success(201, "The job.", JobOut, headers=("Location",)),),
         ),
         Route(
             "GET", mappings, list_mappings(record), scope=READ, operation_id=f"list_{record}_import_mappings", tag=tag,

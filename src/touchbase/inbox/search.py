@@ -7,13 +7,13 @@ says where that is; the cursor goes on from there, so that nothing is left out a
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from touchbase.common.content_encoding import decoded
 from touchbase.common.field_limits import LARGEST_ID
+from touchbase.common.threads import on_thread
 from touchbase.common.timestamps import Micros
 from touchbase.errors import UnrecognisedPayload
 from touchbase.history import Ref
@@ -168,7 +168,7 @@ class _Search:
 
     async def _look_into(self, step: DeliveryStep, found: list[Delivery], by_address: bool) -> Delivery | None:
         """Add the deliveries of a step whose bodies match; return the last examined one if the page is full or the time is up."""
-        matching, last = await asyncio.to_thread(self._match, step.found, self._limit - len(found), by_address)
+        matching, last = await on_thread("search", self._match, step.found, self._limit - len(found), by_address)
         found += matching
         return last
 

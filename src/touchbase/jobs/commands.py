@@ -14,9 +14,11 @@ from touchbase.sql.command import Command, Query
 
 @dataclass(slots=True)
 class CreateJob(Command[Job]):
-    """Store a new job; the store assigns its id."""
+    """Store a new job; the store assigns its id. `WrongState` if the client has too many uploads."""
 
     job: Job
+    most_uploads: int = 0
+    """The most jobs in the states `uploading` and `preview` that the client may have with it; 0: no limit."""
 
     @property
     def client(self) -> int:

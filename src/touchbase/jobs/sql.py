@@ -75,8 +75,21 @@ def job_row(job: Job) -> Row:
     )  # fmt: skip
 
 
+def create_limited_job(command: CreateJob, ids: Ids) -> Plan[Job | TouchbaseError]:
+    """Store a new job, unless the client has as many uploads as it may have."""
+    if command.most_uploads:
+        count = "SELECT count(*) FROM job WHERE client = ? AND state IN ('uploading', 'preview')"
+        rows = yield Select(count, (command.client,))
+        if rows[0][0] >= command.most_uploads:
+            return WrongState(
+                f"{rows[0][0]} imports of this client wait for their start, and at most {command.most_uploads} may: start them "
+                "(POST /public/v2/jobs/ID/start) or cancel them (POST /public/v2/jobs/ID/cancel), then send the file again"
+            )
+    return (yield from create_job(command, ids))
+
+
 def create_job(command: CreateJob, ids: Ids) -> Plan[Job]:
-    """Store a new job."""
+    """Store a new job, whatever uploads the client has."""
     command.job.id = ids.take("job")
     yield Execute(INSERT_JOB, [job_row(command.job)])
     return command.job

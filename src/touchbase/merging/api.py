@@ -130,7 +130,7 @@ class MergeResource:
             if found is None:
                 raise await self._missing(call, client, [number, *asked.records])
             return self._response(client, found, flat=query[FLAT])
-        call.api.limiter.storing(client, 1 + len(asked.records), 0, at)
+        call.api.limiter.storing(client, 1 + len(asked.records), at)
         command = MergeRecords(client.number, kind.kind, number, asked.records, policy, at, new_write_key(), author_of(call.scope), present)
 
         def response(merge: Merge) -> Response:
@@ -152,7 +152,7 @@ class MergeResource:
         if merge is None:
             raise NotFound(f"there is no merge with id {call.path('merge_id')[:40]!r}")
         at = parts.clock()
-        call.api.limiter.storing(client, 1, 0, at)
+        call.api.limiter.storing(client, 1, at)
         since = gone_before(at, client.settings.keep_deleted_days)
         command = UndoMerge(client.number, kind.kind, number, merge, since, at, new_write_key(), author_of(call.scope))
 

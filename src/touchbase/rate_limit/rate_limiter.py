@@ -32,11 +32,11 @@ class Rates:
     rows: float = 0
     """Rows of one client that API requests store; a contact with two custom fields is three."""
     bytes: float = 0
-    """Bytes of the bodies of these requests."""
+    """Bytes of the bodies of requests for one client, decompressed, and of uploaded files."""
     webhooks: float = 0
     """Webhooks for one client."""
     webhook_bytes: float = 0
-    """Bytes of their bodies."""
+    """Bytes of their bodies, decompressed."""
     burst_seconds: int = 10
     """The burst after a pause, in seconds of the rate."""
 
@@ -107,15 +107,23 @@ class RateLimiter:
             raise bucket.error("too many requests with this key")
         return bucket
 
-    def storing(self, client: Client, rows: int, size: int, now: Micros) -> None:
-        """Count the rows and bytes that a request stores; raise `RateLimited`, and then nothing of it may be stored."""
-        allowance = self._of(client, now)
-        if allowance.rows is not None and not allowance.rows.take(rows, now):
-            raise allowance.rows.error("too many rows to store for this client", rows)
-        if allowance.bytes is not None and not allowance.bytes.take(size, now):
-            if allowance.rows is not None:
-                allowance.rows.refund(rows)
-            raise allowance.bytes.error("too many bytes to store for this client", size)
+    def body(self, client: int, size: int, now: Micros) -> None:
+        """Count the body of a request whose client, given by its number, `request` has counted; raise `RateLimited`."""
+        allowance = self._clients.by_name.get(client)
+        if allowance is not None and allowance.bytes is not None and not allowance.bytes.take(size, now):
+            raise allowance.bytes.error("too many bytes in bodies for this client", size)
+
+    def streamed(self, client: int, size: int, now: Micros) -> None:
+        """Count a piece of a file that was sent without its length; later bodies wait for it."""
+        allowance = self._clients.by_name.get(client)
+        if allowance is not None and allowance.bytes is not None:
+            allowance.bytes.owe(size, now)
+
+    def storing(self, client: Client, rows: int, now: Micros) -> None:
+        """Count the rows that a request stores; raise `RateLimited`, and then nothing of it may be stored."""
+        bucket = self._of(client, now).rows
+        if bucket is not None and not bucket.take(rows, now):
+            raise bucket.error("too many rows to store for this client", rows)
 
     def webhook(self, client: Client, now: Micros) -> None:
         """Count a webhook; raise `Overloaded` above a rate that no tool reaches."""
@@ -124,7 +132,7 @@ class RateLimiter:
             raise Overloaded("too many webhooks for one client; nothing was stored, send it again", retry_after=bucket.wait(1))
 
     def webhook_body(self, client: Client, size: int, now: Micros) -> None:
-        """Count the body of a webhook before it is stored; raise `Overloaded`."""
+        """Count bytes of the body of a webhook before it is stored; raise `Overloaded`."""
         bucket = self._of(client, now).webhook_bytes
         if bucket is not None and not bucket.take(size, now):
             raise Overloaded("too many bytes of webhooks for one client; nothing was stored, send it again", retry_after=bucket.wait(size))

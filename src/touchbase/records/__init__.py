@@ -26,6 +26,7 @@ from touchbase.records.commands import (
     new_write_key,
 )
 from touchbase.records.create import create_command
+from touchbase.records.custom_budget import fitting_fields, note_left_out
 from touchbase.records.field_projection import (
     MERGE,
     Objects,
@@ -128,6 +129,7 @@ __all__ = [
     "events_of",
     "explain",
     "field_writes",
+    "fitting_fields",
     "fold_event",
     "former_key",
     "former_key_of",
@@ -144,6 +146,7 @@ __all__ = [
     "named_address",
     "named_addresses",
     "new_write_key",
+    "note_left_out",
     "object_of",
     "origin_write",
     "owned_since",

@@ -14,7 +14,7 @@ from typing import Protocol
 
 from touchbase.clients import ClientSettings, FieldType
 from touchbase.common import normalize
-from touchbase.common.field_limits import InvalidText
+from touchbase.common.field_limits import CUSTOM_FIELD_BYTES, InvalidText, exceeds_budget, within_budget
 from touchbase.errors import Fault, Invalid
 
 # The grammar of a JSON number, as FLAT responses need it.
@@ -107,6 +107,10 @@ def custom_fields(
         elif declared and name in declared:
             typed_value(value, declared[name], f"{pointer}/{index}/field_value", faults)
         checked[name] = value
+    if exceeds_budget(checked):
+        _, left_out = within_budget(checked)
+        detail = f"the field {left_out[0]!r} makes the custom fields longer than {CUSTOM_FIELD_BYTES} bytes, names included; shorten it"
+        faults.append(Fault(pointer, "too_large", detail))
     return list(checked.items())
 
 

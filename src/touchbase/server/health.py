@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from touchbase.common.threads import on_thread
 from touchbase.common.timestamps import Clock
 from touchbase.connections import CountSilent
 from touchbase.errors import TouchbaseError
@@ -93,7 +94,7 @@ class Operations:
         accept = b",".join(value for name, value in scope["headers"] if name == b"accept").decode("latin-1")
         # One scrape at a time, on a thread: with many series it takes tens of milliseconds, which must not block requests.
         async with self._one_scrape:
-            return await asyncio.to_thread(self._exposition.text, accept, store)
+            return await on_thread("metrics", self._exposition.text, accept, store)
 
     async def _live(self, scope: Any) -> Result:
         return "application/json", b'{"status":"live"}'

@@ -34,6 +34,29 @@ class SpoolFiles:
         """The file that this process appends to, and its descriptor."""
         self._size = (0, -SIZE_SECONDS)
         """The bytes in the folder, and when they were counted."""
+        self._shares: dict[str, int] = {}
+        """Bytes of each owner that this process has appended and that are not read yet."""
+
+    def append_shared(self, records: Sequence[tuple[str, bytes]]) -> list[bool]:
+        """Append the records that their owners have room for, and return which; raises as `append`.
+
+        An owner may have as many bytes as are free before each record: alone half of the folder, two of them a third each. Records
+        without an owner may fill the folder.
+        """
+        self._count(0)
+        size, shares = self._size[0], dict(self._shares)
+        admitted = []
+        for owner, record in records:
+            more = HEAD.size + len(record)
+            fits = (shares.get(owner, 0) if owner else 0) + more <= self._most_bytes - size
+            if fits:
+                size += more
+                shares[owner] = shares.get(owner, 0) + more
+            admitted.append(fits)
+        if any(admitted):
+            self.append([record for (_, record), fits in zip(records, admitted, strict=True) if fits])
+            self._shares = shares
+        return admitted
 
     def append(self, records: Sequence[bytes]) -> None:
         """Append records; return when they are on disk. Raises `OSError`, also for a full folder: then none of them is there."""
@@ -85,6 +108,8 @@ class SpoolFiles:
             for path in self.paths():
                 with suppress(FileNotFoundError):
                     size += path.stat().st_size
+            if size < sum(self._shares.values()):
+                self._shares.clear()  # a part was read: what is free now is shared anew
         self._size = size + more, at
 
     def paths(self) -> list[Path]:

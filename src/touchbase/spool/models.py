@@ -26,6 +26,16 @@ class SpooledWebhook:
     peer: str
     body: bytes
 
+    @property
+    def client_id(self) -> str:
+        """The id in the address."""
+        return client_id_of(self.path)
+
+
+def client_id_of(path: str) -> str:
+    """Return the client's id in the path of a webhook address."""
+    return path.split("/", 3)[3].removesuffix("/")
+
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(SpooledWebhook).decode

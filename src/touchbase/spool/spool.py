@@ -5,17 +5,25 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 
 from touchbase.common.seldom import Seldom
+from touchbase.common.threads import on_thread
 from touchbase.encryption import Cipher
 from touchbase.errors import Overloaded, StoreUnavailable
 from touchbase.metrics import SPOOLED, Metrics
 from touchbase.spool.counting import FAILED, SpoolCounter, SpoolCounts
 from touchbase.spool.files import SpoolFiles, TakenFile
+from touchbase.spool.known_clients import KnownClients
 from touchbase.spool.models import SpooledWebhook, from_bytes, to_bytes
 
 LOG = logging.getLogger("touchbase.spool")
+FULL = "neither the store nor the spool can be used now"
+UNKNOWN = "-unknown"
+"""Ending of the folder of a cell's webhooks whose client is not known."""
+UNKNOWN_SHARE = 10
+"""Such webhooks may take one part in so many of the spool, all together: anyone can send them."""
 PAUSE_SECONDS = 1.0
 """Time between two attempts to store what waits."""
 Receives = Callable[[SpooledWebhook], Awaitable[None]]
@@ -23,7 +31,11 @@ Receives = Callable[[SpooledWebhook], Awaitable[None]]
 
 
 class Spool:
-    """The spool of one process: a folder for each cell, so that one that is down holds up no other's."""
+    """The spool of one process: a folder for each cell, so that one that is down holds up no other's.
+
+    While a store is down, clients cannot be looked up. Those whose webhooks were stored before share most of the room; ids that are not
+    known have little of it, in a folder of their own.
+    """
 
     def __init__(self, folder: Path, most_bytes: int, cipher: Cipher, metrics: Metrics) -> None:
         self._folder = folder
@@ -31,7 +43,9 @@ class Spool:
         self._cipher = cipher
         self._metrics = metrics
         self._cells: dict[str, SpoolFiles] = {}
-        self._waiting: list[tuple[str, bytes, asyncio.Future[None]]] = []
+        self._waiting: list[tuple[str, str, bytes, asyncio.Future[None]]] = []
+        """The folder, owner and record of each webhook to be written, and who waits for that."""
+        self.known = KnownClients(folder / "known-clients")
         self._flushing: asyncio.Task[None] | None = None
         self._writing = asyncio.Lock()
         self._counter = SpoolCounter(folder)
@@ -43,7 +57,9 @@ class Spool:
     async def add(self, cell: int, webhook: SpooledWebhook) -> None:
         """Spool a webhook; return when it is on disk. Raises `StoreUnavailable` if it cannot be: then it is not there."""
         done = asyncio.get_running_loop().create_future()
-        self._waiting.append((str(cell), to_bytes(webhook, self._cipher), done))
+        is_known = self.known.is_known(webhook.client_id)
+        folder, owner = (str(cell), webhook.client_id) if is_known else (f"{cell}{UNKNOWN}", "")
+        self._waiting.append((folder, owner, to_bytes(webhook, self._cipher), done))
         if self._flushing is None or self._flushing.done():
             # A task of its own, which a request that is cancelled does not end.
             self._flushing = asyncio.create_task(self._write_waiting(), name="spool")
@@ -54,29 +70,33 @@ class Spool:
         """Write all that waits; what comes in that time shares the next flush."""
         while self._waiting:
             batch, self._waiting = self._waiting, []
-            for cell in dict.fromkeys(cell for cell, _, _ in batch):
-                mine = [(record, done) for of, record, done in batch if of == cell]
-                error: Exception | None = None
+            for name in dict.fromkeys(name for name, *_ in batch):
+                mine = [(owner, record, done) for of, owner, record, done in batch if of == name]
                 try:
                     async with self._writing:
-                        await asyncio.to_thread(self._files(cell).append, [record for record, _ in mine])
-                except Exception as why:
-                    if self._seldom.is_due(str(why)):
-                        LOG.error("webhooks cannot be spooled, their senders get 503: %s", why)
-                    error = StoreUnavailable("neither the store nor the spool can be used now", retry_after=5)
-                for _, done in mine:
+                        records = [(owner, record) for owner, record, _ in mine]
+                        written = await on_thread("spool", self._files(name).append_shared, records)
+                    why: object = f"{written.count(False)} webhooks have no room in the folder {name} of the spool"
+                except Exception as error:
+                    written, why = [False] * len(mine), error
+                if not all(written) and self._seldom.is_due(f"{name} {type(why)}"):
+                    LOG.error("webhooks cannot be spooled, their senders get 503: %s", why)
+                for (_, _, done), is_written in zip(mine, written, strict=True):
                     if not done.done():
-                        done.set_result(None) if error is None else done.set_exception(error)
+                        done.set_result(None) if is_written else done.set_exception(StoreUnavailable(FULL, retry_after=5))
 
-    def _files(self, cell: str) -> SpoolFiles:
-        if cell not in self._cells:
-            self._cells[cell] = SpoolFiles(self._folder / cell, self._most_bytes)
-        return self._cells[cell]
+    def _files(self, name: str) -> SpoolFiles:
+        if name not in self._cells:
+            of_unknown = self._most_bytes // UNKNOWN_SHARE
+            most = self._most_bytes if name == FAILED else of_unknown if name.endswith(UNKNOWN) else self._most_bytes - of_unknown
+            self._cells[name] = SpoolFiles(self._folder / name, most)
+        return self._cells[name]
 
     async def run(self) -> None:
         """Store what waits, the oldest first, until stopped; also what processes before this one have left."""
         while not self._stopping.is_set():
             try:
+                await self._save_known()
                 await self.drain()
             except Exception:
                 LOG.exception("spooled webhooks could not be stored, and stay; it is tried again")
@@ -84,6 +104,15 @@ class Spool:
                 await asyncio.wait_for(self._stopping.wait(), PAUSE_SECONDS)
             except TimeoutError:
                 continue
+
+    async def _save_known(self) -> None:
+        """Write the ids of clients that have become known."""
+        if self.known.has_unsaved:
+            try:
+                await on_thread("spool", self.known.save)
+            except OSError as error:
+                if self._seldom.is_due("known clients"):
+                    LOG.error("the ids of known clients cannot be written beside the spool: %s", error)
 
     def stop(self) -> None:
         """Finish the current webhook, then return from `run`."""
@@ -121,7 +150,7 @@ class Spool:
                 # It would fail again and hold up all others, so it is set aside for a person.
                 LOG.exception("a spooled webhook could not be received; it is in %s", self._folder / FAILED)
                 async with self._writing:
-                    await asyncio.to_thread(self._files(FAILED).append, [record])
+                    await on_thread("spool", self._files(FAILED).append, [record])
             except BaseException:
                 taken.release()
                 raise
@@ -132,9 +161,12 @@ class Spool:
 
     async def counts(self) -> SpoolCounts:
         """Return what is in the spool, also what other processes have left."""
-        return await asyncio.to_thread(self._counter.count)
+        return await on_thread("spool", self._counter.count)
 
     def close(self) -> None:
-        """Release the files."""
+        """Save the ids of known clients, and release the files."""
+        if self.known.has_unsaved:
+            with suppress(OSError):
+                self.known.save()
         for files in self._cells.values():
             files.close()

@@ -256,7 +256,7 @@ COMMANDS: dict[type, Handler] = {
     LiftErasure: Handler(_each(erasure_sql.lift_erasures)),
     AddErasures: Handler(_each(erasure_sql.add_erasures, takes_ids=True), erasure_sql.add_needs),
     ErasePending: Handler(_each(erasure_sql.erase_pending_events)),
-    CreateJob: Handler(_each(jobs_sql.create_job, takes_ids=True), _one("job")),
+    CreateJob: Handler(_each(jobs_sql.create_limited_job, takes_ids=True), _one("job")),
     ChangeJob: Handler(_each(jobs_sql.change_job)),
     AppendToFile: Handler(_each(jobs_sql.append_to_file)),
     ClaimJob: Handler(_each(jobs_sql.claim_job)),

@@ -111,7 +111,7 @@ class SuppressionResource:
         entries = _entries(asked, now)
         valid = [each for each in entries if isinstance(each, NewEntry)]
         if owner.client is not None:
-            call.api.limiter.storing(owner.client, len(valid), 0, now)
+            call.api.limiter.storing(owner.client, len(valid), now)
         command = SaveEntries(owner.number, valid, now)
         if given[DRY_RUN]:
             return _tried(entries, (await _try(call, command)) if valid else [], now)

@@ -13,6 +13,8 @@ from touchbase.adapters.interface import ProtocolResponse
 from touchbase.auth import FRESH, NO_SUCH_ADDRESS
 from touchbase.clients import Client, is_client_id
 from touchbase.common.asgi import peer_of
+from touchbase.common.content_encoding import decoded_size
+from touchbase.common.threads import on_thread
 from touchbase.common.timestamps import Micros
 from touchbase.connections import ACCEPTED, CRM, DROPPED, EMAIL_CAMPAIGN, REFUSED, UNPROVEN, Arrival, Connection, Sender
 from touchbase.errors import NotFound, OutcomeUnknown, Overloaded, StoreUnavailable, TouchbaseError, Unauthorized
@@ -37,7 +39,15 @@ SECRET = "secret"  # noqa: S105
 """Key of the failure count: the secret of a client's connections."""
 RECEIVED_US, BODY_READ, SPOOLED = "touchbase.received_us", "touchbase.body", "touchbase.spooled"
 """Keys in a request's scope: when it came, its body once it is read, and whether it comes from the spool."""
+COUNTED_INLINE = 256 * 1024
+"""Decompressed bytes of a body that are counted on the event loop."""
 INTERNAL_FAULT = Overloaded("internal error; nothing was stored, send it again")
+
+
+async def _decoded_bytes(encoding: str, body: bytes) -> int:
+    """Return how many bytes a body has without its content encoding; a long one is counted on a thread."""
+    size = decoded_size(encoding, body, COUNTED_INLINE)
+    return size if size <= COUNTED_INLINE else await on_thread("body_size", decoded_size, encoding, body)
 
 
 class Receiver:
@@ -118,6 +128,8 @@ class Receiver:
                     parts.store, client, channel, scope["headers"], query=query, body=body, at=at, sender=sender, trace=receipt.trace
                 )
                 receipt.stored(stored.id, is_repeat=stored.is_repeat)
+        if parts.spool is not None:
+            parts.spool.known.add(client_id)
         parts.metrics.count(DELIVERIES_RECEIVED, channel, "repeated" if stored.is_repeat else "stored")
         if not stored.is_repeat:
             parts.on_stored(client.number)
@@ -188,6 +200,9 @@ class Receiver:
             if api.dependencies.spool is not None:
                 scope[BODY_READ] = body
             api.limiter.webhook_body(client, len(body), at)
+            if (encoding := headers.get(b"content-encoding")) is not None:
+                more = await _decoded_bytes(encoding.decode("latin-1"), body) - len(body)
+                api.limiter.webhook_body(client, max(0, more), at)
         except TooLarge:
             self._refuse(client, TOO_LARGE, scope, at)
             raise

@@ -85,7 +85,7 @@ class BatchResource(Generic[A, C, R]):
         batch = read_struct(body, _decoder, _Batch, lambda partly: None)
         sender, preferred = Sender(client, parts.clock(), author_of(call.scope), _is_strict(call)), preferences(call.scope)
         prepared = await self._commands.prepare(parts.store, batch.commands, sender)
-        call.api.limiter.storing(client, sum(_rows(each) for each in prepared), len(body), sender.at)
+        call.api.limiter.storing(client, sum(_rows(each) for each in prepared), sender.at)
         if batch.atomic and (failed := batch_failed([each.error for each in prepared])) is not None:
             raise failed
         records = preferred.get(RETURN) == REPRESENTATION

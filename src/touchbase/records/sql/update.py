@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import Generic, TypeVar
 
-from touchbase.common.field_limits import CUSTOM_FIELDS
+from touchbase.common.field_limits import CUSTOM_FIELD_BYTES, CUSTOM_FIELDS, custom_bytes, exceeds_budget
 from touchbase.errors import Conflict, Fault, Invalid, NotFound, TouchbaseError
 from touchbase.event_log import LoggedEvent, by_request, log_events
-from touchbase.history import CONTACT, StatusWords, StoredEvent, advance_status, may_change_status
+from touchbase.history import CONTACT, LEFT_OUT, StatusWords, StoredEvent, advance_status, may_change_status
 from touchbase.history import sql as history_sql
 from touchbase.history.sql import event_of, event_row
 from touchbase.records.commands import UpdateCompany, UpdateContact, changed_since
@@ -25,7 +25,7 @@ from touchbase.records.sql.rows import CONTACT as CONTACT_COLUMNS
 from touchbase.records.sql.rows import company_of, company_row, contact_of, contact_row, custom_field_row
 from touchbase.records.sql.search_pending import NOTE_FOR_SEARCH, searched, searched_of
 from touchbase.records.sql.statements import with_custom_fields
-from touchbase.records.sql.update_write import Update, Write, is_write, project_record, write_record
+from touchbase.records.sql.update_write import Update, Write, fit_record, is_write, project_record, write_record
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Execute, Plan, Row, Statement
 
@@ -133,7 +133,7 @@ def _update_all(
             links += [(command.client, "", link, former, ids.take("link"), kind, record.id) for link, former in write.former]
             entries = unwritten.setdefault(key, [])
             entries.append(write.entry)
-            yield from _fold(kind, record, write, entries, command.words, is_late=is_late)
+            yield from _fold(kind, record, write, entries, command.words, ids, is_late=is_late)
             customs += [custom_field_row(command.client, kind, record.id, one) for one in write.custom]
             if write.shows:
                 record.updated_us = max(write.entry.occurred_us, record.updated_us + 1)
@@ -153,20 +153,24 @@ def _copy(record: Record) -> Record:
     return replace(record, stamps=dict(record.stamps), custom_fields=[replace(one) for one in record.custom_fields])
 
 
-def _fold(kind: int, record: Record, write: Write, unwritten: Sequence[StoredEvent], words: StatusWords, *, is_late: bool) -> Plan[None]:
+def _fold(
+    kind: int, record: Record, write: Write, unwritten: Sequence[StoredEvent], words: StatusWords, ids: Ids, *, is_late: bool
+) -> Plan[None]:
     """Fold the entry's status; if the entry may not be the newest, with the stored history and the batch's unwritten entries."""
     entry = write.entry
     is_newest = not entry.effect or may_change_status(record, entry.effect, *entry.effective_time, words)
     before = (record.status, record.previous_status, record.status_changed_us)
     if entry.effect and is_newest:
         advance_status(record, entry.effect, entry.status, *entry.effective_time, words=words)
-    if is_late or not is_newest:
+    if is_late or not is_newest or LEFT_OUT in record.stamps:
         rows = yield Execute(history_sql.EVENTS_OF, [(record.client, kind, record.id)])
         history = [*(event_of(row) for row in rows), *unwritten]
         if not is_newest:
             refold_status(record, history, words)
         if has_several_objects(history):
             project_record(record, history, write)
+        if LEFT_OUT in record.stamps:
+            fit_record(record, history, write, ids)
     write.shows |= before != (record.status, record.previous_status, record.status_changed_us)
 
 
@@ -183,14 +187,30 @@ def _error(kind: int, command: Update, record: Record | None, owned: _KeyOwners)
 
 
 def _too_many_fields(kind: int, command: Update, record: Record) -> TouchbaseError | None:
+    if not command.custom:
+        return None
     had = {one.name for one in record.custom_fields if one.value is not None}
     has = set() if command.clear_custom else set(had)
     has |= {name for name, value in command.custom.items() if value is not None}
     has -= {name for name, value in command.custom.items() if value is None}
     if len(has) <= max(CUSTOM_FIELDS, len(had)):  # webhooks may have added more: then the number must only not grow
-        return None
+        return _too_long_fields(kind, command, record)
     detail = f"the record would have {len(has)} custom fields, and at most {CUSTOM_FIELDS} are possible; remove some first"
     return Invalid([Fault(f"/{RECORD_TYPES[kind].custom_fields}", "too_many", detail)])
+
+
+def _too_long_fields(kind: int, command: Update, record: Record) -> TouchbaseError | None:
+    had = {one.name: one.value for one in record.custom_fields}
+    has = {} if command.clear_custom else dict(had)
+    has |= command.custom
+    if not exceeds_budget(has) or (total := custom_bytes(has.items())) <= custom_bytes(had.items()):  # what is too long may get shorter
+        return None
+    name = max((name for name, value in command.custom.items() if value is not None), key=lambda name: len(has[name] or ""))
+    detail = (
+        f"the custom fields of the record would have {total} bytes, and at most {CUSTOM_FIELD_BYTES} are possible; the longest of this "
+        f"request is {name!r}: shorten it, or remove others"
+    )
+    return Invalid([Fault(f"/{RECORD_TYPES[kind].custom_fields}", "too_large", detail)])
 
 
 def _take_keys(command: Update, owned: _KeyOwners) -> TouchbaseError | None:

@@ -21,6 +21,7 @@ from touchbase.history import (
     beats,
 )
 from touchbase.records.commands import UpdateCompany, UpdateContact
+from touchbase.records.custom_budget import fitting_fields, note_left_out
 from touchbase.records.field_projection import projected_custom_fields, projected_fields
 from touchbase.records.models import CustomField, Record
 from touchbase.records.projection import current_stamp, origin_write, write_field
@@ -80,6 +81,24 @@ def project_record(record: Record, history: Sequence[StoredEvent], made: Write) 
         if (present.value, present.stamp) != (best.value, best.stamp):
             one.priority, one.stamped_us, one.stamp_key = best.stamp
             made.custom.append(one)
+
+
+def fit_record(record: Record, history: Sequence[StoredEvent], made: Write, ids: Ids) -> None:
+    """Set the custom fields that fit in a record which lacks some of its history: the write may have made room."""
+    fitting, known = fitting_fields(record, record.custom_fields, history), {one.name: one for one in record.custom_fields}
+    at = made.entry.occurred_us
+    for name, best in fitting.writes.items():
+        value, one = None if name in fitting.left_out else best.value, known.get(name)
+        if one is None:
+            if name in fitting.left_out:
+                continue
+            one = CustomField(ids.take("custom_field"), name, None, at, *NEVER, at)
+            record.custom_fields.append(one)
+        if one.value != value:
+            one.value, one.updated_us, made.shows = value, at, True
+        one.priority, one.stamped_us, one.stamp_key = best.stamp
+        made.custom.append(one)
+    note_left_out(record, fitting)
 
 
 def _after_last_write(update: Update, record: Record) -> Update:

@@ -58,7 +58,7 @@ class CustomFieldResource:
                 )
             return _Step(CustomFieldChange(asked.field_name, asked.field_value))
 
-        return await self._carry_out(call, client, step, self.created, len(raw))
+        return await self._carry_out(call, client, step, self.created)
 
     async def change(self, call: Call) -> Response:
         """`PATCH` of the value of one custom field."""
@@ -73,7 +73,7 @@ class CustomFieldResource:
                 )
             return _Step(CustomFieldChange(there.name, asked.field_value))
 
-        return await self._carry_out(call, client, step, 200, len(raw))
+        return await self._carry_out(call, client, step, 200)
 
     async def remove(self, call: Call) -> Response:
         """`DELETE` of one custom field; the response has it as it was."""
@@ -82,7 +82,7 @@ class CustomFieldResource:
             there = self._field(call, record)
             return _Step(CustomFieldChange(there.name, None), there)
 
-        return await self._carry_out(call, await call.client(), step, 200, 0)
+        return await self._carry_out(call, await call.client(), step, 200)
 
     def _field(self, call: Call, record: Record) -> CustomField:
         text = call.path("field_id")
@@ -92,11 +92,11 @@ class CustomFieldResource:
                 return each
         raise NotFound(f"{self._kind.type.name} {record.id} has no custom field with id {text[:40]!r}")
 
-    async def _carry_out(self, call: Call, client: Client, step: Callable[[Record], _Step], status: int, size: int) -> Response:
+    async def _carry_out(self, call: Call, client: Client, step: Callable[[Record], _Step], status: int) -> Response:
         """Change the record as it is now; if another request changes it first, look at it again."""
         call.parameters().done()
         kind, parts, number = self._kind, call.api.dependencies, call.id(self._kind.type.name)
-        call.api.limiter.storing(client, 1, size, parts.clock())
+        call.api.limiter.storing(client, 1, parts.clock())
         shown: list[CustomField | None] = [None]
         name = ""
 

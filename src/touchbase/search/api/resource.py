@@ -13,7 +13,7 @@ from touchbase.common.timestamps import to_text
 from touchbase.errors import Fault
 from touchbase.http.endpoint import Call
 from touchbase.http.query_parameters import CURSOR, LIMIT, Parameter, Parameters
-from touchbase.http.request_body import read_json, read_struct
+from touchbase.http.request_body import read_struct
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import encode
@@ -73,7 +73,7 @@ class SearchResource:
         client = await call.client()
         flat, kind = get_options(call.query)[0], self._kind
         now, count = call.api.dependencies.clock(), count_of(call.scope)
-        raw = await read_json(call.receive, call.headers, call.api.dependencies.limits)
+        raw = await call.json()
 
         fields = SearchFields(kind.type, client.settings)
         asked = read_struct(raw, _decoder, SearchBody, lambda partly: raise_if_any(_unknown_members(raw, fields)))

@@ -6,7 +6,6 @@ Citus' workers, which the setting of a session does not reach. So the dump is re
 
 from __future__ import annotations
 
-import asyncio
 import os
 import re
 import subprocess
@@ -19,6 +18,7 @@ from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
 import asyncpg
 
 from touchbase.common.atomic_file import part_of
+from touchbase.common.threads import on_thread
 from touchbase.errors import UnusableStore
 from touchbase.storage.postgres.address import schema_of
 from touchbase.storage.postgres.connection import UNUSABLE, connect
@@ -67,8 +67,8 @@ async def dump(url: str, target: Path) -> Dump:
         before, schema = await _filled(url)
         address, environment = for_tools(url)
         command = ["pg_dump", "--enable-row-security", "--format=custom", f"--file={part}", *_only(url), f"--dbname={address}"]
-        await asyncio.to_thread(_run, command, environment)
-        rows = await asyncio.to_thread(_rows_in, part, environment)
+        await on_thread("backup", _run, command, environment)
+        rows = await on_thread("backup", _rows_in, part, environment)
         after, _ = await _filled(url)
         if lacking := sorted((before & after) - rows.keys()):
             raise UnusableStore(

@@ -11,6 +11,7 @@ import logging
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from touchbase.common.threads import on_thread
 from touchbase.events import InboxBatch, NormalizedDelivery, Translate, read_batch, split_large, translate_batch
 from touchbase.inbox import Delivery
 from touchbase.storage.command_handlers import claim, claim_if_unchanged, peek
@@ -124,7 +125,7 @@ async def _in_slices(deliveries: Sequence[Delivery], translate: Translate) -> In
             done = translate_batch(part, translate)
             await asyncio.sleep(0)
         else:
-            done = await asyncio.to_thread(translate_batch, part, translate)
+            done = await on_thread("translate", translate_batch, part, translate)
         batch += done
     return batch
 

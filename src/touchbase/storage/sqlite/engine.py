@@ -15,6 +15,7 @@ import apsw
 
 from touchbase.auth import AnyKey, FindKey
 from touchbase.clients import FindClient, FindClientByNumber
+from touchbase.common.threads import on_thread
 from touchbase.connections import ListConnections
 from touchbase.custom_fields import FindUses
 from touchbase.encryption import NO_CIPHER, Cipher
@@ -244,7 +245,7 @@ class SqliteStore:
     async def close(self) -> None:
         """Finish the queue, then close the file."""
         for threads in (self._readers, self._long_readers):
-            await asyncio.to_thread(threads.close)
+            await on_thread("closing", threads.close)
         self._loop_reader.close()
         await self._writer.close()
         self._process_lock.close()

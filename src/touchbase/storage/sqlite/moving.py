@@ -11,6 +11,7 @@ from typing import Any
 
 import apsw
 
+from touchbase.common.threads import on_thread
 from touchbase.errors import StoreUnavailable
 from touchbase.sql.statement import Plan, T
 from touchbase.storage.client_rows import FROZEN, NOTING, Clash, MovedTable, check
@@ -56,7 +57,7 @@ class SqliteRows:
     async def read(self, plan: Plan[T]) -> T:
         """Run a plan that only reads."""
         with _explained():
-            return await asyncio.to_thread(self._read, plan)
+            return await on_thread("moving", self._read, plan)
 
     def _read(self, plan: Plan[T]) -> T:
         with self._lock:
@@ -66,7 +67,7 @@ class SqliteRows:
         """Run a plan in a transaction; then leave the file to other writers for as long as it took."""
         began = perf_counter()
         with _explained():
-            result = await asyncio.to_thread(self._transaction, lambda cursor: run(cursor, plan))
+            result = await on_thread("moving", self._transaction, lambda cursor: run(cursor, plan))
         await asyncio.sleep(min(MOST_PAUSE_SECONDS, perf_counter() - began))
         return result
 
@@ -139,14 +140,14 @@ class SqliteRows:
                 cursor.execute(text)
 
         with _explained():
-            await asyncio.to_thread(self._transaction, change)
+            await on_thread("moving", self._transaction, change)
 
     async def settle(self, tables: Sequence[MovedTable]) -> None:
         """Do nothing: one transaction writes at a time, and each sees what was committed before it began."""
 
     async def close(self) -> None:
         """Close the file, after what a thread still does there."""
-        await asyncio.to_thread(self._close)
+        await on_thread("moving", self._close)
 
     def _close(self) -> None:
         with self._lock:

@@ -1,0 +1,51 @@
+"""Threads for blocking work: a small pool for each kind, so that no kind waits for another.
+
+The event loop's own pool, which `asyncio.to_thread` uses, is left to look-ups of names: a long queue there would hold up every request
+to a tool or receiver.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from functools import partial
+from typing import Literal, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+Work = Literal[
+    "backup", "body_size", "closing", "company_links", "duplicates", "exports", "metrics", "moving", "search", "spool", "translate"
+]
+THREADS: dict[Work, int] = {
+    "backup": 1,
+    "body_size": 1,
+    "closing": 1,
+    "company_links": 1,
+    "duplicates": 1,
+    "exports": 2,
+    "metrics": 1,
+    "moving": 2,
+    "search": 2,
+    "spool": 2,
+    "translate": 2,
+}
+"""The kinds of work, and the most threads of each; a thread is started when it is first needed."""
+
+_pools: dict[Work, ThreadPoolExecutor] = {}
+
+
+async def on_thread(work: Work, call: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+    """Call a blocking function on a thread for this kind of work; return or raise what it does."""
+    pool = _pools.get(work)
+    if pool is None:
+        pool = _pools[work] = ThreadPoolExecutor(THREADS[work], f"touchbase-{work}")
+    return await asyncio.get_running_loop().run_in_executor(pool, partial(copy_context().run, call, *args, **kwargs))
+
+
+def close_threads() -> None:
+    """End the threads after their present work; later work starts new ones."""
+    for work in list(_pools):
+        _pools.pop(work).shutdown(wait=False)

@@ -1,0 +1,81 @@
+"""Budget of a record's custom fields: which values stay when all of them would be too long.
+
+Requests are refused above it. Webhooks are applied, and then the record has the values that fit, chosen from its whole history: so the
+same webhooks leave the same values, whatever the order in which they came.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+from dataclasses import dataclass, field
+
+from touchbase.common.field_limits import CUSTOM_FIELD_BYTES, MAX_CUSTOM_FIELDS, custom_bytes
+from touchbase.history import API_KEY, CLEARED, DELIBERATE, LEFT_OUT, NEVER, EffectiveTime, StoredEvent, beats
+from touchbase.records.field_projection import Objects, Written, winner
+from touchbase.records.models import CustomField, Record
+
+
+@dataclass(slots=True)
+class FittingFields:
+    """The winning writes of a history by field name, and the names of those that do not fit."""
+
+    writes: dict[str, Written] = field(default_factory=dict)
+    left_out: set[str] = field(default_factory=set)
+
+
+def fitting_fields(
+    record: Record, fields: Sequence[CustomField], history: Sequence[StoredEvent], removed: Container[EffectiveTime] = ()
+) -> FittingFields:
+    """Return the values of a whole history that fit.
+
+    Values that requests set come first, because they were promised; then fields in the order in which they first had a value.
+    """
+    result = FittingFields(_winning_writes(record, fields, history, removed))
+    first: dict[str, EffectiveTime] = {}
+    for event in history:
+        for name, value in event.detail.get("custom", {}).items():
+            if value is not None and (name not in first or event.effective_time < first[name]):
+                first[name] = event.effective_time
+    room = CUSTOM_FIELD_BYTES
+    with_value = [(name, each) for name, each in result.writes.items() if each.value is not None]
+    in_order = sorted(with_value, key=lambda pair: (not _is_by_request(pair[1]), first.get(pair[0], (0, "")), pair[0]))
+    count = 0
+    for name, each in in_order:
+        size = custom_bytes([(name, each.value)])
+        if size > room or count == MAX_CUSTOM_FIELDS:
+            result.left_out.add(name)
+        else:
+            room, count = room - size, count + 1
+    removed_names = sorted(name for name, each in result.writes.items() if each.value is None)
+    result.left_out |= set(removed_names[MAX_CUSTOM_FIELDS - count :])
+    return result
+
+
+def note_left_out(record: Record, fitting: FittingFields) -> None:
+    """Mark a record that lacks values of its history: each later write decides anew which of them fit."""
+    if fitting.left_out:
+        record.stamps[LEFT_OUT] = (DELIBERATE, 0, "")
+    else:
+        record.stamps.pop(LEFT_OUT, None)
+
+
+def _winning_writes(
+    record: Record, fields: Sequence[CustomField], history: Sequence[StoredEvent], removed: Container[EffectiveTime]
+) -> dict[str, Written]:
+    objects = Objects.of_history(history)
+    writes: dict[str, list[Written]] = {}
+    for event in history:
+        for name, value in event.detail.get("custom", {}).items():
+            writes.setdefault(name, []).append(Written(value, (DELIBERATE, *event.effective_time), objects.source(event)))
+    for one in fields:
+        stamp = (one.priority, one.stamped_us, one.stamp_key)
+        entries = writes.setdefault(one.name, [])
+        if stamp != NEVER and stamp[1:] not in removed and all(each.stamp != stamp for each in entries):
+            entries.append(Written(one.value, stamp))  # of a creation that is no entry, or of a removal of all fields
+    cleared = record.stamps.get(CLEARED, NEVER)
+    best = {name: winner(each, objects) for name, each in writes.items() if each}
+    return {name: Written(None, cleared) if beats(cleared, each.stamp) else each for name, each in best.items()}
+
+
+def _is_by_request(write: Written) -> bool:
+    return write.stamp[2] == "" or write.stamp[2].startswith(API_KEY)
