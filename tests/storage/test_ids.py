@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from touchbase.clients import EnsureClient
 from touchbase.records import Contact, CreateContact
-from touchbase.sql.ids import LARGEST_BLOCK, LASTS, SMALLEST_BLOCK, SOON, Ids
+from touchbase.sql.ids import LASTS, SMALLEST_BLOCK, SOON, Ids
 from touchbase.sql.store import Store
 from touchbase.storage import open_store
 from touchbase.storage.batch import reserve

@@ -17,8 +17,8 @@ SOON = 10.0
 """A block that is used up within this many seconds is followed by one ten times as large: each block is a transaction on a row that all
 processes share."""
 LASTS = 60.0
-"""Seconds after which a block is used no longer, unless it is still the store's last one: lists are in the order of ids, and must not mix new rows with rows that another
-process stored long before, or that a client has brought from another cell."""
+"""Seconds after which a block is used no longer, unless it is still the store's last one: lists are in the order of ids, and must not
+mix new rows with rows that another process stored long before, or that a client has brought from another cell."""
 
 
 class IdsExhausted(SerializationConflict):
