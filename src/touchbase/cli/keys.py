@@ -34,7 +34,7 @@ COLUMNS = (
 
 def _id_in_key(ctx: click.Context, parameter: click.Parameter, text: str | None) -> str | None:
     """Return the id in a key's text, so that a key that was found somewhere can be shown or revoked; other texts as they are."""
-    from touchbase.auth.api_key import KEY_TEXT
+    from touchbase.auth import KEY_TEXT
 
     key = KEY_TEXT.fullmatch(text or "")
     return text if key is None else key[1]
