@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import apsw
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from touchbase.clients import EnsureClient
@@ -119,6 +119,9 @@ STEPS = st.one_of(
 
 
 @given(st.lists(STEPS, max_size=30))
+@example(
+    [("take", 0, SMALLEST_BLOCK), ("take", 0, 1), ("lose_response", 0, 1), ("take", 1, SMALLEST_BLOCK), ("take", 0, 3 * SMALLEST_BLOCK)]
+)
 def test_any_order_of_takes_stops_and_kills__uses_no_id_twice(steps: list[tuple[str, int, int]]) -> None:
     connection, clock = apsw.Connection(":memory:"), Seconds()
     connection.execute("CREATE TABLE id_block (name TEXT PRIMARY KEY, next INTEGER); INSERT INTO id_block VALUES ('contact', 1)")
