@@ -38,8 +38,11 @@ $(STAMP): requirements.lock pyproject.toml $(RUN)
 	@.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
-serve: install ## Run the server on this machine, on a SQLite file
-	.venv/bin/touchbase serve
+# Only of make's command line: shells export HOST, with another meaning.
+option = $(if $(filter command,$(firstword $(origin $(1)))), $(2) '$($(1))')
+
+serve: install ## Run the server on this machine, on a SQLite file; make serve PORT=8010 HOST=0.0.0.0 for another address
+	.venv/bin/touchbase serve$(call option,HOST,--host)$(call option,PORT,--port)
 
 IN_PARALLEL := -n auto --dist worksteal
 # Where bytecode is not written, every process compiles the service again: a second of the processor for each server that a test starts.

@@ -9,6 +9,7 @@ import os
 import pwd
 import shutil
 import signal
+import ssl
 import subprocess
 import time
 import urllib.error
@@ -62,6 +63,7 @@ class Hosts:
         self._addresses = Addresses.free()
         self._running: dict[str, subprocess.Popen[bytes]] = {}
         self._frozen: list[int] = []
+        self._tls = ssl.create_default_context()
 
     def start(self) -> str:
         """Start everything; return the URL of Touchbase's empty database through PgBouncer and HAProxy."""
@@ -70,9 +72,12 @@ class Hosts:
             raise CannotMeasure(f"these packages are not installed: {', '.join(lacking)}")
         assert programs is not None
         self._own_folder()
+        self._tls = files.certificates(self._folder)
+        for name in ("ca.pem", "host.pem", "host.key"):
+            self._restrict(self._folder / name)
         for name in self._addresses.hosts:
             self._write(f"{name}.yml", files.patroni(name, self._addresses, self._folder, programs))
-        self._write("haproxy.cfg", files.haproxy(self._addresses))
+        self._write("haproxy.cfg", files.haproxy(self._addresses, self._folder))
         self._write("pgbouncer.ini", files.pgbouncer(self._addresses, self._folder))
         self._write("userlist.txt", f'"{DATABASE}" "{PASSWORD}"\n')
         self.start_etcd()
@@ -128,7 +133,7 @@ class Hosts:
 
     def primary(self) -> str | None:
         """Name of the host that holds the primary's lock."""
-        return next((name for name, ports in self._addresses.hosts.items() if _status(ports.patroni, "/primary") == 200), None)
+        return next((name for name, ports in self._addresses.hosts.items() if _status(ports.patroni, self._tls, "/primary") == 200), None)
 
     def standby_of(self, primary: str) -> str:
         """Name of the other host."""
@@ -145,7 +150,7 @@ class Hosts:
     def _has_standby(self) -> bool:
         # Patroni's own answers name a standby some seconds before it is one.
         leader = self.primary()
-        written = _of_etcd(self._addresses.etcd, "/service/touchbase/sync")
+        written = _of_etcd(self._addresses.etcd, self._tls, "/service/touchbase/sync")
         is_noted = bool(leader) and written.get("leader") == leader and bool(written.get("sync_standby"))
         return is_noted and self.on_primary(_SYNCHRONOUS) == 1
 
@@ -194,6 +199,9 @@ class Hosts:
     def _write(self, name: str, text: str) -> None:
         path = self._folder / name
         path.write_text(text, encoding="utf-8")
+        self._restrict(path)
+
+    def _restrict(self, path: Path) -> None:
         path.chmod(0o600)
         if os.geteuid() == 0:
             shutil.chown(path, USER, USER)
@@ -235,11 +243,11 @@ def _command(program: str, arguments: Sequence[str]) -> list[str]:
     return [found, *arguments]
 
 
-def _of_etcd(port: int, key: str) -> dict[str, Any]:
+def _of_etcd(port: int, tls: ssl.SSLContext, key: str) -> dict[str, Any]:
     """Return the JSON stored under a key of etcd; empty if there is none."""
     asked = json.dumps({"key": base64.b64encode(key.encode()).decode()}).encode()
     try:
-        with urllib.request.urlopen(f"http://{HOME}:{port}/v3/kv/range", asked, timeout=2) as answer:
+        with urllib.request.urlopen(f"https://{HOME}:{port}/v3/kv/range", asked, timeout=2, context=tls) as answer:
             found = json.load(answer).get("kvs", [])
         value: dict[str, Any] = json.loads(base64.b64decode(found[0]["value"])) if found else {}
     except (OSError, ValueError):
@@ -247,10 +255,10 @@ def _of_etcd(port: int, key: str) -> dict[str, Any]:
     return value
 
 
-def _status(port: int, path: str) -> int:
+def _status(port: int, tls: ssl.SSLContext, path: str) -> int:
     """Status of Patroni's answer; 0 if there is none."""
     try:
-        with urllib.request.urlopen(f"http://{HOME}:{port}{path}", timeout=2) as answer:
+        with urllib.request.urlopen(f"https://{HOME}:{port}{path}", timeout=2, context=tls) as answer:
             status: int = answer.status
             return status
     except urllib.error.HTTPError as error:

@@ -279,6 +279,17 @@ RENAMED = {
     **{each.name.removeprefix("rate_"): each.name for each in fields(Settings) if each.name.startswith("rate_limit_")},
 }
 """Old names of settings: in the environment an error that names the new one, as options of `serve` accepted."""
+OTHER_WORDS = {
+    **dict.fromkeys(("store", "db", "dsn", "db_url", "sqlite", "postgres", "postgresql"), "database"),
+    **dict.fromkeys(("url", "base_url", "domain", "hostname"), "public_url"),
+    **dict.fromkeys(("bind", "listen", "address", "ip"), "host"),
+    **dict.fromkeys(("proxies", "proxy", "forwarded_allow_ips"), "trusted_proxies"),
+    **dict.fromkeys(("processes", "threads"), "workers"),
+    **dict.fromkeys(("mail", "email", "mail_url"), "smtp_url"),
+    "debug": "log_level",
+    "secret_key": "encryption_key",
+}
+"""Words that other programs use for a setting."""
 RENAMED_AUTH = {"open": "none", "keys": "api-key"}
 """Old values of `auth`, still accepted."""
 
@@ -293,11 +304,21 @@ def unknown_names(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Yield unknown variables with the prefix of settings, each with a sentence that names the nearest setting."""
     known = [environment_name(each.name) for each in fields(Settings)]
     known += [f"{environment_name(each.name)}_FILE" for each in fields(Settings) if each.metadata["secret"]]
-    renamed = {environment_name(old) + end: environment_name(new) + end for old, new in RENAMED.items() for end in ("", "_FILE")}
     for name in sorted(environ):
         if name.startswith(PREFIX) and name not in known and name not in NO_SETTINGS and not _OF_CONTAINERS.fullmatch(name):
-            nearest = get_close_matches(renamed.get(name, name), known, 1, cutoff=0.0)[0]
-            yield name, f"{name} is no setting: the nearest is {nearest}; correct the name, or unset it"
+            yield name, f"{name} is no setting: the nearest is {_nearest(name, environ[name], known)}; correct the name, or unset it"
+
+
+def _nearest(name: str, value: str, known: list[str]) -> str:
+    """Return the setting that an unknown variable means: by another word for it, else of the same first word, else by its letters."""
+    word = name.removeprefix(PREFIX).removesuffix("_FILE").lower()
+    setting = "database" if value.startswith(("sqlite:", "postgres")) else RENAMED.get(word) or OTHER_WORDS.get(word)
+    if setting is not None:
+        exact = environment_name(setting)
+        return f"{exact}_FILE" if name.endswith("_FILE") and f"{exact}_FILE" in known else exact
+    first = environment_name(word.split("_")[0]) + "_"
+    same_beginning = [each for each in known if f"{each}_".startswith(first)]
+    return get_close_matches(name, same_beginning or known, 1, cutoff=0.0)[0]
 
 
 def _listed(text: str) -> tuple[str, ...]:
@@ -343,7 +364,7 @@ def _check(each: Field[Any], value: Any) -> None:
     if isinstance(value, (int, float)) and not value >= least:
         raise BadSettings(f"{environment_name(each.name)} must be at least {least:g}, not {value:g}")
     if each.name in TEXTS and value and not TEXTS[each.name][0](value):
-        given = "" if each.metadata["secret"] else f", not {value!r}"
+        given = "" if each.metadata["secret"] or "@" in value else f", not {value!r}"  # an @ ends a password
         raise BadSettings(f"{environment_name(each.name)} must be {TEXTS[each.name][1]}{given}")
     if each.name == "port" and value > 65_535:
         raise BadSettings(f"{environment_name(each.name)} must be at most 65535, not {value}")
@@ -351,4 +372,4 @@ def _check(each: Field[Any], value: Any) -> None:
         is_one, wanted = LISTS[each.name]
         for one in _listed(value):
             if not is_one(one):
-                raise BadSettings(f"{environment_name(each.name)} must list {wanted}; {one!r} is none")
+                raise BadSettings(f"{environment_name(each.name)} must list {wanted}; {'one of them' if '@' in one else repr(one)} is none")

@@ -58,6 +58,7 @@ def is_api_origin(text: str) -> bool:
 
 
 _MAIL_PORTS = {"smtp": 587, "smtps": 465}
+_MAIL_HOST = re.compile(r"[A-Za-z0-9.-]+|[0-9A-Fa-f:.]+")
 _SENDER = re.compile(r"[!-?A-~]+@[A-Za-z0-9.-]+")
 
 
@@ -80,6 +81,8 @@ def mail_server(url: str) -> MailServer:
     parts = urlsplit(url)
     if parts.scheme not in _MAIL_PORTS or not parts.hostname or parts.path not in ("", "/") or parts.fragment:
         raise ValueError("not the address of a mail server")
+    if "@" in parts.netloc.rpartition("@")[0] or not _MAIL_HOST.fullmatch(parts.hostname):
+        raise ValueError("a password with an @ that is not written %40, or a host with a character that no name has")
     if parts.query not in ("", "tls=off") or bool(parts.username) != bool(parts.password):
         raise ValueError("an unknown option, or a user without a password")
     host, tls = parts.hostname, parts.scheme == "smtps"
@@ -104,7 +107,10 @@ def is_sender(text: str) -> bool:
 
 TEXTS: dict[str, tuple[Callable[[str], bool], str]] = {
     "public_url": (is_address, "an address such as https://hooks.example.com"),
-    "smtp_url": (is_mail_server, "the address of a mail server such as smtp://user:password@mail.example.com:587"),
+    "smtp_url": (
+        is_mail_server,
+        "the address of a mail server such as smtp://user:password@mail.example.com:587; in a password write %40 for @, %2F for /",
+    ),
     "smtp_from": (is_sender, "an e-mail address such as Touchbase <touchbase@example.com>"),
 }
 """Settings whose text has a form, with the form in words."""

@@ -219,6 +219,13 @@ def test_without_password__leaves_a_url_without_a_password_unchanged(url: str) -
         ("TOUCHBASE_CORS_ORIGIN", "TOUCHBASE_CORS_ORIGINS"),
         ("TOUCHBASE_HOST_FILE", "TOUCHBASE_HOST"),
         ("TOUCHBASE_XYZ", "TOUCHBASE_"),
+        ("TOUCHBASE_STORE", "TOUCHBASE_DATABASE;"),
+        ("TOUCHBASE_DB", "TOUCHBASE_DATABASE;"),
+        ("TOUCHBASE_DATABASE_URL", "TOUCHBASE_DATABASE;"),
+        ("TOUCHBASE_URL", "TOUCHBASE_PUBLIC_URL;"),
+        ("TOUCHBASE_PROXIES", "TOUCHBASE_TRUSTED_PROXIES;"),
+        ("TOUCHBASE_LOG_LVL", "TOUCHBASE_LOG_LEVEL;"),
+        ("TOUCHBASE_MAX_WAIT", "TOUCHBASE_MAX_WAITING;"),
         ("TOUCHBASE_ALLOW_OPEN", "TOUCHBASE_ALLOW_UNAUTHENTICATED;"),
         ("TOUCHBASE_FETCH_ALLOW", "TOUCHBASE_FETCH_ALLOWED_ORIGINS;"),
         ("TOUCHBASE_MASTER_KEY", "TOUCHBASE_ENCRYPTION_KEY;"),
@@ -239,6 +246,31 @@ def test_without_password__leaves_a_url_without_a_password_unchanged(url: str) -
 def test_unknown_setting__is_rejected_with_the_nearest_name(name: str, nearest: str) -> None:
     with pytest.raises(BadSettings, match=f"{name} is no setting: the nearest is {nearest}"):
         Settings.read({name: "x"})
+
+
+def test_unknown_setting_with_the_address_of_a_store__is_taken_for_the_database() -> None:
+    with pytest.raises(BadSettings, match="TOUCHBASE_URL is no setting: the nearest is TOUCHBASE_DATABASE;"):
+        Settings.read({"TOUCHBASE_URL": "postgresql:///touchbase"})
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["smtp://u:hidden@@bad host", "smtp://u:hidden@@mail.example.com", "smtp://u:hidden@bad host", "smtp://u:hidden@bad_host:25",
+     "smtp://u:hid/den@mail.example.com", "smtps://u:hidden@mail.example.com:70000", "smtp://u:hidden@"],
+)  # fmt: skip
+def test_address_of_a_mail_server__that_cannot_be_read_is_refused_without_its_password(url: str) -> None:
+    with pytest.raises(BadSettings, match=r"TOUCHBASE_SMTP_URL must be the address .* write %40 for @") as refused:
+        Settings.read({"TOUCHBASE_SMTP_URL": url, "TOUCHBASE_SMTP_FROM": "touchbase@example.com"})
+
+    assert "hid" not in str(refused.value)
+
+
+@pytest.mark.parametrize("name", ["TOUCHBASE_FETCH_ALLOWED_ORIGINS", "TOUCHBASE_CORS_ORIGINS"])
+def test_address_with_a_password__is_refused_without_it(name: str) -> None:
+    with pytest.raises(BadSettings, match=name) as refused:
+        Settings.read({name: "https://someone:hidden@hooks.example.com"})
+
+    assert "hidden" not in str(refused.value)
 
 
 @pytest.mark.parametrize(

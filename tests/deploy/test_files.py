@@ -138,6 +138,8 @@ def test_container__has_only_the_privileges_it_needs(name: str) -> None:
     assert "no-new-privileges:true" in service["security_opt"]
     assert "privileged" not in service
     assert not str(service.get("image", "")).endswith(":latest")
+    assert {"pids_limit", "mem_limit", "cpus"} <= set(service)
+    assert all("size=" in each for each in service["tmpfs"])
     if name == "proxy":  # the one that others reach
         assert (service["cap_add"], service["ports"]) == (["NET_BIND_SERVICE"], ["80:80", "443:443"])
     else:
@@ -162,6 +164,30 @@ def test_trusted_proxies__are_listed_by_address() -> None:
     (unit,) = re.findall(r'TOUCHBASE_TRUSTED_PROXIES=([^"\n]+)', text("touchbase.service"))
 
     assert [str(ip_address(each)) for each in f"{listed} {unit}".split()] == f"{listed} {unit}".split()
+
+
+def test_systemd_unit__trusts_one_proxy() -> None:
+    assert re.findall(r"TOUCHBASE_TRUSTED_PROXIES=(.*)", text("touchbase.service")) == ["127.0.0.1"]
+
+
+def test_high_availability_files__have_no_port_without_tls_or_password() -> None:
+    patroni = yaml.safe_load(text("high-availability/patroni.yml"))
+    etcd = dict(line.split("=", 1) for line in text("high-availability/etcd.env").splitlines() if not line.startswith("#"))
+
+    assert not re.search(r"http://", text("high-availability/etcd.env"))
+    assert (etcd["ETCD_CLIENT_CERT_AUTH"], etcd["ETCD_PEER_CLIENT_CERT_AUTH"]) == ("true", "true")
+    assert {"certfile", "keyfile", "cafile", "authentication"} <= set(patroni["restapi"])
+    assert patroni["restapi"]["verify_client"] == "optional"
+    assert patroni["etcd3"]["protocol"] == "https"
+    assert {"cacert", "cert", "key"} <= set(patroni["etcd3"])
+    assert "check-ssl verify required" in text("high-availability/haproxy.cfg")
+
+
+def test_caddyfile__limits_headers_and_slow_callers() -> None:
+    servers = text("Caddyfile").partition("\tservers {")[2].partition("\n\t}")[0]
+
+    assert re.findall(r"^\t+(\w+) [0-9]", servers, re.MULTILINE) == ["max_header_size", "read_header", "read_body", "idle"]
+    assert set(re.findall(r"TOUCHBASE_RATE_\w+|TOUCHBASE_MAX_CONN\w+", text("Caddyfile"))) <= KNOWN
 
 
 def test_systemd_unit__limits_memory_with_room_for_bodies() -> None:

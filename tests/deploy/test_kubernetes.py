@@ -19,9 +19,14 @@ OLDEST, NEWEST = "1.29", "1.34"
 PODS = ("Job", "Deployment")
 
 
-def objects() -> dict[str, dict[str, Any]]:
+def all_objects() -> list[dict[str, Any]]:
     files = [yaml.safe_load_all(path.read_text(encoding="utf-8")) for path in FOLDER.glob("*.yaml")]
-    return {each["kind"]: each for file in files for each in file}
+    return [each for file in files for each in file]
+
+
+def objects() -> dict[str, dict[str, Any]]:
+    """The objects by kind, but for policies of the network."""
+    return {each["kind"]: each for each in all_objects() if each["kind"] != "NetworkPolicy"}
 
 
 def pod(kind: str = "Deployment") -> dict[str, Any]:
@@ -32,7 +37,7 @@ def pod(kind: str = "Deployment") -> dict[str, Any]:
 @pytest.mark.parametrize("version", [OLDEST, NEWEST])
 def test_objects__are_valid_for_the_api_server(version: str) -> None:
     kubernetes_validate = pytest.importorskip("kubernetes_validate", reason="kubernetes-validate is not installed: make checkers")
-    for each in objects().values():
+    for each in all_objects():
         kubernetes_validate.validate(each, version, strict=True)
 
 
@@ -77,4 +82,24 @@ def test_pods__have_only_the_privileges_they_need() -> None:
         assert container["securityContext"] == {
             "allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]},
         }  # fmt: skip
-        assert container["resources"]["limits"]["memory"]
+        assert {"cpu", "memory", "ephemeral-storage"} <= set(container["resources"]["limits"])
+        assert all("sizeLimit" in volume["emptyDir"] for volume in pod(kind)["volumes"] if "emptyDir" in volume)
+
+
+def test_network_policies__close_everything_but_what_touchbase_needs() -> None:
+    policies = {each["metadata"]["name"]: each["spec"] for each in all_objects() if each["kind"] == "NetworkPolicy"}
+    touchbase_policy, postgres = policies["touchbase"], policies["postgres"]
+    apps = {objects()[kind]["spec"]["template"]["metadata"]["labels"]["app"] for kind in PODS}
+
+    def ports(rules: list[dict[str, Any]]) -> list[int]:
+        return [port["port"] for rule in rules for port in rule["ports"]]
+
+    assert all(policy["policyTypes"] == ["Ingress", "Egress"] for policy in policies.values())
+    assert set(touchbase_policy["podSelector"]["matchExpressions"][0]["values"]) == apps
+    assert ports(touchbase_policy["ingress"]) == [pod()["containers"][0]["ports"][0]["containerPort"]]
+    assert [list(peer) for rule in touchbase_policy["ingress"] for peer in rule["from"]] == [["namespaceSelector"]]
+    assert ports(touchbase_policy["egress"]) == [53, 53, 5432, 443]
+    [world] = [rule["to"] for rule in touchbase_policy["egress"] if rule["ports"][0]["port"] == 443]
+    assert "169.254.0.0/16" in world[0]["ipBlock"]["except"]
+    assert [ports(postgres[way]) for way in ("ingress", "egress")] == [[5432], [5432]]
+    assert set(postgres["ingress"][0]["from"][0]["podSelector"]["matchExpressions"][0]["values"]) == {*apps, "postgres"}

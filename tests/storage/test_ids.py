@@ -1,6 +1,18 @@
 """Blocks of ids: a process that creates much reserves rarely, and rows of several processes stay in the order of their creation."""
 
-from touchbase.sql.ids import LARGEST_BLOCK, LASTS, SMALLEST_BLOCK, SOON, Ids
+from __future__ import annotations
+
+import apsw
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from touchbase.clients import EnsureClient
+from touchbase.records import Contact, CreateContact
+from touchbase.sql.ids import LASTS, SMALLEST_BLOCK, SOON, Ids
+from touchbase.sql.store import Store
+from touchbase.storage import open_store
+from touchbase.storage.batch import reserve
+from touchbase.storage.sqlite.connection import write
 
 
 class Seconds:
@@ -25,7 +37,7 @@ def test_missing__asks_for_ten_times_as_many_while_blocks_are_soon_used_up() -> 
 
     sizes = [next_block(ids, first) for first in (0, 10**8, 2 * 10**8, 3 * 10**8)]
 
-    assert sizes == [SMALLEST_BLOCK, 10 * SMALLEST_BLOCK, LARGEST_BLOCK, LARGEST_BLOCK]
+    assert sizes == [SMALLEST_BLOCK, 10 * SMALLEST_BLOCK, 100 * SMALLEST_BLOCK, 1_000 * SMALLEST_BLOCK]
 
 
 def test_missing__asks_for_a_small_block_after_one_that_lasted() -> None:
@@ -60,3 +72,76 @@ def test_missing__counts_the_blocks_of_each_name_by_themselves() -> None:
     next_block(ids, 0)
 
     assert ids.missing({"company": 1}) == {"company": SMALLEST_BLOCK}
+
+
+async def create_contact(store: Store, number: int) -> int:
+    """Create a contact; return its id."""
+    client = await store.write(EnsureClient("acme", 1))
+    contact = Contact(client.number, 0, 1, 1, email=f"{number}@example.com", email_key=f"{number}@example.com")
+    return (await store.write(CreateContact(contact))).record.id
+
+
+async def test_restarted_store__continues_with_the_next_id(engine_url: str) -> None:
+    ids = []
+    for number in range(10):
+        store = await open_store(engine_url)
+        ids.append(await create_contact(store, number))
+        await store.close()
+
+    assert ids == list(range(ids[0], ids[0] + 10))
+
+
+async def test_store_that_was_killed__loses_its_block_and_no_id_is_used_twice(engine_url: str) -> None:
+    killed, second = await open_store(engine_url), await open_store(engine_url)
+    lost = await create_contact(killed, 1)
+    try:
+        ids = [await create_contact(second, number) for number in (2, 3)]
+        await second.close()
+        third = await open_store(engine_url)
+        ids.append(await create_contact(third, 4))
+        await third.close()
+    finally:
+        await killed.close()  # after the others have stopped: what it has left is not the last block
+    last = await open_store(engine_url)
+    ids.append(await create_contact(last, 5))
+    await last.close()
+
+    begin = lost + SMALLEST_BLOCK
+    assert ids == [begin, begin + 1, begin + 2, begin + 3]
+
+
+PROCESSES = st.integers(0, 2)
+STEPS = st.one_of(
+    st.tuples(st.just("take"), PROCESSES, st.integers(1, 3 * SMALLEST_BLOCK)),
+    st.tuples(st.sampled_from(["stop", "kill", "lose_response"]), PROCESSES, st.just(1)),
+    st.tuples(st.just("wait"), st.just(0), st.sampled_from([1, int(SOON) + 1, int(LASTS) + 1])),
+)
+
+
+@given(st.lists(STEPS, max_size=30))
+@example(
+    [("take", 0, SMALLEST_BLOCK), ("take", 0, 1), ("lose_response", 0, 1), ("take", 1, SMALLEST_BLOCK), ("take", 0, 3 * SMALLEST_BLOCK)]
+)
+def test_any_order_of_takes_stops_and_kills__uses_no_id_twice(steps: list[tuple[str, int, int]]) -> None:
+    connection, clock = apsw.Connection(":memory:"), Seconds()
+    connection.execute("CREATE TABLE id_block (name TEXT PRIMARY KEY, next INTEGER); INSERT INTO id_block VALUES ('contact', 1)")
+    cursor = connection.cursor()
+    processes = [Ids(clock) for _ in range(3)]
+    taken: list[int] = []
+    for step, number, count in steps:
+        ids = processes[number]
+        if step == "wait":
+            clock.now += count
+        elif step == "take":
+            for name, short in ids.missing({"contact": count}).items():
+                ids.fill(name, write(cursor, reserve(name, short, ids.give_up(name))), short)
+            taken += [ids.take("contact") for _ in range(count)]
+        elif step == "lose_response":
+            write(cursor, reserve("contact", SMALLEST_BLOCK, ids.give_up("contact")))
+        else:
+            if step == "stop":
+                write(cursor, reserve("contact", 0, ids.give_up("contact")))
+            processes[number] = Ids(clock)
+    connection.close()
+
+    assert len(taken) == len(set(taken))

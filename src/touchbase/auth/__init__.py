@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from touchbase.auth.api_key import ACTIVE, KEY_STATES, ApiKey
+from touchbase.auth.api_key import ACTIVE, KEY_STATES, KEY_TEXT, ApiKey
 from touchbase.auth.auth_throttle import KeyThrottle, WebhookThrottle
 from touchbase.auth.authentication import (
     ADMIN,
@@ -34,6 +34,7 @@ __all__ = [
     "FRESH",
     "KEY_ID",
     "KEY_STATES",
+    "KEY_TEXT",
     "LIFETIME",
     "NO_SUCH_ADDRESS",
     "READ",

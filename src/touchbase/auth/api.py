@@ -11,14 +11,14 @@ import msgspec
 from msgspec import Meta, Struct
 
 from touchbase.auth import service
-from touchbase.auth.api_key import KEY_STATES, ApiKey
+from touchbase.auth.api_key import KEY_STATES, ApiKey, no_such_key
 from touchbase.auth.authentication import ADMIN, Principal
 from touchbase.auth.commands import RevokeKey, StoreKey
 from touchbase.clients import DELETING
 from touchbase.clients.api.life import LONGEST_KEPT_SECONDS
 from touchbase.common import field_limits as limits
 from touchbase.common.timestamps import SECOND, Micros, to_text
-from touchbase.errors import Fault, Invalid, NotFound
+from touchbase.errors import Fault, Invalid
 from touchbase.http import query_parameters as query
 from touchbase.http.endpoint import Call
 from touchbase.http.query_parameters import LIMIT, PAGE, cursor_text, parse_time
@@ -180,7 +180,7 @@ async def _key(call: Call) -> ApiKey:
     limited, key_id = await call.administrator(), call.path("key_id")
     found = await service.get_key(call.api.dependencies.store, key_id)
     if limited is not None and found.client != limited:
-        raise NotFound(f"there is no key {key_id[:40]!r}")
+        raise no_such_key(key_id)
     return found
 
 

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from touchbase.common.timestamps import Micros
+from touchbase.errors import NotFound
 
 ACTIVE = "active"
 EXPIRED = "expired"
 REVOKED = "revoked"
 KEY_STATES = (ACTIVE, EXPIRED, REVOKED)
 MINUTE: Micros = 60_000_000
+KEY_TEXT = re.compile(r"tb_[a-z0-9]{1,16}_([0-9a-f]{12})_([0-9a-f]{64})_([0-9a-f]{8})")
+_ID = re.compile(r"[0-9a-f]{12}")
+
+
+def no_such_key(key_id: str) -> NotFound:
+    """Return the error for an unknown key id. A text in another form is not repeated: it may be a key."""
+    if _ID.fullmatch(key_id) is None:
+        return NotFound("there is no such key; an id is 12 hexadecimal digits, those behind tb_live_ in the key")
+    return NotFound(f"there is no key {key_id!r}")
 
 
 @dataclass(slots=True)

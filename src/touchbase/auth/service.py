@@ -13,10 +13,9 @@ from hashlib import sha256
 from secrets import token_hex
 from zlib import crc32
 
-from touchbase.auth.api_key import ApiKey
+from touchbase.auth.api_key import KEY_TEXT, ApiKey, no_such_key
 from touchbase.auth.commands import FindKey, ListKeys, RotateKey, StoreFirstKey, StoreKey
 from touchbase.common.timestamps import DAY, LATEST, Micros
-from touchbase.errors import NotFound
 from touchbase.sql.store import Store
 
 READ = "records:read"
@@ -30,7 +29,6 @@ KEEP_OLD: Micros = DAY
 """The default time for which a key stays valid after it got a successor."""
 KEY_ID = slice(-86, -74)
 """The position of the id in a key's text, from the end, because the length of the env varies."""
-_KEY = re.compile(r"tb_[a-z0-9]{1,16}_([0-9a-f]{12})_([0-9a-f]{64})_([0-9a-f]{8})")
 
 Cursor = tuple[Micros, str]
 """Cursor of a page of keys: `created_us` and id of its last key."""
@@ -55,7 +53,7 @@ def make_key(env: str = "live") -> NewKey:
 
 def key_parts(text: str) -> tuple[str, bytes] | None:
     """Return a key's id and the SHA-256 of its text; None if the text is not a complete key."""
-    match = _KEY.fullmatch(text)
+    match = KEY_TEXT.fullmatch(text)
     if match is None or crc32(text[:-9].encode()) != int(match[3], 16):
         return None
     return match[1], sha256(text.encode()).digest()
@@ -97,7 +95,7 @@ async def get_key(store: Store, key_id: str) -> ApiKey:
     """Return one key; raise `NotFound`."""
     found = await store.read(FindKey(key_id))
     if found is None:
-        raise NotFound(f"there is no key {key_id[:40]!r}")
+        raise no_such_key(key_id)
     return found
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from touchbase.auth import api_key
-from touchbase.auth.api_key import ApiKey
+from touchbase.auth.api_key import ApiKey, no_such_key
 from touchbase.auth.commands import FindKey, ListKeys, RevokeKey, RotateKey, StoreFirstKey, StoreKey, StoreKeyUses
 from touchbase.errors import NotFound, TouchbaseError, WrongState
 from touchbase.sql.filters import Where
@@ -93,7 +93,7 @@ def rotate_key(command: RotateKey) -> Plan[ApiKey | TouchbaseError]:
     """Store a successor, and end its predecessors."""
     found = yield Execute(LOCK_KEY, [(command.key_id,)])
     if not found:
-        return _missing(command.key_id)
+        return no_such_key(command.key_id)
     key = key_of(found[0])
     if key.state(command.at) != api_key.ACTIVE:
         return WrongState(f"key {key.key_id} is {key.state(command.at)}; make a new one instead")
@@ -123,7 +123,7 @@ def revoke_key(command: RevokeKey) -> Plan[ApiKey | NotFound]:
     """Revoke a key now."""
     rows = yield Execute(LOCK_KEY, [(command.key_id,)])
     if not rows:
-        return _missing(command.key_id)
+        return no_such_key(command.key_id)
     key = key_of(rows[0])
     if key.revoked_us is None:
         key.revoked_us = command.at
@@ -143,10 +143,6 @@ def store_key_uses(commands: Sequence[StoreKeyUses], ids: Ids) -> Plan[list[obje
 
 def _made(c: StoreKey) -> ApiKey:
     return ApiKey(c.key_id, c.digest, tuple(c.scopes), c.client, c.name, c.at, c.env, c.expires_us)
-
-
-def _missing(key_id: str) -> NotFound:
-    return NotFound(f"there is no key {key_id[:40]!r}")
 
 
 _KEY = names(KEY)

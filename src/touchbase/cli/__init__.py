@@ -16,6 +16,7 @@ from pathlib import Path
 import click
 
 import touchbase
+from touchbase.cli.failures import one_line_errors
 from touchbase.cli.server_options import GROUPS, KEY_OPTION, ON_THE_HOST, URL_OPTION
 from touchbase.config import BadSettings, check_names
 from touchbase.errors import BadAddress, TouchbaseError
@@ -112,7 +113,11 @@ class Commands(click.Group):
         write_commands(formatter, [(name, command) for name, command in commands if command is not None])
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run a command; an expected error is one line, not a traceback."""
+        """Run a command; an error is one line, not a traceback."""
+        with one_line_errors(ctx):
+            return self._invoke(ctx)
+
+    def _invoke(self, ctx: click.Context) -> object:
         try:
             return super().invoke(ctx)
         except click.NoSuchOption as error:
@@ -130,8 +135,6 @@ class Commands(click.Group):
             # The reader of standard output has ended (`touchbase inbox list | head`): nothing can be written to it any more.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return None
-        except (OSError, UnicodeError, OverflowError) as error:  # arguments that no store, file or system accepts
-            raise click.ClickException(f"{ctx.invoked_subcommand} failed: {error}") from error
 
 
 def _instead(name: str | None) -> str:

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from touchbase.cli.failures import STOPPED
 from touchbase.cli.options import json_option, keep_old_option, setting_options
 from touchbase.cli.output import print_json
 from touchbase.cli.remote import fetch, through_server
-from touchbase.cli.store import STOPPED, find_client, now_us, opened
+from touchbase.cli.store import find_client, now_us, opened
 from touchbase.clients import ACTIVE, SUSPENDED
 from touchbase.common.timestamps import SECOND, Micros, to_text
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from touchbase.cli.each_cell import keys_at_hand
+from touchbase.cli.failures import STOPPED
 from touchbase.cli.options import json_option, read_settings, setting_options
 from touchbase.cli.output import print_json
-from touchbase.cli.store import STOPPED, find_client, now_us, opened, run
+from touchbase.cli.store import find_client, now_us, opened, run
 from touchbase.common.timestamps import SECOND
 
 if TYPE_CHECKING:

@@ -221,7 +221,7 @@ def _merge_settings(known: ConnectionSettings, given: tuple[str, ...]) -> Connec
         name, equals, value = one.partition("=")
         name, dot, key = name.partition(".")
         if not equals or name not in defaults:
-            raise click.UsageError(f"--setting is NAME=VALUE, with NAME one of {', '.join(defaults)}; not {one!r}")
+            raise click.UsageError(f"--setting is NAME=VALUE, with NAME one of {', '.join(defaults)}; not {one.partition('=')[0]!r}")
         if not isinstance(defaults[name], dict):
             values[name] = _value(value) if value else defaults[name]
         elif not dot:

@@ -81,7 +81,7 @@ async def _connections(database: str | None, client_id: str) -> Sequence[Connect
 def _parse_header(text: str) -> tuple[str, str]:
     name, colon, value = text.partition(":")
     if not colon or not name.strip():
-        raise click.UsageError(f"--header is 'NAME: VALUE', not {text!r}")
+        raise click.UsageError("--header is 'NAME: VALUE', with a colon")
     return name.strip().lower(), value.strip()
 
 

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from touchbase.cli.failures import STOPPED
 from touchbase.cli.inbox_remote import replay_at_server
 from touchbase.cli.options import ID, json_option, point_in_time, setting_options
 from touchbase.cli.output import escape_controls, print_json
 from touchbase.cli.remote import or_at_server
-from touchbase.cli.store import STOPPED, explain_not_found, find_client, opened, run
+from touchbase.cli.store import explain_not_found, find_client, opened, run
 from touchbase.common.field_limits import LARGEST_ID
 from touchbase.common.timestamps import Micros
 from touchbase.connections import CHANNELS

@@ -32,6 +32,17 @@ COLUMNS = (
 )
 
 
+def _id_in_key(ctx: click.Context, parameter: click.Parameter, text: str | None) -> str | None:
+    """Return the id in a key's text, so that a key that was found somewhere can be shown or revoked; other texts as they are."""
+    from touchbase.auth import KEY_TEXT
+
+    key = KEY_TEXT.fullmatch(text or "")
+    return text if key is None else key[1]
+
+
+KEY_ID = click.argument("key_id", callback=_id_in_key)
+
+
 @click.group(cls=Group)
 def keys() -> None:
     """Create, list, rotate and revoke API keys."""
@@ -70,7 +81,7 @@ def create(
 @click.option("--client", "client_id", help="Only the keys of this client.")
 @click.option("--state", type=click.Choice(KEY_STATES), help="Only keys in this state.")
 @click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 1000), help="Most keys to list.")
-@click.option("--before", help="The last key id of the previous page.")
+@click.option("--before", callback=_id_in_key, help="The last key id of the previous page.")
 @json_option()
 def list_(database: str | None, client_id: str | None, state: Any, limit: int, before: str | None, as_json: bool) -> None:
     """List keys, newest first, each with the beginning of its text."""
@@ -90,7 +101,7 @@ def list_(database: str | None, client_id: str | None, state: Any, limit: int, b
 @keys.command()
 @through_server()
 @setting_options("database")
-@click.argument("key_id")
+@KEY_ID
 @json_option()
 def show(database: str | None, key_id: str, as_json: bool) -> None:
     """Show a key, without its text."""
@@ -104,7 +115,7 @@ def show(database: str | None, key_id: str, as_json: bool) -> None:
 @keys.command()
 @through_server()
 @setting_options("database")
-@click.argument("key_id")
+@KEY_ID
 @keep_old_option("24h", "How long the key stays valid after its successor is made.")
 @json_option("Print JSON: the successor.")
 def rotate(database: str | None, key_id: str, keep_old: Micros, as_json: bool) -> None:
@@ -123,7 +134,7 @@ def rotate(database: str | None, key_id: str, keep_old: Micros, as_json: bool) -
 @keys.command()
 @through_server()
 @setting_options("database")
-@click.argument("key_id")
+@KEY_ID
 @json_option()
 def revoke(database: str | None, key_id: str, as_json: bool) -> None:
     """Revoke a key; running servers refuse it within a second."""

@@ -11,8 +11,11 @@ import re
 import shutil
 import sys
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
 
 import click
 
@@ -44,6 +47,26 @@ class Column:
 
     title: str
     fit: str = WHOLE
+
+
+@contextmanager
+def output_file(path: Path | None, mode: str = "w") -> Iterator[IO[Any]]:
+    """Yield standard output, or a file that only its owner can read and that gets its name when it is complete."""
+    encoding = None if "b" in mode else "utf-8"
+    if path is None or str(path) == "-" or (path.exists() and not path.is_file()):
+        with click.open_file(str(path or "-"), mode, encoding=encoding) as file:
+            yield file
+            file.flush()
+        return
+    from touchbase.common.atomic_file import part_of
+
+    try:
+        with part_of(path) as part:
+            with part.open(mode, encoding=encoding) as file:
+                yield file
+            os.replace(part, path)
+    except OSError as error:
+        raise click.ClickException(f"cannot write {path}: {error.strerror or error}") from error
 
 
 def print_json(value: object) -> None:

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from touchbase.cli.failures import STOPPED
 from touchbase.cli.options import ALWAYS_JSON, Group, json_option, person_options, read_identities, setting_options
-from touchbase.cli.output import print_json
+from touchbase.cli.output import output_file, print_json
 from touchbase.cli.persons_remote import erase_at_server, export_at_server
 from touchbase.cli.reapply_erasures import reapply_erasures
 from touchbase.cli.remote import chosen_server, through_server
 from touchbase.cli.server_options import ON_THE_HOST
-from touchbase.cli.store import STOPPED, find_client, now_us, opened, run
+from touchbase.cli.store import find_client, now_us, opened, run
 
 if TYPE_CHECKING:
     from touchbase.clients import Client
@@ -234,24 +233,6 @@ async def _export(database: str | None, client_id: str, refs: list[Ref], contact
                     file.write(piece)
                 is_first = False
             file.write("\n]}\n")
-
-
-@contextmanager
-def output_file(path: Path | None) -> Iterator[IO[str]]:
-    """Yield standard output, or a file that only its owner can read and that gets its name when it is complete."""
-    if path is None or str(path) == "-" or (path.exists() and not path.is_file()):
-        with click.open_file(str(path or "-"), "w", encoding="utf-8") as file:
-            yield file
-        return
-    from touchbase.common.atomic_file import part_of
-
-    try:
-        with part_of(path) as part:
-            with part.open("w", encoding="utf-8") as file:
-                yield file
-            os.replace(part, path)
-    except OSError as error:
-        raise click.ClickException(f"cannot write {path}: {error.strerror or error}") from error
 
 
 async def _find_contact(store: Store, client: Client, refs: list[Ref], contact_id: int | None) -> int:

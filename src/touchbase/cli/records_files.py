@@ -5,19 +5,20 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 import click
 
+from touchbase.cli.failures import STOPPED
 from touchbase.cli.jobs import as_values
 from touchbase.cli.options import ALWAYS_JSON, json_option, read_settings, setting_options
-from touchbase.cli.output import print_json, print_record, print_table
+from touchbase.cli.output import output_file, print_json, print_record, print_table
 from touchbase.cli.records_files_remote import export_at_server, mappings_at_server, run_at_server
 from touchbase.cli.remote import fetch, through_server
 from touchbase.cli.server_options import CLIENT
-from touchbase.cli.store import STOPPED, find_client, now_us, opened, run_fast
+from touchbase.cli.store import find_client, now_us, opened, run_fast
 from touchbase.errors import Invalid
 
 if TYPE_CHECKING:
@@ -240,7 +241,7 @@ def _counts(done: Mapping[str, Any]) -> str:
 async def _write_bad_rows(store: ProcessingStore, job: Job, out: Path) -> None:
     from touchbase.jobs import BAD_ROWS, pieces_of
 
-    with out.open("wb") as file:
+    with output_file(out, "wb") as file:
         async for piece in pieces_of(store, job.client, job.id, BAD_ROWS):
             file.write(piece)
 
@@ -292,7 +293,7 @@ async def _export(database: str | None, client_id: str, record: Record, options:
     async with opened(database) as store:
         client = await find_client(store, client_id)
         found: AsyncIterator[Any] = pages(store, record, client, settings, Position())
-        with nullcontext(sys.stdout.buffer) if out is None else out.open("wb") as file:
+        with output_file(out, "wb") as file:
             async for page, _ in found:
                 file.write(page.body)
             file.flush()

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
-from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from touchbase.cli.output import output_file
 from touchbase.cli.remote import ended
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ def run_at_server(tb: Touchbase, record: str, settings: ImportSettings, options:
     body |= {name: options[name] for name in ("match", "save_as") if options[name]}
     job = ended(tb, tb.imports.start(upload(options["file"])["id"], body))
     if options["bad_rows"] is not None and "bad_rows" in job["files"]:
-        with options["bad_rows"].open("wb") as out:
+        with output_file(options["bad_rows"], "wb") as out:
             out.writelines(tb.jobs.bad_rows.stream(job["id"]))
     return job
 
@@ -47,9 +46,8 @@ def export_at_server(tb: Touchbase, record: str, settings: ExportSettings, out: 
         "fields": [*form.fields] or None,
         "suppressed": settings.suppressed,
     }
-    with nullcontext(sys.stdout.buffer) if out is None else out.open("wb") as file:
+    with output_file(out, "wb") as file:
         if record == "contact":
             file.writelines(tb.exports.contacts.stream(contact_status=status, **more))
         else:
             file.writelines(tb.exports.companies.stream(company_status=status, **more))
-        file.flush()

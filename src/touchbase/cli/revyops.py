@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import touchbase
+from touchbase.cli.failures import STOPPED
 from touchbase.cli.options import Group, json_option, read_settings, setting_options
 from touchbase.cli.output import SHORT, SPARE, Column, escape_controls, print_json, print_table
-from touchbase.cli.store import STOPPED, find_client, now_us, opened, read_text, run_fast, without_password
+from touchbase.cli.store import find_client, now_us, opened, read_text, run_fast, without_password
 
 if TYPE_CHECKING:
     from touchbase.events import ProcessingStore

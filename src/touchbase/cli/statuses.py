@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from touchbase.cli.failures import STOPPED
 from touchbase.cli.jobs import as_values
 from touchbase.cli.options import Group, json_option, read_settings, setting_options
 from touchbase.cli.output import NOTE, Column, print_json, print_record, print_table
 from touchbase.cli.remote import fetch, through_server
 from touchbase.cli.server_options import CLIENT
 from touchbase.cli.statuses_remote import add_at_server, rename_at_server, statuses_of
-from touchbase.cli.store import STOPPED, find_client, now_us, opened
+from touchbase.cli.store import find_client, now_us, opened
 
 if TYPE_CHECKING:
     from touchbase.events import ProcessingStore

@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from touchbase.events import ProcessingStore
     from touchbase.routing import CellRouter
 
-STOPPED = 130
-"""Exit status of a command that Ctrl+C has stopped."""
-
 T = TypeVar("T")
 
 

@@ -11,8 +11,7 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from touchbase.cli.options import ID, Group, json_option, setting_options
-from touchbase.cli.output import NOTE, SHORT, SPARE, Column, print_json, print_table
-from touchbase.cli.persons import output_file
+from touchbase.cli.output import NOTE, SHORT, SPARE, Column, output_file, print_json, print_table
 from touchbase.cli.remote import PAGE, fetch, say_more, some, through_server
 from touchbase.cli.store import explain_not_found, find_client, now_us, opened
 from touchbase.cli.suppressions_remote import export_at_server, import_at_server, list_of, plain_lines, remove_at_server, save_at_server

@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from touchbase.cli.persons import output_file
+from touchbase.cli.output import output_file
 from touchbase.cli.remote import PAGE
 from touchbase.cli.store import now_us
 from touchbase.common.timestamps import to_text

@@ -65,7 +65,8 @@ def update(name: str, table: str, columns: Columns) -> Statement:
 
 RESERVE_IDS = Statement(
     "reserve_ids",
-    (("name", "text"), ("count", "bigint")),
-    sqlite="UPDATE id_block SET next = next + ?2 WHERE name = ?1 RETURNING next - ?2",
-    body="UPDATE id_block t SET next = t.next + p.count FROM p WHERE t.name = p.name RETURNING t.next - p.count",
+    (("name", "text"), ("count", "bigint"), ("unused", "bigint"), ("unused_end", "bigint")),
+    sqlite="UPDATE id_block SET next = CASE next WHEN ?4 THEN ?3 ELSE next END + ?2 WHERE name = ?1 RETURNING next - ?2",
+    body="UPDATE id_block t SET next = CASE t.next WHEN p.unused_end THEN p.unused ELSE t.next END + p.count FROM p WHERE t.name = p.name"
+    " RETURNING t.next - p.count",
 )

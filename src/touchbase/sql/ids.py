@@ -1,4 +1,8 @@
-"""Id blocks: a process reserves blocks of ids in the store and assigns ids from memory; no id is assigned twice."""
+"""Id blocks: a process reserves blocks of ids in the store and assigns ids from memory; no id is assigned twice.
+
+What a block has left returns to the store with the next reservation and at a clean stop, if it is still the store's last block:
+so ids have no gaps while one process writes. A process that is killed loses the rest of its blocks.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +11,14 @@ from collections.abc import Callable, Mapping
 
 from touchbase.sql.statement import SerializationConflict
 
-SMALLEST_BLOCK = 10_000
+SMALLEST_BLOCK = 100
 LARGEST_BLOCK = 1_000_000
 SOON = 10.0
 """A block that is used up within this many seconds is followed by one ten times as large: each block is a transaction on a row that all
 processes share."""
 LASTS = 60.0
-"""Seconds after which the rest of a block is discarded: lists are in the order of ids, and must not mix new rows with rows that another
-process stored long before, or that a client has brought from another cell."""
+"""Seconds after which a block is used no longer, unless it is still the store's last one: lists are in the order of ids, and must not
+mix new rows with rows that another process stored long before, or that a client has brought from another cell."""
 
 
 class IdsExhausted(SerializationConflict):
@@ -40,8 +44,19 @@ class Ids:
                 short[name] = max(min(max(size, SMALLEST_BLOCK), LARGEST_BLOCK), count)
         return short
 
+    def names(self) -> list[str]:
+        """Return the names with a block."""
+        return list(self._ranges)
+
+    def give_up(self, name: str) -> tuple[int, int]:
+        """Remove the rest of a block, `(first, end)`, so that the store can have it back; `(0, 0)` without a block.
+
+        It is removed before the store hears of it: a reservation may be committed although its response is lost.
+        """
+        return self._ranges.pop(name, (0, 0))
+
     def fill(self, name: str, first: int, count: int) -> None:
-        """Use the block [first, first + count) from now on; the rest of the previous block is discarded."""
+        """Use the block [first, first + count) from now on."""
         self._ranges[name] = (first, first + count)
         self._blocks[name] = count, self._seconds()
 

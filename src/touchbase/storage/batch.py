@@ -134,8 +134,11 @@ def _probe(commands: Commands, ids: Ids) -> Plan[list[object]]:
 PROBES: Handlers = {Probe: Handler(_probe, solo=True)}
 
 
-def reserve(name: str, count: int) -> Plan[int]:
-    """Reserve a block of ids; return the first."""
-    rows = yield Execute(RESERVE_IDS, [(name, count)])
+def reserve(name: str, count: int, unused: tuple[int, int]) -> Plan[int]:
+    """Reserve a block of ids; return the first. It begins with the `unused` rest of the caller's block if no block follows that one.
+
+    With a count of 0 the rest is only returned.
+    """
+    rows = yield Execute(RESERVE_IDS, [(name, count, *unused)])
     first: int = rows[0][0]
     return first

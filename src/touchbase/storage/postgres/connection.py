@@ -13,7 +13,7 @@ from typing import TypeAlias
 import asyncpg
 
 from touchbase.common.seldom import Seldom
-from touchbase.errors import ClientMoving, OutcomeUnknown, Overloaded, StoreUnavailable, UnusableStore
+from touchbase.errors import BadAddress, ClientMoving, OutcomeUnknown, Overloaded, StoreUnavailable, UnusableStore
 from touchbase.event_log import Noted, with_log, with_log_alone
 from touchbase.sql.statement import Execute, Plan, Row, Savepoint, Select, SerializationConflict, Step, T, for_postgres
 from touchbase.storage.event_hours import with_event_hours
@@ -55,11 +55,34 @@ _WHAT_TO_DO = {
 }
 
 
+_REFUSED_LOGINS = {
+    "28000": "create the role (CREATE ROLE ... LOGIN), or name another one in the address; pg_hba.conf must allow it",
+    "28P01": "check role and password in the address",
+    "3D000": "create the database (createdb --owner ROLE NAME), or correct its name in the address",
+    "53300": "end other connections, or raise max_connections",
+    "57P03": "wait until the server has started",
+}
+"""The next step by the SQLSTATE of a refused login."""
+
+
 async def connect(url: str, kind: type[asyncpg.Connection[asyncpg.Record]] = asyncpg.Connection) -> Connection:
     """Open a connection with a statement timeout; the server lists it as `touchbase`, or `touchbase/SCHEMA`."""
     connection = await asyncpg.connect(url, timeout=CONNECT_SECONDS, connection_class=kind, server_settings=settings_of(url))
     await _set_up(connection)
     return connection
+
+
+async def connect_or_explain(url: str) -> Connection:
+    """Connect. Raises `UnusableStore` with the next step. An address that cannot be parsed is not quoted, as it may contain a password."""
+    try:
+        return await connect(url)
+    except (ValueError, asyncpg.PostgresError, *UNUSABLE) as error:
+        if isinstance(error, ValueError) and not isinstance(error, asyncpg.InterfaceError):
+            raise BadAddress(
+                "it cannot be parsed; in a user name or password write %2F for /, %3F for ?, %23 for #, %40 for @ and %3A for :"
+            ) from error
+        step = _REFUSED_LOGINS.get(getattr(error, "sqlstate", None) or "", "check the address, and that the server runs")
+        raise UnusableStore(f"cannot connect to PostgreSQL: {error or type(error).__name__}; {step}") from error
 
 
 async def _set_up(connection: Connection) -> None:

@@ -11,7 +11,7 @@ import asyncpg
 
 from touchbase.connections.sql.encrypted_columns import check_keys, reencrypt
 from touchbase.encryption import NO_CIPHER, Cipher
-from touchbase.errors import BadAddress, UnusableStore
+from touchbase.errors import UnusableStore
 from touchbase.events import DryRunResult, InboxBatch, Translate, WorkReport
 from touchbase.sql.command import Command, Query
 from touchbase.sql.migrations import out_of_date, packaged, pending
@@ -26,6 +26,7 @@ from touchbase.storage.postgres.connection import (
     UNUSABLE,
     ReconnectingConnection,
     connect,
+    connect_or_explain,
     open_pool,
     read,
     refuse_other_schema,
@@ -91,10 +92,7 @@ class PostgresStore:
         upgrade: bool = True,
     ) -> PostgresStore:
         """Open the database at this address; create the schema of an empty one (with `upgrade`), refuse an old one, unless `as_is`."""
-        try:
-            connection = await connect(url)
-        except (ValueError, asyncpg.PostgresError, *UNUSABLE) as error:
-            raise _unreachable(error) from error
+        connection = await connect_or_explain(url)
         with _setup_errors():
             try:
                 await refuse_shared_sessions(connection, lambda: connect(url))
@@ -116,10 +114,7 @@ class PostgresStore:
     @staticmethod
     async def make_schema(url: str, name: str) -> Mapping[str, str]:
         """Create a schema in the database at this address; return the settings that sessions of a store in it need."""
-        try:
-            connection = await connect(url)
-        except (ValueError, asyncpg.PostgresError, *UNUSABLE) as error:
-            raise _unreachable(error) from error
+        connection = await connect_or_explain(url)
         with _setup_errors():
             try:
                 return await make_schema(connection, name)
@@ -224,14 +219,6 @@ class PostgresStore:
     def commands_taken(self) -> int:
         """Number of commands accepted since the store was opened."""
         return self._writer.taken
-
-
-def _unreachable(error: Exception) -> UnusableStore:
-    """Return the error for a failed connection. An address that cannot be parsed is not quoted, as it may contain a password."""
-    if isinstance(error, ValueError) and not isinstance(error, asyncpg.InterfaceError):
-        return BadAddress("it cannot be parsed; in a user name or password write %2F for /, %3F for ?, %23 for #, %40 for @ and %3A for :")
-    reason = str(error) or type(error).__name__
-    return UnusableStore(f"cannot connect to PostgreSQL: {reason}; check the address, and that the server runs")
 
 
 @contextmanager

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Mapping
 
+import asyncpg
+
+from touchbase.errors import TouchbaseError
 from touchbase.sql.ids import Ids
 from touchbase.storage.batch import reserve
-from touchbase.storage.postgres.connection import ReconnectingConnection, close_if_unusable, run
+from touchbase.storage.postgres.connection import UNUSABLE, ReconnectingConnection, close_if_unusable, run
+
+LOG = logging.getLogger("touchbase.storage")
+
+RETURN_SECONDS = 2.0
+"""Seconds that a stop waits for the return of unused ids: another process may hold the lock of their rows."""
 
 
 class SharedIds:
-    """The blocks of this process. Ids that a batch got and did not use are discarded.
+    """The blocks of this process. Ids that a batch got and did not use are skipped.
 
     Blocks are reserved on a separate connection, because a rollback of the batch that needs them must not
     free the ids again.
@@ -35,11 +44,18 @@ class SharedIds:
     async def _reserve(self, name: str, count: int) -> int:
         connection = await self._connection.connection()
         try:
-            return await run(connection, reserve(name, count))
+            return await run(connection, reserve(name, count, self._left.give_up(name)))
         except Exception as error:
             close_if_unusable(connection, error)
             raise
 
     async def close(self) -> None:
-        """Close the connection."""
-        await self._connection.close()
+        """Return what is left of the blocks, and close the connection."""
+        try:
+            async with asyncio.timeout(RETURN_SECONDS):
+                for name in self._left.names():
+                    await self._reserve(name, 0)
+        except (TouchbaseError, asyncpg.PostgresError, *UNUSABLE) as error:  # a timeout is an OSError
+            LOG.warning("ids that were reserved and not used are skipped: %s", error)
+        finally:
+            await self._connection.close()

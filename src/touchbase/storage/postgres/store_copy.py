@@ -13,7 +13,7 @@ from touchbase.errors import UnusableStore
 from touchbase.sql.migrations import RECORD, UNFINISHED_COPY
 from touchbase.sql.statement import Row
 from touchbase.storage.postgres.address import application_of
-from touchbase.storage.postgres.connection import connect, run
+from touchbase.storage.postgres.connection import connect_or_explain, run
 from touchbase.storage.postgres.row_level_security import SETTING, Connection
 from touchbase.storage.rls_scope import ALL_CLIENTS
 from touchbase.storage.store_copy import (
@@ -144,7 +144,7 @@ class PostgresWriter(PostgresReader):
 
 
 async def _connect(url: str) -> Connection:
-    connection = await connect(url)
+    connection = await connect_or_explain(url)
     for _ in range(_LOOKS):
         if not await connection.fetchval(_OTHERS, application_of(url)):
             break

@@ -8,12 +8,12 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import apsw
 
+import touchbase
 from touchbase.common.atomic_file import SQLITE_SUFFIXES, part_of
 from touchbase.common.timestamps import SECOND, Micros, to_text
 from touchbase.errors import UnusableStore
@@ -75,7 +75,7 @@ def copy_before_migration(store: Path, migration: str) -> Path:
     """Copy a store to its own folder, under a name with the migration to run and the time; return the copy's path."""
     now = time.time_ns() // 1000
     copy = store.with_name(f"{store.name}.before-{migration[:4]}-{to_text(now - now % SECOND).replace(':', '')}")
-    back_up(store, copy, version("touchbase"), now, lambda done, total: None)
+    back_up(store, copy, touchbase.__version__, now, lambda done, total: None)
     return copy
 
 

@@ -19,7 +19,7 @@ import apsw
 
 from touchbase.clients import EnsureClient
 from touchbase.common.fair_quota import FairQuota
-from touchbase.errors import Overloaded
+from touchbase.errors import Overloaded, TouchbaseError
 from touchbase.inbox import CountRepeat, StoreDelivery
 from touchbase.records import CreateCompany, CreateContact, UpdateCompany, UpdateContact, UpsertCompany, UpsertContact
 from touchbase.sql.command import Command
@@ -130,7 +130,7 @@ class Writer:
         for attempt in range(1, TRIES + 1):
             for name, count in self.ids.missing(needs()).items():
                 # In a transaction of its own: a rollback of the batch must not free the ids again.
-                self.ids.fill(name, write(self.cursor, reserve(name, count)), count)
+                self.ids.fill(name, write(self.cursor, reserve(name, count, self.ids.give_up(name))), count)
             try:
                 return write(self.cursor, plan(), self._flushed)
             except SerializationConflict:
@@ -288,6 +288,11 @@ class Writer:
         return []
 
     def _end(self) -> None:
+        try:
+            for name in self.ids.names():
+                write(self.cursor, reserve(name, 0, self.ids.give_up(name)))
+        except (TouchbaseError, apsw.Error) as error:
+            LOG.warning("ids that were reserved and not used are skipped: %s", error)
         self._log.checkpoint()
         self._log.close()
         self._connection.close()
