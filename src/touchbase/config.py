@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import Field, dataclass, field, fields
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from touchbase.common.misspelt import suggest
 from touchbase.config_values import LISTS, TEXTS, is_loopback
 
 PREFIX = "TOUCHBASE_"
@@ -318,7 +318,7 @@ def _nearest(name: str, value: str, known: list[str]) -> str:
         return f"{exact}_FILE" if name.endswith("_FILE") and f"{exact}_FILE" in known else exact
     first = environment_name(word.split("_")[0]) + "_"
     same_beginning = [each for each in known if f"{each}_".startswith(first)]
-    return get_close_matches(name, same_beginning or known, 1, cutoff=0.0)[0]
+    return suggest(name, same_beginning or known, cutoff=0.0) or known[0]
 
 
 def _listed(text: str) -> tuple[str, ...]:

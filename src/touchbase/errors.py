@@ -2,7 +2,7 @@
 
 TouchbaseError
 ├── MalformedBody         the request body cannot be decoded (broken JSON, broken UTF-8)
-├── Invalid               one or more fields are wrong; lists every fault
+├── Invalid               one or more fields are wrong; lists the faults
 │   └── BatchFailed       commands of an atomic batch failed; lists each
 ├── NotFound              no such record for this client
 ├── Conflict              a record with this identity exists already
@@ -39,6 +39,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+MOST_FAULTS = 50
+"""Faults listed in one response; more are only counted."""
+
 
 @dataclass(frozen=True, slots=True)
 class Fault:
@@ -51,6 +54,10 @@ class Fault:
     pointer: str
     code: str
     detail: str
+
+
+COUNTED = Fault("", "counted", "")
+"""In place of each fault after the first `MOST_FAULTS`, where there can be many: their texts would be made for nothing."""
 
 
 class TouchbaseError(Exception):
@@ -99,19 +106,22 @@ class MalformedBody(TouchbaseError):
 
 
 class Invalid(TouchbaseError):
-    """Fields or parameters are invalid; `errors` lists every fault."""
+    """Fields or parameters are invalid; `errors` lists the faults, of more than 50 the first 50, and `detail` says how many there are."""
 
     code = "invalid"
     status = 422
     remedy = "Fix them; `errors` has the place of each."
 
-    def __init__(self, faults: Sequence[Fault]) -> None:
-        super().__init__("; ".join(f"{fault.pointer}: {fault.detail}" for fault in faults))
-        self.faults = tuple(faults)
+    def __init__(self, faults: Sequence[Fault], more: int = 0) -> None:
+        listed = tuple(faults[:MOST_FAULTS])
+        super().__init__("; ".join(f"{fault.pointer}: {fault.detail}" for fault in listed))
+        self.faults = listed
+        self.more = more + len(faults) - len(listed)
+        """Faults that are counted and not listed."""
 
 
 class BatchFailed(Invalid):
-    """Commands of an atomic batch failed, so none was carried out; `errors` lists each fault of each of them."""
+    """Commands of an atomic batch failed, so none was carried out; `errors` lists their faults, as for `invalid`."""
 
     code = "batch_failed"
     status = 422

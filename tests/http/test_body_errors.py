@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from touchbase.clients.api.settings_body import ClientRequest
 from touchbase.errors import Invalid, MalformedBody
 from touchbase.http.body_errors import decode_leniently, parse_json
-from touchbase.http.request_body import check_nesting, read_struct
+from touchbase.http.request_body import check_structure, read_struct
 from touchbase.records.api.schemas import CompanyChange, CompanyRequest, ContactChange, ContactRequest
 
 WANTED: list[type[msgspec.Struct]] = [ContactRequest, ContactChange, CompanyRequest, CompanyChange, ClientRequest]
@@ -80,23 +80,23 @@ brackets = st.text(alphabet='[]{}"\\x', max_size=4)
 
 
 @given(st.recursive(brackets, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(brackets, inner, max_size=3)))
-def test_check_nesting__measures_the_depth_exactly(value: Any) -> None:
+def test_check_structure__measures_the_depth_exactly(value: Any) -> None:
     def depth(part: Any) -> int:
         inner = part.values() if isinstance(part, dict) else part if isinstance(part, list) else None
         return 0 if inner is None else 1 + max((depth(each) for each in inner), default=0)
 
     body, deep = json.dumps(value).encode(), depth(value)
 
-    check_nesting(body, deep)
+    check_structure(body, deep)
     if deep:
         with pytest.raises(MalformedBody):
-            check_nesting(body, deep - 1)
+            check_structure(body, deep - 1)
 
 
-def test_check_nesting__reads_unterminated_text_in_linear_time() -> None:
+def test_check_structure__reads_unterminated_text_in_linear_time() -> None:
     body = b'["' + b'\\"' * 500_000 + b"[" * 100
 
-    check_nesting(body + b'"]', 1)
+    check_structure(body + b'"]', 1)
 
 
 @pytest.mark.parametrize("value", [b'"\\ud800"', b'{"\\ud800":"\\ud800"}'], ids=["texts", "names"])

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import sys
-from difflib import get_close_matches
 from importlib import import_module
 from keyword import iskeyword
 from pathlib import Path
@@ -18,6 +17,7 @@ import click
 import touchbase
 from touchbase.cli.failures import one_line_errors
 from touchbase.cli.server_options import GROUPS, KEY_OPTION, ON_THE_HOST, URL_OPTION
+from touchbase.common.misspelt import suggest
 from touchbase.config import BadSettings, check_names
 from touchbase.errors import BadAddress, TouchbaseError
 
@@ -95,9 +95,9 @@ class Commands(click.Group):
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the command to run; fail for unknown names of settings, except for `doctor`, which reports all of them."""
-        nearest = get_close_matches(args[0], COMMANDS, 1) if self.get_command(ctx, args[0]) is None else []
-        if nearest and not ctx.resilient_parsing:
-            ctx.fail(f"No such command {args[0]!r}. Did you mean {nearest[0]}?")
+        near = suggest(args[0], COMMANDS) if self.get_command(ctx, args[0]) is None else None
+        if near and not ctx.resilient_parsing:
+            ctx.fail(f"No such command {args[0]!r}. Did you mean {near}?")
         name, command, rest = super().resolve_command(ctx, args)
         if ctx.params.get("server_url") is not None and name not in GROUPS and not ctx.resilient_parsing:
             ctx.fail(f"{name} does not work through a server: {_instead(name)}; with --url work {', '.join(GROUPS)}")

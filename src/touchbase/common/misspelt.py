@@ -3,6 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from functools import lru_cache
+from heapq import nlargest
+from itertools import islice
+
+LONGEST_COMPARED = 60
+"""Characters of a name that are compared with the known ones."""
+MOST_KNOWN = 1_000
+"""Known names among which the nearest is looked for."""
+MOST_COMPARED = 20
+"""Known names that are compared thoroughly: the ones with the most letters and pairs of letters in common."""
 
 SHORTEST = 4
 """Characters, without separators, of a known name that may differ by a letter."""
@@ -12,6 +23,22 @@ _SEPARATORS = str.maketrans("", "", "_- .")
 def squashed(name: str) -> str:
     """Return a name without case and separators."""
     return name.casefold().translate(_SEPARATORS)
+
+
+def suggest(name: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
+    """Return the known name that is most like this one; None if none is. It costs milliseconds: call it for faults that are listed."""
+    cut = name[:LONGEST_COMPARED]
+    parts = _parts(cut)
+    by_cut = {each[:LONGEST_COMPARED]: each for each in islice(known, MOST_KNOWN)}
+    alike = nlargest(MOST_COMPARED, by_cut, lambda each: len(parts & _parts(each)))
+    near = get_close_matches(cut, alike, 1, cutoff)
+    return by_cut[near[0]] if near else None
+
+
+@lru_cache(2 * MOST_KNOWN)
+def _parts(name: str) -> frozenset[str]:
+    """Return the letters and pairs of neighbouring letters of a name."""
+    return frozenset(name).union(map(str.__add__, name, name[1:]))
 
 
 def find_near(name: str, known: Iterable[str]) -> str | None:

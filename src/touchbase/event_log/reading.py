@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from difflib import get_close_matches
 
-from touchbase.errors import CursorExpired, Fault
+from touchbase.common.misspelt import suggest
+from touchbase.errors import COUNTED, MOST_FAULTS, CursorExpired, Fault
 from touchbase.event_log.commands import ListLoggedEvents, Page
 from touchbase.event_log.models import EVENT_TYPES, event_id
 from touchbase.sql.store import Store
@@ -37,9 +37,11 @@ def types_of(given: str | None, pointer: str, faults: list[Fault]) -> list[str] 
     for name in (each.strip() for each in given.split(",")):
         group = name.removesuffix("*")
         some = [each.value for each in EVENT_TYPES if each == name or (group != name and group.endswith(".") and each.startswith(group))]
-        if not some:
-            near = get_close_matches(name, [each.value for each in EVENT_TYPES], 1)
-            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(EVENT_TYPES)}"
+        if not some and len(faults) >= MOST_FAULTS:
+            faults.append(COUNTED)
+        elif not some:
+            near = suggest(name, [each.value for each in EVENT_TYPES])
+            hint = f"did you mean {near}?" if near else f"there are {', '.join(EVENT_TYPES)}"
             faults.append(Fault(pointer, "choice", f"there is no type {name[:60]!r}; {hint}"))
         found |= dict.fromkeys(some)
     return list(found)

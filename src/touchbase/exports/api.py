@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from difflib import get_close_matches
 from typing import Any
 
 import msgspec
 
 from touchbase.auth import READ
 from touchbase.clients import Client
+from touchbase.common.misspelt import suggest
 from touchbase.common.parquet import check_installed
 from touchbase.common.timestamps import to_text
+from touchbase.errors import COUNTED, MOST_FAULTS
 from touchbase.exports.encoders import SUPPRESSED
 from touchbase.exports.job import ExportSettings, Position, pages
 from touchbase.exports.parquet_file import not_installed
@@ -79,8 +80,11 @@ def _fields(asked: Parameters, record: str) -> tuple[str, ...]:
     names = tuple(each.strip() for each in given.split(","))
     for name in names:
         if name not in members(record):
-            near = get_close_matches(name, members(record), 1)
-            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(members(record))}"
+            if len(asked.faults) >= MOST_FAULTS:
+                asked.faults.append(COUNTED)
+                continue
+            near = suggest(name, members(record))
+            hint = f"did you mean {near!r}?" if near else f"there are {', '.join(members(record))}"
             asked.fault(FIELDS.name, "unknown", f"there is no field {name[:100]!r}; {hint}")
     return ("id", *names)
 

@@ -1,13 +1,14 @@
 """Validation errors of a body: all faults, each with its JSON pointer.
 
-A valid body costs one pass of msgspec, which stops at the first fault. Only an invalid body is decoded again here,
-value by value against the same types: valid values stay, invalid ones become faults and empty values, so that
-the rules beyond types can be checked too.
+A valid body costs one pass of msgspec, which stops at the first fault. Only an invalid body of at most `THOROUGH_BYTES` is
+decoded again here, value by value against the same types: valid values stay, invalid ones become faults and empty values,
+so that the rules beyond types can be checked too. Of a longer one msgspec's fault is reported alone.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from codecs import BOM_UTF8
 from collections.abc import Callable
 from functools import lru_cache
@@ -18,12 +19,12 @@ import msgspec
 from msgspec import inspect as types
 
 from touchbase.common.field_limits import NAME, why_not_storable
-from touchbase.errors import Fault, Invalid, MalformedBody
+from touchbase.errors import COUNTED, MOST_FAULTS, Fault, Invalid, MalformedBody
 
+THOROUGH_BYTES = 262_144
+"""Bytes of an invalid body up to which all faults are looked for."""
 # An integer with more digits is out of every range; converting it would be slow.
 _LONGEST_INTEGER = 25
-MAX_FAULTS = 100
-"""Faults above which unpaired surrogates and unknown names are not reported any more."""
 
 
 class _OutOfRange:
@@ -63,7 +64,7 @@ def with_rules(faults: list[Fault], rules: Callable[[], object]) -> list[Fault]:
         rules()
     except Invalid as invalid:
         wrong = {fault.pointer for fault in faults}
-        return faults + [fault for fault in invalid.faults if not _within(fault.pointer, wrong)]
+        return faults + [fault for fault in invalid.faults if not _within(fault.pointer, wrong)] + [COUNTED] * invalid.more
     return faults
 
 
@@ -76,7 +77,45 @@ def _within(pointer: str, wrong: set[str]) -> bool:
 
 
 def _unique(faults: list[Fault]) -> list[Fault]:
-    return list({fault.pointer: fault for fault in reversed(faults)}.values())[::-1]
+    listed = {fault.pointer: fault for fault in reversed(faults) if fault is not COUNTED}
+    return list(listed.values())[::-1] + [fault for fault in faults if fault is COUNTED]
+
+
+_AT = re.compile(r"(?P<what>.*?)(?: - at `(?:key` in `)?(?P<path>\$.*)`)?", re.DOTALL)
+_STEP = re.compile(r"\.([^.\[]+)|\[(\d+)\]")
+_NAMES = {
+    "str": "a text", "int": "an integer", "bool": "true or false", "array": "a list", "object": "an object", "null": "null",
+    "float": "a number with decimals",
+}  # fmt: skip
+_UNITS = {"str": "characters", "array": "items", "object": "entries"}
+
+
+def first_fault(error: msgspec.ValidationError) -> Fault:
+    """Return the fault that stopped msgspec, in our words; without those the text of msgspec."""
+    found = _AT.fullmatch(str(error))
+    assert found is not None
+    what, pointer = found["what"], _pointer(found["path"] or "$")
+    if (member := re.fullmatch(r"Object missing required field `(.+)`", what, re.DOTALL)) is not None:
+        return Fault(f"{pointer}/{escaped(member[1])}", "required", "is required")
+    if (member := re.fullmatch(r"Object contains unknown field `(.*)`", what, re.DOTALL)) is not None:
+        return Fault(f"{pointer}/{escaped(member[1])}", "unknown", "is no field of this object")
+    if (limit := re.fullmatch(r"Expected `(str|array|object)(?: \| null)?` of length (<=|>=) (\d+)", what)) is not None:
+        code, least_or_most = ("too_long", "at most") if limit[2] == "<=" else ("too_short", "at least")
+        return Fault(pointer, code, f"must have {least_or_most} {limit[3]} {_UNITS[limit[1]]}")
+    if (limit := re.fullmatch(r"Expected `int(?: \| null)?` (<=|>=) (-?\d+)", what)) is not None:
+        return Fault(pointer, "range", f"must be an integer of {'at most' if limit[1] == '<=' else 'at least'} {limit[2]}")
+    if (kinds := re.fullmatch(r"Expected `([a-z| ]+)`, got `([a-z]+)`", what)) is not None:
+        wanted = " or ".join(_NAMES.get(each, each) for each in kinds[1].split(" | "))
+        return Fault(pointer, "null" if kinds[2] == "null" else "type", f"must be {wanted}, not {_NAMES.get(kinds[2], kinds[2])}")
+    return Fault(pointer, "choice" if what.startswith("Invalid enum value") else "type", f"is not valid: {what[:NAME]}")
+
+
+def _pointer(path: str) -> str:
+    """Return a path of msgspec as a JSON pointer, up to the first name of an object without fixed members, which it leaves out."""
+    pointer, at = "", 1
+    while (step := _STEP.match(path, at)) is not None:
+        pointer, at = f"{pointer}/{step[1] or step[2]}", step.end()
+    return pointer
 
 
 @lru_cache
@@ -137,7 +176,8 @@ def _struct(data: Any, kind: types.StructType, pointer: str, faults: list[Fault]
         known = [field.encode_name for field in kind.fields]
         detail = f"is no field of this object; its fields are {', '.join(known)}"
         unknown = (name for name in data if name not in known)
-        faults += [Fault(f"{pointer}/{escaped(name)}", "unknown", detail) for name in islice(unknown, max(0, MAX_FAULTS - len(faults)))]
+        faults += [Fault(f"{pointer}/{escaped(name)}", "unknown", detail) for name in islice(unknown, max(0, MOST_FAULTS - len(faults)))]
+        faults += [COUNTED for _ in unknown]
     return kind.cls(**values)
 
 
@@ -239,13 +279,13 @@ def _name(data: Any) -> str:
 
 
 def _find_surrogates(data: Any, path: list[str], faults: list[Fault]) -> None:
-    """Append faults for unpaired surrogates anywhere in the body, also in unknown members, up to `MAX_FAULTS`.
+    """Append faults for unpaired surrogates anywhere in the body, also in unknown members, up to `MOST_FAULTS`.
 
     A pointer is built only for a fault: names can be nearly as long as the body, and there can be as many values.
     """
     if isinstance(data, str):
         why = why_not_storable(data.replace("\0", ""))
-        if why is not None and len(faults) < MAX_FAULTS:
+        if why is not None and len(faults) < MOST_FAULTS:
             faults.append(Fault("".join(f"/{part}" for part in path), "unusable_text", why))
     elif isinstance(data, dict):
         for name, item in data.items():

@@ -9,7 +9,6 @@ import msgspec
 
 from touchbase.errors import (
     Conflict,
-    Fault,
     InsufficientScope,
     Invalid,
     InvalidKey,
@@ -83,7 +82,7 @@ class FaultOut(msgspec.Struct):
 
 
 class Problem(msgspec.Struct, omit_defaults=False):
-    """What went wrong. `code` is stable; `errors` lists every fault of an invalid request."""
+    """What went wrong. `code` is stable; `errors` lists the faults of an invalid request, at most 50."""
 
     type: str
     title: str
@@ -109,7 +108,7 @@ def problem(error: TouchbaseError, request_id: str) -> tuple[int, bytes, list[tu
     status = error.status
     body = Problem("about:blank", TITLES.get(status) or HTTPStatus(status).phrase, status, error.detail, error.code, request_id)
     if isinstance(error, Invalid):
-        body.detail = _summary(error.faults)
+        body.detail = _summary(error)
         body.errors = [FaultOut(fault.pointer, fault.code, fault.detail) for fault in error.faults]
     existing = error.data.get("existing_id")
     if isinstance(error, Conflict | NotFound) and isinstance(existing, int):
@@ -131,8 +130,11 @@ def with_request_id(body: bytes, request_id: str) -> bytes:
     return _encode(found)
 
 
-def _summary(faults: Sequence[Fault]) -> str:
+def _summary(error: Invalid) -> str:
+    faults = error.faults
     first = f"{_WHOLE.get(faults[0].pointer, faults[0].pointer)} {faults[0].detail}" if faults else "the request is not valid"
+    if error.more:
+        return f"{first} ({len(faults) + error.more:,} faults; errors has the first {len(faults)})"
     return first if len(faults) < 2 else f"{first} (and {len(faults) - 1} more, see errors)"
 
 

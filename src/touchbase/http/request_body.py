@@ -14,9 +14,9 @@ from typing import Any, TypeVar
 import msgspec
 
 from touchbase.common.asgi import STREAMED
-from touchbase.errors import Invalid, MalformedBody
+from touchbase.errors import Fault, Invalid, MalformedBody
 from touchbase.http.asgi_types import Headers, Message, Receive, Scope
-from touchbase.http.body_errors import decode_leniently, parse_json, with_rules
+from touchbase.http.body_errors import THOROUGH_BYTES, decode_leniently, first_fault, parse_json, with_rules
 from touchbase.http.dependencies import Limits
 from touchbase.http.problems import BodyTooSlow, TooLarge, UnsupportedMediaType
 
@@ -24,7 +24,12 @@ S = TypeVar("S", bound=msgspec.Struct)
 Rules = Callable[[S], object]
 """Checks the rules beyond types; raises `Invalid`."""
 
-_BUT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+MOST_VALUES = 1_000_000
+"""Values in a JSON body, counted by their commas."""
+MOST_CONTAINERS = 500_000
+"""Objects and lists in a JSON body."""
+_BUT_MARKS = bytes(set(range(256)) - set(b'[]{},"'))
+_PIECE = 1_048_576
 NUL = rb"\u0000"
 """Only this escape can put a NUL into a JSON text that msgspec accepts."""
 
@@ -195,8 +200,8 @@ async def read_json(receive: Receive, headers: Headers, limits: Limits, most: in
             body.decode("utf-8")
         except UnicodeDecodeError as error:
             raise MalformedBody(f"the body is not UTF-8: byte {error.start} cannot be read") from None
-    if body.count(b"[") + body.count(b"{") > limits.nesting:
-        check_nesting(body, limits.nesting)
+    if len(body) > MOST_VALUES or body.count(b"[") + body.count(b"{") > limits.nesting:
+        check_structure(body, limits.nesting)
     return body
 
 
@@ -207,24 +212,54 @@ def check_json_type(content_type: bytes) -> None:
         raise UnsupportedMediaType(f"Content-Type {name.decode('latin-1')!r} is not supported; send application/json")
 
 
-def check_nesting(body: bytes, deepest: int) -> None:
-    """Raise `MalformedBody` when brackets are nested deeper than `deepest`, or do not match."""
-    if b"\\" in body:
-        body = body.replace(rb"\\", b"").replace(rb"\"", b"")
-    # Without escaped quotes, every second piece between quotes is outside of texts.
-    brackets = b"".join(body.split(b'"')[::2]).translate(_ALIKE, _BUT_BRACKETS)
+def check_structure(body: bytes, deepest: int) -> None:
+    """Raise `MalformedBody` when brackets are nested deeper than `deepest`, or do not match, and `Invalid` for too many values.
+
+    A body of 16 KB can expand to eight million values; it takes half a gigabyte to decode them before a list is found too long.
+    """
+    brackets = _brackets_and_commas(body)
+    commas = brackets.count(b",")
+    if commas >= MOST_VALUES or len(brackets) - commas > 2 * MOST_CONTAINERS:
+        raise _too_many()
+    brackets = brackets.translate(_ALIKE, b",")
     for _ in range(deepest):
         # Each iteration removes the innermost level. The parser checks whether the kinds of brackets match.
+        before = len(brackets)
         brackets = brackets.replace(b"[]", b"")
+        if len(brackets) == before:
+            break
     if brackets:
         raise MalformedBody(f"the body is nested deeper than {deepest} levels, or its brackets do not match")
 
 
-def read_struct(body: bytes, decoder: msgspec.json.Decoder[S], wanted: type[S], rules: Rules[S]) -> S:
+def _too_many() -> Invalid:
+    detail = f"has more than {MOST_VALUES:,} values, or {MOST_CONTAINERS:,} objects and lists; send fewer at a time"
+    return Invalid([Fault("", "too_many", detail)])
+
+
+def _brackets_and_commas(body: bytes) -> bytes:
+    """Return the brackets and commas outside of texts; raise `Invalid` for more texts than as many values and their names can be."""
+    if b"\\" in body:
+        body = body.replace(rb"\\", b"").replace(rb"\"", b"")
+    # Two quotes without a mark in between can go: whether a later mark is outside of texts stays the same.
+    marks = body.translate(None, _BUT_MARKS).replace(b'""', b"")
+    if marks.count(b'"') > 4 * MOST_VALUES:
+        raise _too_many()
+    outside: list[bytes] = []
+    is_inside = 0
+    for start in range(0, len(marks), _PIECE):  # a list of all pieces would take ten times the body
+        pieces = marks[start : start + _PIECE].split(b'"')
+        outside.append(b"".join(pieces[is_inside::2]))
+        is_inside = (is_inside + len(pieces) - 1) % 2
+    return b"".join(outside)
+
+
+def read_struct(body: bytes, decoder: msgspec.json.Decoder[S], wanted: type[S], rules: Rules[S], *, thorough: bool = True) -> S:
     """Decode the body as `wanted`.
 
     Raises `MalformedBody`, or `Invalid` with all faults, including the ones of `rules`, if types or texts are
-    invalid. If they are valid, the caller checks the rules.
+    invalid. If they are valid, the caller checks the rules. Of a body that is long or not to be read `thorough`ly the first fault
+    is raised alone.
     """
     refusal: Exception | None = None
     try:
@@ -233,6 +268,12 @@ def read_struct(body: bytes, decoder: msgspec.json.Decoder[S], wanted: type[S], 
             return decoded
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         refusal = error
+    if len(body) > THOROUGH_BYTES or not thorough:
+        if refusal is not None:
+            raise first_refusal(refusal) from None
+        if NUL in msgspec.json.encode(decoded).replace(rb"\\", b""):
+            raise Invalid([Fault("", "unusable_text", "must not contain the NUL character (\\u0000)")])
+        return decoded
     data = parse_json(body)
     made: Any
     made, faults = decode_leniently(data, wanted)
@@ -243,3 +284,10 @@ def read_struct(body: bytes, decoder: msgspec.json.Decoder[S], wanted: type[S], 
         _, at, position = str(refusal).rpartition(" - at ")
         raise MalformedBody(f"the body cannot be decoded{' at ' + position if at else ': ' + position}; perhaps it has one name twice")
     return decoded
+
+
+def first_refusal(error: Exception) -> Invalid | MalformedBody:
+    """Return the error for a body that msgspec refuses, with the first fault alone."""
+    if isinstance(error, msgspec.ValidationError):
+        return Invalid([first_fault(error)])
+    return MalformedBody(f"the body is not JSON: {error}")

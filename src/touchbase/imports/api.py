@@ -229,7 +229,7 @@ def _resolve(mapping: Mapping, header: list[str]) -> None:
     try:
         resolve(mapping, header)
     except Invalid as invalid:
-        raise Invalid([Fault(f"/mapping{fault.pointer}", fault.code, fault.detail) for fault in invalid.faults]) from None
+        raise Invalid([Fault(f"/mapping{fault.pointer}", fault.code, fault.detail) for fault in invalid.faults], invalid.more) from None
 
 
 def _name(text: str) -> str:

@@ -7,14 +7,14 @@ field of the contact's company (`company.domain`, `company.cf.Size`). A blank ta
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 from typing import Literal
 from zoneinfo import ZoneInfo
 
 import msgspec
 
 from touchbase.common import field_limits
-from touchbase.errors import Fault, Invalid
+from touchbase.common.misspelt import LONGEST_COMPARED, suggest
+from touchbase.errors import COUNTED, MOST_FAULTS, Fault, Invalid
 from touchbase.records import COMPANY_TYPE, CONTACT_TYPE
 
 CUSTOM, COMPANY = "cf.", "company."
@@ -29,6 +29,8 @@ COMPANY_TARGETS = COMPANY_FIELDS
 CONTACT_TARGETS = (*CONTACT_FIELDS, FULL_NAME, *DATES, *(f"{COMPANY}{name}" for name in COMPANY_FIELDS if name != "external_id"))
 MATCHES = {each.name: tuple(field.name for field in each.keys) for each in (CONTACT_TYPE, COMPANY_TYPE)}
 """The fields by which records are found, by type of record."""
+MOST_LISTED = 5
+"""Columns with the same target that a fault names."""
 _KEYS = {"contact": MATCHES["contact"], "company": ("domain",)}
 
 
@@ -51,14 +53,18 @@ class Mapping(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def resolve(mapping: Mapping, header: Sequence[str]) -> list[str]:
     """Return the target of each column, blank for an ignored one; raise `Invalid` with all faults of the mapping."""
     faults: list[Fault] = []
+    present = set(header)
     for name, target in mapping.columns.items():
-        if target and name not in header:
-            nearest = get_close_matches(name, header, 1)
-            detail = f"the file has no column {name[:100]!r}" + (f"; it has {nearest[0]!r}" if nearest else "")
+        if target and name not in present:
+            if len(faults) >= MOST_FAULTS:
+                faults.append(COUNTED)
+                continue
+            near = suggest(name, header)
+            detail = f"the file has no column {name[:100]!r}" + (f"; it has {near[:100]!r}" if near else "")
             faults.append(Fault(_pointer(name), "unknown_column", detail))
     targets = [mapping.columns.get(name, f"{CUSTOM}{name}" if mapping.others == "custom" else "").strip() for name in header]
     for name, target in zip(header, targets, strict=True):
-        if (wrong := _target_fault(target, mapping.record)) is not None:
+        if (wrong := _target_fault(target, mapping.record, hints=len(faults) < MOST_FAULTS)) is not None:
             faults.append(Fault(_pointer(name), "unknown_field", wrong))
     faults += _repeated(header, targets) + _contradictions(header, targets) + _missing(mapping, targets)
     zone_fault = _zone_fault(mapping.time_zone)
@@ -69,7 +75,7 @@ def resolve(mapping: Mapping, header: Sequence[str]) -> list[str]:
     return targets
 
 
-def _target_fault(target: str, record: str) -> str | None:
+def _target_fault(target: str, record: str, *, hints: bool = True) -> str | None:
     known = CONTACT_TARGETS if record == "contact" else COMPANY_TARGETS
     if not target or target in known:
         return None
@@ -81,10 +87,10 @@ def _target_fault(target: str, record: str) -> str | None:
         if len(name) > field_limits.NAME:
             return f"the name of a custom field must have at most {field_limits.NAME} characters, and has {len(name)}"
         return None
-    nearest = get_close_matches(target.lower(), known, 1, 0.5)
+    near = suggest(target[: 2 * LONGEST_COMPARED].lower(), known, 0.5) if hints else None
     return (
         f"{target[:100]!r} is no field of a {record}"
-        + (f"; did you mean {nearest[0]!r}?" if nearest else ".")
+        + (f"; did you mean {near!r}?" if near else ".")
         + f" A custom field is {CUSTOM + target[:100]!r}"
     )
 
@@ -95,11 +101,17 @@ def _repeated(header: Sequence[str], targets: Sequence[str]) -> list[Fault]:
         if target:
             columns.setdefault(_plain(target), []).append(name)
     return [
-        Fault(_pointer(name), "repeated", f"{' and '.join(map(repr, names))} have one target, {target!r}; choose one, and ignore the other")
+        Fault(_pointer(name), "repeated", f"{_listed(names)} have one target, {target[:100]!r}; choose one, and ignore the other")
         for target, names in columns.items()
         if len(names) > 1
         for name in names
     ]
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return the first of these names, cut, and how many others there are: each of a thousand columns may have the same target."""
+    more = f" and {len(names) - MOST_LISTED} others" if len(names) > MOST_LISTED else ""
+    return " and ".join(repr(name[:100]) for name in names[:MOST_LISTED]) + more
 
 
 def _plain(target: str) -> str:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping
-from difflib import get_close_matches
 from typing import Any
 
 from msgspec import json
 
-from touchbase.errors import Fault
+from touchbase.common.misspelt import suggest
+from touchbase.errors import COUNTED, MOST_FAULTS, Fault
 
 _PLACEHOLDER = re.compile(r"\{\{([^{}]*)\}\}")
 _OPEN = re.compile(r"\{\{|\}\}")
@@ -27,7 +27,10 @@ def template_faults(template: str, pointer: str, known: Collection[str]) -> list
     faults: list[Fault] = []
     for path in dict.fromkeys(map(str.strip, _PLACEHOLDER.findall(template))):
         if path not in known and not (path.startswith(CUSTOM) and len(path) > len(CUSTOM)):
-            near = get_close_matches(path, sorted(known), 1, cutoff=0.0)[0]
+            if len(faults) >= MOST_FAULTS:
+                faults.append(COUNTED)
+                continue
+            near = suggest(path, sorted(known), cutoff=0.0)
             faults.append(Fault(pointer, "unknown", f"there is no value {path[:100]!r}; did you mean {near!r}?"))
     if _OPEN.search(_PLACEHOLDER.sub("", template)):
         faults.append(Fault(pointer, "template", "has braces that are no placeholder; write each as {{path}}, such as {{contact.email}}"))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from difflib import get_close_matches
 
 from touchbase.clients import ClientSettings
+from touchbase.common.misspelt import suggest
 from touchbase.common.normalize import find_email_key
 from touchbase.common.timestamps import Micros
 from touchbase.common.url_origin import origin_of
 from touchbase.enrichment import is_public
-from touchbase.errors import Fault
+from touchbase.errors import COUNTED, MOST_FAULTS, Fault
 from touchbase.event_log import EventType
 from touchbase.outgoing.filters import filter_faults
 from touchbase.outgoing.http_client import webhook_origin
@@ -136,11 +136,15 @@ def _url_faults(url: str, allowed: Collection[str]) -> list[Fault]:
 
 def _unknown(given: Sequence[str], name: str, known: Sequence[str]) -> list[Fault]:
     faults: list[Fault] = []
+    seen: set[str] = set()
     for index, each in enumerate(given):
-        if each not in known:
-            near = get_close_matches(each, known, 1, cutoff=0.5)
-            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
+        if len(faults) >= MOST_FAULTS:
+            faults += [COUNTED] * (each in seen or each not in known)
+        elif each not in known:
+            near = suggest(each, known, cutoff=0.5)
+            hint = f"did you mean {near!r}?" if near else f"there are {', '.join(known)}"
             faults.append(Fault(f"/{name}/{index}", "unknown", f"there is no {each[:100]!r} among {name}; {hint}"))
-        elif each in given[:index]:
+        elif each in seen:
             faults.append(Fault(f"/{name}/{index}", "repeated", f"{each!r} is given twice"))
+        seen.add(each)
     return faults

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from typing import TypeVar
 
+from touchbase.common.misspelt import suggest
 from touchbase.common.slices import in_slices
 from touchbase.common.timestamps import Micros, to_text
-from touchbase.errors import Fault, Invalid, NotFound
+from touchbase.errors import MOST_FAULTS, Fault, Invalid, NotFound
 from touchbase.history import (
     DERIVED,
     INITIAL,
@@ -280,6 +280,6 @@ def _place(change: ValueChange) -> tuple[Micros, str, str]:
 def _check_name(record: Record, name: str) -> None:
     known = value_names(record)
     if name not in known:
-        nearest = get_close_matches(name, known, 1)
-        advice = f"did you mean {nearest[0]}?" if nearest else f"there are {', '.join(known)}"
+        near = suggest(name, known)
+        advice = f"did you mean {near}?" if near else f"there are {', '.join(known[:MOST_FAULTS])}"
         raise Invalid([Fault("?field", "unknown", f"is no field of this record; {advice}")])

@@ -48,7 +48,9 @@ def record_of(outcome: object) -> Record | None:
 def batch_failed(outcomes: Sequence[object]) -> BatchFailed | None:
     """Return the error of an atomic batch with these results; None if all commands succeed."""
     failed = [(index, error) for index, error in enumerate(outcomes) if isinstance(error, TouchbaseError)]
-    return BatchFailed([fault for index, error in failed for fault in faults_at(index, error)]) if failed else None
+    faults = (fault for index, error in failed for fault in faults_at(index, error))
+    more = sum(error.more for _, error in failed if isinstance(error, Invalid))
+    return BatchFailed([*faults], more) if failed else None
 
 
 def faults_at(index: int, error: TouchbaseError) -> Iterator[Fault]:

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from dataclasses import fields as dataclass_fields
-from difflib import get_close_matches
 from enum import Enum
 from typing import Any
 
 from touchbase.clients import ClientSettings
 from touchbase.common import normalize
 from touchbase.common.field_limits import NAME
+from touchbase.common.misspelt import LONGEST_COMPARED, suggest
 from touchbase.do_not_contact.sql import conditions
 from touchbase.history import COMPANY, CONTACT
 from touchbase.records import COMPANY_TYPE, RECORD_TYPES, Company, Contact, RecordType
@@ -150,8 +150,8 @@ class SearchFields:
         if self.kind == CONTACT:
             known += [f"{OF_COMPANY}{each}" for each in OWN_FIELDS[COMPANY]]
         by_folded = {_letters(each): each for each in reversed(known)}
-        found = get_close_matches(_letters(name), by_folded, n=1, cutoff=0.5)
-        return by_folded[found[0]] if found else None
+        near = suggest(_letters(name[: 2 * LONGEST_COMPARED]), by_folded, cutoff=0.5)
+        return near and by_folded[near]
 
     def _custom(self, name: str) -> SearchField | None:
         custom = name.removeprefix(CUSTOM)

@@ -10,15 +10,17 @@ import math
 import re
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
-from difflib import get_close_matches
 
-from touchbase.common.field_limits import LARGEST_ID, InvalidText, why_not_storable
+from touchbase.common.field_limits import LARGEST_ID, NAME, InvalidText, why_not_storable
+from touchbase.common.misspelt import LONGEST_COMPARED, suggest
 from touchbase.common.timestamps import DAY, EARLIEST, SECOND, Micros, from_text, to_text
-from touchbase.errors import Fault
+from touchbase.errors import COUNTED, MOST_FAULTS, Fault
 from touchbase.search.fields import SEARCH_KEYS, FieldKind, SearchField, SearchFields, folded
 from touchbase.search.tree import ORDERED, All, Any, Condition, Node, Not, Op, Value
 
 MOST_CONDITIONS = 50
+MOST_PARTS = 500
+"""Members and items of all objects and arrays of a filter; each of 50 conditions may stand in `all`, `any` and `not` of its own."""
 DEEPEST = 8
 """Levels of `all`, `any` and `not`."""
 MOST_VALUES = 200
@@ -49,6 +51,7 @@ class Parser:
     also: Collection[str] = ()
     """Other names that are known at this place, for the nearest name: parameters such as `limit`."""
     conditions: int = 0
+    parts: int = 0
 
     def query(self, parameters: Iterable[tuple[str, str]]) -> Node:
         """Parse query parameters, decoded; all must hold. One without operator or with `eq` or `in` may be given once."""
@@ -78,11 +81,15 @@ class Parser:
         if depth > DEEPEST:
             self._fault(pointer, "too_deep", f"is nested more than {DEEPEST} levels deep")
             return All()
+        if self._is_too_much(body, pointer):
+            return All()
         nodes: list[Node] = []
         for name, value in body.items():
-            place = f"{pointer}/{str(name).replace('~', '~0').replace('/', '~1')}"
+            place = f"{pointer}/{str(name)[:NAME].replace('~', '~0').replace('/', '~1')}"
             if name in _JOINS:
                 if isinstance(value, list):
+                    if self._is_too_much(value, place):
+                        continue
                     nodes.append(_JOINS[name](tuple(self.json(each, f"{place}/{n}", depth + 1) for n, each in enumerate(value))))
                 else:
                     self._fault(place, "type", "must be an array of objects")
@@ -94,11 +101,22 @@ class Parser:
                     nodes += self._condition(field, op, value, place)
         return nodes[0] if len(nodes) == 1 else All(tuple(nodes))
 
+    def _is_too_much(self, parts: Collection[object], pointer: str) -> bool:
+        """Count the parts of an object or array, and append a fault if the filter has too many; they are not looked at then."""
+        self.parts += len(parts)
+        too_many = self.parts > MOST_PARTS
+        if too_many:
+            self._fault(pointer, "too_many", f"has {len(parts)} members; a filter has at most {MOST_PARTS} members and items in all")
+        return too_many
+
     def _named(self, name: str, pointer: str) -> tuple[SearchField | None, Op | None]:
         """Return field and operator of `name[op]`; None for one that does not exist."""
         found = _NAME.fullmatch(name)
         field_name, op_name = (found["field"], found["op"]) if found else (name, None)
         field = self.fields.find(field_name)
+        if len(self.faults) >= MOST_FAULTS and (field is None or (op_name or "eq") not in _OPS):
+            self.faults.append(COUNTED)
+            return None, None
         if field is None:
             near = self.fields.nearest(field_name, self.also)
             hint = f"did you mean {near!r}?" if near else "custom fields are named cf.<name>"
@@ -107,8 +125,8 @@ class Parser:
             return field, Op.EQ
         if op_name in _OPS:
             return field, _OPS[op_name]
-        close = get_close_matches(op_name.lower(), [each.value for each in Op], n=1, cutoff=0.4)
-        hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(Op)}"
+        near = suggest(op_name[: 2 * LONGEST_COMPARED].lower(), _OPS, cutoff=0.4)
+        hint = f"did you mean {near!r}?" if near else f"there are {', '.join(Op)}"
         self._fault(pointer, "unknown_operator", f"there is no operator {op_name[:100]!r}; {hint}")
         return field, None
 
@@ -136,14 +154,15 @@ class Parser:
             raise InvalidText("operator", f"{op} is for text, and {field.name} is a {field.kind.value}; use gte and lte")
         if op in _LISTS and not isinstance(given, list):
             raise InvalidText("type", f"must be an array of values: {op} takes several")
-        texts = [_text(each, field) for each in (given if isinstance(given, list) and op in _LISTS else [given])]
-        if not 0 < len(texts) <= MOST_VALUES:
+        values = given if isinstance(given, list) and op in _LISTS else [given]
+        if not 0 < len(values) <= MOST_VALUES:
             raise InvalidText("range", f"must have 1 to {MOST_VALUES} values")
+        texts = [_text(each, field) for each in values]
         # A custom field that is not declared is compared as a number where that is meant.
         numeric = field.declared == "number" or (not field.declared and op in ORDERED and number_of(texts[0]) is not None)
         numeric = numeric and field.is_custom and op not in TEXT_OPS
-        values = tuple(_as_number(text) if numeric else self._value(field, op, text) for text in texts)
-        return Condition(field, _NEGATED.get(op, op), values, numeric)
+        compared = tuple(_as_number(text) if numeric else self._value(field, op, text) for text in texts)
+        return Condition(field, _NEGATED.get(op, op), compared, numeric)
 
     def _value(self, field: SearchField, op: Op, text: str) -> Value:
         """Return a value as conditions have it."""

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from touchbase.clients import Client, ClientSettings
 from touchbase.common.timestamps import Micros
-from touchbase.errors import Fault
+from touchbase.errors import COUNTED, MOST_FAULTS, Fault
 from touchbase.history import CONTACT
 from touchbase.records import RECORD_TYPES, Company, Contact, RecordType, raise_if_any
 from touchbase.search.commands import IndexRecords, NextToIndex
@@ -100,7 +100,9 @@ def _shown(kind: RecordType[R], text: str | None, fields: SearchFields, place: s
     known = {*OWN_FIELDS[kind.kind], CUSTOM_FIELDS[kind.name]} - {"created_time"}
     names: list[str] = [each.strip() for each in text.split(",")]
     for name in names:
-        if name not in known:
+        if name not in known and len(faults) >= MOST_FAULTS:
+            faults.append(COUNTED)
+        elif name not in known:
             near = fields.nearest(name, [CUSTOM_FIELDS[kind.name]])
             hint = f"did you mean {near!r}?" if near in known else f"there are {', '.join(sorted(known))}"
             faults.append(Fault(place, "unknown", f"there is no field {name[:100]!r}; {hint}"))

@@ -51,7 +51,9 @@ def _check(call: Call, client: Client, endpoint: Endpoint, unwritten: str | None
     try:
         check_endpoint(call, client, endpoint, unwritten)
     except Invalid as error:
-        raise Invalid([replace(each, pointer="/type") if each.pointer == "/types/0" else each for each in error.faults]) from None
+        raise Invalid(
+            [replace(each, pointer="/type") if each.pointer == "/types/0" else each for each in error.faults], error.more
+        ) from None
 
 
 def preview_out(kind: str, message: Message) -> WebhookPreviewOut:

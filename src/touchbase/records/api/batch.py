@@ -13,10 +13,11 @@ from touchbase.auth import WRITE
 from touchbase.bin import DeleteRecord
 from touchbase.clients import Client
 from touchbase.errors import Conflict, Invalid, NotFound, TouchbaseError
+from touchbase.http.body_errors import THOROUGH_BYTES
 from touchbase.http.endpoint import Call, author_of
 from touchbase.http.preferences import HANDLING, STRICT, applied, described, preferences
 from touchbase.http.problems import FaultOut
-from touchbase.http.request_body import read_struct
+from touchbase.http.request_body import first_refusal, read_struct
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import encode
@@ -35,6 +36,8 @@ C = TypeVar("C", bound=msgspec.Struct)
 R = TypeVar("R", Contact, Company)
 
 RETURN, REPRESENTATION = "return", "representation"
+MOST_LISTED = 1_000
+"""Faults in the response to a batch; of further invalid commands it has the first fault of each."""
 NOT_STORED = "the values were in the first response"
 """What a stored response says in place of the details of an invalid command, which may quote personal data."""
 PREFER = described(
@@ -82,7 +85,7 @@ class BatchResource(Generic[A, C, R]):
         asked = call.parameters()
         asked.done()
         body = await call.json()
-        batch = read_struct(body, _decoder, _Batch, lambda partly: None)
+        batch = _decoded(body)
         sender, preferred = Sender(client, parts.clock(), author_of(call.scope), _is_strict(call)), preferences(call.scope)
         prepared = await self._commands.prepare(parts.store, batch.commands, sender)
         call.api.limiter.storing(client, sum(_rows(each) for each in prepared), sender.at)
@@ -105,6 +108,7 @@ class BatchResource(Generic[A, C, R]):
         outcomes = iter(done)
         ends = [(each, each.error or next(outcomes)) for each in prepared]
         results: list[Any] = [self._one(each, end, options) for each, end in ends]
+        _limit_faults(results)
         failed = sum(each.problem is not UNSET for each in results)
         body = encode(_Response(results, len(results) - failed, failed))
         stored = encode(_Response([*_without_values(results)], len(results) - failed, failed))
@@ -123,6 +127,16 @@ class BatchResource(Generic[A, C, R]):
         number = UNSET if changed is not UNSET and status == 201 else record.id
         shown = self._kind.out(record, options.flat, settings) if options.records and changed is UNSET else UNSET
         return self._result(status, number, shown, changed, ignored)
+
+
+def _decoded(body: bytes) -> _Batch:
+    """Decode a batch: texts and types of its commands are not looked at yet, and a long batch that is refused is not decoded again."""
+    if len(body) <= THOROUGH_BYTES:
+        return read_struct(body, _decoder, _Batch, lambda partly: None)
+    try:
+        return _decoder.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise first_refusal(error) from None
 
 
 def _is_strict(call: Call) -> bool:
@@ -144,10 +158,21 @@ def _problem(error: TouchbaseError) -> BatchProblem:
     made = BatchProblem(error.code, error.detail)
     if isinstance(error, Invalid):
         made.detail = f"{error.faults[0].pointer} {error.faults[0].detail}" if error.faults else error.detail
+        made.detail += f" ({len(error.faults) + error.more:,} faults; errors has the first)" if error.more else ""
         made.errors = [FaultOut(fault.pointer, fault.code, fault.detail) for fault in error.faults]
     if isinstance(error, Conflict | NotFound) and isinstance(existing, int):
         made.existing_id = existing
     return made
+
+
+def _limit_faults(results: Sequence[Any]) -> None:
+    """Leave out faults of a response with very many; each invalid command has at least its first."""
+    left = MOST_LISTED
+    for each in results:
+        errors = each.problem.errors if isinstance(each.problem, BatchProblem) else UNSET
+        if isinstance(errors, list):
+            del errors[max(1, left) :]
+            left -= len(errors)
 
 
 def _without_values(results: Sequence[Any]) -> Iterator[Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, Literal, TypeVar
 
 import msgspec
@@ -15,6 +15,7 @@ from touchbase.clients import Client
 from touchbase.common.timestamps import Micros
 from touchbase.errors import Fault, Invalid, NotFound, TouchbaseError
 from touchbase.history import Author
+from touchbase.http.body_errors import THOROUGH_BYTES
 from touchbase.http.request_body import read_struct
 from touchbase.http.schemas import RecordId
 from touchbase.records.api.bodies import COMPANY, RecordBodies, company_of, find_companies, names_company
@@ -34,6 +35,8 @@ R = TypeVar("R", Contact, Company)
 
 AT_ONCE = 50
 """Commands decoded before other tasks of the event loop run: about a millisecond."""
+BYTES_AT_ONCE = 262_144
+"""Bytes of commands decoded before other tasks of the event loop run."""
 
 
 class Item(Struct, forbid_unknown_fields=True):
@@ -61,12 +64,14 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """The client, time and author of a request, and whether unknown members are faults."""
+    """The client, time and author of a request, and how its bodies are read: whether unknown members are faults."""
 
     client: Client
     at: Micros
     by: Author
     strict: bool
+    thorough: bool = True
+    """Whether all faults of a body are looked for; enough of the batch was refused if not."""
 
 
 class BatchCommands(Generic[A, C, R]):
@@ -84,10 +89,14 @@ class BatchCommands(Generic[A, C, R]):
     async def prepare(self, store: Store, items: Sequence[Raw], sender: Sender) -> list[Prepared]:
         """Return the command or the error of each item."""
         made: list[Prepared] = []
+        refused = size = 0
         for index, raw in enumerate(items):
-            if index % AT_ONCE == AT_ONCE - 1:
+            size += len(raw)
+            if index % AT_ONCE == AT_ONCE - 1 or size > BYTES_AT_ONCE:
+                size = 0
                 await asyncio.sleep(0)
-            made.append(self._prepare(bytes(raw), sender))
+            made.append(self._prepare(bytes(raw), replace(sender, thorough=False) if refused > THOROUGH_BYTES else sender))
+            refused += 0 if made[-1].error is None else len(raw)
         named = [each for each in made if each.command is not None and names_company(each.asked)]
         if named:
             found = await find_companies(store, sender.client.number, [each.asked for each in named])
@@ -100,7 +109,7 @@ class BatchCommands(Generic[A, C, R]):
 
     def _prepare(self, raw: bytes, sender: Sender) -> Prepared:
         try:
-            item = read_struct(raw, _item, Item, lambda partly: None)
+            item = read_struct(raw, _item, Item, lambda partly: None, thorough=sender.thorough)
             faults = _misplaced(item)
             if faults:
                 raise Invalid(faults)
@@ -108,12 +117,14 @@ class BatchCommands(Generic[A, C, R]):
             try:
                 return self._ops[item.op](item, body, sender)
             except Invalid as invalid:
-                raise Invalid([Fault(f"/body{fault.pointer}", fault.code, fault.detail) for fault in invalid.faults]) from None
+                raise Invalid(
+                    [Fault(f"/body{fault.pointer}", fault.code, fault.detail) for fault in invalid.faults], invalid.more
+                ) from None
         except TouchbaseError as error:
             return Prepared(error=error)
 
     def _create(self, item: Item, body: bytes, sender: Sender) -> Prepared:
-        read = self._bodies.creation(body, sender.client, sender.at, strict=sender.strict)
+        read = self._bodies.creation(body, sender.client, sender.at, strict=sender.strict, thorough=sender.thorough)
         command = create_command(self._kind.type, read.asked, sender.client, sender.at, item.on_duplicate or None)
         command.by = sender.by
         return Prepared(in_one_step(command, sender.client), asked=read.asked, ignored=read.ignored)
@@ -121,16 +132,16 @@ class BatchCommands(Generic[A, C, R]):
     def _upsert(self, item: Item, body: bytes, sender: Sender) -> Prepared:
         match = self._matches[0] if item.match is UNSET else str(item.match)
         if match not in self._matches:
-            raise Invalid([Fault("", "choice", f"cannot be matched by {match!r}; match is one of {', '.join(self._matches)}")])
+            raise Invalid([Fault("", "choice", f"cannot be matched by {match[:60]!r}; match is one of {', '.join(self._matches)}")])
 
         def of(partly: C) -> UpsertRecord[R]:
             return self._upserts.command(partly, match, sender.client, sender.at, sender.by)
 
-        read = self._bodies.change(body, sender.client, sender.at, strict=sender.strict, rules=of)
+        read = self._bodies.change(body, sender.client, sender.at, strict=sender.strict, rules=of, thorough=sender.thorough)
         return Prepared(of(read.asked), asked=read.asked, ignored=read.ignored)
 
     def _update(self, item: Item, body: bytes, sender: Sender) -> Prepared:
-        read = self._bodies.change(body, sender.client, sender.at, strict=sender.strict)
+        read = self._bodies.change(body, sender.client, sender.at, strict=sender.strict, thorough=sender.thorough)
         assert isinstance(item.id, int)
         command = update_command(self._kind.type, sender.client, item.id, self._bodies.change_of(read.asked), sender.at)
         command.by = sender.by

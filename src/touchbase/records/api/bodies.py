@@ -55,17 +55,20 @@ class RecordBodies(Generic[A, C, R]):
         self._change_decoder: msgspec.json.Decoder[C] = msgspec.json.Decoder(kind.change)
         self.members = MemberCheck(_members(kind))
 
-    def creation(self, body: bytes, client: Client, at: Micros, *, strict: bool = False) -> Read[A]:
+    def creation(self, body: bytes, client: Client, at: Micros, *, strict: bool = False, thorough: bool = True) -> Read[A]:
         """Decode the body of a creation; raise `Invalid` with every fault if a type or a name is wrong."""
         kind = self._kind
         rules = lambda partly: create_command(kind.type, partly, client, at)  # noqa: E731
-        return Read(*self.members.read(body, self._create_decoder, kind.request, rules, strict=strict), strict)
+        return Read(*self.members.read(body, self._create_decoder, kind.request, rules, strict=strict, thorough=thorough), strict)
 
-    def change(self, body: bytes, client: Client, at: Micros, *, strict: bool = False, rules: Rules[C] | None = None) -> Read[C]:
+    def change(
+        self, body: bytes, client: Client, at: Micros, *, strict: bool = False, rules: Rules[C] | None = None, thorough: bool = True
+    ) -> Read[C]:
         """Decode the body of a change, as `creation`; `rules` are those of an update if they are not given."""
         kind = self._kind
         usual = lambda partly: update_command(kind.type, client, 0, self.change_of(partly), at)  # noqa: E731
-        return Read(*self.members.read(body, self._change_decoder, kind.change, rules or usual, strict=strict), strict)
+        read = self.members.read(body, self._change_decoder, kind.change, rules or usual, strict=strict, thorough=thorough)
+        return Read(*read, strict)
 
     def change_of(self, asked: Any, if_updated_us: Micros | None = None) -> Change:
         """Return the change that a body asks for."""

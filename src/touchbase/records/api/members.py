@@ -16,8 +16,8 @@ from urllib.parse import quote
 
 import msgspec
 
-from touchbase.common.misspelt import nearest, squashed
-from touchbase.errors import Fault, Invalid
+from touchbase.common.misspelt import LONGEST_COMPARED, nearest, squashed
+from touchbase.errors import COUNTED, Fault, Invalid
 from touchbase.http.body_errors import escaped
 from touchbase.http.request_body import Rules, read_struct
 
@@ -88,24 +88,26 @@ class MemberCheck:
             return NONE
         names = [name for name in found if name not in self._known]
         examined = names[:MOST_EXAMINED]
-        right = {name: near for name in examined if (near := self._near(name)) is not None}
+        # A longer name is none misspelt, and would stay in the cache.
+        right = {name: near for name in examined if len(name) <= LONGEST_COMPARED and (near := self._near(name)) is not None}
         faults = [Fault(f"/{escaped(name)}", "unknown", self._detail(name, right.get(name))) for name in (examined if strict else right)]
         if strict:
             faults += self._in_lists(found)
         return Unknown(tuple(name for name in names if name not in right), tuple(faults))
 
     def read(
-        self, body: bytes, decoder: msgspec.json.Decoder[S], wanted: type[S], rules: Rules[S], *, strict: bool = False
-    ) -> tuple[S, tuple[str, ...]]:
+        self, body: bytes, decoder: msgspec.json.Decoder[S], wanted: type[S], rules: Rules[S], *, strict: bool = False,
+        thorough: bool = True,
+    ) -> tuple[S, tuple[str, ...]]:  # fmt: skip
         """Decode a body as `read_struct` does, and return the names of its ignored members; typing errors are faults too."""
         unknown = self.unknown(body, strict=strict)
         if not unknown.faults:
-            return read_struct(body, decoder, wanted, rules), unknown.ignored
+            return read_struct(body, decoder, wanted, rules, thorough=thorough), unknown.ignored
         faults: list[Fault] = []
         try:
-            rules(read_struct(body, decoder, wanted, rules))
+            rules(read_struct(body, decoder, wanted, rules, thorough=thorough))
         except Invalid as invalid:
-            faults += invalid.faults
+            faults += [*invalid.faults, *[COUNTED] * invalid.more]
         raise Invalid([*faults, *unknown.faults])
 
     def _detail(self, name: str, near: str | None) -> str:

@@ -126,7 +126,9 @@ class CustomFieldResource:
         try:
             command: UpdateRecord[Any] = update_command(self._kind.type, client, record.id, asked, at)
         except Invalid as invalid:
-            raise Invalid([Fault(f"/{each.pointer.rpartition('/')[2]}", each.code, each.detail) for each in invalid.faults]) from None
+            raise Invalid(
+                [Fault(f"/{each.pointer.rpartition('/')[2]}", each.code, each.detail) for each in invalid.faults], invalid.more
+            ) from None
         command.by = author_of(call.scope)
         return command
 

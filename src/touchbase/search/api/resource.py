@@ -9,8 +9,9 @@ import msgspec
 
 from touchbase.auth import READ
 from touchbase.clients import Client
+from touchbase.common.field_limits import NAME
 from touchbase.common.timestamps import to_text
-from touchbase.errors import Fault
+from touchbase.errors import COUNTED, MOST_FAULTS, Fault
 from touchbase.http.endpoint import Call
 from touchbase.http.query_parameters import CURSOR, LIMIT, Parameter, Parameters
 from touchbase.http.request_body import read_struct
@@ -92,8 +93,10 @@ def _unknown_members(raw: bytes, fields: SearchFields) -> list[Fault]:
     except msgspec.DecodeError:
         return []  # no object, which is a fault of its own
     for name in names:
-        if name not in _MEMBERS:
-            place = f"/{name.replace('~', '~0').replace('/', '~1')}"
+        if name not in _MEMBERS and len(faults) >= MOST_FAULTS:
+            faults.append(COUNTED)
+        elif name not in _MEMBERS:
+            place = f"/{name[:NAME].replace('~', '~0').replace('/', '~1')}"
             faults.append(Fault(place, "unknown", f"there is no member {name[:100]!r}; {_hint(name, fields)}"))
     return faults
 
