@@ -150,6 +150,7 @@ def body_limits(settings: Settings) -> Limits:
     return Limits(
         api_body_bytes=settings.max_api_body_bytes,
         batch_body_bytes=settings.max_batch_body_bytes,
+        page_bytes=settings.page_bytes,
         webhook_body_bytes=settings.max_webhook_body_bytes,
         file_bytes=settings.max_import_bytes,
         import_previews=settings.max_import_previews,

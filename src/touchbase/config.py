@@ -104,6 +104,11 @@ class Settings:
     max_batch_body_bytes: int = _setting(
         16_777_216, "Most bytes in the body of an API request with many records, also decompressed; more get a 413.", least=1
     )
+    page_bytes: int = _setting(
+        8_388_608,
+        "Bytes after which a page of a list ends with a cursor, however many records it may have; one record is always in it.",
+        least=1,
+    )
     max_import_bytes: int = _setting(268_435_456, "Most bytes in an imported file; more get a 413.", least=1)
     max_import_previews: int = _setting(20, "Most imports of one client that wait for their start; more get a 409; 0: no limit.")
     max_webhook_body_bytes: int = _setting(4_194_304, "Most bytes in the body of a webhook; more get a 413.", least=1)

@@ -162,6 +162,16 @@ class Authenticator:
             await self._own(stored.client)
         return stored
 
+    def begin_attempt(self, peer: str) -> None:
+        """Count a request whose key is in its body as a failed key, before the body is read; raise `RateLimited`."""
+        if self.keys_needed:
+            self._failed.check(peer, self._clock())
+
+    def end_attempt(self, peer: str) -> None:
+        """Stop counting a request whose body had a key, which is checked and counted by itself."""
+        if self.keys_needed:
+            self._failed.succeeded(peer, self._clock())
+
     def forget(self, key_id: str) -> None:
         """Remove a changed key from the cache."""
         self._keys.forget(key_id.encode())

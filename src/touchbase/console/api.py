@@ -9,6 +9,7 @@ import contextlib
 import re
 
 from msgspec import Struct
+from msgspec.json import Decoder
 
 from touchbase.auth import COOKIE, SCOPES, SESSION, ApiKey, key_scopes, parse, require_same_origin
 from touchbase.common.asgi import peer_of
@@ -17,6 +18,8 @@ from touchbase.console import ASSETS, File, asset, page
 from touchbase.errors import InvalidKey, NotFound
 from touchbase.http.conditional import ETAG, unless_known
 from touchbase.http.endpoint import Call, key_from_headers
+from touchbase.http.problems import UnsupportedMediaType
+from touchbase.http.request_body import read_json, read_struct
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route
 from touchbase.http.schemas import encode
@@ -35,6 +38,11 @@ class SignIn(Struct, forbid_unknown_fields=True):
     """The key to sign in with."""
 
     key: str
+
+
+MOST_BYTES = 4_096
+"""Bytes of the body to sign in with."""
+_decoder = Decoder(SignIn)
 
 
 class SessionOut(Struct):
@@ -94,7 +102,13 @@ async def session(call: Call) -> Response:
 async def sign_in(call: Call) -> Response:
     """`POST` of a key: the response has the session as a cookie that scripts cannot read."""
     require_same_origin(call.headers)
-    given = await call.body(SignIn)
+    # A body that is refused counts as a failed key: nothing of it is decompressed or decoded for an address with too many.
+    call.api.authenticator.begin_attempt(peer_of(call.scope))
+    if call.headers.get(b"content-encoding", b"identity").strip().lower() not in (b"", b"identity"):
+        raise UnsupportedMediaType("a key is sent without Content-Encoding; send the body as it is")
+    raw = await read_json(call.receive, call.headers, call.api.dependencies.limits, MOST_BYTES)
+    given = read_struct(raw, _decoder, SignIn, lambda partly: None)
+    call.api.authenticator.end_attempt(peer_of(call.scope))
     if not call.api.authenticator.keys_needed:
         return await _shown(call, None)
     holder = await call.api.authenticator.holder(given.key.strip().replace(SESSION, ""), peer_of(call.scope))

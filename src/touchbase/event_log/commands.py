@@ -37,6 +37,8 @@ class ListLoggedEvents(Query[Page]):
     limit: int
     types: list[str] | None = None
     """None: all types."""
+    page_bytes: int = 0
+    """Bytes after which the page ends; 0: no limit."""
 
 
 LOOKED_AT = 10_000

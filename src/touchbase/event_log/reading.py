@@ -47,9 +47,9 @@ def types_of(given: str | None, pointer: str, faults: list[Fault]) -> list[str] 
     return list(found)
 
 
-async def read_page(store: Store, client: int, after: int | None, limit: int, types: list[str] | None = None) -> Page:
+async def read_page(store: Store, client: int, after: int | None, limit: int, types: list[str] | None = None, page_bytes: int = 0) -> Page:
     """Return the events after a sequence; raises `CursorExpired` if some of them are not stored any more, or if it never existed."""
-    page = await store.read(ListLoggedEvents(client, after, limit, types))
+    page = await store.read(ListLoggedEvents(client, after, limit, types, page_bytes))
     if after is None or after == START:
         return page
     if after > page.newest:

@@ -28,6 +28,8 @@ from touchbase.sql.store import Store
 
 PAGE = 1_000
 """Records of one page."""
+PAGE_BYTES = 8_388_608
+"""Bytes of custom fields after which a page ends."""
 BEGINNINGS = 10
 """How often a Parquet file is begun before its job fails; without an end, a server that such a job crashes would crash for ever."""
 LISTINGS: dict[str, type[ListContacts] | type[ListCompanies]] = {"contact": ListContacts, "company": ListCompanies}
@@ -91,14 +93,15 @@ async def pages(
         is_first = position.after is None
         encode = encoder(record, settings.format, client.settings, position.custom_fields, with_header=is_first)
         if search is None:
-            listing = LISTINGS[record](client.number, PAGE, position.after, **settings.filters)
+            listing = LISTINGS[record](client.number, PAGE, position.after, page_bytes=PAGE_BYTES, **settings.filters)
             page = await store.read(ExportRecords(listing, encode, settings.suppressed_at, settings.suppressed))
         else:
             found = await store.read(replace(search, after=position.after))
             ids = [each.id for each in found.records]
-            listing = LISTINGS[record](client.number, PAGE)
+            listing = LISTINGS[record](client.number, PAGE, page_bytes=PAGE_BYTES)
             page = await store.read(ExportRecords(listing, encode, settings.suppressed_at, settings.suppressed, ids))
-            page.after = found.next  # type: ignore[assignment]  # in order of creation: the time and the id
+            # In order of creation: the time and the id. If the page has ended for its bytes, it says where.
+            page.after = page.after or found.next  # type: ignore[assignment]
         if file is not None:
             page.body = await on_thread("exports", file.add, page.body, is_last=page.after is None)
         position = Position(page.after, position.rows + page.rows, position.custom_fields, position.begun)

@@ -14,6 +14,7 @@ from touchbase.history import COMPANY, CONTACT
 from touchbase.records import ListContacts
 from touchbase.search.sql.conditions import LISTED, POSTGRES, SQLITE
 from touchbase.sql.filters import Where
+from touchbase.sql.page_budget import ByteBudget
 from touchbase.sql.statement import Plan, Row, Select
 
 CONTACT_COLUMNS = (
@@ -55,9 +56,11 @@ def export_records(query: ExportRecords) -> Plan[EncodedPage]:
     keys = () if query.suppressed_at is None else _KEYS[kind]
     selected = ", ".join([*columns, f"({custom})", *keys])
     texts = [f"SELECT {selected} FROM {table} t WHERE {where}{each} ORDER BY {order} LIMIT ?" for each in _listed(query.ids)]
-    rows = yield Select(texts[0], (*params, listing.limit + 1), texts[1])
+    budget = ByteBudget(listing.page_bytes, (len(columns),)) if listing.page_bytes else None
+    rows = yield Select(texts[0], (*params, listing.limit + 1), texts[1], budget)
     page = rows[: listing.limit]
-    after = _place(page[-1], listing.updated_since_us is not None) if len(rows) > listing.limit else None
+    has_more = len(rows) > listing.limit or (budget is not None and budget.is_spent)
+    after = _place(page[-1], listing.updated_since_us is not None) if has_more else None
     if query.suppressed_at is None:
         return EncodedPage(query.encode(page, ()), len(page), after)
     width = len(columns) + 1

@@ -38,6 +38,8 @@ class Limits:
     """As sent, and again after gzip is decompressed."""
     batch_body_bytes: int = _DEFAULTS.max_batch_body_bytes
     """The same, of a request with many records."""
+    page_bytes: int = _DEFAULTS.page_bytes
+    """Of the items of a page of a list."""
     webhook_body_bytes: int = _DEFAULTS.max_webhook_body_bytes
     body_seconds: float = _DEFAULTS.body_timeout
     """From the first byte of the body to its last."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any
 
 import msgspec
@@ -54,3 +54,18 @@ def problems_out(problems: Mapping[str, str]) -> list[ProblemOut]:
 
 
 encode = msgspec.json.Encoder().encode
+
+
+def fitting(items: Iterable[object], page_bytes: int) -> list[msgspec.Raw]:
+    """Encode items until a page would have more bytes than it may have; return the ones that fit, at least one.
+
+    The page's cursor is then the place of the last of them: an item is not made, nor read, only to be left out.
+    """
+    fit: list[msgspec.Raw] = []
+    for item in items:
+        encoded = encode(item)
+        page_bytes -= len(encoded) + 1
+        if page_bytes < 0 and fit:
+            break
+        fit.append(msgspec.Raw(encoded))
+    return fit

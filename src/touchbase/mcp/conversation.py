@@ -108,7 +108,7 @@ class Conversation:
             return {"tools": [self._described(tool) for tool in self.tools], **_CACHED}
         if method == "tools/call":
             return await self._call(params)
-        raise _Wrong(METHOD_NOT_FOUND, f"there is no method {method!r}: this server has tools only (tools/list, tools/call)")
+        raise _Wrong(METHOD_NOT_FOUND, f"there is no method {method[:60]!r}: this server has tools only (tools/list, tools/call)")
 
     @property
     def _server(self) -> Json:
@@ -130,14 +130,14 @@ class Conversation:
                 raise _Wrong(
                     INVALID_PARAMS, f"the key has no scope {TOOLS[name].scope}, which {name} needs: ask the person for another key"
                 )
-            raise _Wrong(INVALID_PARAMS, f"there is no tool {name!r}: there are {', '.join(each.name for each in self.tools)}")
+            raise _Wrong(INVALID_PARAMS, f"there is no tool {name[:60]!r}: there are {', '.join(each.name for each in self.tools)}")
         if tool is WHOAMI:
             return _shown(tool, self._who())
         try:
             read = msgspec.convert(arguments, tool.arguments)
             return _shown(tool, await tool.call(self._ask, read))
         except msgspec.ValidationError as error:
-            return _failed(f"{error}. Next: correct the arguments as the tool's schema says.")
+            return _failed(f"{str(error)[:500]}. Next: correct the arguments as the tool's schema says.")
         except Unclear as error:
             return _failed(str(error))
         except Refused as refused:

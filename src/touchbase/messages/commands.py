@@ -153,3 +153,5 @@ class ListMessages(Query[list[Message]]):
     until_us: Micros | None = None
     skip: int = 0
     """Messages that are left out before the first one; each is read, so use `after` for long lists."""
+    page_bytes: int = 0
+    """Bytes after which the list ends, as a `Cut`; 0: no limit."""

@@ -166,12 +166,16 @@ class GetCompany(GetRecord[Company]):
 
 
 @dataclass(frozen=True, slots=True)
-class GetRecords(Query[dict[int, Record]]):
-    """The contacts or companies with these ids, with their custom fields; an unknown id is left out."""
+class GetRecords(Query[dict[int, Record | None]]):
+    """The contacts or companies with these ids, with their custom fields; an unknown id is left out.
+
+    With `page_bytes` the ones after so many bytes of custom fields, in the order of `ids`, are not read: None.
+    """
 
     client: int
     kind: int
     ids: list[int]
+    page_bytes: int = 0
 
 
 @dataclass(slots=True)
@@ -186,6 +190,8 @@ class ListRecords(Query[list[R]], Generic[R]):
     limit: int
     after: tuple[Micros, int] | None = None
     updated_since_us: Micros | None = None
+    page_bytes: int = 0
+    """Bytes of custom fields after which the page ends, as a `Cut`; 0: no limit."""
 
     def filters(self) -> Iterator[tuple[str, object]]:
         """Yield the filters: column and value, or None."""

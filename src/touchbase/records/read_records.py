@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from touchbase.common.timestamps import Micros, to_text
@@ -41,14 +40,6 @@ async def _missing(store: Store, kind: RecordType[R], client: int, record_id: in
     return NotFound(detail, data={"deleted_at": at})
 
 
-async def list_records(
-    store: Store, listing: Callable[..., ListRecords[R]], client: int, limit: int, after: Cursor | None, filters: Mapping[str, object]
-) -> tuple[list[R], Cursor | None]:
-    """Return a page of records, newest last, and the cursor of the next page; `filters` are members of `listing`."""
-    query = listing(client, limit + 1, after, **filters)
-    found: list[R] = await store.read(query)
-    page = found[:limit]
-    if len(found) <= limit:
-        return page, None
-    last = page[-1]
-    return page, (last.updated_us if query.updated_since_us is not None else last.created_us, last.id)
+def cursor_of(query: ListRecords[R], last: R) -> Cursor:
+    """Return the cursor of the page after this record."""
+    return last.updated_us if query.updated_since_us is not None else last.created_us, last.id

@@ -94,11 +94,11 @@ async def value_history(
     history, since_us = await read_history(store, record, None if before is None else before[:2])
     ordered = in_order(record, history, words)
     changes = [change for change in await _changes(record, ordered, words) if name in (None, change.field)]
-    changes.sort(key=_place, reverse=True)
+    changes.sort(key=place_of, reverse=True)
     if before is not None:
-        changes = [change for change in changes if _place(change) < before]
+        changes = [change for change in changes if place_of(change) < before]
     page = changes[:limit]
-    return page, _place(page[-1]) if len(changes) > limit else None, since_us
+    return page, place_of(page[-1]) if len(changes) > limit else None, since_us
 
 
 async def record_as_of(store: Store, record: R, at: Micros, words: StatusWords) -> R:
@@ -273,7 +273,8 @@ async def _steps(walk: HistoryWalk, history: Iterable[StoredEvent]) -> AsyncIter
         yield event, changed
 
 
-def _place(change: ValueChange) -> tuple[Micros, str, str]:
+def place_of(change: ValueChange) -> tuple[Micros, str, str]:
+    """Return the place of a value in the history: the effective time of its event, and the field."""
     return (*change.event.effective_time, change.field)
 
 

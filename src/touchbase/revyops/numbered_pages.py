@@ -33,6 +33,8 @@ class NumberedPage:
 
     records: list[tuple[Client, Record]]
     count: int
+    is_cut: bool = False
+    """Whether it has fewer records than it should have, because they have too many bytes."""
 
 
 @dataclass(slots=True)
@@ -86,6 +88,7 @@ class _Reader:
     clients: Sequence[Client]
     search_for: SearchFor
     size: int
+    page_bytes: int
 
     async def known(self) -> _Read:
         """Count the records."""
@@ -95,7 +98,7 @@ class _Reader:
     async def records(self, known: _Read, place: Place) -> tuple[list[tuple[Client, Record]], Place | None]:
         """Return the records of the page that begins at a place, and where the next page begins."""
         some = [each for each in self.clients if known.counts.get(each.number) or each.number == place.client or len(self.clients) == 1]
-        return await records_across(self.store, some, self.search_for, place, self.size)
+        return await records_across(self.store, some, self.search_for, place, self.size, page_bytes=self.page_bytes)
 
     async def place(self, known: _Read, page: int) -> Place | None:
         """Return where a page begins; None if there are fewer records."""
@@ -130,13 +133,20 @@ class _Reader:
 
 
 async def read_page(
-    store: Store, pages: PagesRead, key: Hashable, clients: Sequence[Client], search_for: SearchFor, page: int, size: int
+    store: Store,
+    pages: PagesRead,
+    key: Hashable,
+    clients: Sequence[Client],
+    search_for: SearchFor,
+    page: int,
+    size: int,
+    page_bytes: int = 0,
 ) -> NumberedPage:
     """Return a page of the records that a search finds in these clients, which are in the order of their numbers.
 
     `key` identifies the list: the caller's clients, the filters and the size of a page. Pages begin at 1.
     """
-    reader = _Reader(store, clients, search_for, size)
+    reader = _Reader(store, clients, search_for, size, page_bytes)
     known = pages.find(key) if page > 1 else None
     if known is None:
         known = await reader.known()
@@ -146,6 +156,8 @@ async def read_page(
         return NumberedPage([], known.total)
     records, after = await reader.records(known, begins)
     known.begins(page, begins)
+    if after is not None and len(records) < size:
+        return NumberedPage(records, known.total, is_cut=True)
     if after is not None:
         known.begins(page + 1, after)
         known.total = max(known.total, page * size + 1)

@@ -26,25 +26,31 @@ class Place:
 
 
 async def records_across(
-    store: Store, clients: Sequence[Client], search_for: SearchFor, place: Place | None, limit: int, *, most: int | None = None
-) -> tuple[list[tuple[Client, Record]], Place | None]:
+    store: Store, clients: Sequence[Client], search_for: SearchFor, place: Place | None, limit: int, *, most: int | None = None,
+    page_bytes: int = 0,
+) -> tuple[list[tuple[Client, Record]], Place | None]:  # fmt: skip
     """Return up to `limit` records from a place on, and the place of the next ones; None if there are none.
 
-    `clients` are in the order of their numbers. Only `most` of them are searched: then the page may have fewer records.
+    `clients` are in the order of their numbers. Only `most` of them are searched, and the page ends when its custom fields have
+    `page_bytes`, if that is not 0: then it may have fewer records.
     """
     found: list[tuple[Client, Record]] = []
-    searched = 0
+    searched, left = 0, page_bytes
     for client in clients:
         if place is not None and client.number < place.client:
             continue
         if searched == most:
             return found, Place(client.number)
         after = place.after if place is not None and place.client == client.number else None
-        search = replace(search_for(client), limit=limit + 1 - len(found), after=after)
+        search = replace(search_for(client), limit=limit + 1 - len(found), after=after, page_bytes=left)
         page, _ = await search_records(store, search)
         found += [(client, record) for record in page.records]
         searched += 1
         if len(found) > limit:
             owner, last = found[limit - 1]
             return found[:limit], Place(owner.number, position_of(last, search.sort))
+        if page_bytes and page.records:
+            left -= sum(len(each.value or "") for record in page.records for each in record.custom_fields)
+            if page.next is not None or left <= 0:
+                return found, Place(client.number, position_of(page.records[-1], search.sort))
     return found, None

@@ -50,6 +50,8 @@ class SearchRecords(Query[Found[R]], Generic[R]):
     """EXACT, ESTIMATED, or empty for none."""
     custom_fields: bool = True
     """Whether the records have their custom fields."""
+    page_bytes: int = 0
+    """Bytes of custom fields after which the page ends; 0: no limit."""
 
 
 @dataclass(slots=True)

@@ -12,6 +12,8 @@ from collections.abc import Collection, Generator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from touchbase.sql.page_budget import ByteBudget
+
 Row = tuple[Any, ...]
 T = TypeVar("T")
 
@@ -63,6 +65,8 @@ class Execute:
     last: Sequence[Row] = ()
     logs: Sequence[Any] = ()
     """For an insert of records: the event of each row, which is logged if the row is inserted (`event_log`)."""
+    budget: ByteBudget | None = None
+    """For a statement that reads: where reading stops, in the order of `rows`; PostgreSQL needs an ORDER BY for it."""
 
 
 @dataclass(slots=True)
@@ -73,6 +77,8 @@ class Select:
     params: Row
     postgres: str = ""
     """The text for PostgreSQL where it differs, with the same parameters in the same order."""
+    budget: ByteBudget | None = None
+    """Where reading stops."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,6 +86,7 @@ from touchbase.records import (
     GetRecords,
     ListCompanies,
     ListContacts,
+    ListRecords,
     MatchEverywhere,
     MatchRecords,
     Record,
@@ -94,7 +95,7 @@ from touchbase.records.sql import bulk as records_bulk
 from touchbase.records.sql import lookup as records_lookup
 from touchbase.records.sql import rows as records_rows
 from touchbase.records.sql import statements as records_sql
-from touchbase.records.sql.statements import with_custom_fields
+from touchbase.records.sql.statements import with_custom_fields, with_custom_fields_within
 from touchbase.reports import ReportCampaigns, ReportStatuses
 from touchbase.reports.sql.parts import report_campaigns
 from touchbase.reports.sql.statuses import report_statuses
@@ -104,6 +105,7 @@ from touchbase.search.sql.index import next_to_index
 from touchbase.sql import rows as sql_rows
 from touchbase.sql.command import Query
 from touchbase.sql.filters import Where
+from touchbase.sql.page_budget import Cut
 from touchbase.sql.statement import Execute, Plan, Row, Select
 from touchbase.statuses.sql import renames as statuses_sql
 
@@ -152,24 +154,25 @@ def companies(queries: Sequence[GetCompany]) -> Plan[list[Company | None]]:
     return [by_id.get((query.client, query.id)) for query in queries]
 
 
-def _records(query: GetRecords) -> Plan[dict[int, Record]]:
-    found: list[Contact | None] | list[Company | None]
-    if query.kind == CONTACT:
-        found = yield from contacts([GetContact(query.client, number) for number in query.ids])
-    else:
-        found = yield from companies([GetCompany(query.client, number) for number in query.ids])
-    return {record.id: record for record in found if record is not None}
+def _records(query: GetRecords) -> Plan[dict[int, Record | None]]:
+    statement = records_sql.CONTACT_TO_SHOW if query.kind == CONTACT else records_sql.COMPANY_TO_SHOW
+    record_of: Callable[[Row], Any] = records_rows.contact_of if query.kind == CONTACT else records_rows.company_of
+    places = {number: place for place, number in enumerate(dict.fromkeys(query.ids))}
+    rows = (yield Execute(statement, [(query.client, number) for number in places])) if places else []
+    records = sorted(map(record_of, rows), key=lambda record: places[record.id])
+    loaded = yield from with_custom_fields_within(query.kind, records, query.page_bytes)
+    return {record.id: record if place < len(loaded) else None for place, record in enumerate(records)}
 
 
-def _contacts(query: ListContacts) -> Plan[list[Contact]]:
+def _contacts(query: ListContacts) -> Plan[Sequence[Contact]]:
     return (yield from contact_pages([query]))[0]
 
 
-def _companies(query: ListCompanies) -> Plan[list[Company]]:
+def _companies(query: ListCompanies) -> Plan[Sequence[Company]]:
     return (yield from company_pages([query]))[0]
 
 
-def contact_pages(queries: Sequence[ListContacts]) -> Plan[list[list[Contact]]]:
+def contact_pages(queries: Sequence[ListContacts]) -> Plan[list[Sequence[Contact]]]:
     """Return the page of each query. A contact on several pages is the same object."""
     pages: list[list[Row]] = []
     for query in queries:
@@ -179,12 +182,10 @@ def contact_pages(queries: Sequence[ListContacts]) -> Plan[list[list[Contact]]]:
         order = where.page(query.updated_since_us, query.after)
         sql = f"SELECT {_CONTACT} FROM contact WHERE {where} ORDER BY {order} LIMIT ?"
         pages.append((yield Select(sql, (*where.params, query.limit))))
-    found = {row[:2]: records_rows.contact_of(row) for row in chain.from_iterable(pages)}
-    yield from with_custom_fields(CONTACT, list(found.values()))
-    return [[found[row[:2]] for row in page] for page in pages]
+    return (yield from _with_custom_fields(CONTACT, queries, [[records_rows.contact_of(row) for row in page] for page in pages]))
 
 
-def company_pages(queries: Sequence[ListCompanies]) -> Plan[list[list[Company]]]:
+def company_pages(queries: Sequence[ListCompanies]) -> Plan[list[Sequence[Company]]]:
     """Return the page of each query. A company on several pages is the same object."""
     pages: list[list[Row]] = []
     for query in queries:
@@ -194,9 +195,25 @@ def company_pages(queries: Sequence[ListCompanies]) -> Plan[list[list[Company]]]
         order = where.page(query.updated_since_us, query.after)
         sql = f"SELECT {_COMPANY} FROM company WHERE {where} ORDER BY {order} LIMIT ?"
         pages.append((yield Select(sql, (*where.params, query.limit))))
-    found = {row[:2]: records_rows.company_of(row) for row in chain.from_iterable(pages)}
-    yield from with_custom_fields(COMPANY, list(found.values()))
-    return [[found[row[:2]] for row in page] for page in pages]
+    return (yield from _with_custom_fields(COMPANY, queries, [[records_rows.company_of(row) for row in page] for page in pages]))
+
+
+def _with_custom_fields(kind: int, queries: Sequence[ListRecords[Any]], pages: Sequence[Sequence[Any]]) -> Plan[list[Sequence[Any]]]:
+    """Load the custom fields of pages, each up to its bytes, usually all in one statement."""
+    if len(pages) == 1:
+        return [(yield from with_custom_fields_within(kind, pages[0], queries[0].page_bytes))]
+    shared = {(record.client, record.id): record for page in pages for record in page}
+    page_bytes = max(query.page_bytes for query in queries)
+    loaded = yield from with_custom_fields_within(kind, [*shared.values()], page_bytes)
+    if not isinstance(loaded, Cut):
+        return [[shared[record.client, record.id] for record in page] for page in pages]
+    # They are more than one page may have: each page by itself.
+    for record in chain.from_iterable(pages):
+        record.custom_fields.clear()
+    made: list[Sequence[Any]] = []
+    for page, query in zip(pages, queries, strict=True):
+        made.append((yield from with_custom_fields_within(kind, page, query.page_bytes)))
+    return made
 
 
 def _history(query: GetHistory) -> Plan[list[StoredEvent]]:

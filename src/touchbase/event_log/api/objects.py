@@ -5,39 +5,63 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
+
 from touchbase.clients import Client, ClientSettings
-from touchbase.event_log.commands import FindSubjects, Subjects
+from touchbase.event_log.commands import FindSubjects, Page, Subjects
 from touchbase.event_log.event_envelope import envelope
 from touchbase.event_log.models import LoggedEvent
 from touchbase.history import COMPANY, CONTACT
+from touchbase.http.schemas import fitting
 from touchbase.messages import GetMessages
 from touchbase.messages.api.schemas import MessageOut, message_out
 from touchbase.records import Company, Contact, GetRecords
 from touchbase.records.api.serializers import company_out, contact_out
 from touchbase.sql.store import Store
 
+FIRST_MESSAGES = 20
+"""Messages that are read before their size is looked at."""
+MOST_MESSAGES = 1_000
+_UNREAD: Any = object()
+"""In place of a record or message that was not read, because the page has enough bytes without it."""
 
-async def envelopes(store: Store, client: Client, events: Sequence[LoggedEvent]) -> list[dict[str, Any]]:
-    """Return the envelope of each event, with the present record; `object` is null if the record is gone."""
-    objects = await objects_of(store, client.number, client.settings, events)
-    return [envelope(event, client.client_id, shown) for event, shown in zip(events, objects, strict=True)]
+
+async def envelopes(store: Store, client: Client, events: Sequence[LoggedEvent], page_bytes: int = 0) -> list[dict[str, Any]]:
+    """Return the envelope of each event, with the present record; `object` is null if the record is gone.
+
+    With `page_bytes` only the first events, at least one, if what they are about has more bytes.
+    """
+    objects = await objects_of(store, client.number, client.settings, events, page_bytes)
+    return [envelope(event, client.client_id, shown) for event, shown in zip(events, objects, strict=False)]
 
 
-async def objects_of(store: Store, client: int, settings: ClientSettings, events: Sequence[LoggedEvent]) -> list[Any]:
-    """Return what each event is about, as it is now: a record, a message, or an entry or delivery; None if it is gone."""
+async def encoded_envelopes(store: Store, client: Client, page: Page, page_bytes: int) -> tuple[list[tuple[LoggedEvent, msgspec.Raw]], int]:
+    """Return the events of a page that fit into its bytes, encoded, and the sequence after which the next page begins."""
+    made = fitting(await envelopes(store, client, page.events, page_bytes), page_bytes)
+    last = page.last if len(made) == len(page.events) else page.events[len(made) - 1].sequence
+    return [*zip(page.events, made, strict=False)], last
+
+
+async def objects_of(store: Store, client: int, settings: ClientSettings, events: Sequence[LoggedEvent], page_bytes: int = 0) -> list[Any]:
+    """Return what each event is about, as it is now: a record, a message, or an entry or delivery; None if it is gone.
+
+    With `page_bytes` the list ends before the first object that was not read for its bytes.
+    """
     shown: dict[tuple[int | None, int | None], Any] = {}
     for kind in (CONTACT, COMPANY):
-        numbers = sorted({event.record_id for event in events if event.record_kind == kind and event.record_id is not None})
+        numbers = [*dict.fromkeys(event.record_id for event in events if event.record_kind == kind and event.record_id is not None)]
         if numbers:
-            for number, record in (await store.read(GetRecords(client, kind, numbers))).items():
-                shown[kind, number] = _out(settings, record)
+            for number, record in (await store.read(GetRecords(client, kind, numbers, page_bytes))).items():
+                shown[kind, number] = _UNREAD if record is None else _out(settings, record)
     subjects = await _subjects(store, client, events)
-    messages = await _messages(store, client, events)
+    messages = await _messages(store, client, events, page_bytes)
     objects: list[Any] = []
     for event in events:
         about = shown.get((event.record_kind, event.record_id)) if event.record_id is not None else _about(event, subjects)
         if "message_id" in event.data:
             about = messages.get(event.data["message_id"])
+        if about is _UNREAD:
+            break
         objects.append(about)
     return objects
 
@@ -48,10 +72,22 @@ def _out(settings: ClientSettings, record: Contact | Company) -> Any:
     return company_out(record, False, settings)
 
 
-async def _messages(store: Store, client: int, events: Sequence[LoggedEvent]) -> dict[int, MessageOut]:
-    numbers = sorted({event.data["message_id"] for event in events if "message_id" in event.data})
-    found = (await store.read(GetMessages(client, numbers))) if numbers else {}
-    return {number: message_out(message) for number, message in found.items()}
+async def _messages(store: Store, client: int, events: Sequence[LoggedEvent], page_bytes: int) -> dict[int, MessageOut]:
+    numbers = [*dict.fromkeys(event.data["message_id"] for event in events if "message_id" in event.data)]
+    shown: dict[int, MessageOut] = dict.fromkeys(numbers, _UNREAD)
+    left, wanted = page_bytes, FIRST_MESSAGES if page_bytes else MOST_MESSAGES
+    while numbers and (left > 0 or not page_bytes):
+        some, numbers = numbers[:wanted], numbers[wanted:]
+        found = await store.read(GetMessages(client, some))
+        size = 1 + sum(len(each.text or "") + len(each.html or "") for each in found.values())
+        left -= size
+        wanted = max(1, min(MOST_MESSAGES, left * len(some) // size)) if page_bytes else wanted
+        for number in some:
+            if number in found:
+                shown[number] = message_out(found[number])
+            else:
+                del shown[number]
+    return shown
 
 
 async def _subjects(store: Store, client: int, events: Sequence[LoggedEvent]) -> Subjects:

@@ -9,13 +9,15 @@ from collections.abc import AsyncIterator, Awaitable
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from touchbase.auth import READ
 from touchbase.clients import Client
 from touchbase.errors import Fault, TouchbaseError
-from touchbase.event_log.api.objects import envelopes
+from touchbase.event_log.api.objects import encoded_envelopes
 from touchbase.event_log.api.schemas import EventPage
 from touchbase.event_log.commands import Page
-from touchbase.event_log.models import event_id
+from touchbase.event_log.models import LoggedEvent, event_id
 from touchbase.event_log.reading import LATEST, read_page, sequence_of, types_of
 from touchbase.http import query_parameters as query
 from touchbase.http.endpoint import Call, key_from_headers
@@ -69,11 +71,12 @@ async def events(call: Call) -> Response:
     if streams:
         return await _stream(call, client, asked)
     store = call.api.dependencies.store
-    page = await read_page(store, client.number, asked.after, asked.limit, asked.types)
+    page_bytes = call.api.dependencies.limits.page_bytes
+    page = await read_page(store, client.number, asked.after, asked.limit, asked.types, page_bytes)
     if not page.events and asked.wait and call.scope["method"] != "HEAD":
         page = await _wait(call, client.number, asked, page)
-    data = await envelopes(store, client, page.events)
-    body = encode({"data": data, "next_cursor": event_id(page.last), "has_more": page.has_more})
+    made, last = await encoded_envelopes(store, client, page, page_bytes)
+    body = encode({"data": [each for _, each in made], "next_cursor": event_id(last), "has_more": last < page.newest})
     return Response(body=body, headers=[(b"cache-control", b"no-store")])
 
 
@@ -91,7 +94,7 @@ def _read(call: Call, *, streams: bool) -> _Asked:
 
 async def _wait(call: Call, client: int, asked: _Asked, page: Page) -> Page:
     """Read again until there are events, the time is over, the HTTP client is gone, or the server stops."""
-    feed, store = call.api.feed, call.api.dependencies.store
+    feed, store, page_bytes = call.api.feed, call.api.dependencies.store, call.api.dependencies.limits.page_bytes
     loop = asyncio.get_running_loop()
     until = loop.time() + asked.wait
     gone = asyncio.ensure_future(_disconnected(call))
@@ -99,7 +102,7 @@ async def _wait(call: Call, client: int, asked: _Asked, page: Page) -> Page:
         with feed.place(client):
             while not page.events and not gone.done() and not feed.stopping.is_set() and (left := until - loop.time()) > 0:
                 await _either(feed.wait(client, page.last, left), gone)
-                page = await read_page(store, client, page.last, asked.limit, asked.types)
+                page = await read_page(store, client, page.last, asked.limit, asked.types, page_bytes)
     finally:
         gone.cancel()
     return page
@@ -123,7 +126,8 @@ async def _either(waiting: Awaitable[None], gone: asyncio.Future[None]) -> None:
 
 async def _stream(call: Call, client: Client, asked: _Asked) -> Response:
     feed = call.api.feed
-    page = await read_page(call.api.dependencies.store, client.number, asked.after, asked.limit, asked.types)
+    page_bytes = call.api.dependencies.limits.page_bytes
+    page = await read_page(call.api.dependencies.store, client.number, asked.after, asked.limit, asked.types, page_bytes)
     with feed.place(client.number):  # refused here, while a problem can still be sent; `_pieces` takes the place
         pass
     headers = [(b"cache-control", b"no-store"), (b"x-accel-buffering", b"no")]
@@ -132,25 +136,25 @@ async def _stream(call: Call, client: Client, asked: _Asked) -> Response:
 
 async def _pieces(call: Call, client: Client, asked: _Asked, page: Page) -> AsyncIterator[bytes]:
     """Yield events as they are logged, until the HTTP client is gone, the key ends, or the server stops."""
-    feed, store, api = call.api.feed, call.api.dependencies.store, call.api
+    feed, store, api, page_bytes = call.api.feed, call.api.dependencies.store, call.api, call.api.dependencies.limits.page_bytes
     gone = asyncio.ensure_future(_disconnected(call))
     try:
         with feed.place(client.number):
             yield b"retry: 2000\n\n"
             while not gone.done() and not feed.stopping.is_set():
+                last = page.last
                 if page.events:
-                    made = await envelopes(store, client, page.events)
-                    yield b"".join(_piece(each) for each in made)
-                if not page.has_more:
-                    before = page.last
-                    await _either(feed.wait(client.number, page.last, KEEP_ALIVE_SECONDS), gone)
+                    made, last = await encoded_envelopes(store, client, page, page_bytes)
+                    yield b"".join(_piece(*each) for each in made)
+                if last >= page.newest:
+                    await _either(feed.wait(client.number, last, KEEP_ALIVE_SECONDS), gone)
                     # The client's state and the key may have changed.
                     client = await api.authenticate(call.headers, _key(call), call.needed, call.api.dependencies.clock(), call.scope)
-                    page = await read_page(store, client.number, before, asked.limit, asked.types)
+                    page = await read_page(store, client.number, last, asked.limit, asked.types, page_bytes)
                     if not page.events:
                         yield b": the cursor is %s\n\n" % event_id(page.last).encode()
                 else:
-                    page = await read_page(store, client.number, page.last, asked.limit, asked.types)
+                    page = await read_page(store, client.number, last, asked.limit, asked.types, page_bytes)
     except TouchbaseError as error:
         yield b"event: error\ndata: %s\n\n" % encode({"code": error.code, "detail": error.detail, **error.data})
     finally:
@@ -161,8 +165,8 @@ def _key(call: Call) -> bytes | None:
     return None if call.api.dependencies.auth == "none" else key_from_headers(call.headers)
 
 
-def _piece(made: dict[str, Any]) -> bytes:
-    return b"id: %s\nevent: %s\ndata: %s\n\n" % (made["data"]["id"].encode(), str(made["type"]).encode(), encode(made))
+def _piece(event: LoggedEvent, encoded: msgspec.Raw) -> bytes:
+    return b"id: %s\nevent: %s\ndata: %s\n\n" % (event_id(event.sequence).encode(), event.type.encode(), bytes(encoded))
 
 
 ROUTES = [

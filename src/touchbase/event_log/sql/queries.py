@@ -19,8 +19,11 @@ from touchbase.event_log.commands import (
 from touchbase.event_log.models import LoggedEvent
 from touchbase.event_log.sql.statements import DELIVERIES_OF, LOGGED_EVENT, NEWEST_OF, SUPPRESSIONS_OF, TRIM, event_of
 from touchbase.sql.filters import Where
+from touchbase.sql.page_budget import ByteBudget
 from touchbase.sql.rows import names
 from touchbase.sql.statement import Execute, Plan, Select
+
+_LONG = [place for place, (name, _) in enumerate(LOGGED_EVENT) if name in ("changed", "cause", "data")]
 
 
 def list_logged_events(query: ListLoggedEvents) -> Plan[Page]:
@@ -39,8 +42,10 @@ def list_logged_events(query: ListLoggedEvents) -> Plan[Page]:
     if query.types is not None:
         where.add(f"type IN ({', '.join('?' * len(query.types))})", *query.types)
     sql = f"SELECT {names(LOGGED_EVENT)} FROM logged_event WHERE {where} ORDER BY sequence LIMIT ?"
-    events = [event_of(row) for row in (yield Select(sql, (*where.params, query.limit)))]
-    return Page(events, events[-1].sequence if len(events) == query.limit else newest, newest, oldest)
+    budget = ByteBudget(query.page_bytes, _LONG) if query.page_bytes else None
+    events = [event_of(row) for row in (yield Select(sql, (*where.params, query.limit), budget=budget))]
+    is_full = len(events) == query.limit or (budget is not None and budget.is_spent)
+    return Page(events, events[-1].sequence if is_full else newest, newest, oldest)
 
 
 def list_latest_events(query: ListLatestEvents) -> Plan[list[LoggedEvent]]:

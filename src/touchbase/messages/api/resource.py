@@ -14,11 +14,12 @@ from touchbase.http.endpoint import Call, author_of
 from touchbase.http.query_parameters import LARGEST_PAGE, LIMIT, PAGE, YES_OR_NO, Parameter, cursor_text
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
-from touchbase.http.schemas import encode
+from touchbase.http.schemas import encode, fitting
 from touchbase.messages.api.schemas import Interest, MessageOut, MessagePage, NewMessage, message_out, new_message
 from touchbase.messages.commands import CreateMessage, DeleteMessage, GetMessages, ListMessages, SetInterested
 from touchbase.messages.models import CHANNELS, DIRECTIONS, Message
 from touchbase.records import ListContacts, new_write_key
+from touchbase.sql.page_budget import page_of
 
 MESSAGES = Tag("Messages", "Sent and received mails and LinkedIn messages, with their text.")
 PATH = "/public/v2/messages"
@@ -56,11 +57,13 @@ async def list_messages(call: Call) -> Response:
         asked.fault(CONTACT_EMAIL.name, "email", "must be an e-mail address")
     asked.done()
     limit = min(asked[LIMIT], LARGEST_PAGE)
-    wanted = ListMessages(client.number, limit + 1, after, contact_key=key, **asked.filters)
-    found = await call.api.dependencies.store.read(wanted)
-    page = found[:limit]
-    cursor = cursor_text(PATH, (page[-1].occurred_us, page[-1].place)) if len(found) > limit else None
-    return Response(body=encode(MessagePage([message_out(each) for each in page], cursor)))
+    page_bytes = call.api.dependencies.limits.page_bytes
+    wanted = ListMessages(client.number, limit + 1, after, contact_key=key, page_bytes=page_bytes, **asked.filters)
+    page, has_more = page_of(await call.api.dependencies.store.read(wanted), limit)
+    data = fitting(map(message_out, page), page_bytes)
+    last = page[len(data) - 1] if has_more or len(data) < len(page) else None
+    cursor = None if last is None else cursor_text(PATH, (last.occurred_us, last.place))
+    return Response(body=encode({"data": data, "next_cursor": cursor}))
 
 
 async def get_message(call: Call) -> Response:

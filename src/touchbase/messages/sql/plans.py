@@ -46,6 +46,7 @@ from touchbase.messages.sql.statements import (
     LIST_FROM,
     LIST_IN_ORDER,
     LOCK_CUSTOM,
+    LONG_COLUMNS,
     MARK_DELETED,
     NEW_MESSAGES,
     PRUNE_MESSAGE,
@@ -57,6 +58,7 @@ from touchbase.messages.sql.statements import (
 )
 from touchbase.sql.filters import Where
 from touchbase.sql.ids import Ids
+from touchbase.sql.page_budget import ByteBudget, Cut
 from touchbase.sql.rows import encode
 from touchbase.sql.statement import Execute, Plan, Select
 from touchbase.suppression import erasure_key_of
@@ -264,8 +266,10 @@ def list_messages(query: ListMessages) -> Plan[list[Message]]:
     sql = f"{LIST_FROM} WHERE {where} AND {IS_FIRST} {page}"
     by_contact = query.contact_id is not None or query.contact_key is not None
     postgres = "" if by_contact else f"{LIST_IN_ORDER} WHERE {where} AND m.deleted = 0 {page}"
-    copies = [message_of(row) for row in (yield Select(sql, (*where.params, query.limit, query.skip), postgres))]
-    return list((yield from _complete(query.client, copies)).values())
+    budget = ByteBudget(query.page_bytes, LONG_COLUMNS) if query.page_bytes else None
+    copies = [message_of(row) for row in (yield Select(sql, (*where.params, query.limit, query.skip), postgres, budget))]
+    messages = list((yield from _complete(query.client, copies)).values())
+    return Cut(messages) if budget is not None and budget.is_spent else messages
 
 
 def messages_of_contact(query: MessagesOfContact) -> Plan[list[Message]]:

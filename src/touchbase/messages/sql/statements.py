@@ -20,6 +20,8 @@ MESSAGE: Columns = (
     ("has_body", "bigint"), ("deleted", "bigint"),
 )  # fmt: skip
 _SHOWN = MESSAGE[1:22]
+LONG_COLUMNS = [place for place, (name, _) in enumerate(_SHOWN) if name in ("subject", "text", "html", "custom_fields")]
+"""Positions of the columns of a shown copy that can be long."""
 _CONTENT = (*MESSAGE[6:19], ("copy_key", "text"), ("has_body", "bigint"))
 """What an earlier receipt of the same event replaces."""
 _INDEXED = "({0}.delivery_id IS NOT NULL OR {0}.event IN ('message.received', 'message.sent'))"

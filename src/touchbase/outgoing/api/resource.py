@@ -16,7 +16,7 @@ from touchbase.http.endpoint import Call
 from touchbase.http.query_parameters import LIMIT, PAGE, Parameter, cursor_text
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
-from touchbase.http.schemas import encode
+from touchbase.http.schemas import encode, fitting
 from touchbase.outgoing.api.endpoint_bodies import (
     changed_endpoint,
     check_endpoint,
@@ -238,9 +238,9 @@ async def list_attempts(call: Call) -> Response:
     before = asked.cursor("webhook-attempts", int)
     asked.done()
     found = await call.api.dependencies.store.read(ListAttempts(client.number, asked[LIMIT] + 1, before, **asked.filters))
-    page = found[: asked[LIMIT]]
-    cursor = cursor_text("webhook-attempts", page[-1].id) if len(found) > len(page) else None
-    return Response(body=encode(WebhookAttemptPage([attempt_out(each) for each in page], cursor)))
+    data = fitting(map(attempt_out, found[: asked[LIMIT]]), call.api.dependencies.limits.page_bytes)
+    cursor = cursor_text("webhook-attempts", found[len(data) - 1].id) if len(found) > len(data) else None
+    return Response(body=encode({"data": data, "next_cursor": cursor}))
 
 
 _SHOWN = (Success(200, "The endpoint; its secret is not shown.", WebhookEndpointOut),)

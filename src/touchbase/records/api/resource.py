@@ -17,7 +17,7 @@ from touchbase.http.preferences import is_strict
 from touchbase.http.query_parameters import LIMIT, PAGE, Parameters, cursor_text
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
-from touchbase.http.schemas import encode
+from touchbase.http.schemas import encode, fitting
 from touchbase.messages import MessagesOfEvents
 from touchbase.records.api import parameters
 from touchbase.records.api.batch import batch_route
@@ -46,16 +46,17 @@ from touchbase.records.api.value_history import Explanation, ValueHistoryPage, e
 from touchbase.records.commands import CreateContact, Created
 from touchbase.records.create import create_command, create_record, in_one_step, prepare_creation
 from touchbase.records.models import Company, Contact
-from touchbase.records.read_records import get_record, list_records
+from touchbase.records.read_records import cursor_of, get_record
 from touchbase.records.timelines import timeline
 from touchbase.records.update import update_command
-from touchbase.records.value_history import explain_values, record_as_of, value_history
+from touchbase.records.value_history import explain_values, place_of, record_as_of, value_history
 from touchbase.revyops.api.lists import numbered_list
 from touchbase.revyops.api.parameters import NUMBERED
 from touchbase.revyops.api.schemas import NUMBERED_PAGES
 from touchbase.search.api.all_clients import all_clients_route
 from touchbase.search.api.parameters import COUNT, FILTERS, SEARCH, SEARCH_HEADERS, count_of
 from touchbase.search.api.resource import filtered_list, search_route
+from touchbase.sql.page_budget import page_of
 
 A = TypeVar("A", ContactRequest, CompanyRequest)
 C = TypeVar("C", bound=msgspec.Struct)
@@ -125,9 +126,13 @@ class RecordResource(Generic[A, C, R]):
         listing = f"{self._kind.type.plural} by {'creation' if asked[UPDATED_SINCE] is None else 'time'}"
         after = asked.cursor(listing, tuple[int, int])
         asked.done()
-        page, place = await list_records(call.api.dependencies.store, self._kind.listing, client.number, asked[LIMIT], after, asked.filters)
-        data = [self._kind.out(record, asked[FLAT], client.settings) for record in page]
-        return unless_known(call, tagged(encode({"data": data, "next_cursor": place and cursor_text(listing, place)})))
+        parts = call.api.dependencies
+        query = self._kind.listing(client.number, asked[LIMIT] + 1, after, page_bytes=parts.limits.page_bytes, **asked.filters)
+        page, has_more = page_of(await parts.store.read(query), asked[LIMIT])
+        data = fitting((self._kind.out(record, asked[FLAT], client.settings) for record in page), parts.limits.page_bytes)
+        is_last = not has_more and len(data) == len(page)
+        cursor = None if is_last else cursor_text(listing, cursor_of(query, page[len(data) - 1]))
+        return unless_known(call, tagged(encode({"data": data, "next_cursor": cursor})))
 
     async def change(self, call: Call) -> Response:
         """`PATCH` of one record."""
@@ -166,9 +171,11 @@ class RecordResource(Generic[A, C, R]):
         page, place, since_us = await timeline(store, record, asked[LIMIT], before, self._words(client))
         events = [(each.event.key, each.event.occurred_us) for each in page]
         messages = await store.read(MessagesOfEvents(client.number, events)) if events and self._kind.type.kind == CONTACT else {}
-        shown = [timeline_event(each, messages.get(key)) for each, key in zip(page, events, strict=True)]
-        body = TimelinePage(shown, cursor_text(listing, place) if place else None, since(since_us))
-        return Response(body=encode(body))
+        shown = (timeline_event(each, messages.get(key)) for each, key in zip(page, events, strict=True))
+        data = fitting(shown, call.api.dependencies.limits.page_bytes)
+        place = place if len(data) == len(page) else page[len(data) - 1].event.effective_time
+        cursor = place and cursor_text(listing, place)
+        return Response(body=encode(TimelinePage(data, cursor, since(since_us))))  # type: ignore[arg-type]  # encoded items
 
     async def history(self, call: Call) -> Response:
         """`GET` of a page of the values that a record had."""
@@ -181,8 +188,10 @@ class RecordResource(Generic[A, C, R]):
         words = self._words(client)
         page, place, since_us = await value_history(call.api.dependencies.store, record, asked[FIELD], asked[LIMIT], before, words)
         now = call.api.dependencies.clock()
-        body = ValueHistoryPage([value_change(each, now) for each in page], cursor_text(listing, place) if place else None, since(since_us))
-        return Response(body=encode(body))
+        data = fitting((value_change(each, now) for each in page), call.api.dependencies.limits.page_bytes)
+        place = place if len(data) == len(page) else place_of(page[len(data) - 1])
+        cursor = place and cursor_text(listing, place)
+        return Response(body=encode(ValueHistoryPage(data, cursor, since(since_us))))  # type: ignore[arg-type]  # encoded items
 
     async def explain(self, call: Call) -> Response:
         """`GET` of the sources of a record's values."""

@@ -14,6 +14,7 @@ from touchbase.history.sql import EVENT
 from touchbase.records.models import Company, Contact
 from touchbase.records.sql.rows import COMPANY, CONTACT, CUSTOM_FIELD, custom_field_of
 from touchbase.sql.builders import ONE, ONE_MATCH, RECORD, RECORD_MATCH, find, insert, key_columns, new_key, parameter_table, update
+from touchbase.sql.page_budget import ByteBudget, Cut
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.statement import Execute, Plan, Statement, delete
 
@@ -113,6 +114,15 @@ CONTACT_TO_SHOW = find("contact_to_show", "contact", CONTACT, ONE, ONE_MATCH)
 COMPANY_TO_SHOW = find("company_to_show", "company", COMPANY, ONE, ONE_MATCH)
 COMPANY_EXISTS = find("company_exists", "company", ONE, ONE, ONE_MATCH)
 CUSTOM_FIELDS_OF = find("custom_fields_of", "custom_field", CUSTOM_FIELD, RECORD, RECORD_MATCH)
+CUSTOM_FIELDS_IN_ORDER = Statement(
+    "custom_fields_in_order",
+    (*RECORD, ("place", "bigint")),
+    body=f"{CUSTOM_FIELDS_OF.body} ORDER BY p.place",
+    sqlite_set=CUSTOM_FIELDS_OF.body,
+)
+"""The same, record by record in the order of `place`, which SQLite keeps by itself."""
+FIRST_CUSTOM_FIELDS = 500
+"""Custom fields that are read before their size is looked at: the ones of an ordinary page."""
 # The columns that events usually change: not the keys, and not an unchanged status, because their indexes cost.
 _KEYS = ("created_us", "email", "email_key", "linkedin_url", "linkedin_key", "company_id", "external_id", "from_api", "initial_status")
 FOLD_STATUS_COLUMNS = tuple(column for column in CONTACT if column[0] not in _KEYS)
@@ -148,6 +158,26 @@ def with_custom_fields(kind: int, records: Sequence[R]) -> Plan[list[R]]:
         for row in sorted(rows, key=lambda row: (row[10], row[4])):
             by_record[row[0], row[2]].custom_fields.append(custom_field_of(row))
     return list(records)
+
+
+def with_custom_fields_within(kind: int, records: Sequence[R], page_bytes: int) -> Plan[Sequence[R]]:
+    """Load the custom fields of records in their order, until a page has so many bytes; return the ones that have theirs, at least one.
+
+    0 bytes: no limit. A `Cut` is returned if records are left.
+    """
+    if not records or not page_bytes:
+        return (yield from with_custom_fields(kind, records))
+    budget = ByteBudget(page_bytes, (3, 5), FIRST_CUSTOM_FIELDS)
+    numbers = {(record.client, record.id): place for place, record in enumerate(records)}
+    keys = [(client, kind, number, place) for (client, number), place in numbers.items()]
+    rows = yield Execute(CUSTOM_FIELDS_IN_ORDER, keys, budget=budget)
+    complete = numbers[rows[-1][0], rows[-1][2]] if budget.is_spent else len(records)
+    if not complete:
+        return Cut((yield from with_custom_fields(kind, records[:1])))
+    rows = [row for row in rows if numbers[row[0], row[2]] < complete] if budget.is_spent else rows
+    for row in sorted(rows, key=lambda row: (row[10], row[4])):
+        records[numbers[row[0], row[2]]].custom_fields.append(custom_field_of(row))
+    return Cut(records[:complete]) if budget.is_spent else records
 
 
 def load_custom_fields(kind: int, records: Sequence[Contact | Company]) -> Plan[None]:

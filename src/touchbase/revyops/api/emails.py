@@ -15,7 +15,7 @@ from touchbase.http.endpoint import Call, author_of
 from touchbase.http.query_parameters import Parameter, record_id
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success
-from touchbase.http.schemas import encode
+from touchbase.http.schemas import encode, fitting
 from touchbase.messages import (
     EMAIL,
     AddCustomField,
@@ -42,7 +42,9 @@ from touchbase.revyops.api.email_schemas import (
     field_out,
     new_message_of,
 )
+from touchbase.revyops.api.lists import too_many_bytes
 from touchbase.revyops.api.parameters import PAGE_SIZE
+from touchbase.sql.page_budget import page_of
 
 PATH = "/public/emails"
 LAST_EMAIL_PAGE = 1_000
@@ -71,9 +73,13 @@ async def list_emails(call: Call) -> Response:
         asked.fault(CONTACT_EMAIL.name, "email", "must be an e-mail address")
     asked.done()
     size = asked[PAGE_SIZE]
-    wanted = ListMessages(client.number, size, contact_key=key, channel=EMAIL, skip=(asked[EMAIL_PAGE] - 1) * size, **asked.filters)
-    found = await call.api.dependencies.store.read(wanted)
-    return Response(body=encode([email_out(each) for each in found]))
+    skip, page_bytes = (asked[EMAIL_PAGE] - 1) * size, call.api.dependencies.limits.page_bytes
+    wanted = ListMessages(client.number, size, contact_key=key, channel=EMAIL, skip=skip, page_bytes=page_bytes, **asked.filters)
+    page, is_cut = page_of(await call.api.dependencies.store.read(wanted), size)
+    data = fitting(map(email_out, page), page_bytes)
+    if is_cut or len(data) < len(page):
+        raise too_many_bytes(page_bytes, size, len(data))
+    return Response(body=encode(data))
 
 
 async def get_email(call: Call) -> Response:

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from touchbase.clients import Client
-from touchbase.errors import NotFound
+from touchbase.errors import Fault, Invalid, NotFound
 from touchbase.http.endpoint import Call
 from touchbase.http.query_parameters import Parameter, Parameters
 from touchbase.http.responses import Response
-from touchbase.http.schemas import encode
+from touchbase.http.schemas import encode, fitting
 from touchbase.records import FindOwner, Record, get_record
 from touchbase.records.api.parameters import FLAT
 from touchbase.records.api.resource_type import ResourceType
@@ -81,8 +81,10 @@ class ListResource:
 
     async def _array(self, call: Call, wanted: RecordFilter, clients: Sequence[Client]) -> Response:
         search_for = _search_for(call, wanted, clients)
-        records, _ = await records_across(call.api.dependencies.store, clients, search_for, None, LONGEST_PAGE)
-        return Response(body=encode([_out(self._kind, *each, flat=False, everywhere=self._is_everywhere) for each in records]))
+        parts, page_bytes = call.api.dependencies, call.api.dependencies.limits.page_bytes
+        records, _ = await records_across(parts.store, clients, search_for, None, LONGEST_PAGE, page_bytes=page_bytes)
+        items = (_out(self._kind, *each, flat=False, everywhere=self._is_everywhere) for each in records)
+        return Response(body=encode(fitting(items, page_bytes)))
 
 
 def _search_for(call: Call, wanted: RecordFilter, clients: Sequence[Client]) -> SearchFor:
@@ -106,11 +108,20 @@ async def _numbered(
     search_for = _search_for(call, wanted, clients)
     page, size = asked[PAGE_NUMBER], asked[PAGE_SIZE]
     key = (whose, wanted.key, size)
-    found = await read_page(call.api.dependencies.store, call.api.pages, key, clients, search_for, page, size)
-    results = [_out(kind, *each, flat=asked[FLAT], everywhere=everywhere) for each in found.records]
+    parts, page_bytes = call.api.dependencies, call.api.dependencies.limits.page_bytes
+    found = await read_page(parts.store, call.api.pages, key, clients, search_for, page, size, page_bytes)
+    results = fitting((_out(kind, *each, flat=asked[FLAT], everywhere=everywhere) for each in found.records), page_bytes)
+    if found.is_cut or len(results) < len(found.records):
+        raise too_many_bytes(page_bytes, size, len(results))
     pages = max(1, -(-found.count // size))
     body = {"count": found.count, "total_pages": pages, "current_page": page, "page_size": size, "results": results}
     return Response(body=encode(body))
+
+
+def too_many_bytes(page_bytes: int, size: int, fit: int) -> Invalid:
+    """Return the refusal of a numbered page: one with fewer records than the others would shift all later pages."""
+    detail = f"is too large here: {size} records have more than {page_bytes:,} bytes; begin again with pages of {fit}"
+    return Invalid([Fault(f"?{PAGE_SIZE.name}", "too_large", detail)])
 
 
 def _out(kind: ResourceType[Any, Any, Any], client: Client, record: Record, *, flat: bool, everywhere: bool) -> object:

@@ -15,7 +15,7 @@ from touchbase.http.endpoint import Call
 from touchbase.http.query_parameters import LIMIT, PAGE, Parameter, cursor_text
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
-from touchbase.http.schemas import EXAMPLES, encode, example
+from touchbase.http.schemas import EXAMPLES, encode, example, fitting
 from touchbase.inbox.api.deliveries import CLIENT, client_number
 from touchbase.records import Record
 from touchbase.records.api.parameters import FLAT
@@ -115,8 +115,14 @@ class AllClientsResource:
         clients = await clients_shown(call, only)
         search_for = searches(kind, request, call, clients, asked.faults)
         place = None if found is None else Place(*found)
-        records, after = await records_across(call.api.dependencies.store, clients, search_for, place, asked[LIMIT], most=MOST_CLIENTS)
-        data = [record_of_client(kind, client, record, flat=asked[FLAT]) for client, record in records]
+        parts, page_bytes = call.api.dependencies, call.api.dependencies.limits.page_bytes
+        records, after = await records_across(
+            parts.store, clients, search_for, place, asked[LIMIT], most=MOST_CLIENTS, page_bytes=page_bytes
+        )
+        data = fitting((record_of_client(kind, client, record, flat=asked[FLAT]) for client, record in records), page_bytes)
+        if len(data) < len(records):
+            owner, last = records[len(data) - 1]
+            after = Place(owner.number, (last.created_us, last.id))
         cursor = None if after is None else cursor_text(listing, (after.client, after.after))
         return Response(body=encode({"data": data, "next_cursor": cursor}))
 

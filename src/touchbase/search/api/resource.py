@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -17,7 +17,7 @@ from touchbase.http.query_parameters import CURSOR, LIMIT, Parameter, Parameters
 from touchbase.http.request_body import read_struct
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
-from touchbase.http.schemas import encode
+from touchbase.http.schemas import encode, fitting
 from touchbase.records import raise_if_any
 from touchbase.records.api.parameters import FLAT, UPDATED_SINCE, get_options
 from touchbase.records.api.resource_type import ResourceType
@@ -25,6 +25,7 @@ from touchbase.search.api.parameters import COUNT, FIELDS, SEARCH, SEARCH_HEADER
 from touchbase.search.fields import SearchFields
 from touchbase.search.queries import ESTIMATED, EXACT, Count
 from touchbase.search.service import Prepared, SearchRequest, prepare, search_records
+from touchbase.search.sorting import cursor_of, position_of
 
 DECLARED: tuple[Parameter[Any], ...] = (FLAT, LIMIT, CURSOR, UPDATED_SINCE, *SEARCH)
 """The parameters of a filtered list that are not filters."""
@@ -46,10 +47,14 @@ async def filtered_list(call: Call, kind: ResourceType[Any, Any, Any], client: C
 
 
 async def _page(call: Call, kind: ResourceType[Any, Any, Any], client: Client, prepared: Prepared, flat: bool) -> Response:
+    prepared.query.page_bytes = page_bytes = call.api.dependencies.limits.page_bytes
     found, cursor = await search_records(call.api.dependencies.store, prepared.query)
-    data: Sequence[object] = [kind.out(record, flat, client.settings) for record in found.records]
-    if prepared.shown is not None:
-        data = [{name: value for name, value in msgspec.to_builtins(one).items() if name in prepared.shown} for one in data]
+    items: Iterator[object] = (kind.out(record, flat, client.settings) for record in found.records)
+    if (shown := prepared.shown) is not None:
+        items = ({name: value for name, value in msgspec.to_builtins(one).items() if name in shown} for one in items)
+    data = fitting(items, page_bytes)
+    if len(data) < len(found.records):
+        cursor = cursor_of(position_of(found.records[len(data) - 1], prepared.query.sort), prepared.query.sort)
     response = Response(body=encode({"data": data, "next_cursor": cursor}))
     if found.count is not None:
         response.headers += _count_headers(found.count)

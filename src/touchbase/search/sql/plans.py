@@ -6,7 +6,7 @@ are more, one record in some hundred matches, and a page is full soon. So neithe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
@@ -17,7 +17,7 @@ from touchbase.records import Company, Contact
 from touchbase.records.sql.rows import COMPANY as COMPANY_COLUMNS
 from touchbase.records.sql.rows import CONTACT as CONTACT_COLUMNS
 from touchbase.records.sql.rows import company_of, contact_of
-from touchbase.records.sql.statements import with_custom_fields
+from touchbase.records.sql.statements import with_custom_fields_within
 from touchbase.search.queries import (
     EXACT,
     Count,
@@ -33,6 +33,7 @@ from touchbase.search.sorting import Position, position_of
 from touchbase.search.sql.candidates import Candidates
 from touchbase.search.sql.conditions import LISTED, POSTGRES, SQLITE, Dialect, Sql, after, order_by
 from touchbase.search.tree import conjuncts, is_limit
+from touchbase.sql.page_budget import Cut
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.statement import Plan, Row, Select
 
@@ -107,11 +108,12 @@ def _search(table: _Table[R], query: SearchRecords[R]) -> Plan[Found[R]]:
     for first in (None,) if ids is not None else _parts(query):
         if len(rows) < limit and (ids is None or ids):
             rows += yield _select(table, query, ids, first, limit - len(rows), finder)
-    page = [table.record_of(row) for row in rows[: query.limit]]
+    page: Sequence[R] = [table.record_of(row) for row in rows[: query.limit]]
     if query.custom_fields:
-        yield from with_custom_fields(table.kind, page)
+        page = yield from with_custom_fields_within(table.kind, page, query.page_bytes)
     count = (yield from _count(table, query, ids, finder)) if query.count else None
-    return Found(page, position_of(page[-1], query.sort) if len(rows) > query.limit else None, count, finder.is_complete)
+    has_more = len(rows) > query.limit or isinstance(page, Cut)
+    return Found(list(page), position_of(page[-1], query.sort) if has_more else None, count, finder.is_complete)
 
 
 def _parts(query: SearchRecords[Any]) -> tuple[bool, ...]:

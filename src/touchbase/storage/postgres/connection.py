@@ -21,7 +21,7 @@ from touchbase.storage.postgres.address import schema_of, settings_of
 from touchbase.storage.postgres.array_params import column_params
 from touchbase.storage.postgres.citus import Noticed, for_citus
 from touchbase.storage.postgres.row_level_security import SETTING, Connection, begin, set_scope
-from touchbase.storage.postgres.serving_connection import FROZEN, ServingConnection
+from touchbase.storage.postgres.serving_connection import FROZEN, ServingConnection, fetch_within
 from touchbase.storage.rls_scope import NO_CLIENT, Scope
 
 Pool: TypeAlias = "asyncpg.Pool[asyncpg.Record]"
@@ -257,6 +257,8 @@ async def run(connection: Connection, plan: Plan[T]) -> T:
 
 
 async def _rows(connection: Connection, step: Step) -> list[Row]:
+    if isinstance(step, Select) and step.budget is not None:
+        return await fetch_within(connection, _numbered(step.postgres or step.sql), step.params, step.budget)
     if isinstance(step, Select):
         return [*map(tuple, await connection.fetch(_numbered(step.postgres or step.sql), *step.params))]
     if isinstance(step, Savepoint):
@@ -266,6 +268,8 @@ async def _rows(connection: Connection, step: Step) -> list[Row]:
     if not (step.rows or step.more):
         return []
     text = _text_for_citus if Noticed.is_used else _text
+    if step.budget is not None:
+        return await fetch_within(connection, text(step.statement), column_params(step), step.budget)
     return [*map(tuple, await connection.fetch(text(step.statement), *column_params(step)))]
 
 

@@ -7,13 +7,14 @@ import logging
 import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
-from itertools import chain
+from itertools import chain, islice
 from time import perf_counter
 
 import apsw
 
 from touchbase.errors import BadAddress, ClientMoving, StoreUnavailable, UnusableStore
 from touchbase.event_log import Noted, with_log
+from touchbase.sql.page_budget import ByteBudget
 from touchbase.sql.statement import Execute, Plan, Row, Savepoint, Select, Statement, Step, T, for_sqlite
 from touchbase.storage.event_hours import with_event_hours
 
@@ -173,13 +174,16 @@ def run(cursor: apsw.Cursor, plan: Plan[T]) -> T:
 
 def _rows(cursor: apsw.Cursor, step: Step) -> list[Row]:
     if isinstance(step, Select):
-        return cursor.execute(step.sql, step.params).fetchall()
+        found = cursor.execute(step.sql, step.params)
+        return found.fetchall() if step.budget is None else _within(found, step.budget)
     if isinstance(step, Savepoint):
         return cursor.execute(step.sql).fetchall()
     assert isinstance(step, Execute)
     op = step.statement
     if op.sqlite:
         return cursor.executemany(op.sqlite, step.rows).fetchall() if step.rows else []
+    if step.budget is not None:
+        return _in_sets_within(cursor, op, step.rows, step.budget)
     rows = _insert(cursor, op, step.rows) if op.made else _in_sets(cursor, op.columns, op.sqlite_set or op.body, step.rows)
     if op.first_set:
         inserted = set(rows)
@@ -203,6 +207,29 @@ def _in_sets(cursor: apsw.Cursor, columns: Columns, body: str, rows: Sequence[Ro
     found: list[Row] = []
     for some in _sets(rows):
         found += cursor.execute(_text(columns, body, len(some), table), tuple(chain.from_iterable(some))).fetchall()
+    return found
+
+
+def _in_sets_within(cursor: apsw.Cursor, op: Statement, rows: Sequence[Row], budget: ByteBudget) -> list[Row]:
+    """Read the rows of a statement, set by set, until the budget is spent."""
+    found: list[Row] = []
+    for some in _sets(rows):
+        if budget.is_spent:
+            break
+        found += _within(cursor.execute(_text(op.columns, op.sqlite_set or op.body, len(some)), tuple(chain.from_iterable(some))), budget)
+    return found
+
+
+def _within(rows: apsw.Cursor, budget: ByteBudget) -> list[Row]:
+    found: list[Row] = []
+    wanted = budget.rows
+    while wanted:
+        portion: list[Row] = [*islice(rows, wanted)]
+        found += portion
+        is_last = len(portion) < wanted
+        wanted = budget.spend(portion)
+        if is_last:
+            break
     return found
 
 
