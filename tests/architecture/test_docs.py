@@ -123,6 +123,7 @@ def test_limits_page__documents_every_limit() -> None:
         "http.dependencies.Limits.body_seconds",
         "http.dependencies.Limits.body_idle_seconds",
         "http.dependencies.Limits.api_body_bytes",
+        "http.dependencies.Limits.page_bytes",
         "http.dependencies.Limits.webhook_body_bytes",
         "http.dependencies.Limits.batch_body_bytes",
         "http.dependencies.Limits.file_bytes",

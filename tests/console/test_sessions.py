@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from gzip import compress
 from typing import Any
 
 import pytest
-from tests.asgi_client import ApiClient, MakeClient, Response
+from tests.asgi_client import ApiClient, MakeClient, Response, scope_of
 
-from touchbase.auth import ADMIN, LIFETIME, READ, WRITE, RevokeKey, Sessions, add_key
+from touchbase.auth import ADMIN, LIFETIME, READ, WRITE, KeyThrottle, RevokeKey, Sessions, add_key
 from touchbase.clients.commands import FindClient
 from touchbase.common.timestamps import SECOND
+from touchbase.console.api import MOST_BYTES
 from touchbase.sql.store import Store
 
 PAGE = {"x_touchbase_console": "1", "sec_fetch_site": "same-origin"}
@@ -284,3 +286,32 @@ async def test_author_of_a_change__is_the_key_of_the_session(browser: Browser) -
     timeline = (await browser("GET", f"/public/v2/contacts/{created['id']}/timeline")).json()["data"]
 
     assert [each["key_id"] for each in timeline] == [made.split("_")[2]]
+
+
+async def test_sign_in__counts_refused_bodies_as_failed_keys_and_then_reads_none(store: Store, make_client: MakeClient) -> None:
+    call = make_client(store, auth="api-key", failed_keys=KeyThrottle(5))
+    scope = scope_of("POST", "/console/session", PAGE | {"content-length": "20"})
+    bodies = [b"{", b'{"key": [{"a": 0}]}', b'{"key": "' + b"x" * MOST_BYTES + b'"}']
+
+    refused = [await call("POST", "/console/session", raw=raw, **PAGE) for raw in bodies]
+    encoded = await call("POST", "/console/session", raw=compress(b'{"key": "tb_x"}'), content_encoding="gzip", **PAGE)
+    failed = await call("POST", "/console/session", raw=b'{"key": "tb_x"}', **PAGE)
+
+    assert [reply.status for reply in refused] == [400, 422, 413]
+    assert (encoded.status, failed.status) == (415, 401)
+
+    async def receive() -> None:
+        raise AssertionError("the body is read")
+
+    assert (await call.with_receive(scope, receive)).status == 429
+    call.clock.move(61)
+    assert (await call("POST", "/console/session", raw=b"{", **PAGE)).status == 400
+
+
+async def test_sign_in__with_a_valid_key_counts_no_failure(store: Store, make_client: MakeClient) -> None:
+    call = make_client(store, auth="api-key", failed_keys=KeyThrottle(2))
+    text = await key(call, READ)
+
+    replies = [await call("POST", "/console/session", {"key": text}, **PAGE) for _ in range(6)]
+
+    assert {reply.status for reply in replies} == {200}

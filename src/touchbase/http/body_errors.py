@@ -81,7 +81,6 @@ def _unique(faults: list[Fault]) -> list[Fault]:
     return list(listed.values())[::-1] + [fault for fault in faults if fault is COUNTED]
 
 
-_AT = re.compile(r"(?P<what>.*?)(?: - at `(?:key` in `)?(?P<path>\$.*)`)?", re.DOTALL)
 _STEP = re.compile(r"\.([^.\[]+)|\[(\d+)\]")
 _NAMES = {
     "str": "a text", "int": "an integer", "bool": "true or false", "array": "a list", "object": "an object", "null": "null",
@@ -92,9 +91,8 @@ _UNITS = {"str": "characters", "array": "items", "object": "entries"}
 
 def first_fault(error: msgspec.ValidationError) -> Fault:
     """Return the fault that stopped msgspec, in our words; without those the text of msgspec."""
-    found = _AT.fullmatch(str(error))
-    assert found is not None
-    what, pointer = found["what"], _pointer(found["path"] or "$")
+    what, at, path = str(error).rpartition(" - at `")
+    what, pointer = (what, _pointer(path.removeprefix("key` in `"))) if at else (path, "")
     if (member := re.fullmatch(r"Object missing required field `(.+)`", what, re.DOTALL)) is not None:
         return Fault(f"{pointer}/{escaped(member[1])}", "required", "is required")
     if (member := re.fullmatch(r"Object contains unknown field `(.*)`", what, re.DOTALL)) is not None:

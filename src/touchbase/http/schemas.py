@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Annotated, Any
 
 import msgspec
@@ -69,3 +69,12 @@ def fitting(items: Iterable[object], page_bytes: int) -> list[msgspec.Raw]:
             break
         fit.append(msgspec.Raw(encoded))
     return fit
+
+
+def page_body(items: Sequence[object], cursor_after: Callable[[int], str | None], page_bytes: int) -> bytes:
+    """Encode a page of items that were read within its bytes, or of the first of them; `cursor_after` of so many items is their cursor."""
+    body = encode({"data": items, "next_cursor": cursor_after(len(items))})
+    if len(body) <= page_bytes:
+        return body
+    fit = fitting(items, page_bytes)
+    return encode({"data": fit, "next_cursor": cursor_after(len(fit))})

@@ -17,7 +17,7 @@ from touchbase.http.preferences import is_strict
 from touchbase.http.query_parameters import LIMIT, PAGE, Parameters, cursor_text
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
-from touchbase.http.schemas import encode, fitting
+from touchbase.http.schemas import encode, fitting, page_body
 from touchbase.messages import MessagesOfEvents
 from touchbase.records.api import parameters
 from touchbase.records.api.batch import batch_route
@@ -129,10 +129,12 @@ class RecordResource(Generic[A, C, R]):
         parts = call.api.dependencies
         query = self._kind.listing(client.number, asked[LIMIT] + 1, after, page_bytes=parts.limits.page_bytes, **asked.filters)
         page, has_more = page_of(await parts.store.read(query), asked[LIMIT])
-        data = fitting((self._kind.out(record, asked[FLAT], client.settings) for record in page), parts.limits.page_bytes)
-        is_last = not has_more and len(data) == len(page)
-        cursor = None if is_last else cursor_text(listing, cursor_of(query, page[len(data) - 1]))
-        return unless_known(call, tagged(encode({"data": data, "next_cursor": cursor})))
+
+        def cursor_after(count: int) -> str | None:
+            return cursor_text(listing, cursor_of(query, page[count - 1])) if has_more or count < len(page) else None
+
+        data = [self._kind.out(record, asked[FLAT], client.settings) for record in page]
+        return unless_known(call, tagged(page_body(data, cursor_after, parts.limits.page_bytes)))
 
     async def change(self, call: Call) -> Response:
         """`PATCH` of one record."""

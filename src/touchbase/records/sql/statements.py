@@ -168,16 +168,19 @@ def with_custom_fields_within(kind: int, records: Sequence[R], page_bytes: int) 
     if not records or not page_bytes:
         return (yield from with_custom_fields(kind, records))
     budget = ByteBudget(page_bytes, (3, 5), FIRST_CUSTOM_FIELDS)
-    numbers = {(record.client, record.id): place for place, record in enumerate(records)}
-    keys = [(client, kind, number, place) for (client, number), place in numbers.items()]
+    by_record = {(record.client, record.id): record for record in records}
+    keys = [(client, kind, number, place) for place, (client, number) in enumerate(by_record)]
     rows = yield Execute(CUSTOM_FIELDS_IN_ORDER, keys, budget=budget)
-    complete = numbers[rows[-1][0], rows[-1][2]] if budget.is_spent else len(records)
-    if not complete:
-        return Cut((yield from with_custom_fields(kind, records[:1])))
-    rows = [row for row in rows if numbers[row[0], row[2]] < complete] if budget.is_spent else rows
+    if budget.is_spent:
+        last = rows[-1][:3]  # some of its fields may be left
+        complete = next(place for *key, place in keys if tuple(key) == last)
+        if not complete:
+            return Cut((yield from with_custom_fields(kind, records[:1])))
+        rows = [row for row in rows if row[:3] != last]
+        records = Cut(records[:complete])
     for row in sorted(rows, key=lambda row: (row[10], row[4])):
-        records[numbers[row[0], row[2]]].custom_fields.append(custom_field_of(row))
-    return Cut(records[:complete]) if budget.is_spent else records
+        by_record[row[0], row[2]].custom_fields.append(custom_field_of(row))
+    return records
 
 
 def load_custom_fields(kind: int, records: Sequence[Contact | Company]) -> Plan[None]:

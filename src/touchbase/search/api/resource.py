@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -17,7 +17,7 @@ from touchbase.http.query_parameters import CURSOR, LIMIT, Parameter, Parameters
 from touchbase.http.request_body import read_struct
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
-from touchbase.http.schemas import encode, fitting
+from touchbase.http.schemas import page_body
 from touchbase.records import raise_if_any
 from touchbase.records.api.parameters import FLAT, UPDATED_SINCE, get_options
 from touchbase.records.api.resource_type import ResourceType
@@ -49,13 +49,15 @@ async def filtered_list(call: Call, kind: ResourceType[Any, Any, Any], client: C
 async def _page(call: Call, kind: ResourceType[Any, Any, Any], client: Client, prepared: Prepared, flat: bool) -> Response:
     prepared.query.page_bytes = page_bytes = call.api.dependencies.limits.page_bytes
     found, cursor = await search_records(call.api.dependencies.store, prepared.query)
-    items: Iterator[object] = (kind.out(record, flat, client.settings) for record in found.records)
-    if (shown := prepared.shown) is not None:
-        items = ({name: value for name, value in msgspec.to_builtins(one).items() if name in shown} for one in items)
-    data = fitting(items, page_bytes)
-    if len(data) < len(found.records):
-        cursor = cursor_of(position_of(found.records[len(data) - 1], prepared.query.sort), prepared.query.sort)
-    response = Response(body=encode({"data": data, "next_cursor": cursor}))
+    data: Sequence[object] = [kind.out(record, flat, client.settings) for record in found.records]
+    if prepared.shown is not None:
+        data = [{name: value for name, value in msgspec.to_builtins(one).items() if name in prepared.shown} for one in data]
+
+    def cursor_after(count: int) -> str | None:
+        sort = prepared.query.sort
+        return cursor if count == len(data) else cursor_of(position_of(found.records[count - 1], sort), sort)
+
+    response = Response(body=page_body(data, cursor_after, page_bytes))
     if found.count is not None:
         response.headers += _count_headers(found.count)
     if not found.is_complete:
