@@ -92,7 +92,7 @@ _UNITS = {"str": "characters", "array": "items", "object": "entries"}
 def first_fault(error: msgspec.ValidationError) -> Fault:
     """Return the fault that stopped msgspec, in our words; without those the text of msgspec."""
     what, at, path = str(error).rpartition(" - at `")
-    what, pointer = (what, _pointer(path.removeprefix("key` in `"))) if at else (path, "")
+    what, pointer = (what, _pointer(path.removeprefix("key` in `").removesuffix("`"))) if at else (path, "")
     if (member := re.fullmatch(r"Object missing required field `(.+)`", what, re.DOTALL)) is not None:
         return Fault(f"{pointer}/{escaped(member[1])}", "required", "is required")
     if (member := re.fullmatch(r"Object contains unknown field `(.*)`", what, re.DOTALL)) is not None:
