@@ -22,6 +22,12 @@ FRAME = 200
 """Bytes of a page around its records."""
 
 
+@pytest.fixture(autouse=True)
+def read_in_small_portions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the stores look at the bytes after each two custom fields, so that a few records are several portions."""
+    monkeypatch.setattr("touchbase.records.sql.statements.FIRST_CUSTOM_FIELDS", 2)
+
+
 async def fill(call: ApiClient, sizes: list[int]) -> str:
     """Create contacts with custom fields of so many characters, in values of at most 10,000; return their client."""
     client = f"c{next(CLIENTS)}"
