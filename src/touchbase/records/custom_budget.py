@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from touchbase.common.field_limits import CUSTOM_FIELD_BYTES, MAX_CUSTOM_FIELDS, custom_bytes
 from touchbase.history import API_KEY, CLEARED, DELIBERATE, LEFT_OUT, NEVER, EffectiveTime, StoredEvent, beats
-from touchbase.records.field_projection import Objects, Written, winner
+from touchbase.records.field_projection import FieldWrites, Objects, Written
 from touchbase.records.models import CustomField, Record
 
 
@@ -73,7 +73,13 @@ def _winning_writes(
         if stamp != NEVER and stamp[1:] not in removed and all(each.stamp != stamp for each in entries):
             entries.append(Written(one.value, stamp))  # of a creation that is no entry, or of a removal of all fields
     cleared = record.stamps.get(CLEARED, NEVER)
-    best = {name: winner(each, objects) for name, each in writes.items() if each}
+    best: dict[str, Written] = {}
+    for name, written in writes.items():
+        of_field = FieldWrites()
+        for write in written:
+            of_field.add(write)
+        if written:
+            best[name] = of_field.winner(objects)
     return {name: Written(None, cleared) if beats(cleared, each.stamp) else each for name, each in best.items()}
 
 
