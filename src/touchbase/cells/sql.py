@@ -76,7 +76,7 @@ _TAKEN = (
 
 def next_revision() -> Plan[int]:
     """Return the next revision. Another transaction that changes the directory waits until this one ends."""
-    rows = yield Execute(RESERVE_IDS, [(_REVISION, 1)])
+    rows = yield Execute(RESERVE_IDS, [(_REVISION, 1, 0, 0)])
     revision: int = rows[0][0] + 1
     return revision
 

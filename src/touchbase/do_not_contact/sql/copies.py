@@ -31,7 +31,7 @@ SET_REVISION = Statement(
 
 def count_change() -> Plan[None]:
     """Count a change of the installation's list, in its transaction."""
-    yield Execute(RESERVE_IDS, [(_COUNTER, 1)])
+    yield Execute(RESERVE_IDS, [(_COUNTER, 1, 0, 0)])
 
 
 def _revision() -> Plan[int]:
