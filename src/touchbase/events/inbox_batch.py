@@ -11,7 +11,7 @@ from functools import partial
 
 from touchbase.common.field_limits import storable
 from touchbase.errors import TouchbaseError
-from touchbase.events.event_normalization import NormalizedDelivery, normalize
+from touchbase.events.event_normalization import NormalizedDelivery, cost_of, normalize
 from touchbase.events.event_subject import EventSubject
 from touchbase.events.work import IsolatedReader, ReadResult, Translate, WorkReport
 from touchbase.history import Translation
@@ -107,7 +107,7 @@ def pack_result(result: ReadResult) -> ReadResult:
     """Prepare a result for another process: without the delivery, and with pickled parts if one transaction cannot apply all events."""
     if (normalized := result.normalized) is not None:
         normalized.delivery = _NO_DELIVERY
-        if len(normalized.subjects) > MAX_EVENTS:
+        if normalized.cost > MAX_EVENTS:
             normalized.packed = [pickle.dumps(part, pickle.HIGHEST_PROTOCOL) for part in _split_subjects(normalized)]
             normalized.subjects = []
     return result
@@ -120,17 +120,12 @@ def subject_parts(normalized: NormalizedDelivery) -> list[Callable[[], Normalize
     return [partial(_unpacked, normalized, part) for part in normalized.packed]
 
 
-def min_events(normalized: NormalizedDelivery) -> int:
-    """Return a lower bound of the number of its events."""
-    return len(normalized.subjects) + len(normalized.packed) * MAX_EVENTS
-
-
 def transaction_groups(claimed: Sequence[NormalizedDelivery]) -> tuple[list[list[NormalizedDelivery]], list[NormalizedDelivery]]:
     """Group deliveries, in order, by what one transaction applies; return the groups, and those too large for one transaction."""
     made: list[list[NormalizedDelivery]] = []
     room = 0
     for normalized in claimed:
-        events = max(1, min_events(normalized))
+        events = max(1, normalized.cost)
         if events > MAX_EVENTS:
             continue
         if events > room:
@@ -138,7 +133,7 @@ def transaction_groups(claimed: Sequence[NormalizedDelivery]) -> tuple[list[list
             room = MAX_EVENTS
         made[-1].append(normalized)
         room -= events
-    return made, [normalized for normalized in claimed if min_events(normalized) > MAX_EVENTS]
+    return made, [normalized for normalized in claimed if normalized.cost > MAX_EVENTS]
 
 
 def failure_reason(error: Exception) -> str:
@@ -191,7 +186,17 @@ def _normalized(delivery: Delivery, translate: Translate) -> NormalizedDelivery:
 
 
 def _split_subjects(normalized: NormalizedDelivery) -> list[list[EventSubject]]:
-    return [normalized.subjects[first : first + MAX_EVENTS] for first in range(0, max(1, len(normalized.subjects)), MAX_EVENTS)]
+    """Split the subjects, in order, by what one transaction applies."""
+    parts: list[list[EventSubject]] = [[]]
+    room = MAX_EVENTS
+    for subject in normalized.subjects:
+        cost = cost_of(subject)
+        if cost > room and parts[-1]:
+            parts.append([])
+            room = MAX_EVENTS
+        parts[-1].append(subject)
+        room -= cost
+    return parts
 
 
 def _unpacked(normalized: NormalizedDelivery, part: bytes) -> NormalizedDelivery:

@@ -46,7 +46,7 @@ from touchbase.inbox.queries import (
     ListDeliveries,
     OldDedupeKeys,
 )
-from touchbase.inbox.redaction import redact_secrets
+from touchbase.inbox.redaction import INLINE_BYTES, redact_secrets
 from touchbase.inbox.refused import (
     CAUSES,
     FOREIGN_ORIGIN,
@@ -96,6 +96,7 @@ __all__ = [
     "FOREIGN_ORIGIN",
     "GROUPED",
     "IGNORED",
+    "INLINE_BYTES",
     "IN_BODY",
     "IN_HISTORY",
     "LONGEST_TEXT",
