@@ -9,6 +9,7 @@ from touchbase.events.dry_runs import compare, dry_run, load_deliveries, snapsho
 from touchbase.events.event_normalization import NormalizedDelivery
 from touchbase.events.fair_scheduler import BATCH_SIZE
 from touchbase.events.identity_lookup import add_records
+from touchbase.events.identity_scan import Identities, scan_deliveries
 from touchbase.events.inbox_batch import (
     FailedDelivery,
     InboxBatch,
@@ -58,6 +59,7 @@ __all__ = [
     "DryRunResult",
     "DryRunner",
     "FailedDelivery",
+    "Identities",
     "InboxBatch",
     "InboxWorker",
     "LargeWork",
@@ -106,6 +108,7 @@ __all__ = [
     "record_failure",
     "release",
     "replay_page",
+    "scan_deliveries",
     "set_addresses",
     "snapshot",
     "split_large",

@@ -58,7 +58,10 @@ class DryRun:
 def load_deliveries(client: int, ids: Sequence[int]) -> Plan[list[Delivery]]:
     """Load deliveries with their bodies; skip a delivery whose body was deleted."""
     rows = yield Execute(claiming.DELIVERIES_WITH_BODIES, [(client, number) for number in sorted(set(ids))])
-    return sorted((delivery_of(row) for row in rows), key=lambda delivery: delivery.id)
+    deliveries = sorted((delivery_of(row) for row in rows), key=lambda delivery: delivery.id)
+    for delivery in deliveries:
+        delivery.guarded = True  # whether the client has erased people is not known here
+    return deliveries
 
 
 def dry_run(client: int, batch: InboxBatch, now_us: Micros) -> Plan[DryRun]:

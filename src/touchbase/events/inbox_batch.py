@@ -13,10 +13,10 @@ from touchbase.common.field_limits import storable
 from touchbase.errors import TouchbaseError
 from touchbase.events.event_normalization import NormalizedDelivery, cost_of, normalize
 from touchbase.events.event_subject import EventSubject
+from touchbase.events.identity_scan import find_addresses
 from touchbase.events.work import IsolatedReader, ReadResult, Translate, WorkReport
 from touchbase.history import Translation
 from touchbase.inbox import MAX_EVENTS, Delivery, is_large
-from touchbase.suppression import find_identities
 
 MAX_REASON_LENGTH = 500
 _NO_DELIVERY = Delivery(0, "", 0, "", "", 0)
@@ -94,7 +94,8 @@ def read_delivery(delivery: Delivery, translate: Translate) -> ReadResult:
     result = ReadResult()
     try:
         if delivery.guarded:
-            result.mentions = find_identities(delivery.headers, delivery.query, delivery.body)
+            named = find_addresses(delivery)
+            result.mentions, result.unsearchable = named.refs, named.unsearchable is not None
         result.normalized = _normalized(delivery, translate)
     except MemoryError:
         raise
@@ -165,7 +166,7 @@ def merge_reports(one: WorkReport, other: WorkReport) -> WorkReport:
 def _batch_of(deliveries: Sequence[Delivery], result: Sequence[ReadResult]) -> InboxBatch:
     batch = InboxBatch([], [])
     for delivery, one in zip(deliveries, result, strict=True):
-        delivery.addresses = one.mentions
+        delivery.addresses, delivery.unsearchable = one.mentions, one.unsearchable
         if one.why is None:
             normalized: NormalizedDelivery = one.normalized
             normalized.delivery = delivery
