@@ -17,7 +17,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 Work = Literal[
-    "backup", "body_size", "closing", "company_links", "duplicates", "exports", "metrics", "moving", "search", "spool", "translate"
+    "backup", "body_size", "closing", "company_links", "duplicates", "exports", "metrics", "moving", "spool", "translate"
 ]
 THREADS: dict[Work, int] = {
     "backup": 1,
@@ -28,7 +28,6 @@ THREADS: dict[Work, int] = {
     "exports": 2,
     "metrics": 1,
     "moving": 2,
-    "search": 2,
     "spool": 2,
     "translate": 2,
 }

@@ -15,6 +15,7 @@ from functools import partial
 
 from touchbase.clients import DELETING, FindClientByNumber
 from touchbase.common.backoff import Backoff
+from touchbase.common.threads import on_thread
 from touchbase.common.timestamps import SECOND, Clock, Micros
 from touchbase.connections import (
     CRM,
@@ -322,7 +323,7 @@ async def store_fetched(
     is a new delivery, because a record may not say when it changed.
     """
     secrets = secrets or (connection.access_token,)
-    body = redact_secrets(secrets, body) if len(body) <= INLINE_BYTES else await asyncio.to_thread(redact_secrets, secrets, body)
+    body = redact_secrets(secrets, body) if len(body) <= INLINE_BYTES else await on_thread("translate", redact_secrets, secrets, body)
     headers = {"content-type": "application/json", FETCHED: object_type}
     command = StoreDelivery(
         client=connection.client,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from touchbase.common.frames import packs_by_position
+from touchbase.common.threads import on_thread
 from touchbase.events.work import IsolatedReader, Translate
 from touchbase.history import Ref
 from touchbase.inbox import Delivery
@@ -52,7 +52,7 @@ async def scan_deliveries(deliveries: Sequence[Delivery], translate: Translate) 
     if isinstance(translate, IsolatedReader):
         found = await translate.scan_many(deliveries)
     else:
-        found = await asyncio.to_thread(_scan_here, deliveries, translate)
+        found = await on_thread("translate", _scan_here, deliveries, translate)
     return {delivery.id: named for delivery, named in zip(deliveries, found, strict=True)}
 
 
