@@ -39,8 +39,8 @@ class ErasureOut(Struct):
     removed: Annotated[
         dict[str, int],
         Meta(
-            description="contacts, custom_fields, events, links, deliveries (bodies removed), and unsearchable: bodies removed because they could "
-            "not be searched for the person within the limits."
+            description="contacts, custom_fields, events, links, deliveries (bodies removed), and unsearchable: bodies removed "
+            "because they could not be searched for the person within the limits."
         ),
     ]
     inbox_searched: Annotated[

@@ -18,8 +18,19 @@ from touchbase.events.event_normalization import Outcome
 from touchbase.events.projection_batch import Batch
 from touchbase.events.suppression_guard import names_erased
 from touchbase.events.work import WorkReport
-from touchbase.inbox import APPLIED, FAILED, IGNORED, MAX_ATTEMPTS, PARKED, RECEIVED, UNRECOGNISED, Delivery, fingerprint_of, waiting_since
-from touchbase.inbox.delivery import UNSEARCHABLE
+from touchbase.inbox import (
+    APPLIED,
+    FAILED,
+    IGNORED,
+    MAX_ATTEMPTS,
+    PARKED,
+    RECEIVED,
+    UNRECOGNISED,
+    UNSEARCHABLE,
+    Delivery,
+    fingerprint_of,
+    waiting_since,
+)
 from touchbase.inbox.sql import statements as inbox_sql
 from touchbase.inbox.sql.body_retention import clear_deliveries
 from touchbase.inbox.sql.commands import LONGEST_WAIT

@@ -28,6 +28,7 @@ from touchbase.inbox.delivery import (
     STATES,
     UNDATED_DEDUPE_WINDOW,
     UNRECOGNISED,
+    UNSEARCHABLE,
     Delivery,
     waiting_since,
 )
@@ -116,6 +117,7 @@ __all__ = [
     "UNFINISHED",
     "UNREADABLE",
     "UNRECOGNISED",
+    "UNSEARCHABLE",
     "AffectedSender",
     "BusyClients",
     "CountDeliveries",
