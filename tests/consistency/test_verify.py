@@ -25,6 +25,7 @@ from touchbase.inbox.commands import StoreDelivery
 from touchbase.inbox.receive import receive_webhook
 from touchbase.records.commands import CreateCompany, CreateContact, ListCompanies, ListContacts, UpdateContact
 from touchbase.records.models import Company, Contact
+from touchbase.sandbox.pool import Sandbox
 from touchbase.sql.store import Store
 from touchbase.storage import open_store
 
@@ -305,7 +306,7 @@ async def test_verify__accepts_the_dedupe_key_of_a_received_webhook(store: Store
     client = await store.write(EnsureClient("acme", NOON))
     several = [(name.encode(), each.encode()) for name, value in naming.items() for each in value.split(", ")]
     for headers in (several, [(name.encode(), value.encode()) for name, value in naming.items()]):
-        await receive_webhook(store, client, "crm", headers, query="a=b&c=d", body=b"{} ", at=NOON)
+        await receive_webhook(store, client, "crm", headers, query="a=b&c=d", body=b"{} ", at=NOON, sandbox=Sandbox("test"))
 
     assert await told(store, client.number) == []
 

@@ -32,6 +32,7 @@ from touchbase.inbox.receive import receive_webhook
 from touchbase.maintenance import Maintenance
 from touchbase.records.commands import GetHistory, ListContacts
 from touchbase.records.models import Contact
+from touchbase.sandbox.pool import Sandbox
 from touchbase.sql.store import Store
 
 HUBSPOT = "hubspot"
@@ -528,7 +529,7 @@ async def test_fetched_header__is_removed_from_received_webhooks(store: Store) -
         body = json.dumps({"id": "1", "properties": {"email": "evil@example.com"}}).encode()
         headers = [(b"X-Touchbase-Fetched", b"contact"), (b"content-type", b"application/json")]
 
-        kept = await receive_webhook(store, client, "crm", headers, query="", body=body, at=NOON)
+        kept = await receive_webhook(store, client, "crm", headers, query="", body=body, at=NOON, sandbox=Sandbox("test"))
 
         found = await store.read(GetDelivery(kept.id))
         assert found is not None

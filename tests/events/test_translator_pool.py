@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -27,12 +28,14 @@ from touchbase.sandbox.task import TaskStopped
 from touchbase.sql.store import Store
 
 NOON = 1_790_000_000 * SECOND
+ANN = ("", "email", "ann@example.com")
 COUNT = itertools.count()
 POISONED = """
 import os, re, signal, sys, time
 from touchbase.events import translation
 from touchbase.history.events import Event, Translation
 from touchbase.sandbox import process
+from touchbase.suppression import pii_scan
 
 def read(request):
     if b"spin" in request.body:
@@ -46,6 +49,13 @@ def read(request):
     if b"deep" in request.body:
         read(request)
     return Translation("test", [Event("email_sent", 1789000000000000, request.body.decode())])
+
+def search(text):
+    if "endless" in text:
+        re.match("(a|aa)+b", "a" * 100)
+    return candidates(text)
+
+candidates, pii_scan._email_candidates = pii_scan._email_candidates, search
 
 class Tools:
     translate = staticmethod(read)
@@ -94,6 +104,33 @@ async def test_read_many__stops_a_delivery_over_budget_and_reads_the_others(pois
     assert [one.why for one in found] == [None, REASONS[poison], None]
     assert [one.for_good for one in found] == [False, True, False]
     assert [one.normalized.subjects[0].primary for one in (found[0], found[2])] == ["a@b.co", "c@d.co"]
+
+
+async def test_read_many__scans_a_delivery_that_cannot_be_read(poisoned: TranslatorPool) -> None:
+    delivery = replace(delivery_of(b"spin ann@example.com"), guarded=True)
+
+    (result,) = await poisoned.for_client([]).read_many([delivery])
+
+    assert (result.why, result.for_good) == (REASONS[b"spin"], True)
+    assert (result.mentions, result.unsearchable) == ({ANN}, False)
+
+
+async def test_read_many__reads_a_delivery_that_cannot_be_scanned(poisoned: TranslatorPool) -> None:
+    delivery = replace(delivery_of(b"endless ann@example.com"), guarded=True)
+
+    (result,) = await poisoned.for_client([]).read_many([delivery])
+
+    assert result.normalized.unidentified == 1
+    assert (result.why, result.mentions, result.unsearchable) == (None, set(), True)
+
+
+async def test_scan_many__says_which_delivery_it_could_not_search(poisoned: TranslatorPool) -> None:
+    bodies = (b"ann@example.com", b"spin ann@example.com", b"endless ann@example.com")
+
+    scanned = await poisoned.for_client([]).scan_many([delivery_of(body, number) for number, body in enumerate(bodies)])
+
+    assert [ANN in named.refs for named in scanned] == [True, True, False]
+    assert [named.unsearchable for named in scanned] == [None, None, REASONS[b"spin"]]
 
 
 async def test_read_many__reports_an_ended_process_as_a_failure_to_retry(poisoned: TranslatorPool) -> None:

@@ -8,6 +8,7 @@ from touchbase.clients.models import Client, ClientSettings
 from touchbase.errors import Overloaded
 from touchbase.inbox.commands import CountRepeat, StoredDelivery
 from touchbase.inbox.receive import receive_webhook, stored_headers
+from touchbase.sandbox.pool import Sandbox
 
 OURS = Client(1, "ours", 0, ClientSettings())
 
@@ -36,6 +37,6 @@ async def test_receive_webhook__returns_a_repeat_when_counting_it_fails() -> Non
                 raise Overloaded("the queue is full")
             return StoredDelivery(7, is_repeat=True)
 
-    found = await receive_webhook(Full(), OURS, "crm", [], query="", body=b"{}", at=0)  # type: ignore[arg-type]
+    found = await receive_webhook(Full(), OURS, "crm", [], query="", body=b"{}", at=0, sandbox=Sandbox("test"))  # type: ignore[arg-type]
 
     assert found == StoredDelivery(7, is_repeat=True)

@@ -8,6 +8,7 @@ import json
 import threading
 from base64 import b64encode
 from collections.abc import Callable
+from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
@@ -19,6 +20,7 @@ from touchbase.adapters.registry import load_adapters
 from touchbase.common.timestamps import SECOND
 from touchbase.connections.commands import ListConnections
 from touchbase.events.worker import translator
+from touchbase.inbox import receive
 from touchbase.inbox.queries import GetDelivery, ListDeliveries
 from touchbase.metrics import DELIVERIES_REFUSED
 from touchbase.sql.store import Store
@@ -362,6 +364,31 @@ async def test_redaction__masks_the_secret_in_every_escaped_or_encoded_form(
     assert b"s3cr" not in delivery.body
     assert b"*" * 13 in delivery.body
     assert "content-encoding" not in delivery.headers
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+async def test_redaction__masks_the_secret_in_a_large_body(sqlite_call: ApiClient, pack: Callable[[bytes], bytes]) -> None:
+    await connect(sqlite_call, "smartlead", SECRET, channel="email_campaign")
+    body = json.dumps({"text": "x" * 20_000, "secret_key": SECRET}).encode()
+    encoding = {"content_encoding": "gzip"} if pack is gzip.compress else {}
+
+    reply = await sqlite_call("POST", MAILS, raw=pack(body), **encoding)
+
+    (delivery,) = await kept(sqlite_call)
+    assert reply.status == 200
+    assert delivery.body == body.replace(SECRET.encode(), b"*" * len(SECRET))
+
+
+async def test_redaction_over_its_budget__is_refused_and_listed(sqlite_call: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    await connect(sqlite_call, "smartlead", SECRET, channel="email_campaign")
+    monkeypatch.setattr(receive, "REDACT", replace(receive.REDACT, seconds=0.001))
+    body = json.dumps({"text": "%41" * 200_000, "secret_key": SECRET}).encode()
+
+    reply = await sqlite_call("POST", MAILS, raw=body, x_token=SECRET)
+
+    assert (reply.status, reply.json()["code"]) == (413, "too_large")
+    assert await kept(sqlite_call) == []
+    assert refusals(sqlite_call) == [("email_campaign", "too_large")]
 
 
 async def test_redaction__masks_a_numeric_secret_but_not_within_longer_numbers(sqlite_call: ApiClient) -> None:

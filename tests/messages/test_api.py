@@ -57,6 +57,15 @@ async def test_create__makes_a_message_that_the_timeline_has(messages: Messages)
     assert (await messages.call.get(f"/public/v2/contacts/{contact['id']}")).json()["contact_status"] == "new"
 
 
+@pytest.mark.parametrize("html", ["<p>Yes,</p><p>please</p>", "<p>Yes,</p><p>please</p>" + "<a " * 60_000], ids=["short", "long"])
+async def test_create__makes_the_text_of_html(messages: Messages, html: str) -> None:
+    await messages.call.post("/public/v2/contacts", {"email": JANE})
+
+    created = (await messages.call.post(PATH, {"direction": "received", "contact_email": JANE, "html": html})).json()
+
+    assert (created["text"], created["html"]) == ("Yes,\n\nplease", html.strip())
+
+
 async def test_create__names_what_is_wrong(messages: Messages) -> None:
     for body, pointer in (
         ({"direction": "received"}, "/contact_id"),

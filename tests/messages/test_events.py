@@ -6,9 +6,11 @@ import itertools
 from types import SimpleNamespace
 from typing import Any, cast
 
+import pytest
 from tests.messages.conftest import JANE, PATH, Messages, mail
 
 from touchbase.clients import ClientSettings
+from touchbase.events import event_normalization
 from touchbase.events.messages import store_messages
 from touchbase.history.events import CONTACT, Event, MessageContent
 from touchbase.sql.statement import Execute, Plan
@@ -29,6 +31,29 @@ async def test_reply__is_stored_with_its_text_and_campaign(messages: Messages) -
     assert (one.subject, one.text, one.html, one.mailbox) == ("Re: Hello", "Yes,\n\nplease", content["html"], "me@our.example")
     assert (one.campaign_id, one.campaign_name, one.step, one.message_id, one.thread_id) == ("7", "Autumn", "2", "m1", "t1")
     assert one.delivery_id == 1
+
+
+async def test_reply_of_hostile_html__is_stored_and_counts(messages: Messages) -> None:
+    html = "<a " * 20_000
+
+    await messages.receive(mail(content={"html": html}))
+
+    [one] = await messages.stored()
+    assert (one.direction, one.text, one.html) == ("received", None, html.strip())
+    contact = (await messages.call.get(f"/public/v2/contacts/{one.contact_id}")).json()
+    assert contact["contact_status"] == "replied"
+
+
+async def test_html_beyond_the_limit_of_a_webhook__is_stored_without_a_text(messages: Messages, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(event_normalization, "MAX_HTML", 20)
+
+    first, second = (mail(content={"html": f"<p>{word}</p>"}, message_id=word) for word in ("first", "second"))
+
+    await messages.receive(first, second)
+
+    assert sorted((one.html, one.text) for one in await messages.stored()) == [("<p>first</p>", "first"), ("<p>second</p>", None)]
+    delivery = (await messages.call.get("/admin/v1/deliveries/1")).json()
+    assert (delivery["state"], [each["code"] for each in delivery["problems"]]) == ("applied", ["html_unread"])
 
 
 async def test_event_without_a_message__stores_none(messages: Messages) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from touchbase.erasure.commands import ErasePerson
 from touchbase.history.events import CONTACT
 from touchbase.maintenance import Maintenance
 from touchbase.records.commands import CreateCompany, CreateContact, UpdateCompany, UpdateContact
-from touchbase.records.models import Company, Contact
+from touchbase.records.models import Company, Contact, CustomField
 from touchbase.records.record_type import CONTACT_TYPE
 from touchbase.search import IndexRecords, NextToIndex
 from touchbase.search.fields import SearchFields
@@ -22,8 +23,25 @@ from touchbase.search.queries import ESTIMATED, Count, SearchCompanies, SearchCo
 from touchbase.search.service import index_waiting, search_records, search_words
 from touchbase.search.sorting import default_sort
 from touchbase.search.sql import candidates, plans
-from touchbase.search.words import MOST, indexed_words, words_of
+from touchbase.search.words import LONGEST, MOST, MOST_CHARACTERS, indexed_words, prefix, words_of
 from touchbase.sql.store import Store
+
+
+def test_indexed_words__end_at_a_number_of_folded_characters() -> None:
+    long = "\ufdfa" * 10_000  # 18 letters each
+    values = [CustomField(number, f"f{number}", long, 1) for number in range(40)]
+    record = Contact(1, 1, 1, 1, None, None, custom_fields=[*values, CustomField(99, "last", "omega", 1)])
+
+    words = indexed_words(record).split(" ")
+
+    assert prefix(1, CONTACT) in words, "it is compared by its values"
+    assert "1pomega" not in words
+    assert len(indexed_words(replace(record, custom_fields=values[:1]))) < MOST_CHARACTERS
+
+
+def test_words_of__folds_alike_however_long_the_text_is() -> None:
+    assert [*words_of("Stra\u00dfe " * 2_000)] == ["strasse"] * 2_000
+    assert [*words_of("e\u0301" * 30_000)] == ["e" * LONGEST]
 
 
 def search(client: int, q: str, kind: int = CONTACT, **more: Any) -> Any:

@@ -19,7 +19,7 @@ from touchbase.erasure.commands import AddErasures, ErasePerson, FindErased, Fin
 from touchbase.erasure.service import Eraser
 from touchbase.erasure.sql.pii_tables import PII_TABLES
 from touchbase.errors import Conflict, NotFound, PersonErased, UnrecognisedPayload
-from touchbase.events import inbox_batch
+from touchbase.events import identity_scan
 from touchbase.events.worker import InboxWorker
 from touchbase.history.dedupe_keys import body_key
 from touchbase.history.events import CONTACT, Event, Translation
@@ -28,6 +28,7 @@ from touchbase.inbox.queries import GetDelivery, ListDeliveries
 from touchbase.records.commands import CreateCompany, CreateContact, GetCompany, GetContact, GetHistory, ListContacts, UpdateContact
 from touchbase.records.models import Company, Contact
 from touchbase.sql.store import Store
+from touchbase.suppression import pii_scan
 
 NOON = 1_790_000_000 * SECOND
 EMAIL = "Canary.Bird@example.com"
@@ -246,16 +247,36 @@ async def test_suppression__removes_the_body_of_a_late_unrecognised_or_failing_w
     assert [(await house.state(number))[:2] for number in (strange, broken)] == [("ignored", "erased")] * 2
 
 
+async def test_erasure__removes_the_bodies_that_it_cannot_search(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    applied = await house.tell(sent("bob@example.com"), sent("new@example.com", 2))
+    strange = await house.keep(b"a@b.example c@d.example e@f.example")
+    await house.work()
+    monkeypatch.setattr(pii_scan, "MAX_MATCHES", 1)
+
+    erasure = await house.erase(refs=(REF,))
+    late = await house.tell(sent("late@example.com", 3), sent("later@example.com", 4))
+
+    assert erasure.removed["unsearchable"] == 2
+    assert [await house.state(number) for number in (applied, strange, late)] == [
+        ("applied", "unsearchable", b""), ("ignored", "unsearchable", b""), ("applied", "unsearchable", b""),
+    ]  # fmt: skip
+    assert set(await house.contacts()) == {f"{name}@example.com" for name in ("bob", "new", "late", "later")}
+    delivery = await house.store.read(GetDelivery(strange))
+    assert delivery is not None
+    assert delivery.error == "its body could not be searched for erased people within the limits, and was removed"
+    assert await house.differences() == []
+
+
 async def test_suppression__limits_a_search_error_to_one_delivery(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     await house.erase(refs=(REF,))
-    looked = inbox_batch.find_identities
+    looked = identity_scan.find_identities
 
     def look(headers: Any, query: str, body: bytes) -> Any:
         if b"poison" in body:
             raise ValueError("no text that can be looked through")
         return looked(headers, query, body)
 
-    monkeypatch.setattr(inbox_batch, "find_identities", look)
+    monkeypatch.setattr(identity_scan, "find_identities", look)
     bad = await house.keep(msgspec.json.encode([sent("poison@example.com")]))
     good = await house.keep(msgspec.json.encode([sent("bob@example.com")]))
     await house.work()

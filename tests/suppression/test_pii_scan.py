@@ -6,14 +6,21 @@ import gzip
 import html
 import json
 from base64 import b64encode, urlsafe_b64encode
+from collections.abc import Callable
 from urllib.parse import quote
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
+from touchbase.common.content_encoding import LARGEST
 from touchbase.suppression import pii_scan as module
-from touchbase.suppression.pii_scan import find_identities
+from touchbase.suppression.pii_scan import contains_text, find_identities
+
+
+def b64(text: str) -> str:
+    return b64encode(text.encode()).decode()
+
 
 ANN = ("", "email", "ann@example.com")
 WAYS = {
@@ -98,13 +105,34 @@ def test_find_identities__limits_its_attempts_on_a_hostile_body(monkeypatch: pyt
         tried.append(text)
 
     monkeypatch.setattr(module, "find_email_key", find)
-    find_identities({}, "", (b"=&/'|{}!?#*`~^$x" * 4 + b"@x--y.com ") * module.MAX_MATCHES)
+    with pytest.raises(module.Unsearchable, match="20000 possible addresses"):
+        find_identities({}, "", b"".join(b"=&/'|{}!?#*`~^$x%d" % number * 3 + b"@x--y.com " for number in range(module.MAX_MATCHES)))
 
     assert len(tried) == module.MAX_MATCHES
 
 
+@pytest.mark.parametrize("offset", range(-40, 41, 3))
+@pytest.mark.parametrize("layer", [str, quote, b64])
+def test_find_identities__finds_an_address_at_the_end_of_a_window(
+    monkeypatch: pytest.MonkeyPatch, offset: int, layer: Callable[[str], str]
+) -> None:
+    monkeypatch.setattr(module, "WINDOW", 4_096)
+    monkeypatch.setattr(module, "OVERLAP", 512)
+    before = "é" * 10 + "x " * ((module.WINDOW + offset) // 2)
+
+    body = layer(f"{before} ann@example.com {'y ' * module.WINDOW}").encode()
+
+    assert ANN in find_identities({}, "", body)
+    assert contains_text(body, "ANN@Example")
+
+
+def test_find_identities__refuses_what_expands_beyond_the_limit() -> None:
+    with pytest.raises(module.Unsearchable, match="decompresses to more than"):
+        find_identities({"content-encoding": "gzip"}, "", gzip.compress(bytes(LARGEST + 1)))
+
+
 def test_find_identities__finds_thousands_of_addresses() -> None:
-    many = {f"p{n}@example.com" for n in range(module.MAX_MATCHES)}
+    many = {f"p{n}@example.com" for n in range(module.MAX_MATCHES // 2)}
 
     assert {ref[2] for ref in find_identities({}, "", " ".join(many).encode())} == many
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -15,7 +16,7 @@ from touchbase.cli.store import opened
 from touchbase.common.timestamps import to_text
 from touchbase.errors import Invalid
 from touchbase.history import RECORD_EVENTS
-from touchbase.inbox import LONGEST_TEXT, REMOVED_BY_ERASURE, REMOVED_BY_RETENTION, UNREADABLE
+from touchbase.inbox import LONGEST_TEXT, REMOVED_BY_ERASURE, REMOVED_BY_RETENTION, REMOVED_UNSEARCHABLE, UNREADABLE
 
 if TYPE_CHECKING:
     from touchbase.inbox import DeliverySearch, FoundPage, Place
@@ -30,6 +31,7 @@ SOUGHT = ("email", "linkedin_url", "contact_id", "text", "event")
 CAUSES = {
     REMOVED_BY_RETENTION: "removed by retention",
     REMOVED_BY_ERASURE: "removed because a person in it was erased",
+    REMOVED_UNSEARCHABLE: "removed because an erasure could not search it",
     UNREADABLE: "too large, or compressed in a way that cannot be read",
 }
 
@@ -99,14 +101,16 @@ async def search(database: str | None, sought: dict[str, Any], filters: dict[str
     from touchbase.http.query_parameters import cursor_text
     from touchbase.inbox import search_deliveries
     from touchbase.inbox.api.delivery_list import SEARCH_CURSOR, rows_of
+    from touchbase.sandbox.pool import Sandbox
 
-    async with opened(database) as store:
+    async with opened(database) as store, AsyncExitStack() as ending:
+        ending.callback((sandbox := Sandbox("search")).close)
         chosen, place = await _chosen(store, sought, filters), _place(sought["cursor"])
         pages: list[FoundPage] = []
         until = time.monotonic() + SECONDS
         left = limit
         while True:
-            page = await search_deliveries(store, chosen, min(left, PAGE), place)
+            page = await search_deliveries(store, sandbox, chosen, min(left, PAGE), place)
             pages.append(page)
             left, place = left - len(page.deliveries), page.cursor
             if place is None or not left or time.monotonic() >= until:

@@ -16,7 +16,7 @@ import email_validator
 import idna
 from email_validator.exceptions import EmailNotValidError
 
-from touchbase.common.field_limits import InvalidText
+from touchbase.common.field_limits import URL, InvalidText
 
 # The library rejects names outside the public DNS (.test, .local, .invalid). Here an address identifies a person,
 # whether mail arrives or not; clearing this list is the library's documented way to allow them.
@@ -99,7 +99,7 @@ def company_domain(text: str) -> str:
     """
     if _PLAIN_DOMAIN.fullmatch(text) and len(text) <= _PLAIN_LENGTH and "xn--" not in text:
         return _without_www(text)
-    host = _split_host(_without_scheme(text.strip()))[0].rpartition("@")[2]
+    host = _split_host(_without_scheme(text[:URL].strip()))[0].rpartition("@")[2]
     return _without_www(_ascii_domain(host.rstrip(".")))
 
 

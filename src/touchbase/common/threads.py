@@ -16,9 +16,7 @@ from typing import Literal, ParamSpec, TypeVar
 P = ParamSpec("P")
 T = TypeVar("T")
 
-Work = Literal[
-    "backup", "body_size", "closing", "company_links", "duplicates", "exports", "metrics", "moving", "search", "spool", "translate"
-]
+Work = Literal["backup", "body_size", "closing", "company_links", "duplicates", "exports", "metrics", "moving", "spool", "translate"]
 THREADS: dict[Work, int] = {
     "backup": 1,
     "body_size": 1,
@@ -28,7 +26,6 @@ THREADS: dict[Work, int] = {
     "exports": 2,
     "metrics": 1,
     "moving": 2,
-    "search": 2,
     "spool": 2,
     "translate": 2,
 }

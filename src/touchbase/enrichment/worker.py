@@ -15,6 +15,7 @@ from functools import partial
 
 from touchbase.clients import DELETING, FindClientByNumber
 from touchbase.common.backoff import Backoff
+from touchbase.common.threads import on_thread
 from touchbase.common.timestamps import SECOND, Clock, Micros
 from touchbase.connections import (
     CRM,
@@ -36,7 +37,7 @@ from touchbase.enrichment.oauth_tokens import AccessTokens
 from touchbase.enrichment.retry_policy import GONE, LIMITED, RECORDS, RETRY, SPLIT, STOPPED, classify_response
 from touchbase.errors import Overloaded
 from touchbase.history import body_key
-from touchbase.inbox import StoredDelivery, StoreDelivery, redact_secrets
+from touchbase.inbox import INLINE_BYTES, StoredDelivery, StoreDelivery, redact_secrets
 from touchbase.metrics import FETCH_CALLS, RECORDS_FETCHED, Metrics
 from touchbase.sql.outage import Outage
 from touchbase.sql.store import Store
@@ -321,7 +322,8 @@ async def store_fetched(
     `secrets` (by default the access token) are redacted from it. The time is part of the dedupe key: the same record fetched later
     is a new delivery, because a record may not say when it changed.
     """
-    _, _, body = redact_secrets(secrets or (connection.access_token,), {}, "", body)
+    secrets = secrets or (connection.access_token,)
+    body = redact_secrets(secrets, body) if len(body) <= INLINE_BYTES else await on_thread("translate", redact_secrets, secrets, body)
     headers = {"content-type": "application/json", FETCHED: object_type}
     command = StoreDelivery(
         client=connection.client,

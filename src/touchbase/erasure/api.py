@@ -36,7 +36,13 @@ class ErasureOut(Struct):
     """What an erasure has removed: number of rows by kind, and of delivery bodies."""
 
     erasure_id: int
-    removed: Annotated[dict[str, int], Meta(description="contacts, custom_fields, events, links, deliveries (bodies removed).")]
+    removed: Annotated[
+        dict[str, int],
+        Meta(
+            description="contacts, custom_fields, events, links, deliveries (bodies removed), and unsearchable: bodies removed "
+            "because they could not be searched for the person within the limits."
+        ),
+    ]
     inbox_searched: Annotated[
         bool,
         Meta(description="Whether the search of the inbox for the person is complete; false: it continues in the background."),

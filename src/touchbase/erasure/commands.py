@@ -78,6 +78,8 @@ class SweepErasure(Command[int]):
     done: bool
     at: Micros
     applied: int = 0
+    unsearchable: list[int] = field(default_factory=list)
+    """Deliveries that could not be searched within the limits; they may name the person, so their bodies are removed too."""
 
 
 @dataclass(slots=True)

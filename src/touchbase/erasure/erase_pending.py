@@ -6,29 +6,17 @@ before the body is removed. The projection does not depend on order, so their re
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from touchbase.clients import SUSPENDED, FindClientByNumber
 from touchbase.common.timestamps import Clock
 from touchbase.erasure.commands import FindErased, ReadBodies
-from touchbase.events import ProcessingStore, Translate
+from touchbase.events import ProcessingStore, Translate, scan_deliveries
 from touchbase.history import Ref
 from touchbase.inbox import Delivery
-from touchbase.suppression import find_identities, identities_of
 
 PAGE = 200
-
-
-@dataclass(slots=True)
-class Identities:
-    """Identities in one delivery."""
-
-    refs: set[Ref]
-    """All identities of its events, and all addresses anywhere in it."""
-    objects: set[Ref]
-    """Objects of events without an address; another delivery may show whose they are."""
 
 
 @dataclass(slots=True)
@@ -37,26 +25,6 @@ class _Pass:
 
     after: int = 0
     applied: bool = False
-
-
-def identities_in(delivery: Delivery, translate: Translate) -> Identities:
-    """Return the identities in a stored delivery."""
-    named = Identities(find_identities(delivery.headers, delivery.query, delivery.body), set())
-    try:
-        translation = translate(delivery)
-    except Exception:  # an adapter may fail on any body; the addresses were found without it
-        return named
-    for event in translation.events:
-        refs = identities_of(translation.tool or "unknown", event)
-        named.refs |= refs
-        if all(tool for tool, _, _ in refs):
-            named.objects |= refs
-    return named
-
-
-def named_identities(delivery: Delivery, translate: Translate) -> set[Ref]:
-    """Return all identities of people in a stored delivery."""
-    return identities_in(delivery, translate).refs
 
 
 class PendingDeliveries:
@@ -91,11 +59,11 @@ class PendingDeliveries:
         return applied, not current.applied
 
     async def _naming_erased(self, client: int, deliveries: Sequence[Delivery], translate: Translate) -> list[int]:
-        """Return the ids of the deliveries that name an erased person."""
-        named = await asyncio.to_thread(lambda: {each.id: identities_in(each, translate) for each in deliveries})
+        """Return the ids of the deliveries that name an erased person, or may name one."""
+        named = await scan_deliveries(deliveries, translate)
         direct = await self._erased(client, [each.refs for each in named.values()], derived=False)
         derived = await self._erased(client, [each.objects for each in named.values()], derived=True)
-        return [number for number, one in named.items() if one.refs & direct or one.objects & derived]
+        return [number for number, one in named.items() if one.refs & direct or one.objects & derived or one.unsearchable]
 
     async def _erased(self, client: int, refs: Sequence[set[Ref]], *, derived: bool) -> set[Ref]:
         every = sorted(set[Ref]().union(*refs))

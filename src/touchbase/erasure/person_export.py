@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass
 
 from touchbase.bin import GetDeleted
 from touchbase.clients import FindClientByNumber
+from touchbase.common.threads import on_thread
 from touchbase.common.timestamps import Micros
 from touchbase.do_not_contact import Entry, FindEntries, addresses_of_refs
 from touchbase.erasure.commands import FindPerson, ReadBodies, ReadLinks
@@ -87,7 +87,7 @@ async def export_deliveries(
     for delivery in page.deliveries:
         caused = await store.read(DeliveryEvents(client, delivery.id))
         shared = any((event.record_kind, event.record_id) != (CONTACT, contact_id) for event in caused)
-        found.append(ContactDelivery(delivery, shared or await asyncio.to_thread(_names_others, delivery, translate, person.refs)))
+        found.append(ContactDelivery(delivery, shared or await on_thread("translate", _names_others, delivery, translate, person.refs)))
     return found, page.last
 
 

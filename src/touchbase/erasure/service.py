@@ -6,7 +6,6 @@ at the last page after a crash, and a restored backup is searched in the same wa
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterable, Sequence
 
 from touchbase.common.field_limits import InvalidText
@@ -23,9 +22,19 @@ from touchbase.erasure.commands import (
     ReadLinks,
     SweepErasure,
 )
-from touchbase.erasure.erase_pending import PendingDeliveries, named_identities
+from touchbase.erasure.erase_pending import PendingDeliveries
 from touchbase.errors import Fault, Invalid, NotFound
-from touchbase.events import BATCH_SIZE, ConnectionsOf, ProcessingStore, Read, Translate, no_connections, translator
+from touchbase.events import (
+    BATCH_SIZE,
+    ConnectionsOf,
+    Identities,
+    ProcessingStore,
+    Read,
+    Translate,
+    no_connections,
+    scan_deliveries,
+    translator,
+)
 from touchbase.history import Ref
 from touchbase.records import ListContacts
 from touchbase.suppression import EMAIL, LINKEDIN, email_ref, linkedin_ref
@@ -66,11 +75,12 @@ class Eraser:
         """Return what an erasure would remove, by kind. Reads the whole inbox; changes nothing."""
         person = await self._store.read(FindPerson(client, contact_id, list(refs)))
         after: int | None = 0
-        bodies = 0
+        bodies = unsearchable = 0
         while after is not None:
             found, after = await self._page(client, after, None)
-            bodies += sum(1 for named in found.values() if not person.refs.isdisjoint(named))
-        return person.counts | {"deliveries": bodies}
+            unsearchable += sum(named.unsearchable is not None for named in found.values())
+            bodies += sum(not named.unsearchable and not person.refs.isdisjoint(named.refs) for named in found.values())
+        return person.counts | {"deliveries": bodies} | ({"unsearchable": unsearchable} if unsearchable else {})
 
     async def erase(self, client: int, contact_id: int | None = None, refs: Iterable[Ref] = (), *, search: bool = True) -> Erasure:
         """Erase a contact, or the people with these identities; the search of the inbox follows. `NotFound`."""
@@ -96,7 +106,7 @@ class Eraser:
         client = erasure.client
         if erasure.swept_to < 0:
             await self._erase_records(client)
-            found, last = dict[int, set[Ref]](), 0
+            found, last = dict[int, Identities](), 0
         else:
             found, after = await self._page(client, erasure.swept_to, erasure.sweep_until)
             last = erasure.sweep_until if after is None else after
@@ -104,9 +114,10 @@ class Eraser:
         applied = 0
         if done:
             applied, done = await self._pending.page(client, erasure.id, await self._translate(client))
-        erased = await self._erased(client, set().union(*found.values()))
-        clear = [number for number, named in found.items() if not erased.isdisjoint(named)]
-        await self._store.write(SweepErasure(client, erasure.id, clear, last, done, self._clock(), applied))
+        unsearchable = [number for number, named in found.items() if named.unsearchable is not None]
+        erased = await self._erased(client, set().union(*(named.refs for named in found.values())))
+        clear = [number for number, named in found.items() if not named.unsearchable and not erased.isdisjoint(named.refs)]
+        await self._store.write(SweepErasure(client, erasure.id, clear, last, done, self._clock(), applied, unsearchable))
         now = await self._store.read(GetErasure(client, erasure.id))
         if now is None:
             raise NotFound(f"there is no erasure with id {erasure.id}")
@@ -153,12 +164,10 @@ class Eraser:
         if erased:
             await self._store.write(ErasePending(client, sorted(erased), self._clock()))
 
-    async def _page(self, client: int, after: int, until: int | None) -> tuple[dict[int, set[Ref]], int | None]:
+    async def _page(self, client: int, after: int, until: int | None) -> tuple[dict[int, Identities], int | None]:
         """Return the identities in each delivery of a page, and the cursor of the next page."""
         page = await self._store.read(ReadBodies(client, after, PAGE, until))
-        translate = await self._translate(client)
-        found = await asyncio.to_thread(lambda: {each.id: named_identities(each, translate) for each in page.deliveries})
-        return found, page.last
+        return await scan_deliveries(page.deliveries, await self._translate(client)), page.last
 
     async def _translate(self, client: int) -> Translate:
         return translator(self._read, await self._connections(client))

@@ -9,12 +9,12 @@ from touchbase.events.dry_runs import compare, dry_run, load_deliveries, snapsho
 from touchbase.events.event_normalization import NormalizedDelivery
 from touchbase.events.fair_scheduler import BATCH_SIZE
 from touchbase.events.identity_lookup import add_records
+from touchbase.events.identity_scan import Identities, scan_deliveries
 from touchbase.events.inbox_batch import (
     FailedDelivery,
     InboxBatch,
     failure_reason,
     merge_reports,
-    min_events,
     pack_result,
     read_batch,
     read_batches,
@@ -59,6 +59,7 @@ __all__ = [
     "DryRunResult",
     "DryRunner",
     "FailedDelivery",
+    "Identities",
     "InboxBatch",
     "InboxWorker",
     "LargeWork",
@@ -92,7 +93,6 @@ __all__ = [
     "load_deliveries",
     "log_moved_contacts",
     "merge_reports",
-    "min_events",
     "move_parked",
     "moved_contact",
     "new_batch",
@@ -108,6 +108,7 @@ __all__ = [
     "record_failure",
     "release",
     "replay_page",
+    "scan_deliveries",
     "set_addresses",
     "snapshot",
     "split_large",

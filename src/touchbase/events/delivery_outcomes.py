@@ -18,7 +18,19 @@ from touchbase.events.event_normalization import Outcome
 from touchbase.events.projection_batch import Batch
 from touchbase.events.suppression_guard import names_erased
 from touchbase.events.work import WorkReport
-from touchbase.inbox import APPLIED, FAILED, IGNORED, MAX_ATTEMPTS, PARKED, RECEIVED, UNRECOGNISED, Delivery, fingerprint_of, waiting_since
+from touchbase.inbox import (
+    APPLIED,
+    FAILED,
+    IGNORED,
+    MAX_ATTEMPTS,
+    PARKED,
+    RECEIVED,
+    UNRECOGNISED,
+    UNSEARCHABLE,
+    Delivery,
+    fingerprint_of,
+    waiting_since,
+)
 from touchbase.inbox.sql import statements as inbox_sql
 from touchbase.inbox.sql.body_retention import clear_deliveries
 from touchbase.inbox.sql.commands import LONGEST_WAIT
@@ -58,8 +70,8 @@ MARK_APPLIED = Statement(
     sqlite_set=f"UPDATE delivery AS t {_MARKED_APPLIED} RETURNING id",
     body=f"UPDATE delivery AS t {per_row(_MARKED_APPLIED)} RETURNING t.id",
 )
-MAX_PARSED_BODY = 256 * 1024
-"""Bytes; the fingerprint of a longer body has only the event's name."""
+MAX_PARSED_BODY = 32 * 1024
+"""Bytes that are parsed within the transaction; the fingerprint of a longer body has only the event's name."""
 # Members in which unknown tools name the event.
 _NAMES = (
     "event", "type", "event_type", "eventType", "event_name", "eventName", "subscriptionType", "topic", "action", "trigger", "method",
@@ -175,9 +187,10 @@ def record_failure(client: int, delivery: Delivery, error: str, now_us: Micros, 
     attempts = delivery.attempts + 1
     key = yield from names_erased(client, delivery)
     if key is not None:  # do not store it for a later adapter: it names an erased person
-        row: Row = (client, delivery.id, IGNORED, delivery.tool, attempts, WHY_IGNORED, now_us, 0, None, 0, None)
+        why = UNSEARCHABLE if delivery.unsearchable else WHY_IGNORED
+        row: Row = (client, delivery.id, IGNORED, delivery.tool, attempts, why, now_us, 0, None, 0, None)
         marked = yield Execute(MARK_DELIVERY, [row])
-        yield from clear_deliveries(key, client, [delivery.id], now_us)
+        yield from clear_deliveries(key, client, [delivery.id], now_us, unsearchable=delivery.unsearchable)
         return _ended(delivery, IGNORED, marked)
     state = FAILED if for_good or attempts >= MAX_ATTEMPTS else RECEIVED
     again = now_us + min(LONGEST_WAIT, SECOND * 2**attempts)

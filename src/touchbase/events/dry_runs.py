@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from touchbase.common.field_limits import LARGEST_ID
 from touchbase.common.timestamps import Micros
 from touchbase.events import claiming
-from touchbase.events.inbox_batch import InboxBatch, min_events
+from touchbase.events.inbox_batch import InboxBatch
 from touchbase.events.projection import ANY_STATE, apply_batch, apply_needs
 from touchbase.events.work import DryRunDelivery, DryRunResult, TooManyEvents
 from touchbase.history import COMPANY, CONTACT, EXTERNAL
@@ -58,12 +58,15 @@ class DryRun:
 def load_deliveries(client: int, ids: Sequence[int]) -> Plan[list[Delivery]]:
     """Load deliveries with their bodies; skip a delivery whose body was deleted."""
     rows = yield Execute(claiming.DELIVERIES_WITH_BODIES, [(client, number) for number in sorted(set(ids))])
-    return sorted((delivery_of(row) for row in rows), key=lambda delivery: delivery.id)
+    deliveries = sorted((delivery_of(row) for row in rows), key=lambda delivery: delivery.id)
+    for delivery in deliveries:
+        delivery.guarded = True  # whether the client has erased people is not known here
+    return deliveries
 
 
 def dry_run(client: int, batch: InboxBatch, now_us: Micros) -> Plan[DryRun]:
     """Apply deliveries again, in any state, and read what changes; the engine must not commit the transaction."""
-    if sum(min_events(normalized) for normalized in batch.claimed) > MAX_DRY_RUN_EVENTS:
+    if sum(normalized.cost for normalized in batch.claimed) > MAX_DRY_RUN_EVENTS:
         raise TooManyEvents(f"more than {MAX_DRY_RUN_EVENTS} events, the limit of a dry run; replay the delivery to see what it changes")
     ids = Ids()
     for name in apply_needs(batch.claimed):

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from touchbase.clients import ClientSettings
-from touchbase.common.field_limits import CUSTOM_FIELD_BYTES, CUSTOM_FIELDS, NAME, STATUS, URL, VALUE, storable, within_budget
+from touchbase.common.field_limits import CUSTOM_FIELD_BYTES, CUSTOM_FIELDS, MESSAGE_TEXT, NAME, STATUS, URL, VALUE, storable, within_budget
 from touchbase.common.frames import packs_by_position
+from touchbase.common.html_text import text_of_html
 from touchbase.common.normalize import find_company_domain, find_email_key, linkedin_key
 from touchbase.common.timestamps import DAY, SECOND, Micros
 from touchbase.connections import CRM
@@ -18,6 +19,7 @@ from touchbase.history import (
     CONTACT,
     EXTERNAL,
     FIELDS_LEFT_OUT,
+    HTML_UNREAD,
     STATUS_REFUSED,
     TIME_AHEAD,
     VIA_DOMAIN,
@@ -26,6 +28,7 @@ from touchbase.history import (
     VIA_LINKEDIN,
     Detail,
     Event,
+    MessageContent,
     Problems,
     Ref,
     StoredEvent,
@@ -41,6 +44,10 @@ from touchbase.inbox import Delivery
 
 _MAX_UNZONED_AHEAD: Micros = 120 * SECOND
 """How far a time without a zone may lie after the receipt; a longer time is in a zone other than UTC, and not a wrong clock."""
+MAX_HTML = 2 * 1024 * 1024
+"""Characters of HTML that are converted to text in one delivery: half a second at most."""
+TEXT_PER_EVENT = 16 * 1024
+"""Characters of values and messages that count as one more event where a transaction is bounded."""
 
 
 @packs_by_position
@@ -62,6 +69,10 @@ class NormalizedDelivery:
     """Number of events about a person or company without any identity."""
     own_ids: dict[str, tuple[object, ...]] = field(default_factory=dict)
     """The identities of the first event with each of the tool's own ids."""
+    cost: int = 0
+    """Of applying its subjects, in events of usual size (`cost_of`)."""
+    html: int = 0
+    """Characters of HTML in its messages without a text."""
     may_ask: bool = False
     """Whether the objects that the delivery only names can be fetched from the tool."""
 
@@ -134,6 +145,33 @@ def _add_subject(normalized: NormalizedDelivery, event: Event, may_create: bool 
     else:
         _make_key_unique(normalized, subject)
         normalized.subjects.append(subject)
+        if event.message is not None:
+            _add_text(normalized, event, event.message)
+        normalized.cost += cost_of(subject)
+
+
+def _add_text(normalized: NormalizedDelivery, event: Event, content: MessageContent) -> None:
+    """Make the text of a message that has only HTML: here, because no transaction is open yet."""
+    if not content.html or (content.text and content.text.strip()):
+        return
+    source = storable(content.html, MESSAGE_TEXT) or ""
+    normalized.html += len(source)
+    if normalized.html > MAX_HTML:
+        add_problem(event.problems, HTML_UNREAD)
+    else:
+        content.text = text_of_html(source)
+
+
+def cost_of(subject: EventSubject) -> int:
+    """Return the cost of applying a subject, in events of usual size."""
+    content, detail, size = subject.event.message, subject.detail, 0
+    if "custom" in detail:
+        size += sum([len(value) for value in detail["custom"].values() if value])
+    if "changed" in detail:
+        size += sum([len(text) for change in detail["changed"] for text in change if text])
+    if content is not None:
+        size += len(content.text or "") + len(content.html or "")
+    return 1 + size // TEXT_PER_EVENT
 
 
 def _subject(delivery: Delivery, tool: str, about: int, event: Event, may_create: bool | None) -> EventSubject:

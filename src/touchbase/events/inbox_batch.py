@@ -11,12 +11,12 @@ from functools import partial
 
 from touchbase.common.field_limits import storable
 from touchbase.errors import TouchbaseError
-from touchbase.events.event_normalization import NormalizedDelivery, normalize
+from touchbase.events.event_normalization import NormalizedDelivery, cost_of, normalize
 from touchbase.events.event_subject import EventSubject
+from touchbase.events.identity_scan import find_addresses
 from touchbase.events.work import IsolatedReader, ReadResult, Translate, WorkReport
 from touchbase.history import Translation
 from touchbase.inbox import MAX_EVENTS, Delivery, is_large
-from touchbase.suppression import find_identities
 
 MAX_REASON_LENGTH = 500
 _NO_DELIVERY = Delivery(0, "", 0, "", "", 0)
@@ -94,7 +94,8 @@ def read_delivery(delivery: Delivery, translate: Translate) -> ReadResult:
     result = ReadResult()
     try:
         if delivery.guarded:
-            result.mentions = find_identities(delivery.headers, delivery.query, delivery.body)
+            named = find_addresses(delivery)
+            result.mentions, result.unsearchable = named.refs, named.unsearchable is not None
         result.normalized = _normalized(delivery, translate)
     except MemoryError:
         raise
@@ -107,7 +108,7 @@ def pack_result(result: ReadResult) -> ReadResult:
     """Prepare a result for another process: without the delivery, and with pickled parts if one transaction cannot apply all events."""
     if (normalized := result.normalized) is not None:
         normalized.delivery = _NO_DELIVERY
-        if len(normalized.subjects) > MAX_EVENTS:
+        if normalized.cost > MAX_EVENTS:
             normalized.packed = [pickle.dumps(part, pickle.HIGHEST_PROTOCOL) for part in _split_subjects(normalized)]
             normalized.subjects = []
     return result
@@ -120,17 +121,12 @@ def subject_parts(normalized: NormalizedDelivery) -> list[Callable[[], Normalize
     return [partial(_unpacked, normalized, part) for part in normalized.packed]
 
 
-def min_events(normalized: NormalizedDelivery) -> int:
-    """Return a lower bound of the number of its events."""
-    return len(normalized.subjects) + len(normalized.packed) * MAX_EVENTS
-
-
 def transaction_groups(claimed: Sequence[NormalizedDelivery]) -> tuple[list[list[NormalizedDelivery]], list[NormalizedDelivery]]:
     """Group deliveries, in order, by what one transaction applies; return the groups, and those too large for one transaction."""
     made: list[list[NormalizedDelivery]] = []
     room = 0
     for normalized in claimed:
-        events = max(1, min_events(normalized))
+        events = max(1, normalized.cost)
         if events > MAX_EVENTS:
             continue
         if events > room:
@@ -138,7 +134,7 @@ def transaction_groups(claimed: Sequence[NormalizedDelivery]) -> tuple[list[list
             room = MAX_EVENTS
         made[-1].append(normalized)
         room -= events
-    return made, [normalized for normalized in claimed if min_events(normalized) > MAX_EVENTS]
+    return made, [normalized for normalized in claimed if normalized.cost > MAX_EVENTS]
 
 
 def failure_reason(error: Exception) -> str:
@@ -170,7 +166,7 @@ def merge_reports(one: WorkReport, other: WorkReport) -> WorkReport:
 def _batch_of(deliveries: Sequence[Delivery], result: Sequence[ReadResult]) -> InboxBatch:
     batch = InboxBatch([], [])
     for delivery, one in zip(deliveries, result, strict=True):
-        delivery.addresses = one.mentions
+        delivery.addresses, delivery.unsearchable = one.mentions, one.unsearchable
         if one.why is None:
             normalized: NormalizedDelivery = one.normalized
             normalized.delivery = delivery
@@ -191,7 +187,17 @@ def _normalized(delivery: Delivery, translate: Translate) -> NormalizedDelivery:
 
 
 def _split_subjects(normalized: NormalizedDelivery) -> list[list[EventSubject]]:
-    return [normalized.subjects[first : first + MAX_EVENTS] for first in range(0, max(1, len(normalized.subjects)), MAX_EVENTS)]
+    """Split the subjects, in order, by what one transaction applies."""
+    parts: list[list[EventSubject]] = [[]]
+    room = MAX_EVENTS
+    for subject in normalized.subjects:
+        cost = cost_of(subject)
+        if cost > room and parts[-1]:
+            parts.append([])
+            room = MAX_EVENTS
+        parts[-1].append(subject)
+        room -= cost
+    return parts
 
 
 def _unpacked(normalized: NormalizedDelivery, part: bytes) -> NormalizedDelivery:

@@ -14,7 +14,7 @@ from touchbase.events.event_subject import EventSubject
 from touchbase.events.projection_batch import Batch
 from touchbase.history import CONTACT, Event, StoredEvent
 from touchbase.inbox import Delivery
-from touchbase.messages import MOST_SUBJECT, Message, channel_of, direction_of, text_of_html
+from touchbase.messages import MOST_SUBJECT, Message, channel_of, direction_of
 from touchbase.messages.sql.plans import ID, first_copies, insert_copies, log_messages
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Plan
@@ -63,7 +63,7 @@ def _message(subject: EventSubject, delivery: Delivery, settings: ClientSettings
     title = text = html = None
     if settings.store_message_bodies:
         title, html = _text(content.subject, MOST_SUBJECT), _text(content.html, MESSAGE_TEXT)
-        text = _text(content.text, MESSAGE_TEXT) or (html and text_of_html(html))
+        text = _text(content.text, MESSAGE_TEXT)
     campaign_id, campaign = _text(event.campaign_id, NAME), _text(event.campaign, NAME)
     return Message(
         id=0, direction=direction_of(event), channel=channel_of(event), occurred_us=subject.at, event_key=subject.key,

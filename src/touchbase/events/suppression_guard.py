@@ -12,16 +12,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from touchbase.common.timestamps import Micros
+from touchbase.errors import Overloaded
 from touchbase.events.event_normalization import Outcome
 from touchbase.events.event_subject import EventSubject
+from touchbase.events.identity_scan import find_addresses
 from touchbase.history import COMPANY, EXTERNAL, Ref
 from touchbase.history import sql as history_sql
-from touchbase.inbox import Delivery
+from touchbase.inbox import INLINE_BYTES, Delivery
 from touchbase.inbox.sql.body_retention import clear_deliveries
 from touchbase.messages.sql.statements import DELETE_OF_RECORD
 from touchbase.sql.builders import RECORD
 from touchbase.sql.statement import Execute, Plan, Row, Statement, delete
-from touchbase.suppression import EMAIL, LINKEDIN, erasure_key_of, find_identities
+from touchbase.suppression import EMAIL, LINKEDIN, erasure_key_of
 from touchbase.suppression.sql import Mark, delete_marks, find_marks, save_marks
 
 
@@ -38,6 +40,8 @@ class Withheld:
     """Objects that this batch names together with an address that was not erased."""
     deliveries: set[int] = field(default_factory=set)
     """Deliveries whose bodies are deleted: of this batch, and of the parked events that were erased."""
+    unsearchable: set[int] = field(default_factory=set)
+    """The deliveries of this batch that could not be searched."""
 
 
 def withhold(client: int, outcomes: Sequence[Outcome], now_us: Micros) -> Plan[Withheld]:
@@ -55,30 +59,42 @@ def withhold(client: int, outcomes: Sequence[Outcome], now_us: Micros) -> Plan[W
     while _drop(withheld, outcomes):
         yield from _mark_objects(withheld, now_us)
     for outcome in outcomes:
-        outcome.names_erased |= not withheld.marks.keys().isdisjoint(named_in[outcome.delivery.id])
+        outcome.names_erased |= outcome.delivery.unsearchable or not withheld.marks.keys().isdisjoint(named_in[outcome.delivery.id])
         if outcome.names_erased:
             withheld.deliveries.add(outcome.delivery.id)
+        if outcome.delivery.unsearchable:
+            withheld.unsearchable.add(outcome.delivery.id)
     return withheld
 
 
 def clear_bodies(withheld: Withheld, now_us: Micros) -> Plan[None]:
     """Delete the bodies that name erased people, after the batch was marked."""
     if withheld.key is not None and withheld.deliveries:
-        yield from clear_deliveries(withheld.key, withheld.client, withheld.deliveries, now_us)
+        of_erased = withheld.deliveries - withheld.unsearchable
+        yield from clear_deliveries(withheld.key, withheld.client, of_erased, now_us)
+        yield from clear_deliveries(withheld.key, withheld.client, withheld.deliveries - of_erased, now_us, unsearchable=True)
 
 
 def names_erased(client: int, delivery: Delivery) -> Plan[bytes | None]:
-    """Return the erasure key if a delivery that could not be read names an erased person; else None."""
+    """Return the erasure key if a delivery that could not be read names an erased person, or may name one; else None."""
     key = yield from erasure_key_of(client)
-    if key is None:
-        return None
+    if key is None or delivery.unsearchable:
+        return key
     marks = yield from find_marks(key, client, addresses_in(delivery))
-    return key if marks else None
+    return key if marks or delivery.unsearchable else None
 
 
 def addresses_in(delivery: Delivery) -> set[Ref]:
-    """Return the addresses found anywhere in a delivery."""
-    return find_identities(delivery.headers, delivery.query, delivery.body) if delivery.addresses is None else delivery.addresses
+    """Return the addresses found anywhere in a delivery.
+
+    One that was read before the client's first erasure is scanned here if that takes a few milliseconds; else raises `Overloaded`.
+    """
+    if delivery.addresses is None:
+        if len(delivery.body) > INLINE_BYTES or "content-encoding" in delivery.headers:
+            raise Overloaded("the first erasure of this client began while its deliveries were read; they are read again")
+        named = find_addresses(delivery)
+        delivery.addresses, delivery.unsearchable = named.refs, named.unsearchable is not None
+    return delivery.addresses
 
 
 def refs_of(subject: EventSubject) -> set[Ref]:

@@ -11,6 +11,7 @@ from touchbase.adapters.registry import load_adapters
 from touchbase.common.content_encoding import decoded
 from touchbase.connections import Connection
 from touchbase.errors import UnrecognisedPayload
+from touchbase.events.identity_scan import Identities, add_events, find_addresses
 from touchbase.events.inbox_batch import pack_result, read_delivery
 from touchbase.events.work import ReadResult
 from touchbase.history import Translation
@@ -41,6 +42,22 @@ def read_deliveries(connections: Sequence[Connection], deliveries: Sequence[Deli
         limit_for(delivery)
         results.append(pack_result(read_delivery(delivery, translated)))
     return results
+
+
+def scan_deliveries(connections: Sequence[Connection], deliveries: Sequence[Delivery], addresses_only: bool) -> list[Identities]:
+    """Return the identities in each delivery; each scan and each translation has the limit of the delivery's size."""
+
+    def translated(delivery: Delivery) -> Translation:
+        return load()(request_of_delivery(delivery, connections))
+
+    found = []
+    for delivery in deliveries:
+        limit_for(delivery)
+        found.append(find_addresses(delivery))
+        if not addresses_only:
+            limit_for(delivery)
+            add_events(found[-1], delivery, translated)
+    return found
 
 
 def limit_for(delivery: Delivery) -> None:

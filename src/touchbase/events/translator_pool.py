@@ -11,6 +11,8 @@ from dataclasses import replace
 
 from touchbase.adapters.interface import WebhookRequest
 from touchbase.connections import Connection
+from touchbase.errors import Overloaded
+from touchbase.events.identity_scan import Identities
 from touchbase.events.work import ReadResult
 from touchbase.history import Translation
 from touchbase.inbox import MAX_SECONDS, Delivery, request_of_delivery
@@ -20,6 +22,9 @@ from touchbase.sandbox.task import Task, TaskStopped
 TRANSLATE: Task[[WebhookRequest], Translation] = Task("touchbase.events.translation:translate", MAX_SECONDS)
 READ_DELIVERIES: Task[[Sequence[Connection], Sequence[Delivery]], list[ReadResult]] = Task(
     "touchbase.events.translation:read_deliveries", MAX_SECONDS
+)
+SCAN_DELIVERIES: Task[[Sequence[Connection], Sequence[Delivery], bool], list[Identities]] = Task(
+    "touchbase.events.translation:scan_deliveries", MAX_SECONDS
 )
 PRELOAD = "touchbase.events.translation:load"
 HIDDEN = "hidden"
@@ -62,8 +67,37 @@ class ClientTranslator:
             return await self.sandbox.call(READ_DELIVERIES, self.connections, deliveries)
         except TaskStopped as stopped:
             if len(deliveries) == 1:
-                return [ReadResult(why=stopped.why, for_good=stopped.for_good)]
+                result = ReadResult(why=stopped.why, for_good=stopped.for_good)
+                return [await self._read_and_scan(deliveries[0]) if deliveries[0].guarded else result]
         return [result for delivery in deliveries for result in await self.read_many([delivery])]
+
+    async def _read_and_scan(self, delivery: Delivery) -> ReadResult:
+        """Read and scan a delivery in two tasks: if one of them is stopped, the result of the other counts."""
+        named = await self._scan_addresses(delivery)
+        try:
+            (result,) = await self.sandbox.call(READ_DELIVERIES, self.connections, [replace(delivery, guarded=False)])
+        except TaskStopped as stopped:
+            result = ReadResult(why=stopped.why, for_good=stopped.for_good)
+        result.mentions, result.unsearchable = named.refs, named.unsearchable is not None
+        return result
+
+    async def scan_many(self, deliveries: Sequence[Delivery]) -> list[Identities]:
+        """Return the identities in each delivery; of one that ends its process only the addresses, or that it is unsearchable."""
+        try:
+            return await self.sandbox.call(SCAN_DELIVERIES, self.connections, deliveries, False)
+        except TaskStopped:
+            if len(deliveries) == 1:
+                return [await self._scan_addresses(deliveries[0])]
+        return [named for delivery in deliveries for named in await self.scan_many([delivery])]
+
+    async def _scan_addresses(self, delivery: Delivery) -> Identities:
+        try:
+            (named,) = await self.sandbox.call(SCAN_DELIVERIES, self.connections, [delivery], True)
+        except TaskStopped as stopped:
+            if not stopped.for_good:
+                raise Overloaded(f"a delivery could not be searched for addresses: {stopped.why}; it is tried again") from None
+            return Identities(unsearchable=stopped.why)
+        return named
 
 
 def without_secrets(connections: Sequence[Connection]) -> list[Connection]:

@@ -85,6 +85,8 @@ class ReadResult:
     normalized: Any = None
     mentions: set[Ref] | None = None
     """The addresses found anywhere in the delivery; None if it was not scanned."""
+    unsearchable: bool = False
+    """Whether not all of it could be searched for addresses."""
     why: str | None = None
     for_good: bool = False
     """Whether the failure is permanent: the delivery exceeded its budget."""
@@ -93,6 +95,10 @@ class ReadResult:
 @runtime_checkable
 class IsolatedReader(Protocol):
     """A `Translate` that reads many deliveries at once, in a process that can be stopped."""
+
+    async def scan_many(self, deliveries: Sequence[Delivery]) -> list[Any]:
+        """Return the `Identities` in each delivery; raises `Overloaded` if no process can be started."""
+        ...
 
     async def read_many(self, deliveries: Sequence[Delivery]) -> list[ReadResult]:
         """Read each delivery; raises `Overloaded` if no process can be started."""

@@ -45,7 +45,16 @@ from touchbase.history.last_writer_wins import (
     effective_time,
     stamp_of,
 )
-from touchbase.history.problems import FIELDS_LEFT_OUT, STATUS_REFUSED, TIME_AHEAD, VALUE_TYPE, Problems, add_problem, described
+from touchbase.history.problems import (
+    FIELDS_LEFT_OUT,
+    HTML_UNREAD,
+    STATUS_REFUSED,
+    TIME_AHEAD,
+    VALUE_TYPE,
+    Problems,
+    add_problem,
+    described,
+)
 from touchbase.history.status import (
     BOUNCE,
     COMPLAINT,
@@ -82,6 +91,7 @@ __all__ = [
     "EVENT_ENDINGS",
     "EXTERNAL",
     "FIELDS_LEFT_OUT",
+    "HTML_UNREAD",
     "IMPORT",
     "INITIAL",
     "LAST_WRITE",

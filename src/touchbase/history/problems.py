@@ -15,6 +15,7 @@ Problems = dict[str, str]
 
 STATUS_REFUSED = "status_refused"
 FIELDS_LEFT_OUT = "fields_left_out"
+HTML_UNREAD = "html_unread"
 TIME_AHEAD = "time_ahead"
 VALUE_TYPE = "value_type"
 
@@ -26,6 +27,10 @@ SENTENCES = {
     STATUS_REFUSED: (
         "the event asks for the status {about!r}, which the client's set does not have, so it set none: add it to the set, "
         "or merge it into one of the set, and it is applied"
+    ),
+    HTML_UNREAD: (
+        "the webhook has more than 2 million characters of HTML in messages without a plain text, so this message is stored with its HTML "
+        "and without a text: have the tool send the plain text too, or fewer messages at a time"
     ),
     TIME_AHEAD: (
         "the time of the event lies after its receipt, so the receipt counts: if the tool names no zone, set time_zone of the connection"

@@ -24,9 +24,11 @@ from touchbase.inbox.delivery import (
     RECEIVED,
     REMOVED_BY_ERASURE,
     REMOVED_BY_RETENTION,
+    REMOVED_UNSEARCHABLE,
     STATES,
     UNDATED_DEDUPE_WINDOW,
     UNRECOGNISED,
+    UNSEARCHABLE,
     Delivery,
     waiting_since,
 )
@@ -46,7 +48,7 @@ from touchbase.inbox.queries import (
     ListDeliveries,
     OldDedupeKeys,
 )
-from touchbase.inbox.redaction import redact_secrets
+from touchbase.inbox.redaction import INLINE_BYTES, redact_secrets
 from touchbase.inbox.refused import (
     CAUSES,
     FOREIGN_ORIGIN,
@@ -96,6 +98,7 @@ __all__ = [
     "FOREIGN_ORIGIN",
     "GROUPED",
     "IGNORED",
+    "INLINE_BYTES",
     "IN_BODY",
     "IN_HISTORY",
     "LONGEST_TEXT",
@@ -108,11 +111,13 @@ __all__ = [
     "RECEIVED",
     "REMOVED_BY_ERASURE",
     "REMOVED_BY_RETENTION",
+    "REMOVED_UNSEARCHABLE",
     "STATES",
     "UNDATED_DEDUPE_WINDOW",
     "UNFINISHED",
     "UNREADABLE",
     "UNRECOGNISED",
+    "UNSEARCHABLE",
     "AffectedSender",
     "BusyClients",
     "CountDeliveries",

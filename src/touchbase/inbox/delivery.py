@@ -17,7 +17,9 @@ FAILED = "failed"
 STATES = (RECEIVED, APPLIED, IGNORED, PARKED, UNRECOGNISED, FAILED)
 REMOVED_BY_ERASURE = "erased"
 REMOVED_BY_RETENTION = "retention"
-"""Why a body was removed: a person in it was erased, or the retention period ended."""
+REMOVED_UNSEARCHABLE = "unsearchable"
+"""Why a body was removed: a person in it was erased, the retention period ended, or an erasure could not search it."""
+UNSEARCHABLE = "its body could not be searched for erased people within the limits, and was removed"
 MAX_ATTEMPTS = 10
 DEDUPE_WINDOW: Micros = 3600 * SECOND
 """How long equal bytes are a repeat, if all events in them have a time or an id. Later retries are recognised by their events."""
@@ -76,3 +78,5 @@ class Delivery:
     """Whether its client has erased people: then it is scanned for addresses during translation."""
     addresses: set[Ref] | None = field(default=None, compare=False)
     """All addresses found by the scan; None before it."""
+    unsearchable: bool = field(default=False, compare=False)
+    """Whether the scan could not search all of it: its body is removed, because it may name an erased person."""

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
 from json.encoder import encode_basestring as quoted
 
 from touchbase.clients import Client
@@ -14,7 +12,9 @@ from touchbase.connections import FETCHED, UNPROVEN, Sender
 from touchbase.errors import Overloaded
 from touchbase.history import EVENT_ENDINGS, body_key
 from touchbase.inbox.commands import CountRepeat, StoredDelivery, StoreDelivery
-from touchbase.inbox.redaction import redact_logins, redact_secrets
+from touchbase.inbox.redaction import needs_process, redact
+from touchbase.sandbox.pool import Sandbox
+from touchbase.sandbox.task import Task
 from touchbase.sql.store import Store
 
 # Credentials, the mark of fetched records, and headers of the transport only.
@@ -25,9 +25,8 @@ UNSTORED_HEADERS = frozenset(
         b"host", b"connection", b"keep-alive", b"content-length", b"transfer-encoding", b"te", b"expect",
     }
 )  # fmt: skip
-INLINE_BYTES = 64 * 1024
-LONG_SECRET = 200
-"""Bytes of a body, and characters of a secret, up to which redaction runs on the event loop."""
+REDACT: Task[[Sequence[str], dict[str, str], str, bytes], tuple[dict[str, str], str, bytes]] = Task("touchbase.inbox.redaction:redact")
+"""For bodies that are not small. Its process gets the secrets; they are in no other."""
 
 
 def stored_headers(headers: Iterable[tuple[bytes, bytes]]) -> tuple[dict[str, str], str]:
@@ -52,19 +51,18 @@ def _as_json(headers: Mapping[str, str]) -> bytes:
 
 async def receive_webhook(
     store: Store, client: Client, channel: str, headers: Iterable[tuple[bytes, bytes]], *, query: str, body: bytes, at: Micros,
-    sender: Sender = UNPROVEN, trace: str | None = None,
+    sandbox: Sandbox, sender: Sender = UNPROVEN, trace: str | None = None,
 ) -> StoredDelivery:  # fmt: skip
     """Store one webhook and return when it is durable; the result says whether it is a repeat.
 
     The body is stored as received, still compressed; only secrets and logins in it are redacted. `trace`: the span to store
-    with it. Raises `Overloaded`: then nothing was stored.
+    with it. Raises `Overloaded`, and `TaskStopped` if the redaction exceeds its budget: then nothing was stored.
     """
     stored, naming = stored_headers(headers)
-    if sender.secrets:
-        redact = partial(redact_secrets, sender.secrets, stored, query, body)
-        is_long = len(body) > INLINE_BYTES or any(len(secret) > LONG_SECRET for secret in sender.secrets)
-        stored, query, body = await asyncio.to_thread(redact) if is_long else redact()
-    stored, query, body = redact_logins(stored, query, body)
+    if needs_process(sender.secrets, stored, body):
+        stored, query, body = await sandbox.call(REDACT, sender.secrets, stored, query, body)
+    else:
+        stored, query, body = redact(sender.secrets, stored, query, body)
     command = StoreDelivery(
         client=client.number,
         channel=channel,

@@ -1,23 +1,40 @@
-"""Redaction: remove a connection's secrets and Salesforce logins from a webhook before it is stored, in every encoding."""
+"""Redaction: remove a connection's secrets and Salesforce logins from a webhook before it is stored, in every encoding.
+
+A body is unfolded once: without escapes of JSON (also of JSON inside a string) and without percent-encoding, with a map from its
+positions to those in the body as received. The secrets, unfolded alike, are then searched as plain bytes. All of it is linear.
+"""
 
 from __future__ import annotations
 
 import re
+from array import array
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from functools import lru_cache, partial
+from functools import lru_cache
 from urllib.parse import unquote_plus
 
 from touchbase.common.content_encoding import LARGEST_SIGNED, decoded, from_base64
 from touchbase.errors import UnrecognisedPayload
 
 _ENCODING = "content-encoding"
+INLINE_BYTES = 16 * 1024
+"""Bytes of a decoded body up to which it is redacted on the event loop, in a few milliseconds at most."""
 # What precedes and follows a value in JSON (also JSON inside a string) and in form fields, possibly escaped once more.
-_BEFORE = re.compile(rb"(?:[=\"\n]|%(?:25){0,3}(?:22|3d)|\\u00(?:22|3d)|\A)\Z", re.IGNORECASE)
+_BEFORE = re.compile(rb"(?:[=\"\n]|%(?:25){0,3}(?:22|3d)|\\u00(?:22|3d)|\A)(?:\\|%(?:25){0,3}5c)*+\Z", re.IGNORECASE)
 _AFTER = re.compile(rb"[\"&\\\r\n]|%(?:25){0,3}(?:22|26|5c)|\s{0,9}\Z", re.IGNORECASE)
 _LONGEST_MARK = 40
 """Bytes before a secret that `_BEFORE` examines."""
+_PERCENT = re.compile(rb"%(?:25){0,3}([0-9A-Fa-f]{2})")
+"""A byte, percent-encoded up to four times."""
+_BACKSLASHES = re.compile(rb"\\++(?:u([dD][89abAB][0-9a-fA-F]{2})\\++u([dD][c-fC-F][0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|([\"/bfnrt]))?")
+"""An escape of JSON, with more backslashes the deeper it is nested: surrogates, another letter, a short form; or backslashes alone."""
+_SHORT = {b'"': b'"', b"/": b"/", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t"}
+_PLAIN = re.compile(r"[A-Za-z0-9_.\-]*")
+"""Secrets that a body may contain escaped by number only, as nearly all are."""
+_ROUNDS = 4
+"""Layers of escapes that are unfolded."""
 
 # A Salesforce session id: the organisation's id, an exclamation mark, and the token. Nothing else has this form.
 _LOGIN = re.compile(rb"(00D[A-Za-z0-9]{12,15}(?:!|%21|\\u0021))[A-Za-z0-9._]{32,}")
@@ -28,25 +45,39 @@ _BASE64 = re.compile(rb"([A-Za-z0-9+/_\-\\\r\n]{64,}+)={0,2}")
 a body of backslashes would otherwise block the server for minutes."""
 
 
-def redact_logins(headers: dict[str, str], query: str, body: bytes) -> tuple[dict[str, str], str, bytes]:
-    """Replace Salesforce logins with asterisks; relays forward them in JSON, in forms and in base64.
+def redact(secrets: Sequence[str], headers: dict[str, str], query: str, body: bytes) -> tuple[dict[str, str], str, bytes]:
+    """Remove headers and parameters that contain a secret; replace it, and Salesforce logins, with asterisks in query and body.
 
-    A compressed body that contains one is stored decoded.
+    Relays forward logins in JSON, in forms and in base64. A compressed body that contains any is stored decoded.
     """
-    query = _redact_logins(query.encode()).decode() if "00D" in query else query
-    if _ENCODING not in headers:
-        return headers, query, _redact_logins(body)
-    plain = _decoded(headers, body)
-    redacted = _redact_logins(plain)
+    clean = headers
+    if secrets:
+        clean = {name: value for name, value in headers.items() if not any(secret in value for secret in secrets)}
+        query = "&".join(piece for piece in query.split("&") if unquote_plus(piece.partition("=")[2]) not in secrets)
+    if "00D" in query:
+        query = _redact_logins(query.encode()).decode()
+    plain = _decoded(headers, body, LARGEST_SIGNED)
+    redacted = _redact_logins(redact_secrets(secrets, plain))
     if redacted == plain:
-        return headers, query, body
-    return {name: value for name, value in headers.items() if name != _ENCODING}, query, redacted
+        return clean, query, body
+    return {name: value for name, value in clean.items() if name != _ENCODING}, query, redacted
+
+
+def needs_process(secrets: Sequence[str], headers: Mapping[str, str], body: bytes) -> bool:
+    """Return whether the redaction of a body may take longer than the event loop can wait; a large body is not decoded to its end."""
+    if _ENCODING in headers:
+        return not _is_small(headers[_ENCODING], body)
+    return len(body) > INLINE_BYTES and (bool(secrets) or b"00D" in body or _may_have_base64(body))
+
+
+def _may_have_base64(text: bytes) -> bool:
+    return _BASE64_PREFIXES[0] in text or _BASE64_PREFIXES[1] in text or _BASE64_PREFIXES[2] in text
 
 
 def _redact_logins(text: bytes) -> bytes:
     if b"00D" in text:
         text = _LOGIN.sub(rb"\1********", text)
-    if _BASE64_PREFIXES[0] in text or _BASE64_PREFIXES[1] in text or _BASE64_PREFIXES[2] in text:
+    if _may_have_base64(text):
         text = _BASE64.sub(_redact_base64, text)
     return text
 
@@ -64,77 +95,112 @@ def _redact_base64(match: re.Match[bytes]) -> bytes:
     return match[0] if redacted == plain else b64encode(redacted) + match[0][len(piece) :]
 
 
-def redact_secrets(secrets: Sequence[str], headers: Mapping[str, str], query: str, body: bytes) -> tuple[dict[str, str], str, bytes]:
-    """Remove headers and parameters that contain a secret, and replace it with asterisks in the body.
-
-    A compressed body that contains one is stored decoded.
-    """
-    clean = {name: value for name, value in headers.items() if not any(secret in value for secret in secrets)}
-    pieces = [piece for piece in query.split("&") if unquote_plus(piece.partition("=")[2]) not in secrets]
-    plain = _decoded(headers, body)
-    redacted = _redact_secrets(secrets, plain)
-    if redacted == plain:
-        return clean, "&".join(pieces), body
-    clean.pop(_ENCODING, None)
-    return clean, "&".join(pieces), redacted
-
-
-def _decoded(headers: Mapping[str, str], body: bytes) -> bytes:
-    with suppress(UnrecognisedPayload):
-        return decoded(headers.get(_ENCODING, ""), body, LARGEST_SIGNED)
-    return body
-
-
-def _redact_secrets(secrets: Sequence[str], body: bytes) -> bytes:
+def redact_secrets(secrets: Sequence[str], body: bytes) -> bytes:
+    """Replace secrets with asterisks where they are a whole value: plain, or escaped as in JSON, JSON inside a string, or forms."""
+    if not secrets:
+        return body
+    spans = list[tuple[int, int, bytes]]()
+    unfolded = _Unfolded(body, are_plain=all(map(_PLAIN.fullmatch, secrets)))
     for secret in secrets:
-        plain = secret.encode("utf-8", "surrogateescape")
-        # Without an escape character the body can contain the secret in one spelling only, which is fast to find.
-        if plain in body or b"\\" in body or b"%" in body or b"+" in body:
-            body = _spellings(secret).sub(partial(_mask, mask=b"*" * len(secret)), body)
+        needle, mask = _needle(secret), b"*" * len(secret)
+        if needle:
+            spans += [(start, end, mask) for start, end in unfolded.find(needle) if _is_value(body, start, end)]
         if secret.isdecimal() and secret.isascii():
             # A JSON number: its replacement must keep the JSON valid.
-            body = re.sub(rb"(:\s*)" + secret.encode() + rb"(?=\s*[,}])", rb'\1"%b"' % (b"*" * len(secret)), body)
+            number = re.compile(rb":\s*(" + secret.encode() + rb")(?=\s*[,}])")
+            spans += [(*match.span(1), b'"%b"' % mask) for match in number.finditer(body)]
+    if not spans:
+        return body
+    pieces, at = list[bytes](), 0
+    for start, end, mask in sorted(spans):
+        if start >= at:  # two secrets can overlap
+            pieces += (body[at:start], mask)
+            at = end
+    return b"".join([*pieces, body[at:]])
+
+
+def _is_value(body: bytes, start: int, end: int) -> bool:
+    return (not start or _BEFORE.search(body[max(0, start - _LONGEST_MARK) : start]) is not None) and _AFTER.match(body, end) is not None
+
+
+def _decoded(headers: Mapping[str, str], body: bytes, largest: int) -> bytes:
+    with suppress(UnrecognisedPayload):
+        return decoded(headers.get(_ENCODING, ""), body, largest)
     return body
 
 
-def _mask(match: re.Match[bytes], mask: bytes) -> bytes:
-    start, end, body = match.start(), match.end(), match.string
-    is_value = _BEFORE.search(body[max(0, start - _LONGEST_MARK) : start]) if start else True
-    return mask if is_value and _AFTER.match(body, end) else match[0]
+def _is_small(encoding: str, body: bytes) -> bool:
+    try:
+        return len(decoded(encoding, body, INLINE_BYTES)) <= INLINE_BYTES
+    except UnrecognisedPayload:
+        return False
 
 
 @lru_cache(maxsize=1_000)
-def _spellings(secret: str) -> re.Pattern[bytes]:
-    """Return a pattern of the secret, each character plain or escaped as in JSON, JSON inside a string, or forms."""
-    return re.compile(b"".join(map(_spelling, secret)))
+def _needle(secret: str) -> bytes:
+    return _Unfolded(secret.encode("utf-8", "surrogateescape")).text
 
 
-def _spelling(letter: str) -> bytes:
-    units = letter.encode("utf-16-be", "surrogatepass")
-    as_json = b"".join(_BACKSLASHES + _in_form(b"u") + b"".join(map(_digit, units[at : at + 2].hex())) for at in range(0, len(units), 2))
-    ways = [b"".join(_in_form(bytes([byte])) for byte in letter.encode("utf-8", "surrogateescape")), as_json]
-    if letter in _SHORT:
-        ways.append(_BACKSLASHES + _in_form(_SHORT[letter]))
-    if letter == " ":
-        ways.append(rb"\+")
-    return b"(?:" + b"|".join(ways) + b")"
+class _Unfolded:
+    """A text without its escapes, and where each of its bytes was.
+
+    It has no backslash, since a body may escape one together with the letter after it. With `are_plain`, only escapes by number count.
+    """
+
+    def __init__(self, body: bytes, *, are_plain: bool = False) -> None:
+        self.text = body
+        self._maps: list[tuple[array[int], array[int]]] = []
+        """Of each layer: the end of each escape without it and with it."""
+        if are_plain and b"%" not in body and b"\\u" not in body:
+            return
+        for _ in range(_ROUNDS):
+            before = len(self._maps)
+            if b"%" in self.text:
+                self._unfold(_PERCENT, lambda match: bytes((int(match[1], 16),)))
+            if b"\\" in self.text:
+                self._unfold(_BACKSLASHES, _unescaped)
+            if len(self._maps) == before:
+                break
+        self.text = self.text.replace(b"+", b" ")  # a form's spaces
+
+    def find(self, needle: bytes) -> list[tuple[int, int]]:
+        """Return where a text stands in the body as received: starts and ends, of places that do not overlap."""
+        places, at = list[tuple[int, int]](), 0
+        while (at := self.text.find(needle, at)) >= 0:
+            places.append((self._received(at), self._received(at + len(needle))))
+            at += len(needle)
+        return places
+
+    def _unfold(self, escapes: re.Pattern[bytes], plain: Callable[[re.Match[bytes]], bytes]) -> None:
+        pieces, ends, received_ends = list[bytes](), array("q"), array("q")
+        at = length = 0
+        changed = False
+        for match in escapes.finditer(self.text):
+            start, end = match.span()
+            letters = plain(match)
+            pieces += (self.text[at:start], letters)
+            length += start - at + len(letters)
+            ends.append(length)
+            received_ends.append(end)
+            changed |= end - start != len(letters)
+            at = end
+        if changed:
+            self.text = b"".join([*pieces, self.text[at:]])
+            self._maps.append((ends, received_ends))
+
+    def _received(self, at: int) -> int:
+        """Return the position in the body as received."""
+        for ends, received_ends in reversed(self._maps):
+            last = bisect_right(ends, at) - 1
+            if last >= 0:
+                at += received_ends[last] - ends[last]
+        return at
 
 
-def _in_form(byte: bytes) -> bytes:
-    """Return a pattern of one byte, plain or percent-encoded up to four times."""
-    return b"(?:%b|%%(?:25){0,3}%b)" % (re.escape(byte), _any_case(f"{byte[0]:02x}"))
-
-
-def _digit(digit: str) -> bytes:
-    """Return a pattern of a hex digit in either case, plain or percent-encoded."""
-    return b"(?:" + b"|".join(_in_form(one.encode()) for one in {digit, digit.upper()}) + b")"
-
-
-def _any_case(digits: str) -> bytes:
-    """Return a pattern of hex digits in either case."""
-    return "".join(f"[{digit}{digit.upper()}]" if digit.isalpha() else digit for digit in digits).encode()
-
-
-_BACKSLASHES = _in_form(b"\\") + b"{1,8}"
-_SHORT = {'"': b'"', "\\": b"\\", "/": b"/", "\b": b"b", "\f": b"f", "\n": b"n", "\r": b"r", "\t": b"t"}
-"""Characters that JSON escapes as a backslash and a letter."""
+def _unescaped(match: re.Match[bytes]) -> bytes:
+    high, low, unit, short = match.groups()
+    if short:
+        return _SHORT[short]
+    if unit:
+        return chr(int(unit, 16)).encode("utf-8", "surrogatepass")
+    return bytes.fromhex((high + low).decode()).decode("utf-16-be").encode() if high else b""

@@ -8,20 +8,21 @@ says where that is; the cursor goes on from there, so that nothing is left out a
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import takewhile
 
-from touchbase.common.content_encoding import decoded
 from touchbase.common.field_limits import LARGEST_ID
-from touchbase.common.threads import on_thread
 from touchbase.common.timestamps import Micros
-from touchbase.errors import UnrecognisedPayload
 from touchbase.history import Ref
 from touchbase.inbox.delivery import Delivery
 from touchbase.inbox.search_queries import DeliveryStep, FindSoughtPerson, SoughtPerson, StepThroughDeliveries
 from touchbase.inbox.service import DeliveryFilter
+from touchbase.sandbox.pool import Sandbox
+from touchbase.sandbox.task import Task, TaskStopped
 from touchbase.sql.store import Store
-from touchbase.suppression import contains_text, find_identities
+from touchbase.suppression import find_identities
 
 MOST_EXAMINED = 20_000
 """Deliveries that one page examines."""
@@ -33,8 +34,11 @@ LARGEST_SEARCHED = 1024 * 1024
 """Bytes of a decompressed body that is searched."""
 LONGEST_TEXT = 200
 """Characters of a text to search for."""
+MATCH_BODIES: Task[[Sequence[Delivery], int, str | None, Collection[Ref] | None, float], list[bool | None]] = Task(
+    "touchbase.inbox.body_search:match_bodies", 5.0
+)
 UNREADABLE = "unreadable"
-"""Why a body cannot be searched: it is larger than that, or cannot be decompressed. Else as in `Delivery.body_removed`."""
+"""Why a body cannot be searched: it is too large, cannot be decompressed, or takes too long. Else as in `Delivery.body_removed`."""
 IN_HISTORY = "history"
 IN_BODY = "body"
 """Where a delivery was found: in the person's history, or by what its body contains."""
@@ -83,7 +87,12 @@ class FoundPage:
 
 
 async def search_deliveries(
-    store: Store, search: DeliverySearch, limit: int, place: Place | None = None, monotonic: Callable[[], float] = time.monotonic
+    store: Store,
+    sandbox: Sandbox,
+    search: DeliverySearch,
+    limit: int,
+    place: Place | None = None,
+    monotonic: Callable[[], float] = time.monotonic,
 ) -> FoundPage:
     """Return the next page of matching deliveries, maybe with fewer than `limit` although there are more."""
     client = search.filters.client
@@ -93,24 +102,31 @@ async def search_deliveries(
     sought = await store.read(FindSoughtPerson(client, addresses, search.contact_id, mentioned))
     if sought.erased:
         return FoundPage()
-    return await _Search(store, search, limit, sought, monotonic).page(place or START)
+    return await _Search(store, sandbox, search, limit, sought, monotonic).page(place or START)
 
 
 class _Search:
     """One page of a search."""
 
-    def __init__(self, store: Store, search: DeliverySearch, limit: int, sought: SoughtPerson, monotonic: Callable[[], float]) -> None:
+    def __init__(
+        self, store: Store, sandbox: Sandbox, search: DeliverySearch, limit: int, sought: SoughtPerson, monotonic: Callable[[], float]
+    ) -> None:
         self._store = store
+        self._sandbox = sandbox
         self._search = search
         self._limit = limit
         self._sought = sought
         self._monotonic = monotonic
-        self._until = monotonic() + MOST_SECONDS
+        self._until = 0.0
         self._page = FoundPage()
 
     async def page(self, place: Place) -> FoundPage:
         """Return the page from this place on."""
         page, search, sought = self._page, self._search, self._sought
+        if search.text is not None or sought.addresses:
+            # A process may have to be started, which takes longer than to examine many bodies.
+            await self._sandbox.call(MATCH_BODIES, [], LARGEST_SEARCHED, None, None, MOST_SECONDS)
+        self._until = self._monotonic() + MOST_SECONDS
         history, inbox = place
         if sought.contacts:
             found, history = await self._examine(history, search.text is not None, of_contacts=sought.contacts)
@@ -168,36 +184,31 @@ class _Search:
 
     async def _look_into(self, step: DeliveryStep, found: list[Delivery], by_address: bool) -> Delivery | None:
         """Add the deliveries of a step whose bodies match; return the last examined one if the page is full or the time is up."""
-        matching, last = await on_thread("search", self._match, step.found, self._limit - len(found), by_address)
-        found += matching
-        return last
+        addresses = self._sought.addresses if by_address else None
+        waiting = step.found
+        while waiting:
+            matches = await self._match(waiting, addresses)
+            for delivery, is_match in zip(waiting, matches, strict=False):
+                if is_match is None:
+                    self._count_unsearchable(delivery.body_removed or UNREADABLE, delivery)
+                elif is_match:
+                    found.append(delivery)
+                if len(found) == self._limit:
+                    return delivery
+            if self._monotonic() >= self._until:
+                return waiting[len(matches) - 1]
+            waiting = waiting[len(matches) :]
+        return None
 
-    def _match(self, deliveries: Sequence[Delivery], room: int, by_address: bool) -> tuple[list[Delivery], Delivery | None]:
-        matching: list[Delivery] = []
-        for delivery in deliveries:
-            if self._matches(delivery, by_address):
-                matching.append(delivery)
-            if len(matching) == room or self._monotonic() >= self._until:
-                return matching, delivery
-        return matching, None
-
-    def _matches(self, delivery: Delivery, by_address: bool) -> bool:
-        if delivery.body_removed is not None:
-            self._count_unsearchable(delivery.body_removed, delivery)
-            return False
-        headers = {name: value for name, value in delivery.headers.items() if name != "content-encoding"}
-        plain: bytes | None
-        try:
-            plain = decoded(delivery.headers.get("content-encoding", ""), delivery.body, LARGEST_SEARCHED)
-        except UnrecognisedPayload:
-            plain = None
-        if plain is None or len(plain) > LARGEST_SEARCHED:
-            self._count_unsearchable(UNREADABLE, delivery)
-            return False
-        text = self._search.text
-        if by_address and self._sought.addresses.isdisjoint(find_identities(headers, delivery.query, plain)):
-            return False
-        return text is None or contains_text(plain, text)
+    async def _match(self, deliveries: Sequence[Delivery], addresses: Collection[Ref] | None) -> list[bool | None]:
+        """Return for the first of these deliveries, at least one, whether it matches; None for one that cannot be searched."""
+        if deliveries[0].body_removed is not None:
+            return [None]
+        several = [*takewhile(lambda each: each.body_removed is None, deliveries)]
+        for part in (several, several[:1]):
+            with suppress(TaskStopped):
+                return await self._sandbox.call(MATCH_BODIES, part, LARGEST_SEARCHED, self._search.text, addresses, MOST_SECONDS)
+        return [None]
 
     def _count_unsearchable(self, cause: str, delivery: Delivery) -> None:
         self._page.unsearchable.setdefault(cause, Unsearchable(0, delivery.id)).count += 1

@@ -9,7 +9,7 @@ from touchbase.common.timestamps import Micros, to_text
 from touchbase.errors import NotFound, PayloadDeleted
 from touchbase.history import StoredEvent
 from touchbase.inbox.commands import ReplayDeliveries
-from touchbase.inbox.delivery import FAILED, IGNORED, PARKED, RECEIVED, REMOVED_BY_RETENTION, UNRECOGNISED, Delivery
+from touchbase.inbox.delivery import FAILED, IGNORED, PARKED, RECEIVED, REMOVED_BY_RETENTION, REMOVED_UNSEARCHABLE, UNRECOGNISED, Delivery
 from touchbase.inbox.queries import DeliveryEvents, DeliveryGroup, GetDelivery, GroupDeliveries, ListDeliveries
 from touchbase.sql.store import Store, Writes
 
@@ -75,6 +75,8 @@ def body_removal_reason(delivery: Delivery) -> str | None:
     on = to_text(delivery.body_removed_us)[:10]
     if delivery.body_removed == REMOVED_BY_RETENTION:
         return f"body removed by retention on {on}"
+    if delivery.body_removed == REMOVED_UNSEARCHABLE:
+        return f"body removed on {on}, because it could not be searched for a person who was erased"
     return f"body removed on {on}, because a person in it was erased"
 
 

@@ -23,7 +23,6 @@ from touchbase.messages.commands import (
     RemoveCustomField,
     SetInterested,
 )
-from touchbase.messages.html_text import text_of_html
 from touchbase.messages.models import (
     API,
     CHANNELS,
@@ -70,6 +69,5 @@ __all__ = [
     "SetInterested",
     "channel_of",
     "direction_of",
-    "text_of_html",
     "united",
 ]

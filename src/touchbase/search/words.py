@@ -19,6 +19,10 @@ LONGEST = 40
 """Characters of a word; longer ones are cut, in searches too."""
 MOST = 5_000
 """Different words of one record in the index."""
+MOST_CHARACTERS = 128 * 1024
+"""Characters of one record, folded, whose words are in the index: some letters fold to 18, and folding runs within a transaction."""
+_PIECE = 1_000
+"""Characters that are folded at once: the order of accents after one letter takes quadratic time."""
 MOST_SEARCHED = 10
 """Words of one search."""
 _WORD = re.compile(r"[^\W_]+")
@@ -26,10 +30,25 @@ _WORD = re.compile(r"[^\W_]+")
 
 def words_of(text: str) -> Iterator[str]:
     """Yield the words of a text."""
-    if not text.isascii():
-        text = "".join(char for char in unicodedata.normalize("NFKD", text.casefold()) if not unicodedata.combining(char))
-    for word in _WORD.findall(text.lower()):
-        yield word[:LONGEST]
+    return _words(_folded(text, MOST_CHARACTERS))
+
+
+def _words(folded: str) -> Iterator[str]:
+    return (word[:LONGEST] for word in _WORD.findall(folded))
+
+
+def _folded(text: str, most: int) -> str:
+    """Return a text in lower case and without accents, cut at `most` characters."""
+    if text.isascii():
+        return text[:most].lower()
+    pieces: list[str] = []
+    for start in range(0, len(text), _PIECE):
+        piece = unicodedata.normalize("NFKD", text[start : start + _PIECE].casefold())
+        pieces.append("".join([char for char in piece if not unicodedata.combining(char)])[:most])
+        most -= len(pieces[-1])
+        if most <= 0:
+            break
+    return "".join(pieces).lower()
 
 
 def prefix(client: int, kind: int) -> str:
@@ -50,12 +69,19 @@ def texts_of(record: Record) -> Iterator[str]:
 
 
 def indexed_words(record: Record) -> str:
-    """Return the words of a record as the index has them; the bare prefix marks a record with more than `MOST` words."""
+    """Return the words of a record as the index has them; the bare prefix marks a record with more than the index takes."""
     kind = CONTACT if isinstance(record, Contact) else COMPANY
     first = prefix(record.client, kind)
-    words = dict.fromkeys(word for text in texts_of(record) for word in words_of(text))
+    words: dict[str, None] = {}
+    room = MOST_CHARACTERS
+    for text in texts_of(record):
+        folded = _folded(text, room)
+        words.update(dict.fromkeys(_words(folded)))
+        room -= len(folded)
+        if room <= 0 or len(words) > MOST:
+            break
     marks = dict.fromkeys(field_mark(record.client, kind, one.name) for one in record.custom_fields if one.value is not None)
-    if len(words) > MOST:
+    if room <= 0 or len(words) > MOST:
         marks[first] = None
     return " ".join([*marks, *(first + word for word in islice(words, MOST))])
 

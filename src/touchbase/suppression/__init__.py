@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from touchbase.suppression.pii_scan import contains_text, find_identities
+from touchbase.suppression.pii_scan import Unsearchable, contains_text, find_identities
 from touchbase.suppression.server_secret import erasure_key_of, find_erasure_key, make_erasure_key, replace_erasure_key
 from touchbase.suppression.suppression_keys import (
     EMAIL,
@@ -20,6 +20,7 @@ __all__ = [
     "EMAIL",
     "LINKEDIN",
     "WHY_IGNORED",
+    "Unsearchable",
     "contains_text",
     "delivery_key",
     "digest",

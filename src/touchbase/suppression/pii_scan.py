@@ -7,14 +7,15 @@ It prefers false positives: `to=ann@example.com` is reported with and without `t
 
 from __future__ import annotations
 
-import html
+import codecs
 import re
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
-from itertools import chain, islice
+from itertools import islice
 from urllib.parse import unquote
 
 from touchbase.common.content_encoding import decoded, from_base64
+from touchbase.common.html_text import unescape
 from touchbase.common.normalize import find_email_key
 from touchbase.errors import UnrecognisedPayload
 from touchbase.history import Ref
@@ -23,8 +24,12 @@ from touchbase.suppression.suppression_keys import EMAIL, linkedin_ref
 ROUNDS = 3
 """Layers of escapes that are decoded: JSON in a form field in JSON."""
 MAX_LOCAL_LENGTH = 64
-MAX_MATCHES = 10_000
-"""Candidates tried in one text, so that a body full of them does not delay other deliveries."""
+MAX_MATCHES = 20_000
+"""Different candidates tried in one webhook, and pieces of possible base64 in one window."""
+WINDOW = 256 * 1024
+OVERLAP = 8 * 1024
+"""Bytes that are searched at once, and bytes of them that the next window repeats: more than an address in any encoding has."""
+LONGEST_LINK = 2_000
 # Starts from the @: to search for the beginning of an address would try every character of a long text.
 _AT = re.compile(r"@([\w.\-]{1,255})")
 _BETWEEN = re.compile(r"""[\s@<>"(),:;\[\]\\]""")
@@ -35,53 +40,77 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/_\-]{24,}")
 """Possible base64, of either alphabet; at least as long as an address with its quotes."""
 _SIGNS = ("@", "%40", "u0040", "&#", "linkedin")
 """Decoded base64 without one of these contains no address; most of what looks like base64 is an id."""
-_NUMBERED = re.compile(r"&#(?:([xX])0*([0-9a-fA-F]+)|0*([0-9]+))")
-"""A numeric character reference of HTML. The standard library reads any number of digits; Python raises an error beyond 4,300."""
-_MOST_DIGITS = 7
+_PACKED = (b"\x1f\x8b", b"\x78\x01", b"\x78\x9c", b"\x78\xda")
+"""How compressed bodies begin."""
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|([/\"\\])|[bfnrt])")
 
 
+class Unsearchable(Exception):
+    """A webhook cannot be searched completely within the limits."""
+
+
 def find_identities(headers: Mapping[str, str], query: str, body: bytes) -> set[Ref]:
-    """Return the identities in a webhook's headers, query and body, in normal form."""
-    found: set[Ref] = set()
-    for text in (_plain(headers, body), query, "\n".join(headers.values())):
-        for form in _forms(text):
-            for one in (form, *_from_base64(form)):
-                found.update(_emails(one))
-                found.update(_linkedins(one))
-    return found
+    """Return the identities in a webhook's headers, query and body, in normal form. Raises `Unsearchable`."""
+    search = _Search()
+    for text in (_plain(headers, body), query.encode("utf-8", "replace"), "\n".join(headers.values()).encode("utf-8", "replace")):
+        for part in _parts(text):
+            search.add(part)
+    return search.found
 
 
 def contains_text(plain: bytes, text: str) -> bool:
     """Return whether a decompressed body contains a text in any case, as received or with escapes or base64 decoded."""
     wanted = text.casefold()
-    body = plain.decode("utf-8", "replace").replace("\0", "")
-    return any(wanted in one.casefold() for form in _forms(body) for one in chain((form,), _from_base64(form, ())))
+    return any(wanted in part.casefold() for part in _parts(plain, ()))
 
 
-def _from_base64(text: str, signs: Collection[str] = _SIGNS) -> Iterator[str]:
-    """Yield the texts that a text contains as base64, with their escapes decoded; only those with one of `signs`, if there are any."""
+def _parts(text: bytes, signs: Collection[str] = _SIGNS) -> Iterator[str]:
+    """Yield a text in windows, each in all its forms, with what it contains as base64 (only with one of `signs`, if there are any).
+
+    The forms of a whole text would take a hundred times its memory.
+    """
+    is_form = text.lstrip()[:1] not in (b"{", b"[")
+    for start in range(0, max(1, len(text) - OVERLAP), WINDOW - OVERLAP):
+        window = text[start : start + WINDOW].decode("utf-8", "replace").replace("\0", "")  # UTF-16 reads as Latin then
+        is_last = start + WINDOW >= len(text)
+        for form in _forms(window, is_form):
+            yield form
+            for inner in _from_base64(form, is_cut=start > 0, is_last=is_last):
+                if not signs or any(sign in inner.lower() for sign in signs):
+                    yield from _forms(inner, is_form=inner.lstrip()[:1] not in ("{", "["))
+
+
+def _from_base64(text: str, *, is_cut: bool, is_last: bool) -> Iterator[str]:
+    """Yield the texts that a window contains as base64. At the window's ends it may be a part of a longer one."""
     for match in islice(_BASE64.finditer(text), MAX_MATCHES):
-        with suppress(ValueError):  # not base64, or not text: a picture, an id
-            inner = from_base64(match[0]).decode()
-            if not signs or any(sign in inner.lower() for sign in signs):
-                yield from _forms(inner)
+        is_part = (is_cut and match.start() == 0) or (not is_last and match.end() == len(text))
+        for packed in (match[0][shift:] for shift in range(4 if is_cut and match.start() == 0 else 1)):
+            with suppress(ValueError):  # not base64, or not text: a picture, an id
+                yield _part_of_text(from_base64(packed[: len(packed) // 4 * 4])) if is_part else from_base64(packed).decode()
 
 
-def _plain(headers: Mapping[str, str], body: bytes) -> str:
-    with suppress(UnrecognisedPayload):  # then the body is searched as received
-        body = decoded(headers.get("content-encoding", ""), body)
-    text = body.decode("utf-8", "replace")
-    return text.replace("\0", "")  # UTF-16 reads as Latin then
+def _part_of_text(raw: bytes) -> str:
+    """Decode UTF-8 that may begin and end within a letter; raises `UnicodeDecodeError`."""
+    begin = next((at for at, byte in enumerate(raw[:4]) if byte & 0xC0 != 0x80), 0)
+    return codecs.getincrementaldecoder("utf-8")().decode(raw[begin:])
 
 
-def _forms(text: str) -> Iterator[str]:
+def _plain(headers: Mapping[str, str], body: bytes) -> bytes:
+    try:
+        return decoded(headers.get("content-encoding", ""), body)
+    except UnrecognisedPayload as error:
+        if body.startswith(_PACKED):
+            raise Unsearchable(error.detail) from None
+        return body  # it is searched as received
+
+
+def _forms(text: str, is_form: bool) -> Iterator[str]:
     """Yield the text as received, then with each further layer of escapes decoded."""
     for _ in range(ROUNDS):
         yield text
-        if "+" in text and text.lstrip()[:1] not in ("{", "["):
+        if is_form and "+" in text:
             yield unquote(text.replace("+", " "))  # a form's spaces
-        plainer = _without_html(_join_surrogates(_ESCAPE.sub(_unescaped, unquote(text))))
+        plainer = unescape(_join_surrogates(_ESCAPE.sub(_unescaped, unquote(text))))
         if plainer == text:
             return
         text = plainer
@@ -89,18 +118,6 @@ def _forms(text: str) -> Iterator[str]:
 
 def _unescaped(match: re.Match[str]) -> str:
     return chr(int(match[1], 16)) if match[1] else match[2] or " "
-
-
-def _without_html(text: str) -> str:
-    if "&" not in text:
-        return text
-    return html.unescape(_NUMBERED.sub(_without_zeros, text) if "&#" in text else text)
-
-
-def _without_zeros(match: re.Match[str]) -> str:
-    """Return a character reference without leading zeros; the replacement character where its number is too long."""
-    digits = match[2] or match[3]
-    return f"&#{match[1] or ''}{digits}" if len(digits) <= _MOST_DIGITS else "\ufffd"
 
 
 def _join_surrogates(text: str) -> str:
@@ -112,13 +129,32 @@ def _join_surrogates(text: str) -> str:
     return text
 
 
-def _emails(text: str) -> Iterator[Ref]:
-    if "@" not in text:
-        return
-    for candidate in islice(_email_candidates(text), MAX_MATCHES):
-        key = find_email_key(candidate)
-        if key:
-            yield ("", EMAIL, key)
+class _Search:
+    """Identities found in one webhook so far, and the candidates that were tried."""
+
+    def __init__(self) -> None:
+        self.found: set[Ref] = set()
+        self._tried: set[str] = set()
+
+    def add(self, text: str) -> None:
+        """Search a text."""
+        if "@" in text:
+            for candidate in _email_candidates(text):
+                if self._is_new(candidate) and (key := find_email_key(candidate)):
+                    self.found.add(("", EMAIL, key))
+        if "linkedin" in text.lower():
+            for match in _LINKEDIN.finditer(text):
+                candidate = match[0][:LONGEST_LINK].rstrip(".:!")
+                if self._is_new(candidate) and (ref := linkedin_ref(candidate)) is not None:
+                    self.found.add(ref)
+
+    def _is_new(self, candidate: str) -> bool:
+        if candidate in self._tried:
+            return False
+        if len(self._tried) >= MAX_MATCHES:
+            raise Unsearchable(f"it has more than {MAX_MATCHES} possible addresses")
+        self._tried.add(candidate)
+        return True
 
 
 def _email_candidates(text: str) -> Iterator[str]:
@@ -128,12 +164,3 @@ def _email_candidates(text: str) -> Iterator[str]:
         for start in (0, *(sign.end() for sign in _BEFORE.finditer(local))):
             if local[start:]:
                 yield f"{local[start:]}@{match[1].rstrip('.-_')}"
-
-
-def _linkedins(text: str) -> Iterator[Ref]:
-    if "linkedin" not in text.lower():
-        return
-    for match in islice(_LINKEDIN.finditer(text), MAX_MATCHES):
-        ref = linkedin_ref(match[0].rstrip(".:!"))
-        if ref is not None:
-            yield ref

@@ -8,8 +8,8 @@ from typing import Literal, NotRequired, TypedDict
 from touchbase.client.models.shared import Channel, ConnectionSettingsBody, DeliveryState, ProblemOut, RawBody
 
 
-BodyRemovalReason = Literal["retention", "erased"]
-"""Why a body was removed: retention, or the erasure of a person in the webhook."""
+BodyRemovalReason = Literal["retention", "erased", "unsearchable"]
+"""Why a body was removed: retention, the erasure of a person in the webhook, or an erasure that could not search the body."""
 
 FoundIn = Literal["history", "body"]
 """Where a search found a delivery: in the history of the person, or by what its body contains."""
@@ -32,7 +32,7 @@ RefusalCause = Literal["not_verified", "test_call", "unknown_client", "too_large
 UnchangedState = Literal["unrecognised", "parked", "failed", "ignored"]
 """The states of deliveries that changed nothing."""
 
-UnsearchableCause = Literal["retention", "erased", "unreadable"]
+UnsearchableCause = Literal["retention", "erased", "unsearchable", "unreadable"]
 """Why a body cannot be searched: it was removed (retention, or the erasure of a person in it), or is unreadable."""
 
 

@@ -129,12 +129,15 @@ def sweep_erasure(command: SweepErasure) -> Plan[int | NotFound]:
     if not rows or key is None:
         return NotFound(f"there is no erasure with id {command.id}")
     dropped = yield from clear_deliveries(key, command.client, command.clear, command.at)
+    unsearchable = yield from clear_deliveries(key, command.client, command.unsearchable, command.at, unsearchable=True)
     erasure = erasure_of(rows[0])
     counts = erasure.removed | {"deliveries": erasure.removed.get("deliveries", 0) + dropped + command.applied}
+    if unsearchable:
+        counts["unsearchable"] = counts.get("unsearchable", 0) + unsearchable
     swept = max(erasure.swept_to, command.swept_to)
     done = erasure.done_us or (command.at if command.done else None)
     yield Execute(UPDATE_PROGRESS, [(command.client, command.id, done, swept, msgspec.json.encode(counts).decode())])
-    return dropped
+    return dropped + unsearchable
 
 
 def lift_erasures(command: LiftErasure) -> Plan[int]:

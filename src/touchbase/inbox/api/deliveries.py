@@ -21,15 +21,15 @@ from touchbase.http.request_body import read_body
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import ChannelOut, DeliveryStateOut, ProblemOut, Time, encode, named_enum, problems_out
-from touchbase.inbox.delivery import REMOVED_BY_ERASURE, REMOVED_BY_RETENTION, STATES, Delivery
+from touchbase.inbox.delivery import REMOVED_BY_ERASURE, REMOVED_BY_RETENTION, REMOVED_UNSEARCHABLE, STATES, Delivery
 from touchbase.inbox.service import as_replayed, find_delivery, get_delivery, replay_delivery
 
 RECORD_KINDS = {CONTACT: "contact", COMPANY: "company"}
 _RECORD_KIND = named_enum("RecordKind", "The kind of record.", tuple(RECORD_KINDS.values()))
 _WHY = named_enum(
     "BodyRemovalReason",
-    "Why a body was removed: retention, or the erasure of a person in the webhook.",
-    (REMOVED_BY_RETENTION, REMOVED_BY_ERASURE),
+    "Why a body was removed: retention, the erasure of a person in the webhook, or an erasure that could not search the body.",
+    (REMOVED_BY_RETENTION, REMOVED_BY_ERASURE, REMOVED_UNSEARCHABLE),
 )
 named_enum("BodyEncoding", "The encoding of a body: text, or base64 if it is not UTF-8.", ("utf-8", "base64"))
 

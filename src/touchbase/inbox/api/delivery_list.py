@@ -22,10 +22,11 @@ from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success
 from touchbase.http.schemas import Time, encode, example, named_enum
 from touchbase.inbox.api.deliveries import CHANNEL, CLIENT, INBOX, STATE, TOOL, DeliveryOut, checked_client, delivery_out
-from touchbase.inbox.delivery import REMOVED_BY_ERASURE, REMOVED_BY_RETENTION, Delivery
+from touchbase.inbox.delivery import REMOVED_BY_ERASURE, REMOVED_BY_RETENTION, REMOVED_UNSEARCHABLE, Delivery
 from touchbase.inbox.search import IN_BODY, IN_HISTORY, LONGEST_TEXT, UNREADABLE, DeliverySearch, FoundPage, Place, search_deliveries
 from touchbase.inbox.search_queries import DeliveryEffects, GetEffects
 from touchbase.inbox.service import DeliveryFilter, list_deliveries
+from touchbase.sandbox.pool import Sandbox
 from touchbase.sql.store import Store
 from touchbase.suppression import email_ref, linkedin_ref
 
@@ -35,7 +36,7 @@ _FOUND_IN = named_enum(
 _CAUSE = named_enum(
     "UnsearchableCause",
     "Why a body cannot be searched: it was removed (retention, or the erasure of a person in it), or is unreadable.",
-    (REMOVED_BY_RETENTION, REMOVED_BY_ERASURE, UNREADABLE),
+    (REMOVED_BY_RETENTION, REMOVED_BY_ERASURE, REMOVED_UNSEARCHABLE, UNREADABLE),
 )
 
 
@@ -177,7 +178,7 @@ async def deliveries(call: Call) -> Response:
     client = await checked_client(call, asked, limited)
     filters, store = DeliveryFilter(client, **asked.filters), call.api.dependencies.store
     if searches:
-        page = await _searched(store, filters, asked, place)
+        page = await _searched(store, call.api.dependencies.sandbox, filters, asked, place)
         cursor = None if page.cursor is None else cursor_text(SEARCH_CURSOR, page.cursor)
         return Response(body=encode(DeliveryPage(await rows_of(store, page.deliveries, page.found_in), cursor, progress_of(page))))
     found, following = await list_deliveries(store, filters, asked[LIMIT], place)
@@ -193,12 +194,12 @@ def _check_search(asked: Parameters) -> None:
         asked.fault("text", "too_long", f"must have at most {LONGEST_TEXT} characters")
 
 
-async def _searched(store: Store, filters: DeliveryFilter, asked: Parameters, place: Place | None) -> FoundPage:
+async def _searched(store: Store, sandbox: Sandbox, filters: DeliveryFilter, asked: Parameters, place: Place | None) -> FoundPage:
     if filters.client is None:
         filters = replace(filters, client=await only_client(store))
     address = address_of(asked[EMAIL], asked[LINKEDIN])
     search = DeliverySearch(filters, address, asked[CONTACT], asked[TEXT], asked[EVENT])
-    return await search_deliveries(store, search, asked[LIMIT], place)
+    return await search_deliveries(store, sandbox, search, asked[LIMIT], place)
 
 
 ROUTES = [

@@ -27,6 +27,7 @@ from touchbase.http.routing import Json, Route, Success, Tag
 from touchbase.inbox.receive import receive_webhook
 from touchbase.inbox.refused import NOT_VERIFIED, RATE, TEST_CALL, TOO_LARGE, UNKNOWN_CLIENT
 from touchbase.metrics import DELIVERIES_RECEIVED
+from touchbase.sandbox.task import TaskStopped
 from touchbase.spool import SpooledWebhook
 
 RECEIVERS = {"emailcampaign-webhook": EMAIL_CAMPAIGN, "crm-webhook": CRM}
@@ -120,14 +121,22 @@ class Receiver:
         required = self._required(body)
         if required is not None and required.stored_body is not None:
             body = required.stored_body
-        if parts.tracing is None:
-            stored = await receive_webhook(parts.store, client, channel, scope["headers"], query=query, body=body, at=at, sender=sender)
-        else:
-            with parts.tracing.receipt(scope, channel, len(body)) as receipt:
-                stored = await receive_webhook(
-                    parts.store, client, channel, scope["headers"], query=query, body=body, at=at, sender=sender, trace=receipt.trace
-                )
-                receipt.stored(stored.id, is_repeat=stored.is_repeat)
+        receive_it = partial(
+            receive_webhook, parts.store, client, channel, scope["headers"], query=query, body=body, at=at, sandbox=parts.sandbox,
+            sender=sender,
+        )  # fmt: skip
+        try:
+            if parts.tracing is None:
+                stored = await receive_it()
+            else:
+                with parts.tracing.receipt(scope, channel, len(body)) as receipt:
+                    stored = await receive_it(trace=receipt.trace)
+                    receipt.stored(stored.id, is_repeat=stored.is_repeat)
+        except TaskStopped as stopped:
+            if not stopped.for_good:
+                raise Overloaded(f"the body could not be searched for secrets: {stopped.why}; send it again") from None
+            self._refuse(client, TOO_LARGE, scope, at, size=len(body), tool=sender.tool)
+            raise TooLarge("the body cannot be searched for secrets in reasonable time; send fewer events at once") from None
         if parts.spool is not None:
             parts.spool.known.add(client_id)
         parts.metrics.count(DELIVERIES_RECEIVED, channel, "repeated" if stored.is_repeat else "stored")

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Sequence
 
 from touchbase.common.timestamps import Micros
 from touchbase.inbox.commands import CountPrunable, DroppedBodies, DropUnrecognised, PruneBodies, SizeUnrecognised
-from touchbase.inbox.delivery import REMOVED_BY_ERASURE, REMOVED_BY_RETENTION
+from touchbase.inbox.delivery import REMOVED_BY_ERASURE, REMOVED_BY_RETENTION, REMOVED_UNSEARCHABLE, UNSEARCHABLE
 from touchbase.inbox.sql.commands import FORGET_CLEARED
 from touchbase.sql.builders import ONE
 from touchbase.sql.rows import Columns
 from touchbase.sql.statement import Execute, Plan, Select, Statement, delete
 from touchbase.suppression import WHY_IGNORED, delivery_key
 
-_CLEAR: Columns = (*ONE, ("key", "bytea"), ("at", "bigint"))
+_CLEAR: Columns = (*ONE, ("key", "bytea"), ("at", "bigint"), ("why", "text"), ("note", "text"))
 _ITS_EVENTS = "SELECT 1 FROM event e WHERE e.client = t.client AND e.delivery_id = t.id"
 _HAS_PARKED = f"EXISTS ({_ITS_EVENTS} AND e.record_kind = 3)"
 
@@ -25,10 +25,10 @@ def _by_remaining_events(waits: str, has_events: str, nothing: str) -> str:
 # The remaining events are those of other people, and the state follows from them. A delivery in `received` is left alone: it is
 # checked when it is applied, because removing its body now would lose the other people's events.
 _STATE = _by_remaining_events("'parked'", "'applied'", "'ignored'")
-_ERROR = _by_remaining_events("t.error", "NULL", f"'{WHY_IGNORED}'")
+_ERROR = _by_remaining_events("t.error", "NULL", "p.note")
 _APPLIED = f"CASE WHEN {_HAS_PARKED} THEN t.applied_us ELSE COALESCE(t.applied_us, p.at) END"
 _CLEARED = (
-    f"SET body_removed = COALESCE(t.body_removed, '{REMOVED_BY_ERASURE}'), body_removed_us = COALESCE(t.body_removed_us, p.at), "
+    "SET body_removed = COALESCE(t.body_removed, p.why), body_removed_us = COALESCE(t.body_removed_us, p.at), "
     "key = p.key, shape = NULL, trace = NULL, "
     f"state = {_STATE}, error = {_ERROR}, applied_us = {_APPLIED} "
     "FROM p WHERE t.client = p.client AND t.id = p.id AND t.state <> 'received'"
@@ -60,13 +60,14 @@ DROP_UNRECOGNISED = Statement(
 _OLD = f"FROM delivery WHERE client = ? AND applied_us IS NOT NULL AND applied_us < ? AND {_DUE}"
 
 
-def clear_deliveries(key: bytes, client: int, ids: Iterable[int], at: Micros) -> Plan[int]:
-    """Remove the bodies and dedupe keys of deliveries about an erased person; return the number of bodies removed."""
+def clear_deliveries(key: bytes, client: int, ids: Iterable[int], at: Micros, *, unsearchable: bool = False) -> Plan[int]:
+    """Remove the bodies and dedupe keys of deliveries about an erased person, or `unsearchable` ones; return how many had a body."""
     numbers = sorted(set(ids))
     if not numbers:
         return 0
     yield Execute(FORGET_CLEARED, [(client, number) for number in numbers])
-    cleared = yield Execute(CLEAR_DELIVERY, [(client, number, delivery_key(key, client, number), at) for number in numbers])
+    cause = (REMOVED_UNSEARCHABLE, UNSEARCHABLE) if unsearchable else (REMOVED_BY_ERASURE, WHY_IGNORED)
+    cleared = yield Execute(CLEAR_DELIVERY, [(client, number, delivery_key(key, client, number), at, *cause) for number in numbers])
     return (yield from _delete_bodies(client, [row[0] for row in cleared]))
 
 

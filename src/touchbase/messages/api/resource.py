@@ -15,7 +15,7 @@ from touchbase.http.query_parameters import LARGEST_PAGE, LIMIT, PAGE, YES_OR_NO
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import encode, fitting
-from touchbase.messages.api.schemas import Interest, MessageOut, MessagePage, NewMessage, message_out, new_message
+from touchbase.messages.api.schemas import Interest, MessageOut, MessagePage, NewMessage, message_out, new_message, with_text
 from touchbase.messages.commands import CreateMessage, DeleteMessage, GetMessages, ListMessages, SetInterested
 from touchbase.messages.models import CHANNELS, DIRECTIONS, Message
 from touchbase.records import ListContacts, new_write_key
@@ -89,6 +89,7 @@ async def create_message(call: Call) -> Response:
     contact_id = await contact_of(call, client, asked)
     made = new_message(asked, contact_id, new_write_key(), now, with_body=client.settings.store_message_bodies)
     call.api.limiter.storing(client, 1, now)
+    made = await with_text(made, parts.sandbox)
 
     def respond(message: Message) -> Response:
         response = Response(201, encode(message_out(message)))

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
 from touchbase.common import field_limits as limits
 from touchbase.common.field_limits import clean, why_not_storable
+from touchbase.common.html_text import text_of_html
 from touchbase.common.timestamps import Micros, to_text
 from touchbase.errors import Fault, Invalid
 from touchbase.http.query_parameters import parse_time
 from touchbase.http.schemas import MaybeTime, RecordId, Time, example, named_enum
-from touchbase.messages.html_text import text_of_html
 from touchbase.messages.models import API, CHANNELS, DIRECTIONS, MOST_CUSTOM_FIELDS, Message
+from touchbase.sandbox.pool import Sandbox
+from touchbase.sandbox.task import Task, TaskStopped
 
 _DIRECTION = named_enum("MessageDirection", "Whether the client sent a message or received it.", DIRECTIONS)
 _CHANNEL = named_enum("MessageChannel", "What a message was sent by.", CHANNELS)
@@ -116,6 +120,9 @@ class Interest(Struct, forbid_unknown_fields=True):
 example(Interest, {"interested": True})
 _TEXTS = ("tool", "mailbox", "subject", "text", "html", "campaign_id", "campaign_name", "step", "message_id", "thread_id", "category")
 _BODY = ("subject", "text", "html")
+INLINE_HTML = 16 * 1024
+"""Characters of HTML up to which its text is made on the event loop, in at most 10 ms."""
+TEXT_OF_HTML: Task[[str], str | None] = Task("touchbase.common.html_text:text_of_html", 2.0)
 
 
 def new_message(asked: NewMessage, contact_id: int, key: str, now: Micros, *, with_body: bool) -> Message:
@@ -132,14 +139,23 @@ def new_message(asked: NewMessage, contact_id: int, key: str, now: Micros, *, wi
         raise Invalid(faults)
     if not with_body:
         given |= dict.fromkeys(_BODY)
-    elif given["text"] is None and given["html"] is not None:
-        given["text"] = text_of_html(given["html"])
     tool = given.pop("tool") or API
     return Message(
         id=0, direction=asked.direction, channel=asked.channel, occurred_us=now if at is None else at, event_key=key, delivery_id=None,
         received_us=now, tool=tool, interested=asked.interested, contact_id=contact_id,
         custom={name: value for name, value in custom.items() if value is not None}, **given,
     )  # fmt: skip
+
+
+async def with_text(message: Message, sandbox: Sandbox) -> Message:
+    """Return the message with the text of its HTML, if it has no text."""
+    if message.html is None or message.text is not None:
+        return message
+    if len(message.html) <= INLINE_HTML:
+        return replace(message, text=text_of_html(message.html))
+    with suppress(TaskStopped):
+        return replace(message, text=await sandbox.call(TEXT_OF_HTML, message.html))
+    return message
 
 
 def _clean(text: str | None, pointer: str, faults: list[Fault]) -> str | None:

@@ -28,7 +28,7 @@ from touchbase.messages import (
     SetInterested,
 )
 from touchbase.messages.api.resource import contact_of
-from touchbase.messages.api.schemas import NewMessage, new_message
+from touchbase.messages.api.schemas import NewMessage, new_message, with_text
 from touchbase.records import ListContacts, new_write_key
 from touchbase.records.api.schemas import CustomFieldInput, CustomFieldOut
 from touchbase.revyops.api.email_schemas import (
@@ -99,6 +99,7 @@ async def create_email(call: Call) -> Response:
     except Invalid as invalid:
         raise as_sent(invalid) from None
     call.api.limiter.storing(client, 1, now)
+    made = await with_text(made, parts.sandbox)
 
     def respond(message: Message) -> Response:
         response = Response(201, encode(email_out(message)), record=(CONTACT, message.contact_id))

@@ -28,7 +28,6 @@ from touchbase.events import (
     WorkReport,
     load_deliveries,
     merge_reports,
-    min_events,
     read_batch,
     read_batches,
     split_large,
@@ -328,7 +327,7 @@ def _read_quickly(connection: apsw.Connection, plan: Plan[T]) -> T:
 
 def _is_small(batch: InboxBatch) -> bool:
     """Return whether the event loop may apply a batch itself."""
-    bodies, events = sum(len(seen.delivery.body) for seen in batch.claimed), sum(min_events(seen) for seen in batch.claimed)
+    bodies, events = sum(len(seen.delivery.body) for seen in batch.claimed), sum(seen.cost for seen in batch.claimed)
     return bodies < MAX_INLINE_BYTES and events <= MAX_INLINE_EVENTS and not batch.broken
 
 

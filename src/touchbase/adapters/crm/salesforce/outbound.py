@@ -33,8 +33,7 @@ ACKNOWLEDGED = (
     b'<notificationsResponse xmlns="http://soap.sforce.com/2005/09/outbound"><Ack>true</Ack></notificationsResponse>'
     b"</soapenv:Body></soapenv:Envelope>"
 )
-# Up to the end tag, or to the end of a truncated body.
-_SESSION = re.compile(rb"(<((?:[\w.-]+:)?SessionId)(?:\s[^<>]*)?(?<!/)>).*?(</\2\s*>|\Z)", re.DOTALL)
+_SESSION = re.compile(rb"<((?:[\w.-]+:)?SessionId)(?:\s[^<>]*)?(?<!/)>")
 
 
 def is_outbound(body: bytes) -> bool:
@@ -47,8 +46,18 @@ def acknowledge(body: bytes) -> ProtocolResponse | None:
     """Return the acknowledgement of an Outbound Message, and the message without its session id; None for any other body."""
     if not is_outbound(body) or b"notificationsResponse" in body:
         return None
-    redacted = _SESSION.sub(rb"\1\3", body)
+    redacted = _without_sessions(body) if b"SessionId" in body else body
     return ProtocolResponse("text/xml; charset=utf-8", ACKNOWLEDGED, redacted if redacted != body else None)
+
+
+def _without_sessions(body: bytes) -> bytes:
+    """Remove what is between the tags of session ids, up to the end tag or to the end of a truncated body."""
+    pieces, at = list[bytes](), 0
+    while start := _SESSION.search(body, at):
+        pieces.append(body[at : start.end()])
+        end = body.find(b"</" + start[1], start.end())
+        at = len(body) if end < 0 else end
+    return b"".join([*pieces, body[at:]])
 
 
 def read_outbound(body: bytes, statuses: StatusNames) -> list[Event]:

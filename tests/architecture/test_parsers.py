@@ -1,0 +1,88 @@
+"""Libraries that parse files, mails and markup are imported by listed modules only: what came from outside is parsed in the sandbox."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+import pytest
+from tests.architecture.source import trees
+
+PARSERS = {
+    "html": {
+        "common.html_text": "character references only, by one regular expression; its callers bound the text",
+    },
+    "xml": {
+        "adapters.crm.salesforce.outbound": "adapters run in the sandbox",
+    },
+    "email": {
+        "adapters.kit.times": "one date; adapters run in the sandbox",
+        "config_values": "an operator's own setting",
+        "enrichment.retry_policy": "a Retry-After header, which the client library bounds",
+        "outgoing.api.preview": "a mail that this server has just written",
+        "outgoing.mail_client": "an operator's own setting",
+        "outgoing.mail_message": "writes mails",
+    },
+    "csv": {
+        "do_not_contact.csv_files": "at most as long as a request; without quotes that span it",
+        "exports.encoders": "writes",
+        "imports.csv_rows": "files of imports",
+        "imports.report": "writes",
+        "revyops_import.results": "writes",
+    },
+    "zipfile": {"imports.workbook": "files of imports"},
+    "python_calamine": {"imports.workbook": "files of imports"},
+    "pyarrow": {"common.parquet": "files of imports, and of exports, which it writes"},
+    "charset_normalizer": {"imports.encodings": "files of imports"},
+    "openpyxl": {},
+}
+"""By library: the modules that import it, each with the reason."""
+
+
+def imports(tree: ast.Module) -> Iterator[str]:
+    """Yield the first part of every absolute import of a module."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module is not None:
+            yield node.module.partition(".")[0]
+
+
+@pytest.mark.parametrize("parser", PARSERS)
+def test_parser__is_imported_by_the_listed_modules_only(parser: str) -> None:
+    importing = {module.removeprefix("touchbase.") for module, tree in trees().items() if parser in imports(tree)}
+
+    assert importing == set(PARSERS[parser])
+
+
+def test_html_parser__is_not_used_at_all() -> None:
+    named = [
+        module
+        for module, tree in trees().items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom | ast.Import) and "html.parser" in ast.unparse(node)
+    ]
+
+    assert named == [], "it takes quadratic time: use common.html_text"
+
+
+@pytest.mark.parametrize("module", ["events.identity_resolution", "events.messages", "events.projection", "events.suppression_guard"])
+def test_plans__import_no_conversion_of_html(module: str) -> None:
+    imported = [ast.unparse(node) for node in ast.walk(trees()[f"touchbase.{module}"]) if isinstance(node, ast.ImportFrom)]
+
+    assert not any("html_text" in text for text in imported)
+
+
+TASK_MODULES = {"touchbase.events.translation", "touchbase.inbox.body_search"}
+"""Modules of tasks; only sandbox processes import them."""
+
+
+def test_task_modules__are_imported_by_no_other_module() -> None:
+    importing = {
+        module
+        for module, tree in trees().items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module in TASK_MODULES
+    }
+
+    assert importing == set()
