@@ -17,8 +17,8 @@ from bench.plan import Plan
 from touchbase.app import clock
 from touchbase.clients import Client, EnsureClient
 from touchbase.exports import ExportFormat, ExportSettings, Position, pages
-from touchbase.imports import KINDS, ImportSettings, preview_file
-from touchbase.imports.job import RowSource
+from touchbase.imports import KINDS, ImportSettings
+from touchbase.imports.file_tasks import RowSource, preview_file
 from touchbase.jobs import INPUT, PIECE, QUEUED, UPLOADING, AppendToFile, ChangeJob, CreateJob, GetJob, Job, JobWorker
 from touchbase.records import CreateContact
 from touchbase.server.server import freeze_gc
