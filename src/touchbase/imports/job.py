@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import marshal
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO, Literal
@@ -11,7 +12,7 @@ from typing import Any, BinaryIO, Literal
 import msgspec
 
 from touchbase.clients import Client
-from touchbase.common.frames import packs_by_position, unpack
+from touchbase.common.frames import packs_by_position
 from touchbase.common.timestamps import Micros
 from touchbase.history import Author
 from touchbase.imports.columns import Mapping
@@ -57,7 +58,7 @@ class Batch:
     valid: list[ValidRow] = field(default_factory=list)
     """Without the cells of their rows."""
     cells: bytes = b""
-    """The packed cells of the valid rows, which are needed for those that the store refuses."""
+    """The cells of the valid rows, marshalled, which are needed for those that the store refuses."""
     invalid: list[InvalidRow] = field(default_factory=list)
     duplicates: int = 0
     percent: int = 0
@@ -131,12 +132,14 @@ async def _next(session: Session[Batch]) -> Batch | None:
 def _reached(at: Position, progress: dict[str, Any], batch: Batch, header: Sequence[str], outcomes: Sequence[Outcome]) -> Checkpoint:
     """Return the checkpoint after a batch: counts, and the bad rows as a piece of their file."""
     report = msgspec.convert(progress, Report)
-    bad, cells = [(one.row, one.reason) for one in batch.invalid], None
+    bad = [(one.row, one.reason) for one in batch.invalid]
+    cells: list[list[str]] | None = None
     for index, (valid, outcome) in enumerate(zip(batch.valid, outcomes, strict=True)):
         setattr(report, outcome.word, getattr(report, outcome.word) + 1)
         report.suppressed += outcome.suppressed is not None
         if outcome.word == INVALID:
-            cells = unpack(batch.cells) if cells is None else cells
+            if cells is None:
+                cells = marshal.loads(batch.cells)  # noqa: S302 (of a process of our own)
             bad.append((Row(valid.row.number, cells[index]), outcome.reason))
         elif valid.notice and outcome.word != DUPLICATE:
             report.notice(valid.notice)
