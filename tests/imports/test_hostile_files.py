@@ -164,8 +164,8 @@ async def test_previews__of_one_client_are_one_at_a_time_and_hold_up_no_other() 
     for _ in range(20):
         await asyncio.sleep(0)
 
-    assert await read(2, b"honest") == b"honest"
     assert slow.reading == [b"hostile 0"]
+    assert await read(2, b"honest") == b"honest"
     with pytest.raises(RateLimited, match="8 files of this client are being uploaded or read"):
         await read(1, b"one more")
     slow.let_go.set()
