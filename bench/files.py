@@ -17,8 +17,8 @@ from bench.plan import Plan
 from touchbase.app import clock
 from touchbase.clients import Client, EnsureClient
 from touchbase.exports import ExportFormat, ExportSettings, Position, pages
-from touchbase.imports import KINDS, ImportSettings, preview_file
-from touchbase.imports.job import RowSource
+from touchbase.imports import KINDS, ImportSettings, new_file_sandbox
+from touchbase.imports.file_tasks import RowSource, preview_file
 from touchbase.jobs import INPUT, PIECE, QUEUED, UPLOADING, AppendToFile, ChangeJob, CreateJob, GetJob, Job, JobWorker
 from touchbase.records import CreateContact
 from touchbase.server.server import freeze_gc
@@ -110,7 +110,7 @@ async def _import(store: Store, client: Client, data: bytes, settings: ImportSet
         await store.write(AppendToFile(job.client, job.id, INPUT, data[start : start + PIECE], clock()))
     await store.write(ChangeJob(job.client, job.id, (UPLOADING,), QUEUED, clock()))
     began, used = time.perf_counter(), time.process_time()
-    await JobWorker(store, clock, KINDS).run_job(job.client, job.id)
+    await JobWorker(store, clock, KINDS, sandbox=new_file_sandbox()).run_job(job.client, job.id)
     rate = Rate(0, time.perf_counter() - began, time.process_time() - used)
     found: Job | None = await store.read(GetJob(job.client, job.id))
     assert found is not None

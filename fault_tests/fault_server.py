@@ -67,7 +67,6 @@ def quick_jobs(seconds: str) -> None:
     mutants.replace(worker, "RENEW_SECONDS", float(seconds) / 4)
     mutants.replace(worker, "POLL_SECONDS", 0.05)
     mutants.replace(imports, "BATCH", JOB_ROWS)
-    mutants.replace(imports.RowSource.next, "__defaults__", (JOB_ROWS,))
     mutants.replace(exports, "PAGE", JOB_ROWS)
 
 

@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from tests.files import FILES
 
 from touchbase.common.timestamps import SECOND, from_text, to_text
 from touchbase.http.app import Dependencies, build_app
+from touchbase.imports import Previews
 from touchbase.metrics import Counter, Labels, NoMetrics
 from touchbase.server.request_head import path_of
 from touchbase.sql.store import Store
@@ -153,7 +155,8 @@ def make_client(clock: Clock) -> MakeClient:
 
     def make(store: Store, **parts: Any) -> ApiClient:
         kept: list[int] = []
-        return ApiClient(Dependencies(**{"store": store, "clock": clock, "version": "1", "on_stored": kept.append, **parts}), clock, kept)
+        usual = {"store": store, "clock": clock, "version": "1", "on_stored": kept.append, "previews": Previews(FILES)}
+        return ApiClient(Dependencies(**{**usual, **parts}), clock, kept)
 
     return make
 

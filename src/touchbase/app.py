@@ -30,6 +30,7 @@ from touchbase.fleet import Fleet, Shared, sharing, start_cell
 from touchbase.http.app import build_app
 from touchbase.http.asgi_types import App
 from touchbase.http.dependencies import Dependencies, Limits
+from touchbase.imports import Previews
 from touchbase.inbox import FOREIGN_ORIGIN, RefusedWebhooks
 from touchbase.inbox.api.webhooks import RECEIVERS
 from touchbase.metrics import NoMetrics
@@ -104,6 +105,7 @@ async def assembled(settings: Settings, clock: Clock = clock, *, shared: SharedM
             on_stored=fleet.wake_inbox,
             read=shared_parts.reader,
             sandbox=shared_parts.sandbox,
+            previews=Previews(shared_parts.files),
             senders=shared_parts.adapters,
             connections=shared_parts.connections,
             public_url=settings.public_url.rstrip("/"),

@@ -22,6 +22,7 @@ from touchbase.erasure import Eraser
 from touchbase.events import InboxWorker, PeriodicTask, ProcessingStore, TranslatorPool, WorkReport, add_report, count_report
 from touchbase.http.dependencies import new_sandbox
 from touchbase.idempotency import ResponseCleanup
+from touchbase.imports import new_file_sandbox
 from touchbase.inbox import DedupeCleanup, RefusedWebhooks
 from touchbase.maintenance import Maintenance
 from touchbase.metrics import Metrics
@@ -54,6 +55,8 @@ class Shared:
     connections: Connections
     reader: TranslatorPool
     sandbox: Sandbox
+    files: Sandbox
+    """Reads the files of imports, for previews and jobs."""
     http: HttpClient
     sender: Sender
     place: Installation
@@ -64,7 +67,7 @@ class Shared:
 
     def workers(self, store: ProcessingStore, outage: Outage, tasks: Sequence[PeriodicTask] = ()) -> Workers:
         """Return workers on one store, which share its outage; `tasks` are done besides the inbox."""
-        jobs = job_worker(self.settings, store, self.clock, outage)
+        jobs = job_worker(self.settings, store, self.clock, outage, self.files)
         inbox = InboxWorker(
             store,
             self.reader,
@@ -134,7 +137,7 @@ async def sharing(
     tracing = open_tracing(touchbase.__version__, log_name) if settings.tracing else None
     sender, place = outgoing_parts(settings, store)
     http, reader = HttpClient(f"touchbase/{touchbase.__version__}", settings.fetch_allowed), TranslatorPool()
-    sandbox = new_sandbox()
+    sandbox, files = new_sandbox(), new_file_sandbox()
     async with contextlib.AsyncExitStack() as ending:
         if tracing is not None:
             ending.push_async_callback(tracing.close)
@@ -142,12 +145,15 @@ async def sharing(
         ending.push_async_callback(http.close)
         ending.callback(reader.close)
         ending.callback(sandbox.close)
+        ending.callback(files.close)
         connections = Connections(store, clock)
         calls, adapters, spool = CallCounts(clock), load_adapters(), _spool(settings, metrics)
         if spool is not None:
             ending.callback(spool.close)
             await ending.enter_async_context(running(spool, "spool"))
-        yield Shared(settings, clock, store, metrics, adapters, connections, reader, sandbox, http, sender, place, calls, tracing, spool)
+        yield Shared(
+            settings, clock, store, metrics, adapters, connections, reader, sandbox, files, http, sender, place, calls, tracing, spool
+        )
 
 
 def _spool(settings: Settings, metrics: Metrics) -> Spool | None:

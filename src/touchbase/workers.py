@@ -17,10 +17,12 @@ from touchbase.enrichment import FetchWorker, HttpClient
 from touchbase.events import InboxWorker, WorkReport, add_report
 from touchbase.exports import KINDS as EXPORT_KINDS
 from touchbase.imports import KINDS as IMPORT_KINDS
+from touchbase.imports import new_file_sandbox
 from touchbase.jobs import JobKind, JobWorker
 from touchbase.maintenance import Maintenance
 from touchbase.outgoing import Dispatcher, HubSpotClient, Installation, MailClient, Sender, WebhookClient
 from touchbase.retention import Retention
+from touchbase.sandbox.pool import Sandbox
 from touchbase.spool import Spool
 from touchbase.sql.outage import Outage
 from touchbase.sql.store import Store
@@ -41,9 +43,10 @@ def attempts_us(settings: Settings) -> Micros:
     return settings.keep_webhook_attempts_days * DAY
 
 
-def job_worker(settings: Settings, store: Store, clock: Clock, outage: Outage | None = None) -> JobWorker:
-    """Return the worker of all kinds of jobs."""
-    return JobWorker(store, clock, JOB_KINDS, keep_files_us=job_files_us(settings), outage=outage)
+def job_worker(settings: Settings, store: Store, clock: Clock, outage: Outage | None = None, sandbox: Sandbox | None = None) -> JobWorker:
+    """Return the worker of all kinds of jobs; `sandbox` reads the files of imports."""
+    files = sandbox or new_file_sandbox()
+    return JobWorker(store, clock, JOB_KINDS, keep_files_us=job_files_us(settings), outage=outage, sandbox=files)
 
 
 @dataclass(frozen=True, slots=True)

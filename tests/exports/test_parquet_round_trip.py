@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 from tests.asgi_client import MakeClient
+from tests.files import FILES
 from tests.house import NOON, House
 
 from touchbase.clients.models import ClientSettings
@@ -50,7 +51,7 @@ PEOPLE = some.lists(NAME, max_size=3, unique=True).flatmap(people)
 async def imported(house: House, data: bytes, kind: str) -> dict[str, int]:
     reply = await house.call("POST", f"/public/v2/{kind}/imports?start=true", raw=data, x_client_id=house.client_id)
     assert reply.status == 201, reply
-    await JobWorker(house.call.parts.store, house.call.clock, KINDS).drain()
+    await JobWorker(house.call.parts.store, house.call.clock, KINDS, sandbox=FILES).drain()
     job = (await house.request("GET", f"/public/v2/jobs/{reply.json()['id']}")).json()
     assert (job["state"], job["progress"].get("invalid", 0)) == ("succeeded", 0), job
     progress: dict[str, int] = job["progress"]

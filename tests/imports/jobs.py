@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import quote
 
 from tests.asgi_client import ApiClient
+from tests.files import FILES
 
 from touchbase.imports import KINDS
 from touchbase.jobs import JobKind, JobWorker
@@ -20,7 +21,7 @@ COUNTS = ("created", "updated", "unchanged", "duplicate_in_file", "invalid", "er
 
 def worker(call: ApiClient, kinds: Sequence[JobKind] = KINDS, clock: Callable[[], int] | None = None) -> JobWorker:
     """A worker on the store of the client's application."""
-    return JobWorker(call.parts.store, clock or call.clock, kinds)
+    return JobWorker(call.parts.store, clock or call.clock, kinds, sandbox=FILES)
 
 
 async def upload(call: ApiClient, data: bytes, path: str = "contacts/imports", **options: str | dict[str, Any]) -> dict[str, Any]:

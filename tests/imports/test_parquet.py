@@ -20,7 +20,7 @@ from tests.imports.jobs import bad_rows, contacts, counts, finished, upload
 
 from touchbase.clients.models import Client, ClientSettings
 from touchbase.imports import ImportSettings, Mapping, parquet_rows
-from touchbase.imports.job import RowSource
+from touchbase.imports.file_tasks import RowSource
 from touchbase.imports.reading import read_table
 from touchbase.imports.table import Limits, Row, UnreadableFile
 
@@ -99,12 +99,12 @@ def test_read_parquet__has_unique_names_of_columns() -> None:
 def test_read_parquet__bounds_columns_rows_and_their_characters() -> None:
     wide, long = written({str(number): [1] for number in range(6)}), written({"a": ["x" * 90, "y" * 300, "z"] + ["z"] * 1_000})
     same = written({"a": ["x" * 200] * 5_000})
-    limits = Limits(columns=5, row_characters=100, parquet_rows=4_000)
+    limits = Limits(columns=5, row_characters=100, rows=4_000)
 
     for file, message in (
         (wide, "has 6 columns; a table may have at most 5"),
         (long, "row 2: is too long: a row may have 100 characters"),
-        (same, "the file has 5000 rows; a Parquet file may have at most 4000, so import it in parts"),
+        (same, "the file has 5000 rows; a file may have at most 4000, so import it in parts"),
         (written({"a": ["x" * 200] * 3_000}), "row 1: is too long"),
         (written(pa.table({})), "no row with names"),
     ):
@@ -187,12 +187,3 @@ async def test_import__of_a_nested_or_damaged_file_is_refused(call: ApiClient) -
         reply = await call("POST", "/public/v2/contacts/imports", raw=data)
         assert (reply.status, reply.problem["code"]) == (400, "malformed_body")
         assert words in reply.problem["detail"]
-
-
-async def test_import__without_pyarrow_says_what_to_install(call: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-
-    reply = await call("POST", "/public/v2/contacts/imports", raw=written(LEADS).getvalue())
-
-    assert reply.status == 400
-    assert "pip install touchbase[parquet]" in reply.problem["detail"]

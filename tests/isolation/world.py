@@ -12,6 +12,7 @@ from typing import Any
 import asyncpg
 from tests.asgi_client import ApiClient, Clock, Response
 from tests.connections.silent import fall_silent
+from tests.files import FILES
 from tests.outgoing.unsent import miss_an_event
 
 from touchbase.adapters.registry import load_adapters
@@ -24,7 +25,7 @@ from touchbase.connections.commands import ClaimFetch, FinishFetch
 from touchbase.connections.service import Connections
 from touchbase.events.worker import translator
 from touchbase.http.dependencies import Dependencies
-from touchbase.imports import KINDS
+from touchbase.imports import KINDS, Previews
 from touchbase.inbox.refused import RefusedWebhook, StoreRefusals
 from touchbase.jobs import JobWorker
 from touchbase.rate_limit.rate_limiter import RateLimiter, Rates
@@ -171,7 +172,7 @@ class World:
         connections = Connections(store, self.clock)
         parts = Dependencies(
             store=store, clock=self.clock, auth="api-key", version="1", read=ADAPTERS.translate, senders=ADAPTERS, connections=connections,
-            protocol_answer=ADAPTERS.protocol_answer, limiter=RateLimiter(RATES),
+            protocol_answer=ADAPTERS.protocol_answer, limiter=RateLimiter(RATES), previews=Previews(FILES),
         )  # fmt: skip
         return Side(client_id, key, number, ApiClient(parts, self.clock))
 
@@ -345,7 +346,7 @@ async def _import(a: Side) -> None:
     await a.sure("POST", "/public/v2/contacts/imports", raw=file)
     job = await a.sure("POST", "/public/v2/contacts/imports", raw=file)
     await a.sure("POST", f"/public/v2/jobs/{job['id']}/start", {"save_as": MAPPING})
-    await JobWorker(a.call.parts.store, a.call.clock, KINDS).run_job(a.number, job["id"])
+    await JobWorker(a.call.parts.store, a.call.clock, KINDS, sandbox=FILES).run_job(a.number, job["id"])
     assert (await a.sure("GET", f"/public/v2/jobs/{job['id']}"))["files"] != {}
 
 

@@ -45,3 +45,13 @@ def lines(file: BinaryIO, prefix: bytes) -> Iterator[bytes]:
         yield prefix + line
     if prefix == b"broken ":
         raise MalformedBody("row 3: is broken")
+
+
+def long_values(file: BinaryIO, size: int) -> Iterator[bytes]:
+    yield b"a" * size
+
+
+def process_ids(file: BinaryIO, memory: int) -> Iterator[int]:
+    used = b"a" * memory
+    yield os.getpid()
+    del used

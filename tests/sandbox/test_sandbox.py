@@ -20,7 +20,7 @@ import touchbase
 from touchbase.common.frames import pack, unpack
 from touchbase.errors import Fault, Invalid, MalformedBody, Overloaded
 from touchbase.imports.table import UnreadableFile
-from touchbase.sandbox.pool import KEEP_SECONDS, MAX_IDLE, Sandbox
+from touchbase.sandbox.pool import KEEP_SECONDS, LARGE_JOB, MAX_IDLE, Sandbox
 from touchbase.sandbox.task import Task, TaskStopped
 
 MEETING = """
@@ -44,6 +44,8 @@ COMMAND = (sys.executable, "-c", f"import sys; sys.path.insert(0, {os.getcwd()!r
 UPPER: Task[[str], str] = Task(f"{HERE}:upper")
 MISUSE: Task[[str], int] = Task(f"{HERE}:misuse", 0.2)
 ENVIRONMENT: Task[[str], dict[str, str]] = Task(f"{HERE}:environment")
+LONG_VALUES: Task[[BinaryIO, int], Iterator[bytes]] = Task(f"{HERE}:long_values")
+PROCESS_IDS: Task[[BinaryIO, int], Iterator[int]] = Task(f"{HERE}:process_ids")
 LINES: Task[[BinaryIO, bytes], Iterator[bytes]] = Task(f"{HERE}:lines", 0.2)
 
 
@@ -118,6 +120,38 @@ async def test_session__stops_a_step_over_its_budget(sandbox: Sandbox) -> None:
             assert await anext(session) == b"1\n"
             with pytest.raises(TaskStopped, match="more processor time"):
                 await anext(session)
+
+
+async def test_session__refuses_a_value_over_the_limit_of_output() -> None:
+    sandbox = Sandbox("test", output=1024 * 1024, command=COMMAND)
+
+    with tempfile.TemporaryFile() as file:
+        async with sandbox.session(LONG_VALUES, file, 1024) as session:
+            assert len(await anext(session)) == 1024
+        async with sandbox.session(LONG_VALUES, file, 2 * 1024 * 1024) as session:
+            with pytest.raises(TaskStopped, match=r"its result is larger than the limit \(1 MiB\)"):
+                await anext(session)
+
+    sandbox.close()
+
+
+async def test_session__leaves_its_process_to_the_next_unless_it_used_much() -> None:
+    sandbox = Sandbox("test", command=COMMAND)
+
+    async def process_of(size: int, memory: int) -> int:
+        with tempfile.TemporaryFile() as file:
+            file.write(b"a" * size)
+            async with sandbox.session(PROCESS_IDS, file, memory) as session:
+                (process,) = [value async for value in session]
+        return process
+
+    first = await process_of(1, 1)
+    assert await process_of(1, 1) == first
+    assert await process_of(LARGE_JOB + 1, 1) == first
+    second = await process_of(1, 64 * 1024 * 1024)
+    assert second != first
+    assert await process_of(1, 1) != second
+    sandbox.close()
 
 
 async def test_call__asks_for_a_retry_when_no_process_can_start() -> None:

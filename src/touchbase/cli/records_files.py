@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
@@ -96,13 +96,13 @@ def add_export(group: click.Group, record: Record) -> None:
 
 
 async def _import(database: str | None, client_id: str, record: Record, options: Mapping[str, Any], as_json: bool) -> None:
-    from touchbase.imports import preview_file
+    from touchbase.imports import Previews
 
     file: Path = options["file"]
     async with opened(database) as store:
         client = await find_client(store, client_id, lasting=True)
-        with file.open("rb") as opened_file:
-            seen = preview_file(opened_file, record)
+        with closing(Previews()) as previews, file.open("rb") as opened_file:
+            seen = await previews.read(client.number, opened_file, record)
             settings = _settings(record, seen, options, await _stored_mapping(store, client, record, options["mapping"]))
             if options["save_as"] is not None:
                 await _save_mapping(store, client, settings, options["save_as"])
@@ -117,7 +117,7 @@ async def _import(database: str | None, client_id: str, record: Record, options:
 
 
 def _import_at_server(tb: Touchbase, record: Record, options: Mapping[str, Any], as_json: bool) -> None:
-    from touchbase.imports import preview_file
+    from touchbase.imports.file_tasks import preview_file
 
     name = options["mapping"]
     stored = None if name is None else _chosen(name, mappings_at_server(tb, record))

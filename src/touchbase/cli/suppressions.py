@@ -255,7 +255,8 @@ async def _import(
     database: str | None, client_id: str | None, installation: bool, file: IO[str], reason: str, note: str
 ) -> tuple[Counter[str], list[tuple[int, str]]]:
     """Store the rows of a file; return the number of rows by outcome, and the bad rows."""
-    from touchbase.do_not_contact import MAX_ENTRIES, BadRow, NewEntry, SaveEntries, read_rows
+    from touchbase.do_not_contact import MAX_ENTRIES, NewEntry, SaveEntries
+    from touchbase.do_not_contact.list_reader import BadRow, read_rows
 
     counts, bad = Counter[str](), list[tuple[int, str]]()
     async with opened(database) as store:

@@ -45,7 +45,8 @@ def save_at_server(group: Any, entries: list[NewEntry]) -> list[Values]:
 
 def import_at_server(group: Any, file: IO[str], reason: str, note: str) -> tuple[Counter[str], list[tuple[int, str]]]:
     """Store the rows of a file; return the number of rows by outcome, and the bad rows."""
-    from touchbase.do_not_contact import MAX_ENTRIES, BadRow, NewEntry, read_rows
+    from touchbase.do_not_contact import MAX_ENTRIES, NewEntry
+    from touchbase.do_not_contact.list_reader import BadRow, read_rows
 
     counts, bad = Counter[str](), list[tuple[int, str]]()
     rows = read_rows(file, NewEntry("", "", reason, "import", note.strip()), now_us())

@@ -30,15 +30,25 @@ def send(connection: socket.socket, frame: bytes) -> None:
     connection.sendall(len(frame).to_bytes(_LENGTH, "big") + frame)
 
 
-def receive(connection: socket.socket) -> bytes | None:
-    """Return the next frame; None when the other end has closed. The other end sends nothing more before it gets a response."""
+class FrameTooLong(Exception):
+    """The other end sends a longer frame than is accepted."""
+
+
+def receive(connection: socket.socket, most: int | None = None) -> bytes | None:
+    """Return the next frame; None when the other end has closed. The other end sends nothing more before it gets a response.
+
+    Raises `FrameTooLong`, before any memory is taken, for a frame of more than `most` bytes.
+    """
     first = connection.recv(_USUAL)
     while len(first) < _LENGTH:
         more = connection.recv(_USUAL)
         if not more:
             return None
         first += more
-    received = bytearray(int.from_bytes(first[:_LENGTH], "big"))
+    length = int.from_bytes(first[:_LENGTH], "big")
+    if most is not None and length > most:
+        raise FrameTooLong
+    received = bytearray(length)
     at = len(first) - _LENGTH
     view = memoryview(received)
     view[:at] = first[_LENGTH:]

@@ -15,7 +15,7 @@ from touchbase.do_not_contact.commands import (
     RemoveEntry,
     SaveEntries,
 )
-from touchbase.do_not_contact.csv_files import COLUMNS, BadRow, read_rows, to_csv, without_formula, write_rows
+from touchbase.do_not_contact.csv_files import COLUMNS, to_csv, without_formula, write_rows
 from touchbase.do_not_contact.models import (
     COMPLAINED,
     CREATED,
@@ -66,7 +66,6 @@ __all__ = [
     "WRITTEN_SOURCES",
     "Address",
     "Addresses",
-    "BadRow",
     "Cause",
     "CopyInstallationList",
     "Entry",
@@ -86,7 +85,6 @@ __all__ = [
     "entry_pages",
     "kind_of",
     "normal_form",
-    "read_rows",
     "ref_of",
     "suppressed",
     "to_csv",

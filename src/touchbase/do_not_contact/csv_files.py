@@ -1,37 +1,18 @@
-"""CSV files of addresses: read for an import, written for other tools."""
+"""CSV files of do-not-contact lists, as other tools read them; `list_reader` reads them."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import chain
+from collections.abc import Iterable, Sequence
 
-from touchbase.common.field_limits import InvalidText, why_not_storable
-from touchbase.common.timestamps import Micros, from_text, to_text
-from touchbase.do_not_contact.addresses import kind_of, normal_form
-from touchbase.do_not_contact.models import DOMAIN, EMAIL, KINDS, LINKEDIN_URL, NOTE_LENGTH, REASONS, Entry, NewEntry
+from touchbase.common.timestamps import to_text
+from touchbase.do_not_contact.models import Entry
 
 COLUMNS = ("kind", "value", "reason", "source", "since", "until", "note")
 """The columns of an exported file."""
-HEADERS = {
-    **dict.fromkeys(("value", "address"), ""),
-    **dict.fromkeys(("email", "e-mail", "email address", "email_address"), EMAIL),
-    **dict.fromkeys(("domain", "website", "company domain", "company_domain"), DOMAIN),
-    **dict.fromkeys(("linkedin_url", "linkedin", "linkedin url", "linkedin profile"), LINKEDIN_URL),
-}
-"""Headers of columns with addresses (case ignored), and the kind of their addresses; empty: recognised by the text."""
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
-_DELIMITERS = ",;\t|"
-
-
-@dataclass(frozen=True, slots=True)
-class BadRow:
-    """A row that cannot be imported: its line in the file, and what to correct."""
-
-    line: int
-    detail: str
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""How a text begins that a spreadsheet computes."""
 
 
 def write_rows(entries: Iterable[Entry]) -> list[tuple[str, ...]]:
@@ -51,7 +32,7 @@ def write_rows(entries: Iterable[Entry]) -> list[tuple[str, ...]]:
 
 def without_formula(note: str) -> str:
     """Return a note with an apostrophe before what a spreadsheet would take for a formula."""
-    return f"'{note}" if note.startswith(_FORMULA) else note
+    return f"'{note}" if note.startswith(FORMULA) else note
 
 
 def to_csv(rows: Sequence[Sequence[str]]) -> str:
@@ -59,77 +40,3 @@ def to_csv(rows: Sequence[Sequence[str]]) -> str:
     text = io.StringIO(newline="")
     csv.writer(text).writerows(rows)
     return text.getvalue()
-
-
-def read_rows(lines: Iterable[str], defaults: NewEntry, now: Micros) -> Iterator[NewEntry | BadRow]:
-    """Yield the entries of a file, and its bad rows; empty rows and empty addresses are left out.
-
-    The first row may name the columns: `COLUMNS` of an export, or one of `HEADERS`. Without names the first column has the addresses.
-    `defaults` has the reason, source and note of rows without their own.
-    """
-    following = iter(lines)
-    first = next(following, "").removeprefix("\ufeff")
-    reader = csv.reader(chain([first], following), delimiter=_delimiter(first))
-    names: list[str] | None = None
-    try:
-        for row in reader:
-            if names is None:
-                names = _header(row)
-                if names is not None:
-                    continue
-                names = ["value"]
-            cells = {name: cell.strip() for name, cell in zip(names, row, strict=False)}
-            yield from _entries(cells, reader.line_num, defaults, now)
-    except csv.Error as error:
-        yield BadRow(reader.line_num, f"cannot be read as CSV: {error}; the rows after it were not read")
-
-
-def _delimiter(line: str) -> str:
-    return max(_DELIMITERS, key=lambda each: (line.count(each), -_DELIMITERS.index(each)))
-
-
-def _header(row: Sequence[str]) -> list[str] | None:
-    names = [cell.strip().casefold() for cell in row]
-    return names if any(name in HEADERS for name in names) else None
-
-
-def _entries(cells: Mapping[str, str], line: int, defaults: NewEntry, now: Micros) -> Iterator[NewEntry | BadRow]:
-    for name, kind in HEADERS.items():
-        if value := cells.get(name, ""):
-            try:
-                yield _entry(cells, kind or cells.get("kind", "") or kind_of(value), value, defaults, now)
-            except InvalidText as refused:
-                yield BadRow(line, refused.detail)
-
-
-def _entry(cells: Mapping[str, str], kind: str, value: str, defaults: NewEntry, now: Micros) -> NewEntry:
-    if kind not in KINDS:
-        raise InvalidText("kind", f"kind {kind[:40]!r} must be one of {', '.join(KINDS)}")
-    reason = cells.get("reason", "") or defaults.reason
-    if reason not in REASONS:
-        raise InvalidText("reason", f"reason {reason[:40]!r} must be one of {', '.join(REASONS)}")
-    try:
-        form = normal_form(kind, value)
-    except InvalidText as refused:
-        raise InvalidText(refused.code, f"{value[:100]!r} {refused.detail}") from None
-    since, until = _time(cells, "since"), _time(cells, "until")
-    if since is not None and since > now:
-        raise InvalidText("since", "since lies in the future")
-    if until is not None and until <= (since or 0):
-        raise InvalidText("until", "until must lie after since")
-    note = cells.get("note", "") or defaults.note
-    if note.startswith("'") and note[1:].startswith(_FORMULA):
-        note = note[1:]  # as `write_rows` writes it
-    if len(note) > NOTE_LENGTH or (why_not_storable(note) is not None):
-        raise InvalidText("note", f"note must have at most {NOTE_LENGTH} characters, and no NUL")
-    return NewEntry(kind, form, reason, defaults.source, note, since, until)
-
-
-def _time(cells: Mapping[str, str], name: str) -> Micros | None:
-    text = cells.get(name, "")
-    if not text:
-        return None
-    try:
-        return from_text(text.upper())
-    except (ValueError, OverflowError):
-        raise InvalidText(name, f"{name} {text[:40]!r} is no time such as 2026-11-20T09:30:00Z or 2026-11-20") from None

@@ -16,6 +16,7 @@ from touchbase.errors import UnrecognisedPayload
 from touchbase.event_log import Feed
 from touchbase.events import ProcessingStore, Read
 from touchbase.history import Translation
+from touchbase.imports import Previews
 from touchbase.inbox import RefusedWebhooks
 from touchbase.metrics import Metrics, NoMetrics
 from touchbase.outgoing import NOWHERE, Answer, Installation
@@ -148,7 +149,9 @@ class Dependencies:
     on_stored: Callable[[int], None] = no_worker
     """Called with the client's number after a new delivery is stored, to wake the inbox worker."""
     sandbox: Sandbox = field(default_factory=new_sandbox)
-    """Where requests have the bytes of senders parsed: HTML, redaction, files."""
+    """Where requests have the bytes of senders parsed: HTML, redaction."""
+    previews: Previews = field(default_factory=Previews)
+    """Reads uploaded files."""
     read: Read = no_adapter
     """Translates a webhook with the adapters, for dry runs and erasure."""
     senders: Tools = field(default_factory=NoTools)

@@ -19,11 +19,10 @@ from touchbase.imports.commands import (
 )
 from touchbase.imports.duplicates import SeenKeys, keys_of
 from touchbase.imports.job import KINDS, ImportSettings
-from touchbase.imports.ndjson_rows import value_text
-from touchbase.imports.preview import Preview, preview_file
+from touchbase.imports.preview import Preview, Previews, new_file_sandbox
 from touchbase.imports.report import BadRows
 from touchbase.imports.rows import InvalidRow, RowChecker, RowFault, ValidRow
-from touchbase.imports.table import Row
+from touchbase.imports.table import Row, value_text
 
 __all__ = [
     "CREATED",
@@ -41,6 +40,7 @@ __all__ = [
     "Mapping",
     "Outcome",
     "Preview",
+    "Previews",
     "RemoveMapping",
     "Row",
     "RowChecker",
@@ -50,7 +50,7 @@ __all__ = [
     "StoredMapping",
     "ValidRow",
     "keys_of",
-    "preview_file",
+    "new_file_sandbox",
     "resolve",
     "value_text",
 ]

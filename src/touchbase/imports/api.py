@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
+import logging
 import tempfile
 from collections.abc import Awaitable, Callable
 from typing import Annotated, Any, BinaryIO, Literal, cast
@@ -14,7 +14,7 @@ from touchbase.auth import READ, WRITE
 from touchbase.clients import Client
 from touchbase.common.field_limits import NAME, why_not_storable
 from touchbase.common.timestamps import DAY
-from touchbase.errors import Fault, Invalid, NotFound, TouchbaseError, WrongState
+from touchbase.errors import Fault, Invalid, NotFound, Overloaded, TouchbaseError, WrongState
 from touchbase.http import query_parameters as query
 from touchbase.http.endpoint import Call
 from touchbase.http.query_parameters import Parameter
@@ -24,15 +24,16 @@ from touchbase.http.schemas import encode, example, named_enum
 from touchbase.imports.columns import MATCHES, Mapping, resolve
 from touchbase.imports.commands import MODES, ListMappings, Mode, RemoveMapping, SaveMapping, StoredMapping
 from touchbase.imports.job import ImportSettings
-from touchbase.imports.preview import Preview, preview_file
+from touchbase.imports.preview import Preview
 from touchbase.jobs import FAILED, INPUT, PIECE, PREVIEW, QUEUED, UPLOADING, AppendToFile, ChangeJob, CreateJob, Job
 from touchbase.jobs.api import PATH as JOBS
 from touchbase.jobs.api import JobOut, find_job, job_response
 from touchbase.records.api.resource import COMPANY_TAG, CONTACT_TAG
 
+LOG = logging.getLogger("touchbase.imports")
 RecordName = Literal["contact", "company"]
 MEMORY = 4 * 1024 * 1024
-"""Bytes of an upload that stay in memory for the preview; a longer one is also on disk until the response."""
+"""Bytes of an upload that stay in memory while it arrives; a longer one is on disk until the response."""
 KINDS: dict[str, tuple[RecordName, str]] = {
     "contacts.import": ("contact", "contacts"),
     "companies.import": ("company", "companies"),
@@ -133,33 +134,38 @@ def upload(kind: str) -> Callable[[Call], Awaitable[Response]]:
             given or Mapping(record), cast("Mode", asked[MODE] or "upsert"), match, asked[DRY_RUN],
             _delimiter(asked[DELIMITER] or ""), asked[ENCODING] or "", asked[SHEET] or "",
         )  # fmt: skip
-        at = parts.clock()
-        job = Job(client.number, 0, kind, UPLOADING, at, at, msgspec.to_builtins(settings), files_until_us=at + DAY)
-        job.made_by = call.scope.get("touchbase.key_id")
-        job = await parts.store.write(CreateJob(job, most_uploads=0 if asked[START] else parts.limits.import_previews))
-        try:
-            with cast("BinaryIO", tempfile.SpooledTemporaryFile(MEMORY)) as copied:
-                await _receive(call, client, job, copied)
-                client = await call.client()  # the key may have ended while the file arrived
-                seen = await asyncio.to_thread(
-                    preview_file,
-                    copied,
-                    record,
-                    delimiter=settings.delimiter,
-                    encoding=settings.encoding,
-                    sheet=settings.sheet,
-                )
-            settings.mapping = given or seen.mapping
-            if given is not None or asked[START]:
-                resolve(settings.mapping, seen.header)
-        except Exception as error:
-            detail = error.detail if isinstance(error, TouchbaseError) else "the upload was interrupted"
+        with parts.previews.uploading(client.number):
             at = parts.clock()
-            await parts.store.write(ChangeJob(job.client, job.id, (UPLOADING,), FAILED, at, error=detail, files_until_us=at))
-            raise
-        return await _uploaded(call, job, settings, seen, starts=asked[START])
+            job = Job(client.number, 0, kind, UPLOADING, at, at, msgspec.to_builtins(settings), files_until_us=at + DAY)
+            job.made_by = call.scope.get("touchbase.key_id")
+            job = await parts.store.write(CreateJob(job, most_uploads=0 if asked[START] else parts.limits.import_previews))
+            try:
+                seen = await _read_upload(call, client, job, record, settings)
+                settings.mapping = given or seen.mapping
+                if given is not None or asked[START]:
+                    resolve(settings.mapping, seen.header)
+            except Exception as error:
+                detail = error.detail if isinstance(error, TouchbaseError) else "the upload was interrupted"
+                at = parts.clock()
+                await parts.store.write(ChangeJob(job.client, job.id, (UPLOADING,), FAILED, at, error=detail, files_until_us=at))
+                raise
+            return await _uploaded(call, job, settings, seen, starts=asked[START])
 
     return handle
+
+
+async def _read_upload(call: Call, client: Client, job: Job, record: RecordName, settings: ImportSettings) -> Preview:
+    """Store the body as the job's file, and return its preview."""
+    try:
+        with cast("BinaryIO", tempfile.SpooledTemporaryFile(MEMORY)) as copied:
+            await _receive(call, client, job, copied)
+            client = await call.client()  # the key may have ended while the file arrived
+            return await call.api.dependencies.previews.read(
+                client.number, copied, record, delimiter=settings.delimiter, encoding=settings.encoding, sheet=settings.sheet
+            )
+    except OSError as error:
+        LOG.exception("an upload cannot be written to the folder of temporary files")
+        raise Overloaded(f"the server's folder of temporary files is full or has errors ({error.strerror}); try again later") from error
 
 
 async def _receive(call: Call, client: Client, job: Job, copied: BinaryIO) -> None:

@@ -1,31 +1,32 @@
-"""The job of an import: reads its file in batches, and writes each with the counts and the bad rows in one transaction."""
+"""The job of an import: a sandbox process reads its file in batches, and each is written with its counts and bad rows at once."""
 
 from __future__ import annotations
 
 import asyncio
 import io
-from collections.abc import Sequence
+import marshal
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO, Literal
 
 import msgspec
 
 from touchbase.clients import Client
+from touchbase.common.frames import packs_by_position
 from touchbase.common.timestamps import Micros
 from touchbase.history import Author
 from touchbase.imports.columns import Mapping
 from touchbase.imports.commands import DUPLICATE, INVALID, ImportRows, Mode, Outcome
-from touchbase.imports.duplicates import SeenKeys, keys_of
-from touchbase.imports.reading import read_table
+from touchbase.imports.preview import READING_SECONDS, too_costly
 from touchbase.imports.report import BadRows, Report
-from touchbase.imports.rows import InvalidRow, RowChecker, ValidRow
-from touchbase.imports.table import Row, Table
+from touchbase.imports.rows import InvalidRow, ValidRow
+from touchbase.imports.table import Row, UnreadableFile
 from touchbase.jobs import BAD_ROWS, INPUT, Checkpoint, JobRun
+from touchbase.sandbox.pool import Session
+from touchbase.sandbox.task import Task, TaskStopped
 
 BATCH = 1_000
 """Rows in one transaction: the flush costs little more than nothing then, and other writes wait some 30 ms."""
-BATCH_CHARACTERS = 4_000_000
-"""Characters of the rows in one transaction, which bound the memory."""
 
 
 class ImportSettings(msgspec.Struct):
@@ -47,6 +48,7 @@ class Position(msgspec.Struct):
     has_bad_rows: bool = False
 
 
+@packs_by_position
 @dataclass(slots=True)
 class Batch:
     """The next rows of a file, checked."""
@@ -54,44 +56,20 @@ class Batch:
     rows: int = 0
     """All rows, also bad ones and duplicates."""
     valid: list[ValidRow] = field(default_factory=list)
+    """Without the cells of their rows."""
+    cells: bytes = b""
+    """The cells of the valid rows, marshalled, which are needed for those that the store refuses."""
     invalid: list[InvalidRow] = field(default_factory=list)
     duplicates: int = 0
     percent: int = 0
     """How much of the file has been read by then."""
+    header: list[str] = field(default_factory=list)
+    """In the first batch, which has no rows."""
 
 
-class RowSource:
-    """Reads the rows of a file in batches, checks them and finds duplicates; used by one thread at a time."""
-
-    def __init__(self, file: BinaryIO, settings: ImportSettings, client: Client, at: Micros) -> None:
-        self._file, self._at = file, at
-        file.seek(0, io.SEEK_END)
-        self._size = max(1, file.tell())
-        self._table: Table = read_table(file, delimiter=settings.delimiter, encoding=settings.encoding, sheet=settings.sheet)
-        self.header = self._table.header
-        self._checker = RowChecker(settings.mapping, self.header, client)
-        self._seen = SeenKeys()
-        self._rows = 0
-
-    def next(self, limit: int = BATCH) -> Batch:
-        """Return the next rows; none at the end of the file."""
-        batch, characters = Batch(), 0
-        for row in self._table.rows:
-            checked = self._checker.check(row, self._at)
-            if isinstance(checked, InvalidRow):
-                batch.invalid.append(checked)
-            elif self._seen.first_row(keys_of(checked.command), row.number) is not None:
-                batch.duplicates += 1
-            else:
-                batch.valid.append(checked)
-            batch.rows += 1
-            characters += sum(map(len, row.cells))
-            if batch.rows >= limit or characters >= BATCH_CHARACTERS:
-                break
-        self._rows += batch.rows
-        at, size = (self._rows, count) if (count := self._table.row_count) else (self._file.tell(), self._size)
-        batch.percent = min(99, at * 100 // size)
-        return batch
+READ_BATCHES: Task[[BinaryIO, ImportSettings, Client, Micros, int, int], Iterator[Batch]] = Task(
+    "touchbase.imports.file_tasks:read_batches", READING_SECONDS
+)
 
 
 class ImportKind:
@@ -104,29 +82,34 @@ class ImportKind:
     async def run(self, run: JobRun) -> None:
         """Import the rows behind the last checkpoint."""
         settings = msgspec.convert(run.job.settings, ImportSettings)
+        at, written = run.job.started_us or run.clock(), msgspec.convert(run.job.position, Position).rows
         file = await run.copy(INPUT)
         try:
-            source = await asyncio.to_thread(RowSource, file, settings, run.client, run.job.started_us or run.clock())
-            await self._skip(run, source)
-            await self._import(run, source, settings)
+            # The rows before the checkpoint are read again: later ones may be duplicates of them.
+            async with run.sandbox.session(READ_BATCHES, file, settings, run.client, at, written, BATCH) as session:
+                await self._import(run, session, settings)
+        except TaskStopped as stopped:
+            if not stopped.for_good:
+                raise
+            rows = msgspec.convert(run.job.position, Position).rows
+            raise UnreadableFile(f"the import ended after {rows} rows: {too_costly(stopped)}") from stopped
         finally:
             file.close()
 
-    async def _skip(self, run: JobRun, source: RowSource) -> None:
-        """Read the rows before the checkpoint again: later ones may be duplicates of them."""
-        left = msgspec.convert(run.job.position, Position).rows
-        while left > 0:
-            run.check()
-            left -= (await asyncio.to_thread(source.next, min(left, BATCH))).rows
-
-    async def _import(self, run: JobRun, source: RowSource, settings: ImportSettings) -> None:
-        reading = asyncio.create_task(asyncio.to_thread(source.next))
+    async def _import(self, run: JobRun, session: Session[Batch], settings: ImportSettings) -> None:
+        header: list[str] = []
+        reading = asyncio.create_task(_next(session))
         try:
-            while (batch := await reading).rows:
-                reading = asyncio.create_task(asyncio.to_thread(source.next))  # while this batch is written
-                await self._write(run, source.header, settings, batch)
+            while (batch := await reading) is not None:
+                reading = asyncio.create_task(_next(session))  # while this batch is written
+                if batch.rows:
+                    await self._write(run, header, settings, batch)
+                else:
+                    header = header or batch.header
+                    run.check()
         finally:
-            await asyncio.wait([reading])  # it uses the file
+            reading.cancel()
+            await asyncio.wait([reading])
 
     async def _write(self, run: JobRun, header: Sequence[str], settings: ImportSettings, batch: Batch) -> None:
         job, client = run.job, run.client
@@ -142,15 +125,22 @@ class ImportKind:
         await run.step([command], checkpoint)
 
 
+async def _next(session: Session[Batch]) -> Batch | None:
+    return await anext(session, None)
+
+
 def _reached(at: Position, progress: dict[str, Any], batch: Batch, header: Sequence[str], outcomes: Sequence[Outcome]) -> Checkpoint:
     """Return the checkpoint after a batch: counts, and the bad rows as a piece of their file."""
     report = msgspec.convert(progress, Report)
     bad = [(one.row, one.reason) for one in batch.invalid]
-    for valid, outcome in zip(batch.valid, outcomes, strict=True):
+    cells: list[list[str]] | None = None
+    for index, (valid, outcome) in enumerate(zip(batch.valid, outcomes, strict=True)):
         setattr(report, outcome.word, getattr(report, outcome.word) + 1)
         report.suppressed += outcome.suppressed is not None
         if outcome.word == INVALID:
-            bad.append((valid.row, outcome.reason))
+            if cells is None:
+                cells = marshal.loads(batch.cells)  # noqa: S302 (of a process of our own)
+            bad.append((Row(valid.row.number, cells[index]), outcome.reason))
         elif valid.notice and outcome.word != DUPLICATE:
             report.notice(valid.notice)
     report.invalid += len(batch.invalid)

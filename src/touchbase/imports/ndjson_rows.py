@@ -7,7 +7,7 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from touchbase.imports.table import Limits, Row, Table, UnreadableFile, check_columns
+from touchbase.imports.table import Limits, Row, Table, UnreadableFile, check_columns, check_names, value_text
 
 _BYTES = 4
 """The most that one character of a line takes in UTF-8."""
@@ -18,6 +18,9 @@ def read_ndjson(file: BinaryIO, limits: Limits) -> Table:
     names: dict[str, int] = {}
     for row, members in _objects(file, limits):
         if not members.keys() <= names.keys():
+            if len(members) > limits.columns:
+                check_columns(len(members), row, limits)
+            check_names(members, row, limits)
             for name in members:
                 names.setdefault(name, len(names))
             check_columns(len(names), row, limits)
@@ -64,14 +67,3 @@ def _flat(members: dict[str, Any]) -> Iterator[tuple[str, Any]]:
                 yield f"{name}.{inner}", below
         else:
             yield name, value
-
-
-def value_text(value: Any) -> str:
-    """Return a value as text; null is blank, a list of texts is one with commas, other structures stay JSON."""
-    if isinstance(value, str):
-        return value
-    if value is None:
-        return ""
-    if isinstance(value, list) and all(isinstance(each, str) for each in value):
-        return ", ".join(value)
-    return msgspec.json.encode(value).decode()

@@ -9,9 +9,9 @@ from decimal import Decimal
 from typing import Any, BinaryIO
 
 from touchbase.common.parquet import load_arrow
-from touchbase.imports.table import Limits, Row, Table, UnreadableFile, check_columns, unique_names
+from touchbase.imports.table import Limits, Row, Table, UnreadableFile, check_columns, check_names, unique_names
 
-BATCH = 200
+BATCH = 50
 """Rows that are read at once. A page may repeat a long value as a number of some bits, and each row then has its own copy."""
 BUFFER = 65_536
 """Bytes that are read at once of each column; without it the whole column of a row group is in memory."""
@@ -29,12 +29,15 @@ def read_parquet(file: BinaryIO, limits: Limits) -> Table:
             file, pre_buffer=False, buffer_size=BUFFER, thrift_string_size_limit=NAMES, thrift_container_size_limit=NAMES
         )
         schema, count = opened.schema_arrow, opened.metadata.num_rows
+        if count > limits.rows:
+            raise UnreadableFile(f"the file has {count} rows; a file may have at most {limits.rows}, so import it in parts")
+        check_columns(len(schema), None, limits)
+        check_names(schema.names, None, limits)
+        texts = [_text_of(field, arrow.types) for field in schema]
+    except arrow.ArrowMemoryError:
+        raise
     except (arrow.ArrowException, OSError, ValueError) as error:
         raise UnreadableFile(f"{_DAMAGED} ({_first_line(error)})") from None
-    if count > limits.parquet_rows:
-        raise UnreadableFile(f"the file has {count} rows; a Parquet file may have at most {limits.parquet_rows}, so import it in parts")
-    texts = [_text_of(field, arrow.types) for field in schema]
-    check_columns(len(texts), None, limits)
     return Table("parquet", unique_names(schema.names), _rows(opened, texts, limits, arrow), row_count=count)
 
 
@@ -42,24 +45,37 @@ def _rows(opened: Any, texts: list[Callable[[Any], str]], limits: Limits, arrow:
     number = 0
     try:
         for batch in opened.iter_batches(BATCH, use_threads=False):
-            if batch.nbytes > batch.num_rows * limits.row_characters:  # texts of all rows may be one text in the file
+            if batch.nbytes > batch.num_rows * limits.row_characters + limits.dictionary_bytes:  # texts of all rows may be one text
                 raise UnreadableFile(_too_long(limits), number + 1)
-            columns = [list(map(text, _values(column, arrow))) for text, column in zip(texts, batch.columns, strict=True)]
+            columns = [_texts(column, text, number, limits, arrow) for text, column in zip(texts, batch.columns, strict=True)]
             may_be_long = batch.nbytes > limits.row_characters
             for cells in zip(*columns, strict=True):
                 number += 1
                 if may_be_long and sum(map(len, cells)) > limits.row_characters:
                     raise UnreadableFile(_too_long(limits), number)
                 yield Row(number, list(cells))
+    except arrow.ArrowMemoryError:
+        raise
     except (arrow.ArrowException, OSError, ValueError, OverflowError) as error:
         raise UnreadableFile(f"this row, or one soon after it, cannot be read ({_first_line(error)})", number + 1) from None
 
 
+def _texts(column: Any, text: Callable[[Any], str], row: int, limits: Limits, arrow: Any) -> list[str]:
+    """Return the values of a column as texts; rows that name the same value of a dictionary have one object."""
+    if not arrow.types.is_dictionary(column.type):
+        return list(map(text, _values(column, arrow)))
+    if column.dictionary.nbytes > limits.dictionary_bytes:
+        raise UnreadableFile(f"a column has more than {limits.dictionary_bytes} bytes of different texts; save the file as CSV", row + 1)
+    indices: list[int | None] = column.indices.to_pylist()
+    used = sorted({index for index in indices if index is not None})
+    values = map(text, _values(column.dictionary.take(arrow.array(used, arrow.int64())), arrow))
+    by_index: dict[int | None, str] = {None: "", **dict(zip(used, values, strict=True))}
+    return [by_index[index] for index in indices]
+
+
 def _values(column: Any, arrow: Any) -> list[Any]:
     kind = column.type
-    if arrow.types.is_dictionary(kind):
-        column = column.dictionary_decode()
-    elif arrow.types.is_timestamp(kind):  # Python's times have microseconds
+    if arrow.types.is_timestamp(kind):  # Python's times have microseconds
         column = column.cast(arrow.timestamp("us", tz="UTC" if kind.tz else None), safe=False)
     elif arrow.types.is_time64(kind):
         column = column.cast(arrow.time64("us"), safe=False)

@@ -1,22 +1,37 @@
-"""Preview of a file: its columns, first rows, and the guessed mapping."""
+"""Previews of uploaded files, read in sandbox processes: bounded in number, and fair between clients."""
 
 from __future__ import annotations
 
-from itertools import islice
+import asyncio
+import contextlib
+import logging
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
 from typing import BinaryIO, Literal
 
 import msgspec
 
+from touchbase.errors import Fault, Invalid, Overloaded, RateLimited
 from touchbase.imports.columns import Mapping
-from touchbase.imports.guessing import guess
-from touchbase.imports.reading import read_table
+from touchbase.imports.table import UnreadableFile
+from touchbase.sandbox.pool import Sandbox
+from touchbase.sandbox.task import Task, TaskStopped
 
-SAMPLE = 50
-"""Rows by which columns are guessed."""
-SHOWN = 5
-"""Rows that a preview shows."""
-CELL = 200
-"""Characters of a cell that a preview shows."""
+LOG = logging.getLogger("touchbase.imports")
+MEMORY = 1024 * 1024 * 1024
+"""Bytes of address space of a process that reads a file. pyarrow reserves 270 MB of it, of which it uses 40."""
+OUTPUT = 32 * 1024 * 1024
+"""Bytes of a preview or a batch of rows."""
+READING_SECONDS = 30.0
+"""CPU seconds of a preview or a batch of rows; the slowest file within the limits takes about half on a slow machine."""
+WALL_SECONDS = 120
+THREADS = 32
+"""Threads that wait for the processes of previews and jobs; only the needed ones are started."""
+MAX_PREVIEWS = 4
+"""Files of all clients that are read for previews at once, by one server process; of one client it is one."""
+MAX_UPLOADS = 8
+"""Uploads of one client at once, in one server process."""
+RETRY_SECONDS = 5
 
 
 class Preview(msgspec.Struct):
@@ -33,18 +48,84 @@ class Preview(msgspec.Struct):
     sheets: list[str] = []
 
 
-def preview_file(
-    file: BinaryIO, record: Literal["contact", "company"], *, delimiter: str = "", encoding: str = "", sheet: str = ""
-) -> Preview:
-    """Read the beginning of a file; raise `UnreadableFile` if it is no table."""
-    table = read_table(file, delimiter=delimiter, encoding=encoding, sheet=sheet)
-    sample = [row.cells for row in islice(table.rows, SAMPLE)]
-    guessed = guess(table.header, record, sample)
-    rows = [[_shown(cell) for cell in cells] for cells in sample[:SHOWN]]
-    return Preview(
-        table.format, table.header, rows, guessed.mapping, guessed.source, table.encoding, table.delimiter, table.sheet, table.sheets
+PREVIEW_FILE: Task[[BinaryIO, Literal["contact", "company"], str, str, str], Iterator[Preview]] = Task(
+    "touchbase.imports.file_tasks:preview_steps", READING_SECONDS
+)
+
+
+def new_file_sandbox() -> Sandbox:
+    """Return the sandbox of imported files: no file takes the processes and threads of other work."""
+    return Sandbox(
+        "files",
+        preload=["touchbase.imports.file_tasks:preload"],
+        processes=THREADS,
+        idle=1,
+        memory=MEMORY,
+        output=OUTPUT,
+        wall_seconds=WALL_SECONDS,
     )
 
 
-def _shown(cell: str) -> str:
-    return cell[:CELL].replace("\0", "").encode("utf-8", "replace").decode()
+class Previews:
+    """Uploads and previews of one server process. Not thread-safe."""
+
+    def __init__(self, sandbox: Sandbox | None = None) -> None:
+        self._sandbox = sandbox or new_file_sandbox()
+        self._uploads = Counter[int]()
+        """Current uploads by client."""
+        self._turns: dict[int, asyncio.Lock] = {}
+        """By client: its files are read one after the other, so that it never has more than one of `_slots`."""
+        self._slots = asyncio.Semaphore(MAX_PREVIEWS)
+
+    @contextlib.contextmanager
+    def uploading(self, client: int) -> Iterator[None]:
+        """Count an upload; raise `RateLimited` if the client has too many at once."""
+        if self._uploads[client] >= MAX_UPLOADS:
+            detail = f"{MAX_UPLOADS} files of this client are being uploaded or read at this moment; wait for their responses"
+            raise RateLimited(detail, policy="uploads", quota=MAX_UPLOADS, window=RETRY_SECONDS, retry_after=RETRY_SECONDS)
+        self._uploads[client] += 1
+        try:
+            yield
+        finally:
+            self._uploads[client] -= 1
+            if not self._uploads[client]:
+                del self._uploads[client]
+                self._turns.pop(client, None)
+
+    async def read(
+        self,
+        client: int,
+        file: BinaryIO,
+        record: Literal["contact", "company"],
+        *,
+        delimiter: str = "",
+        encoding: str = "",
+        sheet: str = "",
+    ) -> Preview:
+        """Read the beginning of a file that is `uploading`; raise `UnreadableFile` if it is no table, `Invalid` if it is too costly."""
+        async with self._turn(client), self._sandbox.session(PREVIEW_FILE, file, record, delimiter, encoding, sheet) as session:
+            try:
+                preview = await anext(session)
+                await anext(session, None)  # the process is free for the next file
+            except TaskStopped as stopped:
+                if stopped.for_good:
+                    raise Invalid([Fault("/file", "too_costly", too_costly(stopped))]) from stopped
+                raise Overloaded(f"the file was not read: {stopped.why}") from stopped
+            except RuntimeError as error:
+                LOG.exception("a file of client %d cannot be read", client)
+                raise UnreadableFile(f"the file cannot be read ({str(error)[:200]}); save it as CSV in UTF-8") from error
+        return preview
+
+    @contextlib.asynccontextmanager
+    async def _turn(self, client: int) -> AsyncIterator[None]:
+        async with self._turns.setdefault(client, asyncio.Lock()), self._slots:
+            yield
+
+    def close(self) -> None:
+        """End the processes."""
+        self._sandbox.close()
+
+
+def too_costly(stopped: TaskStopped) -> str:
+    """Return the text for a person whose file exceeds what reading may take."""
+    return f"{stopped.why}; split the file into smaller ones, or save the table as CSV without what does not belong to it"

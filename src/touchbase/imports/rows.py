@@ -11,6 +11,7 @@ import msgspec
 
 from touchbase.clients import Client, FieldType
 from touchbase.common import field_limits as limits
+from touchbase.common.frames import packs_by_position
 from touchbase.common.timestamps import DAY, Micros, to_text
 from touchbase.errors import Fault, Invalid
 from touchbase.imports.columns import (
@@ -103,6 +104,7 @@ class CompanyCells(msgspec.Struct, gc=False):
         return ()
 
 
+@packs_by_position
 @dataclass(slots=True)
 class ValidRow:
     """A row that can be imported."""
@@ -117,6 +119,7 @@ class ValidRow:
     """Code of what was left out; blank for nothing."""
 
 
+@packs_by_position
 @dataclass(slots=True)
 class InvalidRow:
     """A row that cannot be imported, and why."""

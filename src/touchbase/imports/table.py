@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import msgspec
 
 from touchbase.errors import MalformedBody
 
@@ -32,17 +34,27 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits of a file."""
+    """The limits of a file. Its process has limits of memory and processor time besides (`preview.new_file_sandbox`)."""
 
+    rows: int = 10_000_000
     columns: int = 1_000
+    name_characters: int = 1_000
+    """Of the name of a column."""
     row_characters: int = MIB
     """Of one row, quotes and delimiters included."""
+    characters: int = 64 * MIB
+    """Of all rows, or `unfolding` for each byte of the file if that is more: a file may have a text once, and name it in each row."""
+    unfolding: int = 200
     sheet_cells: int = 5_000_000
     """Cells of a workbook's sheet from A1 to its last row and column, as the library holds all of them in memory."""
     workbook_bytes: int = 512 * MIB
     """Of a workbook's parts when decompressed."""
-    parquet_rows: int = 10_000_000
-    """Of a Parquet file, which may say in some bytes that a row is repeated for ever."""
+    workbook_directory: int = 2 * MIB
+    """Bytes of the list of a workbook's parts."""
+    workbook_parts: int = 10_000
+    workbook_sheets: int = 1_000
+    dictionary_bytes: int = 64 * MIB
+    """Of the different texts of a Parquet column in one group of rows."""
 
 
 @dataclass(slots=True)
@@ -84,6 +96,7 @@ def header_names(cells: list[str], row: int, limits: Limits) -> list[str]:
     while names and not names[-1]:
         names.pop()
     check_columns(len(names), row, limits)
+    check_names(names, row, limits)
     if any("@" in name and "." in name.rpartition("@")[2] for name in names):
         raise UnreadableFile("the first row must have the names of the columns, and has an e-mail address", row)
     return unique_names(names)
@@ -110,6 +123,24 @@ def check_columns(number: int, row: int | None, limits: Limits) -> None:
         raise UnreadableFile(f"has {number} columns; a table may have at most {limits.columns}", row)
     if not number:
         raise UnreadableFile("the file has no row with names of columns")
+
+
+def check_names(names: Iterable[str], row: int | None, limits: Limits) -> None:
+    """Raise `UnreadableFile` if the name of a column is too long."""
+    longest = max(map(len, names), default=0)
+    if longest > limits.name_characters:
+        raise UnreadableFile(f"has a column whose name has {longest} characters; it may have {limits.name_characters}", row)
+
+
+def value_text(value: Any) -> str:
+    """Return a value of JSON as text; null is blank, a list of texts is one with commas, other structures stay JSON."""
+    if isinstance(value, str):
+        return value
+    if value is None:
+        return ""
+    if isinstance(value, list) and all(isinstance(each, str) for each in value):
+        return ", ".join(value)
+    return msgspec.json.encode(value).decode()
 
 
 def is_encodable(text: str) -> bool:

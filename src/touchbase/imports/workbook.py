@@ -6,6 +6,7 @@ opposite corners would take 400 GB. So the parts are decompressed here first, co
 
 from __future__ import annotations
 
+import io
 import re
 import struct
 import zipfile
@@ -27,6 +28,11 @@ _FEW = 64
 _CHUNK = 1_048_576
 _HEADER = struct.Struct("<4s22xHH")
 """Of a part: its mark, and the lengths of two fields after it (APPNOTE 4.3.7)."""
+_END_MARK, _END = b"PK\5\6", struct.Struct("<12xI6x")
+"""The record at the end of a ZIP file, with the size of its directory (APPNOTE 4.3.16); a comment may follow it."""
+_END64_MARK, _END64 = b"PK\6\6", struct.Struct("<40xQ8x")
+"""The same of a large one (APPNOTE 4.3.14), whose record above has `_IN_ZIP64` as the size."""
+_IN_ZIP64, _END_WITHIN = 0xFFFF_FFFF, 22 + 65_535 + 76
 _NOT_XLSX = "the file is not an XLSX workbook: save it as .xlsx or as CSV"
 
 
@@ -38,8 +44,10 @@ def read_workbook(file: BinaryIO, limits: Limits, sheet: str = "") -> Table:
         book = calamine.load_workbook(file)
         visible = calamine.SheetVisibleEnum.Visible
         names = [each.name for each in book.sheets_metadata if each.visible == visible and each.typ == calamine.SheetTypeEnum.WorkSheet]
+        if len(names) > limits.workbook_sheets or any(len(name) > limits.name_characters for name in names):
+            raise UnreadableFile(f"the workbook has {len(names)} sheets; it may have {limits.workbook_sheets} with names of usual length")
         if sheet and sheet not in names:
-            raise UnreadableFile(f"the workbook has no sheet {sheet[:100]!r}; its sheets are {', '.join(names)}")
+            raise UnreadableFile(f"the workbook has no sheet {sheet[:100]!r}; its sheets are {', '.join(names[:20])[:1_000]}")
         for name in [sheet] if sheet else names:
             rows = _rows(book.get_sheet_by_name(name))
             for row in rows:
@@ -47,17 +55,25 @@ def read_workbook(file: BinaryIO, limits: Limits, sheet: str = "") -> Table:
     except calamine.PasswordError:
         raise UnreadableFile("the workbook has a password: save it without one") from None
     except (calamine.CalamineError, OSError) as error:
-        raise UnreadableFile(f"the workbook is damaged: {error}") from None
+        raise UnreadableFile(f"the workbook is damaged: {str(error)[:200]}") from None
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":  # which pyo3 derives from BaseException
+            raise
+        raise UnreadableFile("the workbook is damaged, or has what cannot be read; save the sheet as CSV") from None
     raise UnreadableFile("the workbook has no row with names of columns")
 
 
 def check_workbook(file: BinaryIO, limits: Limits) -> None:
     """Raise `UnreadableFile` if the file is no workbook, or its parts or a sheet would take too much memory."""
+    if _directory_size(file) > limits.workbook_directory:
+        raise UnreadableFile(_too_many_parts(limits))
     file.seek(0)
     try:
         parts = zipfile.ZipFile(file).infolist()
-    except (zipfile.BadZipFile, RuntimeError, ValueError):
+    except (zipfile.BadZipFile, RuntimeError, ValueError, NotImplementedError):
         raise UnreadableFile(_NOT_XLSX) from None
+    if len(parts) > limits.workbook_parts:
+        raise UnreadableFile(_too_many_parts(limits))
     if not any(part.filename.lower().lstrip("/") == "xl/workbook.xml" for part in parts):
         raise UnreadableFile(_NOT_XLSX)
     total = 0
@@ -77,6 +93,25 @@ def check_workbook(file: BinaryIO, limits: Limits) -> None:
                     f"a sheet has values down to row {extent.rows} and to column {column_letters(extent.columns - 1)}; a workbook may have "
                     f"{limits.sheet_cells} cells. Delete the cells outside of the table, or save the sheet as CSV"
                 )
+
+
+def _directory_size(file: BinaryIO) -> int:
+    """Return how many bytes the list of the parts has, by the record at the end of the file, without reading the list."""
+    size = file.seek(0, io.SEEK_END)
+    file.seek(max(0, size - _END_WITHIN))
+    end = file.read()
+    at = end.rfind(_END_MARK)
+    if at < 0 or len(end) - at < _END.size:
+        raise UnreadableFile(_NOT_XLSX)
+    directory: int = _END.unpack_from(end, at)[0]
+    at64 = end.rfind(_END64_MARK, 0, at)
+    if directory == _IN_ZIP64 and at64 >= 0 and len(end) - at64 >= _END64.size:
+        directory = _END64.unpack_from(end, at64)[0]
+    return directory
+
+
+def _too_many_parts(limits: Limits) -> str:
+    return f"the workbook has more than {limits.workbook_parts} parts; save the sheet as CSV"
 
 
 def _decompressed(file: BinaryIO, part: zipfile.ZipInfo) -> Iterator[bytes]:
@@ -123,9 +158,11 @@ class _Extent:
         self.is_sheet = self.is_sheet or b"sheetData" in text
         if not self.is_sheet:
             return
+        end = 0
         for found in self._place.finditer(text):
-            tag = text.find(b">", found.end())
-            if text[tag - 1 : tag] != b"/":  # else it has a format and no value
+            if end >= 0:
+                end = text.find(b">", found.end())  # after the last one there is none to look for: it would take quadratic time
+            if end < 0 or text[end - 1 : end] != b"/":  # else it has a format and no value
                 self.rows = max(self.rows, int(found[2]))
                 self.columns = max(self.columns, _column(found[1]))
         self._unplaced += text.count(b"<c") - text.count(b"<c r=") + text.count(b":c")
@@ -156,6 +193,8 @@ def _checked(rows: Iterator[Row], limits: Limits) -> Iterator[Row]:
     for row in rows:
         if len(row.cells) > limits.columns:
             check_columns(len(row.cells), row.number, limits)
+        if sum(map(len, row.cells)) > limits.row_characters:
+            raise UnreadableFile(f"is too long: a row may have {limits.row_characters} characters", row.number)
         yield row
 
 

@@ -15,6 +15,7 @@ from touchbase.clients import Client
 from touchbase.common.timestamps import SECOND, Clock, Micros
 from touchbase.jobs.commands import JobStep, ReadPiece
 from touchbase.jobs.models import Checkpoint, Job
+from touchbase.sandbox.pool import Sandbox
 from touchbase.sql.command import Command
 from touchbase.sql.store import Store
 
@@ -54,11 +55,13 @@ class JobKind(Protocol):
 class JobRun:
     """One claim of a job."""
 
-    def __init__(self, job: Job, client: Client, store: Store, clock: Clock, stopping: Callable[[], bool]) -> None:
+    def __init__(self, job: Job, client: Client, store: Store, clock: Clock, stopping: Callable[[], bool], sandbox: Sandbox) -> None:
         self.job = job
         self.client = client
         self.store = store
         self.clock = clock
+        self.sandbox = sandbox
+        """Where files that came from outside are read."""
         self._stopping = stopping
 
     async def step(self, commands: Sequence[Command[Any]], checkpoint: Callable[[list[Any]], Checkpoint]) -> list[Any]:

@@ -18,6 +18,7 @@ from touchbase.errors import Conflict, Overloaded, TouchbaseError
 from touchbase.jobs.commands import ChangeJob, ClaimJob, DueJobs, RenewLease
 from touchbase.jobs.models import FAILED, RUNNING, SUCCEEDED, Job, JobLost
 from touchbase.jobs.runner import LEASE, JobKind, JobRun, Postponed, Stopping
+from touchbase.sandbox.pool import Sandbox
 from touchbase.sql.outage import Outage
 from touchbase.sql.store import Store
 
@@ -38,11 +39,19 @@ class JobWorker:
     """Runs due jobs until it is stopped."""
 
     def __init__(
-        self, store: Store, clock: Clock, kinds: Sequence[JobKind], *, keep_files_us: Micros = 7 * DAY, outage: Outage | None = None
+        self,
+        store: Store,
+        clock: Clock,
+        kinds: Sequence[JobKind],
+        *,
+        keep_files_us: Micros = 7 * DAY,
+        outage: Outage | None = None,
+        sandbox: Sandbox | None = None,
     ) -> None:
         self._store = store
         self._outage = outage or Outage()
         self._clock = clock
+        self._sandbox = sandbox or Sandbox("jobs")
         self._kinds = {kind.name: kind for kind in kinds}
         self._keep_files: Micros = keep_files_us
         self._running: dict[int, asyncio.Task[None]] = {}
@@ -119,7 +128,7 @@ class JobWorker:
         return True
 
     async def _run(self, job: Job, client: Client) -> None:
-        run = JobRun(job, client, self._store, self._clock, lambda: self._stopping)
+        run = JobRun(job, client, self._store, self._clock, lambda: self._stopping, self._sandbox)
         renewing = asyncio.create_task(self._renew(job))
         try:
             kind = self._kinds.get(job.kind)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
+from touchbase.common.frames import packs_by_position
 from touchbase.common.timestamps import Micros
 from touchbase.common.unique_ids import UniqueIds
 from touchbase.errors import PreconditionFailed
@@ -60,6 +61,7 @@ class CreateRecord(Command[Created[R]], Generic[R]):
         return self.record.client
 
 
+@packs_by_position
 @dataclass(slots=True)
 class CreateContact(CreateRecord[Contact]):
     """Store a new contact."""
@@ -70,6 +72,7 @@ class CreateContact(CreateRecord[Contact]):
     """With `guarded`: store an erased person again and lift the erasure."""
 
 
+@packs_by_position
 @dataclass(slots=True)
 class CreateCompany(CreateRecord[Company]):
     """Store a new company."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from touchbase.common.frames import packs_by_position
 from touchbase.common.timestamps import Micros
 from touchbase.history import Stamps
 
@@ -31,6 +32,7 @@ class CustomField:
     """When the record got the field; responses list fields in this order, those of one write by id."""
 
 
+@packs_by_position
 @dataclass(slots=True)
 class Contact:
     """One person that a client mails, and what has happened with them.
@@ -77,6 +79,7 @@ class Contact:
     """After a write: why it must not be contacted (`do_not_contact`); no column."""
 
 
+@packs_by_position
 @dataclass(slots=True)
 class Company:
     """An organisation identified by its domain; `domain` is stored and shown in its normal form."""

@@ -1,4 +1,4 @@
-"""Sandbox process, `python -m touchbase.sandbox SOCKET MEMORY [FILE] [MODULE:FUNCTION ...]`: runs tasks, can be stopped.
+"""Sandbox process, `python -m touchbase.sandbox SOCKET MEMORY [MODULE:FUNCTION ...]`: runs tasks, can be stopped.
 
 It runs jobs from a socket until the other end closes. The kernel ends the process when a task exceeds its processor time, even
 inside a regular expression. The process opens no store, and its environment has no secrets. The functions named at the end are
@@ -22,7 +22,10 @@ from touchbase.sandbox.task import Task
 
 OUT_OF_MEMORY = 3
 """Exit status of a process that exceeded its memory."""
-NO_FILE = "-"
+FILE = b"f"
+"""The byte that comes with an open file."""
+SPENT = 32 * 1024
+"""KiB of memory that a session may add to the process; with more the process is not used again."""
 
 
 class Job(NamedTuple):
@@ -35,30 +38,34 @@ class Job(NamedTuple):
 
 
 class Result(NamedTuple):
-    """The value of a task or the error that it raised; `is_last` after the last value of a session."""
+    """The value of a task or the error that it raised; `is_last` after the last value of a session.
+
+    `is_reusable` if the session that ends has left the process as it was.
+    """
 
     value: Any = None
     error: Exception | None = None
     is_last: bool = False
+    is_reusable: bool = False
 
 
 def main() -> None:
     """Run jobs until the socket closes."""
-    number, memory, file, *preloaded = sys.argv[1:]
+    number, memory, *preloaded = sys.argv[1:]
     for stopping in (signal.SIGINT, signal.SIGTERM):
         signal.signal(stopping, signal.SIG_IGN)  # the server finishes its work, then closes the socket
     limit_memory(int(memory))
     for name in preloaded:
         Task[[], None](name).load()()
     gc.freeze()
-    files = () if file == NO_FILE else (os.fdopen(int(file), "rb"),)
+    used = _most_memory()
     with socket.socket(fileno=int(number)) as connection:
         send(connection, READY)
         while (frame := receive(connection)) is not None:
             try:
                 job: Job = unpack(frame)
                 if job.is_session:
-                    run_session(connection, job, files)
+                    run_session(connection, job, used)
                 else:
                     send(connection, pack(run_job(job)))
             except MemoryError:
@@ -77,24 +84,39 @@ def run_job(job: Job) -> Result:
         return Result(error=_picklable(error))
 
 
-def run_session(connection: socket.socket, job: Job, files: tuple[Any, ...]) -> None:
-    """Send the values of a session one by one, each when the other end sends a frame for it."""
+def run_session(connection: socket.socket, job: Job, used: int) -> None:
+    """Ask for the file of a session, then send its values one by one, each when the other end sends a frame for it.
+
+    `used` is the memory that the process has used before its first job, in KiB.
+    """
     run, values = job.task.load(), None
-    while True:
-        limit_seconds(job.task.seconds)
-        try:
-            if values is None:
-                values = iter(run(*files, *job.arguments, **job.named))
-            result = Result(next(values))
-        except StopIteration:
-            result = Result(is_last=True)
-        except MemoryError:
-            raise
-        except Exception as error:
-            result = Result(error=_picklable(error), is_last=True)
-        send(connection, pack(result))
-        if result.is_last or receive(connection) is None:
-            return
+    send(connection, READY)
+    _, files, _, _ = socket.recv_fds(connection, len(FILE), 1)
+    if not files:  # the other end has closed
+        return
+    with os.fdopen(files[0], "rb") as file:
+        while True:
+            limit_seconds(job.task.seconds)
+            try:
+                if values is None:
+                    values = iter(run(file, *job.arguments, **job.named))
+                result = Result(next(values))
+            except StopIteration:
+                result = Result(is_last=True, is_reusable=_most_memory() - used < SPENT)
+            except MemoryError:
+                raise
+            except Exception as error:
+                result = Result(error=_picklable(error), is_last=True, is_reusable=_most_memory() - used < SPENT)
+            send(connection, pack(result))
+            if result.is_last or receive(connection) is None:
+                return
+
+
+def _most_memory() -> int:
+    """Return the most KiB of memory that this process has used so far; those of `getrusage` begin with the server's."""
+    with suppress(OSError, StopIteration), open("/proc/self/status", encoding="ascii", errors="replace") as status:
+        return int(next(line for line in status if line.startswith("VmHWM")).split()[1])
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # no Linux
 
 
 def limit_seconds(seconds: float) -> None:

@@ -1,0 +1,127 @@
+"""Tasks of imports, which run in sandbox processes: only they, and what they import, parse files."""
+
+from __future__ import annotations
+
+import gc
+import io
+import marshal
+import os
+from collections.abc import Iterator
+from itertools import islice
+from typing import BinaryIO, Literal
+
+from touchbase.clients import Client
+from touchbase.common.timestamps import Micros
+from touchbase.imports.duplicates import SeenKeys, keys_of
+from touchbase.imports.guessing import guess
+from touchbase.imports.job import BATCH, Batch, ImportSettings
+from touchbase.imports.preview import Preview
+from touchbase.imports.reading import read_table
+from touchbase.imports.rows import InvalidRow, RowChecker
+from touchbase.imports.table import Limits, Row, Table, UnreadableFile
+
+SAMPLE = 50
+"""Rows by which columns are guessed."""
+SHOWN = 5
+"""Rows that a preview shows."""
+CELL = 200
+"""Characters of a cell that a preview shows."""
+SHEETS = 100
+"""Names of sheets that a preview shows."""
+BATCH_CHARACTERS = 1_000_000
+"""Characters and cells of a batch, which bound the memory of the server."""
+BATCH_CELLS = 20_000
+"""Cells of a batch: more would hold up other writes for longer than rows of usual width."""
+NICE = 5
+"""How far behind the server the processes stand when the processor is short."""
+GARBAGE = 200_000
+"""Objects after which garbage is collected; with the usual 700 it takes a third of the time."""
+
+
+def preload() -> None:
+    """Let the server go first, and collect garbage rarely: rows have no cycles. The modules are imported by then."""
+    os.nice(NICE)
+    gc.set_threshold(GARBAGE)
+
+
+def preview_steps(file: BinaryIO, record: Literal["contact", "company"], delimiter: str, encoding: str, sheet: str) -> Iterator[Preview]:
+    """Yield the preview of a file."""
+    yield preview_file(file, record, delimiter=delimiter, encoding=encoding, sheet=sheet)
+
+
+def preview_file(
+    file: BinaryIO, record: Literal["contact", "company"], *, delimiter: str = "", encoding: str = "", sheet: str = ""
+) -> Preview:
+    """Read the beginning of a file; raise `UnreadableFile` if it is no table."""
+    table = read_table(file, delimiter=delimiter, encoding=encoding, sheet=sheet)
+    sample = [row.cells for row in islice(table.rows, SAMPLE)]
+    guessed = guess(table.header, record, sample)
+    rows = [[_shown(cell) for cell in cells] for cells in sample[:SHOWN]]
+    sheets = table.sheets[:SHEETS]
+    return Preview(table.format, table.header, rows, guessed.mapping, guessed.source, table.encoding, table.delimiter, table.sheet, sheets)
+
+
+def _shown(cell: str) -> str:
+    return cell[:CELL].replace("\0", "").encode("utf-8", "replace").decode()
+
+
+def read_batches(file: BinaryIO, settings: ImportSettings, client: Client, at: Micros, skipped: int, limit: int) -> Iterator[Batch]:
+    """Yield an empty batch with the header, then one for each `limit` rows; those of the first `skipped` rows are empty."""
+    source = RowSource(file, settings, client, at)
+    yield Batch(header=source.header)
+    while skipped > 0 and (rows := source.next(min(skipped, limit)).rows):
+        skipped -= rows
+        yield Batch()
+    while (batch := source.next(limit)).rows:
+        yield batch
+
+
+class RowSource:
+    """Reads the rows of a file in batches, checks them and finds duplicates; used by one thread at a time."""
+
+    def __init__(self, file: BinaryIO, settings: ImportSettings, client: Client, at: Micros, limits: Limits | None = None) -> None:
+        self._file, self._at = file, at
+        self._limits = limits or Limits()
+        file.seek(0, io.SEEK_END)
+        self._size = max(1, file.tell())
+        self._most_characters = max(self._limits.characters, self._size * self._limits.unfolding)
+        self._table: Table = read_table(file, self._limits, delimiter=settings.delimiter, encoding=settings.encoding, sheet=settings.sheet)
+        self.header = self._table.header
+        self._checker = RowChecker(settings.mapping, self.header, client)
+        self._seen = SeenKeys()
+        self._rows = self._characters = 0
+
+    def next(self, limit: int = BATCH) -> Batch:
+        """Return the next rows; none at the end of the file."""
+        batch, texts = Batch(), list[list[str]]()
+        characters = cells = 0
+        for row in self._table.rows:
+            checked = self._checker.check(row, self._at)
+            if isinstance(checked, InvalidRow):
+                batch.invalid.append(checked)
+            elif self._seen.first_row(keys_of(checked.command), row.number) is not None:
+                batch.duplicates += 1
+            else:
+                checked.row = Row(row.number, [])
+                batch.valid.append(checked)
+                texts.append(row.cells)
+            batch.rows += 1
+            cells += len(row.cells)
+            characters += sum(map(len, row.cells))
+            if batch.rows >= limit or cells >= BATCH_CELLS or characters >= BATCH_CHARACTERS:
+                break
+        batch.cells = marshal.dumps(texts)
+        self._count(batch, characters)
+        return batch
+
+    def _count(self, batch: Batch, characters: int) -> None:
+        self._rows += batch.rows
+        self._characters += characters
+        if self._rows > self._limits.rows:
+            raise UnreadableFile(f"the file has more than {self._limits.rows} rows; import it in parts")
+        if self._characters > self._most_characters:
+            raise UnreadableFile(
+                f"the rows up to this one have {self._characters} characters, in a file of {self._size} bytes; save it as CSV", self._rows
+            )
+        at, size = (self._rows, count) if (count := self._table.row_count) else (self._file.tell(), self._size)
+        batch.percent = min(99, at * 100 // size)
