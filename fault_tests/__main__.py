@@ -20,6 +20,7 @@ from bench.postgres import postgres as shared_postgres
 from fault_tests import mutants, pages
 from fault_tests.faults import (
     apply,
+    budget,
     clock,
     disk,
     disk_errors,
@@ -66,6 +67,7 @@ FAULTS: dict[str, Callable[[Plan, str], None]] = {
     "pgdisk": postgres_disk_full.run,
     "spool": spool.run,
     "peers": slow_clients.run,
+    "budget": budget.run,
     "move": move.run,
     "neighbour": noisy_neighbour.run,
     "fuzz": fuzz.run,

@@ -27,7 +27,8 @@ from touchbase.connections.models import CHANNELS, Arrival, Connection
 from touchbase.events.inbox_batch import read_delivery
 from touchbase.events.worker import translator
 from touchbase.inbox.delivery import Delivery
-from touchbase.inbox.limits import MEMORY, seconds_for
+from touchbase.inbox.limits import seconds_for
+from touchbase.sandbox.pool import MEMORY
 
 HOME = Path(touchbase.adapters.registry.__file__).parent
 NOW = 1_790_000_000 * SECOND
