@@ -30,6 +30,8 @@ class HostileBody:
     """Whether it is sent with gzip."""
     secret: str = ""
     """The secret that the client's Smartlead connection has to have; empty: none."""
+    is_proven: bool = True
+    """Whether it brings the secret; without it the webhook is refused."""
     then: str = ""
     """What follows once the body is applied: `erase` anybody in the client, or `search` its inbox."""
 
@@ -120,8 +122,9 @@ def records_with_large_fields() -> bytes:
 
 def contact_with_folding_letters() -> bytes:
     """40 fields of a letter that folds to 18."""
-    fields = {f"field_{number}": "\ufdfa" * 6_000 for number in range(40)}
-    return _json({"email": "ann@example.com", "custom_fields": fields})
+    fields = {f"field_{number}": "\ufdfa" * 2_000 for number in range(40)}
+    inputs = [{"field_name": name, "field_value": value} for name, value in fields.items()]
+    return _json({"email": "folded@example.com", "contact_custom_fields_input": inputs})
 
 
 def session_of_small_objects() -> bytes:
@@ -233,12 +236,12 @@ BODIES = (
     HostileBody("many addresses, erasure", WEBHOOK, CRM, many_addresses, then="erase"),
     HostileBody("letters of a secret", WEBHOOK, MAILS, letters_of_a_secret, secret="a" * 500),
     HostileBody("escapes for a redaction", WEBHOOK, MAILS, escapes_for_a_redaction, secret="a-secret-of-ours"),
-    HostileBody("deep lists", WEBHOOK, CRM, deep_lists, secret="a-secret-of-ours"),
-    HostileBody("many objects", WEBHOOK, CRM, many_objects, secret="a-secret-of-ours"),
+    HostileBody("deep lists", WEBHOOK, CRM, deep_lists, secret="a-secret-of-ours", is_proven=False),
+    HostileBody("many objects", WEBHOOK, CRM, many_objects, secret="a-secret-of-ours", is_proven=False),
     HostileBody("records with large fields", WEBHOOK, CRM, records_with_large_fields),
     HostileBody("contact with folding letters", API, f"{V2}/contacts", contact_with_folding_letters),
-    HostileBody("session of small objects", SIGN_IN, "/console/session", session_of_small_objects),
-    HostileBody("deep session", SIGN_IN, "/console/session", deep_lists),
+    HostileBody("session of small objects", SIGN_IN, "/console/session", session_of_small_objects, {"x-touchbase-console": "1"}),
+    HostileBody("deep session", SIGN_IN, "/console/session", deep_lists, {"x-touchbase-console": "1"}),
     HostileBody("batch of numbers", API, f"{V2}/contacts/batch", batch_of_numbers),
     HostileBody("filter of unknown names", API, f"{V2}/contacts/search", where_with_unknown_names),
     HostileBody("filter of numbers", API, f"{V2}/contacts/search", where_with_numbers),

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable
 
 from fault_tests.bodies import BODIES, WEBHOOK, HostileBody
-from fault_tests.calls import ApiClient, NoResponse
+from fault_tests.calls import ApiClient, NoResponse, Response
 from fault_tests.check import Findings
 from fault_tests.plan import Plan
 from fault_tests.process import Process
 from fault_tests.usage import Usage, UsageMeter
+from touchbase.auth import add_first_key
+from touchbase.storage import open_store
 
 THREAD_SECONDS = 0.25
 """Processor seconds of the event loop, or of any other thread of the server, for one body."""
@@ -26,16 +29,18 @@ def run(plan: Plan, engine: str) -> None:
     folder, findings = plan.new_folder(), Findings()
     database = plan.new_store(engine, folder)
     worst, sent = Usage(0.0, 0.0, 0.0), 0
-    server = Process(database, folder, broken=plan.broken)
+    key = asyncio.run(_first_key(database))
+    server = Process(database, folder, "--auth", "keys", broken=plan.broken)
     try:
-        _warm_up(server)
+        _warm_up(Calls(server, "warm", key))
         meter = UsageMeter(server.pid)
         for number, body in enumerate(BODIES):
-            client = f"budget-{number}"
-            _prepare(server, client, body)
+            calls = Calls(server, f"budget-{number}", key)
+            _prepare(calls, body)
             headers, content = body.sent()
             meter.begin()
-            status = _send(server, client, body, headers, content)
+            status = _send(calls, body, headers, content)
+            calls.close()
             usage = meter.end()
             sent += status is not None
             _judge(findings, body.name, status, usage)
@@ -46,7 +51,7 @@ def run(plan: Plan, engine: str) -> None:
             )
             if plan.long:
                 print(f"          {body.name}: {status}, {usage}", flush=True)
-        if ApiClient(server.address, "default").call("GET", "/health/live").status != 200:
+        if ApiClient(server.address, "warm").call("GET", "/health/live").status != 200:
             findings.fault("the server is not in service afterwards")
     finally:
         server.kill()
@@ -56,51 +61,69 @@ def run(plan: Plan, engine: str) -> None:
     )  # fmt: skip
 
 
-def _warm_up(server: Process) -> None:
+class Calls(ApiClient):
+    """Calls for one client with the administrator's key."""
+
+    def __init__(self, server: Process, client: str, key: str) -> None:
+        super().__init__(server.address, client)
+        self.client, self._key = client, key
+        self.expect_ok("POST", "/admin/v1/clients", {"client_id": client})
+
+    def call(self, method: str, path: str, body: object = None, **headers: str) -> Response:
+        """Send a request with the key; `NoResponse` as in the class above."""
+        return super().call(method, path, body, **{"X_Api_Key": self._key, **headers})
+
+    def settle(self) -> None:
+        """Wait until no webhook of the client waits."""
+        _until(lambda: not self.expect_ok("GET", f"/admin/v1/deliveries?client={self.client}&state=received")["data"])
+
+
+async def _first_key(database: str) -> str:
+    store = await open_store(database)
+    try:
+        key = await add_first_key(store, time.time_ns() // 1_000)
+        assert key is not None
+        return key
+    finally:
+        await store.close()
+
+
+def _warm_up(calls: Calls) -> None:
     """Let the server load what it loads once: adapters, the first sandbox processes, its caches."""
-    api = ApiClient(server.address, "warm")
-    api.call("POST", "/public/crm-webhook/warm", {"email": "warm@example.com", "event": "contact.created"})
-    api.call("POST", "/public/v2/contacts", {"email": "ann@example.com"})
-    api.call("POST", "/public/v2/messages", {"direction": "received", "contact_email": "ann@example.com", "html": "<p>warm</p>"})
-    api.call("POST", "/public/v2/contacts/imports", b"email\nwarm@example.com\n", Content_Type="text/csv")
-    _settle(api, "warm")
-    api.close()
+    calls.call("POST", "/public/crm-webhook/warm", {"email": "warm@example.com", "event": "contact.created"})
+    calls.call("POST", "/public/v2/contacts", {"email": "ann@example.com"})
+    calls.call("POST", "/public/v2/messages", {"direction": "received", "contact_email": "ann@example.com", "html": "<p>warm</p>"})
+    calls.call("POST", "/public/v2/contacts/imports", b"email\nwarm@example.com\n", Content_Type="text/csv")
+    calls.settle()
+    calls.close()
 
 
-def _prepare(server: Process, client: str, body: HostileBody) -> None:
-    """Create the client with the person whose erasure follows, and its secret."""
-    api = ApiClient(server.address, client)
-    api.expect_ok("POST", "/public/v2/contacts", {"email": "erased@example.com"})
-    api.expect_ok("POST", "/public/v2/contacts", {"email": "ann@example.com"})
+def _prepare(calls: Calls, body: HostileBody) -> None:
+    """Store the person whose erasure follows, and the secret of a connection."""
+    for email in ("erased@example.com", "ann@example.com"):
+        calls.expect_ok("POST", "/public/v2/contacts", {"email": email})
     if body.secret:
         channel, tool = ("crm", "hubspot") if "crm" in body.path else ("email_campaign", "smartlead")
-        given = {"channel": channel, "tool": tool, "secrets": [body.secret]}
-        api.expect_ok("POST", f"/admin/v1/clients/{client}/connections", given)
-    api.close()
+        connection = {"channel": channel, "tool": tool, "secrets": [body.secret]}
+        calls.expect_ok("POST", f"/admin/v1/clients/{calls.client}/connections", connection)
 
 
-def _send(server: Process, client: str, body: HostileBody, headers: dict[str, str], content: bytes) -> int | None:
+def _send(calls: Calls, body: HostileBody, headers: dict[str, str], content: bytes) -> int | None:
     """Send a body, wait until its delivery is settled, and do what follows; return the status of its response, None without one."""
-    api = ApiClient(server.address, client)
+    path = body.path.format(client=calls.client) + (f"?token={body.secret}" if body.secret and body.is_proven else "")
     try:
-        response = api.call("POST", body.path.format(client=client), content, **headers)
+        response = calls.call("POST", path, content, **headers)
         if body.way == WEBHOOK:
-            _settle(api, client)
+            calls.settle()
         if body.then == "erase":
-            (contact,) = api.expect_ok("GET", "/public/v2/contacts?email=erased@example.com")["data"]
-            api.expect_ok("DELETE", f"/public/v2/contacts/{contact['id']}?erase=true")
-            _until(lambda: all(erasure["done_time"] is not None for erasure in api.expect_ok("GET", "/public/v2/erasures")["data"]))
+            (contact,) = calls.expect_ok("GET", "/public/v2/contacts?email=erased@example.com")["data"]
+            calls.expect_ok("DELETE", f"/public/v2/contacts/{contact['id']}?erase=true")
+            _until(lambda: all(each["done_time"] is not None for each in calls.expect_ok("GET", "/public/v2/erasures")["data"]))
         if body.then == "search":
-            api.call("GET", f"/admin/v1/deliveries?client={client}&text=nothing")
+            calls.call("GET", f"/admin/v1/deliveries?client={calls.client}&text=nothing")
     except NoResponse:
         return None
-    finally:
-        api.close()
     return response.status
-
-
-def _settle(api: ApiClient, client: str) -> None:
-    _until(lambda: not api.expect_ok("GET", f"/admin/v1/deliveries?client={client}&state=received")["data"])
 
 
 def _until(is_done: Callable[[], bool]) -> None:
