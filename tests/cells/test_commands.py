@@ -13,9 +13,9 @@ import pytest
 from tests.cells.conftest import KEY
 from tests.cli.conftest import Run, own_logging, run, store
 from tests.conftest import Databases, with_postgres_tools
+from touchbase.storage.postgres.address import schema_of
 
 from touchbase.encryption import encode_key, new_key
-from touchbase.storage.postgres.address import schema_of
 from touchbase.storage.postgres.backup import for_tools
 
 __all__ = ["own_logging", "run", "store"]

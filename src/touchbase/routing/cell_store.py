@@ -7,14 +7,26 @@ import logging
 from collections.abc import Awaitable, Callable
 
 from touchbase.cells import Cell, RaiseIds
-from touchbase.errors import Overloaded, StoreUnavailable, TouchbaseError
+from touchbase.errors import BadAddress, Overloaded, StoreUnavailable, TouchbaseError, UnusableStore
 from touchbase.events import ProcessingStore
 from touchbase.sql.outage import Outage
 from touchbase.sql.store import check_in_time
+from touchbase.storage import check_cell_address
 
 LOG = logging.getLogger("touchbase.cells")
 RETRY_AFTER = 5
 OpenStore = Callable[[str], Awaitable[ProcessingStore]]
+
+
+def refuse_former_kind(cell: Cell) -> None:
+    """Raise `UnusableStore` for a SQLite file or a schema, in which earlier versions let a cell live."""
+    try:
+        check_cell_address(cell.address)
+    except BadAddress as error:
+        raise UnusableStore(
+            f"cell {cell.name}: {error.detail}. Earlier versions served it: with the one before this move its clients to another cell "
+            f"(`touchbase clients move`) and run `touchbase cells remove {cell.name}`, then start this version"
+        ) from error
 
 
 class CellStore:
