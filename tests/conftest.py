@@ -167,9 +167,13 @@ class Databases:
     def empty(self) -> str:
         """The address of a new database without tables."""
         self._made += 1
-        name = f"{self._prefix}_{self._made}"
-        self._run(self._admin.execute(f"CREATE DATABASE {name}" + (f" OWNER {self._role}" if self._role else "")))
-        return self._address(name)
+        url = self._address(f"{self._prefix}_{self._made}")
+        self.create(url)
+        return url
+
+    def create(self, url: str) -> None:
+        """Make a database without tables at this address."""
+        self._run(self._admin.execute(f"CREATE DATABASE {_name(url)}" + (f" OWNER {self._role}" if self._role else "")))
 
     @property
     def ordinary_by_itself(self) -> bool:
@@ -200,6 +204,20 @@ class Databases:
             self._run(self._clean_cell(url))
         return self._cells[:count]
 
+    def execute(self, url: str, sql: str) -> None:
+        """Run a statement in a database, whose row-level security does not hold it back."""
+        self._run(self._execute(url, sql))
+
+    def hide(self, url: str) -> None:
+        """Let there be no database at this address, until `show`."""
+        self._run(self._admin.fetch("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1", _name(url)))
+        self._run(self._admin.execute(f"ALTER DATABASE {_name(url)} RENAME TO {_name(url)}_hidden"))
+
+    def show(self, url: str) -> None:
+        """Let a hidden database be there again, in place of one that has been made since."""
+        self._run(self._admin.execute(f"DROP DATABASE IF EXISTS {_name(url)} WITH (FORCE)"))
+        self._run(self._admin.execute(f"ALTER DATABASE {_name(url)}_hidden RENAME TO {_name(url)}"))
+
     def drop(self, url: str) -> None:
         self._run(self._admin.execute(f"DROP DATABASE {_name(url)} WITH (FORCE)"))
 
@@ -208,17 +226,14 @@ class Databases:
         for url in (self.migrated, *self._cells):
             self.drop(url)
         if self._role is not None:
-            self._drop_left()
+            left = "SELECT datname FROM pg_database d JOIN pg_roles r ON r.oid = d.datdba WHERE r.rolname = $1"
+            for row in self._run(self._admin.fetch(left, self._role)):
+                self._run(self._admin.execute(f"DROP DATABASE {row['datname']} WITH (FORCE)"))
             self._run(self._admin.execute(f"DROP ROLE {self._role}"))
         self._run(self._admin.close())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
-
-    def _drop_left(self) -> None:
-        left = "SELECT datname FROM pg_database d JOIN pg_roles r ON r.oid = d.datdba WHERE r.rolname = $1"
-        for row in self._run(self._admin.fetch(left, self._role)):
-            self._run(self._admin.execute(f"DROP DATABASE {row['datname']} WITH (FORCE)"))
 
     async def _make_store(self, url: str) -> None:
         await (await open_store(url)).close()
@@ -236,6 +251,11 @@ class Databases:
         except (asyncpg.InterfaceError, asyncpg.PostgresConnectionError, asyncpg.AdminShutdownError):  # some tests end all connections
             self._cleaner = await asyncpg.connect(self.as_superuser(self.migrated))
             await self._clean_with(self._cleaner, self.migrated)
+
+    async def _execute(self, url: str, sql: str) -> None:
+        connection = await asyncpg.connect(self.as_superuser(url))
+        await connection.execute(sql)
+        await connection.close()
 
     async def _clean_cell(self, url: str) -> None:
         cleaner = await asyncpg.connect(self.as_superuser(url))

@@ -7,11 +7,11 @@ import logging
 from collections.abc import Awaitable, Callable
 
 from touchbase.cells import Cell, RaiseIds
-from touchbase.errors import BadAddress, Overloaded, StoreUnavailable, TouchbaseError, UnusableStore
+from touchbase.errors import Overloaded, StoreUnavailable, TouchbaseError, UnusableStore
 from touchbase.events import ProcessingStore
 from touchbase.sql.outage import Outage
 from touchbase.sql.store import check_in_time
-from touchbase.storage import check_cell_address
+from touchbase.storage import part_of_database
 
 LOG = logging.getLogger("touchbase.cells")
 RETRY_AFTER = 5
@@ -20,13 +20,11 @@ OpenStore = Callable[[str], Awaitable[ProcessingStore]]
 
 def refuse_former_kind(cell: Cell) -> None:
     """Raise `UnusableStore` for a SQLite file or a schema, in which earlier versions let a cell live."""
-    try:
-        check_cell_address(cell.address)
-    except BadAddress as error:
+    if kind := part_of_database(cell.address):
         raise UnusableStore(
-            f"cell {cell.name}: {error.detail}. Earlier versions served it: with the one before this move its clients to another cell "
-            f"(`touchbase clients move`) and run `touchbase cells remove {cell.name}`, then start this version"
-        ) from error
+            f"cell {cell.name} is {kind}, and this version has cells in PostgreSQL databases only: with the version that made it move its "
+            f"clients to another cell (`touchbase clients move`) and remove it (`touchbase cells remove {cell.name}`), then start this one"
+        )
 
 
 class CellStore:

@@ -8,17 +8,20 @@ from touchbase.common.timestamps import Micros
 from touchbase.errors import UnusableStore
 from touchbase.events import ProcessingStore
 from touchbase.routing.cell_store import OpenStore
-from touchbase.storage import check_cell_address
+from touchbase.storage import part_of_database
 
 
 async def add_cell(home: ProcessingStore, name: str, address: str, open_store: OpenStore, at: Micros) -> Cell:
     """Add the PostgreSQL database at this address as a cell.
 
-    Raises `BadAddress` for another address, `UnusableStore` for a database that has clients or cells, `Conflict` for a known name.
+    Raises `UnusableStore` for what is no empty database, `Conflict` for a known name.
 
     It may be repeated after a stop at any moment: until the directory names the cell, nothing uses the store.
     """
-    check_cell_address(address)
+    if kind := part_of_database(address):
+        raise UnusableStore(
+            f"a cell is a PostgreSQL database, and this address names {kind}: name an empty database, postgresql://USER:PASSWORD@HOST/NAME"
+        )
     store = await open_store(address)
     try:
         if await store.read(ListClients()):

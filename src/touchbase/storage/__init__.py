@@ -107,15 +107,15 @@ def check_address(url: str) -> None:
         raise BadAddress(_no_engine(url))
 
 
-def check_cell_address(url: str) -> None:
-    """Raise `BadAddress` unless the address names what a cell lives in: a PostgreSQL database, the whole of it."""
+def part_of_database(url: str) -> str | None:
+    """Return what an address names that is less than a PostgreSQL database, so no cell can live there; None for a database.
+
+    Raises `BadAddress`.
+    """
     check_address(url)
     if _scheme(url) == "sqlite":
-        raise BadAddress(
-            "a cell is a PostgreSQL database, and this address names a SQLite file: write postgresql://USER:PASSWORD@HOST/NAME"
-        )
-    if "search_path" in dict(parse_qsl(urlsplit(url).query)):
-        raise BadAddress("a cell is a whole PostgreSQL database, and this address names a schema in one: leave search_path out")
+        return "a SQLite file"
+    return "a schema in a database" if "search_path" in dict(parse_qsl(urlsplit(url).query)) else None
 
 
 def refuse_missing(url: str) -> None:
