@@ -352,6 +352,7 @@ ASKING: list[Any] = [
     CreateMessage(1, Message(0, "sent", "email", 5, "made", None, 5, "api", contact_id=1)), PruneMessages(1, 2**40, 5),
     AddEndpoint(Endpoint(1, 0, "https://a.example", 5, 5)), Replay(1, 1, 5, missing_since_us=0), LeadShards("t", 5, 6),
     StoreProgress(1, 1, "t", 5, 1), ForgetAttempts(1, 10),
+    CreateJob(Job(1, 0, "contacts.import", UPLOADING, 5, 5), 1),
     TrimLog(1, 5), RemoveJobFiles(1, 2, 5, 10), DefineStatus(1, 1, "a", True, 10), RemoveStatus(1, 1, "a"), ApplyRefused(1, 1, 0, 5, 10),
     DefineField(1, 1, "Tier", FieldType("text"), is_new=True), JudgeConnection(1, "crm", "hubspot", 50 * SECOND, -100 * DAY),
 ]  # fmt: skip
@@ -423,7 +424,7 @@ async def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Reader:
     made = Reader(f"{tmp_path}/store.db")
     init = Select.__init__
 
-    def spy(self: Select, sql: str, params: Any, postgres: str = "") -> None:
+    def spy(self: Select, sql: str, params: Any, postgres: str = "", budget: Any = None) -> None:
         frame = sys._getframe(1)
         made.asked.append(sql)
         made.places.add((module_at(frame.f_code.co_filename), frame.f_lineno))
