@@ -29,7 +29,6 @@ from fault_tests.faults import (
     high_availability,
     import_job,
     kill,
-    move,
     noisy_neighbour,
     outgoing,
     outgoing_faults,
@@ -68,12 +67,11 @@ FAULTS: dict[str, Callable[[Plan, str], None]] = {
     "spool": spool.run,
     "peers": slow_clients.run,
     "budget": budget.run,
-    "move": move.run,
     "neighbour": noisy_neighbour.run,
     "fuzz": fuzz.run,
 }
 
-OWN_POSTGRES = frozenset(("postgres", "failover", "patroni", "pgdisk", "spool", "move"))
+OWN_POSTGRES = frozenset(("postgres", "failover", "patroni", "pgdisk", "spool"))
 """Faults that kill PostgreSQL or fill its disk; each starts a PostgreSQL of its own."""
 
 

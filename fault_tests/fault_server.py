@@ -7,10 +7,7 @@
 - `quick-jobs:SECONDS`: jobs work in steps of 50 rows, and belong to a dead worker for so many seconds.
 - `quick-webhooks:SECONDS`: outgoing webhooks have so many seconds for a response, are repeated within fractions of it, and belong to a
   dead process for so many seconds; `quick-webhooks:SECONDS:LEASE` if these are others.
-- `quick-moves:KEY`: moves of clients between cells copy small pages, wait seconds instead of ten, and belong to a dead process for a
-  second; KEY decrypts the addresses of the cells.
-- `move-steps:FILE` and `move-steps:FILE:STEP`: a move writes its steps to FILE, and stops itself before STEP (`fault_tests.move_steps`).
-- the ways to break a promise in `fault_tests.mutants` and its modules for webhooks, the spool and moves.
+- the ways to break a promise in `fault_tests.mutants` and its modules for webhooks and the spool.
 
 Nothing of this is in Touchbase itself: a server that is started as usual has no such points, and no setting leads there.
 """
@@ -24,7 +21,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
-from fault_tests import crash_points, move_steps, mutants
+from fault_tests import crash_points, mutants
 from fault_tests.faulty_disk import VolatileDisk
 from fault_tests.shared_flag import CLOCK_STOPPED, SharedFlags
 from touchbase import app
@@ -95,8 +92,6 @@ WAYS: dict[str, Callable[[str], None]] = {
     "clock": clock,
     "quick-jobs": quick_jobs,
     "quick-webhooks": quick_webhooks,
-    "quick-moves": move_steps.quick_moves,
-    "move-steps": move_steps.watch_steps,
 }
 
 

@@ -17,7 +17,7 @@
 - `no-transient-errors`: a PostgreSQL that cannot write at the moment is an internal error.
 - `no-job-transaction`: a job's checkpoint is stored before the rows of its step.
 - `no-unknown-outcome`: a commit with a lost result counts as failed; on PostgreSQL, with delayed results, so that a kill loses some.
-- those of `fault_tests.webhook_mutants`, `fault_tests.spool_mutants` and `fault_tests.move_mutants`.
+- those of `fault_tests.webhook_mutants` and `fault_tests.spool_mutants`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,6 @@ from typing import Any
 import apsw
 import asyncpg
 
-from fault_tests.move_mutants import MOVE_MUTANTS
 from fault_tests.spool_mutants import SPOOL_MUTANTS
 from fault_tests.webhook_mutants import WEBHOOK_MUTANTS
 from touchbase import app, fleet
@@ -291,7 +290,6 @@ MUTANTS: dict[str, Callable[[], None]] = {
     "no-unknown-outcome": no_unknown_outcome,
     **WEBHOOK_MUTANTS,
     **SPOOL_MUTANTS,
-    **MOVE_MUTANTS,
 }
 KEEP_ALIVE: list[object] = []
 """Objects that must live as long as the server."""

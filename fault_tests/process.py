@@ -62,7 +62,7 @@ class Process:
     def freeze(self) -> None:
         """Send SIGSTOP and wait until no thread runs, in the kernel either."""
         self._process.send_signal(signal.SIGSTOP)
-        while not all(is_frozen(task) for task in Path(f"/proc/{self.pid}/task").iterdir()):
+        while not all(_is_frozen(task) for task in Path(f"/proc/{self.pid}/task").iterdir()):
             time.sleep(0.001)
 
     def died(self, seconds: float = END_SECONDS) -> bool:
@@ -95,7 +95,7 @@ class Process:
         return status
 
 
-def is_frozen(task: Path) -> bool:
+def _is_frozen(task: Path) -> bool:
     """Return whether a thread, or a process, of this folder in /proc is stopped or gone."""
     return (task / "stat").read_text().rpartition(")")[2].split()[0] in "TtZX"
 

@@ -96,7 +96,7 @@ class Load:
     def __init__(self, address: Address, journal: Journal, each: int = 2) -> None:
         self._ended = threading.Event()
         steps: Sequence[Step] = (create, create_once, webhook, patch, replay, erase)
-        prefixes = prepare(ApiClient(address, journal.client), journal, each)
+        prefixes = _prepare(ApiClient(address, journal.client), journal, each)
         self._threads = [
             threading.Thread(target=self._live, args=(address, journal, step, prefixes.get((step, number), f"{step.__name__}{number}")))
             for step in steps
@@ -137,7 +137,7 @@ def _carried_out(step: Step, api: ApiClient, journal: Journal, name: str) -> boo
     return journal.refused == before
 
 
-def prepare(api: ApiClient, journal: Journal, each: int) -> dict[tuple[Step, int], str]:
+def _prepare(api: ApiClient, journal: Journal, each: int) -> dict[tuple[Step, int], str]:
     """Create the records and deliveries that the load changes and replays; return the name prefixes of their clients."""
     prefixes: dict[tuple[Step, int], str] = {}
     for number in range(each):

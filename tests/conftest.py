@@ -8,10 +8,10 @@ import shutil
 import subprocess
 import tempfile
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit, urlunsplit
+from urllib.parse import urlsplit, urlunsplit
 
 import apsw
 import asyncpg
@@ -22,7 +22,7 @@ from tests.slow_tests import function_of, slow_functions
 from touchbase.encryption.keys import EncryptionKeys, encode_key, new_key
 from touchbase.sql.migrations import packaged
 from touchbase.sql.store import Store
-from touchbase.storage import open_store, with_schema
+from touchbase.storage import open_store
 from touchbase.storage.postgres import pooler
 from touchbase.storage.sqlite.connection import open_writer
 from touchbase.storage.sqlite.schema import migrate
@@ -54,7 +54,6 @@ def pytest_configure(config: pytest.Config) -> None:
         "markers", "slow: starts programs or searches long for one fault, so only in `make test-all`; also the tests in slow_tests.txt"
     )
     config.addinivalue_line("markers", "slow_on_postgresql: slow there; SQLite runs it each time, with the same plans")
-    config.addinivalue_line("markers", "own_database: changes the database of a PostgreSQL store, or restores a dump of it elsewhere")
     config.addinivalue_line("markers", "serial: needs a machine that does nothing else: only in `make test-all`, without other tests")
     if WORKER is not None:
         config.pluginmanager.register(RunningTest(WORKER))
@@ -68,16 +67,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 SLOW = slow_functions()
-SCHEMA = os.environ.get("TOUCHBASE_TEST_SCHEMA")
-"""The beginning of the names of schemas that stores live in, in one database, instead of databases of their own."""
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
     slow_on_this_engine = item.get_closest_marker("slow_on_postgresql") and "[postgresql" in item.name
     if slow_on_this_engine or not SLOW.isdisjoint({function_of(item.nodeid), function_of(item.nodeid).split(" ")[0]}):
         item.add_marker("slow")
-    if SCHEMA and item.get_closest_marker("own_database") and "[sqlite" not in item.name:
-        item.add_marker(pytest.mark.skip(reason="the store is a schema here (TOUCHBASE_TEST_SCHEMA)"))
 
 
 def pytest_xdist_auto_num_workers() -> int:
@@ -147,7 +142,7 @@ END $$
 
 
 class Databases:
-    """PostgreSQL databases on one server: new empty ones, and one with the schema that tests use in turn.
+    """PostgreSQL databases on one server: new empty ones, and those with the schema that tests use in turn.
 
     They belong to an ordinary role, and their addresses name it: row-level security holds in every test. Only where
     we come as one already (TOUCHBASE_TEST_POSTGRES) it is that one. Making and dropping a database takes half a second,
@@ -167,21 +162,18 @@ class Databases:
             self._run(self._admin.execute(f"CREATE ROLE {self._role} LOGIN CREATEDB PASSWORD '{self._role}'"))
         self.migrated = self.empty()
         self._run(self._migrate())
+        self._cells: list[str] = []
 
     def empty(self) -> str:
         """The address of a new database without tables."""
         self._made += 1
-        name = f"{self._prefix}_{self._made}"
-        self._run(self._admin.execute(f"CREATE DATABASE {name}" + (f" OWNER {self._role}" if self._role else "")))
-        return self._address(name)
+        url = self._address(f"{self._prefix}_{self._made}")
+        self.create(url)
+        return url
 
-    def schemas(self, count: int) -> list[str]:
-        """The addresses of new schemas of one database, without tables."""
-        url = self.empty()
-        return [self._run(with_schema(url, f"schema_{number}")) for number in range(1, count + 1)]
-
-    def drop_schemas(self, urls: Sequence[str]) -> None:
-        self.drop(urls[0])
+    def create(self, url: str) -> None:
+        """Make a database without tables at this address."""
+        self._run(self._admin.execute(f"CREATE DATABASE {_name(url)}" + (f" OWNER {self._role}" if self._role else "")))
 
     @property
     def ordinary_by_itself(self) -> bool:
@@ -203,27 +195,51 @@ class Databases:
         """Make the migrated database as new, whoever is still connected to it."""
         self._run(self._clean())
 
+    def cells(self, count: int) -> list[str]:
+        """The addresses of databases with the schema and nothing in them, for cells; the next test gets the same."""
+        while len(self._cells) < count:
+            self._cells.append(self.empty())
+            self._run(self._make_store(self._cells[-1]))
+        for url in self._cells[:count]:
+            self._run(self._clean_cell(url))
+        return self._cells[:count]
+
+    def execute(self, url: str, sql: str) -> None:
+        """Run a statement in a database, whose row-level security does not hold it back."""
+        self._run(self._execute(url, sql))
+
+    def hide(self, url: str) -> None:
+        """Let there be no database at this address, until `show`."""
+        self._run(self._admin.fetch("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1", _name(url)))
+        self._run(self._admin.execute(f"ALTER DATABASE {_name(url)} RENAME TO {_name(url)}_hidden"))
+
+    def show(self, url: str) -> None:
+        """Let a hidden database be there again, in place of one that has been made since."""
+        self._run(self._admin.execute(f"DROP DATABASE IF EXISTS {_name(url)} WITH (FORCE)"))
+        self._run(self._admin.execute(f"ALTER DATABASE {_name(url)}_hidden RENAME TO {_name(url)}"))
+
     def drop(self, url: str) -> None:
         self._run(self._admin.execute(f"DROP DATABASE {_name(url)} WITH (FORCE)"))
 
     def close(self) -> None:
         self._run(self._cleaner.close())
-        self.drop(self.migrated)
+        for url in (self.migrated, *self._cells):
+            self.drop(url)
         if self._role is not None:
-            self._drop_left()
+            left = "SELECT datname FROM pg_database d JOIN pg_roles r ON r.oid = d.datdba WHERE r.rolname = $1"
+            for row in self._run(self._admin.fetch(left, self._role)):
+                self._run(self._admin.execute(f"DROP DATABASE {row['datname']} WITH (FORCE)"))
             self._run(self._admin.execute(f"DROP ROLE {self._role}"))
         self._run(self._admin.close())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
 
-    def _drop_left(self) -> None:
-        left = "SELECT datname FROM pg_database d JOIN pg_roles r ON r.oid = d.datdba WHERE r.rolname = $1"
-        for row in self._run(self._admin.fetch(left, self._role)):
-            self._run(self._admin.execute(f"DROP DATABASE {row['datname']} WITH (FORCE)"))
+    async def _make_store(self, url: str) -> None:
+        await (await open_store(url)).close()
 
     async def _migrate(self) -> None:
-        await (await open_store(self.migrated)).close()
+        await self._make_store(self.migrated)
         connection = await asyncpg.connect(self.migrated)
         self._blocks = [row["name"] for row in await connection.fetch("SELECT name FROM id_block")]
         await connection.close()
@@ -231,14 +247,24 @@ class Databases:
 
     async def _clean(self) -> None:
         try:
-            await self._clean_with(self._cleaner)
+            await self._clean_with(self._cleaner, self.migrated)
         except (asyncpg.InterfaceError, asyncpg.PostgresConnectionError, asyncpg.AdminShutdownError):  # some tests end all connections
             self._cleaner = await asyncpg.connect(self.as_superuser(self.migrated))
-            await self._clean_with(self._cleaner)
+            await self._clean_with(self._cleaner, self.migrated)
 
-    async def _clean_with(self, cleaner: Any) -> None:
+    async def _execute(self, url: str, sql: str) -> None:
+        connection = await asyncpg.connect(self.as_superuser(url))
+        await connection.execute(sql)
+        await connection.close()
+
+    async def _clean_cell(self, url: str) -> None:
+        cleaner = await asyncpg.connect(self.as_superuser(url))
+        await self._clean_with(cleaner, url)
+        await cleaner.close()
+
+    async def _clean_with(self, cleaner: Any, url: str) -> None:
         others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1 AND pid != $2"
-        await self._admin.fetch(others, _name(self.migrated), cleaner.get_server_pid())
+        await self._admin.fetch(others, _name(url), cleaner.get_server_pid())
         await cleaner.execute(EMPTY_TABLES)
         await cleaner.execute("DELETE FROM id_block WHERE NOT name = ANY($1)", self._blocks)
 
@@ -248,81 +274,6 @@ class Databases:
 
 def _name(url: str) -> str:
     return urlsplit(url).path[1:]
-
-
-OF_SCHEMA = """
-SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> ALL ($2) AND datname = current_database() AND (
-  application_name = 'touchbase/' || $1 OR pid IN (
-    SELECT l.pid FROM pg_locks l JOIN pg_class c ON c.oid = l.relation WHERE c.relnamespace = to_regnamespace($1)
-      AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())))
-"""
-"""Ends the stores' connections to a schema, and any transaction with a table of it."""
-
-
-class Schemas(Databases):
-    """The same in one database: each store has a schema of its own, made as `touchbase cells add --schema` makes one.
-
-    So the tests can run on Citus, which keeps each schema on one node and lets nobody make databases.
-    """
-
-    def __init__(self, server: str, prefix: str) -> None:
-        self._schemas = prefix
-        self._left: set[str] = set()
-        super().__init__(server)
-
-    def empty(self) -> str:
-        """The address of a new schema without tables."""
-        if self._role is not None and not self._made:
-            self._run(self._admin.execute(f'GRANT CREATE ON DATABASE "{_name(self._server)}" TO {self._role}'))
-        self._made += 1
-        url = self._run(with_schema(self._address(_name(self._server)), f"{self._schemas}_{os.getpid()}_{self._made}"))
-        self._left.add(url)
-        return str(url)
-
-    def drop(self, url: str) -> None:
-        self._run(self._drop(url))
-        self._left.discard(url)
-
-    def schemas(self, count: int) -> list[str]:
-        return [self.empty() for _ in range(count)]
-
-    def drop_schemas(self, urls: Sequence[str]) -> None:
-        for url in urls:
-            self.drop(url)
-
-    def _address(self, name: str) -> str:
-        return urlunsplit(urlsplit(super()._address(name))._replace(query=urlsplit(self._server).query))
-
-    def _drop_left(self) -> None:
-        for url in list(self._left):
-            self.drop(url)
-        self._run(self._admin.execute(f"DROP OWNED BY {self._role}"))
-
-    async def _drop(self, url: str) -> None:
-        name = schema_of(url)
-        await self._admin.fetch(OF_SCHEMA, name, [self._admin.get_server_pid()])
-        await self._admin.execute(f'DROP SCHEMA "{name}" CASCADE')
-
-    async def _clean_with(self, cleaner: Any) -> None:
-        await self._admin.fetch(OF_SCHEMA, schema_of(self.migrated), [self._admin.get_server_pid(), cleaner.get_server_pid()])
-        await empty_tables(cleaner, kept=("migration", "id_block"))
-        await cleaner.execute("UPDATE id_block SET next = 1")
-        await cleaner.execute("DELETE FROM id_block WHERE NOT name = ANY($1)", self._blocks)
-
-
-async def empty_tables(connection: Any, *, kept: Sequence[str]) -> None:
-    """Truncate the tables that have rows, with ordinary statements: on Citus the rows are on another node."""
-    found = await connection.fetch("SELECT tablename FROM pg_tables WHERE schemaname = current_schema() AND tablename <> ALL ($1)", kept)
-    asked = " UNION ALL ".join(f"SELECT '{row['tablename']}' AS name WHERE EXISTS (SELECT FROM \"{row['tablename']}\")" for row in found)
-    async with connection.transaction():
-        await connection.execute("SET LOCAL touchbase.clients = 'all'")
-        if filled := [f'"{row["name"]}"' for row in await connection.fetch(asked)]:
-            await connection.execute(f"TRUNCATE {', '.join(filled)} CASCADE")
-
-
-def schema_of(url: str) -> str:
-    """The schema that an address names."""
-    return dict(parse_qsl(urlsplit(url).query))["search_path"]
 
 
 @pytest.fixture(scope="session")
@@ -346,8 +297,8 @@ def with_postgres_tools() -> dict[str, str]:
 
 @pytest.fixture(scope="session")
 def databases(postgres_server: str) -> Iterator[Databases]:
-    """Databases for stores; with TOUCHBASE_TEST_SCHEMA schemas in one database, whose names begin with it."""
-    made = Schemas(postgres_server, SCHEMA) if SCHEMA else Databases(postgres_server)
+    """Databases for stores."""
+    made = Databases(postgres_server)
     yield made
     made.close()
 

@@ -22,7 +22,6 @@ TouchbaseError
 ├── RateLimited           a limit is exceeded; try again after `retry_after`
 ├── Overloaded            the queue is full or the store cannot write now; try again
 │   ├── StoreUnavailable  the disk is full or has errors, or the database is not reachable
-│   │   └── ClientMoving  the client moves to another cell at this moment
 │   └── OutcomeUnknown    the connection to the store was lost during the commit
 ├── UnusableStore         the store's set-up must be changed before use
 │   └── BadAddress        the address of a store is not valid
@@ -284,17 +283,6 @@ class StoreUnavailable(Overloaded):
     code = "store_unavailable"
     status = 503
     remedy = "An operator must look after the store; then repeat."
-
-
-class ClientMoving(StoreUnavailable):
-    """The client moves to another cell at this moment, which takes a second or two. Nothing was stored."""
-
-    code = "client_moving"
-    status = 503
-    remedy = "Repeat after `Retry-After`."
-
-    def __init__(self, detail: str = "this client moves to another cell; send this again in a second", *, retry_after: int = 1) -> None:
-        super().__init__(detail, retry_after=retry_after)
 
 
 class OutcomeUnknown(Overloaded):

@@ -1,10 +1,9 @@
-"""An installation of three cells on one engine: the home store, and the cells eu and us."""
+"""An installation of three cells: the home store on either engine, and the cells eu and us on PostgreSQL."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from functools import partial
-from pathlib import Path
 
 import pytest
 from tests.conftest import Databases
@@ -19,22 +18,10 @@ OPEN = partial(open_store, encryption_keys=EncryptionKeys(KEY))
 NAMES = ("eu", "us")
 
 
-def empty_stores(on_sqlite: bool, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[list[str]]:
-    """Addresses of empty stores of one engine, dropped afterwards."""
-    if on_sqlite:
-        yield [f"sqlite:///{tmp_path}/{name}.db" for name in NAMES]
-        return
-    databases: Databases = request.getfixturevalue("databases")
-    made = [databases.empty() for _ in NAMES]
-    yield made
-    for url in made:
-        databases.drop(url)
-
-
 @pytest.fixture
-def cell_urls(engine_url: str, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[list[str]]:
-    """Addresses of empty stores of the same engine."""
-    yield from empty_stores(engine_url.startswith("sqlite"), tmp_path, request)
+def cell_urls(databases: Databases) -> list[str]:
+    """Addresses of PostgreSQL databases with nothing in them."""
+    return databases.cells(len(NAMES))
 
 
 @pytest.fixture

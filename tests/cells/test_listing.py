@@ -10,14 +10,13 @@ from tests.cells.test_routing import houses
 from tests.clients.test_lifecycle import admin, key_of, made
 
 from touchbase.auth import WRITE
-from touchbase.cells import DRAINING, SetCellState, TakeMove
-from touchbase.common.timestamps import to_text
+from touchbase.cells import DRAINING, SetCellState
 from touchbase.errors import Overloaded, UnusableStore
 from touchbase.routing import CellRouter
 from touchbase.sql.store import Store
 
 CELLS = "/admin/v1/cells"
-NAMES = ("name", "number", "state", "clients", "answers", "reason", "moves")
+NAMES = ("name", "number", "state", "clients", "answers", "reason")
 
 
 @pytest.fixture
@@ -38,9 +37,9 @@ async def test_list_cells__counts_the_clients_of_each(call: ApiClient, router: C
     await router.refresh()
 
     assert await listed(call) == [
-        ("home", 0, "open", 2, True, None, []),
-        ("eu", 1, "open", 2, True, None, []),
-        ("us", 2, "draining", 1, True, None, []),
+        ("home", 0, "open", 2, True, None),
+        ("eu", 1, "open", 2, True, None),
+        ("us", 2, "draining", 1, True, None),
     ]
 
 
@@ -63,7 +62,7 @@ async def test_list_cells__says_why_one_does_not_answer(call: ApiClient, router:
     router.cells[2].store.check = full  # type: ignore[method-assign]
     await router.cells[2].check()
 
-    assert [(name, answers, reason) for name, _, _, _, answers, reason, _ in await listed(call)] == [
+    assert [(name, answers, reason) for name, _, _, _, answers, reason in await listed(call)] == [
         ("home", True, None),
         ("eu", False, "the store has pending migrations: 0099_more; run touchbase migrate, then start again"),
         ("us", False, "the disk is full"),
@@ -80,7 +79,7 @@ async def test_list_cells__answers_while_the_home_store_does_not(
     monkeypatch.setattr(router.home, "check", full)
 
     assert [each[3:] for each in await listed(call)] == [
-        (1, False, "the disk is full", None), (1, True, None, None), (1, True, None, None),
+        (1, False, "the disk is full"), (1, True, None), (1, True, None),
     ]  # fmt: skip
 
 
@@ -88,21 +87,7 @@ async def test_list_cells__without_cells_has_the_only_store(store: Store, make_c
     call = make_client(store)
     await houses(call, 3)
 
-    assert await listed(call) == [("home", 0, "open", 3, True, None, [])]
-
-
-async def test_list_cells__says_which_clients_move_out_of_each(call: ApiClient, router: CellRouter) -> None:
-    client = next(each for each in await houses(call, 3) if router.placement.cell_of(each.number) == 1)
-    at = 1_790_000_000_000_000
-    await router.home.write(TakeMove(client.number, [client.client_id], 1, 2, "token", at))
-
-    moves = {name: found for name, *_, found in await listed(call)}
-
-    assert moves == {
-        "home": [],
-        "eu": [{"client_id": client.client_id, "target": "us", "state": "copying", "began_at": to_text(at), "updated_at": to_text(at)}],
-        "us": [],
-    }
+    assert await listed(call) == [("home", 0, "open", 3, True, None)]
 
 
 async def test_list_cells__is_refused_without_an_admin_key_for_all_clients(store: Store, make_client: MakeClient) -> None:

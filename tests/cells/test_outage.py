@@ -14,7 +14,7 @@ from touchbase.app import Application, assembled
 from touchbase.cells import HOME
 from touchbase.clients import CreateClient
 from touchbase.config import Settings
-from touchbase.errors import ClientMoving, Overloaded, StoreUnavailable
+from touchbase.errors import Overloaded, StoreUnavailable
 from touchbase.routing import CellRouter, add_cell
 from touchbase.sql.outage import QUIET_SECONDS, REMINDER_SECONDS, Outage
 
@@ -96,12 +96,6 @@ def test_outage__that_begins_again_is_logged_again(log: Log) -> None:
         log.outage.works("jobs")
 
     assert len(log.lines()) == 4
-
-
-def test_outage__does_not_begin_with_a_client_that_moves(log: Log) -> None:
-    log.outage.waits("the inbox of a client", ClientMoving())
-
-    assert log.lines() == ["the inbox of a client waits: this client moves to another cell; send this again in a second"]
 
 
 def test_outage__does_not_begin_with_a_full_queue(log: Log) -> None:

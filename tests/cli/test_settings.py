@@ -198,15 +198,6 @@ def test_without_password__masks_the_password_of_several_hosts() -> None:
     assert shown == "postgresql://user:***@one.example:5432,two.example:5433/name"
 
 
-def test_without_password__shows_the_schema_and_no_other_option() -> None:
-    query = "search_path=eu2&citus.propagate_set_commands=local"
-
-    assert (
-        without_password(f"postgresql://user:swordfish@db.example/name?{query}") == "postgresql://user:***@db.example/name?search_path=eu2"
-    )
-    assert without_password(f"postgresql://db/name?{query}") == "postgresql://db/name?search_path=eu2"
-
-
 @pytest.mark.parametrize("url", ["sqlite:///a@b.db", "sqlite:///touchbase.db", "sqlite://", "postgresql://db/name"])
 def test_without_password__leaves_a_url_without_a_password_unchanged(url: str) -> None:
     assert without_password(url) == url
@@ -275,8 +266,8 @@ def test_address_with_a_password__is_refused_without_it(name: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["TOUCHBASE_KEY", "TOUCHBASE_TEST_POSTGRES", "TOUCHBASE_TEST_SCHEMA", "TOUCHBASE_SERVICE_HOST", "TOUCHBASE_SERVICE_PORT_HTTP",
-     "TOUCHBASE_PORT_8000_TCP_ADDR", "TOUCHBASES", "touchbase_x", "_TOUCHBASE_COMPLETE"],
+    ["TOUCHBASE_KEY", "TOUCHBASE_TEST_POSTGRES", "TOUCHBASE_SERVICE_HOST", "TOUCHBASE_SERVICE_PORT_HTTP", "TOUCHBASE_PORT_8000_TCP_ADDR",
+     "TOUCHBASES", "touchbase_x", "_TOUCHBASE_COMPLETE"],
 )  # fmt: skip
 def test_unrelated_variable__is_ignored(name: str) -> None:
     Settings.read({name: "x"})

@@ -271,20 +271,3 @@ def test_checkpoint_before_its_rows__is_detected(tmp_path: Path) -> None:
 
     assert (status, row["survived"]) == (1, False)
     assert row["lost"] > 0
-
-
-@pytest.mark.parametrize("engine", ["sqlite", "postgresql"])
-def test_killed_move__loses_nothing_and_leaves_nothing_behind(tmp_path: Path, engine: str) -> None:
-    status, (row,) = report_of(tmp_path, "--only", "move", "--rounds", "2", engine=engine)
-
-    assert (status, harm(row), row["survived"]) == (0, [], True)
-    assert row["acknowledged"] > 20
-    assert row["more"]["moves"] + row["more"]["undone"] == 2
-    assert sum(count for name, count in row["more"].items() if name.startswith("kills of")) > 0
-
-
-@pytest.mark.parametrize("way", ["no-freeze", "no-noted-changes", "no-wait-for-switch"])
-def test_broken_move__is_detected(tmp_path: Path, way: str) -> None:
-    status, (row,) = report_of(tmp_path, "--only", "move", "--rounds", "2", "--broken", way)
-
-    assert (status, row["survived"]) == (1, False)

@@ -79,24 +79,7 @@ _READ = "ids of records, which are then read as this client's"
 _PARTS = "the walk's clients have too few events for stored parts; tests/reports/test_parts.py tries it with two clients"
 _WAY = "chooses one of two ways to count, which find the same"
 _DIRECTORY = "the directory of cells and the installation's list: tables that have nothing of a client"
-_MOVES = "an operator's move of one client, which the walk does not run; on PostgreSQL its scope is that client"
 UNNOTICED: dict[str, str] = {
-    "cells.moves_sql._cell_of": _DIRECTORY,
-    "cells.moves_sql._find": _DIRECTORY,
-    "cells.moves_sql.list_moves": _DIRECTORY,
-    "cells.sql._next_number": _DIRECTORY,
-    "cells.sql.remove_cell": _DIRECTORY,
-    "routing.moving_plans.arrive": _MOVES,
-    "routing.moving_plans.highest_ids": _MOVES,
-    "routing.moving_plans.remove": _MOVES,
-    "routing.moving_plans.stay": _MOVES,
-    "routing.moving_plans.take_unless_arrived": _MOVES,
-    "storage.client_rows.check": _MOVES,
-    "storage.client_rows.counts": _MOVES,
-    "storage.client_rows.last_key": _MOVES,
-    "storage.client_rows.noted": _MOVES,
-    "storage.client_rows.page": _MOVES,
-    "storage.client_rows.take": _MOVES,
     "cells.sql._cells": _DIRECTORY,
     "cells.sql.add_cell": _DIRECTORY,
     "cells.sql.confirm_place": _DIRECTORY,

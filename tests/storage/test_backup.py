@@ -89,7 +89,6 @@ async def differences(store: Store, client: int) -> list[str]:
 Taken = Callable[[Load], str]
 
 
-@pytest.mark.own_database
 async def test_backup__under_load_is_a_consistent_snapshot_with_all_earlier_writes(
     engine_url: str, tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,7 +16,7 @@ from tests.storage.schemas import sqlite_schema as sqlite_schema_of
 from touchbase.clients.commands import ListClients
 from touchbase.errors import UnusableStore
 from touchbase.sql.migrations import Migration, packaged, pending
-from touchbase.storage import open_store, with_schema
+from touchbase.storage import open_store
 from touchbase.storage.postgres import schema as postgres_schema
 from touchbase.storage.sqlite import schema as sqlite_schema
 
@@ -56,8 +56,9 @@ async def test_open_store__leaves_a_postgresql_database_of_another_application_u
         await open_store(empty_postgres_url)
 
     assert await postgres_schema_of(empty_postgres_url) == before
+    await connection.execute("CREATE SCHEMA ours")
     await connection.close()
-    await (await open_store(await with_schema(empty_postgres_url, "ours_alone"))).close()
+    await (await open_store(f"{empty_postgres_url}{'&' if '?' in empty_postgres_url else '?'}search_path=ours")).close()
 
 
 @pytest.mark.parametrize("version", range(1, len(packaged("postgres")) + 1))

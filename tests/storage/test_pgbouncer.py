@@ -24,11 +24,7 @@ from touchbase.storage import open_store
 from touchbase.storage.postgres import pooler
 
 PGBOUNCER = shutil.which("pgbouncer") or ("/usr/sbin/pgbouncer" if os.path.exists("/usr/sbin/pgbouncer") else None)
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.own_database,
-    pytest.mark.skipif(PGBOUNCER is None, reason="there is no PgBouncer on this machine"),
-]
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(PGBOUNCER is None, reason="there is no PgBouncer on this machine")]
 Pooled = Callable[[str], Awaitable[str]]
 
 

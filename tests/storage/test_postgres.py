@@ -33,7 +33,6 @@ def test_refuse_settings__refuses_unsafe_durability_settings_and_old_versions() 
         refuse_settings(130_009, "on", "on")
 
 
-@pytest.mark.own_database
 async def test_open_store__refuses_a_database_without_synchronous_commit(empty_postgres_url) -> None:
     admin = await asyncpg.connect(empty_postgres_url)
     await admin.execute(f"ALTER DATABASE {await admin.fetchval('SELECT current_database()')} SET synchronous_commit = off")
@@ -126,7 +125,6 @@ async def _until_it_works(attempt) -> None:
     pytest.fail("it never worked again")
 
 
-@pytest.mark.own_database
 async def test_read_only_server__makes_the_store_unavailable(empty_postgres_url) -> None:
     await (await open_store(empty_postgres_url)).close()
     admin = await asyncpg.connect(empty_postgres_url)
@@ -141,7 +139,6 @@ async def test_read_only_server__makes_the_store_unavailable(empty_postgres_url)
     await store.close()
 
 
-@pytest.mark.own_database
 async def test_failover__reconnects_to_the_writable_server(empty_postgres_url) -> None:
     """As when an address leads to a standby, and then to the new primary: old connections would read for ever."""
     await (await open_store(empty_postgres_url)).close()
@@ -171,7 +168,6 @@ def test_committing__raises_a_serialization_error_without_a_cause() -> None:
     assert met.value.__cause__ is None
 
 
-@pytest.mark.own_database
 async def test_open_store__names_the_role_that_may_create_tables(databases: Databases, empty_postgres_url: str) -> None:
     if databases.ordinary_by_itself:
         pytest.skip("the server's own role is an ordinary one")

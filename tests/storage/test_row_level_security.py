@@ -322,7 +322,6 @@ async def test_with_scope__sets_a_scope_again_after_a_failure(postgres_url: str)
     assert found == ",7,"
 
 
-@pytest.mark.own_database
 async def test_connection__ignores_a_scope_set_for_the_role_or_database(databases: Databases, empty_postgres_url: str) -> None:
     if databases.ordinary_by_itself:
         pytest.skip("only a superuser can give a database such a setting")

@@ -24,12 +24,9 @@ from touchbase.cells import (
     AddCell,
     AdoptErasureKey,
     ConfirmPlace,
-    EndMove,
     FindKeyPlace,
     FindPlace,
     ForgetPlaces,
-    ListMoves,
-    NoteMove,
     PlaceKey,
     RaiseIds,
     ReadDirectory,
@@ -38,9 +35,6 @@ from touchbase.cells import (
     ReservePlace,
     SetCellState,
     ShareErasureKey,
-    SwitchPlace,
-    TakeIdRange,
-    TakeMove,
 )
 from touchbase.clients.commands import (
     BeginDeletion,
@@ -100,7 +94,6 @@ from touchbase.records.commands import CreateCompany, CreateContact, FindOwner, 
 from touchbase.records.match import MatchEverywhere
 from touchbase.records.models import Company, Contact
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, RecordType
-from touchbase.routing import moving_plans
 from touchbase.search import CountFound, FindPosition, MatchesFilter, NextToIndex, SearchCompanies, SearchContacts
 from touchbase.search.fields import OWN_FIELDS, SearchFields
 from touchbase.search.parse import Parser
@@ -110,14 +103,12 @@ from touchbase.sql.ids import Ids
 from touchbase.sql.migrations import packaged
 from touchbase.sql.statement import Plan, Select
 from touchbase.statuses import ApplyRefused, DefineStatus, RemoveStatus
-from touchbase.storage import client_rows, open_store, rls_scope
+from touchbase.storage import open_store, rls_scope
 from touchbase.storage.batch import Probe
 from touchbase.storage.change_matching import with_bulk_changes
-from touchbase.storage.client_rows import ARRIVING, NOTING
 from touchbase.storage.command_handlers import COMMANDS, QueryHandlers, with_cipher
 from touchbase.storage.query_handlers import CIPHER_HANDLERS, HANDLERS
 from touchbase.storage.sqlite.connection import read
-from touchbase.storage.sqlite.store_copy import tables_of
 
 QUERIES = [*HANDLERS, *CIPHER_HANDLERS]
 SPANNING: dict[type, str] = {
@@ -167,10 +158,9 @@ ABOUT_CLIENTS_UNLESS_NAMED = {ListClientPage}
 """The same when it names none: reviewed."""
 OF_INSTALLATION = {
     AddCell, AdoptErasureKey, ConfirmPlace, CopyInstallationList, FindKeyPlace, FindPlace, ForgetPlaces, PlaceKey, RaiseIds,
-    RaiseListRevision, ReadInstallationList, ReleasePlace, RemoveCell, SetCellState, ShareErasureKey, TakeIdRange,
-    EndMove, ListMoves, NoteMove, SwitchPlace, TakeMove,
+    RaiseListRevision, ReadInstallationList, ReleasePlace, RemoveCell, SetCellState, ShareErasureKey,
 }  # fmt: skip
-"""The directory of cells, the moves of clients, and the list of the installation: tables that have nothing of a client: reviewed."""
+"""The directory of cells and the list of the installation: tables that have nothing of a client: reviewed."""
 LOOKING_FURTHER: dict[type, str] = {
     RotateClientId: "must see whether the new id is, or was, somebody else's",
     AddErasures: "as above: the secret that it brings is the store's, and there is one only",
@@ -351,9 +341,8 @@ def variants(kind: type[Any]) -> Iterator[Any]:
 
 KEY = StoreKey("k", b"", [], None, "", 5)
 ASKING: list[Any] = [
-    TakeMove(1, ["acme"], 0, 1, "t", 5), NoteMove(1, "t", 5, "copying", "{}"), SwitchPlace(1, "t", ["acme"], [], 5), TakeIdRange(5),
     AddCell("eu", "postgresql://db/eu", 5), SetCellState("eu", "draining"), ReservePlace("acme", 1), ConfirmPlace("acme", 5),
-    ReleasePlace("acme"),     RemoveCell("eu"), CopyInstallationList(InstallationList(2, [])), RaiseListRevision(3),
+    ReleasePlace("acme"), RemoveCell("eu"), CopyInstallationList(InstallationList(2, [])), RaiseListRevision(3),
     RemoveDeleted(1, 2**40, 5, 10), ForgetMerges(1, 2**40, 5),
     StoreFirstKey(KEY), ErasePerson(1, 10, 1), SweepErasure(1, 1, [], 5, False, 10),
     AddErasures(1, b"another", [], 10), PruneBodies(1, 2**40, 5, 10), DropUnrecognised(1, 10, 1, 5, 10),
@@ -363,6 +352,7 @@ ASKING: list[Any] = [
     CreateMessage(1, Message(0, "sent", "email", 5, "made", None, 5, "api", contact_id=1)), PruneMessages(1, 2**40, 5),
     AddEndpoint(Endpoint(1, 0, "https://a.example", 5, 5)), Replay(1, 1, 5, missing_since_us=0), LeadShards("t", 5, 6),
     StoreProgress(1, 1, "t", 5, 1), ForgetAttempts(1, 10),
+    CreateJob(Job(1, 0, "contacts.import", UPLOADING, 5, 5), 1),
     TrimLog(1, 5), RemoveJobFiles(1, 2, 5, 10), DefineStatus(1, 1, "a", True, 10), RemoveStatus(1, 1, "a"), ApplyRefused(1, 1, 0, 5, 10),
     DefineField(1, 1, "Tier", FieldType("text"), is_new=True), JudgeConnection(1, "crm", "hubspot", 50 * SECOND, -100 * DAY),
 ]  # fmt: skip
@@ -393,26 +383,6 @@ class Reader:
     def texts_of_opening(self) -> list[str]:
         """What the start of a server asks."""
         return self._heard(check_keys(SEALER))
-
-    def texts_of_moves(self) -> list[str]:
-        """What a move of a client asks, of a table with a parent and of one without."""
-        found, texts = tables_of(self.connection), list[str]()
-        own, token = client_rows.client_table(found), "t"
-        contact, body = (
-            next(each for each in client_rows.moved_tables(found) if each.name == name) for name in ("contact", "delivery_body")
-        )
-        for plan in (
-            *(plan for table in (contact, body) for plan in (client_rows.page(table, 1, (1,), 5, (9,)), client_rows.counts([table], 1))),
-            *(client_rows.last_key(table, 1) for table in (contact, body)),
-            client_rows.noted({}, 1, 5),
-            moving_plans.take_unless_arrived(9, token),
-            moving_plans.after(client_rows.take(9, token, ARRIVING), moving_plans.arrive(own, 9, token, [])),
-            moving_plans.after(client_rows.take(1, token, NOTING), moving_plans.stay(1, token)),
-            moving_plans.after(client_rows.take(9, token, ARRIVING), moving_plans.remove(9, token, None, 5, ARRIVING)),
-            moving_plans.highest_ids(),
-        ):
-            texts += self._heard(plan)
-        return texts
 
     def _heard(self, plan: Plan[Any]) -> list[str]:
         self.asked.clear()
@@ -454,7 +424,7 @@ async def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Reader:
     made = Reader(f"{tmp_path}/store.db")
     init = Select.__init__
 
-    def spy(self: Select, sql: str, params: Any, postgres: str = "") -> None:
+    def spy(self: Select, sql: str, params: Any, postgres: str = "", budget: Any = None) -> None:
         frame = sys._getframe(1)
         made.asked.append(sql)
         made.places.add((module_at(frame.f_code.co_filename), frame.f_lineno))
@@ -480,7 +450,6 @@ def test_queries__name_their_client_or_are_listed_exceptions(reader: Reader) -> 
             forgotten.append((asked, found))
 
     assert forgotten == []
-    assert [text for text in reader.texts_of_moves() if careless(text)] == []
     asking = {*QUERIES, *map(type, ASKING)}
     assert by_right == (SPANNING.keys() | SPANNING_UNLESS_NAMED) & asking - NEEDS_NO_EXCEPTION, "a list of exceptions must not rot"
 
@@ -493,7 +462,6 @@ def test_reader__covers_every_select(reader: Reader) -> None:
     for command in ASKING:
         assert reader.texts_of_command(command), f"{command} asks nothing here"
     reader.texts_of_opening()
-    reader.texts_of_moves()
     written = [(file, node.lineno, node.end_lineno or node.lineno) for file, _, node in calls_of("Select")]
 
     unheard = [place for place in written if not any(name == place[0] and place[1] <= line <= place[2] for name, line in reader.places)]

@@ -44,7 +44,7 @@ async def made(engine: str, empty: str, folder: Path) -> str:
     return url
 
 
-OF_EACH = ("migration", "encryption_key", "connection", "moving_client", "moving_change")
+OF_EACH = ("migration", "encryption_key", "connection", "client_move", "moving_client", "moving_change")
 """Tables that are not copied, and one with secrets."""
 
 

@@ -5,12 +5,6 @@ import { choosesClient } from '../session';
 import { ProblemNote } from '../ui/basic';
 import { count } from '../words';
 
-interface Move {
-  client_id: string;
-  target: string;
-  state: string;
-}
-
 interface Cell {
   name: string;
   number: number;
@@ -18,12 +12,6 @@ interface Cell {
   clients: number;
   answers: boolean;
   reason: string | null;
-  moves: Move[] | null;
-}
-
-function moving(moves: Move[] | null): string {
-  if (moves === null) return 'Not known';
-  return moves.map((each) => `${each.client_id} to ${each.target}: ${each.state}`).join(', ') || 'None';
 }
 
 /** A table of the cells for a key of all clients; nothing with the home store alone. */
@@ -44,7 +32,6 @@ export function Cells() {
               <th scope="col" class="number">Clients</th>
               <th scope="col">New clients</th>
               <th scope="col">Answers</th>
-              <th scope="col">Moves out</th>
             </tr>
           </thead>
           <tbody>
@@ -55,7 +42,6 @@ export function Cells() {
                 <td class="number">{count(each.clients)}</td>
                 <td>{each.state === 'open' ? 'Yes' : 'No, it is draining'}</td>
                 <td>{each.answers ? 'Yes' : `No: ${each.reason}`}</td>
-                <td>{moving(each.moves)}</td>
               </tr>
             ))}
           </tbody>

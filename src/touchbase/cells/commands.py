@@ -85,13 +85,6 @@ class RaiseIds(Command[None]):
 
 
 @dataclass(slots=True)
-class TakeIdRange(Command[int]):
-    """Return a number that no cell has or will have, for the ids of one that gets clients with higher ids. `WrongState` if none is left."""
-
-    at: Micros
-
-
-@dataclass(slots=True)
 class ReadDirectory(Query[Directory]):
     """What was written since a revision; with 0 the whole directory."""
 
@@ -114,7 +107,7 @@ class FindKeyPlace(Query[Place | None]):
 
 @dataclass(slots=True)
 class ShareErasureKey(Command[bytes]):
-    """Return the key that erased identities are hashed with, made if there is none: all cells hash alike, so that clients can move."""
+    """Return the key that erased identities are hashed with, made if there is none: all cells hash alike."""
 
 
 @dataclass(slots=True)

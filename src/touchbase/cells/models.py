@@ -12,8 +12,8 @@ HOME = 0
 HOME_NAME = "home"
 OPEN, DRAINING, REMOVED = "open", "draining", "removed"
 ID_BITS = 44
-"""The ids of a cell are above its number shifted by so many bits, so that no two cells give out the same id: a client keeps its ids when it
-moves. 2^44 ids of each kind last a cell 35 years at 15,000 a second; 511 cells fit into the 53 bits that JSON keeps exactly."""
+"""The ids of a cell are above its number shifted by so many bits, so that no two cells give out the same id.
+2^44 ids of each kind last a cell 35 years at 15,000 a second; 511 cells fit into the 53 bits that JSON keeps exactly."""
 MOST_CELLS = 511
 
 

@@ -20,7 +20,6 @@ from touchbase.cells.commands import (
     ReservePlace,
     SetCellState,
     ShareErasureKey,
-    TakeIdRange,
 )
 from touchbase.cells.models import ID_BITS, MOST_CELLS, OPEN, REMOVED, Cell, Directory, Place
 from touchbase.connections.sql.encrypted_columns import CELL_TABLE, decrypt_row, encrypt_row
@@ -41,14 +40,14 @@ NO_RANGE = (_REVISION, "installation_list", "first_key", "check")
 """Names in `id_block` that are no ids of records."""
 
 
-def store_rows(table: str, columns: Columns) -> Statement:
+def _store_rows(table: str, columns: Columns) -> Statement:
     """Return the statement that writes whole rows, whether they exist or not."""
     changed = ", ".join(f"{name} = excluded.{name}" for name, _ in columns[1:])
     conflict = f"ON CONFLICT ({columns[0][0]}) DO UPDATE SET {changed}"
     return Statement(f"store_{table}", columns, body=f"INSERT INTO {table} ({names(columns)}) SELECT * FROM p WHERE true {conflict}")
 
 
-STORE_CELL, STORE_PLACE, STORE_KEY = store_rows("cell", CELL), store_rows("client_place", PLACE), store_rows("key_place", KEY)
+STORE_CELL, STORE_PLACE, STORE_KEY = _store_rows("cell", CELL), _store_rows("client_place", PLACE), _store_rows("key_place", KEY)
 FORGET_PLACES = Statement(
     "forget_places",
     (("number", "bigint"), ("revision", "bigint")),
@@ -74,7 +73,7 @@ _TAKEN = (
 )
 
 
-def next_revision() -> Plan[int]:
+def _next_revision() -> Plan[int]:
     """Return the next revision. Another transaction that changes the directory waits until this one ends."""
     rows = yield Execute(RESERVE_IDS, [(_REVISION, 1, 0, 0)])
     revision: int = rows[0][0] + 1
@@ -97,30 +96,16 @@ def _write_cell(cipher: Cipher, cell: Cell, revision: int) -> Plan[None]:
 
 def add_cell(command: AddCell, cipher: Cipher) -> Plan[Cell | TouchbaseError]:
     """Add a cell under the next number."""
-    revision = yield from next_revision()
+    revision = yield from _next_revision()
     if (yield Select("SELECT 1 FROM cell WHERE name = ?", (command.name,))):
         return Conflict(f"there is a cell {command.name!r} already: choose another name")
-    number = yield from _next_number()
-    if isinstance(number, WrongState):
-        return number
+    rows = yield Select("SELECT COALESCE(max(number), 0) FROM cell", ())
+    number: int = rows[0][0] + 1
+    if number > MOST_CELLS:
+        return WrongState(f"there have been {MOST_CELLS} cells, and no number is used again")
     cell = Cell(number, command.name, command.address, OPEN, command.at)
     yield from _write_cell(cipher, cell, revision)
     return cell
-
-
-def _next_number() -> Plan[int | WrongState]:
-    rows = yield Select("SELECT COALESCE(max(number), 0) FROM cell", ())
-    number: int = rows[0][0] + 1
-    return number if number <= MOST_CELLS else WrongState(f"there have been {MOST_CELLS} cells, and no number is used again")
-
-
-def take_id_range(command: TakeIdRange) -> Plan[int | WrongState]:
-    """Use up a number, as a cell that was removed has."""
-    revision = yield from next_revision()
-    number = yield from _next_number()
-    if isinstance(number, int):
-        yield Execute(STORE_CELL, [(number, f"ids~{number}", "", REMOVED, command.at, revision)])
-    return number
 
 
 def _named(cipher: Cipher, name: str) -> Plan[Cell | NotFound]:
@@ -130,7 +115,7 @@ def _named(cipher: Cipher, name: str) -> Plan[Cell | NotFound]:
 
 def set_cell_state(command: SetCellState, cipher: Cipher) -> Plan[Cell | TouchbaseError]:
     """Open or close a cell for new clients."""
-    revision = yield from next_revision()
+    revision = yield from _next_revision()
     found = yield from _named(cipher, command.name)
     if isinstance(found, NotFound):
         return found
@@ -141,18 +126,12 @@ def set_cell_state(command: SetCellState, cipher: Cipher) -> Plan[Cell | Touchba
 
 def remove_cell(command: RemoveCell, cipher: Cipher) -> Plan[Cell | TouchbaseError]:
     """Forget a cell's address and free its name."""
-    revision = yield from next_revision()
-    if (
-        yield Select(
-            "SELECT 1 FROM client_move m JOIN cell c ON c.number IN (m.source, m.target) WHERE c.name = ? LIMIT 1", (command.name,)
-        )
-    ):
-        return WrongState(f"a client moves from or to {command.name!r}: `touchbase cells list` says which; finish that first")
+    revision = yield from _next_revision()
     found = yield from _named(cipher, command.name)
     if isinstance(found, NotFound):
         return found
     if found.clients:
-        return WrongState(f"clients live in {command.name!r}: move or delete them first; `touchbase cells list` counts them")
+        return WrongState(f"clients live in {command.name!r}: delete them first; `touchbase cells list` counts them")
     removed = Cell(found.number, f"{found.name}~{found.number}", "", REMOVED, found.created_us)
     yield from _write_cell(cipher, removed, revision)
     return removed
@@ -160,7 +139,7 @@ def remove_cell(command: RemoveCell, cipher: Cipher) -> Plan[Cell | TouchbaseErr
 
 def reserve_place(command: ReservePlace) -> Plan[Place | TouchbaseError]:
     """Reserve a `client_id`, in the home store's own list of clients too."""
-    revision = yield from next_revision()
+    revision = yield from _next_revision()
     rows = yield Select("SELECT number, cell FROM client_place WHERE client_id = ?", (command.client_id,))
     number, cell = rows[0] if rows else (None, None)
     if cell is not None and number is None and command.number is None:
@@ -174,7 +153,7 @@ def reserve_place(command: ReservePlace) -> Plan[Place | TouchbaseError]:
 
 def confirm_place(command: ConfirmPlace) -> Plan[None]:
     """Write the number of a created client."""
-    revision = yield from next_revision()
+    revision = yield from _next_revision()
     rows = yield Select("SELECT cell FROM client_place WHERE client_id = ? AND cell IS NOT NULL", (command.client_id,))
     if rows:
         yield Execute(STORE_PLACE, [(command.client_id, command.number, rows[0][0], revision)])
@@ -182,7 +161,7 @@ def confirm_place(command: ConfirmPlace) -> Plan[None]:
 
 def release_place(command: ReleasePlace) -> Plan[None]:
     """Free an id whose client was not created."""
-    revision = yield from next_revision()
+    revision = yield from _next_revision()
     rows = yield Select("SELECT number FROM client_place WHERE client_id = ?", (command.client_id,))
     if rows == [(command.number,)]:
         yield Execute(STORE_PLACE, [(command.client_id, None, None, revision)])
@@ -190,14 +169,14 @@ def release_place(command: ReleasePlace) -> Plan[None]:
 
 def forget_places(command: ForgetPlaces) -> Plan[None]:
     """Free the ids of a deleted client. The rows stay, so that every process learns of it."""
-    revision = yield from next_revision()
+    revision = yield from _next_revision()
     yield Execute(FORGET_PLACES, [(command.number, revision)])
     yield Execute(FORGET_KEYS, [(command.number,)])
 
 
 def place_key(command: PlaceKey) -> Plan[None]:
     """Write which client a key belongs to."""
-    revision = yield from next_revision()
+    revision = yield from _next_revision()
     yield Execute(STORE_KEY, [(command.key_id, command.number, revision)])
 
 
@@ -242,7 +221,7 @@ def share_erasure_key(command: ShareErasureKey) -> Plan[bytes]:
 def adopt_erasure_key(command: AdoptErasureKey) -> Plan[WrongState | None]:
     """Store the key of another store, unless this one has its own."""
     if (yield from make_erasure_key(command.value)) != command.value:
-        return WrongState("this store has erased people with a key of its own: name an empty database or schema")
+        return WrongState("this store has erased people with a key of its own: name an empty database")
     return None
 
 
@@ -255,7 +234,6 @@ COMMANDS: dict[type, Callable[..., Plan[Any]]] = {
     ForgetPlaces: forget_places,
     PlaceKey: place_key,
     RaiseIds: raise_ids,
-    TakeIdRange: take_id_range,
 }
 CIPHER_COMMANDS: dict[type, Callable[..., Plan[Any]]] = {AddCell: add_cell, SetCellState: set_cell_state, RemoveCell: remove_cell}
 ANSWERS: dict[type, Callable[[Any], Plan[Any]]] = {FindPlace: find_place, FindKeyPlace: find_key_place}

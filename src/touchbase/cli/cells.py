@@ -9,22 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from touchbase.cells import HOME, HOME_NAME
-from touchbase.cli.clients_move import move_client
 from touchbase.cli.each_cell import keys_at_hand
 from touchbase.cli.options import Group, json_option, read_settings, setting_options
 from touchbase.cli.output import print_json, print_table
 from touchbase.cli.remote import chosen_server, fetch, through_server
 from touchbase.cli.store import now_us, opened, run, without_password
-from touchbase.clients import DELETING
-from touchbase.common.timestamps import SECOND, from_text
 
 if TYPE_CHECKING:
     from touchbase.cells import Cell
-    from touchbase.routing import CellRouter
 
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
-SCHEMA = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 
 
 @click.group(cls=Group)
@@ -34,34 +28,30 @@ def cells() -> None:
 
 @cells.command()
 @click.argument("name")
-@click.option("--database", "address", required=True, help="The address of the cell's store: postgresql://... or sqlite:///FILE.")
-@click.option("--schema", help="Its schema in that database; it is created.")
+@click.option("--database", "address", required=True, help="The address of the cell's PostgreSQL database: postgresql://...")
 @click.option("--home", "database", help="The home store, which has the directory.  [TOUCHBASE_DATABASE]")
 @json_option()
-def add(name: str, address: str, schema: str | None, database: str | None, as_json: bool) -> None:
-    """Add an empty store as a cell; new clients go to the cell with the fewest.
+def add(name: str, address: str, database: str | None, as_json: bool) -> None:
+    """Add an empty PostgreSQL database as a cell; new clients go to the cell with the fewest.
 
     Every server and worker uses it within a second. The address is stored encrypted in the home store.
     """
     if not NAME.fullmatch(name) or name == "home":
         raise click.BadParameter("write 1 to 40 of a-z, 0-9 and -, not first a -; 'home' is the home store", param_hint="NAME")
-    if schema is not None and not SCHEMA.fullmatch(schema):
-        raise click.BadParameter("write 1 to 63 of a-z, 0-9 and _, beginning with a letter", param_hint="--schema")
-    cell = run(_add(database, name, address, schema))
+    cell = run(_add(database, name, address))
     if as_json:
         print_json(_out(cell))
     else:
         click.echo(f"cell {name} is number {cell.number}; servers use it within a second")
 
 
-async def _add(database: str | None, name: str, address: str, schema: str | None) -> Cell:
+async def _add(database: str | None, name: str, address: str) -> Cell:
     from touchbase.errors import UnusableStore
     from touchbase.routing import add_cell
-    from touchbase.storage import open_store, with_schema
+    from touchbase.storage import open_store
 
-    if address == read_settings(database=database).database and schema is None:
-        raise UnusableStore("this is the home store itself: name another database, or a new schema with --schema")
-    address = await with_schema(address, schema) if schema else address
+    if address == read_settings(database=database).database:
+        raise UnusableStore("this is the home store itself: name another database")
     async with opened(database) as home:
         return await add_cell(home, name, address, partial(open_store, encryption_keys=keys_at_hand()), now_us())
 
@@ -71,7 +61,7 @@ async def _add(database: str | None, name: str, address: str, schema: str | None
 @setting_options("database")
 @json_option()
 def list_(database: str | None, as_json: bool) -> None:
-    """List the cells, how many clients live in each, whether it answers, and moves that are not done."""
+    """List the cells, how many clients live in each, and whether it answers."""
     found: list[dict[str, Any]] = fetch(lambda tb: [{**cell} for cell in tb.admin.cells.list()["data"]], lambda: _list(database))
     if as_json:
         print_json(found)
@@ -87,11 +77,6 @@ def list_(database: str | None, as_json: bool) -> None:
         for each in found
     )
     print_table(columns, rows)
-    for source in found:
-        for move in source["moves"] or ():
-            age = max(0, now_us() - from_text(move["updated_at"])) // SECOND
-            way = f"from {source['name']} to {move['target']}: {move['state']}"
-            click.echo(f"client {move['client_id']} moves {way}, last sign {age} seconds ago", err=True)
 
 
 async def _list(database: str | None) -> list[dict[str, Any]]:
@@ -166,11 +151,9 @@ async def _refuse_empty(cell: Cell) -> None:
     """Raise `UnusableStore` for a cell without tables: `cells add` has made them, so this is not its store."""
     from touchbase.errors import UnusableStore
     from touchbase.sql.migrations import packaged
-    from touchbase.storage import refuse_missing
     from touchbase.storage.schema_state import schema_state
 
-    refuse_missing(cell.address)
-    if len((await schema_state(cell.address)).pending) == len(packaged("sqlite")):
+    if len((await schema_state(cell.address)).pending) == len(packaged("postgres")):
         raise UnusableStore("the store at its address is empty, so it is not that of its clients: restore it there first")
 
 
@@ -178,45 +161,23 @@ async def _refuse_empty(cell: Cell) -> None:
 @setting_options("database")
 @click.argument("name")
 @click.option("--undo", is_flag=True, help="Let new clients live there again.")
-@click.option("--move", "moves", is_flag=True, help="Move its clients to the other cells, one after the other.")
-@click.option("--verify/--no-verify", default=True, show_default=True, help="With --move: as in `touchbase clients move`.")
 @json_option()
-def drain(database: str | None, name: str, undo: bool, moves: bool, verify: bool, as_json: bool) -> None:
-    """Let no new client live in a cell. Its clients stay until they are moved or deleted.
-
-    With --move each goes to the cell with the fewest clients, as `touchbase clients move` does it, and moves that were stopped go on;
-    run it again to go on after a stop.
-    """
-    if undo and moves:
-        raise click.UsageError("write --undo or --move, not both")
-    cell = run(_drain(database, name, undo, moves, verify))
+def drain(database: str | None, name: str, undo: bool, as_json: bool) -> None:
+    """Let no new client live in a cell. Its clients stay there and are served, until they are deleted: none is moved."""
+    cell = run(_drain(database, name, undo))
     if as_json:
         print_json(_out(cell))
     else:
         click.echo(f"cell {name} is {cell.state}; {cell.clients} clients live there")
 
 
-async def _drain(database: str | None, name: str, undo: bool, moves: bool, verify: bool) -> Cell:
-    from touchbase.cells import DRAINING, OPEN, ListMoves, SetCellState
-    from touchbase.clients import ListClients
+async def _drain(database: str | None, name: str, undo: bool) -> Cell:
+    from touchbase.cells import DRAINING, OPEN, SetCellState
 
     async with opened(database) as store:
         cell = await store.write(SetCellState(name, OPEN if undo else DRAINING))
         await store.refresh()
-        if moves:
-            # Moves that were stopped go on to their target.
-            begun = {move.client_id: move.target for move in await store.home.read(ListMoves()) if move.source == cell.number}
-            staying = [client.client_id for client in await store.store(cell.number).read(ListClients()) if client.state != DELETING]
-            for client_id in dict.fromkeys([*begun, *staying]):
-                target = name_of(store, begun.get(client_id, store.cell_for_new_client("")))
-                await move_client(store, database, client_id, target, verify=verify)
-                click.echo(f"client {client_id} lives in {target}", err=True)
         return replace(cell, clients=store.placement.counts().get(cell.number, 0))
-
-
-def name_of(store: CellRouter, number: int) -> str:
-    """Return the name of a cell."""
-    return HOME_NAME if number == HOME else store.cells[number].cell.name
 
 
 @cells.command()

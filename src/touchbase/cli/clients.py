@@ -19,7 +19,6 @@ from touchbase.cli.client_life import (
     suspend,
     values_at_server,
 )
-from touchbase.cli.clients_move import move
 from touchbase.cli.connections import list_ as connections
 from touchbase.cli.connections import remove as disconnect
 from touchbase.cli.connections_add import add as connect
@@ -39,7 +38,7 @@ COLUMNS = ("client", Column("name", SHORT), "state", "created", Column("log name
 
 @click.group(cls=Group)
 def clients() -> None:
-    """List, add, suspend, move and delete clients, and change their settings."""
+    """List, add, suspend and delete clients, and change their settings."""
 
 
 @clients.command("list")
@@ -111,7 +110,7 @@ def configure(database: str | None, client_id: str, file: Path, as_json: bool) -
         print_record(changed)
 
 
-for each in (rename, suspend, resume, rotate_id, move, delete):
+for each in (rename, suspend, resume, rotate_id, delete):
     clients.add_command(each)
 FORMER = {"connect": connect, "connections": connections, "disconnect": disconnect}
 """Former names of commands of `touchbase connections`, which took the client's id as an argument."""

@@ -28,30 +28,11 @@ async def findings_of_cells(home: ProcessingStore, silent: Micros) -> list[Findi
             found = [
                 Finding(f"cell {name}", PROBLEM, why, "`touchbase cells list`; its clients get 503") for name, why in cells.down.items()
             ]
-            found += await _stopped_moves(home)
             for cell, store in cells.stores.values():
                 found += [each async for each in _of_cell(cell, store, cells.places, silent)]
             return found
     except TouchbaseError as error:
         return [Finding("cells", PROBLEM, f"the directory cannot be read: {error.detail}", "`touchbase encryption-keys check`")]
-
-
-async def _stopped_moves(home: ProcessingStore) -> list[Finding]:
-    """Return a problem for each move of a client that no process carries out: its writes may be refused until one does."""
-    from touchbase.cells import LEASE, ListMoves
-    from touchbase.doctor import PROBLEM, Finding
-
-    stopped = [move for move in await home.read(ListMoves()) if move.updated_us + LEASE < now_us()]
-    detail = "its move to another cell has stopped, and its writes may be refused until it goes on"
-    return [
-        Finding(
-            f"client {move.client_id}",
-            PROBLEM,
-            detail,
-            f"run the same `touchbase clients move {move.client_id}` again, or give it up with --undo",
-        )
-        for move in stopped
-    ]
 
 
 async def _of_cell(cell: Cell, store: ProcessingStore, places: Sequence[Place], silent: Micros) -> AsyncIterator[Finding]:

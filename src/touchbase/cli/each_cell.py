@@ -48,7 +48,8 @@ class Cells:
 async def cells_as_they_are(home: Store) -> AsyncIterator[Cells]:
     """Open the cells of a home store without changing their schema, also one whose encryption key is missing, and close them at the end."""
     from touchbase.cells import REMOVED, ReadDirectory
-    from touchbase.storage import open_store, refuse_missing
+    from touchbase.routing import refuse_former_kind
+    from touchbase.storage import open_store
 
     directory = await home.read(ReadDirectory())
     found = Cells(places=directory.places)
@@ -57,7 +58,7 @@ async def cells_as_they_are(home: Store) -> AsyncIterator[Cells]:
             if cell.state == REMOVED:
                 continue
             try:
-                refuse_missing(cell.address)
+                refuse_former_kind(cell)
                 store = await open_store(cell.address, as_is=True, encryption_keys=keys_at_hand())
             except TouchbaseError as error:
                 found.down[cell.name] = error.detail

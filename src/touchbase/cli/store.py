@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
-from urllib.parse import parse_qsl, urlsplit, urlunsplit
+from urllib.parse import urlsplit, urlunsplit
 
 import click
 
@@ -84,7 +84,7 @@ def is_missing(url: str) -> bool:
 
 
 def without_password(url: str) -> str:
-    """Return a database address without its password and options but the schema, for output."""
+    """Return a database address without its password and options, for output."""
     try:
         parts = urlsplit(url)
         # An invalid port is a piece of a password with a / or # in it, and so is an @ behind the host.
@@ -95,13 +95,11 @@ def without_password(url: str) -> str:
         misplaced = True
     if misplaced:
         return "(not a URL)"
-    schema = "" if url.startswith("sqlite") else dict(parse_qsl(parts.query)).get("search_path", "")
-    shown = f"search_path={schema}" if schema.isidentifier() else ""
     if password is None:
-        return urlunsplit(parts._replace(query=shown)) if parts.netloc else url.partition("?")[0]
+        return urlunsplit(parts._replace(query="")) if parts.netloc else url.partition("?")[0]
     user = parts.username or ""
     hosts = parts.netloc.rpartition("@")[2]
-    return urlunsplit(parts._replace(netloc=f"{user}:***@{hosts}", query=shown))
+    return urlunsplit(parts._replace(netloc=f"{user}:***@{hosts}", query=""))
 
 
 @contextmanager

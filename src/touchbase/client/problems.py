@@ -185,13 +185,6 @@ class StoreUnavailable(Overloaded):
     next_step = "An operator must look after the store; then call again."
 
 
-class ClientMoving(StoreUnavailable):
-    """The client moves to another cell at this moment; nothing was stored."""
-
-    code = "client_moving"
-    next_step = "Call again in a second."
-
-
 class OutcomeUnknown(Overloaded):
     """The server lost its store during the commit, so the request may have been carried out."""
 

@@ -24,7 +24,7 @@ from touchbase.jobs.commands import (
     RenewLease,
 )
 from touchbase.jobs.models import DUE, ENDED, FAILED, PREVIEW, RUNNING, SUCCEEDED, UPLOADING, Checkpoint, Job
-from touchbase.sql.builders import ONE, ONE_MATCH, find, insert, new_key, update
+from touchbase.sql.builders import ONE, ONE_MATCH, find, insert, update
 from touchbase.sql.filters import Where
 from touchbase.sql.ids import Ids
 from touchbase.sql.rows import Columns, encode, names
@@ -47,7 +47,7 @@ APPEND_PIECE = Statement(
     _PIECE,
     body="INSERT INTO job_file (client, job_id, name, number, body) SELECT p.client, p.job_id, p.name, "
     "(SELECT COALESCE(max(t.number), -1) + 1 FROM job_file t WHERE t.client = p.client AND t.job_id = p.job_id AND t.name = p.name), "
-    f"p.body FROM p{new_key('client', 'job_id', 'name', 'number')}",
+    "p.body FROM p",
 )
 """For one piece at a time, because each takes the number after the last."""
 EXPIRE_JOB_FILES = Statement(

@@ -7,14 +7,24 @@ import logging
 from collections.abc import Awaitable, Callable
 
 from touchbase.cells import Cell, RaiseIds
-from touchbase.errors import Overloaded, StoreUnavailable, TouchbaseError
+from touchbase.errors import Overloaded, StoreUnavailable, TouchbaseError, UnusableStore
 from touchbase.events import ProcessingStore
 from touchbase.sql.outage import Outage
 from touchbase.sql.store import check_in_time
+from touchbase.storage import part_of_database
 
 LOG = logging.getLogger("touchbase.cells")
 RETRY_AFTER = 5
 OpenStore = Callable[[str], Awaitable[ProcessingStore]]
+
+
+def refuse_former_kind(cell: Cell) -> None:
+    """Raise `UnusableStore` for a SQLite file or a schema, in which earlier versions let a cell live."""
+    if kind := part_of_database(cell.address):
+        raise UnusableStore(
+            f"cell {cell.name} is {kind}, and this version has cells in PostgreSQL databases only: with the version that made it move its "
+            f"clients to another cell (`touchbase clients move`) and remove it (`touchbase cells remove {cell.name}`), then start this one"
+        )
 
 
 class CellStore:

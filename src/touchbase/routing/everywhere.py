@@ -44,15 +44,6 @@ def _union(query: Any, answers: Answers) -> dict[Any, Any]:
     return {key: value for found in answers.values() for key, value in found.items()}
 
 
-def _newest(query: Any, answers: Answers) -> dict[Any, int]:
-    """Join numbers that grow: a cell that a client has left may have an earlier one for a while."""
-    newest: dict[Any, int] = {}
-    for found in answers.values():
-        for key, value in found.items():
-            newest[key] = max(value, newest.get(key, value))
-    return newest
-
-
 def _sum(query: Any, answers: Answers) -> dict[Any, int]:
     total: Counter[Any] = Counter()
     for found in answers.values():
@@ -133,7 +124,7 @@ MERGES: dict[type, Callable[[Any, Answers], Any]] = {
     CountInbox: _inbox,
     CountOutgoing: _outgoing,
     CountSilent: _sum,
-    ListNewestEvents: _newest,
+    ListNewestEvents: _union,
     MatchEverywhere: _matches,
     GetDelivery: first,
     GetJob: first,

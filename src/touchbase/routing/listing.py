@@ -1,11 +1,10 @@
-"""What people see of the cells: how many clients live in each, whether it answers, and who moves out of it."""
+"""What people see of the cells: how many clients live in each, and whether it answers."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from touchbase.cells import HOME, HOME_NAME, OPEN, Cell, ListMoves, Move
+from touchbase.cells import HOME, HOME_NAME, OPEN, Cell
 from touchbase.clients import ListClients
 from touchbase.errors import Overloaded
 from touchbase.events import ProcessingStore
@@ -20,8 +19,6 @@ class ListedCell:
     cell: Cell
     reason: str | None
     """Why it does not answer; None: it does."""
-    moves: Sequence[Move] | None
-    """The moves of its clients to other cells, until they are done, the oldest first; None: the home store, which has them, is down."""
 
 
 async def list_cells(store: ProcessingStore, address: str = "") -> list[ListedCell]:
@@ -33,17 +30,14 @@ async def list_cells(store: ProcessingStore, address: str = "") -> list[ListedCe
     counts = {} if router is None else router.placement.counts()
     home = store if router is None else router.home
     reason: str | None = None
-    moves: list[Move] | None = None
     try:
         await check_in_time(home)
-        moves = await home.read(ListMoves())
         if router is None or not router.cells:  # without cells the directory counts nothing
             counts = {HOME: len(await home.read(ListClients()))}
     except Overloaded as error:
         reason = error.detail
     cells = [] if router is None else sorted(router.cells.values(), key=lambda each: each.cell.number)
-    found = [
-        (Cell(HOME, HOME_NAME, address, OPEN, 0, counts.get(HOME, 0)), reason),
-        *((replace(each.cell, clients=counts.get(each.cell.number, 0)), each.reason) for each in cells),
+    return [
+        ListedCell(Cell(HOME, HOME_NAME, address, OPEN, 0, counts.get(HOME, 0)), reason),
+        *(ListedCell(replace(each.cell, clients=counts.get(each.cell.number, 0)), each.reason) for each in cells),
     ]
-    return [ListedCell(cell, why, None if moves is None else [move for move in moves if move.source == cell.number]) for cell, why in found]

@@ -79,19 +79,7 @@ async def find_client(cells: Cells, query: FindClient) -> Client | None:
         known = await place_of(cells, query.client_id)
     if known is None or known.cell is None:
         return None
-    found = await cells.store(known.cell).read(query)
-    if found is None and (moved := await _moved_from(cells, query.client_id, known.cell)) is not None:
-        found = await cells.store(moved).read(query)
-    return found
-
-
-async def _moved_from(cells: Cells, client_id: str, cell: int) -> int | None:
-    """Return the cell that a client has moved to from one that has it no more; None if it has not moved."""
-    found = await cells.home.read(FindPlace(client_id))
-    if found is None or found.cell in (None, cell):
-        return None
-    cells.placement.put(found)
-    return found.cell
+    return await cells.store(known.cell).read(query)
 
 
 async def find_key(cells: Cells, query: FindKey) -> Any:
@@ -103,11 +91,7 @@ async def find_key(cells: Cells, query: FindKey) -> Any:
             return found
         cell = await cell_of_key(cells, query.key_id)
         return None if cell == HOME else await cells.store(cell).read(query)
-    found = await cells.store(known).read(query)
-    if found is None and (place := await cells.home.read(FindKeyPlace(query.key_id))) is not None and place.cell not in (None, known):
-        cells.placement.put(place)  # the client has moved
-        found = await cells.store(place.cell).read(query)
-    return found
+    return await cells.store(known).read(query)
 
 
 async def create_client(cells: Cells, command: Command[Any], inner: CreateClient) -> Any:

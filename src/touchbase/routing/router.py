@@ -6,18 +6,16 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from time import monotonic
 from typing import Any, TypeVar, cast
 
 from touchbase.cells import HOME, HOME_NAME, OPEN, REMOVED, ReadDirectory, is_missing
-from touchbase.clients import FindClientByNumber
 from touchbase.do_not_contact import INSTALLATION, CopyInstallationList, RaiseListRevision, ReadInstallationList, RemoveEntry, SaveEntries
-from touchbase.errors import ClientMoving, Fault, Invalid, Overloaded, StoreUnavailable, TouchbaseError
+from touchbase.errors import Fault, Invalid, Overloaded, StoreUnavailable, TouchbaseError
 from touchbase.event_log import FindNewEvents
 from touchbase.events import DryRunResult, ProcessingStore, Translate, WorkReport
 from touchbase.idempotency import Idempotent
 from touchbase.routing import names
-from touchbase.routing.cell_store import CellStore, OpenStore
+from touchbase.routing.cell_store import CellStore, OpenStore, refuse_former_kind
 from touchbase.routing.everywhere import DIVIDED, MERGES, first, for_cell
 from touchbase.routing.placement import Placement
 from touchbase.sql.command import Command, Query
@@ -30,10 +28,6 @@ POLL_SECONDS = 0.5
 """How often the directory is read again."""
 PAUSE_SECONDS = 5.0
 """Seconds between two attempts while it cannot be read."""
-STALE_SECONDS = 4.0
-"""Age of the directory from which on it is read again before a request: a move removes a client from its former cell after 10 seconds."""
-CATCH_UP_SECONDS = 1.0
-"""How long that request waits for it."""
 CHECK_ROUNDS = 4
 """Rounds after which each cell is checked, and one that is not open is tried again."""
 OnOpened = Callable[[CellStore], Awaitable[None]]
@@ -42,7 +36,7 @@ OnOpened = Callable[[CellStore], Awaitable[None]]
 class CellRouter:
     """A store over several. Without cells it is the home store, at the cost of a look at an empty table."""
 
-    def __init__(self, home: ProcessingStore, open_store: OpenStore, seconds: Callable[[], float] = monotonic) -> None:
+    def __init__(self, home: ProcessingStore, open_store: OpenStore) -> None:
         self.home = home
         self.outage = Outage()
         """That of the home store."""
@@ -53,17 +47,18 @@ class CellRouter:
         self._open_store = open_store
         self._polling: asyncio.Task[None] | None = None
         self._removed: list[CellStore] = []
-        self._seconds = seconds
-        self._read_at = self._tried_at = seconds()
-        """When the directory was read last, and when a request last tried to."""
         self._reading = asyncio.Lock()
-        self._catching_up: asyncio.Task[bool] | None = None
         self._looks: dict[int, asyncio.Task[None]] = {}
         """The last attempt to open or to check each cell."""
 
     async def start(self, *, follow: bool = True) -> None:
-        """Read the directory and open the cells. With `follow` changes are followed, and a cell that cannot be opened is tried again."""
+        """Read the directory and open the cells. With `follow` changes are followed, and a cell that cannot be opened is tried again.
+
+        Raises `UnusableStore` for a cell that an earlier version has made, of a kind that this one does not serve.
+        """
         await self.refresh()
+        for cell in self.cells.values():
+            refuse_former_kind(cell.cell)
         for cell in list(self.cells.values()):
             await self._open(cell)
         await self.copy_list()
@@ -74,10 +69,8 @@ class CellRouter:
     async def refresh(self) -> None:
         """Take over what has changed in the directory."""
         async with self._reading:  # else an earlier answer could be taken over after a later one
-            began = self._seconds()
             changes = await self.home.read(ReadDirectory(self.placement.revision))
             self.placement.apply(changes)
-            self._read_at = began
         for cell in changes.cells:
             known = self.cells.get(cell.number)
             if cell.state == REMOVED:
@@ -158,51 +151,9 @@ class CellRouter:
         return min(usable, key=lambda number: (counts.get(number, 0), number))
 
     async def write(self, command: Command[T]) -> T:
-        """Execute one command in the cell of its client; in its new one, if it has just moved."""
+        """Execute one command in the cell of its client."""
         if not self.cells:
             return await self.home.write(command)
-        try:
-            if await self._is_stale():
-                await self._check_there(command)
-            return await self._write(command)
-        except ClientMoving:
-            before = self.placement.revision
-            with suppress(Overloaded):
-                await self.refresh()
-            if self.placement.revision == before:
-                raise
-        return await self._write(command)
-
-    async def _is_stale(self) -> bool:
-        """Return whether the directory is old, after an attempt to read it, for which one request in `STALE_SECONDS` waits for a moment.
-
-        While the home store is down, no other request waits for it: its clients are in other cells.
-        """
-        now = self._seconds()
-        if now - self._read_at <= STALE_SECONDS:
-            return False
-        if now - self._tried_at <= STALE_SECONDS:
-            return True
-        self._tried_at = now
-        self._catching_up = asyncio.create_task(self._catch_up())
-        done, _ = await asyncio.wait({self._catching_up}, timeout=CATCH_UP_SECONDS)
-        return not (done and self._catching_up.result())
-
-    async def _catch_up(self) -> bool:
-        try:
-            await self.refresh()
-        except Overloaded:
-            return False
-        return True
-
-    async def _check_there(self, command: Command[Any]) -> None:
-        """Raise `ClientMoving` unless the clients of a command still live where they did: their own rows say so, without the home store."""
-        inner = command.command if isinstance(command, Idempotent) and command.command is not None else command
-        for client in clients_of(type(inner), [inner]):
-            if client and await self.store(self.placement.cell_of(client)).read(FindClientByNumber(client)) is None:
-                raise ClientMoving
-
-    async def _write(self, command: Command[T]) -> T:
         inner = command.command if isinstance(command, Idempotent) else command
         special = names.WRITES.get(type(inner))
         if special is not None:
@@ -222,7 +173,6 @@ class CellRouter:
         """Execute a query in the cell of its client, or in all of them."""
         if not self.cells:
             return await self.home.read(query)
-        await self._is_stale()
         special = names.READS.get(type(query))
         if special is not None:
             return cast(T, await special(self, query))
@@ -312,7 +262,7 @@ class CellRouter:
 
     async def close(self) -> None:
         """Close all stores."""
-        following = [*self._looks.values(), *(task for task in (self._polling, self._catching_up) if task is not None)]
+        following = [*self._looks.values(), *([] if self._polling is None else [self._polling])]
         for task in following:
             task.cancel()
         await asyncio.gather(*following, return_exceptions=True)

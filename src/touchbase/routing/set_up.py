@@ -8,17 +8,24 @@ from touchbase.common.timestamps import Micros
 from touchbase.errors import UnusableStore
 from touchbase.events import ProcessingStore
 from touchbase.routing.cell_store import OpenStore
+from touchbase.storage import part_of_database
 
 
 async def add_cell(home: ProcessingStore, name: str, address: str, open_store: OpenStore, at: Micros) -> Cell:
-    """Add the store at this address as a cell. Raises `UnusableStore` for one that has clients or cells, `Conflict` for a known name.
+    """Add the PostgreSQL database at this address as a cell.
+
+    Raises `UnusableStore` for what is no empty database, `Conflict` for a known name.
 
     It may be repeated after a stop at any moment: until the directory names the cell, nothing uses the store.
     """
+    if kind := part_of_database(address):
+        raise UnusableStore(
+            f"a cell is a PostgreSQL database, and this address names {kind}: name an empty database, postgresql://USER:PASSWORD@HOST/NAME"
+        )
     store = await open_store(address)
     try:
         if await store.read(ListClients()):
-            raise UnusableStore("this store has clients: name an empty database, or a new schema with --schema")
+            raise UnusableStore("this store has clients: name an empty database")
         if (await store.read(ReadDirectory())).cells:
             raise UnusableStore("this store has cells of its own: it is the home store of an installation; name an empty database")
         await store.write(AdoptErasureKey(await home.write(ShareErasureKey())))

@@ -24,12 +24,6 @@ def parameter_table(name: str, columns: Columns, first: int = 1) -> str:
     return f"{name}({names(columns)}) AS (SELECT * FROM unnest({arrays(columns, first)}))"
 
 
-def new_key(*columns: str) -> str:
-    """Return the end of an insert whose rows have keys that no row has. It is a comment, which Citus needs to be more
-    (storage/postgres/citus.py)."""
-    return f" /* new: {', '.join(columns)} */"
-
-
 def insert(table: str, columns: Columns, returning: str = "") -> Statement:
     """Build an insert that skips rows whose key exists."""
     tail = "ON CONFLICT DO NOTHING" + (f" RETURNING {returning}" if returning else "")

@@ -18,7 +18,7 @@ SOON = 10.0
 processes share."""
 LASTS = 60.0
 """Seconds after which a block is used no longer, unless it is still the store's last one: lists are in the order of ids, and must not
-mix new rows with rows that another process stored long before, or that a client has brought from another cell."""
+mix new rows with rows that another process stored long before."""
 
 
 class IdsExhausted(SerializationConflict):

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 
 from touchbase.common.seldom import REMINDER_SECONDS, Seldom
-from touchbase.errors import ClientMoving, OutcomeUnknown, Overloaded, StoreUnavailable
+from touchbase.errors import OutcomeUnknown, Overloaded, StoreUnavailable
 
 LOG = logging.getLogger("touchbase.storage")
 QUIET_SECONDS = 15.0
@@ -30,7 +30,7 @@ class Outage:
 
     def waits(self, what: str, error: Overloaded) -> None:
         """Note that some work has to wait. An outage is logged when it begins, and once a minute; other reasons once a minute too."""
-        if isinstance(error, StoreUnavailable | OutcomeUnknown) and not isinstance(error, ClientMoving):
+        if isinstance(error, StoreUnavailable | OutcomeUnknown):
             self.down(what, error.detail)
         elif self._since is None and self._seldom.is_due(f"{what} {error.detail}"):
             LOG.warning("%s waits: %s", what, error.detail)

@@ -6,19 +6,15 @@ import re
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from touchbase.encryption import NO_KEYS, AesGcmCipher, Cipher, EncryptionKeys, KeyFile, KeySource, StaticKeys, new_key
 from touchbase.errors import BadAddress, UnusableStore
 from touchbase.events import ProcessingStore
-from touchbase.storage.client_rows import ClientRows
-from touchbase.storage.postgres.address import schema_of
 from touchbase.storage.postgres.engine import PostgresStore
-from touchbase.storage.postgres.moving import PostgresRows
 from touchbase.storage.postgres.store_copy import PostgresReader, PostgresWriter
 from touchbase.storage.sqlite.connection import path_of
 from touchbase.storage.sqlite.engine import SqliteStore
-from touchbase.storage.sqlite.moving import SqliteRows
 from touchbase.storage.sqlite.process_lock import Role
 from touchbase.storage.sqlite.store_copy import SqliteReader, SqliteWriter
 from touchbase.storage.store_copy import CopiedTable, Report, StoreCopy
@@ -60,17 +56,6 @@ async def open_store(
     return await PostgresStore.open(url, queue_limit=queue_limit, as_is=as_is, cipher=cipher, upgrade=upgrade)
 
 
-async def with_schema(url: str, schema: str) -> str:
-    """Create a schema in a PostgreSQL database; return the address of the store that lives in it. Raises `BadAddress`, `UnusableStore`."""
-    check_address(url)
-    if _scheme(url) == "sqlite":
-        raise BadAddress("only PostgreSQL has schemas: leave out --schema, and name a file of its own")
-    settings = {"search_path": schema, **await PostgresStore.make_schema(url, schema)}
-    parts = urlsplit(url)
-    given = [each for each in parts.query.split("&") if each and each.partition("=")[0] not in settings]
-    return urlunsplit(parts._replace(query="&".join([*given, *(f"{name}={value}" for name, value in settings.items())])))
-
-
 async def copy_store(source_url: str, target_url: str, encryption_keys: EncryptionKeys, report: Report) -> list[CopiedTable]:
     """Copy the store at one address into an empty one, or finish such a copy; return the tables, compared.
 
@@ -97,20 +82,6 @@ async def copy_store(source_url: str, target_url: str, encryption_keys: Encrypti
         return await StoreCopy(source, source_cipher, target, target_cipher, _name(source_url), report).run()
 
 
-async def open_client_rows(url: str, client: int, encryption_keys: EncryptionKeys) -> tuple[ClientRows, Cipher]:
-    """Open the rows of a client in the store at this address, for a move; return them with the store's cipher.
-
-    Raises `StoreUnavailable`, and `BadAddress` for a store in memory.
-    """
-    cipher = AesGcmCipher(keys_of(url, encryption_keys))
-    if _scheme(url) != "sqlite":
-        return await PostgresRows.open(url, client), cipher
-    path = path_of(url)
-    if path is None:
-        raise BadAddress("a store in memory ends with its process, so no other process can move its clients: name a file")
-    return await SqliteRows.open(path, client), cipher
-
-
 async def _reader(url: str) -> SqliteReader | PostgresReader:
     return SqliteReader(path_of(url) or "") if _scheme(url) == "sqlite" else await PostgresReader.open(url)
 
@@ -120,12 +91,11 @@ async def _writer(url: str, cipher: Cipher) -> SqliteWriter | PostgresWriter:
 
 
 def _name(url: str) -> str:
-    """Return an address without user, password and options but the schema; a SQLite file's with its whole path."""
+    """Return an address without user, password and options; a SQLite file's with its whole path."""
     if _scheme(url) == "sqlite":
         return f"sqlite:///{Path(path_of(url) or '').resolve()}"
     parts = urlsplit(url)
-    schema = schema_of(url)
-    return f"postgresql://{parts.netloc.rpartition('@')[2]}{parts.path}" + (f"?search_path={schema}" if schema else "")
+    return f"postgresql://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
 def check_address(url: str) -> None:
@@ -135,6 +105,17 @@ def check_address(url: str) -> None:
         path_of(url)
     elif scheme not in _POSTGRES or "://" not in url:
         raise BadAddress(_no_engine(url))
+
+
+def part_of_database(url: str) -> str | None:
+    """Return what an address names that is less than a PostgreSQL database, so no cell can live there; None for a database.
+
+    Raises `BadAddress`.
+    """
+    check_address(url)
+    if _scheme(url) == "sqlite":
+        return "a SQLite file"
+    return "a schema in a database" if "search_path" in dict(parse_qsl(urlsplit(url).query)) else None
 
 
 def refuse_missing(url: str) -> None:

@@ -12,7 +12,6 @@ from touchbase.auth import sql as auth_sql
 from touchbase.bin import DeleteRecord, RemoveDeleted, RestoreRecord
 from touchbase.bin.sql import delete as bin_delete
 from touchbase.bin.sql import restore as bin_restore
-from touchbase.cells import moves_sql
 from touchbase.cells import sql as cells_sql
 from touchbase.clients import (
     BeginDeletion,
@@ -310,7 +309,7 @@ COMMANDS: dict[type, Handler] = {
     ApplyRefused: Handler(_each(statuses_refused.apply_refused)),
     RewriteStatuses: Handler(_each(statuses_sql.rewrite_statuses)),
     StoreParts: Handler(_each(store_parts)),
-    **{kind: Handler(_each(plan)) for kind, plan in {**cells_sql.COMMANDS, **moves_sql.COMMANDS}.items()},
+    **{kind: Handler(_each(plan)) for kind, plan in cells_sql.COMMANDS.items()},
     **{kind: Handler(_each(plan), needs_cipher=True) for kind, plan in cells_sql.CIPHER_COMMANDS.items()},
 }
 

@@ -11,7 +11,6 @@ from touchbase.auth import AnyKey, FindKey
 from touchbase.auth import sql as auth_sql
 from touchbase.bin import GetDeleted, ListDeleted
 from touchbase.bin.sql import queries as bin_queries
-from touchbase.cells import moves_sql
 from touchbase.cells import sql as cells_sql
 from touchbase.clients import FindClient, ListClients
 from touchbase.clients.sql import queries as clients_sql_queries
@@ -347,7 +346,6 @@ HANDLERS: dict[type, Callable[[Any], Plan[Any]]] = {
     ReportStatuses: report_statuses,
     ReportCampaigns: report_campaigns,
     **cells_sql.ANSWERS,
-    **moves_sql.ANSWERS,
     **do_not_contact_copies.ANSWERS,
 }
 

@@ -20,9 +20,8 @@ from touchbase.sql.statement import Row
 
 ROWS_PER_BATCH = 5_000
 BYTES_PER_BATCH = 8 * 1024 * 1024
-MOVING = "moving_client"
-NOT_COPIED = frozenset({"migration", "encryption_key", "store_copy", MOVING, "moving_change"})
-"""Tables of the store itself: its schema's history, the keys of its secrets, how far the copy is, and the clients that move."""
+NOT_COPIED = frozenset({"migration", "encryption_key", "store_copy", "client_move", "moving_client", "moving_change"})
+"""Tables of the store itself: its schema's history, the keys of its secrets, how far the copy is; and those of migration 0018, unused."""
 SEARCH = "search_"
 """The beginning of the names of the full-text index's tables. They are not copied: the target indexes all of its records."""
 NOTE_ALL_FOR_SEARCH = (
@@ -141,10 +140,8 @@ class StoreCopy:
     async def _tables(self) -> list[Table]:
         """Return the target's tables to copy, in an order that foreign keys allow. Both stores must have the same ones."""
         found, wanted = await _copied_tables(self.target), await _copied_tables(self.source)
-        if not are_alike(found, wanted):
+        if {name: set(one.columns) for name, one in found.items()} != {name: set(one.columns) for name, one in wanted.items()}:
             raise UnusableStore("the two stores have different tables: run `touchbase migrate` on both with this version, then copy")
-        if await self.source.count((await self.source.tables())[MOVING]):
-            raise UnusableStore("a client moves from or to the source: finish that first with `touchbase clients move`")
         return sorted(found.values(), key=lambda table: (table.name not in FIRST, table.name))
 
     async def _begin(self, tables: Sequence[Table]) -> dict[str, TableProgress]:
@@ -218,11 +215,6 @@ class StoreCopy:
 
 async def _copied_tables(store: Reader) -> dict[str, Table]:
     return {name: table for name, table in (await store.tables()).items() if name not in NOT_COPIED and not name.startswith(SEARCH)}
-
-
-def are_alike(found: Mapping[str, Table], wanted: Mapping[str, Table]) -> bool:
-    """Return whether two stores have the same tables with the same columns."""
-    return {name: set(one.columns) for name, one in found.items()} == {name: set(one.columns) for name, one in wanted.items()}
 
 
 def key_to_text(key: tuple[Any, ...] | None) -> str:

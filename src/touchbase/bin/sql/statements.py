@@ -5,7 +5,7 @@ from __future__ import annotations
 from touchbase.events import DELETED_LINK
 from touchbase.history import COMPANY, CONTACT
 from touchbase.records.sql import statements as records_sql
-from touchbase.sql.builders import RECORD, RECORD_MATCH, find, new_key
+from touchbase.sql.builders import RECORD, RECORD_MATCH, find
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.statement import Statement, delete
 
@@ -13,7 +13,7 @@ DELETED: Columns = (*RECORD, ("deleted_us", "bigint"), ("content", "text"))
 INSERT_DELETED = Statement(
     "insert_deleted_record",
     DELETED,
-    body=f"INSERT INTO deleted_record ({names(DELETED)}) SELECT * FROM p WHERE true{new_key('client', 'record_kind', 'record_id')}",
+    body=f"INSERT INTO deleted_record ({names(DELETED)}) SELECT * FROM p WHERE true",
 )
 REPLACE_DELETED = Statement(
     "replace_deleted_record",

@@ -3,7 +3,7 @@
 # fmt: off
 from __future__ import annotations
 
-from touchbase.client.models.cells import CellOut, CellPage, CellState, MoveOut, MoveState
+from touchbase.client.models.cells import CellOut, CellPage, CellState
 from touchbase.client.models.clients import (
     ClientChange, ClientDetail, ClientOut, ClientPage, ClientRequest, ClientState, DeletionOut, FieldTypeBody, FormerIdOut,
     IdRotation, LimitsBody, LinkCompaniesByEmail, NewClient, RequireVerificationBody, SettingsBody, StatusSetBody, SuppressOnBody,
@@ -93,18 +93,18 @@ __all__ = [
     "InterestedIn", "JobOut", "JobPage", "JobState", "KeyOut", "KeyPage", "KeyRequest", "KeyRotation", "KeyScope", "KeyState",
     "LimitsBody", "LinkCompaniesByEmail", "ListFormat", "LogEvent", "MappingBody", "MappingList", "MatchError", "MergeRequest",
     "MergedFieldOut", "MessageChannel", "MessageDirection", "MessageOut", "MessagePage", "MessageSource", "MisfitSample", "Misfits",
-    "MoveOut", "MoveState", "NewClient", "NewEmail", "NewKeyOut", "NewMessage", "NewStatus", "NewSuppression", "NewSuppressions",
-    "NumberedCompanies", "NumberedCompaniesOfClients", "NumberedContacts", "NumberedContactsOfClients", "OnDuplicate", "OtherColumns",
-    "OtherEventOut", "PersonExport", "PersonOut", "ProblemOut", "ProgressOut", "ProposedConnection", "RawBody", "RecordEvent",
-    "RecordKind", "RecordStatus", "RefusalCause", "RefusalOut", "RefusalPage", "RemovedValues", "RenamePreviewOut", "ReplayOut",
-    "ReplayRequest", "ReportInterval", "RequireVerificationBody", "SavedSuppression", "SavedSuppressions", "SearchBody", "SearchProgress",
-    "SecretState", "SettingsBody", "SilenceOut", "SilencePage", "SourceOut", "SpoolOut", "StartImport", "StatusChange", "StatusMerge",
-    "StatusOut", "StatusPage", "StatusReport", "StatusRole", "StatusRow", "StatusSetBody", "StoredMappingOut", "Structure",
-    "SuppressOnBody", "SuppressionCheck", "SuppressionFault", "SuppressionKind", "SuppressionList", "SuppressionOut",
-    "SuppressionOutcome", "SuppressionPage", "SuppressionReason", "SuppressionSource", "SuppressionStatus", "Survivorship",
-    "TimelineEvent", "TimelinePage", "UnchangedState", "UndoneCompanies", "UndoneContacts", "UnsearchableCause", "UnsearchableOut",
-    "UnverifiedReason", "ValueChangeOut", "ValueHistoryPage", "ValueMerge", "WebhookAttemptOut", "WebhookAttemptPage",
-    "WebhookEndpointChange", "WebhookEndpointOut", "WebhookEndpointPage", "WebhookEndpointRequest", "WebhookEndpointState",
-    "WebhookFormat", "WebhookKind", "WebhookOrdering", "WebhookOutcome", "WebhookPreviewOut", "WebhookPreviewRequest", "WebhookReplay",
-    "WebhookSecretRotation", "WebhooksReplayed", "WouldRefuse", "WrittenSource",
+    "NewClient", "NewEmail", "NewKeyOut", "NewMessage", "NewStatus", "NewSuppression", "NewSuppressions", "NumberedCompanies",
+    "NumberedCompaniesOfClients", "NumberedContacts", "NumberedContactsOfClients", "OnDuplicate", "OtherColumns", "OtherEventOut",
+    "PersonExport", "PersonOut", "ProblemOut", "ProgressOut", "ProposedConnection", "RawBody", "RecordEvent", "RecordKind",
+    "RecordStatus", "RefusalCause", "RefusalOut", "RefusalPage", "RemovedValues", "RenamePreviewOut", "ReplayOut", "ReplayRequest",
+    "ReportInterval", "RequireVerificationBody", "SavedSuppression", "SavedSuppressions", "SearchBody", "SearchProgress", "SecretState",
+    "SettingsBody", "SilenceOut", "SilencePage", "SourceOut", "SpoolOut", "StartImport", "StatusChange", "StatusMerge", "StatusOut",
+    "StatusPage", "StatusReport", "StatusRole", "StatusRow", "StatusSetBody", "StoredMappingOut", "Structure", "SuppressOnBody",
+    "SuppressionCheck", "SuppressionFault", "SuppressionKind", "SuppressionList", "SuppressionOut", "SuppressionOutcome",
+    "SuppressionPage", "SuppressionReason", "SuppressionSource", "SuppressionStatus", "Survivorship", "TimelineEvent", "TimelinePage",
+    "UnchangedState", "UndoneCompanies", "UndoneContacts", "UnsearchableCause", "UnsearchableOut", "UnverifiedReason", "ValueChangeOut",
+    "ValueHistoryPage", "ValueMerge", "WebhookAttemptOut", "WebhookAttemptPage", "WebhookEndpointChange", "WebhookEndpointOut",
+    "WebhookEndpointPage", "WebhookEndpointRequest", "WebhookEndpointState", "WebhookFormat", "WebhookKind", "WebhookOrdering",
+    "WebhookOutcome", "WebhookPreviewOut", "WebhookPreviewRequest", "WebhookReplay", "WebhookSecretRotation", "WebhooksReplayed",
+    "WouldRefuse", "WrittenSource",
 ]

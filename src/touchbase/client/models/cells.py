@@ -9,9 +9,6 @@ from typing import Literal, TypedDict
 CellState = Literal["open", "draining"]
 """Whether new clients may live in a cell."""
 
-MoveState = Literal["copying", "switching", "cleaning"]
-"""How far a move is: `copying`, and it can be undone; `switching` between the cells; `cleaning` the former cell."""
-
 
 class CellOut(TypedDict):
     """A store that clients live in."""
@@ -22,20 +19,9 @@ class CellOut(TypedDict):
     clients: int
     answers: bool
     reason: str | None
-    moves: list[MoveOut] | None
 
 
 class CellPage(TypedDict):
     """The home store, and the cells by their numbers."""
 
     data: list[CellOut]
-
-
-class MoveOut(TypedDict):
-    """A move of a client to another cell that is not done."""
-
-    client_id: str
-    target: str
-    state: MoveState
-    began_at: str
-    updated_at: str

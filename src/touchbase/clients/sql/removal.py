@@ -102,7 +102,7 @@ def remove_rows(command: RemoveClientRows) -> Plan[Removal | WrongState]:
     known = client.deletion
     if known is None:
         return WrongState(f"client {client.client_id!r} is not being deleted")
-    removed, position = yield from remove_some(command.client, command.position, command.most)
+    removed, position = yield from _remove_some(command.client, command.position, command.most)
     wait = max(0, known.started_us + DELETION_DELAY - command.at)
     nothing_left = command.position is None and position is None and not removed
     if nothing_left and not wait:
@@ -113,7 +113,7 @@ def remove_rows(command: RemoveClientRows) -> Plan[Removal | WrongState]:
     return Removal(False, known.removed + removed, total, position, wait if nothing_left else 0)
 
 
-def remove_some(client: int, position: Position | None, most: int) -> Plan[tuple[int, Position | None]]:
+def _remove_some(client: int, position: Position | None, most: int) -> Plan[tuple[int, Position | None]]:
     """Remove rows of a client table by table until the batch is full; return their number, and where to continue.
 
     The client's own row stays.

@@ -36,7 +36,7 @@ from touchbase.inbox.sql.body_retention import clear_deliveries
 from touchbase.jobs.sql import EXPIRE_JOB_FILES
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.rows import contact_of
-from touchbase.sql.builders import ONE, new_key
+from touchbase.sql.builders import ONE
 from touchbase.sql.ids import Ids
 from touchbase.sql.rows import Columns
 from touchbase.sql.statement import Execute, Plan, Select, Statement
@@ -50,8 +50,7 @@ ERASURE: Columns = (
 INSERT_ERASURE = Statement(
     "insert_erasure",
     ERASURE,
-    body="INSERT INTO erasure (client, id, requested_us, done_us, swept_to, sweep_until, removed) SELECT * FROM p WHERE true"
-    + new_key("client", "id"),
+    body="INSERT INTO erasure (client, id, requested_us, done_us, swept_to, sweep_until, removed) SELECT * FROM p WHERE true",
 )
 _PROGRESS: Columns = (*ONE, ("done_us", "bigint"), ("swept_to", "bigint"), ("removed", "text"))
 UPDATE_PROGRESS = Statement(

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from touchbase.event_log.models import LoggedEvent
-from touchbase.sql.builders import ONE, ONE_MATCH, RECORD, RECORD_MATCH, new_key, parameter_table
+from touchbase.sql.builders import ONE, ONE_MATCH, RECORD, RECORD_MATCH, parameter_table
 from touchbase.sql.rows import Columns, encode, names
 from touchbase.sql.statement import Row, Statement
 
@@ -28,7 +28,6 @@ _TAKE = (
     "INSERT INTO event_counter (client, next) SELECT p.client, p.count + 1 FROM p WHERE true ORDER BY p.client "
     "ON CONFLICT (client) DO UPDATE SET next = event_counter.next + excluded.next - 1"
 )
-_NEW = new_key("client", "sequence")
 _INSERT = f"INSERT INTO logged_event ({names(LOGGED_EVENT)}) SELECT q.client, c.next - q.back, {names(NEW[2:], 'q.')}"
 LOG_EVENTS = Statement(
     "log_events",
@@ -38,7 +37,7 @@ LOG_EVENTS = Statement(
     more_set=f"{_INSERT} FROM q CROSS JOIN event_counter c WHERE c.client = q.client",
     postgres=(
         f"WITH {parameter_table('p', _COUNT)}, {parameter_table('q', NEW, len(_COUNT) + 1)}, "
-        f"c AS ({_TAKE} RETURNING client, next) {_INSERT} FROM q JOIN c ON c.client = q.client{_NEW}"
+        f"c AS ({_TAKE} RETURNING client, next) {_INSERT} FROM q JOIN c ON c.client = q.client"
     ),
 )
 NEWEST_OF = Statement(
@@ -79,7 +78,7 @@ def creation_log(table: str, kind: int) -> str:
         f"logged AS (INSERT INTO logged_event ({names(LOGGED_EVENT)}) SELECT r.client, counter.next - counts.n - 1 "
         f"+ row_number() OVER (PARTITION BY r.client ORDER BY r.id), '{table}.created', r.at, {kind}, r.id, r.changed, r.cause, '{{}}' "
         "FROM r JOIN made ON made.client = r.client AND made.id = r.id JOIN counts ON counts.client = r.client "
-        f"JOIN counter ON counter.client = r.client{_NEW})"
+        f"JOIN counter ON counter.client = r.client)"
     )
 
 

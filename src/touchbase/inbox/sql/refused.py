@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import msgspec
 
 from touchbase.inbox.refused import ListRefusals, RefusedWebhook, StoreRefusals
-from touchbase.sql.builders import new_key
 from touchbase.sql.filters import Where
 from touchbase.sql.ids import Ids
 from touchbase.sql.rows import Columns, names
@@ -22,8 +21,7 @@ INSERT_REFUSAL = Statement(
     REFUSAL,
     # 0 means no client; nothing is stored for a client that is being deleted.
     body=f"INSERT INTO refusal ({names(REFUSAL)}) SELECT * FROM p WHERE "
-    "CASE p.client WHEN 0 THEN '' ELSE (SELECT c.state FROM client c WHERE c.id = p.client) END <> 'deleting'"
-    + new_key("client", "received_us", "id"),
+    "CASE p.client WHEN 0 THEN '' ELSE (SELECT c.state FROM client c WHERE c.id = p.client) END <> 'deleting'",
 )
 TRIM_REFUSALS = Statement(
     "trim_refusals",

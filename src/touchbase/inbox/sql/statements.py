@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from touchbase.inbox.delivery import DEDUPE_WINDOW
 from touchbase.inbox.sql.rows import DELIVERY
-from touchbase.sql.builders import ONE, ONE_MATCH, new_key, parameter_table
+from touchbase.sql.builders import ONE, ONE_MATCH, parameter_table
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.statement import Statement
 
@@ -24,7 +24,6 @@ _RECENT = (
     "duplicate_of = excluded.duplicate_of "
     f"WHERE dedupe_key.received_us < excluded.received_us - {DEDUPE_WINDOW} OR dedupe_key.delivery_id = excluded.duplicate_of"
 )
-_NEW = new_key("client", "id")
 _STORE_BODY = f"INSERT INTO delivery_body ({names(BODY)}) SELECT q.* FROM q"
 
 
@@ -42,8 +41,8 @@ def _store(name: str, columns: Columns) -> Statement:
         postgres=(
             f"WITH {parameter_table('p', columns)}, {parameter_table('q', BODY, len(columns) + 1)}, "
             f"made AS ({_RECENT.format(' ORDER BY client, key')} RETURNING client, delivery_id AS id), "
-            f"kept AS ({store} JOIN made ON made.client = p.client AND made.id = p.id{_NEW}), "
-            f"more AS ({_STORE_BODY} JOIN made ON made.client = q.client AND made.id = q.id{_NEW}) SELECT id FROM made"
+            f"kept AS ({store} JOIN made ON made.client = p.client AND made.id = p.id), "
+            f"more AS ({_STORE_BODY} JOIN made ON made.client = q.client AND made.id = q.id) SELECT id FROM made"
         ),
     )
 

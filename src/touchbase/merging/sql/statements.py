@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from touchbase.sql.builders import ONE, ONE_MATCH, find, new_key
+from touchbase.sql.builders import ONE, ONE_MATCH, find
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.statement import Statement, delete
 
 MERGE_ROW: Columns = (
     *ONE, ("record_kind", "bigint"), ("record_id", "bigint"), ("merged_us", "bigint"), ("undone_us", "bigint"), ("content", "text"),
 )  # fmt: skip
-INSERT_MERGE = Statement(
-    "insert_merge", MERGE_ROW, body=f"INSERT INTO record_merge ({names(MERGE_ROW)}) SELECT * FROM p WHERE true{new_key('client', 'id')}"
-)
+INSERT_MERGE = Statement("insert_merge", MERGE_ROW, body=f"INSERT INTO record_merge ({names(MERGE_ROW)}) SELECT * FROM p WHERE true")
 FIND_MERGE = find("find_merge", "record_merge", MERGE_ROW, ONE, ONE_MATCH)
 # Without the records as they were: erasing one of them does not find the row any more.
 END_MERGE = Statement(

@@ -13,15 +13,13 @@ from touchbase.history import VIA_API
 from touchbase.history.sql import EVENT
 from touchbase.records.models import Company, Contact
 from touchbase.records.sql.rows import COMPANY, CONTACT, CUSTOM_FIELD, custom_field_of
-from touchbase.sql.builders import ONE, ONE_MATCH, RECORD, RECORD_MATCH, find, insert, key_columns, new_key, parameter_table, update
+from touchbase.sql.builders import ONE, ONE_MATCH, RECORD, RECORD_MATCH, find, insert, key_columns, parameter_table, update
 from touchbase.sql.page_budget import ByteBudget, Cut
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.statement import Execute, Plan, Statement, delete
 
 R = TypeVar("R", Contact, Company)
 
-CUSTOM_FIELD_KEY = ("client", "record_kind", "record_id", "name")
-EVENT_KEY = ("client", "record_kind", "record_id", "occurred_us", "key")
 CREATION: Columns = (*ONE, ("at", "bigint"), ("effect", "text"), ("status", "text"), ("detail", "text"))
 """The columns of a record's first event that differ between creations."""
 
@@ -43,9 +41,9 @@ def _create(table: str, kind: int, columns: Columns, condition: str, name: str =
     behind = len(columns) + len(CUSTOM_FIELD) + 1
     made = (
         f"made AS ({inserted} RETURNING client, id), "
-        f"more AS ({customs} SELECT q.* FROM q JOIN made ON made.client = q.client AND made.id = q.record_id{new_key(*CUSTOM_FIELD_KEY)}), "
-        f"entries AS ({entries} JOIN made ON made.client = r.client AND made.id = r.id{new_key(*EVENT_KEY)}), "
-        f"noted AS ({noted} made.client, {kind}, made.id FROM made{new_key('client', 'record_kind', 'record_id')})"
+        f"more AS ({customs} SELECT q.* FROM q JOIN made ON made.client = q.client AND made.id = q.record_id), "
+        f"entries AS ({entries} JOIN made ON made.client = r.client AND made.id = r.id), "
+        f"noted AS ({noted} made.client, {kind}, made.id FROM made)"
     )
     logged = Statement(
         name=f"log_and_{name or f'create_{table}'}",

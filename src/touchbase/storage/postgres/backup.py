@@ -1,7 +1,7 @@
 """Dump a PostgreSQL store with PostgreSQL's own tools, and refuse a dump that lacks the rows of a table.
 
-Row-level security also applies to `pg_dump`: one that sees no client writes a dump without rows and reports success. So do
-Citus' workers, which the setting of a session does not reach. So the dump is read again before it gets its name.
+Row-level security also applies to `pg_dump`: one that sees no client writes a dump without rows and reports success. So the
+dump is read again before it gets its name.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ import asyncpg
 from touchbase.common.atomic_file import part_of
 from touchbase.common.threads import on_thread
 from touchbase.errors import UnusableStore
-from touchbase.storage.postgres.address import schema_of
 from touchbase.storage.postgres.connection import UNUSABLE, connect
 from touchbase.storage.postgres.row_level_security import SETTING, Connection, begin
 from touchbase.storage.postgres.schema import applied
@@ -72,9 +71,8 @@ async def dump(url: str, target: Path) -> Dump:
         after, _ = await _filled(url)
         if lacking := sorted((before & after) - rows.keys()):
             raise UnusableStore(
-                f"the dump has no rows of {', '.join(lacking)}, and the store has some: row-level security hides them from this role, or "
-                "this is Citus, whose workers do not get the setting of a session; dump as a superuser or as a role with BYPASSRLS "
-                "(docs/how-to/back-up.md)"
+                f"the dump has no rows of {', '.join(lacking)}, and the store has some: row-level security hides them from this role; "
+                "dump as a superuser or as a role with BYPASSRLS (docs/how-to/back-up.md)"
             )
         with part.open("rb") as file:
             os.fsync(file.fileno())
@@ -101,7 +99,7 @@ def for_tools(url: str) -> tuple[str, dict[str, str]]:
 
 def _only(url: str) -> list[str]:
     """Return the option that limits the dump to the schema that the address names."""
-    path = schema_of(url)
+    path = dict(parse_qsl(urlsplit(url).query)).get("search_path")
     return [f'--schema="{path}"'] if path else []
 
 

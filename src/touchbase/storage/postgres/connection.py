@@ -13,15 +13,13 @@ from typing import TypeAlias
 import asyncpg
 
 from touchbase.common.seldom import Seldom
-from touchbase.errors import BadAddress, ClientMoving, OutcomeUnknown, Overloaded, StoreUnavailable, UnusableStore
+from touchbase.errors import BadAddress, OutcomeUnknown, Overloaded, StoreUnavailable, UnusableStore
 from touchbase.event_log import Noted, with_log, with_log_alone
 from touchbase.sql.statement import Execute, Plan, Row, Savepoint, Select, SerializationConflict, Step, T, for_postgres
 from touchbase.storage.event_hours import with_event_hours
-from touchbase.storage.postgres.address import schema_of, settings_of
 from touchbase.storage.postgres.array_params import column_params
-from touchbase.storage.postgres.citus import Noticed, for_citus
 from touchbase.storage.postgres.row_level_security import SETTING, Connection, begin, set_scope
-from touchbase.storage.postgres.serving_connection import FROZEN, ServingConnection, fetch_within
+from touchbase.storage.postgres.serving_connection import ServingConnection, fetch_within
 from touchbase.storage.rls_scope import NO_CLIENT, Scope
 
 Pool: TypeAlias = "asyncpg.Pool[asyncpg.Record]"
@@ -29,7 +27,8 @@ Pool: TypeAlias = "asyncpg.Pool[asyncpg.Record]"
 MIN_VERSION = 140_000
 STATEMENT_SECONDS = 30
 CONNECT_SECONDS = 5
-"""The server cuts longer names."""
+SETTINGS = {"application_name": "touchbase"}
+"""Startup parameters: only the ones PgBouncer accepts without `ignore_startup_parameters`."""
 # A session starts with an empty scope, whatever the default of its role or database.
 _SET_UP = f"SET statement_timeout = '{STATEMENT_SECONDS}s'; SET {SETTING} = '{NO_CLIENT}'"
 
@@ -66,8 +65,8 @@ _REFUSED_LOGINS = {
 
 
 async def connect(url: str, kind: type[asyncpg.Connection[asyncpg.Record]] = asyncpg.Connection) -> Connection:
-    """Open a connection with a statement timeout; the server lists it as `touchbase`, or `touchbase/SCHEMA`."""
-    connection = await asyncpg.connect(url, timeout=CONNECT_SECONDS, connection_class=kind, server_settings=settings_of(url))
+    """Open a connection with a statement timeout; the server lists it as `touchbase`."""
+    connection = await asyncpg.connect(url, timeout=CONNECT_SECONDS, connection_class=kind, server_settings=SETTINGS)
     await _set_up(connection)
     return connection
 
@@ -148,19 +147,6 @@ async def refuse_unsafe(connection: Connection) -> None:
     refuse_settings(version, fsync, commit)
 
 
-async def refuse_other_schema(connection: Connection, url: str) -> None:
-    """Raise `UnusableStore` if sessions get another schema than the address names: its tables would be another store's."""
-    named = schema_of(url)
-    if named is None or not named.isidentifier():
-        return
-    found = await connection.fetchval("SELECT current_schema()")
-    if found != named:
-        raise UnusableStore(
-            f"the address names the schema {named}, and its sessions get {found or 'none'}: create it (`touchbase cells add --schema`), "
-            "let the role use it, and connect without a pooler that ignores search_path"
-        )
-
-
 def refuse_settings(version: int, fsync: str | None, synchronous_commit: str | None) -> None:
     """Raise `UnusableStore` for settings of a server that could lose acknowledged commits."""
     if version < MIN_VERSION:
@@ -236,7 +222,6 @@ def committing() -> Iterator[None]:
 
 
 _text = cache(for_postgres)
-_text_for_citus = cache(lambda statement: for_citus(for_postgres(statement)))
 
 
 @cache
@@ -267,10 +252,9 @@ async def _rows(connection: Connection, step: Step) -> list[Row]:
     assert isinstance(step, Execute)
     if not (step.rows or step.more):
         return []
-    text = _text_for_citus if Noticed.is_used else _text
     if step.budget is not None:
-        return await fetch_within(connection, text(step.statement), column_params(step), step.budget)
-    return [*map(tuple, await connection.fetch(text(step.statement), *column_params(step)))]
+        return await fetch_within(connection, _text(step.statement), column_params(step), step.budget)
+    return [*map(tuple, await connection.fetch(_text(step.statement), *column_params(step)))]
 
 
 TRIES = 6
@@ -285,8 +269,6 @@ async def retry(attempt: Callable[[], Awaitable[T]]) -> T:
         except Exception as error:
             if is_unavailable(error):
                 raise unavailable(error) from error
-            if isinstance(error, asyncpg.PostgresError) and error.sqlstate == FROZEN:
-                raise ClientMoving from error
             if not (is_retryable(error) or (count == 1 and _is_constraint(error))):
                 raise
             if count < TRIES:
@@ -355,7 +337,7 @@ async def read(connection: Connection, plan: Plan[T], scope: Scope) -> T:
 async def open_pool(url: str, size: int) -> Pool:
     """Open the pool of connections for reads and inbox batches; lost connections are replaced."""
     return await asyncpg.create_pool(
-        url, min_size=1, max_size=size, timeout=CONNECT_SECONDS, connection_class=ServingConnection, server_settings=settings_of(url),
+        url, min_size=1, max_size=size, timeout=CONNECT_SECONDS, connection_class=ServingConnection, server_settings=SETTINGS,
         init=_set_up, reset=_keep_session,
     )  # fmt: skip
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
 from typing import TYPE_CHECKING, TypeVar
@@ -21,7 +21,6 @@ from touchbase.storage.command_handlers import COMMANDS, IN_USE, NOT_DELETED, Qu
 from touchbase.storage.idempotent_batch import with_idempotency
 from touchbase.storage.job_steps import with_job_steps
 from touchbase.storage.postgres import read_batching
-from touchbase.storage.postgres.citus import Noticed, is_citus
 from touchbase.storage.postgres.connection import (
     UNUSABLE,
     ReconnectingConnection,
@@ -29,7 +28,6 @@ from touchbase.storage.postgres.connection import (
     connect_or_explain,
     open_pool,
     read,
-    refuse_other_schema,
     refuse_unsafe,
     retry,
     run,
@@ -41,7 +39,7 @@ from touchbase.storage.postgres.pooler import refuse_shared_sessions
 from touchbase.storage.postgres.prefetch import Prefetcher, prepare
 from touchbase.storage.postgres.read_batching import ReadBatcher
 from touchbase.storage.postgres.row_level_security import Connection, rls_problems
-from touchbase.storage.postgres.schema import applied, make_schema, migrate
+from touchbase.storage.postgres.schema import applied, migrate
 from touchbase.storage.postgres.statistics import analyze_grown
 from touchbase.storage.postgres.vacuum import vacuum
 from touchbase.storage.postgres.writer import Writer
@@ -66,9 +64,7 @@ class PostgresStore:
     blocked_share = 0.2
     """Share of a batch's time during which it blocks the event loop; most of the time it waits for the server."""
 
-    def __init__(
-        self, url: str, pool: Pool, handlers: Handlers, queue_limit: int, cipher: Cipher, warnings: Sequence[str], *, alone: bool = True
-    ) -> None:
+    def __init__(self, url: str, pool: Pool, handlers: Handlers, queue_limit: int, cipher: Cipher, warnings: Sequence[str]) -> None:
         self.warnings = warnings
         self._url = url
         self._pool = pool
@@ -78,7 +74,7 @@ class PostgresStore:
         self._records, self._pages = ReadBatcher(pool, read_batching.RECORDS_PER_BATCH), ReadBatcher(pool, read_batching.PAGES_PER_BATCH)
         self._prefetcher = Prefetcher(pool)
         self._ids = SharedIds(ReconnectingConnection(url))
-        self._writer = Writer(url, handlers, self._ids, writers=WRITERS, queue_limit=queue_limit, alone=alone)
+        self._writer = Writer(url, handlers, self._ids, writers=WRITERS, queue_limit=queue_limit)
 
     @classmethod
     async def open(
@@ -97,29 +93,15 @@ class PostgresStore:
             try:
                 await refuse_shared_sessions(connection, lambda: connect(url))
                 await refuse_unsafe(connection)
-                await refuse_other_schema(connection, url)
                 if not as_is:
                     await _prepare(connection, upgrade=upgrade)
                     await _encrypt_secrets(connection, cipher)
                 warnings = await rls_problems(connection)
-                # A session's scope does not reach the node that has the rows.
-                alone = not await is_citus(connection)
-                Noticed.is_used |= not alone
             finally:
                 await connection.close()
             pool = await open_pool(url, READERS)
         handlers = with_idempotency(with_bulk_changes(with_batches(with_job_steps({**with_cipher(commands, cipher), **PROBES}))))
-        return cls(url, pool, handlers, queue_limit, cipher, warnings, alone=alone)
-
-    @staticmethod
-    async def make_schema(url: str, name: str) -> Mapping[str, str]:
-        """Create a schema in the database at this address; return the settings that sessions of a store in it need."""
-        connection = await connect_or_explain(url)
-        with _setup_errors():
-            try:
-                return await make_schema(connection, name)
-            finally:
-                await connection.close()
+        return cls(url, pool, handlers, queue_limit, cipher, warnings)
 
     async def write(self, command: Command[T]) -> T:
         """Execute one command in a batch with the other waiting commands; return after the flush."""

@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 else:
     _Connection = asyncpg.Connection
 
-FROZEN = "TB001"
-"""The state with which a trigger refuses a write of a client that moves (moving.py)."""
-
 ANSWER_SECONDS = 35.0
 """Longer than a statement may take on the server (`STATEMENT_SECONDS`)."""
 

@@ -12,8 +12,7 @@ from touchbase.encryption import Cipher
 from touchbase.errors import UnusableStore
 from touchbase.sql.migrations import RECORD, UNFINISHED_COPY
 from touchbase.sql.statement import Row
-from touchbase.storage.postgres.address import application_of
-from touchbase.storage.postgres.connection import connect_or_explain, run
+from touchbase.storage.postgres.connection import SETTINGS, connect_or_explain, run
 from touchbase.storage.postgres.row_level_security import SETTING, Connection
 from touchbase.storage.rls_scope import ALL_CLIENTS
 from touchbase.storage.store_copy import (
@@ -146,7 +145,7 @@ class PostgresWriter(PostgresReader):
 async def _connect(url: str) -> Connection:
     connection = await connect_or_explain(url)
     for _ in range(_LOOKS):
-        if not await connection.fetchval(_OTHERS, application_of(url)):
+        if not await connection.fetchval(_OTHERS, SETTINGS["application_name"]):
             break
         await asyncio.sleep(_SECONDS_BETWEEN_LOOKS)  # a session that was just closed is listed for a moment
     else:
@@ -158,7 +157,7 @@ async def _connect(url: str) -> Connection:
 
 @asynccontextmanager
 async def _of_all_clients(connection: Connection) -> AsyncIterator[None]:
-    """A transaction that sees all clients: not the session's scope, which does not reach the node that has a schema of Citus."""
+    """A transaction that sees all clients."""
     async with connection.transaction():
         await connection.execute(f"SET LOCAL {SETTING} = '{ALL_CLIENTS}'")
         yield

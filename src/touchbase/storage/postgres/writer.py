@@ -39,10 +39,9 @@ LOG = logging.getLogger("touchbase.storage")
 
 
 class Writer:
-    """The queue, and the tasks that write its commands. With `alone` a single statement is a transaction by itself, where it may be."""
+    """The queue, and the tasks that write its commands."""
 
-    def __init__(self, url: str, handlers: Handlers, ids: SharedIds, *, writers: int, queue_limit: int, alone: bool = True) -> None:
-        self._alone = alone
+    def __init__(self, url: str, handlers: Handlers, ids: SharedIds, *, writers: int, queue_limit: int) -> None:
         self._handlers = handlers
         self._ids = ids
         self._limit = queue_limit
@@ -132,7 +131,7 @@ class Writer:
     async def _attempt(self, connection: ReconnectingConnection, commands: Commands) -> list[object]:
         handler = self._handlers[type(commands[0])]
         scope, ids = scope_of(commands), await self._ids.cut(handler.needs(commands))
-        if self._alone and handler.solo and scope != ALL_CLIENTS and not any(getattr(command, "guarded", False) for command in commands):
+        if handler.solo and scope != ALL_CLIENTS and not any(getattr(command, "guarded", False) for command in commands):
             # The statement that writes is a transaction by itself; a transaction with a scope would cost two more round trips.
             results = await write_alone(await connection.with_scope(scope), plan_of(commands, self._handlers, ids, alone=True))
             return await self._guarded(connection, commands, results)

@@ -12,7 +12,7 @@ from time import perf_counter
 
 import apsw
 
-from touchbase.errors import BadAddress, ClientMoving, StoreUnavailable, UnusableStore
+from touchbase.errors import BadAddress, StoreUnavailable, UnusableStore
 from touchbase.event_log import Noted, with_log
 from touchbase.sql.page_budget import ByteBudget
 from touchbase.sql.statement import Execute, Plan, Row, Savepoint, Select, Statement, Step, T, for_sqlite
@@ -34,8 +34,6 @@ UNWRITABLE = (
 )  # fmt: skip
 """Errors that do not depend on the command: the engine cannot write at all now."""
 
-FROZEN = "the client moves to another cell"
-"""What a trigger of a move raises for a client that is frozen (moving.py)."""
 OUT_OF_MEMORY = "this process is out of memory; give it more, or lower TOUCHBASE_MAX_BODY_MEMORY"
 _WHAT_TO_DO = {
     apsw.FullError: "the disk (or the store's page limit) is full; make room, writing goes on by itself",
@@ -140,11 +138,9 @@ def write(cursor: apsw.Cursor, plan: Plan[T], flushed: Callable[[float], None] |
         if flushed is not None:
             flushed(perf_counter() - before)
         noted.announce()
-    except BaseException as error:
+    except BaseException:
         if cursor.connection.in_transaction:  # a full disk may have ended it already
             cursor.execute("ROLLBACK")
-        if isinstance(error, apsw.ConstraintError) and FROZEN in str(error):
-            raise ClientMoving from error
         raise
     return result
 

@@ -29,11 +29,6 @@ _TABLES = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE
 _PAGES_PER_CHECKPOINT = 4_000
 
 
-def tables_of(connection: apsw.Connection) -> dict[str, Table]:
-    """Return the tables of a file by name."""
-    return {str(name): _table(connection, str(name)) for (name,) in connection.execute(_TABLES).fetchall()}
-
-
 def _table(connection: apsw.Connection, name: str) -> Table:
     columns: dict[str, str] = {}
     key: dict[int, str] = {}
@@ -56,7 +51,7 @@ class SqliteReader:
 
     async def tables(self) -> dict[str, Table]:
         """Return the tables by name."""
-        return tables_of(self._connection)
+        return {str(name): _table(self._connection, str(name)) for (name,) in self._connection.execute(_TABLES).fetchall()}
 
     async def rows(self, table: Table, after: tuple[Any, ...] | None) -> AsyncIterator[Row]:
         """Yield the rows of a table behind a primary key, in the order of the key."""
