@@ -25,7 +25,7 @@ def client_names(table: str = "client") -> str:
 
     The last two are whether the client has erasures and how many bytes it stores, so that other queries need not check.
     """
-    stored = f"COALESCE((SELECT s.stored_bytes FROM client_storage s WHERE s.client = {table}.id), 0)"
+    stored = f"COALESCE((SELECT storage.stored_bytes FROM client_storage storage WHERE storage.client = {table}.id), 0)"
     return f"{names(CLIENT, f'{table}.')}, EXISTS (SELECT 1 FROM erased e WHERE e.client = {table}.id), {stored}"
 
 
