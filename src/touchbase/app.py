@@ -156,6 +156,7 @@ def body_limits(settings: Settings) -> Limits:
         webhook_body_bytes=settings.max_webhook_body_bytes,
         file_bytes=settings.max_import_bytes,
         import_previews=settings.max_import_previews,
+        stored_bytes=settings.max_stored_bytes,
         file_seconds=settings.import_timeout,
         body_seconds=settings.body_timeout,
         body_idle_seconds=settings.body_idle_timeout,

@@ -121,6 +121,10 @@ class Settings:
         4096, "Most open connections of one process; for more an idle one is closed, and if there is none they get a 503.", least=1
     )
 
+    max_stored_bytes: int = _setting(
+        0, "Most bytes that one client may store, without a `max_stored_bytes` of its own; more get a 507; 0: no limit."
+    )
+
     encryption_key: str = _setting(
         "",
         "The key that encrypts secrets in the store, 32 bytes in base64: `touchbase encryption-keys generate` makes one. Empty: on SQLite "

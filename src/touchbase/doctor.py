@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from touchbase.auth import ACTIVE as ACTIVE_KEY
 from touchbase.auth import ApiKey, list_keys
-from touchbase.clients import ACTIVE, Client, ListClients
+from touchbase.clients import ACTIVE, WARNING_PERCENT, Client, ListClients, ListNearLimit, is_above, percent_of
 from touchbase.common.timestamps import DAY, SECOND, Micros, to_text
 from touchbase.connections import CallStatistics, Connection, ListCalls, ListConnections, ListFetching, duration, fetching_state, usual_text
 from touchbase.encryption import CheckEncryption
@@ -52,6 +52,7 @@ async def diagnose(store: Store, now: Micros, *, silent: Micros, keys_needed: bo
         ("keys", _keys(store, clients, now, keys_needed)),
         ("connections", _connections(store, clients, now, silent)),
         ("inbox", _inbox(store, now)),
+        ("storage", _storage(store, clients)),
         ("webhooks", _webhooks(store, now)),
     ):
         found = [Finding(name, *each) async for each in check]
@@ -211,6 +212,21 @@ async def _webhooks(store: Store, now: Micros) -> Results:
             yield PROBLEM, detail, f"`touchbase endpoints test {options} {one.endpoint_id}`, then `resume`, or `remove`"
     if fine:
         yield OK, "no webhook endpoint fails or is paused", None
+
+
+async def _storage(store: Store, clients: Sequence[Client]) -> Results:
+    names, fine = {client.number: client.client_id for client in clients}, True
+    for share in await store.read(ListNearLimit()):
+        if share.client not in names:
+            continue
+        fine = False
+        used = percent_of(share.stored_bytes, share.limit_bytes)
+        detail = f"{names[share.client]} stores {share.stored_bytes} bytes, {used} % of its {share.limit_bytes}"
+        full = is_above(100, share.stored_bytes, share.limit_bytes)
+        next_step = "delete data, shorten `keep_bodies_days`, or raise `max_stored_bytes` with `touchbase clients configure`"
+        yield (PROBLEM if full else NOTE), detail + ("; new records, messages and imports are refused" if full else ""), next_step
+    if fine:
+        yield OK, f"no client is above {WARNING_PERCENT} % of the bytes that it may store", None
 
 
 def _time(at: Micros) -> str:

@@ -19,6 +19,7 @@ TouchbaseError
 ├── Forbidden             a valid key without permission
 │   ├── InsufficientScope a valid key without the required scope
 │   └── ClientSuspended   the client is suspended
+├── StorageFull           the client stores more bytes than its limit
 ├── RateLimited           a limit is exceeded; try again after `retry_after`
 ├── Overloaded            the queue is full or the store cannot write now; try again
 │   ├── StoreUnavailable  the disk is full or has errors, or the database is not reachable
@@ -245,6 +246,17 @@ class ClientSuspended(Forbidden):
     code = "client_suspended"
     status = 403
     remedy = "Resume it."
+
+
+class StorageFull(TouchbaseError):
+    """The client stores more bytes than its limit: what creates or enlarges records, messages and imports is refused.
+
+    Deletions, merges, erasures, settings and entries of do-not-contact lists are carried out, and webhooks have some more room.
+    """
+
+    code = "storage_full"
+    status = 507
+    remedy = "Delete records, messages or imports, shorten `keep_bodies_days`, or raise `max_stored_bytes`."
 
 
 class RateLimited(TouchbaseError):

@@ -124,6 +124,7 @@ class Shared:
             calls=self.calls if uses is not None else None,
             removes=removes,
             attempts_us=attempts_us(self.settings),
+            max_stored_bytes=self.settings.max_stored_bytes,
             installation=self.store,
             outage=outage,
         )

@@ -1,4 +1,4 @@
-"""Maintenance in the background: store key uses, calls and refused webhooks, analyze tables, find silent tools, delete clients' data."""
+"""Maintenance in the background: store what the process has recorded, find silent tools, count stored bytes, delete clients' data."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import contextlib
 import logging
 
 from touchbase.auth import KeyUsage
-from touchbase.clients import Client, DeletingClients, removal_of
+from touchbase.clients import Client, DeletingClients, StorageCounter, removal_of
 from touchbase.common.timestamps import SECOND, Clock, Micros
 from touchbase.connections import CallCounts, SilenceCheck
 from touchbase.errors import Overloaded
@@ -44,6 +44,7 @@ class Maintenance:
         calls: CallCounts | None = None,
         removes: bool = True,
         attempts_us: Micros = 0,
+        max_stored_bytes: int = 0,
         installation: Store | None = None,
         outage: Outage | None = None,
     ) -> None:
@@ -56,6 +57,7 @@ class Maintenance:
         self._refused = refused or RefusedWebhooks(clock)
         self._calls = calls or CallCounts(clock)
         self._silences = SilenceCheck(store, clock)
+        self._storage = StorageCounter(store, clock, max_stored_bytes)
         self._removes = removes
         self._attempts_us = attempts_us
         """How long attempts of outgoing webhooks are stored; 0: for ever."""
@@ -104,6 +106,7 @@ class Maintenance:
             await self._remove_job_files()
             await self._forget_attempts()
             await self._silences.run_if_due()
+            await self._storage.count_pages()
 
     async def _remove_job_files(self) -> None:
         """Remove the files of jobs that are due, a few pieces at a time."""

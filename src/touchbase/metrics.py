@@ -127,6 +127,15 @@ WEBHOOK_ENDPOINTS = Reading(
     "Endpoints by state: `active`, `paused`, `disabled`, and `failing` for active ones that fail.",
     ("state",),
 )
+STORED_BYTES = Reading(
+    "touchbase_stored_bytes", "Bytes that all clients store together, as of the last count of each, which is some minutes old.", ()
+)
+LARGEST_CLIENT_BYTES = Reading("touchbase_largest_client_stored_bytes", "Bytes that the client with the most stores.", ())
+CLIENTS_OVER_STORAGE = Reading(
+    "touchbase_clients_over_storage_percent",
+    "Clients that store more than this part of their limit, in percent: `80`, `100`. `touchbase doctor` names them.",
+    ("percent",),
+)
 STORE_QUEUE_DEPTH = Gauge("touchbase_store_queue_depth", "Commands waiting for a transaction.", ())
 STORE_WARNINGS = Reading("touchbase_store_warnings", "Warnings about the store; the log and `GET /admin/v1/status` have their texts.", ())
 LOG_LINES_DROPPED = Counter("touchbase_log_lines_dropped_total", "Log lines dropped because standard error was not read fast enough.", ())

@@ -129,6 +129,7 @@ def test_limits_page__documents_every_limit() -> None:
         "http.dependencies.Limits.file_bytes",
         "http.dependencies.Limits.file_seconds",
         "http.dependencies.Limits.import_previews",
+        "http.dependencies.Limits.stored_bytes",
     }
     of_server = {
         f"config.Settings.{each.name}"

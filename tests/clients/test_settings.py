@@ -18,7 +18,7 @@ from touchbase.clients.sql.statements import set_settings
 from touchbase.sql.statement import Execute
 
 NOW = "2026-11-20T09:30:00Z"
-NEW = {"name": "", "state": "active", "created_time": NOW, "deletion": None, "made_by": "administrator"}
+NEW = {"name": "", "state": "active", "created_time": NOW, "deletion": None, "made_by": "administrator", "stored_bytes": 0}
 OPEN = {
     "on_duplicate": "error",
     "contact_statuses": None,
@@ -30,6 +30,7 @@ OPEN = {
     "limits": None,
     "keep_bodies_days": KEEP_BODIES_DAYS,
     "keep_deleted_days": 30,
+    "max_stored_bytes": None,
     "link_companies_by_email": "off",
     "require_verification": {"email_campaign": False, "crm": False},
     "suppress_on": {"unsubscribed": True, "complained": True, "hard_bounced": True},
@@ -46,6 +47,7 @@ DECIDED = {
     "limits": {"requests": 100, "rows": None, "bytes": 0, "webhooks": None, "webhook_bytes": 1000},
     "keep_bodies_days": None,
     "keep_deleted_days": 7,
+    "max_stored_bytes": 1_000_000_000,
     "link_companies_by_email": "create",
     "require_verification": {"email_campaign": True, "crm": False},
     "suppress_on": {"unsubscribed": False, "complained": True, "hard_bounced": False},
@@ -208,7 +210,7 @@ async def test_unknown_fields__are_reported_up_to_a_limit(call: ApiClient) -> No
 
 def test_id_that_changes_before_the_lock__leads_to_the_same_client() -> None:
     def row(client_id: str) -> tuple[Any, ...]:
-        return (7, client_id, 1, "{}", "", "active", 1, 0, 0, "administrator", False)
+        return (7, client_id, 1, "{}", "", "active", 1, 0, 0, "administrator", False, 0)
 
     plan = set_settings(SetClientSettings("first", ClientSettings(keep_deleted_days=3), keep_limits=False))
     next(plan)

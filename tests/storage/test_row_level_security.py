@@ -19,6 +19,7 @@ from touchbase.app import assembled, standalone_workers
 from touchbase.auth.commands import StoreKey
 from touchbase.bin.commands import DeleteRecord
 from touchbase.clients.commands import EnsureClient, FindClient, RotateClientId
+from touchbase.clients.stored_bytes import StoreCount
 from touchbase.config import Settings
 from touchbase.connections.commands import AddConnection, ClaimFetch
 from touchbase.connections.models import Connection
@@ -62,8 +63,9 @@ process sends webhooks of which shard of the clients, and the directory of cells
 Another one must be looked at first."""
 READ_BY_ALL = "search_index"
 """Every session reads it, as PostgreSQL uses no GIN index behind a condition: its words name their client, and it has numbers only."""
-WHO_THERE_IS = {"client", "client_alias", "erased"}
-"""What is seen where clients are sought: themselves, their former ids, and keyed hashes, which tell whether a client has erased anybody."""
+WHO_THERE_IS = {"client", "client_alias", "client_storage", "erased"}
+"""What is seen where clients are sought: themselves, their former ids, how many bytes they store, and keyed hashes, which tell whether a
+client has erased anybody."""
 WITH_CLIENT = (
     "SELECT c.oid, c.relname, c.relrowsecurity, c.relforcerowsecurity FROM pg_class c WHERE c.relkind IN ('r', 'p') AND "
     "c.relnamespace = current_schema()::regnamespace "
@@ -110,6 +112,7 @@ async def fill(store: Store, *clients: int) -> None:
         await store.write(DeleteRecord(n, CONTACT, made[0], 6, "deleted"))
         await store.write(MergeRecords(n, CONTACT, made[1], made[2:], Policy("newest"), 6, "merged"))
         await store.write(SaveEntries(n, [NewEntry("email", "ann@example.com")], 5))
+        await store.write(StoreCount(n, 5, 5, 0))
         await store.write(StoreParts(n, {(0, 5): CountedPart(0, Part(), b"counted")}, 5))
         await store.write(
             CreateMessage(n, Message(0, "sent", "email", 5, "made", None, 5, "api", text="x", contact_id=await ann(store, n)))
@@ -174,7 +177,7 @@ async def test_row_level_security__covers_every_table_with_a_client_column(hand:
     assert {name for name, policy in by_table.items() if "'clients'" in policy[4]} == WHO_THERE_IS
     assert all(policy == by_table["contact"] for name, policy in by_table.items() if name not in WHO_THERE_IS)
     assert all(policy[:4] == by_table["contact"][:4] for policy in by_table.values())
-    assert by_table["erased"] == by_table["client_alias"]
+    assert by_table["erased"] == by_table["client_alias"] == by_table["client_storage"]
 
 
 async def test_tables_without_row_level_security__match_the_reviewed_list(hand: Made) -> None:

@@ -51,6 +51,7 @@ from touchbase.clients.commands import (
     SetClientState,
 )
 from touchbase.clients.models import ACTIVE, ClientSettings, FieldType
+from touchbase.clients.stored_bytes import CountStored, DueCounts, ListNearLimit, StoreCount
 from touchbase.common.timestamps import DAY, SECOND
 from touchbase.company_links import ClientsToLink, FollowChanges, LinkPage, StartLinking
 from touchbase.connections.commands import AddConnection, DueFetches
@@ -134,6 +135,9 @@ SPANNING: dict[type, str] = {
     ClaimCheck: "the time of the last check for silences, of no client",
     DueJudgements: "numbers of clients and their tools, for the housekeeper, who then names each client",
     CountSilent: "counts, for the metrics",
+    CountStored: "counts of bytes, for the metrics",
+    DueCounts: "numbers of clients, for the housekeeper, who then names each client",
+    ListNearLimit: "numbers of clients and how many bytes they store, for the operator",
     ListNewestEvents: "numbers of clients and of their newest events, for what sends events on, which then names each client",
     ClientsToLink: "numbers of clients, for the worker of links, which then names each client",
     CountOutgoing: "counts, for the metrics",
@@ -185,7 +189,7 @@ BY_RIGHT: dict[str, str] = {
 """Statements of the write path that name no client: reviewed."""
 NEEDS_NO_EXCEPTION = {
     ListDeliveries, GetDelivery, DueFetches, ListRefusals, MatchEverywhere, GetJob, ListJobs, DueJobs, FindOwner,
-    ClientsToLink, DueJudgements, CountSilent, EndpointVersions, LeadShards, ListTroubles, OldAttempts,
+    ClientsToLink, DueJudgements, CountSilent, EndpointVersions, LeadShards, ListTroubles, OldAttempts, DueCounts,
 }  # fmt: skip
 """What spans clients with texts that name one in every table: client by client, or each table beside the row of the one before."""
 SEALER = AesGcmCipher(StaticKeys(ENCRYPTION_KEYS.read()))
@@ -271,7 +275,14 @@ USUAL: dict[str, Any] = {
 }  # fmt: skip
 
 
-SPECIAL: dict[str, Any] = {"encode": lambda rows, keys: b"", "edges": [1, 3, 5], "shards": [0, 1], "since": {1: 0}, "counted": {}}
+SPECIAL: dict[str, Any] = {
+    "encode": lambda rows, keys: b"",
+    "edges": [1, 3, 5],
+    "shards": [0, 1],
+    "since": {1: 0},
+    "counted": {},
+    "place": (0, None),
+}
 
 
 def searched(kind: RecordType[Any], tree: dict[str, Any], *sort: str) -> dict[str, Any]:
@@ -355,6 +366,7 @@ ASKING: list[Any] = [
     CreateJob(Job(1, 0, "contacts.import", UPLOADING, 5, 5), 1),
     TrimLog(1, 5), RemoveJobFiles(1, 2, 5, 10), DefineStatus(1, 1, "a", True, 10), RemoveStatus(1, 1, "a"), ApplyRefused(1, 1, 0, 5, 10),
     DefineField(1, 1, "Tier", FieldType("text"), is_new=True), JudgeConnection(1, "crm", "hubspot", 50 * SECOND, -100 * DAY),
+    StoreCount(1, 5, 5, 0), CreateJob(Job(1, 0, "contacts.import", UPLOADING, 5, 5), most_uploads=9),
 ]  # fmt: skip
 """Commands that ask questions beside their statements."""
 

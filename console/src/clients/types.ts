@@ -16,6 +16,7 @@ export interface ClientSettings {
   limits: Record<string, number | null> | null;
   keep_bodies_days: number | null;
   keep_deleted_days: number;
+  max_stored_bytes: number | null;
   require_verification: Record<Channel, boolean>;
   link_companies_by_email: 'off' | 'existing' | 'create';
   suppress_on: Record<'unsubscribed' | 'complained' | 'hard_bounced', boolean>;
@@ -28,6 +29,7 @@ export interface ClientDetail {
   state: string;
   created_time: string;
   made_by: string | null;
+  stored_bytes: number;
   deletion: { started_time: string; removed_rows: number; total_rows: number | null } | null;
   settings: ClientSettings;
   former_ids: { client_id: string; valid_until: string }[];

@@ -13,6 +13,7 @@ const CAUSES: Record<string, readonly [string, string]> = {
   too_large: ['The body was too long', 'Send fewer records in a call, or raise TOUCHBASE_MAX_WEBHOOK_BODY_BYTES.'],
   foreign_origin: ['A web page sent it', 'Tools send from a server. If this was a browser, send it from your own program.'],
   rate: ['Too many calls at once', 'The tool sends them again by itself. Raise the client’s limit if this is usual.'],
+  storage: ['The client stores too much', 'The tool sends it again by itself. Delete data, or raise the client’s limit of stored bytes.'],
 };
 
 export function Refused() {

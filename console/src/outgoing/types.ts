@@ -73,7 +73,7 @@ export const EVENT_TYPES: readonly string[] = [
   'contact.created', 'contact.updated', 'contact.status_changed', 'contact.replied', 'contact.merged', 'contact.deleted', 'contact.restored',
   'contact.erased', 'company.created', 'company.updated', 'company.status_changed', 'company.merged', 'company.deleted', 'company.restored',
   'message.received', 'message.sent', 'status.renamed', 'suppression.added', 'suppression.removed', 'delivery.failed', 'delivery.unrecognised',
-  'connection.silent', 'connection.resumed',
+  'connection.silent', 'connection.resumed', 'client.storage_warning',
 ];
 /** The only ones that write to HubSpot. */
 export const HUBSPOT_TYPES: readonly string[] = ['contact.status_changed', 'contact.merged'];

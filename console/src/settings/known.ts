@@ -69,6 +69,7 @@ export const LIMITS: Group = {
     limit('bytes', 'Bytes', 'Bytes of requests'),
     limit('webhooks', 'Calls', 'Calls of tools'),
     limit('webhook_bytes', 'Bytes of calls', 'Bytes of tools’ calls'),
+    { path: 'max_stored_bytes', name: 'Stored bytes', usual: null, none: 'the server’s', about: 'The most bytes that the client may store; empty: the server’s limit, 0: none.' },
   ],
 };
 

@@ -167,6 +167,13 @@ class RateLimited(Problem):
     next_step = "Wait, then call again; give `Touchbase` more `retries` to have it wait by itself."
 
 
+class StorageFull(Problem):
+    """The client stores more bytes than its limit: records, messages and imports are refused."""
+
+    code = "storage_full"
+    next_step = "Delete records, messages or imports, shorten `keep_bodies_days`, or ask an administrator to raise `max_stored_bytes`."
+
+
 class ServerFault(Problem):
     """The server could not do it."""
 

@@ -32,6 +32,8 @@ KEEP_BODIES_DAYS = 90
 KEEP_DELETED_DAYS = 30
 """The default number of days for which a deleted record can be restored, and a merge undone."""
 MOST_DAYS = 36_500
+LARGEST_STORED_BYTES = 2**53 - 1
+"""Limit of a number of stored bytes: JSON numbers are exact up to it."""
 MOST_STATUSES = 200
 """Statuses of a declared set."""
 
@@ -129,6 +131,8 @@ class ClientSettings:
     suppress_on: SuppressOn = SuppressOn()
     store_message_bodies: bool = True
     """Whether subject, text and HTML of messages are stored."""
+    max_stored_bytes: int | None = None
+    """The most bytes that the client may store; None: the installation's limit, 0: no limit."""
     link_companies_by_email: str = LINK_OFF
     """One of LINK_MODES. The index of migration 0012 reads it in the stored text."""
     contact_renames: tuple[StatusRename, ...] = ()
@@ -158,11 +162,13 @@ def keeping_names(decided: ClientSettings, known: ClientSettings) -> ClientSetti
     )
 
 
-def keeping_limits(decided: ClientSettings, known: ClientLimits | None) -> ClientSettings:
+def keeping_limits(decided: ClientSettings, known: ClientSettings) -> ClientSettings:
     """Return settings from the client itself, with its known limits; raise `Forbidden` if they have other limits."""
-    if decided.limits is not None and decided.limits != known:
+    if decided.limits is not None and decided.limits != known.limits:
         raise Forbidden("this key belongs to a client, which cannot change its own limits; leave them out")
-    return replace(decided, limits=known)
+    if decided.max_stored_bytes not in (None, known.max_stored_bytes):
+        raise Forbidden("this key belongs to a client, which cannot change its own max_stored_bytes; leave it out")
+    return replace(decided, limits=known.limits, max_stored_bytes=known.max_stored_bytes)
 
 
 @dataclass(slots=True)
@@ -189,6 +195,8 @@ class Client:
     """Whether this client had erasures when this was read."""
     made_by: str | None = None
     """BY_ADMINISTRATOR or BY_CALL; None for a client of an earlier version, which did not store it."""
+    stored_bytes: int = 0
+    """The client's stored bytes when they were counted last (`stored_bytes.py`)."""
     until_us: Micros | None = field(default=None, compare=False)
     """If it was found by a former `client_id`: until when that id is valid."""
 

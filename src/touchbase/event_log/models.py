@@ -50,6 +50,7 @@ class EventType(StrEnum):
     DELIVERY_UNRECOGNISED = "delivery.unrecognised"
     CONNECTION_SILENT = "connection.silent"
     CONNECTION_RESUMED = "connection.resumed"
+    CLIENT_STORAGE_WARNING = "client.storage_warning"
 
 
 EVENT_TYPES: dict[EventType, str] = {
@@ -76,6 +77,8 @@ EVENT_TYPES: dict[EventType, str] = {
     EventType.DELIVERY_UNRECOGNISED: "A received webhook was not understood: `object` has its id, tool and error.",
     EventType.CONNECTION_SILENT: "A connection that usually sends webhooks has sent none for unusually long.",
     EventType.CONNECTION_RESUMED: "A silent connection sends webhooks again, or is not watched any more.",
+    EventType.CLIENT_STORAGE_WARNING: "The client came above 80 % of the bytes that it may store; the next one is logged only after it "
+    "fell below.",
 }
 """All types with their meanings; the reference page and OpenAPI are made from it."""
 

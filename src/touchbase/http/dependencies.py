@@ -50,6 +50,8 @@ class Limits:
     """Of an imported file."""
     import_previews: int = _DEFAULTS.max_import_previews
     """Imports of one client that wait for their start; 0: no limit."""
+    stored_bytes: int = _DEFAULTS.max_stored_bytes
+    """Of a client without a limit of its own; 0: no limit."""
     file_seconds: float = _DEFAULTS.import_timeout
     """From the first byte of an imported file to its last."""
     nesting: int = 64

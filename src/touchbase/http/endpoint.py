@@ -13,7 +13,7 @@ import msgspec
 
 from touchbase.auth import CLIENT_HEADER, DEFAULT_CLIENT, Authenticator, Principal, key_id_of, session_from_headers
 from touchbase.cells import collecting
-from touchbase.clients import ACTIVE, Client, Clients
+from touchbase.clients import ACTIVE, Client, Clients, check_space
 from touchbase.common.asgi import peer_of
 from touchbase.common.field_limits import why_not_storable
 from touchbase.common.timestamps import Micros
@@ -125,6 +125,11 @@ class Api:
                 scope[RATE_LIMIT_HEADERS] = rate_limit_headers(bucket)
             self.begin(OPERATOR if principal.client is None else principal.client, scope)
         return principal
+
+    def storing(self, client: Client, rows: int, now: Micros) -> None:
+        """Count rows that a request creates or enlarges; raises `StorageFull`, `RateLimited`, and then nothing of it may be stored."""
+        check_space(client, self.dependencies.limits.stored_bytes)
+        self.limiter.storing(client, rows, now)
 
     def begin(self, client: int, scope: Scope) -> None:
         """Count a client's request as in progress, once; raises `Overloaded`."""

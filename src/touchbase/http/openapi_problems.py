@@ -28,6 +28,12 @@ _PROBLEMS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "415": ("unsupported_media_type", "Content-Type 'text/plain' is not supported; send application/json", {}),
     "422": ("invalid", f"/email {_NO_EMAIL}", {"errors": [{"pointer": "/email", "code": "email", "detail": _NO_EMAIL}]}),
     "429": ("rate_limited", f"too many requests with this key: {_RATE}; try again in 1 s", {}),
+    "507": (
+        "storage_full",
+        "this client stores 1073750000 bytes and may store 1073741824; delete records, messages or imports, shorten `keep_bodies_days` in "
+        "the client's settings, or ask an administrator to raise `max_stored_bytes`; bytes are counted again within 5 minutes",
+        {},
+    ),
     "503": ("overloaded", "too many writes are waiting; send this again in a moment", {}),
 }
 """For each status an error code, its detail and its other members."""

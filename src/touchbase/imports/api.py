@@ -11,7 +11,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from touchbase.auth import READ, WRITE
-from touchbase.clients import Client
+from touchbase.clients import Client, check_space
 from touchbase.common.field_limits import NAME, why_not_storable
 from touchbase.common.timestamps import DAY
 from touchbase.errors import Fault, Invalid, NotFound, Overloaded, TouchbaseError, WrongState
@@ -123,6 +123,7 @@ def upload(kind: str) -> Callable[[Call], Awaitable[Response]]:
 
     async def handle(call: Call) -> Response:
         client = await call.client()
+        check_space(client, call.api.dependencies.limits.stored_bytes)
         asked = call.parameters()
         asked.done()
         match = asked[MATCH] or ""
@@ -204,6 +205,7 @@ def _shown(seen: Preview) -> dict[str, Any]:
 async def start(call: Call) -> Response:
     """Handle `POST` that starts an uploaded import."""
     client = await call.client()
+    check_space(client, call.api.dependencies.limits.stored_bytes)
     call.parameters().done()
     asked = await call.body(StartImport)
     parts, job = call.api.dependencies, await find_job(call, client.number)

@@ -31,6 +31,7 @@ UNKNOWN_CLIENT = "unknown_client"
 TOO_LARGE = "too_large"
 FOREIGN_ORIGIN = "foreign_origin"
 RATE = "rate"
+STORAGE = "storage"
 CAUSES: Mapping[str, str] = {
     NOT_VERIFIED: "the webhook does not prove its sender",
     TEST_CALL: "the tool's own test request, answered 200 and dropped",
@@ -38,6 +39,7 @@ CAUSES: Mapping[str, str] = {
     TOO_LARGE: "the body exceeds a limit",
     FOREIGN_ORIGIN: "a web page of another site sent it",
     RATE: "a rate limit was reached",
+    STORAGE: "the client stores more bytes than its limit, and than the room above it that is for webhooks",
 }
 """Each cause with its explanation."""
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from touchbase.auth import ListKeys
 from touchbase.cells import before_in, merged
-from touchbase.clients import DeletingClients, ListClientPage, ListClients
+from touchbase.clients import CountStored, DeletingClients, ListClientPage, ListClients, StoredTotals
 from touchbase.connections import CountSilent
 from touchbase.event_log import FindNewEvents, ListNewestEvents
 from touchbase.inbox import (
@@ -101,6 +101,13 @@ def _outgoing(query: CountOutgoing, answers: Answers) -> Backlog:
     )
 
 
+def _stored(query: CountStored, answers: Answers) -> StoredTotals:
+    total = StoredTotals()
+    for found in answers.values():
+        total += found
+    return total
+
+
 def _matches(query: MatchEverywhere, answers: Answers) -> Mapping[Any, Any] | None:
     if any(found is None for found in answers.values()):
         return None
@@ -124,6 +131,7 @@ MERGES: dict[type, Callable[[Any, Answers], Any]] = {
     CountInbox: _inbox,
     CountOutgoing: _outgoing,
     CountSilent: _sum,
+    CountStored: _stored,
     ListNewestEvents: _union,
     MatchEverywhere: _matches,
     GetDelivery: first,

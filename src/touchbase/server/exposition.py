@@ -19,16 +19,20 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 
+from touchbase.clients import WARNING_PERCENT, StoredTotals
 from touchbase.common.timestamps import SECOND, Micros
 from touchbase.inbox import InboxCounts
 from touchbase.metrics import (
     BUILD_INFO,
+    CLIENTS_OVER_STORAGE,
     INBOX_DELIVERIES,
     INBOX_OLDEST_DELIVERY_AGE,
+    LARGEST_CLIENT_BYTES,
     SILENT_CONNECTIONS,
     SPOOL_OLDEST_AGE,
     SPOOL_WEBHOOKS,
     STORE_WARNINGS,
+    STORED_BYTES,
     WEBHOOK_ENDPOINTS,
     WEBHOOKS_OLDEST_AGE,
     WEBHOOKS_WAITING,
@@ -159,6 +163,17 @@ def store_metrics(
     for labels, count in sorted(silent.items()):
         quiet.add_metric(labels, count)
     return [warned, waiting, oldest, quiet, *_outgoing_metrics(outgoing, now)]
+
+
+def storage_metrics(stored: StoredTotals | None) -> list[Metric]:
+    """Build the metrics of stored bytes; without values if they could not be read."""
+    total, largest, over = _family(STORED_BYTES), _family(LARGEST_CLIENT_BYTES), _family(CLIENTS_OVER_STORAGE)
+    if stored is not None:
+        total.add_metric((), stored.total)
+        largest.add_metric((), stored.largest)
+        over.add_metric((str(WARNING_PERCENT),), stored.near)
+        over.add_metric(("100",), stored.over)
+    return [total, largest, over]
 
 
 def _outgoing_metrics(found: Backlog | None, now: Micros) -> list[Metric]:

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from touchbase.clients import CountStored
 from touchbase.common.threads import on_thread
 from touchbase.common.timestamps import Clock
 from touchbase.connections import CountSilent
@@ -18,7 +19,7 @@ from touchbase.inbox import CountInbox
 from touchbase.metrics import HTTP_CONNECTIONS, HTTP_REQUESTS_IN_PROGRESS, LOG_LINES_DROPPED, STORE_QUEUE_DEPTH
 from touchbase.outgoing import CountOutgoing
 from touchbase.server.error_responses import ErrorResponse, request_id_in, send_error_response
-from touchbase.server.exposition import Exposition, SharedMetrics, spool_metrics, store_metrics
+from touchbase.server.exposition import Exposition, SharedMetrics, spool_metrics, storage_metrics, store_metrics
 from touchbase.server.logs import LineWriter
 from touchbase.server.metrics import ProcessMetrics
 from touchbase.spool import Spool
@@ -86,11 +87,13 @@ class Operations:
         self.publish()
         try:
             inbox, silent = await self.store.read(CountInbox()), await self.store.read(CountSilent())
-            outgoing = await self.store.read(CountOutgoing())
+            outgoing, stored = await self.store.read(CountOutgoing()), await self.store.read(CountStored())
         except TouchbaseError:
-            inbox, silent, outgoing = None, {}, None  # the other metrics are useful while the store cannot be read
+            inbox, silent, outgoing, stored = None, {}, None, None  # the other metrics are useful while the store cannot be read
         spool = None if self._spool is None else await self._spool.counts()
-        store = [*store_metrics(len(self.store.warnings), inbox, silent, self.clock(), outgoing), *spool_metrics(spool, self.clock())]
+        now = self.clock()
+        counted = store_metrics(len(self.store.warnings), inbox, silent, now, outgoing)
+        store = [*counted, *storage_metrics(stored), *spool_metrics(spool, now)]
         accept = b",".join(value for name, value in scope["headers"] if name == b"accept").decode("latin-1")
         # One scrape at a time, on a thread: with many series it takes tens of milliseconds, which must not block requests.
         async with self._one_scrape:

@@ -26,6 +26,7 @@ from touchbase.clients import (
 from touchbase.clients.sql import commands as clients_sql_commands
 from touchbase.clients.sql import removal as clients_sql_removal
 from touchbase.clients.sql import statements as clients_sql
+from touchbase.clients.sql import stored_bytes as stored_bytes_sql
 from touchbase.common.timestamps import Micros
 from touchbase.company_links import FollowChanges, LinkPage, StartLinking
 from touchbase.company_links.sql import follow as company_links_sql
@@ -244,6 +245,7 @@ COMMANDS: dict[type, Handler] = {
     RotateClientId: Handler(_each(clients_sql_commands.rotate_id)),
     BeginDeletion: Handler(_each(clients_sql_commands.begin_deletion)),
     RemoveClientRows: Handler(_each(clients_sql_removal.remove_rows)),
+    **{kind: Handler(_each(plan)) for kind, plan in stored_bytes_sql.COMMANDS.items()},
     StoreFirstKey: Handler(_each(auth_sql.store_first_key)),
     RotateKey: Handler(_each(auth_sql.rotate_key)),
     RevokeKey: Handler(_each(auth_sql.revoke_key)),

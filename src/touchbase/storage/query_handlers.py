@@ -14,6 +14,7 @@ from touchbase.bin.sql import queries as bin_queries
 from touchbase.cells import sql as cells_sql
 from touchbase.clients import FindClient, ListClients
 from touchbase.clients.sql import queries as clients_sql_queries
+from touchbase.clients.sql import stored_bytes as stored_bytes_sql
 from touchbase.company_links.sql import follow as company_links_sql
 from touchbase.connections import DueFetches, ListConnections, ListFetching
 from touchbase.connections.sql import commands as connections_sql
@@ -296,6 +297,7 @@ HANDLERS: dict[type, Callable[[Any], Plan[Any]]] = {
     ListClients: clients_sql_queries.every,
     DueFetches: fetch_sql.due_fetches,
     ListFetching: fetch_sql.fetch_states,
+    **stored_bytes_sql.ANSWERS,
     **silence_sql.ANSWERS,
     **event_log_sql.ANSWERS,
     **company_links_sql.ANSWERS,

@@ -12,13 +12,16 @@ from typing import Any, NewType
 from touchbase.auth import AnyKey, FindKey, ListKeys, RevokeKey, RotateKey, StoreFirstKey, StoreKey, StoreKeyUses
 from touchbase.cells import ReadDirectory, ReservePlace
 from touchbase.clients import (
+    CountStored,
     CreateClient,
     DeletingClients,
+    DueCounts,
     EnsureClient,
     FindClient,
     FindClientByNumber,
     ListClientPage,
     ListClients,
+    ListNearLimit,
     RotateClientId,
     SetClientSettings,
 )
@@ -79,6 +82,7 @@ CROSS_CLIENT = frozenset(
         ExpiredResponses, OldDedupeKeys, OpenErasures, AddErasures, Reencrypt, RetireKeys, ReplaceLost, CheckEncryption,
         DueJobs, DueJobFiles, NextToIndex, ClaimCheck, DueJudgements, CountSilent,
         ClientsToLink, ListNewestEvents, CountOutgoing, EndpointVersions, LeadShards, ListTroubles, OldAttempts,
+        DueCounts, CountStored, ListNearLimit,
     }
 )  # fmt: skip
 """Types that always access all clients: a key's client is not known before the key is found; workers, metrics and

@@ -13,7 +13,7 @@ import { addEndpoint, changeEndpoint, endpointsTo, getEndpoint, removeEndpoint }
 import { isSigned } from './signature';
 
 const TYPES = [
-  'company.created', 'company.deleted', 'company.merged', 'company.restored', 'company.status_changed', 'company.updated',
+  'client.storage_warning', 'company.created', 'company.deleted', 'company.merged', 'company.restored', 'company.status_changed', 'company.updated',
   'connection.resumed', 'connection.silent', 'contact.created', 'contact.deleted', 'contact.erased', 'contact.merged',
   'contact.replied', 'contact.restored', 'contact.status_changed', 'contact.updated', 'delivery.failed', 'delivery.unrecognised',
   'message.received', 'message.sent', 'status.renamed', 'suppression.added', 'suppression.removed',

@@ -30,6 +30,7 @@ class ClientDetail(TypedDict):
     created_time: str
     made_by: str | None
     deletion: DeletionOut | None
+    stored_bytes: int
     settings: SettingsBody
     former_ids: list[FormerIdOut]
 
@@ -43,6 +44,7 @@ class ClientOut(TypedDict):
     created_time: str
     made_by: str | None
     deletion: DeletionOut | None
+    stored_bytes: int
     settings: SettingsBody
 
 
@@ -127,6 +129,7 @@ class SettingsBody(TypedDict):
     limits: NotRequired[LimitsBody | None]
     keep_bodies_days: NotRequired[int | None]
     keep_deleted_days: NotRequired[int]
+    max_stored_bytes: NotRequired[int | None]
     require_verification: NotRequired[RequireVerificationBody]
     link_companies_by_email: NotRequired[LinkCompaniesByEmail]
     suppress_on: NotRequired[SuppressOnBody]

@@ -13,7 +13,7 @@ EventType = Literal[
     "contact.created", "contact.updated", "contact.status_changed", "contact.replied", "contact.merged", "contact.deleted",
     "contact.restored", "contact.erased", "company.created", "company.updated", "company.status_changed", "company.merged",
     "company.deleted", "company.restored", "message.received", "message.sent", "status.renamed", "suppression.added",
-    "suppression.removed", "delivery.failed", "delivery.unrecognised", "connection.silent", "connection.resumed",
+    "suppression.removed", "delivery.failed", "delivery.unrecognised", "connection.silent", "connection.resumed", "client.storage_warning",
 ]
 """The types of events of the log."""
 

@@ -26,7 +26,7 @@ RecordEvent = Literal[
 RecordKind = Literal["contact", "company"]
 """The kind of record."""
 
-RefusalCause = Literal["not_verified", "test_call", "unknown_client", "too_large", "foreign_origin", "rate"]
+RefusalCause = Literal["not_verified", "test_call", "unknown_client", "too_large", "foreign_origin", "rate", "storage"]
 """`not_verified`: the webhook does not prove its sender."""
 
 UnchangedState = Literal["unrecognised", "parked", "failed", "ignored"]

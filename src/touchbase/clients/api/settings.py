@@ -51,6 +51,9 @@ class ClientOut(Struct):
         Meta(description="administrator, or call: by the first request that named it. null: unknown, by an earlier version."),
     ]
     deletion: DeletionOut | None
+    stored_bytes: Annotated[
+        int, Meta(description="Bytes that it stores, as of the last count, which is some minutes old; 0: not counted yet.")
+    ]
     settings: SettingsBody
 
 
@@ -138,7 +141,9 @@ def described(client: Client) -> ClientOut:
     settings = msgspec.convert(client.settings, SettingsBody, from_attributes=True)
     known = client.deletion
     deletion = None if known is None else DeletionOut(to_text(known.started_us), known.removed, known.total)
-    return ClientOut(client.client_id, client.name, client.state, to_text(client.created_us), client.made_by, deletion, settings)
+    return ClientOut(
+        client.client_id, client.name, client.state, to_text(client.created_us), client.made_by, deletion, client.stored_bytes, settings
+    )
 
 
 async def detailed(call: Call, client: Client) -> ClientDetail:

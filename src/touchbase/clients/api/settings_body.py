@@ -12,6 +12,7 @@ from touchbase.clients.models import (
     FIELD_TYPES,
     KEEP_BODIES_DAYS,
     KEEP_DELETED_DAYS,
+    LARGEST_STORED_BYTES,
     LINK_MODES,
     MOST_DAYS,
     MOST_STATUSES,
@@ -101,6 +102,18 @@ class SettingsBody(Struct, forbid_unknown_fields=True):
     keep_deleted_days: Annotated[
         int, Meta(ge=1, le=MOST_DAYS, description="Days for which a deleted record can be restored, and a merge undone.")
     ] = KEEP_DELETED_DAYS
+    max_stored_bytes: (
+        Annotated[
+            int,
+            Meta(
+                ge=0,
+                le=LARGEST_STORED_BYTES,
+                description="The most bytes that the client may store; null: the installation's limit, 0: no limit. "
+                "Only a key that belongs to no client may change it.",
+            ),
+        ]
+        | None
+    ) = None
     require_verification: Annotated[
         RequireVerificationBody, Meta(description="By channel, whether webhooks of every tool must be verified.")
     ] = msgspec.field(default_factory=RequireVerificationBody)
@@ -149,6 +162,7 @@ def checked(body: SettingsBody) -> ClientSettings:
         limits=None if body.limits is None else ClientLimits(**msgspec.structs.asdict(body.limits)),
         keep_bodies_days=body.keep_bodies_days,
         keep_deleted_days=body.keep_deleted_days,
+        max_stored_bytes=body.max_stored_bytes,
         require_verification=RequireVerification(body.require_verification.email_campaign, body.require_verification.crm),
         link_companies_by_email=body.link_companies_by_email,
         suppress_on=SuppressOn(**msgspec.structs.asdict(body.suppress_on)),

@@ -56,6 +56,7 @@ CLIENT_TABLES = (
     ClientTable("connection_silence", ("channel", "tool", "noticed_us")),
     ClientTable("logged_event", ("sequence",)),
     ClientTable("event_counter", ("client",)),
+    ClientTable("client_storage", ("client",)),
     ClientTable("fetch_state", ("tool",)),
     ClientTable("fetch_queue", ("tool", "object_type", "object_id")),
     ClientTable("pending_company_link", ("tool", "object_type", "object_id", "record_kind", "record_id")),

@@ -21,8 +21,12 @@ CLIENT: Columns = (
 
 
 def client_names(table: str = "client") -> str:
-    """Return the columns that `client_of` reads; the last is whether the client has erasures, so that other queries need not check."""
-    return f"{names(CLIENT, f'{table}.')}, EXISTS (SELECT 1 FROM erased e WHERE e.client = {table}.id)"
+    """Return the columns that `client_of` reads.
+
+    The last two are whether the client has erasures and how many bytes it stores, so that other queries need not check.
+    """
+    stored = f"COALESCE((SELECT storage.stored_bytes FROM client_storage storage WHERE storage.client = {table}.id), 0)"
+    return f"{names(CLIENT, f'{table}.')}, EXISTS (SELECT 1 FROM erased e WHERE e.client = {table}.id), {stored}"
 
 
 _decode_settings = msgspec.json.Decoder(ClientSettings).decode
@@ -30,9 +34,9 @@ _decode_settings = msgspec.json.Decoder(ClientSettings).decode
 
 def client_of(row: Row) -> Client:
     """Return the client of a row that begins with `client_names`."""
-    number, client_id, created_us, settings, name, state, state_us, removed, total, made_by, has_erased = row[:11]
+    number, client_id, created_us, settings, name, state, state_us, removed, total, made_by, has_erased, stored = row[:12]
     deletion = Deletion(state_us, removed, total) if state == DELETING else None
-    return Client(number, client_id, created_us, _decode_settings(settings), name, state, deletion, bool(has_erased), made_by)
+    return Client(number, client_id, created_us, _decode_settings(settings), name, state, deletion, bool(has_erased), made_by, stored)
 
 
 # Locks the row where several processes write: the identities that a batch reads of one client stay true until it ends,
@@ -59,6 +63,10 @@ SET_CLIENT_SETTINGS = Statement(
     (("client_id", "text"), ("settings", "text")),
     body="UPDATE client SET settings = p.settings FROM p WHERE client.client_id = p.client_id",
 )
+COUNT_AGAIN = Statement(
+    "count_again", (("client", "bigint"),), body="UPDATE client_storage AS t SET due_us = 0 FROM p WHERE t.client = p.client"
+)
+"""A new limit is compared with new bytes."""
 
 
 _ANY_MADE = f"SELECT 1 FROM client WHERE made_by = '{BY_ADMINISTRATOR}' LIMIT 1"
@@ -114,9 +122,11 @@ def set_settings(command: SetClientSettings) -> Plan[Client | TouchbaseError]:
         return NotFound(f"there is no client {command.client_id!r}")
     locked, decided = client_of(rows[0]), command.settings  # before the lock another process may have changed the id
     try:
-        decided = keeping_limits(decided, locked.settings.limits) if command.keep_limits else decided
+        decided = keeping_limits(decided, locked.settings) if command.keep_limits else decided
     except Forbidden as error:
         return error
+    if decided.max_stored_bytes != locked.settings.max_stored_bytes:
+        yield Execute(COUNT_AGAIN, [(locked.number,)])
     return (yield from store_settings(locked.client_id, keeping_names(decided, locked.settings)))
 
 

@@ -11,7 +11,7 @@ from functools import partial
 
 from touchbase.adapters.interface import ProtocolResponse
 from touchbase.auth import FRESH, NO_SUCH_ADDRESS
-from touchbase.clients import Client, is_client_id
+from touchbase.clients import Client, check_webhook_space, is_client_id
 from touchbase.common.asgi import peer_of
 from touchbase.common.content_encoding import decoded_size
 from touchbase.common.threads import on_thread
@@ -25,7 +25,7 @@ from touchbase.http.request_body import ClientDisconnected, read_body
 from touchbase.http.responses import Response, request_id_of, send_empty, send_problem, send_response
 from touchbase.http.routing import Json, Route, Success, Tag
 from touchbase.inbox.receive import receive_webhook
-from touchbase.inbox.refused import NOT_VERIFIED, RATE, TEST_CALL, TOO_LARGE, UNKNOWN_CLIENT
+from touchbase.inbox.refused import NOT_VERIFIED, RATE, STORAGE, TEST_CALL, TOO_LARGE, UNKNOWN_CLIENT
 from touchbase.metrics import DELIVERIES_RECEIVED
 from touchbase.sandbox.task import TaskStopped
 from touchbase.spool import SpooledWebhook
@@ -200,6 +200,8 @@ class Receiver:
     async def _body(self, client: Client, scope: Scope, receive: Receive, headers: Headers, at: Micros) -> bytes:
         """Read the whole body within the client's limits; record a refusal. Raises `TooLarge`, `Overloaded`."""
         api, limits = self._api, self._api.dependencies.limits
+        if SPOOLED not in scope:
+            self._check_space(client, scope, at)
         try:
             if SPOOLED in scope:  # its limits applied when it came
                 return await read_body(receive, headers, limits.webhook_body_bytes, limits)
@@ -219,6 +221,14 @@ class Receiver:
             self._refuse(client, RATE, scope, at)
             raise
         return body
+
+    def _check_space(self, client: Client, scope: Scope, at: Micros) -> None:
+        """Record the refusal and raise `Overloaded` if the client's stored bytes leave no room for webhooks."""
+        try:
+            check_webhook_space(client, self._api.dependencies.limits.stored_bytes)
+        except Overloaded:
+            self._refuse(client, STORAGE, scope, at)
+            raise
 
     def _refuse(self, client: Client | str, cause: str, scope: Scope, at: Micros, *, size: int = 0, tool: str | None = None) -> None:
         self._api.refused.record_refusal(client, self._channel, cause, headers=scope["headers"], size=size, tool=tool, at=at)

@@ -88,7 +88,7 @@ async def create_message(call: Call) -> Response:
     now = parts.clock()
     contact_id = await contact_of(call, client, asked)
     made = new_message(asked, contact_id, new_write_key(), now, with_body=client.settings.store_message_bodies)
-    call.api.limiter.storing(client, 1, now)
+    call.api.storing(client, 1, now)
     made = await with_text(made, parts.sandbox)
 
     def respond(message: Message) -> Response:

@@ -88,7 +88,10 @@ class BatchResource(Generic[A, C, R]):
         batch = _decoded(body)
         sender, preferred = Sender(client, parts.clock(), author_of(call.scope), _is_strict(call)), preferences(call.scope)
         prepared = await self._commands.prepare(parts.store, batch.commands, sender)
-        call.api.limiter.storing(client, sum(_rows(each) for each in prepared), sender.at)
+        # A full client may still delete.
+        enlarges = any(each.command is not None and not isinstance(each.command, DeleteRecord) for each in prepared)
+        count = call.api.storing if enlarges else call.api.limiter.storing
+        count(client, sum(_rows(each) for each in prepared), sender.at)
         if batch.atomic and (failed := batch_failed([each.error for each in prepared])) is not None:
             raise failed
         records = preferred.get(RETURN) == REPRESENTATION

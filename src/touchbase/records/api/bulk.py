@@ -85,7 +85,7 @@ class BulkResource(Generic[A, C, R]):
         count = await parts.store.read(counting)
         if count > most:
             raise _too_many(count, most)
-        call.api.limiter.storing(client, count * (1 + len(update.custom)), at)
+        call.api.storing(client, count * (1 + len(update.custom)), at)
         done = Step(count) if asked[DRY_RUN] else await change_matching(parts.store, listing, update, most)
         failures = [BulkFailure(number, error.code, error.detail) for number, error in done.failed[:MAX_LISTED]]
         return Response(

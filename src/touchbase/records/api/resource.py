@@ -85,7 +85,7 @@ class RecordResource(Generic[A, C, R]):
             client = await call.client()
         read: Read[A] = self._bodies.creation(body, client, at, strict=is_strict(call.scope))
         asked = read.asked
-        call.api.limiter.storing(client, 1 + len(asked.custom_fields), at)
+        call.api.storing(client, 1 + len(asked.custom_fields), at)
 
         def response(result: Created[R] | R) -> Response:
             # A merge is an update, whose result is the record alone.
@@ -145,7 +145,7 @@ class RecordResource(Generic[A, C, R]):
         at = parts.clock()
         read: Read[C] = self._bodies.change(body, client, at, strict=is_strict(call.scope))
         change = self._bodies.change_of(read.asked, await if_updated_us(call, lambda: self._get(call, client, number)))
-        call.api.limiter.storing(client, 1 + len(change.custom or ()), at)
+        call.api.storing(client, 1 + len(change.custom or ()), at)
         command = update_command(kind.type, client, number, change, at)
         command.by = author_of(call.scope)
         if names_company(read.asked):

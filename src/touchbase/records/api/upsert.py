@@ -115,7 +115,7 @@ class UpsertResource(Generic[A, C, R]):
 
         read: Read[C] = self._bodies.change(body, client, at, strict=is_strict(call.scope), rules=of)
         command = of(read.asked)
-        call.api.limiter.storing(client, 1 + len(command.update.custom), at)
+        call.api.storing(client, 1 + len(command.update.custom), at)
         if names_company(read.asked):
             set_company(command, company_of(read.asked, await find_companies(parts.store, client.number, [read.asked])))
 

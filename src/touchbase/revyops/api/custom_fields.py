@@ -96,7 +96,7 @@ class CustomFieldResource:
         """Change the record as it is now; if another request changes it first, look at it again."""
         call.parameters().done()
         kind, parts, number = self._kind, call.api.dependencies, call.id(self._kind.type.name)
-        call.api.limiter.storing(client, 1, parts.clock())
+        call.api.storing(client, 1, parts.clock())
         shown: list[CustomField | None] = [None]
         name = ""
 

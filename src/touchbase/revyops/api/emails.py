@@ -98,7 +98,7 @@ async def create_email(call: Call) -> Response:
         made = new_message(asked, contact_id, new_write_key(), now, with_body=client.settings.store_message_bodies)
     except Invalid as invalid:
         raise as_sent(invalid) from None
-    call.api.limiter.storing(client, 1, now)
+    call.api.storing(client, 1, now)
     made = await with_text(made, parts.sandbox)
 
     def respond(message: Message) -> Response:
@@ -137,7 +137,7 @@ async def add_field(call: Call) -> Response:
     name, value = asked.field_name.strip(), asked.field_value.strip()
     _check({"field_name": name, "field_value": value})
     found = await _email(call, client)
-    call.api.limiter.storing(client, 1, parts.clock())
+    call.api.storing(client, 1, parts.clock())
     command = AddCustomField(client.number, found.id, name, value, parts.clock())
 
     def respond(message: Message) -> Response:

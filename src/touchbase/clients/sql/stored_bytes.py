@@ -1,0 +1,166 @@
+"""SQL of stored bytes: which clients are due, the pages of a count, and its result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from touchbase.clients.models import DELETING, LARGEST_STORED_BYTES
+from touchbase.clients.sql.commands import locked
+from touchbase.clients.stored_bytes import (
+    COUNT_INTERVAL,
+    LEASE,
+    UNLIMITED_INTERVAL,
+    WARNING_PERCENT,
+    ClaimCount,
+    CountStored,
+    DueCounts,
+    ListNearLimit,
+    MeasuredPage,
+    MeasurePage,
+    StorageShare,
+    StoreCount,
+    StoredTotals,
+    is_above,
+    limit_of,
+    percent_of,
+)
+from touchbase.common.timestamps import to_text
+from touchbase.event_log import SERVICE, EventType, LoggedEvent, log_events
+from touchbase.sql.rows import Columns, names
+from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
+
+STORAGE: Columns = (
+    ("client", "bigint"), ("stored_bytes", "bigint"), ("counted_us", "bigint"), ("due_us", "bigint"), ("limit_bytes", "bigint"),
+    ("is_warned", "bigint"),
+)  # fmt: skip
+CLAIM_COUNT = Statement(
+    "claim_count",
+    (("client", "bigint"), ("due_us", "bigint")),
+    body=f"INSERT INTO client_storage ({names(STORAGE)}) SELECT p.client, 0, 0, p.due_us, 0, 0 FROM p "
+    f"WHERE EXISTS (SELECT 1 FROM client c WHERE c.id = p.client AND c.state <> '{DELETING}') "
+    f"ON CONFLICT (client) DO UPDATE SET due_us = excluded.due_us WHERE client_storage.due_us <= excluded.due_us - {LEASE} "
+    "RETURNING client",
+)
+STORE_COUNT = Statement(
+    "store_count",
+    STORAGE,
+    body=f"INSERT INTO client_storage ({names(STORAGE)}) SELECT * FROM p WHERE true ON CONFLICT (client) DO UPDATE SET "
+    + ", ".join(f"{name} = excluded.{name}" for name, _ in STORAGE[1:]),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredTable:
+    """A table whose bytes count."""
+
+    name: str
+    key: tuple[str, ...]
+    columns: tuple[str, ...]
+    weight: int = 1
+    """How many rows of a page one row takes up."""
+    child: str = ""
+    """The table that has the columns, with a row of the same (client, id), if it is another."""
+
+
+MEASURED = (
+    MeasuredTable("delivery", ("id",), ("query", "headers", "body"), child="delivery_body"),
+    MeasuredTable("message", ("id",), ("subject", "text", "html", "custom"), weight=10),
+    MeasuredTable("event", ("record_kind", "record_id", "occurred_us", "key"), ("key", "detail")),
+    MeasuredTable("custom_field", ("record_kind", "record_id", "name"), ("name", "value")),
+    MeasuredTable("logged_event", ("sequence",), ("changed", "cause", "data")),
+    MeasuredTable("job_file", ("job_id", "name", "number"), ("body",)),
+)
+"""The tables that grow with what a client sends; rows' own overhead, indexes and short columns do not count."""
+
+
+def due_counts(query: DueCounts) -> Plan[list[int]]:
+    """Return the clients that are due."""
+    rows = yield Select(
+        "SELECT c.id FROM client c LEFT JOIN client_storage s ON s.client = c.id "
+        f"WHERE c.state <> '{DELETING}' AND COALESCE(s.due_us, 0) <= ? ORDER BY COALESCE(s.due_us, 0), c.id LIMIT ?",
+        (query.at, query.most),
+    )
+    return [number for (number,) in rows]
+
+
+def claim_count(command: ClaimCount) -> Plan[bool]:
+    """Claim a count that is due."""
+    return bool((yield Execute(CLAIM_COUNT, [(command.client, command.at + LEASE)])))
+
+
+def measure_page(query: MeasurePage) -> Plan[MeasuredPage]:
+    """Add up pages of tables until enough rows are read."""
+    index, after = query.place
+    size, left = 0, query.most
+    while index < len(MEASURED):
+        if left <= 0:
+            return MeasuredPage(size, (index, after))
+        table = MEASURED[index]
+        most = max(1, left // table.weight)
+        rows = yield _page(table, query.client, after, most)
+        size += sum(row[-1] for row in rows)
+        left -= len(rows) * table.weight
+        index, after = (index, rows[-1][:-1]) if len(rows) == most else (index + 1, None)
+    return MeasuredPage(size, None)
+
+
+def _page(table: MeasuredTable, client: int, after: Row | None, most: int) -> Select:
+    key, values = ", ".join(f"k.{column}" for column in table.key), "t" if table.child else "k"
+    size = " + ".join(f"COALESCE(octet_length({values}.{column}), 0)" for column in table.columns)
+    source = f"{table.name} k"
+    if table.child:
+        # LEFT: rows without a body count for the page too, so that it stays short.
+        source += f" LEFT JOIN {table.child} t ON t.client = k.client AND t.id = k.id"
+    more = f" AND ({key}) > ({', '.join('?' for _ in table.key)})" if after is not None else ""
+    return Select(f"SELECT {key}, {size} FROM {source} WHERE k.client = ?{more} ORDER BY {key} LIMIT ?", (client, *(after or ()), most))
+
+
+def store_count(command: StoreCount) -> Plan[bool]:
+    """Store a count, and log an event when it is the first above the share of the limit that warns."""
+    client = yield from locked(command.client)
+    if client is None or client.state == DELETING:
+        return False
+    rows = yield Select("SELECT is_warned FROM client_storage WHERE client = ?", (client.number,))
+    limit = limit_of(client, command.default_limit)
+    is_near = is_above(WARNING_PERCENT, command.stored_bytes, limit)
+    due_us = command.at + (COUNT_INTERVAL if limit else UNLIMITED_INTERVAL)
+    stored = min(command.stored_bytes, LARGEST_STORED_BYTES)
+    yield Execute(STORE_COUNT, [(client.number, stored, command.at, due_us, limit, int(is_near))])
+    if not is_near or (rows and rows[0][0]):
+        return False
+    data = {
+        "stored_bytes": stored, "limit_bytes": limit, "percent": percent_of(stored, limit), "counted_at": to_text(command.at),
+    }  # fmt: skip
+    yield from log_events([LoggedEvent(client.number, EventType.CLIENT_STORAGE_WARNING, command.at, cause={"origin": SERVICE}, data=data)])
+    return True
+
+
+def _above(percent: int) -> str:
+    """Return the condition as `is_above`; in floating point, because the products may exceed 64 bits."""
+    return f"limit_bytes > 0 AND stored_bytes * 100.0 > limit_bytes * {percent}.0"
+
+
+def count_stored(query: CountStored) -> Plan[StoredTotals]:
+    """Add up the last counts of all clients."""
+    near, over = (f"sum(CASE WHEN {_above(percent)} THEN 1 ELSE 0 END)" for percent in (WARNING_PERCENT, 100))
+    rows = yield Select(f"SELECT sum(stored_bytes), max(stored_bytes), {near}, {over} FROM client_storage", ())
+    return StoredTotals(*(int(value or 0) for value in rows[0]))
+
+
+def list_near_limit(query: ListNearLimit) -> Plan[list[StorageShare]]:
+    """Return the clients above the share of their limit that warns."""
+    sql = f"SELECT client, stored_bytes, limit_bytes FROM client_storage WHERE {_above(WARNING_PERCENT)} ORDER BY client"
+    return [StorageShare(*row) for row in (yield Select(sql, ()))]
+
+
+ANSWERS: Mapping[type, Callable[[Any], Plan[Any]]] = {
+    DueCounts: due_counts,
+    MeasurePage: measure_page,
+    CountStored: count_stored,
+    ListNearLimit: list_near_limit,
+}
+"""The plan of each query."""
+COMMANDS: Mapping[type, Callable[[Any], Plan[Any]]] = {ClaimCount: claim_count, StoreCount: store_count}
+"""The plan of each command."""

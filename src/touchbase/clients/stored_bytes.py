@@ -1,0 +1,205 @@
+"""Stored bytes of clients: counted page by page in the background, and compared with the client's limit.
+
+No write counts its bytes: a count reads all rows of a client, and its result is up to `COUNT_INTERVAL` and the time of one count old.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from dataclasses import dataclass
+
+from touchbase.clients.models import Client
+from touchbase.common.timestamps import SECOND, Clock, Micros, has_passed
+from touchbase.errors import ClientMoving, Overloaded, StorageFull
+from touchbase.sql.command import Command, Query
+from touchbase.sql.store import Store
+
+LOG = logging.getLogger("touchbase.clients")
+WARNING_PERCENT = 80
+"""Share of the limit above which the client is warned."""
+WEBHOOK_PERCENT = 110
+"""Share of the limit up to which webhooks are stored."""
+COUNT_INTERVAL: Micros = 300 * SECOND
+"""Time between two counts of a client with a limit."""
+UNLIMITED_INTERVAL: Micros = 3_600 * SECOND
+"""Time between two counts of a client without one."""
+LOOK_INTERVAL: Micros = 60 * SECOND
+"""Time between two looks for clients that are due, if there was none."""
+LEASE: Micros = 1_800 * SECOND
+"""Time after which another process may count a client whose count was not completed."""
+CLIENTS_AT_ONCE = 100
+"""Clients that one look returns."""
+PAGE = 2_000
+"""Rows that one read counts; messages, whose texts are long, weigh more."""
+PAGES = 20
+"""Reads in one round of maintenance."""
+Place = tuple[int, tuple[object, ...] | None]
+"""Progress of a count: a table, and the key of its last counted row."""
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredPage:
+    """Bytes of one page, and where the next begins; None: the count is complete."""
+
+    size: int
+    next: Place | None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTotals:
+    """Stored bytes of all clients at their last counts."""
+
+    total: int = 0
+    largest: int = 0
+    near: int = 0
+    """Clients above `WARNING_PERCENT` of their limit."""
+    over: int = 0
+    """Clients above their limit."""
+
+    def __add__(self, other: StoredTotals) -> StoredTotals:
+        return StoredTotals(self.total + other.total, max(self.largest, other.largest), self.near + other.near, self.over + other.over)
+
+
+@dataclass(slots=True)
+class DueCounts(Query[list[int]]):
+    """The numbers of clients whose stored bytes are to be counted now, those that wait longest first."""
+
+    at: Micros
+    most: int = CLIENTS_AT_ONCE
+
+
+@dataclass(slots=True)
+class ClaimCount(Command[bool]):
+    """Claim the count of a client for `LEASE`; False if it is not due, or the client is being deleted."""
+
+    client: int
+    at: Micros
+
+
+@dataclass(slots=True)
+class MeasurePage(Query[MeasuredPage]):
+    """Add up the bytes of the next rows of a client."""
+
+    client: int
+    place: Place = (0, None)
+    most: int = PAGE
+
+
+@dataclass(slots=True)
+class StoreCount(Command[bool]):
+    """Store a completed count; return whether it logged an event, because the client came above `WARNING_PERCENT` of its limit."""
+
+    client: int
+    stored_bytes: int
+    at: Micros
+    default_limit: int
+    """The limit of clients without one of their own; 0: none."""
+
+
+@dataclass(slots=True)
+class CountStored(Query[StoredTotals]):
+    """Stored bytes of all clients."""
+
+
+@dataclass(frozen=True, slots=True)
+class StorageShare:
+    """A client's stored bytes and its limit, at the last count."""
+
+    client: int
+    stored_bytes: int
+    limit_bytes: int
+
+
+@dataclass(slots=True)
+class ListNearLimit(Query[list[StorageShare]]):
+    """The clients above `WARNING_PERCENT` of their limit, by number."""
+
+
+def limit_of(client: Client, default_limit: int) -> int:
+    """Return the most bytes that a client may store; 0: no limit."""
+    own = client.settings.max_stored_bytes
+    return default_limit if own is None else own
+
+
+def percent_of(stored_bytes: int, limit: int) -> int:
+    """Return stored bytes as a percentage of the limit, rounded down; 0 without a limit."""
+    return stored_bytes * 100 // limit if limit else 0
+
+
+def is_above(percent: int, stored_bytes: int, limit: int) -> bool:
+    """Return whether stored bytes exceed this share of the limit."""
+    return limit > 0 and stored_bytes * 100 > limit * percent
+
+
+def check_space(client: Client, default_limit: int) -> None:
+    """Raise `StorageFull` if the client's last count exceeds its limit."""
+    limit = limit_of(client, default_limit)
+    if is_above(100, client.stored_bytes, limit):
+        raise StorageFull(
+            f"this client stores {client.stored_bytes} bytes and may store {limit}; delete records, messages or imports, shorten "
+            "`keep_bodies_days` in the client's settings, or ask an administrator to raise `max_stored_bytes`; bytes are counted again "
+            f"within {COUNT_INTERVAL // SECOND // 60} minutes"
+        )
+
+
+def check_webhook_space(client: Client, default_limit: int) -> None:
+    """Raise `Overloaded` if the client has also used up the room above its limit that is for webhooks."""
+    if is_above(WEBHOOK_PERCENT, client.stored_bytes, limit_of(client, default_limit)):
+        raise Overloaded(
+            "this client stores more bytes than its limit; nothing was stored, send it again later", retry_after=COUNT_INTERVAL // SECOND
+        )
+
+
+class StorageCounter:
+    """Counts the stored bytes of the clients of one store, some pages at a time."""
+
+    def __init__(self, store: Store, clock: Clock, default_limit: int) -> None:
+        self._store = store
+        self._clock = clock
+        self._default_limit = default_limit
+        self._due: deque[int] = deque()
+        self._client: int | None = None
+        self._place: Place = (0, None)
+        self._bytes = 0
+        self._looked_us: Micros = 0
+
+    async def count_pages(self, most: int = PAGES) -> None:
+        """Read up to so many pages; a client that moves to another cell at this moment is left for later."""
+        for _ in range(most):
+            try:
+                if self._client is None and not await self._begin_next():
+                    return
+                await self._count_page()
+            except ClientMoving:
+                self._client = None
+
+    async def _begin_next(self) -> bool:
+        """Claim the next client that is due; return whether there is one."""
+        while True:
+            now = self._clock()
+            if not self._due:
+                if not has_passed(LOOK_INTERVAL, self._looked_us, now):
+                    return False
+                self._due.extend(await self._store.read(DueCounts(now)))
+                if len(self._due) < CLIENTS_AT_ONCE:
+                    self._looked_us = now
+                if not self._due:
+                    return False
+            client = self._due.popleft()
+            if await self._store.write(ClaimCount(client, now)):
+                self._client, self._place, self._bytes = client, (0, None), 0
+                return True
+
+    async def _count_page(self) -> None:
+        client = self._client
+        assert client is not None
+        page = await self._store.read(MeasurePage(client, self._place))
+        self._bytes += page.size
+        if page.next is not None:
+            self._place = page.next
+            return
+        self._client = None
+        if await self._store.write(StoreCount(client, self._bytes, self._clock(), self._default_limit)):
+            # The client's number: its id is part of an address that accepts webhooks.
+            LOG.warning("client %d: it stores more than %d %% of the bytes that it may store; see `touchbase doctor`", client, WARNING_PERCENT)

@@ -1,0 +1,169 @@
+"""What every engine promises about the count of a client's stored bytes."""
+
+from __future__ import annotations
+
+import pytest
+
+from touchbase.clients import (
+    BeginDeletion,
+    ClaimCount,
+    ClientSettings,
+    CountStored,
+    DueCounts,
+    EnsureClient,
+    FindClient,
+    ListNearLimit,
+    MeasurePage,
+    SetClientSettings,
+    StoreCount,
+    StoredTotals,
+)
+from touchbase.clients.stored_bytes import COUNT_INTERVAL, LEASE, UNLIMITED_INTERVAL, Place, StorageShare
+from touchbase.common.timestamps import SECOND
+from touchbase.errors import Forbidden
+from touchbase.event_log import ListLoggedEvents
+from touchbase.inbox.commands import StoreDelivery
+from touchbase.records import CreateContact
+from touchbase.records.models import Contact
+from touchbase.sql.store import Store
+
+NOW = 1_700_000_000 * SECOND
+
+START: Place = (0, None)
+
+
+async def client_of(store: Store, client_id: str = "acme", limit: int | None = None) -> int:
+    client = await store.write(EnsureClient(client_id, 1))
+    await store.write(SetClientSettings(client_id, ClientSettings(max_stored_bytes=limit)))
+    return client.number
+
+
+async def fill(store: Store, client: int) -> None:
+    """Store seven webhooks and three contacts with a custom field each, with letters of several bytes."""
+    for number in range(7):
+        await store.write(StoreDelivery(client, "crm", b"key%d" % number, b"{}", "", b"x" * (1000 + number), NOW))
+    for number in range(3):
+        email = f"{number}@example.com"
+        await store.write(CreateContact(Contact(client, 0, NOW, NOW, email, email), [("Größe", "é" * 100)]))
+
+
+async def measured(store: Store, client: int, most: int) -> int:
+    total, place = 0, START
+    while True:
+        page = await store.read(MeasurePage(client, place, most))
+        total += page.size
+        if page.next is None:
+            return total
+        assert page.next != place
+        place = page.next
+
+
+async def warnings(store: Store, client: int) -> list[dict[str, object]]:
+    page = await store.read(ListLoggedEvents(client, 0, 100))
+    return [dict(event.data) for event in page.events if event.type == "client.storage_warning"]
+
+
+@pytest.mark.parametrize("most", [1, 2, 5, 2_000])
+async def test_measure_page__adds_up_each_row_once_whatever_the_page(store: Store, most: int) -> None:
+    client, other = await client_of(store), await client_of(store, "other")
+    empty = await measured(store, client, most)
+
+    await fill(store, client)
+    total = await measured(store, client, most)
+
+    bodies, fields = sum(1002 + number for number in range(7)), 3 * (len("Größe".encode()) + 200)
+    assert empty == 0
+    assert bodies + fields < total < bodies + fields + 3 * 2_000
+    assert total == await measured(store, client, 2_000)
+    assert await measured(store, other, most) == 0
+
+
+async def test_claim_count__is_for_one_process_until_its_lease_ends(store: Store) -> None:
+    client = await client_of(store)
+
+    claims = [await store.write(ClaimCount(client, at)) for at in (NOW, NOW + 1, NOW + LEASE - 1, NOW + LEASE)]
+
+    assert claims == [True, False, False, True]
+    assert await store.read(DueCounts(NOW + LEASE)) == []
+
+
+async def test_store_count__is_due_again_sooner_with_a_limit(store: Store) -> None:
+    free, limited = await client_of(store), await client_of(store, "limited", 1_000)
+    assert await store.read(DueCounts(NOW)) == [free, limited]
+
+    for client in (free, limited):
+        await store.write(ClaimCount(client, NOW))
+        await store.write(StoreCount(client, 10, NOW, 0))
+
+    due = [await store.read(DueCounts(NOW + later)) for later in (COUNT_INTERVAL - 1, COUNT_INTERVAL, UNLIMITED_INTERVAL)]
+    assert due == [[], [limited], [limited, free]]
+
+
+async def test_set_client_settings__makes_the_count_due_with_another_limit_only(store: Store) -> None:
+    client = await client_of(store)
+    await store.write(StoreCount(client, 10, NOW, 0))
+
+    await store.write(SetClientSettings("acme", ClientSettings(create_unknown=False)))
+    same = await store.read(DueCounts(NOW + 1))
+    await store.write(SetClientSettings("acme", ClientSettings(max_stored_bytes=5)))
+
+    assert (same, await store.read(DueCounts(NOW + 1))) == ([], [client])
+
+
+async def test_store_count__shows_in_the_client_and_the_totals(store: Store) -> None:
+    clients = [await client_of(store, name, limit) for name, limit in (("a", 100), ("b", 100), ("c", 100), ("d", None), ("e", 0))]
+
+    for client, stored in zip(clients, (80, 81, 101, 5_000, 7_000), strict=True):
+        await store.write(StoreCount(client, stored, NOW, 0))
+
+    found = await store.read(FindClient("c"))
+    assert found is not None
+    assert found.stored_bytes == 101
+    assert await store.read(CountStored()) == StoredTotals(total=12_262, largest=7_000, near=2, over=1)
+    assert await store.read(ListNearLimit()) == [StorageShare(clients[1], 81, 100), StorageShare(clients[2], 101, 100)]
+
+
+async def test_count_stored__of_no_client_is_nothing(store: Store) -> None:
+    assert await store.read(CountStored()) == StoredTotals()
+
+
+async def test_store_count__warns_once_until_the_client_fell_below(store: Store) -> None:
+    client = await client_of(store, limit=100)
+
+    warned = [await store.write(StoreCount(client, stored, NOW, 0)) for stored in (80, 81, 95, 120, 80, 90)]
+
+    assert warned == [False, True, False, False, False, True]
+    assert [(event["stored_bytes"], event["limit_bytes"], event["percent"]) for event in await warnings(store, client)] == [
+        (81, 100, 81),
+        (90, 100, 90),
+    ]
+
+
+@pytest.mark.parametrize(("own", "default", "warned"), [(None, 0, False), (None, 100, True), (0, 100, False), (1_000, 100, False)])
+async def test_store_count__compares_with_the_own_limit_or_the_default(store: Store, own: int | None, default: int, warned: bool) -> None:
+    client = await client_of(store, limit=own)
+
+    assert await store.write(StoreCount(client, 99, NOW, default)) is warned
+
+
+async def test_count__of_a_client_that_is_being_deleted_leaves_no_row(store: Store) -> None:
+    client = await client_of(store, limit=1)
+    await store.write(BeginDeletion(client, NOW))
+
+    claimed = await store.write(ClaimCount(client, NOW))
+    warned = await store.write(StoreCount(client, 99, NOW, 0))
+
+    assert (claimed, warned) == (False, False)
+    assert await store.read(DueCounts(NOW)) == []
+    assert await store.read(CountStored()) == StoredTotals()
+
+
+async def test_set_client_settings__with_keep_limits_leaves_the_bytes_and_refuses_others(store: Store) -> None:
+    await client_of(store, limit=100)
+
+    left_out = await store.write(SetClientSettings("acme", ClientSettings(), keep_limits=True))
+    same = await store.write(SetClientSettings("acme", ClientSettings(max_stored_bytes=100), keep_limits=True))
+    with pytest.raises(Forbidden, match="max_stored_bytes"):
+        await store.write(SetClientSettings("acme", ClientSettings(max_stored_bytes=0), keep_limits=True))
+
+    assert (left_out.settings.max_stored_bytes, same.settings.max_stored_bytes) == (100, 100)
