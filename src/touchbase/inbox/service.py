@@ -36,10 +36,15 @@ class DeliveryFilter:
 
 async def list_deliveries(store: Store, filters: DeliveryFilter, limit: int, before: Before | None) -> tuple[list[Delivery], Before | None]:
     """Return a page of deliveries, newest first, and the cursor of the next page."""
-    chosen = (filters.client, filters.channel, filters.tool, filters.state, before, filters.received_since_us)
-    found = await store.read(ListDeliveries(limit + 1, *chosen, filters.problems, filters.received_until_us, filters.like))
+    found = await read_deliveries(store, filters, limit + 1, before)
     page = found[:limit]
     return page, end_of(found, limit - 1) if len(found) > limit else None
+
+
+async def read_deliveries(store: Store, filters: DeliveryFilter, limit: int, before: Before | None) -> list[Delivery]:
+    """Return the next deliveries, newest first; `end_of` says where the list goes on behind one of them."""
+    chosen = (filters.client, filters.channel, filters.tool, filters.state, before, filters.received_since_us)
+    return await store.read(ListDeliveries(limit, *chosen, filters.problems, filters.received_until_us, filters.like))
 
 
 async def group_deliveries(store: Store, filters: DeliveryFilter, limit: int) -> list[DeliveryGroup]:
