@@ -13,6 +13,8 @@ from touchbase.inbox.delivery import FAILED, IGNORED, PARKED, RECEIVED, REMOVED_
 from touchbase.inbox.queries import DeliveryEvents, DeliveryGroup, GetDelivery, GroupDeliveries, ListDeliveries
 from touchbase.sql.store import Store, Writes
 
+MOST_EVENTS = 1_000
+"""Events of one delivery that are shown."""
 GROUPED = (UNRECOGNISED, PARKED, FAILED, IGNORED)
 """States of deliveries that changed nothing, which are listed in groups."""
 
@@ -57,9 +59,12 @@ async def group_deliveries(store: Store, filters: DeliveryFilter, limit: int) ->
 
 
 async def get_delivery(store: Store, delivery_id: int, client: int | None) -> tuple[Delivery, list[StoredEvent]]:
-    """Return one delivery with its body, and its events. `NotFound`, also for another client's."""
+    """Return one delivery with its body, and the first events that it caused: one more than are shown, if there are more.
+
+    Raises `NotFound`, also for another client's.
+    """
     delivery = await find_delivery(store, delivery_id, client)
-    return delivery, await store.read(DeliveryEvents(delivery.client, delivery_id))
+    return delivery, await store.read(DeliveryEvents(delivery.client, delivery_id, MOST_EVENTS + 1))
 
 
 async def replay_delivery(store: Writes, delivery: Delivery, now: Micros) -> int:

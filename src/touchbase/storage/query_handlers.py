@@ -268,8 +268,12 @@ def _delivery(query: GetDelivery) -> Plan[Delivery | None]:
 
 
 def _delivery_events(query: DeliveryEvents) -> Plan[list[StoredEvent]]:
-    sql = f"SELECT {_EVENT} FROM event WHERE client = ? AND delivery_id = ? ORDER BY occurred_us, key"
-    rows = yield Select(sql, (query.client, query.delivery_id))
+    where = "FROM event WHERE client = ? AND delivery_id = ? ORDER BY occurred_us, key"
+    if query.limit:
+        shown = _EVENT.replace(", detail,", ", '{}',")
+        rows = yield Select(f"SELECT {shown} {where} LIMIT ?", (query.client, query.delivery_id, query.limit))
+    else:
+        rows = yield Select(f"SELECT {_EVENT} {where}", (query.client, query.delivery_id))
     return [history_sql.event_of(row) for row in rows]
 
 
