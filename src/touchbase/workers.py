@@ -15,7 +15,7 @@ from touchbase.config import Settings
 from touchbase.custom_fields import KINDS as CUSTOM_FIELD_KINDS
 from touchbase.enrichment import FetchWorker, HttpClient
 from touchbase.events import InboxWorker, WorkReport, add_report
-from touchbase.exports import KINDS as EXPORT_KINDS
+from touchbase.exports import export_kinds
 from touchbase.imports import KINDS as IMPORT_KINDS
 from touchbase.imports import new_file_sandbox
 from touchbase.jobs import JobKind, JobWorker
@@ -29,8 +29,6 @@ from touchbase.sql.store import Store
 from touchbase.statuses import KINDS as STATUS_KINDS
 
 HOUR: Micros = 3600 * SECOND
-JOB_KINDS: tuple[JobKind, ...] = (*IMPORT_KINDS, *EXPORT_KINDS, *STATUS_KINDS, *CUSTOM_FIELD_KINDS, *LINK_KINDS)
-"""Every kind of job; a capability with a new one adds it here."""
 
 
 def job_files_us(settings: Settings) -> Micros:
@@ -43,10 +41,15 @@ def attempts_us(settings: Settings) -> Micros:
     return settings.keep_webhook_attempts_days * DAY
 
 
+def job_kinds(settings: Settings) -> tuple[JobKind, ...]:
+    """Return every kind of job; a capability with a new one adds it here."""
+    return (*IMPORT_KINDS, *export_kinds(settings.page_bytes), *STATUS_KINDS, *CUSTOM_FIELD_KINDS, *LINK_KINDS)
+
+
 def job_worker(settings: Settings, store: Store, clock: Clock, outage: Outage | None = None, sandbox: Sandbox | None = None) -> JobWorker:
     """Return the worker of all kinds of jobs; `sandbox` reads the files of imports."""
     files = sandbox or new_file_sandbox()
-    return JobWorker(store, clock, JOB_KINDS, keep_files_us=job_files_us(settings), outage=outage, sandbox=files)
+    return JobWorker(store, clock, job_kinds(settings), keep_files_us=job_files_us(settings), outage=outage, sandbox=files)
 
 
 @dataclass(frozen=True, slots=True)

@@ -196,6 +196,7 @@ def test_persons_export__writes_one_persons_data_as_json(filled: Run, tmp_path: 
     filled("worker", "--once")
 
     printed = json.loads(filled("persons", "export", *WHO).output)
+    monkeypatch.setenv("TOUCHBASE_PAGE_BYTES", "1")
     filled("persons", "export", "--client", "acme", "--id", str(printed["contact"]["id"]), "--out", "person.json")
 
     assert json.loads((tmp_path / "person.json").read_text()) == printed

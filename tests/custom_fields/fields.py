@@ -8,8 +8,9 @@ from urllib.parse import quote
 from tests.asgi_client import Response
 from tests.house import House
 
+from touchbase.config import Settings
 from touchbase.jobs import JobWorker
-from touchbase.workers import JOB_KINDS
+from touchbase.workers import job_kinds
 
 FIELDS = "/public/v2/custom-fields/contacts"
 
@@ -53,7 +54,7 @@ async def uses(house: House, of: str = "contacts") -> dict[str, int]:
 
 async def work(house: House) -> None:
     """Run all due jobs."""
-    await JobWorker(house.call.parts.store, house.call.clock, JOB_KINDS).drain()
+    await JobWorker(house.call.parts.store, house.call.clock, job_kinds(Settings())).drain()
 
 
 async def done(house: House, reply: Response) -> Any:

@@ -11,15 +11,16 @@ from tests.event_log.test_log import JANE, logged, types
 from tests.house import House, read
 
 from touchbase.common.timestamps import DAY
+from touchbase.config import Settings
 from touchbase.erasure.service import Eraser
 from touchbase.jobs import JobWorker
 from touchbase.retention.service import Retention
-from touchbase.workers import JOB_KINDS
+from touchbase.workers import job_kinds
 
 
 async def run_jobs(house: House) -> None:
     """Run the waiting jobs."""
-    await JobWorker(house.call.parts.store, house.call.clock, JOB_KINDS).drain()
+    await JobWorker(house.call.parts.store, house.call.clock, job_kinds(Settings())).drain()
 
 
 def eraser(house: House) -> Eraser:

@@ -11,10 +11,12 @@ import pytest
 from tests.asgi_client import ApiClient
 from tests.imports.jobs import contacts, imported
 
-from touchbase.exports import KINDS
+from touchbase.config import Settings
+from touchbase.exports import export_kinds
 from touchbase.exports import job as export_job
 from touchbase.jobs import JobWorker
 
+KINDS = export_kinds(Settings().page_bytes)
 FILE = '''email,first_name,last_name,contact_status,Segment,Größe,company.domain,last_reply_received,External ID
 jane@example.com,Jane,Doe,new,Fintech: 1:2,12,x.example,2026-05-01T10:00:00Z,crm-4711
 joe@example.com,Joe,"Roe, ""J""",customer,=1+1,,x.example,,

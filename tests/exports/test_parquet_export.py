@@ -14,10 +14,12 @@ from tests.asgi_client import ApiClient
 from tests.exports.test_export_api import exported, filled
 from tests.imports.jobs import contacts, imported
 
-from touchbase.exports import KINDS, parquet_file
+from touchbase.config import Settings
+from touchbase.exports import export_kinds, parquet_file
 from touchbase.exports import job as export_job
 from touchbase.jobs import JobRun, JobWorker
 
+KINDS = export_kinds(Settings().page_bytes)
 MEDIA = "application/vnd.apache.parquet"
 
 

@@ -11,7 +11,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.asgi_client import ApiClient, MakeClient
 
-from touchbase.exports import job as exports
 from touchbase.http.dependencies import Limits
 from touchbase.sql.page_budget import ByteBudget
 from touchbase.sql.store import Store
@@ -84,11 +83,8 @@ async def test_pages__have_each_record_once_and_whole(
 
 
 @pytest.mark.parametrize("page_bytes", [1, 25_000, 8_388_608])
-async def test_export__has_each_record_once(
-    store: Store, make_client: MakeClient, monkeypatch: pytest.MonkeyPatch, page_bytes: int
-) -> None:
-    monkeypatch.setattr(exports, "PAGE_BYTES", page_bytes)
-    call = make_client(store)
+async def test_export__has_each_record_once(store: Store, make_client: MakeClient, page_bytes: int) -> None:
+    call = make_client(store, limits=Limits(page_bytes=page_bytes))
     client = await fill(call, [10, 30_000, 0, 5_000, 30_000])
 
     for query in ("", "&email[is_set]=true"):

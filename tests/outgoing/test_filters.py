@@ -74,3 +74,29 @@ async def searched(house: House, kind: str, tree: Any) -> list[int]:
     reply = await house.request("POST", f"/public/v2/{KINDS[kind]}/search", body)
     assert reply.status == 200, reply.body
     return [one["id"] for one in reply.json()["data"]]
+
+
+@pytest.mark.parametrize("cause", ["too many parts", "another type"])
+async def test_filter__that_is_not_valid_any_more_pauses_its_endpoint(
+    webhooks: Webhooks, monkeypatch: pytest.MonkeyPatch, cause: str
+) -> None:
+    tree = {"contact": {"cf.Score[gte]": "many", "any": [{"first_name": str(number)} for number in range(9)]}}
+    endpoint = await webhooks.ask("POST", "", {"url": URL, "filter": tree}, 201)
+    refused = {"contact": {"any": [{"all": [{"first_name": "a"}, {"first_name": "b"}]} for _ in range(200)]}}
+    too_large = await webhooks.ask("POST", "", {"url": URL, "filter": refused}, 422)
+    with monkeypatch.context() as limits:
+        if cause == "too many parts":
+            limits.setattr("touchbase.search.parse.MOST_PARTS", 10)
+        else:
+            await webhooks.house.call.settings("default", contact_fields=FIELDS)
+        await webhooks.house.contact(email="ann@example.com", first_name="8")
+        assert await webhooks.deliver() == []
+        shown = await webhooks.ask("GET", f"/{endpoint['id']}")
+
+    changed = await webhooks.ask("PATCH", f"/{endpoint['id']}", {"filter": {"contact": {"first_name": "8"}}})
+    await webhooks.ask("POST", f"/{endpoint['id']}/resume")
+
+    assert too_large["errors"][0]["pointer"].startswith("/filter/contact")
+    assert (shown["state"], changed["state"]) == ("paused", "paused")
+    assert "its filter is not valid now: /filter/contact" in shown["state_reason"]
+    assert [sent.body["type"] for sent in await webhooks.deliver()] == ["contact.created"]

@@ -207,7 +207,7 @@ async def _list(database: str | None, filters: dict[str, Any], limit: int, befor
             found.append(delivery)
             if len(found) == limit:
                 break
-        return await rows_of(store, found, {})
+        return [*await rows_of(store, found, {})]
 
 
 async def _matching(store: Store, chosen: DeliveryFilter, before: int | None, page: int) -> AsyncIterator[Delivery]:

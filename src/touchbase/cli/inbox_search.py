@@ -117,7 +117,7 @@ async def search(database: str | None, sought: dict[str, Any], filters: dict[str
                 break
         found = sorted((each for page in pages for each in page.deliveries), key=lambda each: -each.id)
         found_in = {number: where for page in pages for number, where in page.found_in.items()}
-        rows = await rows_of(store, found, found_in)
+        rows = [*await rows_of(store, found, found_in)]
     back_to = next((page.back_to_us for page in reversed(pages) if page.back_to_us is not None), None)
     result = Result(rows, place and cursor_text(SEARCH_CURSOR, place), None if back_to is None else to_text(back_to))
     for page in pages:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from touchbase.cli.failures import STOPPED
-from touchbase.cli.options import ALWAYS_JSON, Group, json_option, person_options, read_identities, setting_options
+from touchbase.cli.options import ALWAYS_JSON, Group, json_option, person_options, read_identities, read_settings, setting_options
 from touchbase.cli.output import output_file, print_json
-from touchbase.cli.persons_remote import erase_at_server, export_at_server
+from touchbase.cli.persons_remote import ExportText, erase_at_server, export_at_server
 from touchbase.cli.reapply_erasures import reapply_erasures
 from touchbase.cli.remote import chosen_server, through_server
 from touchbase.cli.server_options import ON_THE_HOST
@@ -22,7 +22,6 @@ from touchbase.cli.store import find_client, now_us, opened, run
 if TYPE_CHECKING:
     from touchbase.clients import Client
     from touchbase.erasure import Eraser, Erasure, FindPerson, Person
-    from touchbase.erasure.api import PersonExport
     from touchbase.events import ProcessingStore
     from touchbase.history import Ref
     from touchbase.sql.store import Store
@@ -119,9 +118,8 @@ def export(
     refs = read_identities(email, linkedin_url, contact_id)
     if (tb := chosen_server()) is not None:
         with output_file(out) as file:
-            for piece in export_at_server(tb, _pieces, email, linkedin_url, contact_id):
+            for piece in export_at_server(tb, email, linkedin_url, contact_id):
                 file.write(piece)
-            file.write("\n]}\n")
         return
     run(_export(database, client_id, refs, contact_id, out))
 
@@ -227,12 +225,11 @@ async def _export(database: str | None, client_id: str, refs: list[Ref], contact
         client = await find_client(store, client_id)
         number = await _find_contact(store, client, refs, contact_id)
         with output_file(out) as file:
-            is_first = True
+            text = ExportText()
             async for page in _pages(store, client, number):
-                for piece in _pieces(page, is_first):
+                for piece in text.pieces(page):
                     file.write(piece)
-                is_first = False
-            file.write("\n]}\n")
+            file.write(text.end())
 
 
 async def _find_contact(store: Store, client: Client, refs: list[Ref], contact_id: int | None) -> int:
@@ -244,36 +241,17 @@ async def _find_contact(store: Store, client: Client, refs: list[Ref], contact_i
     return found.contacts[0]
 
 
-async def _pages(store: Store, client: Client, number: int) -> AsyncIterator[PersonExport]:
+async def _pages(store: Store, client: Client, number: int) -> AsyncIterator[Mapping[str, Any]]:
+    import msgspec
+
     from touchbase.connections import ListConnections
-    from touchbase.erasure import export_deliveries, export_person
-    from touchbase.erasure.api import deliveries_out, with_person
+    from touchbase.erasure.api import PersonPages
     from touchbase.events import TranslatorPool, translator
 
     translate = translator(TranslatorPool(), await store.read(ListConnections(client.number)))
-    exported = await export_person(store, client.number, number)
-    after: int | None = 0
-    is_first = True
-    while after is not None:
-        deliveries, after = await export_deliveries(store, translate, client.number, number, PAGE, after)
-        page = deliveries_out(deliveries, None)
-        if is_first:
-            with_person(page, exported, client, now_us())
-            is_first = False
-        yield page
-
-
-def _pieces(page: PersonExport | Mapping[str, Any], is_first: bool) -> Iterator[str]:
-    """Yield the page's part of one JSON object whose last member is the list of deliveries."""
-    import json
-
-    import msgspec
-
-    made = msgspec.to_builtins(page)
-    deliveries = made.pop("deliveries")
-    del made["next_cursor"]
-    if is_first:
-        yield json.dumps(made, indent=2, ensure_ascii=False).rstrip("\n}") + ',\n  "deliveries": ['
-    for index, delivery in enumerate(deliveries):
-        comma = "" if is_first and index == 0 else ","
-        yield f"{comma}\n{json.dumps(delivery, ensure_ascii=False)}"
+    pages, place = PersonPages(store, translate, client, number, PAGE, read_settings().page_bytes, now_us), None
+    while True:
+        page, place = await pages.page(place)
+        yield msgspec.json.decode(msgspec.json.encode(page))
+        if place is None:
+            return

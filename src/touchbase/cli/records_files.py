@@ -292,7 +292,7 @@ async def _export(database: str | None, client_id: str, record: Record, options:
         check_installed(click.ClickException)
     async with opened(database) as store:
         client = await find_client(store, client_id)
-        found: AsyncIterator[Any] = pages(store, record, client, settings, Position())
+        found: AsyncIterator[Any] = pages(store, record, client, settings, Position(), read_settings().page_bytes)
         with output_file(out, "wb") as file:
             async for page, _ in found:
                 file.write(page.body)

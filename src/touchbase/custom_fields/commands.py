@@ -32,11 +32,16 @@ class FieldValue:
 
 @dataclass(slots=True)
 class FindUses(Query[dict[str, FieldUse]]):
-    """The custom fields that records of one kind have a value of, by name; of one field, if `name` is given."""
+    """The custom fields that records of one kind have a value of, by name; of one field, if `name` is given.
+
+    With `limit` the first so many in the order of their characters, behind the name `after`.
+    """
 
     client: int
     kind: int
     name: str | None = None
+    after: str = ""
+    limit: int = 0
 
 
 @dataclass(slots=True)

@@ -48,11 +48,17 @@ class TypeCheck:
     samples: list[tuple[int, str]] = field(default_factory=list)
 
 
-async def list_fields(store: Store, client: Client, kind: int, name: str | None = None) -> list[CustomField]:
-    """Return the client's custom fields by name: defined ones, and all that records have; or the one of this name."""
+async def list_fields(
+    store: Store, client: Client, kind: int, name: str | None = None, *, after: str = "", limit: int = 0
+) -> list[CustomField]:
+    """Return the client's custom fields by name: defined ones, and all that records have; or the one of this name.
+
+    With `limit` so many of the ones behind the name `after`.
+    """
     types, names = RECORD_TYPES[kind].field_types(client.settings), RECORD_TYPES[kind].field_names(client.settings)
-    uses = await store.read(FindUses(client.number, kind, name))
-    found = [each for each in sorted({*types, *uses}) if name is None or each == name]
+    uses = await store.read(FindUses(client.number, kind, name, after, limit))
+    found = [each for each in sorted({*types, *uses}) if each == name or (name is None and each > after)]
+    found = found[:limit] if limit else found
     none = FieldUse(0, 0, 0)
     made = []
     for each in found:

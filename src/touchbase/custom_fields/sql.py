@@ -60,13 +60,18 @@ class Fields:
         self.names[former] = name
 
 
+_USES = "SELECT name, count(*), min(created_us), max(updated_us) FROM custom_field"
+
+
 def find_uses(query: FindUses) -> Plan[dict[str, FieldUse]]:
     """Run `FindUses`."""
     where = _values_of(query.client, query.kind)
     where.equal("name", query.name)
-    rows = yield Select(
-        f"SELECT name, count(*), min(created_us), max(updated_us) FROM custom_field WHERE {where} GROUP BY name", where.params
-    )
+    if not query.limit:
+        rows = yield Select(f"{_USES} WHERE {where} GROUP BY name", where.params)
+    else:
+        texts = [f"{_USES} WHERE {where} AND name{order} > ? GROUP BY name ORDER BY name{order} LIMIT ?" for order in ("", ' COLLATE "C"')]
+        rows = yield Select(texts[0], (*where.params, query.after, query.limit), texts[1])
     return {row[0]: FieldUse(row[1], row[2], row[3]) for row in rows}
 
 

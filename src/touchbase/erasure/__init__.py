@@ -9,6 +9,7 @@ from touchbase.erasure.commands import (
     Erasure,
     FindErased,
     FindPerson,
+    FindSources,
     GetErasure,
     LiftErasure,
     ListErasures,
@@ -19,7 +20,6 @@ from touchbase.erasure.commands import (
     ReadLinks,
     SweepErasure,
 )
-from touchbase.erasure.person_export import export_deliveries, export_person
 from touchbase.erasure.reapply import finish_erasures, reapply_erasures
 from touchbase.erasure.service import Eraser, identities
 
@@ -31,6 +31,7 @@ __all__ = [
     "Erasure",
     "FindErased",
     "FindPerson",
+    "FindSources",
     "GetErasure",
     "LiftErasure",
     "ListErasures",
@@ -40,8 +41,6 @@ __all__ = [
     "ReadBodies",
     "ReadLinks",
     "SweepErasure",
-    "export_deliveries",
-    "export_person",
     "finish_erasures",
     "identities",
     "reapply_erasures",

@@ -2,31 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from touchbase.auth import ADMIN
 from touchbase.clients import Client
-from touchbase.common.timestamps import SECOND, Micros, to_text
+from touchbase.common.timestamps import SECOND, Clock, Micros, to_text
 from touchbase.do_not_contact.api.schemas import SuppressionOut, entry_out
 from touchbase.erasure.commands import Erasure, ListRequests
-from touchbase.erasure.person_export import ContactDelivery, Exported, export_deliveries, export_person
+from touchbase.erasure.person_export import ContactDelivery, Exported, export_deliveries, export_person, exported_contact
 from touchbase.erasure.service import Eraser
-from touchbase.events import translator
+from touchbase.events import Translate, translator
+from touchbase.history import CONTACT, EffectiveTime
 from touchbase.http import query_parameters as query
 from touchbase.http.endpoint import Call
 from touchbase.http.query_parameters import LIMIT, PAGE, cursor_text
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success
-from touchbase.http.schemas import ChannelOut, DeliveryStateOut, MaybeTime, Time, encode, example
+from touchbase.http.schemas import ChannelOut, DeliveryStateOut, MaybeTime, Time, encode, example, fitting
 from touchbase.inbox.api.deliveries import RawBody, raw_body
+from touchbase.messages import MessagesOfContact
 from touchbase.messages.api.schemas import MessageOut, message_out
-from touchbase.records import TimelineEntry
+from touchbase.records import MAX_HISTORY, Contact, TimelineEntry, timeline
 from touchbase.records.api.resource import CONTACT_TAG
 from touchbase.records.api.schemas import ContactResponse, FieldChangeOut
 from touchbase.records.api.serializers import contact_out
+from touchbase.sql.page_budget import Cut
+from touchbase.sql.store import Store
 
 SEARCH_SECONDS: Micros = 5 * SECOND
 """How long a request searches the inbox; the rest is searched in the background."""
@@ -123,19 +128,23 @@ class ExportedDelivery(Struct):
 
 
 class PersonExport(Struct):
-    """Everything that is stored about one contact. Only the first page has more than deliveries."""
+    """Everything that is stored about one contact, in pages: the contact first, then timeline, messages and deliveries in this order."""
 
     deliveries: list[ExportedDelivery]
-    next_cursor: Annotated[str | None, Meta(description="Cursor of the next deliveries; null on the last page.")]
+    next_cursor: Annotated[str | None, Meta(description="Cursor of the next page; null on the last page.")]
     contact: ContactResponse | UnsetType = UNSET
     created_at: Time | UnsetType = UNSET
     identities: list[IdentityOut] | UnsetType = UNSET
     sources: list[SourceOut] | UnsetType = UNSET
-    timeline: list[ExportedEvent] | UnsetType = UNSET
+    timeline: Annotated[
+        list[ExportedEvent] | UnsetType, Meta(description="The events, newest first; those of a long history go on on the next pages.")
+    ] = UNSET
     suppressions: Annotated[
         list[SuppressionOut] | UnsetType, Meta(description="The entries of the person's addresses on the client's do-not-contact list.")
     ] = UNSET
-    messages: Annotated[list[MessageOut] | UnsetType, Meta(description="The mails and LinkedIn messages, oldest first.")] = UNSET
+    messages: Annotated[
+        list[MessageOut] | UnsetType, Meta(description="The mails and LinkedIn messages, oldest first; they follow the last event.")
+    ] = UNSET
 
 
 ERASE = query.flag("erase", "Erase the person for good: the contact, its timeline, and the bodies of the webhooks that mention it.")
@@ -176,34 +185,93 @@ async def export_contact(call: Call) -> Response:
     client = await call.client()
     asked, number = call.parameters(), call.id("contact")
     listing = f"export {number}"
-    after: int | None = asked.cursor(listing, int)
+    place: Place | None = asked.cursor(listing, PLACE)
     asked.done()
-    api = call.api
-    exported = await export_person(api.dependencies.store, client.number, number)
-    translate = translator(api.dependencies.read, await api.connections.of(client.number))
-    deliveries, following = await export_deliveries(api.dependencies.store, translate, client.number, number, asked[LIMIT], after or 0)
-    made = deliveries_out(deliveries, None if following is None else cursor_text(listing, following))
-    if after is None:
-        with_person(made, exported, client, api.dependencies.clock())
+    api, parts = call.api, call.api.dependencies
+    translate = translator(parts.read, await api.connections.of(client.number))
+    pages = PersonPages(parts.store, translate, client, number, asked[LIMIT], parts.limits.page_bytes, parts.clock)
+    made, following = await pages.page(place)
+    made.next_cursor = None if following is None else cursor_text(listing, following)
     return Response(body=encode(made))
 
 
-def deliveries_out(deliveries: Sequence[ContactDelivery], next_cursor: str | None) -> PersonExport:
-    """Return a page of an export with deliveries only."""
-    return PersonExport([_delivery(each) for each in deliveries], next_cursor)
+Place = int | tuple[str, Micros, str | int]
+"""Where an export goes on: behind the delivery with this id, or behind this event (`timeline`) or message (`messages`)."""
+PLACE: Any = Place
+TIMELINE, MESSAGES = "timeline", "messages"
+_FIRST_MESSAGE = (MESSAGES, 0, 0)
+"""No message has the id 0."""
 
 
-def with_person(made: PersonExport, exported: Exported, client: Client, now: Micros) -> None:
-    """Add to a page what only the first one has."""
+@dataclass(slots=True)
+class PersonPages:
+    """The pages of one person's export: each ends after `page_bytes`, or after `limit` deliveries."""
+
+    store: Store
+    translate: Translate
+    client: Client
+    contact_id: int
+    limit: int
+    page_bytes: int
+    clock: Clock
+    left: int = 0
+    """Bytes that the present page may still have."""
+
+    async def page(self, place: Place | None) -> tuple[PersonExport, Place | None]:
+        """Return the page from a place on, and where the next one begins; None: there is none. Raises `NotFound`."""
+        made, self.left = PersonExport([], None), self.page_bytes
+        contact = await exported_contact(self.store, self.client.number, self.contact_id)
+        if place is None:
+            _with_person(made, await export_person(self.store, self.client.number, contact), self.client, self.clock())
+            self.left -= len(encode(made))
+        if place is None or (isinstance(place, tuple) and place[0] == TIMELINE):
+            before = None if place is None else (place[1], str(place[2]))
+            place = await self._add_events(made, contact, before)
+        if isinstance(place, tuple) and place[0] == MESSAGES and self.left > 0:
+            place = await self._add_messages(made, contact, (place[1], int(place[2])))
+        if isinstance(place, int) and self.left > 0:
+            return made, await self._add_deliveries(made, place)
+        return made, place
+
+    async def _add_events(self, made: PersonExport, contact: Contact, before: EffectiveTime | None) -> Place:
+        words = self.client.settings.words(CONTACT)
+        entries, place, _ = await timeline(self.store, contact, MAX_HISTORY, before, words)
+        fit = self._fitting(map(_event, entries))
+        made.timeline = fit
+        if len(fit) < len(entries):
+            place = entries[len(fit) - 1].event.effective_time
+        return _FIRST_MESSAGE if place is None else (TIMELINE, *place)
+
+    async def _add_messages(self, made: PersonExport, contact: Contact, after: tuple[Micros, int]) -> Place:
+        found = await self.store.read(MessagesOfContact(self.client.number, contact.id, after, self.left))
+        fit = self._fitting(message_out(each, contact_email=contact.email) for each in found)
+        made.messages = fit
+        if len(fit) < len(found) or isinstance(found, Cut):
+            last = found[len(fit) - 1]
+            return MESSAGES, last.occurred_us, last.id
+        return 0
+
+    async def _add_deliveries(self, made: PersonExport, after: int) -> int | None:
+        found, following = await export_deliveries(self.store, self.translate, self.client.number, self.contact_id, self.limit, after)
+        made.deliveries = self._fitting(map(_delivery, found))
+        return following if len(made.deliveries) == len(found) else found[len(made.deliveries) - 1].delivery.id
+
+    def _fitting(self, items: Iterable[object]) -> list[Any]:
+        """Encode the items that the page may still have."""
+        fit = fitting(items, self.left)
+        self.left -= sum(map(len, map(bytes, fit)))
+        return fit
+
+
+def _with_person(made: PersonExport, exported: Exported, client: Client, now: Micros) -> None:
+    """Add what only the first page has."""
     contact = contact_out(exported.contact, False, client.settings)
     made.contact, made.created_at = contact, to_text(exported.contact.created_us)
     made.identities = [IdentityOut(*ref) for ref in exported.identities]
     made.sources = [
         SourceOut(each.channel, each.tool, each.events, to_text(each.first_us), to_text(each.last_us)) for each in exported.sources
     ]
-    made.timeline = [_event(each) for each in exported.timeline]
     made.suppressions = [entry_out(each, now) for each in exported.suppressions]
-    made.messages = [message_out(each, contact_email=exported.contact.email) for each in exported.messages]
 
 
 def _event(entry: TimelineEntry) -> ExportedEvent:
@@ -227,8 +295,8 @@ ROUTES = [
     Route(
         "GET", "/public/v2/contacts/{id}/export", export_contact, scope=ADMIN, operation_id="export_contact", tag=CONTACT_TAG,
         summary="Export everything that is stored about one person",
-        description="The first page has the contact, its identities, sources and "
-        "timeline; every page has deliveries.",
+        description="The first page has the contact, its identities and sources, and begins the timeline; messages and deliveries follow. "
+        "Most people fit on one page but for their deliveries. Join the lists of all pages, until `next_cursor` is null.",
         query=PAGE, success=(Success(200, "A page.", PersonExport),),
     ),
     Route(

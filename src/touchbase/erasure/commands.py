@@ -197,6 +197,25 @@ class ReadBodies(Query[BodyPage]):
     waiting: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One tool that sent events about the person: their number, and the times of the first and the last."""
+
+    channel: str
+    tool: str
+    events: int
+    first_us: Micros
+    last_us: Micros
+
+
+@dataclass(slots=True)
+class FindSources(Query[list[Source]]):
+    """The tools that sent events about a contact, in order."""
+
+    client: int
+    contact: int
+
+
 @dataclass(slots=True)
 class LinkPage:
     """A page of identity links, in order, with the contact of each (None: not yet known); `last` is None on the last page."""

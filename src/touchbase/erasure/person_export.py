@@ -5,16 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from touchbase.bin import GetDeleted
-from touchbase.clients import FindClientByNumber
 from touchbase.common.threads import on_thread
-from touchbase.common.timestamps import Micros
 from touchbase.do_not_contact import Entry, FindEntries, addresses_of_refs
-from touchbase.erasure.commands import FindPerson, ReadBodies, ReadLinks
+from touchbase.erasure.commands import FindPerson, FindSources, ReadBodies, ReadLinks, Source
 from touchbase.events import Translate
-from touchbase.history import CONTACT, PLAIN, Ref, StoredEvent
+from touchbase.history import CONTACT, Ref
 from touchbase.inbox import Delivery, DeliveryEvents
-from touchbase.messages import Message, MessagesOfContact
-from touchbase.records import CONTACT_TYPE, Contact, GetHistory, TimelineEntry, explain, get_record
+from touchbase.records import CONTACT_TYPE, Contact, get_record
 from touchbase.sql.store import Store
 from touchbase.suppression import identities_of
 
@@ -23,27 +20,13 @@ LINKS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """One tool that sent events about the person: their number, and the times of the first and the last."""
-
-    channel: str
-    tool: str
-    events: int
-    first_us: Micros
-    last_us: Micros
-
-
-@dataclass(frozen=True, slots=True)
 class Exported:
-    """One person: the contact, its whole timeline, its identities, the tools that sent data, its entries on the do-not-contact list,
-    and its messages."""
+    """One person: the contact, its identities, the tools that sent data, and its entries on the do-not-contact list."""
 
     contact: Contact
-    timeline: list[TimelineEntry]
     identities: list[Ref]
     sources: list[Source]
     suppressions: list[Entry]
-    messages: list[Message]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,27 +37,20 @@ class ContactDelivery:
     shared: bool
 
 
-async def export_person(store: Store, client: int, contact_id: int) -> Exported:
-    """Return everything but the deliveries, also of a contact in the bin. `NotFound`."""
+async def exported_contact(store: Store, client: int, contact_id: int) -> Contact:
+    """Return the contact to export, also one in the bin. `NotFound`."""
     deleted = await store.read(GetDeleted(client, CONTACT, contact_id))
     found = None if deleted is None else deleted.record
-    contact = found if isinstance(found, Contact) else await get_record(store, CONTACT_TYPE, client, contact_id)
-    history = await store.read(GetHistory(client, CONTACT, contact_id))
-    owner = await store.read(FindClientByNumber(client))
-    words = PLAIN if owner is None else owner.settings.words(CONTACT)
-    entries = [TimelineEntry(event, changed) for event, changed in await explain(contact, history, words)]
-    links = await store.read(ReadLinks(client, LINKS, contact=contact_id, deleted=deleted is not None))
-    person = await store.read(FindPerson(client, contact_id))
+    return found if isinstance(found, Contact) else await get_record(store, CONTACT_TYPE, client, contact_id)
+
+
+async def export_person(store: Store, client: int, contact: Contact) -> Exported:
+    """Return everything but the timeline, the messages and the deliveries."""
+    is_deleted = await store.read(GetDeleted(client, CONTACT, contact.id)) is not None
+    links = await store.read(ReadLinks(client, LINKS, contact=contact.id, deleted=is_deleted))
+    person = await store.read(FindPerson(client, contact.id))
     listed = await store.read(FindEntries(client, addresses_of_refs(person.refs)))
-    messages = await store.read(MessagesOfContact(client, contact_id))
-    return Exported(contact, entries, [ref for ref, _ in links.links], _sources(history), listed, messages)
-
-
-def _sources(history: list[StoredEvent]) -> list[Source]:
-    by_tool: dict[tuple[str, str], list[Micros]] = {}
-    for event in history:
-        by_tool.setdefault((event.channel, event.tool), []).append(event.received_us)
-    return [Source(*names, len(times), min(times), max(times)) for names, times in sorted(by_tool.items())]
+    return Exported(contact, [ref for ref, _ in links.links], await store.read(FindSources(client, contact.id)), listed)
 
 
 async def export_deliveries(

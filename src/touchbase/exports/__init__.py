@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from touchbase.exports.commands import CustomFieldNames, ExportRecords
-from touchbase.exports.job import KINDS, ExportSettings, Position, pages
+from touchbase.exports.job import ExportSettings, Position, export_kinds, pages
 from touchbase.exports.writer import PARQUET, ExportFormat, members
 
-__all__ = ["KINDS", "PARQUET", "CustomFieldNames", "ExportFormat", "ExportRecords", "ExportSettings", "Position", "members", "pages"]
+__all__ = ["PARQUET", "CustomFieldNames", "ExportFormat", "ExportRecords", "ExportSettings", "Position", "export_kinds", "members", "pages"]

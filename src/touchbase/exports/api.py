@@ -96,14 +96,15 @@ def stream(record: str, many: str) -> Callable[[Call], Awaitable[Response]]:
         client = await call.client()
         settings = _settings(call, record, client)
         disposition = f'attachment; filename="{many}.{settings.format.format}"'.encode()
-        body = _bodies(call.api.dependencies.store, record, client, settings)
+        parts = call.api.dependencies
+        body = _bodies(parts.store, record, client, settings, parts.limits.page_bytes)
         return Response(content_type=settings.media_type.encode(), headers=[(b"content-disposition", disposition)], stream=body)
 
     return handle
 
 
-async def _bodies(store: Store, record: str, client: Client, settings: ExportSettings) -> AsyncIterator[bytes]:
-    async for page, _ in pages(store, record, client, settings, Position()):
+async def _bodies(store: Store, record: str, client: Client, settings: ExportSettings, page_bytes: int) -> AsyncIterator[bytes]:
+    async for page, _ in pages(store, record, client, settings, Position(), page_bytes):
         if page.body:
             yield page.body
 

@@ -28,8 +28,6 @@ from touchbase.sql.store import Store
 
 PAGE = 1_000
 """Records of one page."""
-PAGE_BYTES = 8_388_608
-"""Bytes of custom fields after which a page ends."""
 BEGINNINGS = 10
 """How often a Parquet file is begun before its job fails; without an end, a server that such a job crashes would crash for ever."""
 LISTINGS: dict[str, type[ListContacts] | type[ListCompanies]] = {"contact": ListContacts, "company": ListCompanies}
@@ -78,9 +76,12 @@ def search_of(record: str, client: Client, settings: ExportSettings) -> SearchRe
 
 
 async def pages(
-    store: Store, record: str, client: Client, settings: ExportSettings, position: Position
+    store: Store, record: str, client: Client, settings: ExportSettings, position: Position, page_bytes: int
 ) -> AsyncIterator[tuple[EncodedPage, Position]]:
-    """Yield the pages from a position on, each with the position behind it; at least one."""
+    """Yield the pages from a position on, each with the position behind it; at least one.
+
+    A page ends after `page_bytes` of custom fields.
+    """
     if settings.format.format != NDJSON and position.after is None:
         position.custom_fields = await store.read(CustomFieldNames(client.number, RECORD_KINDS[record]))
     file = None
@@ -93,12 +94,12 @@ async def pages(
         is_first = position.after is None
         encode = encoder(record, settings.format, client.settings, position.custom_fields, with_header=is_first)
         if search is None:
-            listing = LISTINGS[record](client.number, PAGE, position.after, page_bytes=PAGE_BYTES, **settings.filters)
+            listing = LISTINGS[record](client.number, PAGE, position.after, page_bytes=page_bytes, **settings.filters)
             page = await store.read(ExportRecords(listing, encode, settings.suppressed_at, settings.suppressed))
         else:
             found = await store.read(replace(search, after=position.after))
             ids = [each.id for each in found.records]
-            listing = LISTINGS[record](client.number, PAGE, page_bytes=PAGE_BYTES)
+            listing = LISTINGS[record](client.number, PAGE, page_bytes=page_bytes)
             page = await store.read(ExportRecords(listing, encode, settings.suppressed_at, settings.suppressed, ids))
             # In order of creation: the time and the id. If the page has ended for its bytes, it says where.
             page.after = page.after or found.next  # type: ignore[assignment]
@@ -117,9 +118,10 @@ def _parquet(record: str, form: ExportFormat, custom_fields: list[str]) -> Parqu
 class ExportKind:
     """The jobs `contacts.export` and `companies.export`."""
 
-    def __init__(self, record: str, name: str) -> None:
+    def __init__(self, record: str, name: str, page_bytes: int) -> None:
         self._record = record
         self.name = name
+        self._page_bytes = page_bytes
 
     async def run(self, run: JobRun) -> None:
         """Write the pages behind the last checkpoint."""
@@ -129,7 +131,7 @@ class ExportKind:
             return  # it stopped after its last page
         if settings.format.format == PARQUET:
             position = await _begin(run, position)
-        async for page, reached in pages(run.store, self._record, run.client, settings, position):
+        async for page, reached in pages(run.store, self._record, run.client, settings, position, self._page_bytes):
             pieces = [(RESULT, page.body[start : start + PIECE]) for start in range(0, len(page.body), PIECE)]
             if not pieces and settings.format.format != PARQUET:
                 pieces = [(RESULT, b"")]  # an export of no records is a file without lines
@@ -147,4 +149,6 @@ async def _begin(run: JobRun, position: Position) -> Position:
     return start
 
 
-KINDS = (ExportKind("contact", "contacts.export"), ExportKind("company", "companies.export"))
+def export_kinds(page_bytes: int) -> tuple[ExportKind, ExportKind]:
+    """Return the kinds of exports, whose pages end after so many bytes of custom fields."""
+    return ExportKind("contact", "contacts.export", page_bytes), ExportKind("company", "companies.export", page_bytes)

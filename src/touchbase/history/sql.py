@@ -19,6 +19,8 @@ EVENT: Columns = (
     ("delivery_id", "bigint"), ("received_us", "bigint"), ("via", "bigint"), ("detail", "text"),
     ("campaign_id", "text"),
 )  # fmt: skip
+DETAIL = 14
+"""The position of the text that can be long."""
 _decode_stamps = msgspec.json.Decoder(dict[str, tuple[int, int, str]]).decode
 _decode_detail = msgspec.json.Decoder(dict[str, Any]).decode
 

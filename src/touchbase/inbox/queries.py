@@ -116,10 +116,11 @@ class GetDelivery(Query[Delivery | None]):
 
 @dataclass(slots=True)
 class DeliveryEvents(Query[list[StoredEvent]]):
-    """List the stored events that one delivery caused."""
+    """List the stored events that one delivery caused; with `limit` the first so many, without their details."""
 
     client: int
     delivery_id: int
+    limit: int = 0
 
 
 @dataclass(slots=True)

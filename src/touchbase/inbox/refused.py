@@ -206,7 +206,12 @@ async def list_refusals(store: Store, query: ListRefusals) -> tuple[list[Refused
     limit = query.limit
     found = await store.read(ListRefusals(limit + 1, query.client, query.channel, query.tool, query.cause, query.before))
     page = found[:limit]
-    return page, (page[-1].received_us, page[-1].id) if len(found) > limit else None
+    return page, place_of(page[-1]) if len(found) > limit else None
+
+
+def place_of(one: RefusedWebhook) -> tuple[Micros, int]:
+    """Return where a list goes on behind this one."""
+    return one.received_us, one.id
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,6 +85,17 @@ class FoundPage:
     unsearchable: dict[str, Unsearchable] = field(default_factory=dict)
     """By cause."""
 
+    def end_after(self, count: int) -> None:
+        """Leave out the deliveries after the first so many; the next page finds them again."""
+        history, inbox = self.cursor or (0, 0)
+        for left in self.deliveries[count:]:
+            if self.found_in.get(left.id) == IN_HISTORY:
+                history = max(history, left.id + 1)
+            else:
+                inbox = max(inbox, left.id + 1)
+        del self.deliveries[count:]
+        self.cursor = (history, inbox) if history or inbox else None
+
 
 async def search_deliveries(
     store: Store,
@@ -142,13 +153,8 @@ class _Search:
         else:
             inbox = 0
         page.deliveries.sort(key=lambda each: -each.id)
-        for left in page.deliveries[self._limit :]:  # found again on the next page
-            if page.found_in[left.id] == IN_HISTORY:
-                history = max(history, left.id + 1)
-            else:
-                inbox = max(inbox, left.id + 1)
-        del page.deliveries[self._limit :]
         page.cursor = (history, inbox) if history or inbox else None
+        page.end_after(self._limit)
         return page
 
     def _add(self, found: Sequence[Delivery], where: str | None) -> None:

@@ -13,6 +13,8 @@ from touchbase.inbox.delivery import FAILED, IGNORED, PARKED, RECEIVED, REMOVED_
 from touchbase.inbox.queries import DeliveryEvents, DeliveryGroup, GetDelivery, GroupDeliveries, ListDeliveries
 from touchbase.sql.store import Store, Writes
 
+MOST_EVENTS = 1_000
+"""Events of one delivery that are shown."""
 GROUPED = (UNRECOGNISED, PARKED, FAILED, IGNORED)
 """States of deliveries that changed nothing, which are listed in groups."""
 
@@ -36,10 +38,15 @@ class DeliveryFilter:
 
 async def list_deliveries(store: Store, filters: DeliveryFilter, limit: int, before: Before | None) -> tuple[list[Delivery], Before | None]:
     """Return a page of deliveries, newest first, and the cursor of the next page."""
-    chosen = (filters.client, filters.channel, filters.tool, filters.state, before, filters.received_since_us)
-    found = await store.read(ListDeliveries(limit + 1, *chosen, filters.problems, filters.received_until_us, filters.like))
+    found = await read_deliveries(store, filters, limit + 1, before)
     page = found[:limit]
     return page, end_of(found, limit - 1) if len(found) > limit else None
+
+
+async def read_deliveries(store: Store, filters: DeliveryFilter, limit: int, before: Before | None) -> list[Delivery]:
+    """Return the next deliveries, newest first; `end_of` says where the list goes on behind one of them."""
+    chosen = (filters.client, filters.channel, filters.tool, filters.state, before, filters.received_since_us)
+    return await store.read(ListDeliveries(limit, *chosen, filters.problems, filters.received_until_us, filters.like))
 
 
 async def group_deliveries(store: Store, filters: DeliveryFilter, limit: int) -> list[DeliveryGroup]:
@@ -52,9 +59,12 @@ async def group_deliveries(store: Store, filters: DeliveryFilter, limit: int) ->
 
 
 async def get_delivery(store: Store, delivery_id: int, client: int | None) -> tuple[Delivery, list[StoredEvent]]:
-    """Return one delivery with its body, and its events. `NotFound`, also for another client's."""
+    """Return one delivery with its body, and the first events that it caused: one more than are shown, if there are more.
+
+    Raises `NotFound`, also for another client's.
+    """
     delivery = await find_delivery(store, delivery_id, client)
-    return delivery, await store.read(DeliveryEvents(delivery.client, delivery_id))
+    return delivery, await store.read(DeliveryEvents(delivery.client, delivery_id, MOST_EVENTS + 1))
 
 
 async def replay_delivery(store: Writes, delivery: Delivery, now: Micros) -> int:

@@ -2,7 +2,7 @@
 
 A kind reads `run.job.position`, the last checkpoint, and continues from there in steps. Each step's commands and its checkpoint
 are one transaction, so that a crash between two steps neither repeats nor loses anything. To add a kind: a class
-with `name` and `run`, and its entry in `workers.JOB_KINDS`.
+with `name` and `run`, and its entry in `workers.job_kinds`.
 """
 
 from __future__ import annotations

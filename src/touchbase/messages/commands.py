@@ -117,10 +117,15 @@ class GetMessages(Query[dict[int, Message]]):
 
 @dataclass(slots=True)
 class MessagesOfContact(Query[list[Message]]):
-    """All messages of one contact, also of one in the bin, oldest first; for a person's export."""
+    """The messages of one contact, also of one in the bin, oldest first, behind the time and id `after`; for a person's export.
+
+    With `page_bytes` as many as have so many bytes, at least one, as a `Cut` if there are more.
+    """
 
     client: int
     contact_id: int
+    after: tuple[Micros, int] | None = None
+    page_bytes: int = 0
 
 
 @dataclass(slots=True)

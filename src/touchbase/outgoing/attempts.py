@@ -13,7 +13,7 @@ from touchbase.event_log import EventType, ListLoggedEvents, LoggedEvent, event_
 from touchbase.history import COMPANY, CONTACT
 from touchbase.inbox import FindTraces
 from touchbase.outgoing.content import Message, message_of, test_message
-from touchbase.outgoing.filters import wants
+from touchbase.outgoing.filters import UnreadableFilter, wants
 from touchbase.outgoing.http_client import Answer
 from touchbase.outgoing.line import Item
 from touchbase.outgoing.models import (
@@ -121,7 +121,7 @@ class Outbox:
         """Number of requests."""
 
     async def send(self, endpoint: Endpoint, client_id: str, item: Item) -> tuple[Attempt, Answer] | None:
-        """Send an event; None if the endpoint does not want it, or if it is not in the log any more."""
+        """Send an event; None if the endpoint does not want it, or if it is not in the log any more. Raises `UnreadableFilter`."""
         event = item.event or await self._event(endpoint.client, item.sequence)
         if event is None:
             warn_of_trimmed(endpoint, item.sequence - 1, item.sequence + 1)
@@ -166,8 +166,11 @@ class Outbox:
         if endpoint.types and event.type not in endpoint.types:
             return f"its types do not include {event.type}"
         record = None if event.record_kind is None or event.record_id is None else (event.record_kind, event.record_id)
-        if record is not None and not await wants(self._store, endpoint, record, self._clock()):
-            return "its filter does not match the record as it is now"
+        try:
+            if record is not None and not await wants(self._store, endpoint, record, self._clock()):
+                return "its filter does not match the record as it is now"
+        except UnreadableFilter as error:
+            return f"its filter is not valid now: {error}"
         return "it gets the reply with its text, as message.received" if await self._is_told(endpoint, event) else ""
 
     async def _seen(self, endpoint: Endpoint, event: LoggedEvent) -> Seen:

@@ -19,10 +19,11 @@ from touchbase.event_log import FindNewEvents, ListNewestEvents
 from touchbase.metrics import WEBHOOK_ATTEMPT_DURATION, WEBHOOK_ATTEMPTS, Metrics, NoMetrics
 from touchbase.outgoing.attempts import Fault, Outbox, Sends, judged, warn_of_trimmed
 from touchbase.outgoing.commands import EndpointVersions, LeadShards, ReadServed
+from touchbase.outgoing.filters import UnreadableFilter
 from touchbase.outgoing.http_client import Answer
 from touchbase.outgoing.line import Item, Line
 from touchbase.outgoing.log_reader import LogReader
-from touchbase.outgoing.models import NOWHERE, SHARDS, Attempt, Installation
+from touchbase.outgoing.models import NOWHERE, PAUSED, SHARDS, Attempt, Installation
 from touchbase.outgoing.results import STORING, Key, Results
 from touchbase.outgoing.rounds import POLL_SECONDS, UNUSED_POLL_SECONDS, Rounds, logged
 from touchbase.outgoing.shown import Shown
@@ -263,6 +264,12 @@ class Dispatcher:
             except Overloaded as error:
                 self._outage.waits("sending webhooks", error)
                 line.give_back(item, self._clock() + int(error.retry_after * SECOND))
+                return
+            except UnreadableFilter as error:
+                line.give_back(item)
+                line.stop(PAUSED, f"its filter is not valid now: {error}; events wait: change the filter, and resume the endpoint")
+                LOG.warning("webhook endpoint %d of client %d is %s: %s", line.endpoint.id, line.endpoint.client, line.state, line.reason)
+                self._results.of(line)
                 return
             except Exception:
                 LOG.exception("event %d of client %d could not be sent", item.sequence, line.endpoint.client)

@@ -28,12 +28,23 @@ def filter_faults(trees: Mapping[str, Any], settings: ClientSettings, now: Micro
     return faults
 
 
+class UnreadableFilter(Exception):
+    """A stored filter that is not valid now: its limits have changed, or the fields that it names. It must not match everything."""
+
+
 async def wants(store: Store, endpoint: Endpoint, record: Record, now: Micros) -> bool:
-    """Return whether an endpoint wants events of a record: it matches the filter, or does not exist any more."""
+    """Return whether an endpoint wants events of a record: it matches the filter, or does not exist any more.
+
+    Raises `UnreadableFilter`.
+    """
     kind, number = record
     tree = endpoint.filter.get(RECORD_TYPES[kind].name)
     if tree is None:
         return True
     client: Client | None = await store.read(FindClientByNumber(endpoint.client))
     settings = ClientSettings() if client is None else client.settings
-    return await store.read(MatchesFilter(endpoint.client, kind, number, filter_parser(kind, settings, now, []).json(tree)))
+    faults: list[Fault] = []
+    node = filter_parser(kind, settings, now, faults).json(tree, f"/filter/{RECORD_TYPES[kind].name}")
+    if faults:
+        raise UnreadableFilter(f"{faults[0].pointer} {faults[0].detail}")
+    return await store.read(MatchesFilter(endpoint.client, kind, number, node))

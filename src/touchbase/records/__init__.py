@@ -69,7 +69,7 @@ from touchbase.records.projection import (
 )
 from touchbase.records.read_records import get_record
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, RECORD_TYPES, RESOLVED_FIELDS, RecordType, stamped_fields
-from touchbase.records.timelines import TimelineEntry, explain, timeline
+from touchbase.records.timelines import MAX_HISTORY, TimelineEntry, timeline
 from touchbase.records.update import Change, update_command
 from touchbase.records.validation import json_value, misfit, raise_if_any
 from touchbase.records.value_sources import companies_of, company_ref, wrong_links, wrong_values
@@ -78,6 +78,7 @@ from touchbase.records.write_batch import Preview, WriteBatch, batch_failed, rec
 __all__ = [
     "COMPANY_TYPE",
     "CONTACT_TYPE",
+    "MAX_HISTORY",
     "MERGE",
     "RECORD_TYPES",
     "RESOLVED_FIELDS",
@@ -129,7 +130,6 @@ __all__ = [
     "current_stamp",
     "difference",
     "events_of",
-    "explain",
     "field_writes",
     "fitting_fields",
     "fold_event",

@@ -227,13 +227,17 @@ class ListCompanies(ListRecords[Company]):
 
 @dataclass(slots=True)
 class GetHistory(Query[list[StoredEvent]]):
-    """Events of one record, oldest first, by (occurred_us, key): all, or the newest `limit` of those before a time."""
+    """Events of one record, oldest first, by (occurred_us, key): all, or the newest `limit` of those before a time.
+
+    With `history_bytes` the newest ones that have so many bytes, at least one, as a `Cut` if there are earlier ones.
+    """
 
     client: int
     record_kind: int
     record_id: int
     limit: int | None = None
     before_us: Micros | None = None
+    history_bytes: int = 0
 
 
 @dataclass(slots=True)

@@ -43,10 +43,13 @@ from touchbase.records.projection import (
 )
 from touchbase.records.record_type import RESOLVED_FIELDS, stamped_fields, type_of
 from touchbase.records.value_sources import company_ref
+from touchbase.sql.page_budget import Cut
 from touchbase.sql.store import Store
 
 MAX_HISTORY = 10_000
 """Events from which a timeline, a history of values or an explanation is computed: some tenths of a second, and 20 MB."""
+HISTORY_BYTES = 16 * 1024 * 1024
+"""Bytes of the details of events after which no earlier ones are read: events can carry long custom fields."""
 
 
 @dataclass(slots=True)
@@ -72,15 +75,20 @@ async def explain(
 async def read_history(store: Store, record: Record, before: EffectiveTime | None = None) -> tuple[list[StoredEvent], Micros | None]:
     """Return a record's events, and since when these are all; None if they are its whole history.
 
-    Of a history of more than `MAX_HISTORY` events they are the newest ones, or the newest ones up to `before`.
+    Of a history of more than `MAX_HISTORY` events, or `HISTORY_BYTES`, they are the newest ones, or the newest ones up to `before`.
     """
-    query = GetHistory(record.client, type_of(record).kind, record.id, MAX_HISTORY + 1)
+    query = GetHistory(record.client, type_of(record).kind, record.id, MAX_HISTORY + 1, history_bytes=HISTORY_BYTES)
     events = await store.read(query)
-    if len(events) > MAX_HISTORY and before is not None:
+    if before is not None and _is_cut(events):
         events = await store.read(replace(query, before_us=before[0] + 1))
-    if len(events) <= MAX_HISTORY:
+    if not _is_cut(events):
         return events, None
-    return events[1:], events[1].occurred_us
+    events = events[-MAX_HISTORY:]
+    return events, events[0].occurred_us
+
+
+def _is_cut(events: list[StoredEvent]) -> bool:
+    return len(events) > MAX_HISTORY or isinstance(events, Cut)
 
 
 def in_order(record: Record, history: Iterable[StoredEvent], words: StatusWords) -> list[StoredEvent]:

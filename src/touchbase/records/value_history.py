@@ -36,6 +36,8 @@ CUSTOM = "cf."
 """Prefix of the names of custom fields."""
 MOST_OTHERS = 20
 """Events that `explain` lists for each value, besides the one that set it."""
+LONGEST_QUOTED = 60
+"""Characters of a value that a reason quotes; `value` has all."""
 FILLS_ONLY = "a value that a campaign tool carries along only fills an empty field"
 UNKNOWN_COMPANY = "its company was deleted since, or is not known any more"
 OTHER_OBJECT = "another object of the CRM, or a later request, has precedence"
@@ -189,8 +191,12 @@ def _explain(found: ExplainedValue, walk: HistoryWalk, event: StoredEvent, befor
     named = _named(walk, event, found.name)
     if named is not None:
         value, is_deliberate = named
-        reason = f"it was {value!r} already" if value == after else OTHER_OBJECT if is_deliberate else FILLS_ONLY
+        reason = f"it was {_cut(value)} already" if value == after else OTHER_OBJECT if is_deliberate else FILLS_ONLY
         found.others.append(OtherEvent(event, value, reason))
+
+
+def _cut(value: str | None) -> str:
+    return repr(value if value is None or len(value) <= LONGEST_QUOTED else f"{value[:LONGEST_QUOTED]}...")
 
 
 def _named(walk: HistoryWalk, event: StoredEvent, name: str) -> tuple[str | None, bool] | None:

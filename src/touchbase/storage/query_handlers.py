@@ -30,7 +30,17 @@ from touchbase.do_not_contact.sql import lookup as do_not_contact_sql
 from touchbase.duplicates import ReadBlock
 from touchbase.duplicates.sql import read_block
 from touchbase.encryption import CheckEncryption, Cipher
-from touchbase.erasure import FindErased, FindPerson, GetErasure, ListErasures, ListRequests, OpenErasures, ReadBodies, ReadLinks
+from touchbase.erasure import (
+    FindErased,
+    FindPerson,
+    FindSources,
+    GetErasure,
+    ListErasures,
+    ListRequests,
+    OpenErasures,
+    ReadBodies,
+    ReadLinks,
+)
 from touchbase.erasure.sql import queries as erasure_sql_queries
 from touchbase.event_log.sql import queries as event_log_sql
 from touchbase.exports import CustomFieldNames, ExportRecords
@@ -105,7 +115,7 @@ from touchbase.search.sql.index import next_to_index
 from touchbase.sql import rows as sql_rows
 from touchbase.sql.command import Query
 from touchbase.sql.filters import Where
-from touchbase.sql.page_budget import Cut
+from touchbase.sql.page_budget import ByteBudget, Cut
 from touchbase.sql.statement import Execute, Plan, Row, Select
 from touchbase.statuses.sql import renames as statuses_sql
 
@@ -114,6 +124,8 @@ T = TypeVar("T")
 _CONTACT = sql_rows.names(records_rows.CONTACT)
 _COMPANY = sql_rows.names(records_rows.COMPANY)
 _EVENT = sql_rows.names(history_sql.EVENT)
+FIRST_EVENTS = 64
+"""Events of a history that are read before their bytes are looked at."""
 _DELIVERY = sql_rows.names(inbox_rows.DELIVERY[:-1], "d.")
 
 
@@ -219,13 +231,16 @@ def _with_custom_fields(kind: int, queries: Sequence[ListRecords[Any]], pages: S
 def _history(query: GetHistory) -> Plan[list[StoredEvent]]:
     where = Where("client = ? AND record_kind = ? AND record_id = ?", query.client, query.record_kind, query.record_id)
     where.less("occurred_us", query.before_us)
+    budget = None
     if query.limit is None:
         rows = yield Select(f"SELECT {_EVENT} FROM event WHERE {where} ORDER BY occurred_us, key", where.params)
     else:
         newest = f"SELECT {_EVENT} FROM event WHERE {where} ORDER BY occurred_us DESC, key DESC LIMIT ?"
-        rows = yield Select(newest, (*where.params, query.limit))
+        budget = ByteBudget(query.history_bytes, (history_sql.DETAIL,), FIRST_EVENTS) if query.history_bytes else None
+        rows = yield Select(newest, (*where.params, query.limit), budget=budget)
     # The engines collate text differently; the projection uses Python's order.
-    return sorted((history_sql.event_of(row) for row in rows), key=lambda event: (event.occurred_us, event.key))
+    events = sorted((history_sql.event_of(row) for row in rows), key=lambda event: (event.occurred_us, event.key))
+    return Cut(events) if budget is not None and budget.is_spent else events
 
 
 def _united(query: FindUnited) -> Plan[int | None]:
@@ -253,8 +268,12 @@ def _delivery(query: GetDelivery) -> Plan[Delivery | None]:
 
 
 def _delivery_events(query: DeliveryEvents) -> Plan[list[StoredEvent]]:
-    sql = f"SELECT {_EVENT} FROM event WHERE client = ? AND delivery_id = ? ORDER BY occurred_us, key"
-    rows = yield Select(sql, (query.client, query.delivery_id))
+    where = "FROM event WHERE client = ? AND delivery_id = ? ORDER BY occurred_us, key"
+    if query.limit:
+        shown = _EVENT.replace(", detail,", ", '{}',")
+        rows = yield Select(f"SELECT {shown} {where} LIMIT ?", (query.client, query.delivery_id, query.limit))
+    else:
+        rows = yield Select(f"SELECT {_EVENT} {where}", (query.client, query.delivery_id))
     return [history_sql.event_of(row) for row in rows]
 
 
@@ -328,6 +347,7 @@ HANDLERS: dict[type, Callable[[Any], Plan[Any]]] = {
     FindErased: erasure_sql_queries.find_erased,
     ListErasures: erasure_sql_queries.list_erasures,
     ListRequests: erasure_sql_queries.list_requests,
+    FindSources: erasure_sql_queries.find_sources,
     ReadBodies: erasure_sql_queries.read_bodies,
     ReadLinks: erasure_sql_queries.read_links,
     GetMessages: messages_sql.get_messages,

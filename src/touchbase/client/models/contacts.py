@@ -240,7 +240,7 @@ class IdentityOut(TypedDict):
 
 
 class PersonExport(TypedDict):
-    """Everything that is stored about one contact."""
+    """Everything that is stored about one contact, in pages: the contact first, then timeline, messages and deliveries in this order."""
 
     deliveries: list[ExportedDelivery]
     next_cursor: str | None

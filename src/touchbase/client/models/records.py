@@ -115,9 +115,10 @@ class ExplainedValueOut(TypedDict):
 
 
 class Explanation(TypedDict):
-    """The values of a record, each with its source."""
+    """The values of a record, each with its source; without `others` if they are too many bytes for one response."""
 
     data: list[ExplainedValueOut]
+    computed_since: NotRequired[str]
 
 
 class FaultOut(TypedDict):
@@ -248,6 +249,7 @@ class TimelinePage(TypedDict):
 
     data: list[TimelineEvent]
     next_cursor: str | None
+    computed_since: NotRequired[str]
 
 
 class ValueChangeOut(TypedDict):
@@ -267,3 +269,4 @@ class ValueHistoryPage(TypedDict):
 
     data: list[ValueChangeOut]
     next_cursor: str | None
+    computed_since: NotRequired[str]

@@ -30,7 +30,7 @@ from touchbase.http.endpoint import Call
 from touchbase.http.query_parameters import LIMIT, PAGE, cursor_text
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
-from touchbase.http.schemas import encode, named_enum
+from touchbase.http.schemas import encode, fitting, named_enum
 from touchbase.jobs import Job
 from touchbase.jobs.api import JobOut, job_response
 from touchbase.records import COMPANY_TYPE, CONTACT_TYPE
@@ -57,12 +57,11 @@ class FieldResource:
         client, asked = await call.client(), call.parameters()
         after = asked.cursor(_LISTING, str)
         asked.done()
-        found = await list_fields(call.api.dependencies.store, client, self._kind)
-        if after is not None:
-            found = [each for each in found if each.name > after]
-        page = found[: asked[LIMIT]]
-        cursor = cursor_text(_LISTING, page[-1].name) if len(found) > len(page) else None
-        return Response(body=encode(CustomFieldPage([detail_of(each) for each in page], cursor)))
+        parts, limit = call.api.dependencies, asked[LIMIT]
+        found = await list_fields(parts.store, client, self._kind, after=after or "", limit=limit + 1)
+        data = fitting(map(detail_of, found[:limit]), parts.limits.page_bytes)
+        cursor = cursor_text(_LISTING, found[len(data) - 1].name) if len(found) > len(data) else None
+        return Response(body=encode(CustomFieldPage(data, cursor)))  # type: ignore[arg-type]  # encoded items
 
     async def get(self, call: Call) -> Response:
         """`GET` of one field."""

@@ -15,6 +15,7 @@ from touchbase.erasure.commands import (
     Erasure,
     FindErased,
     FindPerson,
+    FindSources,
     GetErasure,
     LinkPage,
     ListErasures,
@@ -23,6 +24,7 @@ from touchbase.erasure.commands import (
     Person,
     ReadBodies,
     ReadLinks,
+    Source,
 )
 from touchbase.erasure.sql.pii_tables import count_all
 from touchbase.events import DELIVERIES_WITH_BODIES, deleted_having
@@ -175,6 +177,16 @@ def read_bodies(query: ReadBodies) -> Plan[BodyPage]:
     found = (yield Execute(DELIVERIES_WITH_BODIES, [(query.client, number) for number in ids])) if ids else []
     whole = len(ids) == len(rows) < query.limit
     return BodyPage(sorted(map(delivery_of, found), key=lambda each: each.id), None if whole else ids[-1])
+
+
+def find_sources(query: FindSources) -> Plan[list[Source]]:
+    """Return the tools that sent events about a contact."""
+    rows = yield Select(
+        "SELECT channel, tool, count(*), min(received_us), max(received_us) FROM event WHERE client = ? AND record_kind = ? "
+        "AND record_id = ? GROUP BY channel, tool",
+        (query.client, CONTACT, query.contact),
+    )
+    return sorted((Source(*row) for row in rows), key=lambda source: (source.channel, source.tool))
 
 
 def _within(rows: list[Row]) -> list[int]:

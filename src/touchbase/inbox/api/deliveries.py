@@ -22,7 +22,7 @@ from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import ChannelOut, DeliveryStateOut, ProblemOut, Time, encode, named_enum, problems_out
 from touchbase.inbox.delivery import REMOVED_BY_ERASURE, REMOVED_BY_RETENTION, REMOVED_UNSEARCHABLE, STATES, Delivery
-from touchbase.inbox.service import as_replayed, find_delivery, get_delivery, replay_delivery
+from touchbase.inbox.service import MOST_EVENTS, as_replayed, find_delivery, get_delivery, replay_delivery
 
 RECORD_KINDS = {CONTACT: "contact", COMPANY: "company"}
 _RECORD_KIND = named_enum("RecordKind", "The kind of record.", tuple(RECORD_KINDS.values()))
@@ -90,6 +90,7 @@ class DeliveryDetail(DeliveryOut):
     body: Annotated[RawBody | None, Meta(description="null once it was removed; headers and query are then empty.")]
     body_removed: BodyRemoved | None
     events: list[DeliveryEvent]
+    more_events: Annotated[bool, Meta(description=f"Whether it caused more than {MOST_EVENTS:,} events; `events` are the first ones.")]
 
 
 def delivery_out(delivery: Delivery) -> DeliveryOut:
@@ -110,10 +111,10 @@ def _event(event: StoredEvent) -> DeliveryEvent:
 def delivery_detail(delivery: Delivery, events: Sequence[StoredEvent]) -> DeliveryDetail:
     """Return a delivery with its content and events."""
     body = raw_body(delivery.body) if delivery.body_removed is None else None
-    caused = [_event(event) for event in events]
+    caused = [_event(event) for event in events[:MOST_EVENTS]]
     return DeliveryDetail(
         **msgspec.structs.asdict(delivery_out(delivery)), headers=delivery.headers, query=delivery.query, body=body,
-        body_removed=_removed(delivery), events=caused,
+        body_removed=_removed(delivery), events=caused, more_events=len(events) > MOST_EVENTS,
     )  # fmt: skip
 
 

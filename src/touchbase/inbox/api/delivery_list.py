@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from touchbase.auth import ADMIN
+from touchbase.cells import end_of
 from touchbase.clients import ListClientPage
 from touchbase.common.field_limits import LARGEST_ID, InvalidText
 from touchbase.common.timestamps import to_text
@@ -20,12 +21,12 @@ from touchbase.http.endpoint import Call
 from touchbase.http.query_parameters import LIMIT, PAGE, Parameter, Parameters, cursor_text
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success
-from touchbase.http.schemas import Time, encode, example, named_enum
+from touchbase.http.schemas import Time, encode, example, fitting, named_enum
 from touchbase.inbox.api.deliveries import CHANNEL, CLIENT, INBOX, STATE, TOOL, DeliveryOut, checked_client, delivery_out
 from touchbase.inbox.delivery import REMOVED_BY_ERASURE, REMOVED_BY_RETENTION, REMOVED_UNSEARCHABLE, Delivery
 from touchbase.inbox.search import IN_BODY, IN_HISTORY, LONGEST_TEXT, UNREADABLE, DeliverySearch, FoundPage, Place, search_deliveries
 from touchbase.inbox.search_queries import DeliveryEffects, GetEffects
-from touchbase.inbox.service import DeliveryFilter, list_deliveries
+from touchbase.inbox.service import DeliveryFilter, read_deliveries
 from touchbase.sandbox.pool import Sandbox
 from touchbase.sql.store import Store
 from touchbase.suppression import email_ref, linkedin_ref
@@ -127,10 +128,10 @@ FILTERS: tuple[Parameter[Any], ...] = (
 )
 
 
-async def rows_of(store: Store, deliveries: Sequence[Delivery], found_in: Mapping[int, str]) -> list[DeliveryRow]:
-    """Return deliveries as listed, with their events and people."""
+async def rows_of(store: Store, deliveries: Sequence[Delivery], found_in: Mapping[int, str]) -> Iterator[DeliveryRow]:
+    """Return deliveries as listed, with their events and people, which are read at once."""
     effects = await store.read(GetEffects([(each.client, each.id) for each in deliveries])) if deliveries else {}
-    return [_row(each, effects.get(each.id, DeliveryEffects()), found_in.get(each.id)) for each in deliveries]
+    return (_row(each, effects.get(each.id, DeliveryEffects()), found_in.get(each.id)) for each in deliveries)
 
 
 def _row(delivery: Delivery, effects: DeliveryEffects, found_in: str | None) -> DeliveryRow:
@@ -177,13 +178,17 @@ async def deliveries(call: Call) -> Response:
     place: Any = asked.cursor(SEARCH_CURSOR, PLACE) if searches else asked.cursor("deliveries", BEFORE)
     client = await checked_client(call, asked, limited)
     filters, store = DeliveryFilter(client, **asked.filters), call.api.dependencies.store
+    page_bytes = call.api.dependencies.limits.page_bytes
     if searches:
         page = await _searched(store, call.api.dependencies.sandbox, filters, asked, place)
+        data = fitting(await rows_of(store, page.deliveries, page.found_in), page_bytes)
+        page.end_after(len(data))
         cursor = None if page.cursor is None else cursor_text(SEARCH_CURSOR, page.cursor)
-        return Response(body=encode(DeliveryPage(await rows_of(store, page.deliveries, page.found_in), cursor, progress_of(page))))
-    found, following = await list_deliveries(store, filters, asked[LIMIT], place)
-    cursor = None if following is None else cursor_text("deliveries", following)
-    return Response(body=encode(DeliveryPage(await rows_of(store, found, {}), cursor, None)))
+        return Response(body=encode(DeliveryPage(data, cursor, progress_of(page))))  # type: ignore[arg-type]  # encoded items
+    found = await read_deliveries(store, filters, asked[LIMIT] + 1, place)
+    data = fitting(await rows_of(store, found[: asked[LIMIT]], {}), page_bytes)
+    cursor = cursor_text("deliveries", end_of(found, len(data) - 1)) if len(found) > len(data) else None
+    return Response(body=encode(DeliveryPage(data, cursor, None)))  # type: ignore[arg-type]  # encoded items
 
 
 def _check_search(asked: Parameters) -> None:

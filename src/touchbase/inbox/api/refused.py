@@ -13,9 +13,9 @@ from touchbase.http.endpoint import Call
 from touchbase.http.query_parameters import LIMIT, PAGE, cursor_text
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success
-from touchbase.http.schemas import ChannelOut, Time, encode, named_enum
+from touchbase.http.schemas import ChannelOut, Time, encode, fitting, named_enum
 from touchbase.inbox.api.deliveries import CHANNEL, CLIENT, INBOX, TOOL, checked_client
-from touchbase.inbox.refused import CAUSES, ListRefusals, RefusedWebhook, list_refusals
+from touchbase.inbox.refused import CAUSES, ListRefusals, RefusedWebhook, list_refusals, place_of
 
 LISTING = "refusals"
 CAUSE = query.choice("cause", tuple(CAUSES), "Webhooks that were refused for this cause.", member="cause")
@@ -50,9 +50,13 @@ async def refusals(call: Call) -> Response:
     asked = call.parameters()
     before: Any = asked.cursor(LISTING, tuple[int, int])
     client = await checked_client(call, asked, limited)
-    page, following = await list_refusals(call.api.dependencies.store, ListRefusals(asked[LIMIT], client, before=before, **asked.filters))
+    parts = call.api.dependencies
+    page, following = await list_refusals(parts.store, ListRefusals(asked[LIMIT], client, before=before, **asked.filters))
+    data = fitting(map(refusal_out, page), parts.limits.page_bytes)
+    if len(data) < len(page):
+        following = place_of(page[len(data) - 1])
     cursor = None if following is None else cursor_text(LISTING, following)
-    return Response(body=encode(RefusalPage([refusal_out(one) for one in page], cursor)))
+    return Response(body=encode(RefusalPage(data, cursor)))  # type: ignore[arg-type]  # encoded items
 
 
 def refusal_out(one: RefusedWebhook) -> RefusalOut:

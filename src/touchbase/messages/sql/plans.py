@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -37,10 +38,10 @@ from touchbase.messages.commands import (
 from touchbase.messages.models import MADE_EVENTS, MOST_CUSTOM_FIELDS, RECEIVED, Message, united
 from touchbase.messages.sql.statements import (
     COPIES_BY_ID,
+    COPIES_BY_NUMBER,
     COPIES_OF,
     COPIES_OF_EVENTS,
     COPIES_OF_KEYS,
-    COPIES_OF_RECORD,
     INSERT_MESSAGE,
     IS_FIRST,
     LIST_FROM,
@@ -49,6 +50,7 @@ from touchbase.messages.sql.statements import (
     LONG_COLUMNS,
     MARK_DELETED,
     NEW_MESSAGES,
+    PLACES_OF_RECORD,
     PRUNE_MESSAGE,
     SET_INTERESTED,
     STORE_CUSTOM,
@@ -60,7 +62,7 @@ from touchbase.sql.filters import Where
 from touchbase.sql.ids import Ids
 from touchbase.sql.page_budget import ByteBudget, Cut
 from touchbase.sql.rows import encode
-from touchbase.sql.statement import Execute, Plan, Select
+from touchbase.sql.statement import Execute, Plan, Row, Select
 from touchbase.suppression import erasure_key_of
 from touchbase.suppression.sql import find_marks
 
@@ -274,16 +276,28 @@ def list_messages(query: ListMessages) -> Plan[list[Message]]:
 
 def messages_of_contact(query: MessagesOfContact) -> Plan[list[Message]]:
     """Run `MessagesOfContact`."""
-    groups: dict[object, list[Message]] = {}
-    gone: set[object] = set()
-    for row in (yield Execute(COPIES_OF_RECORD, [(query.client, CONTACT, query.contact_id)])):
-        copy = message_of(row)
-        group = copy.id if copy.copy_key is None else _group(copy)
-        groups.setdefault(group, []).append(copy)
-        if row[-1]:
-            gone.add(group)
-    found = [united(copies) for group, copies in groups.items() if group not in gone]
-    return sorted(found, key=lambda one: (one.occurred_us, one.id))
+    copies: dict[object, list[Row]] = {}
+    for row in (yield Execute(PLACES_OF_RECORD, [(query.client, CONTACT, query.contact_id)])):
+        number, _, copy_key, direction, _ = row
+        copies.setdefault(number if copy_key is None else (copy_key, direction), []).append(row)
+    places: list[tuple[tuple[Micros, int], list[int]]] = []
+    for rows in copies.values():
+        # As `united` has them.
+        place = min(row[1] for row in rows), min(row[0] for row in rows)
+        if not any(row[4] for row in rows) and (query.after is None or place > query.after):
+            places.append((place, sorted(row[0] for row in rows)))
+    places.sort()
+    found: list[Message] = []
+    budget = ByteBudget(query.page_bytes or sys.maxsize, LONG_COLUMNS)
+    while len(found) < len(places):
+        if budget.is_spent:
+            return Cut(found)
+        portion = [numbers for _, numbers in places[len(found) : len(found) + budget.rows]]
+        rows = yield Execute(COPIES_BY_NUMBER, [(query.client, number) for numbers in portion for number in numbers])
+        by_number = {row[0]: message_of((*row, query.contact_id, None)) for row in rows}
+        found += [united([by_number[number] for number in numbers]) for numbers in portion]
+        budget.spend(rows)
+    return found
 
 
 def messages_of_events(query: MessagesOfEvents) -> Plan[dict[EventKey, int]]:

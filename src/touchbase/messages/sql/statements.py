@@ -20,7 +20,7 @@ MESSAGE: Columns = (
     ("has_body", "bigint"), ("deleted", "bigint"),
 )  # fmt: skip
 _SHOWN = MESSAGE[1:22]
-LONG_COLUMNS = [place for place, (name, _) in enumerate(_SHOWN) if name in ("subject", "text", "html", "custom_fields")]
+LONG_COLUMNS = [place for place, (name, _) in enumerate(_SHOWN) if name in ("subject", "text", "html", "custom")]
 """Positions of the columns of a shown copy that can be long."""
 _CONTENT = (*MESSAGE[6:19], ("copy_key", "text"), ("has_body", "bigint"))
 """What an earlier receipt of the same event replaces."""
@@ -83,12 +83,14 @@ COPIES_OF = Statement(
 )
 _OF_RECORD = "e.client = p.client AND e.record_kind = p.record_kind AND e.record_id = p.record_id"
 _OF_EVENT = "t.client = e.client AND t.event_key = e.key AND t.occurred_us = e.occurred_us"
-COPIES_OF_RECORD = Statement(
-    "messages_of_record",
+PLACES_OF_RECORD = Statement(
+    "places_of_messages",
     RECORD,
-    body=f"SELECT {names(_SHOWN, 't.')}, e.record_id, NULL, t.deleted FROM p CROSS JOIN event e CROSS JOIN message t "
+    body="SELECT t.id, t.occurred_us, t.copy_key, t.direction, t.deleted FROM p CROSS JOIN event e CROSS JOIN message t "
     f"WHERE {_OF_RECORD} AND {_OF_EVENT}",
 )
+"""The copies of a contact's messages, without their texts."""
+COPIES_BY_NUMBER = find("message_copies_by_number", "message", _SHOWN, ONE, ONE_MATCH)
 COUNT_OF_RECORD = Statement(
     "count_messages", RECORD, body=f"SELECT count(*) FROM p CROSS JOIN event e CROSS JOIN message t WHERE {_OF_RECORD} AND {_OF_EVENT}"
 )

@@ -42,7 +42,7 @@ from touchbase.records.api.resource_type import COMPANIES, CONTACTS, SUPPRESSED,
 from touchbase.records.api.schemas import CompanyRequest, ContactRequest, TimelinePage, since
 from touchbase.records.api.serializers import timeline_event
 from touchbase.records.api.upsert import upsert_route
-from touchbase.records.api.value_history import Explanation, ValueHistoryPage, explained_value, value_change
+from touchbase.records.api.value_history import Explanation, ValueHistoryPage, explanation, value_change
 from touchbase.records.commands import CreateContact, Created
 from touchbase.records.create import create_command, create_record, in_one_step, prepare_creation
 from touchbase.records.models import Company, Contact
@@ -202,7 +202,7 @@ class RecordResource(Generic[A, C, R]):
         asked.done()
         record = await self._get(call, client, number)
         explained, since_us = await explain_values(call.api.dependencies.store, record, asked[FIELD], self._words(client))
-        return Response(body=encode(Explanation([explained_value(each) for each in explained], since(since_us))))
+        return Response(body=explanation(explained, since_us, call.api.dependencies.limits.page_bytes))
 
     def _words(self, client: Client) -> StatusWords:
         return client.settings.words(self._kind.type.kind)
@@ -282,7 +282,8 @@ def _history_routes(handlers: RecordResource[Any, Any, Any], one: str, by_id: st
         Route(
             "GET", f"{by_id}/explain", handlers.explain, scope=READ, operation_id=f"explain_{one}", tag=tag,
             summary=f"Explain the values of one {one}",
-            description="For each value the event that set it, and the events that came and did not set it, with the reason.",
+            description="For each value the event that set it, and the events that came and did not set it, with the reason. Of a record "
+            "with much text the other events are left out, but for their number; name a `field` to see those of one value.",
             query=(FIELD,), success=(Success(200, "The values.", Explanation),),
         ),
     ]  # fmt: skip

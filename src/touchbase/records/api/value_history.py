@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from msgspec import UNSET, Meta, Struct
 
 from touchbase.common.timestamps import SECOND, Micros, to_text
+from touchbase.errors import Fault, Invalid
 from touchbase.history import NO_AUTHOR, StoredEvent
-from touchbase.http.schemas import MaybeTime, Time, example
-from touchbase.records.api.schemas import ComputedSince
+from touchbase.http.schemas import MaybeTime, Time, encode, example, fitting
+from touchbase.records.api.schemas import ComputedSince, since
 from touchbase.records.value_history import ExplainedValue, ValueChange
 
 
@@ -65,7 +67,7 @@ class ExplainedValueOut(Struct):
 
 
 class Explanation(Struct):
-    """The values of a record, each with its source."""
+    """The values of a record, each with its source; without `others` if they are too many bytes for one response."""
 
     data: list[ExplainedValueOut]
     computed_since: ComputedSince = UNSET
@@ -145,8 +147,19 @@ def value_change(change: ValueChange, now: Micros) -> ValueChangeOut:
     )  # fmt: skip
 
 
-def explained_value(explained: ExplainedValue) -> ExplainedValueOut:
+def explanation(values: Sequence[ExplainedValue], since_us: Micros | None, page_bytes: int) -> bytes:
+    """Encode the explained values of a record; without the other events if these are too many bytes. Raises `Invalid`."""
+    for with_others in (True, False):
+        data = fitting((explained_value(each, with_others=with_others) for each in values), page_bytes)
+        if len(data) == len(values):
+            return encode(Explanation(data, since(since_us)))  # type: ignore[arg-type]  # encoded items
+    detail = f"is required here: the {len(values)} values of this record have more than {page_bytes:,} bytes; explain one, such as"
+    raise Invalid([Fault("?field", "too_long", f"{detail} {values[0].name}")])
+
+
+def explained_value(explained: ExplainedValue, *, with_others: bool = True) -> ExplainedValueOut:
     """Return a value with its source and the other events."""
-    others = [OtherEventOut(each.value, each.reason, event_source(each.event)) for each in explained.others]
+    shown = explained.others if with_others else ()
+    others = [OtherEventOut(each.value, each.reason, event_source(each.event)) for each in shown]
     set_by = None if explained.set_by is None else event_source(explained.set_by)
     return ExplainedValueOut(explained.name, explained.value, set_by, others, explained.others_total)
