@@ -30,6 +30,7 @@ MOST_SECONDS = 0.1
 TRIES = 2
 
 MADE_AT_RUN_TIME = {
+    ("touchbase.common.html_text", "f'</{name}(?![a-z0-9])'"): "</script(?![a-z0-9])",
     ("touchbase.inbox.redaction", "b':\\\\s*(' + secret.encode() + b')(?=\\\\s*[,}])'"): rb":\s*(1234)(?=\s*[,}])",
     ("touchbase.common.atomic_file", "re.escape(file.name) + '\\\\.[0-9a-f]{16}\\\\.part'"): r"store\.db\.[0-9a-f]{16}\.part",
     ("touchbase.adapters.catalogue", "f'\\\\b{mark}\\\\b'"): r"\bmark\b",

@@ -53,6 +53,9 @@ class Apart:
     async def read_many(self, deliveries: Sequence[Delivery]) -> list[ReadResult]:
         return [pack_result(read_delivery(each, translate)) for each in deliveries]
 
+    async def scan_many(self, deliveries: Sequence[Delivery]) -> list[Any]:
+        raise NotImplementedError
+
 
 def people(count: int = MANY, **more: Any) -> list[dict[str, Any]]:
     return [{"event": "email_sent", "email": f"p{n}@example.com", "occurred_us": NOON - DAY + n, **more} for n in range(count)]
