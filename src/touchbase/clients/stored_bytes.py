@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from touchbase.clients.models import Client
 from touchbase.common.timestamps import SECOND, Clock, Micros, has_passed
-from touchbase.errors import ClientMoving, Overloaded, StorageFull
+from touchbase.errors import Overloaded, StorageFull
 from touchbase.sql.command import Command, Query
 from touchbase.sql.store import Store
 
@@ -165,14 +165,11 @@ class StorageCounter:
         self._looked_us: Micros = 0
 
     async def count_pages(self, most: int = PAGES) -> None:
-        """Read up to so many pages; a client that moves to another cell at this moment is left for later."""
+        """Read up to so many pages."""
         for _ in range(most):
-            try:
-                if self._client is None and not await self._begin_next():
-                    return
-                await self._count_page()
-            except ClientMoving:
-                self._client = None
+            if self._client is None and not await self._begin_next():
+                return
+            await self._count_page()
 
     async def _begin_next(self) -> bool:
         """Claim the next client that is due; return whether there is one."""
@@ -202,4 +199,6 @@ class StorageCounter:
         self._client = None
         if await self._store.write(StoreCount(client, self._bytes, self._clock(), self._default_limit)):
             # The client's number: its id is part of an address that accepts webhooks.
-            LOG.warning("client %d: it stores more than %d %% of the bytes that it may store; see `touchbase doctor`", client, WARNING_PERCENT)
+            LOG.warning(
+                "client %d: it stores more than %d %% of the bytes that it may store; see `touchbase doctor`", client, WARNING_PERCENT
+            )
