@@ -24,12 +24,12 @@ HIDDEN = "***"
 _PATTERNS = (
     re.compile(r"(tb_[a-z0-9]{1,16}_[0-9a-f]{12}_)[0-9A-Za-z_]+"),
     re.compile(r"(tbs_|whsec_)[\w+/=-]{8,}"),
-    re.compile(r"(://)[^\s?'\"]*(?=@)"),
-    re.compile(r"([?&][\w-]*(?:key|password|secret|token)[\w-]*=)[^\s&'\"]+", re.IGNORECASE),
+    re.compile(r"(://)[^\s?'\"]{0,200}(?=@)"),
+    re.compile(r"([?&][\w-]{0,60}(?:key|password|secret|token)[\w-]{0,60}=)[^\s&'\"]+", re.IGNORECASE),
 )
 """Keys, generated secrets, and users, passwords and tokens in addresses: the groups stay."""
 _ASSIGNED = re.compile(
-    r"((?:key|passfile|password|passwd|secret|token|authorization)['\"]?\s*[=:]\s*)(?:(?:bearer|basic)\s+\S+|'[^']*'|\"[^\"]*\"|[^\s&'\",]+)",
+    r"((?:key|passfile|password|passwd|secret|token|authorization)['\"]?\s{0,9}[=:]\s{0,9})(?:(?:bearer|basic)\s{1,9}\S+|'[^']*'|\"[^\"]*\"|[^\s&'\",]+)",
     re.IGNORECASE,
 )
 _SECRET_NAME = re.compile(r"key|password|secret|token|smtp_url|database", re.IGNORECASE)
