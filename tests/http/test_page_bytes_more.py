@@ -106,7 +106,7 @@ async def test_export_of_a_person__has_each_item_once_in_the_same_order(
         name: wide[name] for name in ("timeline", "messages", "deliveries")
     }
     assert [len(wide[name]) for name in ("timeline", "messages", "deliveries")] == [14, 5, 9]
-    assert (wide["next_cursor"], wide["sources"][0]["events"]) == (None, 9)
+    assert (wide["next_cursor"], [source["events"] for source in wide["sources"]]) == (None, [5, 9])
     assert [name for name in ("contact", "identities", "sources", "suppressions") if any(name in page for page in pages[1:])] == []
     assert pages[0]["sources"] == wide["sources"]
 

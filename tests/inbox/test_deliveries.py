@@ -118,6 +118,7 @@ async def test_get_delivery__returns_the_raw_body_and_the_headers(call: ApiClien
     reply = await call.get("/admin/v1/deliveries/1")
 
     more = {"headers": {"content-type": "text/plain"}, "query": "a=1&b", "body": body, "body_removed": None, "events": []}
+    more |= {"more_events": False}
     assert reply.json() == {**WAITING, "size": len(raw), **more}
 
 
