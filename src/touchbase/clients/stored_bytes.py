@@ -202,4 +202,6 @@ class StorageCounter:
         self._client = None
         if await self._store.write(StoreCount(client, self._bytes, self._clock(), self._default_limit)):
             # The client's number: its id is part of an address that accepts webhooks.
-            LOG.warning("client %d: it stores more than %d %% of the bytes that it may store; see `touchbase doctor`", client, WARNING_PERCENT)
+            LOG.warning(
+                "client %d: it stores more than %d %% of the bytes that it may store; see `touchbase doctor`", client, WARNING_PERCENT
+            )
