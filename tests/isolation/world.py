@@ -13,6 +13,7 @@ import asyncpg
 from tests.asgi_client import ApiClient, Clock, Response
 from tests.connections.silent import fall_silent
 from tests.files import FILES
+from tests.inbox.refused import refused_body
 from tests.outgoing.unsent import miss_an_event
 
 from touchbase.adapters.registry import load_adapters
@@ -27,7 +28,6 @@ from touchbase.events.worker import translator
 from touchbase.http.dependencies import Dependencies
 from touchbase.imports import KINDS, Previews
 from touchbase.inbox.refused import RefusedWebhook, StoreRefusals
-from touchbase.inbox.refused_bodies import RefusedBody, RefusedContent
 from touchbase.jobs import JobWorker
 from touchbase.rate_limit.rate_limiter import RateLimiter, Rates
 from touchbase.reports import HOUR, StoreParts
@@ -73,7 +73,6 @@ SUBJECT = "zq079subjectqz"
 MAPPING = "zq074mappingqz"
 EXTERNAL_ID = "zq075externalqz"
 SIGNING_SECRET = "whsec_zq078secretqz"
-REFUSED = "0123456789abcdef01234567"
 IDEMPOTENCY_KEY, ADMINISTRATORS = "zq050idemqz", "zq069idemqz"
 """One for a request about records, one for an administrator's."""
 NEVER = 2**61
@@ -289,9 +288,7 @@ async def furnish(a: Side) -> None:
         await a.sure("PATCH", f"/admin/v1/clients/{a.client_id}/connections/{channel}/{tool}", {"secrets": [SECRET]})
     await _ask_hubspot(store, a.number)
     refused = RefusedWebhook(a.number, TIME_OF_A, "crm", "not_verified", "hubspot", 7, {"user-agent": "zq069agentqz"})
-    content = RefusedContent({"x-hook": "zq078hookqz"}, "hint=zq079queryqz", b'{"text": "zq080refusedqz"}')
-    body = RefusedBody(a.number, REFUSED, "crm", "hubspot", TIME_OF_A, TIME_OF_A, 1, content.size, content)
-    await store.write(StoreRefusals(a.number, [refused], bodies=[body]))
+    await store.write(StoreRefusals(a.number, [refused], bodies=[refused_body(a.number, TIME_OF_A)]))
     await store.write(StoreParts(a.number, {(0, HOUR): CountedPart(0, Part(), packed(Part()))}, TIME_OF_A))
     listed = [{"value": EMAIL, "note": "zq053noteqz"}, {"value": DOMAIN}, {"value": LINKEDIN, "reason": "legal"}]
     await a.sure("POST", "/public/v2/suppressions", {"entries": listed})

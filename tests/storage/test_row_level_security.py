@@ -10,8 +10,9 @@ from typing import Any
 import asyncpg
 import pytest
 from tests.company_links.waiting import wait_for_a_company
-from tests.conftest import Databases
+from tests.conftest import ENCRYPTION_KEYS, Databases
 from tests.connections.silent import fall_silent
+from tests.inbox.refused import refused_body
 from tests.outgoing.unsent import miss_an_event
 from tests.storage.statements import STATEMENTS
 
@@ -76,7 +77,7 @@ Made = asyncpg.Connection
 
 @pytest.fixture
 async def store(postgres_url: str) -> AsyncIterator[Store]:
-    made = await open_store(postgres_url)
+    made = await open_store(postgres_url, encryption_keys=ENCRYPTION_KEYS)
     yield made
     await made.close()
 
@@ -99,7 +100,7 @@ async def fill(store: Store, *clients: int) -> None:
         await fall_silent(store, n)
         await miss_an_event(store, n, 5)
         await wait_for_a_company(store, n)
-        await store.write(StoreRefusals(n, [RefusedWebhook(n, 5, "crm", "not_verified")]))
+        await store.write(StoreRefusals(n, [RefusedWebhook(n, 5, "crm", "not_verified")], bodies=[refused_body(n)]))
         await store.write(StoreKey(f"key{n}", b"x", ["admin"], n, "", 5))
         await store.write(StoreDelivery(n, "crm", b"k" * 16, b"{}", "", b"{}", 5))
         await store.write(Idempotent(RequestKey(n, "k", b"f", 5), None, lambda _: StoredResponse(b"answer")))
