@@ -236,7 +236,7 @@ async def test_client_deletion__removes_the_client_row_after_earlier_requests_en
     client = await with_data(store)
     await store.write(BeginDeletion(client.number, 5))
 
-    early = await remove(store, client.number, at=6, pieces=5)
+    early = await remove(store, client.number, at=6, pieces=6)
     await store.write(CreateContact(Contact(client.number, 0, 6, 6, "late@a.example", "late@a.example")))
     found = await remove(store, client.number, at=LATER)
 

@@ -25,6 +25,8 @@ from touchbase.config import Settings
 from touchbase.connections.commands import AddConnection, ClaimFetch
 from touchbase.connections.models import Connection
 from touchbase.do_not_contact import NewEntry, SaveEntries
+from touchbase.encryption.cipher import AesGcmCipher
+from touchbase.encryption.keys import StaticKeys
 from touchbase.erasure.commands import ErasePerson
 from touchbase.errors import Overloaded
 from touchbase.history.events import COMPANY, CONTACT, Event, Translation
@@ -441,7 +443,8 @@ async def test_row_level_security__stops_a_statement_that_omits_its_client(store
         yield Execute(Statement("forgetful", (("name", "text"),), body="UPDATE contact SET first_name = p.name FROM p"), [("gone",)])
         return [sorted(row[0] for row in found)] * len(commands)
 
-    careless = await open_with(postgres_url, {Look: Handler(forgetful)})
+    cipher = AesGcmCipher(StaticKeys(ENCRYPTION_KEYS.read()))
+    careless = await open_with(postgres_url, {Look: Handler(forgetful)}, cipher=cipher)
 
     assert await careless.write(Look(OURS)) == [OURS]
     contacts = [await store.read(GetContact(n, await ann(store, n))) for n in (OURS, THEIRS)]
