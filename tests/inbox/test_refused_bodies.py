@@ -148,6 +148,19 @@ async def test_refused_webhook__of_an_erased_person_is_not_stored(call: ApiClien
     assert await stored(call) == []
 
 
+async def test_compressed_body__is_not_stored_for_a_client_that_has_erased_people(call: ApiClient) -> None:
+    store: Any = call.parts.store
+    eraser = Eraser(store, ADAPTERS.translate, call.clock)
+    await refuse(call, content_encoding="gzip")
+    before = len(await stored(call))
+    await eraser.search(await eraser.erase(await number_of(call), refs=[email_ref("ann@example.com")]))
+    call.clock.move(60)  # the client is read again
+
+    await refuse(call, {**REPLY, "lead_email": "bob@example.com"}, content_encoding="gzip")
+
+    assert (before, len(await stored(call))) == (1, 0)
+
+
 async def test_retention__removes_refused_bodies_by_age_and_before_unrecognised_ones(call: ApiClient) -> None:
     store: Any = call.parts.store
     await call("POST", "/public/crm-webhook/acme", raw=b'{"riddle": "%s"}' % (b"x" * 1_000))

@@ -14,6 +14,7 @@ from typing import Literal
 
 from touchbase.clients import Client, FindClient
 from touchbase.common.field_limits import CLIENT_ID
+from touchbase.common.threads import on_thread
 from touchbase.common.timestamps import SECOND, Clock, Micros
 from touchbase.connections import Connection
 from touchbase.errors import Overloaded
@@ -183,8 +184,8 @@ class RefusedWebhooks:
     ) -> str | None:
         """Keep a body for the next flush; return its id, or None if there is no room for it."""
         content = content_of(headers, query, body)
-        if content is None:
-            return None
+        if content is None or (client.has_erased and "content-encoding" in content.headers):
+            return None  # what it unpacks to is not searched for erased people, because it may be long
         key = (client.number, digest_of(channel, content))
         if (waiting := self._bodies.get(key)) is not None:
             waiting.calls, waiting.received_us = waiting.calls + 1, at
@@ -204,7 +205,7 @@ class RefusedWebhooks:
         by_client: dict[int, list[RefusedBody]] = {}
         for body in bodies.values():
             if body.client in erasing and body.content is not None:
-                body.erased_refs = sorted(await asyncio.to_thread(body.content.identities))
+                body.erased_refs = sorted(await on_thread("refusals", body.content.identities))
             by_client.setdefault(body.client, []).append(body)
         return by_client
 
