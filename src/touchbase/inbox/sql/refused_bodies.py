@@ -32,8 +32,8 @@ REFUSED_BODY: Columns = (
     ("delivery_id", "bigint"),
 )  # fmt: skip
 _KEY = REFUSED_BODY[:2]
-STORE_BODY = Statement(
-    "store_refused_body",
+INSERT_REFUSED_BODY = Statement(
+    "insert_refused_body",
     REFUSED_BODY,
     body=f"INSERT INTO refused_body ({names(REFUSED_BODY)}) SELECT {names(REFUSED_BODY, 'p.')} FROM p JOIN client c ON c.id = p.client "
     "AND c.state <> 'deleting' WHERE true ON CONFLICT (client, digest) DO UPDATE SET calls = refused_body.calls + excluded.calls, "
@@ -69,7 +69,7 @@ def store_bodies(bodies: Sequence[RefusedBody], cipher: Cipher) -> Plan[None]:
             rows[body.client, body.digest] = encrypt_values(cipher, REFUSED_TABLE, REFUSED_BODY, _row(body))
     if rows:
         yield from record_key(cipher)
-        yield Execute(STORE_BODY, [rows[key] for key in sorted(rows)])
+        yield Execute(INSERT_REFUSED_BODY, [rows[key] for key in sorted(rows)])
         yield Execute(TRIM_BODIES, [(client, MAX_BODIES) for client in sorted({body.client for body in bodies})])
 
 
