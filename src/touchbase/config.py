@@ -162,7 +162,14 @@ class Settings:
         90, "Days after which the body of a webhook is removed that is neither recognised nor verified; 0: never."
     )
     keep_unrecognised_bytes: int = _setting(
-        1_073_741_824, "Most bytes of such bodies that are stored for one client; above, the oldest are removed first; 0: no limit."
+        1_073_741_824,
+        "Most bytes of such bodies and of refused ones that are stored for one client; above, refused ones are removed first, "
+        "then the oldest; 0: no limit.",
+    )
+    keep_refused_days: int = _setting(
+        7,
+        "Days after which the body of a webhook is removed that was refused because it did not prove its sender; 0: when there is no room "
+        "for it.",
     )
 
     keep_webhook_attempts_days: int = _setting(

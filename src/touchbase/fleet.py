@@ -101,7 +101,9 @@ class Shared:
 
     def retention(self, store: ProcessingStore, outage: Outage) -> Retention:
         """Return the background task of pending erasures and expired bodies of one store."""
-        limits = UnrecognisedLimits(self.settings.keep_unrecognised_days, self.settings.keep_unrecognised_bytes)
+        limits = UnrecognisedLimits(
+            self.settings.keep_unrecognised_days, self.settings.keep_unrecognised_bytes, self.settings.keep_refused_days
+        )
         eraser = Eraser(store, self.reader, self.clock, self.connections.of)
         days = self.settings.keep_events_days
         return Retention(store, eraser, self.clock, unrecognised=limits, keep_events_days=days, outage=outage)

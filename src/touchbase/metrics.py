@@ -118,7 +118,7 @@ WEBHOOK_ATTEMPT_DURATION = Histogram(
 )
 WEBHOOKS_WAITING = Reading(
     "touchbase_webhooks_waiting",
-    "Events that are not delivered to an endpoint yet, of the whole store, also ones that it will turn out not to want.",
+    "Events that endpoints will be sent, of the whole store; ones that types or filters leave out do not count.",
     (),
 )
 WEBHOOKS_OLDEST_AGE = Reading("touchbase_webhooks_oldest_age_seconds", "How long the oldest of these has waited; 0 without any.", ())

@@ -27,7 +27,7 @@ def translated(adapters: Adapters, body: object, settings: ConnectionSettings | 
         "contact.address.deleted", "contact_field.deleted", "custom_field.deleted", "customer.subscription.deleted",
         "contact.comment.created", "account.contact.removed", "company.contact.added", "organization.member_removed",
         "organizationMembership.created",
-        "peopleTagsDeleted", "contact.group.removed", "segment.contact.removed", "contact.owner_removed", "booking.deleted",
+        "peopleTagsDeleted", "contact.owner_removed", "booking.deleted",
         "deleted_contact_comment", "contact.archive.updated", "customer.subscription.updated", "organizationMembership.updated",
         "company.contact.updated", "contact_messages.update",
     ],
@@ -146,7 +146,18 @@ def test_gohighlevel_custom_webhook__accepts_variants_of_the_event_names(adapter
     assert translated(adapters, {"type": name, "locationId": "loc1", **PERSON}) == [event]
 
 
-@pytest.mark.parametrize("name", ["orders/create", "tasksCreated", "notes.updated", "invoices_created", "opportunities.updated"])
+@pytest.mark.parametrize("name", ["contact.group.removed", "segment.contact.removed", "orders/create", "invoices_created", "webhook.test"])
+def test_event_name__that_says_nothing_of_a_person_is_ignored(adapters: Adapters, name: str) -> None:
+    assert translated(adapters, {"event": name, "data": PERSON}) == ["ignored"]
+
+
+def test_event_name__of_a_group_is_unrecognised_if_the_client_reads_statuses_from_a_property(adapters: Adapters) -> None:
+    settings = ConnectionSettings(status_property={"contact": "groups"})
+
+    assert translated(adapters, {"event": "contact.group.removed", "data": PERSON}, settings) == ["unrecognised"]
+
+
+@pytest.mark.parametrize("name", ["tasksCreated", "notes.updated", "opportunities.updated"])
 def test_event_name__of_another_collection_is_unrecognised(adapters: Adapters, name: str) -> None:
     for body in ({"event": name, "data": PERSON}, {"event": "created", "object": name, "data": PERSON}):
         with pytest.raises(UnrecognisedPayload):

@@ -70,6 +70,7 @@ GROUPS: dict[str, dict[str, str]] = {
     "deliveries": {
         "list": "list_deliveries", "get": "get_delivery", "count": "count_deliveries", "group": "group_deliveries",
         "replay": "replay_delivery", "replay_matching": "replay_deliveries", "list_refusals": "list_refusals",
+        "get_refused": "get_refused_webhook", "replay_refused": "replay_refused_webhook",
     },
     "revyops": {
         "look_up_contacts": "look_up_contacts", "look_up_companies": "look_up_companies", "list_contacts_of_all": "list_contacts_of_all",

@@ -44,7 +44,7 @@ OF_ALL: dict[str, str] = {
     "outgoing.sql.dispatch.endpoint_versions": "whose endpoints of all are to be served",
     "outgoing.sql.dispatch._leases": "which process serves which clients, of none of them",
     "outgoing.sql.dispatch.store_progress": "as above; its other statement names the client",
-    "outgoing.sql.dispatch.count_outgoing": "counts over all",
+    "outgoing.sql.backlog.count_outgoing": "counts over all",
     "outgoing.sql.dispatch.list_troubles": "endpoints of all that do not work; an operator's",
     "outgoing.sql.dispatch.old_attempts": "who of all has attempts to remove",
     "company_links.sql.follow.clients_to_link": "whose contacts of all are to be linked",

@@ -147,6 +147,8 @@ async def plan_of(world: World, a: Side, known: Known, b: int) -> Plan:
         rows[table] = [dict(zip(columns, row, strict=True)) for row in found]
     rows["sealed"] = [{**row, "old": row[column], "new": "x"} for row in rows["connection"] for column in ("secrets", "access_token")]
     rows["sealed"] += [{**row, "old": row["secrets"], "new": "x"} for row in rows["webhook_endpoint"]]
+    rows["sealed"] += [{**row, "old": row["content"], "new": "x"} for row in rows["refused_body"]]
+    rows["replays"] = [{**row, "by": "x", "delivery_id": 1} for row in rows["refused_body"]]
     rows["claimed"] = [{**row, "until_us": row["next_us"]} for row in rows["fetch_state"]]
     rows["words"] = [{"client": a.number, "record": 2 * row["id"], "words": "x"} for row in rows["contact"]]
     rows["copies"] = [{**row, "record_id": number} for row in rows["message"] for number in known.contacts]

@@ -12,6 +12,7 @@ from itertools import product
 from typing import Any
 from urllib.parse import urlencode
 
+from tests.inbox.refused import DIGEST
 from tests.isolation import world as w
 from tests.isolation.world import Request, Side, World
 
@@ -230,7 +231,8 @@ def _targets(path: str, parameters: list[Any], known: Known) -> Iterator[str]:
     names = [each["name"] for each in parameters if each["in"] == "path"]
     values: dict[str, list[Any]] = {
         "id": known.ids, "merge_id": known.merges, "client_id": [w.CLIENT_A, w.FORMER_A], "key_id": known.keys,
-        "channel": ["crm", "email_campaign"], "tool": ["hubspot", "instantly"], "name": [w.MAPPING, w.STATUS, w.NEXT_STATUS, w.OWN_FIELD],
+        "channel": ["crm", "email_campaign"], "tool": ["hubspot", "instantly"], "refused_id": [DIGEST],
+        "name": [w.MAPPING, w.STATUS, w.NEXT_STATUS, w.OWN_FIELD],
         "field_id": known.fields,
     }  # fmt: skip
     for name in names:

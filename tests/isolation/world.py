@@ -13,6 +13,7 @@ import asyncpg
 from tests.asgi_client import ApiClient, Clock, Response
 from tests.connections.silent import fall_silent
 from tests.files import FILES
+from tests.inbox.refused import refused_body
 from tests.outgoing.unsent import miss_an_event
 
 from touchbase.adapters.registry import load_adapters
@@ -287,7 +288,7 @@ async def furnish(a: Side) -> None:
         await a.sure("PATCH", f"/admin/v1/clients/{a.client_id}/connections/{channel}/{tool}", {"secrets": [SECRET]})
     await _ask_hubspot(store, a.number)
     refused = RefusedWebhook(a.number, TIME_OF_A, "crm", "not_verified", "hubspot", 7, {"user-agent": "zq069agentqz"})
-    await store.write(StoreRefusals(a.number, [refused]))
+    await store.write(StoreRefusals(a.number, [refused], bodies=[refused_body(a.number, TIME_OF_A)]))
     await store.write(StoreParts(a.number, {(0, HOUR): CountedPart(0, Part(), packed(Part()))}, TIME_OF_A))
     listed = [{"value": EMAIL, "note": "zq053noteqz"}, {"value": DOMAIN}, {"value": LINKEDIN, "reason": "legal"}]
     await a.sure("POST", "/public/v2/suppressions", {"entries": listed})

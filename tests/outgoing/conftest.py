@@ -83,6 +83,12 @@ class Webhooks:
         assert reply.status == expect, reply.body
         return reply.json() if reply.body else None
 
+    async def ask_of(self, house: House, path: str) -> Any:
+        """Get something of the endpoints of a client."""
+        reply = await house.request("GET", f"{PATH}{path}")
+        assert reply.status == 200, reply.body
+        return reply.json()
+
     async def attempts(self, query: str = "") -> list[Any]:
         reply = await self.house.request("GET", f"/public/v2/webhook-attempts?limit=200&{query}")
         assert reply.status == 200, reply.body

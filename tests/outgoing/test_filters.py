@@ -12,6 +12,7 @@ from tests.house import House
 from tests.outgoing.conftest import PATH, URL, Webhooks
 from tests.search.test_search_property import ANNA, STATUSES, TEXTS, companies, contacts, made, trees
 
+from touchbase.outgoing import CountOutgoing
 from touchbase.records import UpdateCompany, UpdateContact, new_write_key
 
 KINDS = {"contact": "contacts", "company": "companies"}
@@ -59,12 +60,16 @@ async def test_any_filter__lets_through_events_of_the_records_that_a_search_with
 async def compare(webhooks: Webhooks, house: House, endpoints: dict[int, dict[str, Any]], last: str = "evt_0") -> str:
     """Deliver, and compare what each endpoint gets of the events after the last one with what searches find now; return the last event."""
     page = (await house.request("GET", f"/public/v2/events?limit=200&after={last}")).json()
+    waiting = {number: (await webhooks.ask_of(house, f"/{number}"))["progress"]["waiting"] for number in endpoints}
+    counted = (await webhooks.house.call.parts.store.read(CountOutgoing(webhooks.clock()))).waiting
     sent = await webhooks.deliver()
+    assert counted == len(sent)
     for number, filters in endpoints.items():
         found = {(kind, each) for kind in KINDS for each in await searched(house, kind, filters.get(kind))}
         wanted = [one["data"]["id"] for one in page["data"] if (one["type"].partition(".")[0], one["data"]["record_id"]) in found]
         got = [f"evt_{one.sequence}" for one in sent if one.id.endswith(f"_{number}")]
         assert sorted(got) == sorted(wanted), filters
+        assert waiting[number] == len(wanted), filters
     return str(page["next_cursor"])
 
 

@@ -11,7 +11,7 @@ from tests.storage.test_store_copy import KEYS, content, silent
 
 from touchbase import doctor
 from touchbase.clients.commands import EnsureClient
-from touchbase.common.timestamps import DAY
+from touchbase.common.timestamps import DAY, SECOND
 from touchbase.outgoing import CountOutgoing, ListEndpoints
 from touchbase.server.exposition import store_metrics
 from touchbase.storage import copy_store, open_store
@@ -47,7 +47,7 @@ async def test_metrics__count_what_waits_and_endpoints_by_state(webhooks: Webhoo
     await webhooks.deliver()
     now = webhooks.clock()
 
-    found = store_metrics(0, None, {}, now + 3_000_000, await webhooks.house.call.parts.store.read(CountOutgoing()))
+    found = store_metrics(0, None, {}, now + 3_000_000, await webhooks.house.call.parts.store.read(CountOutgoing(now)))
 
     values = {(each.name, *sample.labels.values()): sample.value for each in found for sample in each.samples}
     assert values["touchbase_webhooks_waiting",] == 2
@@ -63,14 +63,125 @@ async def test_copied_store__has_the_log_endpoints_and_what_they_miss(back: bool
     first = await open_store(source, encryption_keys=KEYS)
     client = await first.write(EnsureClient("acme", 5))
     await miss_an_event(first, client.number, 5, secret="whsec_c2VjcmV0")
-    endpoints = await first.read(ListEndpoints(client.number, 10))
+    endpoints = await first.read(ListEndpoints(client.number, 10, 5))
     await first.close()
 
     await copy_store(source, target, KEYS, silent)
 
     second = await open_store(target, encryption_keys=KEYS)
-    assert await second.read(ListEndpoints(client.number, 10)) == endpoints
+    assert await second.read(ListEndpoints(client.number, 10, 5)) == endpoints
     await second.close()
     wanted, found = await content(source), await content(target)
     for table in ("webhook_position", "pending_webhook", "webhook_attempt"):
         assert (found[table], len(found[table])) == (wanted[table], 1)
+
+
+async def backlog(webhooks: Webhooks) -> tuple[int, float]:
+    """The waiting events and the age of the oldest in seconds, as the metrics have them."""
+    count = await webhooks.house.call.parts.store.read(CountOutgoing(webhooks.clock()))
+    return count.waiting, 0 if count.oldest_us is None else (webhooks.clock() - count.oldest_us) / SECOND
+
+
+async def waiting(webhooks: Webhooks, endpoint: int) -> int:
+    count: int = (await webhooks.ask("GET", f"/{endpoint}"))["progress"]["waiting"]
+    return count
+
+
+async def stored_position(webhooks: Webhooks) -> int:
+    [(_, progress)] = await webhooks.house.call.parts.store.read(ListEndpoints(webhooks.house.number, 1, webhooks.clock()))
+    return progress.position
+
+
+async def test_waiting__counts_no_event_whose_type_the_endpoint_does_not_want(webhooks: Webhooks) -> None:
+    replies = await webhooks.add(types=["contact.replied"])
+    for number in range(5):
+        await webhooks.house.contact(email=f"{number}@example.com")
+    webhooks.clock.move(1_200)
+
+    before = await backlog(webhooks), await waiting(webhooks, replies["id"])
+    await webhooks.deliver()
+
+    assert before == ((0, 0), 0)
+    assert await backlog(webhooks) == (0, 0)
+
+
+async def test_waiting__counts_wanted_events_among_others_with_their_age(webhooks: Webhooks) -> None:
+    replies = await webhooks.add(types=["contact.replied"])
+    await webhooks.house.contact(email="ada@example.com")
+    webhooks.clock.move(600)
+    await webhooks.reply("bob@example.com")
+    webhooks.clock.move(60)
+
+    assert await backlog(webhooks) == (1, 60)
+    assert await waiting(webhooks, replies["id"]) == 1
+
+
+async def test_waiting__of_an_endpoint_that_fails_counts_what_it_wants(webhooks: Webhooks) -> None:
+    endpoint = await webhooks.add(types=["contact.replied"], filter={"contact": {"first_name": "Bob"}})
+    webhooks.receivers.answer = lambda sent: 500
+    await webhooks.reply("bob@example.com", first_name="Bob")
+    await webhooks.deliver()
+    for number in range(5):
+        await webhooks.house.contact(email=f"{number}@example.com", first_name="Bob")
+    await webhooks.reply("eve@example.com", first_name="Eve")
+
+    assert (await backlog(webhooks))[0] == 1
+    assert await waiting(webhooks, endpoint["id"]) == 1
+
+
+async def test_waiting__of_a_paused_endpoint_counts_what_it_gets_when_it_is_resumed(webhooks: Webhooks) -> None:
+    endpoint = await webhooks.add(types=["contact.replied"])
+    webhooks.receivers.answer = lambda sent: 500
+    await webhooks.reply("ada@example.com")
+    for _ in range(14):
+        await webhooks.deliver(86_400 / 2)
+    await webhooks.house.contact(email="bob@example.com")
+    await webhooks.reply("eve@example.com")
+
+    assert (await webhooks.ask("GET", f"/{endpoint['id']}"))["state"] == "paused"
+    assert await waiting(webhooks, endpoint["id"]) == 2
+    assert (await backlog(webhooks))[0] == 2
+
+
+async def test_waiting__of_a_suspended_client_raises_no_alarm(webhooks: Webhooks) -> None:
+    await webhooks.add()
+    await webhooks.house.contact(email="ada@example.com")
+    await webhooks.house.call.post("/admin/v1/clients/default/suspend")
+
+    assert await backlog(webhooks) == (0, 0)
+
+
+async def test_unwanted_events__are_passed_over_with_one_write_in_a_while(webhooks: Webhooks) -> None:
+    await webhooks.add(types=["contact.replied"])
+    positions = []
+    for number in range(5):
+        await webhooks.house.contact(email=f"{number}@example.com")
+        await webhooks.deliver(12)
+        positions.append(await stored_position(webhooks))
+
+    assert positions == [0, 0, 0, 4, 4]
+
+
+async def test_events_that_a_filter_leaves_out__are_passed_over_with_one_write_in_a_while(webhooks: Webhooks) -> None:
+    await webhooks.add(filter={"contact": {"first_name": "Bob"}})
+    positions = []
+    for number in range(5):
+        await webhooks.house.contact(email=f"{number}@example.com", first_name="Eve")
+        await webhooks.deliver(12)
+        positions.append(await stored_position(webhooks))
+
+    assert positions == [0, 0, 0, 4, 4]
+    assert await backlog(webhooks) == (0, 0)
+
+
+async def test_restart__after_unwanted_events_sends_what_follows_once(webhooks: Webhooks) -> None:
+    await webhooks.add(types=["contact.replied"])
+    for number in range(3):
+        await webhooks.house.contact(email=f"{number}@example.com")
+    await webhooks.deliver(31)
+    webhooks.restarted()
+    await webhooks.reply("ada@example.com")
+
+    sent = await webhooks.deliver() + await webhooks.deliver(60)
+
+    assert [one.body["type"] for one in sent] == ["contact.replied"]

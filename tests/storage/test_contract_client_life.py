@@ -10,6 +10,7 @@ import pytest
 from tests.company_links.waiting import wait_for_a_company
 from tests.conftest import ENCRYPTION_KEYS, ExecuteSql
 from tests.connections.silent import fall_silent
+from tests.inbox.refused import refused_body
 from tests.outgoing.unsent import miss_an_event
 
 from touchbase.auth.commands import StoreKey
@@ -103,7 +104,7 @@ async def with_data(store: Store, client_id: str = "acme", many: int = 3) -> Cli
     await store.write(ClaimFetch(number, "hubspot", 5, 7, 1))
     await store.write(Idempotent(RequestKey(number, "a-key", b"f", 5), None, lambda result: StoredResponse(b"an answer")))
     await store.write(ErasePerson(number, 5, refs=[("", "email", "gone@example.com")]))
-    await store.write(StoreRefusals(number, [RefusedWebhook(number, 5, "crm", "not_verified")]))
+    await store.write(StoreRefusals(number, [RefusedWebhook(number, 5, "crm", "not_verified")], bodies=[refused_body(number)]))
     await store.write(StoreKey(f"key-{client_id}", b"digest", ["admin"], number, "importer", 5))
     job = await store.write(CreateJob(Job(number, 0, "contacts.import", UPLOADING, 5, 5)))
     await store.write(AppendToFile(number, job.id, "input", b"email", 5))
@@ -235,7 +236,7 @@ async def test_client_deletion__removes_the_client_row_after_earlier_requests_en
     client = await with_data(store)
     await store.write(BeginDeletion(client.number, 5))
 
-    early = await remove(store, client.number, at=6, pieces=5)
+    early = await remove(store, client.number, at=6, pieces=6)
     await store.write(CreateContact(Contact(client.number, 0, 6, 6, "late@a.example", "late@a.example")))
     found = await remove(store, client.number, at=LATER)
 

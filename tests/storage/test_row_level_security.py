@@ -10,8 +10,9 @@ from typing import Any
 import asyncpg
 import pytest
 from tests.company_links.waiting import wait_for_a_company
-from tests.conftest import Databases
+from tests.conftest import ENCRYPTION_KEYS, Databases
 from tests.connections.silent import fall_silent
+from tests.inbox.refused import refused_body
 from tests.outgoing.unsent import miss_an_event
 from tests.storage.statements import STATEMENTS
 
@@ -24,6 +25,8 @@ from touchbase.config import Settings
 from touchbase.connections.commands import AddConnection, ClaimFetch
 from touchbase.connections.models import Connection
 from touchbase.do_not_contact import NewEntry, SaveEntries
+from touchbase.encryption.cipher import AesGcmCipher
+from touchbase.encryption.keys import StaticKeys
 from touchbase.erasure.commands import ErasePerson
 from touchbase.errors import Overloaded
 from touchbase.history.events import COMPANY, CONTACT, Event, Translation
@@ -76,7 +79,7 @@ Made = asyncpg.Connection
 
 @pytest.fixture
 async def store(postgres_url: str) -> AsyncIterator[Store]:
-    made = await open_store(postgres_url)
+    made = await open_store(postgres_url, encryption_keys=ENCRYPTION_KEYS)
     yield made
     await made.close()
 
@@ -99,7 +102,7 @@ async def fill(store: Store, *clients: int) -> None:
         await fall_silent(store, n)
         await miss_an_event(store, n, 5)
         await wait_for_a_company(store, n)
-        await store.write(StoreRefusals(n, [RefusedWebhook(n, 5, "crm", "not_verified")]))
+        await store.write(StoreRefusals(n, [RefusedWebhook(n, 5, "crm", "not_verified")], bodies=[refused_body(n)]))
         await store.write(StoreKey(f"key{n}", b"x", ["admin"], n, "", 5))
         await store.write(StoreDelivery(n, "crm", b"k" * 16, b"{}", "", b"{}", 5))
         await store.write(Idempotent(RequestKey(n, "k", b"f", 5), None, lambda _: StoredResponse(b"answer")))
@@ -440,7 +443,8 @@ async def test_row_level_security__stops_a_statement_that_omits_its_client(store
         yield Execute(Statement("forgetful", (("name", "text"),), body="UPDATE contact SET first_name = p.name FROM p"), [("gone",)])
         return [sorted(row[0] for row in found)] * len(commands)
 
-    careless = await open_with(postgres_url, {Look: Handler(forgetful)})
+    cipher = AesGcmCipher(StaticKeys(ENCRYPTION_KEYS.read()))
+    careless = await open_with(postgres_url, {Look: Handler(forgetful)}, cipher=cipher)
 
     assert await careless.write(Look(OURS)) == [OURS]
     contacts = [await store.read(GetContact(n, await ann(store, n))) for n in (OURS, THEIRS)]

@@ -73,6 +73,7 @@ from touchbase.inbox.commands import DropUnrecognised, PruneBodies, ReplayMany, 
 from touchbase.inbox.delivery import Delivery
 from touchbase.inbox.queries import BusyClients, CountInbox, GetDelivery, GroupDeliveries, ListDeliveries, OldDedupeKeys
 from touchbase.inbox.refused import ListRefusals
+from touchbase.inbox.refused_bodies import DropRefused
 from touchbase.jobs.commands import CreateJob, DueJobFiles, DueJobs, GetJob, ListJobs, RemoveJobFiles
 from touchbase.jobs.models import UPLOADING, Job
 from touchbase.merging.commands import ForgetMerges
@@ -356,7 +357,7 @@ ASKING: list[Any] = [
     ReleasePlace("acme"), RemoveCell("eu"), CopyInstallationList(InstallationList(2, [])), RaiseListRevision(3),
     RemoveDeleted(1, 2**40, 5, 10), ForgetMerges(1, 2**40, 5),
     StoreFirstKey(KEY), ErasePerson(1, 10, 1), SweepErasure(1, 1, [], 5, False, 10),
-    AddErasures(1, b"another", [], 10), PruneBodies(1, 2**40, 5, 10), DropUnrecognised(1, 10, 1, 5, 10),
+    AddErasures(1, b"another", [], 10), PruneBodies(1, 2**40, 5, 10), DropUnrecognised(1, 10, 1, 5, 10), DropRefused(1, 10, 1),
     Reencrypt(5), RetireKeys(), ReplaceLost(), RemoveClientRows(2, 10, 100),
     EnsureClient("unknown", 5, first_use=True), ChangeMatching(1, ListContacts(1, 5, status="a"), UpdateContact(1, 0, {}, {}, 5, "k")),
     FollowChanges(1, 9, 5, 9), LinkPage(1, 1, 0, 9, 5, 9),

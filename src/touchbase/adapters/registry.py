@@ -21,6 +21,7 @@ from pathlib import Path
 from touchbase.adapters.interface import Adapter, ParsedWebhook, ProtocolResponse, WebhookRequest
 from touchbase.adapters.kit.client_overrides import apply_settings
 from touchbase.adapters.kit.extract import objects
+from touchbase.adapters.kit.ignored_names import is_ping
 from touchbase.adapters.kit.parse import layers, parse, unflattened
 from touchbase.adapters.kit.signature_schemes import GENERIC, HIGH_CONFIDENCE, MIN_CONFIDENCE, SignatureSchemes
 from touchbase.adapters.kit.times import Unzoned, in_zone
@@ -68,7 +69,7 @@ class Adapters(SignatureSchemes):
         named = tool or request.tool
         if named is not None:
             return self._translate_as(webhook, named)
-        if webhook.data in ({}, []):
+        if is_ping(webhook.data):
             return Translation(GENERIC, [])
         confidence, adapter, found = self._best(webhook)
         if adapter is not None and adapter.tool in request.rejected_tools:
@@ -147,8 +148,7 @@ class Adapters(SignatureSchemes):
             raise UnrecognisedPayload(f"Unknown {webhook.request.channel} tool '{tool}'; known tools: {known}.")
         webhook = _with_settings(webhook, tool)
         webhook = _unwrap_until_recognised(adapter, webhook)
-        if webhook.data in ({}, []) and FETCHED not in webhook.headers:
-            # The body of a test button.
+        if is_ping(webhook.data) and FETCHED not in webhook.headers:
             return Translation(tool, [])
         translation = _translate(adapter, webhook)
         if not adapter.recognise(webhook) and all(event.about is None for event in translation.events):

@@ -230,10 +230,11 @@ async def _list(database: str | None, client_id: str | None) -> list[Values]:
 
 
 async def _endpoints(store: Store, owner: Client) -> AsyncIterator[Any]:
+    from touchbase.cli.store import now_us
     from touchbase.outgoing import MAX_ENDPOINTS, ListEndpoints
 
-    for one in await store.read(ListEndpoints(owner.number, MAX_ENDPOINTS)):
-        yield one
+    for endpoint in await store.read(ListEndpoints(owner.number, MAX_ENDPOINTS, now_us())):
+        yield endpoint
 
 
 async def _test(database: str | None, allowed: dict[str, str | None], client_id: str, endpoint_id: int) -> Values:

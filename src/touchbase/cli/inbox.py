@@ -14,7 +14,7 @@ from touchbase.cli.options import ID, Group, json_option, setting_options
 from touchbase.cli.output import NOTE, SHORT, SPARE, Column, echo, escape_controls, print_json, print_record, print_table
 from touchbase.cli.remote import PAGE as SERVER_PAGE
 from touchbase.cli.remote import fetch, or_at_server, some, through_server
-from touchbase.cli.store import explain_not_found, find_client, opened, run
+from touchbase.cli.store import explain_not_found, find_client, now_us, opened, run
 from touchbase.common.timestamps import to_text
 from touchbase.connections import CHANNELS
 from touchbase.history import COMPANY, CONTACT, StoredEvent
@@ -62,6 +62,7 @@ REFUSAL_COLUMNS = (
     "client",
     "looks like",
     "cause",
+    "id",
     Column("calls", SPARE),
     Column("channel", SPARE),
     Column("size", SPARE),
@@ -271,7 +272,7 @@ def _person(person: PersonOut) -> str:
 
 @click.group(cls=Group)
 def refusals() -> None:
-    """List refused webhooks."""
+    """List refused webhooks, show their bodies, and replay them once the secret is right."""
 
 
 @refusals.command("list")
@@ -286,7 +287,7 @@ def refusals() -> None:
 def list_refusals(
     database: str | None, client_id: str | None, channel: str | None, tool: str | None, cause: str | None, limit: int, as_json: bool
 ) -> None:
-    """List refused webhooks, newest first. Their bodies were not stored; the last 1,000 of each client are listed."""
+    """List refused webhooks, newest first; the last 1,000 of each client are listed. The id is that of the body, if it is stored."""
     asked: Any = {"client": client_id, "channel": channel, "tool": tool, "cause": cause}
     found = fetch(
         lambda tb: some(tb.deliveries.iterate_refusals(limit=min(limit, SERVER_PAGE), **asked), limit)[0],
@@ -299,6 +300,75 @@ def list_refusals(
 
 
 inbox.former = {"refused": list_refusals}
+
+
+@refusals.command("show")
+@through_server()
+@setting_options("database")
+@click.option("--client", "client_id", required=True, help="The client to whose address it was sent.")
+@click.argument("refused_id")
+@json_option()
+def show_refused(database: str | None, client_id: str, refused_id: str, as_json: bool) -> None:
+    """Show one refused webhook with its body, which is stored for some days."""
+    found = fetch(lambda tb: tb.deliveries.get_refused(client_id, refused_id), lambda: _one_refused(database, client_id, refused_id))
+    if as_json:
+        print_json(found)
+        return
+    content = {name: found[name] for name in found if name not in ("headers", "query", "body")}
+    print_record(content)
+    if found["body"] is None:
+        return
+    echo(f"query  {escape_controls(found['query']) or '-'}\n\nheaders")
+    print_record(found["headers"], "  ")
+    click.echo(f"\nbody ({found['body']['encoding']})\n{escape_controls(found['body']['content'])}")
+
+
+@refusals.command("replay")
+@through_server()
+@setting_options("database")
+@click.option("--client", "client_id", required=True, help="The client to whose address they were sent.")
+@click.option("--tool", help="The tool that sent them, if they do not look like it.")
+@click.argument("refused_ids", nargs=-1, required=True)
+@json_option()
+def replay_refusals(database: str | None, client_id: str, tool: str | None, refused_ids: tuple[str, ...], as_json: bool) -> None:
+    """Receive refused webhooks after all. Their proof is not checked again: you vouch for them, and that is recorded."""
+    found = fetch(
+        lambda tb: [tb.deliveries.replay_refused(client_id, refused_id, tool=tool) for refused_id in refused_ids],
+        lambda: _replay_refused(database, client_id, refused_ids, tool),
+    )
+    if as_json:
+        print_json(found)
+        return
+    for refused_id, replayed in zip(refused_ids, found, strict=True):
+        known = ", which had been received already" if replayed["is_repeat"] else ""
+        click.echo(f"{refused_id} is delivery {replayed['delivery_id']}{known}")
+
+
+async def _one_refused(database: str | None, client_id: str, refused_id: str) -> Any:
+    from msgspec import to_builtins
+
+    from touchbase.inbox import get_refused_body
+    from touchbase.inbox.api.refused import refused_out
+
+    async with opened(database) as store:
+        client = await find_client(store, client_id)
+        with explain_not_found("`touchbase refusals list` shows all"):
+            return to_builtins(refused_out(await get_refused_body(store, client.number, refused_id), client.client_id))
+
+
+async def _replay_refused(database: str | None, client_id: str, refused_ids: tuple[str, ...], tool: str | None) -> Any:
+    from touchbase.connections import ListConnections
+    from touchbase.inbox import replay_refused
+
+    async with opened(database) as store:
+        client = await find_client(store, client_id)
+        connections = await store.read(ListConnections(client.number))
+        replayed = []
+        with explain_not_found("`touchbase refusals list` shows all"):
+            for refused_id in refused_ids:
+                stored = await replay_refused(store, client, refused_id, connections, "the command line", now_us(), tool)
+                replayed.append({"delivery_id": stored.id, "is_repeat": stored.is_repeat})
+        return replayed
 
 
 async def _refused(
@@ -316,5 +386,5 @@ async def _refused(
 
 
 def _refusal_row(one: dict[str, Any]) -> tuple[object, ...]:
-    names = ("received_at", "client_id", "tool", "cause", "calls", "channel", "size")
+    names = ("received_at", "client_id", "tool", "cause", "body_id", "calls", "channel", "size")
     return (*(one[name] for name in names), one["headers"].get("user-agent", ""))

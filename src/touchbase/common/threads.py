@@ -16,7 +16,9 @@ from typing import Literal, ParamSpec, TypeVar
 P = ParamSpec("P")
 T = TypeVar("T")
 
-Work = Literal["backup", "body_size", "closing", "company_links", "duplicates", "exports", "metrics", "moving", "spool", "translate"]
+Work = Literal[
+    "backup", "body_size", "closing", "company_links", "duplicates", "exports", "metrics", "moving", "refusals", "spool", "translate",
+]  # fmt: skip
 THREADS: dict[Work, int] = {
     "backup": 1,
     "body_size": 1,
@@ -26,6 +28,7 @@ THREADS: dict[Work, int] = {
     "exports": 2,
     "metrics": 1,
     "moving": 2,
+    "refusals": 1,
     "spool": 2,
     "translate": 2,
 }

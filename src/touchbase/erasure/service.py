@@ -36,10 +36,13 @@ from touchbase.events import (
     translator,
 )
 from touchbase.history import Ref
+from touchbase.inbox import DropRefused, ReadRefusedBodies
 from touchbase.records import ListContacts
 from touchbase.suppression import EMAIL, LINKEDIN, email_ref, linkedin_ref
 
 PAGE = 200
+REFUSED_PAGE = 20
+"""Bodies of refused webhooks that are decrypted at once."""
 LATE_DELIVERIES = 0
 """Used instead of an erasure's number for the search of deliveries received after the erasures."""
 Progress = Callable[[Erasure], None]
@@ -113,6 +116,7 @@ class Eraser:
         done = erasure.swept_to >= 0 and last >= erasure.sweep_until
         applied = 0
         if done:
+            await self._erase_refused(client)
             applied, done = await self._pending.page(client, erasure.id, await self._translate(client))
         unsearchable = [number for number, named in found.items() if named.unsearchable is not None]
         erased = await self._erased(client, set().union(*(named.refs for named in found.values())))
@@ -139,6 +143,16 @@ class Eraser:
             cursor = (contacts[-1].created_us, contacts[-1].id)
         await self._erase_linked(client, deleted=True)
         await self._erase_linked(client, deleted=False)
+
+    async def _erase_refused(self, client: int) -> None:
+        """Remove the bodies of refused webhooks that name an erased person."""
+        after = ""
+        while page := await self._store.read(ReadRefusedBodies(client, after, REFUSED_PAGE)):
+            named = await asyncio.to_thread(lambda: [(each.digest, each.content.identities()) for each in page if each.content])
+            erased = await self._erased(client, set().union(*(refs for _, refs in named)))
+            if digests := [digest for digest, refs in named if not erased.isdisjoint(refs)]:
+                await self._store.write(DropRefused(client, digests=digests))
+            after = page[-1].digest
 
     async def _erase_linked(self, client: int, *, deleted: bool) -> None:
         after: Ref | None = ("", "", "")

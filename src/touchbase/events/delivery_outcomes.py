@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from touchbase.adapters.kit.ignored_names import reason_to_ignore
 from touchbase.common.content_encoding import decoded
 from touchbase.common.timestamps import SECOND, Micros
 from touchbase.connections import FETCHED, Call
@@ -176,7 +177,9 @@ def _why_ignored(outcome: Outcome) -> str:
         return KNOWN_ALREADY
     if outcome.unknown:
         return "about an unknown record, and this client's settings do not create records"
-    return f"understood, but not used: {outcome.normalized.unused_event or 'no event in it'}"
+    name = outcome.normalized.unused_event
+    reason = reason_to_ignore(name) if name else None
+    return f"understood, but not used: {name or 'no event in it'}{f' ({reason})' if reason else ''}"
 
 
 def record_failure(client: int, delivery: Delivery, error: str, now_us: Micros, *, for_good: bool = False) -> Plan[WorkReport]:

@@ -25,6 +25,11 @@ PATH_PARAMETERS: dict[str, Json] = {
     "field_id": {"schema": _ID, "description": "The id of the value, as the record's custom fields have it.", "example": 311},
     "client_id": {"schema": _CLIENT_ID, "description": "The client's id, or a former one that is still valid.", "example": "acme"},
     "channel": {"schema": {"enum": list(CHANNELS)}, "description": "The channel of the tool.", "example": "crm"},
+    "refused_id": {
+        "schema": {"type": "string", "pattern": "^[0-9a-f]{24}$"},
+        "description": "The `body_id` of a refused webhook.",
+        "example": "3f1c9a7be2d04c5588a1b0f2",
+    },
     "key_id": {
         "schema": {"type": "string", "pattern": "^[0-9a-f]{12}$"},
         "description": "The key's id: the twelve characters behind `tb_live_` in its text.",

@@ -1,22 +1,33 @@
 """Refused webhooks: recorded in memory, stored once a second, listed.
 
-A flood of them costs a bounded number of rows. A body is never stored.
+A flood of them costs a bounded number of rows. The body of one that did not prove its sender is stored encrypted (`refused_bodies.py`).
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 from touchbase.clients import Client, FindClient
 from touchbase.common.field_limits import CLIENT_ID
+from touchbase.common.threads import on_thread
 from touchbase.common.timestamps import SECOND, Clock, Micros
 from touchbase.connections import Connection
 from touchbase.errors import Overloaded
 from touchbase.inbox.queries import ListDeliveries
+from touchbase.inbox.refused_bodies import (
+    MAX_CLIENT_BYTES,
+    MAX_WAITING_BYTES,
+    SAFE_SUFFIXES,
+    RefusedBody,
+    content_of,
+    digest_of,
+    may_be_secret,
+)
 from touchbase.metrics import DELIVERIES_REFUSED, Metrics, NoMetrics
 from touchbase.sql.command import Command, Query
 from touchbase.sql.store import Store
@@ -59,6 +70,8 @@ class RefusedWebhook:
     client_id: str = ""
     """The id in the URL."""
     calls: int = 1
+    body: str | None = None
+    """The id of its body (`RefusedBody.digest`), if it may be stored."""
     id: int = 0
     """Set by the store."""
 
@@ -70,6 +83,7 @@ class StoreRefusals(Command[None]):
     client: int
     refused: list[RefusedWebhook]
     most: int = MOST_STORED
+    bodies: Sequence[RefusedBody] = ()
 
 
 @dataclass(slots=True)
@@ -92,8 +106,6 @@ MAX_GROUPS = 500
 """Groups of like webhooks that wait for a flush; further groups are counted in the metrics only, and logged."""
 LONGEST_VALUE = 200
 _SHOWN_HEADERS = frozenset({"user-agent", "content-type", "content-encoding", "origin", "sec-fetch-site"})
-_SECRET_WORDS = ("signature", "hash", "token", "secret", "authorization", "api-key")
-_SAFE_SUFFIXES = ("-event", "-topic", "-version", "timestamp", "webhook-id")
 
 LOOKBACK: Micros = 7 * 86_400 * SECOND
 LOOKBACK_DELIVERIES = 1_000
@@ -108,9 +120,9 @@ def shown_headers(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
     found: dict[str, str] = {}
     for raw, value in headers:
         name = raw.lower().decode("latin-1")
-        if any(word in name for word in _SECRET_WORDS) and not name.endswith(_SAFE_SUFFIXES):
+        if may_be_secret(name):
             found[name[:LONGEST_VALUE]] = "(present)"
-        elif name in _SHOWN_HEADERS or name.endswith(_SAFE_SUFFIXES):
+        elif name in _SHOWN_HEADERS or name.endswith(SAFE_SUFFIXES):
             found[name[:LONGEST_VALUE]] = value.decode("latin-1").replace("\0", "")[:LONGEST_VALUE]
         if len(found) == MAX_ALIKE:
             break
@@ -125,6 +137,11 @@ class RefusedWebhooks:
         self._metrics = metrics or NoMetrics()
         self._waiting: dict[_Group, list[RefusedWebhook]] = {}
         self._left_out = 0
+        self._bodies: dict[tuple[int, str], RefusedBody] = {}
+        self._erasing: set[int] = set()
+        """Clients with waiting bodies that have erased people."""
+        self._bytes: Counter[int] = Counter()
+        """Bytes of the waiting bodies of each client."""
 
     def record_refusal(
         self,
@@ -136,15 +153,19 @@ class RefusedWebhooks:
         size: int = 0,
         tool: str | None = None,
         at: Micros | None = None,
+        query: str = "",
+        body: bytes | None = None,
     ) -> None:
         """Count and record one refused webhook in memory. Fast; raises for no input; `flush` stores it.
 
         `client`: the client, or the id in the URL if it was not looked up. `cause`: one of `CAUSES`. `size`: bytes of the body
-        that were received. `tool`: the one that the webhook resembles.
+        that were received. `tool`: the one that the webhook resembles. `body`: to be stored, if there is room.
         """
         assert cause in CAUSES
         self._metrics.count(DELIVERIES_REFUSED, channel, tool or "", cause)
         number, client_id = (NO_CLIENT, client[:CLIENT_ID]) if isinstance(client, str) else (client.number, client.client_id)
+        at = self._clock() if at is None else at
+        digest = None if body is None or isinstance(client, str) else self._keep(client, channel, tool, headers, query, body, at)
         group = (number, "" if cause == UNKNOWN_CLIENT else client_id, channel, tool, cause)
         alike = self._waiting.get(group)
         if alike is None:
@@ -155,9 +176,38 @@ class RefusedWebhooks:
         if len(alike) >= MAX_ALIKE:
             alike[-1].calls += 1
             return
-        at = self._clock() if at is None else at
         client_id = client_id.replace("\0", "").encode("utf-8", "replace").decode()
-        alike.append(RefusedWebhook(number, at, channel, cause, tool, size, shown_headers(headers), client_id))
+        alike.append(RefusedWebhook(number, at, channel, cause, tool, size, shown_headers(headers), client_id, body=digest))
+
+    def _keep(
+        self, client: Client, channel: str, tool: str | None, headers: Iterable[tuple[bytes, bytes]], query: str, body: bytes, at: Micros
+    ) -> str | None:
+        """Keep a body for the next flush; return its id, or None if there is no room for it."""
+        content = content_of(headers, query, body)
+        if content is None or (client.has_erased and "content-encoding" in content.headers):
+            return None  # what it unpacks to is not searched for erased people, because it may be long
+        key = (client.number, digest_of(channel, content))
+        if (waiting := self._bodies.get(key)) is not None:
+            waiting.calls, waiting.received_us = waiting.calls + 1, at
+            return key[1]
+        if self._bytes[client.number] + content.size > MAX_CLIENT_BYTES or self._bytes.total() + content.size > MAX_WAITING_BYTES:
+            return None
+        self._bytes[client.number] += content.size
+        self._bodies[key] = RefusedBody(client.number, key[1], channel, tool, at, at, 1, content.size, content)
+        if client.has_erased:
+            self._erasing.add(client.number)
+        return key[1]
+
+    async def _take_bodies(self) -> dict[int, list[RefusedBody]]:
+        """Return the waiting bodies by client, and forget them; of clients that have erased people with the identities in them."""
+        bodies, erasing = self._bodies, self._erasing
+        self._bodies, self._erasing, self._bytes = {}, set(), Counter()
+        by_client: dict[int, list[RefusedBody]] = {}
+        for body in bodies.values():
+            if body.client in erasing and body.content is not None:
+                body.erased_refs = sorted(await on_thread("refusals", body.content.identities))
+            by_client.setdefault(body.client, []).append(body)
+        return by_client
 
     async def flush(self, store: Store) -> None:
         """Store the recorded webhooks; if a write fails, its webhooks stay for the next flush."""
@@ -174,9 +224,13 @@ class RefusedWebhooks:
             if isinstance(error, Overloaded):
                 return
             raise
-        done = await asyncio.gather(*(store.write(StoreRefusals(*one)) for one in by_client.items()), return_exceptions=True)
+        bodies = await self._take_bodies()
+        writes = (store.write(StoreRefusals(client, refused, bodies=bodies.get(client, ()))) for client, refused in by_client.items())
+        done = await asyncio.gather(*writes, return_exceptions=True)
         failed = {client: error for client, error in zip(by_client, done, strict=True) if error is not None}
         self._requeue(waiting, failed.__contains__)
+        self._bodies |= {(body.client, body.digest): body for client in failed for body in bodies.get(client, ())}
+        self._bytes.update({client: sum(body.size for body in bodies.get(client, ())) for client in failed})
         for failure in failed.values():
             if not isinstance(failure, Overloaded):
                 raise failure

@@ -141,6 +141,8 @@ class ListEndpoints(Query[list[tuple[Endpoint, Progress]]]):
 
     client: int
     limit: int
+    at: Micros
+    """Now, for filters on times."""
     after: int | None = None
 
 
@@ -173,7 +175,7 @@ class ReadServed(Query[list[Served]]):
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
-    """Events of all clients that wait for endpoints that are not disabled, and endpoints by state."""
+    """Events that endpoints that are not disabled will be sent, of all active clients, and endpoints by state."""
 
     waiting: int
     oldest_us: Micros | None
@@ -183,7 +185,10 @@ class Backlog:
 
 @dataclass(slots=True)
 class CountOutgoing(Query[Backlog]):
-    """The backlog of all clients, types and filters aside."""
+    """The backlog of all clients."""
+
+    at: Micros
+    """Now, for filters on times."""
 
 
 @dataclass(frozen=True, slots=True)

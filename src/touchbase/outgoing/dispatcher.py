@@ -43,8 +43,6 @@ LOADS = 2
 """Clients whose endpoints are read at once."""
 GRACE_SECONDS = 5.0
 """Time that requests in progress get when the process stops."""
-ADVANCE_AFTER = 500
-"""Events that an endpoint does not want, after which its position is stored although nothing else is."""
 
 
 class Dispatcher:
@@ -168,8 +166,9 @@ class Dispatcher:
         clients = [*changed]
         for first in range(0, len(clients), LOADS):
             await asyncio.gather(*(self._load(client, changed[client]) for client in clients[first : first + LOADS]))
+        now = self._clock()
         for line in self._lines.values():
-            if line.is_idle and line.read - line.stored >= ADVANCE_AFTER:
+            if line.may_advance(now):
                 self._results.of(line)
 
     async def _load(self, client: int, ids: list[int]) -> None:
@@ -277,7 +276,8 @@ class Dispatcher:
                 return
         self._outage.works("sending webhooks")
         self._note(line, item, found)
-        self._results.of(line)
+        if line.has_news or line.may_advance(self._clock()):
+            self._results.of(line)
         self._rounds.hasten(self._pump(line, self._clock()))
 
     def _note(self, line: Line, item: Item, found: tuple[Attempt, Answer] | None) -> None:

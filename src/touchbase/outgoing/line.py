@@ -25,6 +25,9 @@ MAX_UNSTORED = 512
 """Delivered events that are not stored yet: these would be repeated after a kill."""
 YOUNG: Micros = SECOND // 10
 """Age of a request up to which the position waits for it, instead of a row for it and its successors."""
+ADVANCE_AFTER = 500
+ADVANCE_EVERY: Micros = 30 * SECOND
+"""Events that an endpoint does not want, and the time, after which its position is stored although nothing else is."""
 LISTED = 20
 """Attempts that succeeded at once of which one transaction stores a row; of failures all are stored."""
 
@@ -66,8 +69,8 @@ class Line:
     def __init__(self, served: Served, now: Micros) -> None:
         self.read = served.progress.position
         """The log is read up to here."""
-        self.stored = served.progress.position
-        """The position that is stored."""
+        self.stored, self.stored_us = served.progress.position, now
+        """The position that is stored, and when this process stored it last."""
         self.newest = 0
         self.failures = 0
         self.failing_since_us = served.progress.failing_since_us
@@ -133,8 +136,16 @@ class Line:
 
     @property
     def has_news(self) -> bool:
-        """Whether something is to be stored."""
-        return bool(self._done or self._remove or self._changed or self._attempts or (self.state != ACTIVE and not self.stop_is_stored))
+        """Whether something is to be stored soon; that the endpoint did not want events can wait, see `may_advance`."""
+        return bool(self._remove or self._changed or self._attempts or (self.state != ACTIVE and not self.stop_is_stored))
+
+    def may_advance(self, now: Micros) -> bool:
+        """Return whether it is time to store a later position, for the sake of events that the endpoint does not want."""
+        behind = self.read - self.stored
+        if behind <= 0 or self.has_news or (behind < ADVANCE_AFTER and now - self.stored_us < ADVANCE_EVERY):
+            return False
+        waiting = (number for number in self._fresh if number in self._items and not self._items[number].is_stored)
+        return next(waiting, self.read + 1) - 1 > self.stored
 
     def add_page(self, events: Sequence[LoggedEvent], last: int, now: Micros) -> None:
         """Take events that were read from the log."""
@@ -302,9 +313,9 @@ class Line:
         remove = [sequence for sequence in self._remove if sequence in counted]
         return Unstored(position, [(item, item.pending()) for item in save.values()], remove, _listed(attempts), done)
 
-    def was_stored(self, unstored: Unstored) -> None:
+    def was_stored(self, unstored: Unstored, now: Micros) -> None:
         """Forget what was stored."""
-        self.stored = max(self.stored, unstored.position)
+        self.stored, self.stored_us = max(self.stored, unstored.position), now
         self._done.difference_update(unstored.done)
         for item, row in unstored.save:
             item.is_stored = True

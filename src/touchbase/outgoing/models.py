@@ -115,7 +115,7 @@ class Progress:
     failing_since_us: Micros | None = None
     delivered_us: Micros | None = None
     waiting: int = 0
-    """Events that are not delivered, types and filter aside; set in lists only."""
+    """Events that it will be sent, by its types and filter; set in lists only."""
     failed: int = 0
     """Events of which all attempts failed; set in lists only."""
 

@@ -83,6 +83,6 @@ class Results:
         if not is_kept:
             line.forget()
             return False
-        line.was_stored(new)
+        line.was_stored(new, now)
         line.stop_is_stored = state != ACTIVE
         return True

@@ -18,7 +18,7 @@ from touchbase.common.timestamps import DAY, SECOND, Clock, Micros, has_passed
 from touchbase.erasure import Eraser, Erasure, OpenErasures
 from touchbase.errors import Overloaded
 from touchbase.event_log import TrimLog
-from touchbase.inbox import CountPrunable, DropUnrecognised, PruneBodies, SizeUnrecognised
+from touchbase.inbox import CountPrunable, DropRefused, DropUnrecognised, PruneBodies, SizeRefused, SizeUnrecognised
 from touchbase.merging import ForgetMerges
 from touchbase.messages import PruneMessages
 from touchbase.outgoing import LowestNeeded
@@ -59,10 +59,14 @@ async def prune(store: Store, client: Client, now: Micros, page: int = PAGE) -> 
 
 @dataclass(frozen=True, slots=True)
 class UnrecognisedLimits:
-    """Limits of unrecognised, unsigned bodies for each client: their age and total size; 0 means no limit."""
+    """Limits of unrecognised, unsigned bodies for each client: their age and total size; 0 means no limit.
+
+    Bodies of refused webhooks have an age of their own and count for the total size; they go first.
+    """
 
     days: int = 0
     max_bytes: int = 0
+    refused_days: int = 0
 
 
 NO_LIMITS = UnrecognisedLimits()
@@ -117,7 +121,7 @@ class Retention:
     async def run_once(self) -> None:
         """Do what is due. A client whose work fails is retried in the next run, and does not delay the others."""
         await self._continue_erasures()
-        has_limits = self._unrecognised.days or self._unrecognised.max_bytes
+        has_limits = self._unrecognised != NO_LIMITS
         if has_limits and has_passed(MEASURE_INTERVAL, self._measured_us, self._clock()):
             self._measured_us = self._clock()
             for client in await self._store.read(ListClients()):
@@ -138,9 +142,22 @@ class Retention:
         now, limits = self._clock(), self._unrecognised
         before = now - limits.days * DAY if limits.days else 0
         excess = await self._store.read(SizeUnrecognised(client)) - limits.max_bytes if limits.max_bytes else 0
+        await self._drop_refused(client, excess)
         count, size = PAGE, 0
         while count == PAGE and not self._stopping.is_set():
             dropped = await self._store.write(DropUnrecognised(client, before, max(0, excess - size), PAGE, now))
+            count, size = dropped.count, size + dropped.size
+            self._vacuumed = self._vacuumed and not count
+            await self._pause(self._pause_seconds)
+
+    async def _drop_refused(self, client: int, unrecognised_excess: int) -> None:
+        """Drop a client's refused bodies that are too old, or for which the unrecognised ones leave no room."""
+        limits = self._unrecognised
+        before = self._clock() - limits.refused_days * DAY if limits.refused_days else 0
+        excess = await self._store.read(SizeRefused(client)) + unrecognised_excess if limits.max_bytes else 0
+        count, size = PAGE, 0
+        while count == PAGE and not self._stopping.is_set():
+            dropped = await self._store.write(DropRefused(client, before, max(0, excess - size), limit=PAGE))
             count, size = dropped.count, size + dropped.size
             self._vacuumed = self._vacuumed and not count
             await self._pause(self._pause_seconds)

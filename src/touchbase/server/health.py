@@ -87,7 +87,7 @@ class Operations:
         self.publish()
         try:
             inbox, silent = await self.store.read(CountInbox()), await self.store.read(CountSilent())
-            outgoing, stored = await self.store.read(CountOutgoing()), await self.store.read(CountStored())
+            outgoing, stored = await self.store.read(CountOutgoing(self.clock())), await self.store.read(CountStored())
         except TouchbaseError:
             inbox, silent, outgoing, stored = None, {}, None, None  # the other metrics are useful while the store cannot be read
         spool = None if self._spool is None else await self._spool.counts()

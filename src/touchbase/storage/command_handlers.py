@@ -62,8 +62,10 @@ from touchbase.imports import ImportRows, RemoveMapping, SaveMapping
 from touchbase.imports import sql as imports_sql
 from touchbase.inbox import (
     CountRepeat,
+    DropRefused,
     DropUnrecognised,
     ForgetDedupeKeys,
+    NoteReplay,
     PruneBodies,
     ReplayDeliveries,
     ReplayMany,
@@ -72,6 +74,7 @@ from touchbase.inbox import (
 )
 from touchbase.inbox.sql import body_retention
 from touchbase.inbox.sql import refused as refused_sql
+from touchbase.inbox.sql import refused_bodies as refused_bodies_sql
 from touchbase.inbox.sql.commands import count_repeats, forget_dedupe_keys, replay_deliveries, replay_many, store_deliveries
 from touchbase.jobs import AppendToFile, ChangeJob, ClaimJob, CreateJob, RemoveJobFiles, RenewLease
 from touchbase.jobs import sql as jobs_sql
@@ -225,7 +228,9 @@ COMMANDS: dict[type, Handler] = {
     ReplayDeliveries: Handler(_each(replay_deliveries)),
     ReplayMany: Handler(_each(replay_many)),
     ForgetDedupeKeys: Handler(_each(forget_dedupe_keys)),
-    StoreRefusals: Handler(refused_sql.store_refusals, _refused),
+    StoreRefusals: Handler(refused_sql.store_refusals, _refused, needs_cipher=True),
+    NoteReplay: Handler(_each(refused_bodies_sql.note_replay)),
+    DropRefused: Handler(_each(refused_bodies_sql.drop_refused)),
     DeleteResponses: Handler(_each(idempotency_sql.delete_expired)),
     EnsureClient: Handler(clients_sql.ensure_clients, _one("client")),
     SetClientSettings: Handler(_each(clients_sql.set_settings)),

@@ -67,12 +67,14 @@ from touchbase.inbox import (
     ListDeliveries,
     ListRefusals,
     OldDedupeKeys,
+    SizeRefused,
     SizeUnrecognised,
     StepThroughDeliveries,
 )
 from touchbase.inbox.sql import body_retention
 from touchbase.inbox.sql import queries as inbox_sql_queries
 from touchbase.inbox.sql import refused as refused_sql
+from touchbase.inbox.sql import refused_bodies as refused_bodies_sql
 from touchbase.inbox.sql import rows as inbox_rows
 from touchbase.inbox.sql import search as inbox_search
 from touchbase.jobs import sql as jobs_sql
@@ -332,6 +334,7 @@ HANDLERS: dict[type, Callable[[Any], Plan[Any]]] = {
     ExpiredResponses: idempotency_sql.expired,
     OldDedupeKeys: inbox_sql_queries.old_dedupe_keys,
     ListRefusals: refused_sql.list_refusals,
+    SizeRefused: refused_bodies_sql.size_refused,
     **clients_sql_queries.ANSWERS,
     **auth_sql.ANSWERS,
     **jobs_sql.ANSWERS,
@@ -387,5 +390,6 @@ CIPHER_HANDLERS: dict[type, Callable[..., Plan[Any]]] = {
     **outgoing_dispatch.CIPHER_ANSWERS,
     **outgoing_endpoints.CIPHER_ANSWERS,
     **cells_sql.CIPHER_ANSWERS,
+    **refused_bodies_sql.CIPHER_ANSWERS,
 }
 """Plans that also take the store's cipher."""

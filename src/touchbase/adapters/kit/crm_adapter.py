@@ -9,6 +9,7 @@ from typing import ClassVar
 from touchbase.adapters.interface import ParsedWebhook, ProtocolResponse
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, other_event
 from touchbase.adapters.kit.extract import objects
+from touchbase.adapters.kit.ignored_names import reason_to_ignore
 from touchbase.adapters.kit.signatures import Scheme
 from touchbase.connections import CRM, FETCHED, ConnectionSettings, Fetcher, kind_and_type
 from touchbase.history import Event
@@ -47,13 +48,15 @@ class CrmAdapter(ABC):
         data = webhook.data
         if isinstance(data, dict):
             object_type = self._fetched_type(webhook)
-            return self.read(data, webhook) if object_type is None else self.fetched(data, *kind_and_type(object_type), webhook)
+            if object_type is not None:
+                return self.fetched(data, *kind_and_type(object_type), webhook)
+            return [_known(event, webhook) for event in self.read(data, webhook)]
         if not isinstance(data, list):
             return [other_event("unrecognised")]
         events: list[Event] = []
         for item in data:
             events += self.read(item, webhook) if isinstance(item, dict) else [other_event("unrecognised")]
-        return events
+        return [_known(event, webhook) for event in events]
 
     def kinds(self, objects: Mapping[str, str]) -> Sequence[str]:
         """Return the record kinds for which a client may choose the status, given its `objects` setting."""
@@ -78,6 +81,14 @@ class CrmAdapter(ABC):
     @abstractmethod
     def read(self, body: Body, webhook: ParsedWebhook) -> list[Event]:
         """Return the events of one body; never raises, whatever the body contains."""
+
+
+def _known(event: Event, webhook: ParsedWebhook) -> Event:
+    """Ignore an unknown event whose name says nothing of a person, unless the client reads statuses from a property of its own."""
+    name = event.source_event
+    if event.event == "unrecognised" and name and not webhook.settings.status_property and reason_to_ignore(name):
+        event.event = "ignored"
+    return event
 
 
 def statuses_of(

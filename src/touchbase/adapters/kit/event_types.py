@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
+from touchbase.adapters.kit.ignored_names import reason_to_ignore
 from touchbase.adapters.kit.status_labels import words
 
 
@@ -113,6 +114,7 @@ _NO_CAMPAIGN = (
     r"|cart|notification|receipt|gift|fax|letter|postcard|payout|shipment|password|approval)s?\b"
 )
 _RULES: list[tuple[str, Callable[[str], Meaning]]] = [
+    (r"\bnothing scheduled\b|\bno (\w+ ){1,3}scheduled\b", _always(OTHER)),
     # Neither email nor LinkedIn: a message there changes no email date and is no reply to an email.
     (r"\b(sms|whats ?app|voice ?mail|voice ?note|text message)s?\b", _always(OTHER)),
     (r"\b(web ?)?push\b|\bpush ?notification|\bin ?app( ?message)?\b|\bcontent ?card", _always(OTHER)),
@@ -185,4 +187,5 @@ def meaning_of(name: str) -> Meaning:
 @lru_cache(maxsize=2_048)
 def _meaning(name: str) -> Meaning:
     plain = words(name)
-    return next((meaning(plain) for pattern, meaning in _COMPILED if pattern.search(plain)), UNKNOWN)
+    found = next((meaning(plain) for pattern, meaning in _COMPILED if pattern.search(plain)), UNKNOWN)
+    return OTHER if found is UNKNOWN and reason_to_ignore(name) else found

@@ -235,3 +235,5 @@ class AsyncDeliveries(AsyncGroup):
     replay_matching = AsyncCall(deliveries.replay_deliveries)
     list_refusals = AsyncCall(deliveries.list_refusals)
     iterate_refusals = AsyncIterate(deliveries.list_refusals)
+    get_refused = AsyncCall(deliveries.get_refused_webhook)
+    replay_refused = AsyncCall(deliveries.replay_refused_webhook)

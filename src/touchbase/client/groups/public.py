@@ -235,3 +235,5 @@ class Deliveries(Group):
     replay_matching = Call(deliveries.replay_deliveries)
     list_refusals = Call(deliveries.list_refusals)
     iterate_refusals = Iterate(deliveries.list_refusals)
+    get_refused = Call(deliveries.get_refused_webhook)
+    replay_refused = Call(deliveries.replay_refused_webhook)

@@ -38,7 +38,8 @@ from touchbase.client.models.fields import (
 from touchbase.client.models.inbox import (
     BodyRemovalReason, BodyRemoved, DeliveryCountOut, DeliveryCounts, DeliveryDetail, DeliveryEvent, DeliveryGroupOut, DeliveryGroups,
     DeliveryOut, DeliveryPage, DeliveryRow, DryRunOut, FoundIn, PersonOut, ProposedConnection, RecordEvent, RecordKind, RefusalCause,
-    RefusalOut, RefusalPage, ReplayOut, ReplayRequest, SearchProgress, UnchangedState, UnsearchableCause, UnsearchableOut,
+    RefusalOut, RefusalPage, RefusedReplay, RefusedWebhookOut, ReplayOut, ReplayRequest, SearchProgress, UnchangedState,
+    UnsearchableCause, UnsearchableOut,
 )
 from touchbase.client.models.jobs import JobPage
 from touchbase.client.models.keys import KeyOut, KeyPage, KeyRequest, KeyRotation, KeyScope, KeyState, NewKeyOut

@@ -200,6 +200,7 @@ class RefusalOut(TypedDict):
     size: int
     calls: int
     headers: dict[str, str]
+    body_id: str | None
 
 
 class RefusalPage(TypedDict):
@@ -207,6 +208,32 @@ class RefusalPage(TypedDict):
 
     data: list[RefusalOut]
     next_cursor: str | None
+
+
+class RefusedReplay(TypedDict):
+    """The delivery that a refused webhook became; it waits to be applied."""
+
+    delivery_id: int
+    is_repeat: bool
+
+
+class RefusedWebhookOut(TypedDict):
+    """A refused webhook with its headers, query and body; headers and parameters in which a secret is sent are left out."""
+
+    id: str
+    client_id: str
+    channel: Channel
+    tool: str | None
+    first_received_at: str
+    last_received_at: str
+    calls: int
+    size: int
+    headers: dict[str, str]
+    query: str
+    body: RawBody | None
+    replayed_at: str | None
+    replayed_by: str | None
+    delivery_id: int | None
 
 
 class ReplayOut(TypedDict):

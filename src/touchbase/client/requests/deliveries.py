@@ -10,7 +10,7 @@ from touchbase.client.request import Paged, Request, Time
 if TYPE_CHECKING:
     from touchbase.client.models.inbox import (
         DeliveryCounts, DeliveryDetail, DeliveryGroups, DeliveryOut, DeliveryPage, DeliveryRow, RecordEvent, RefusalCause, RefusalOut,
-        RefusalPage, ReplayOut, ReplayRequest, UnchangedState,
+        RefusalPage, RefusedReplay, RefusedWebhookOut, ReplayOut, ReplayRequest, UnchangedState,
     )
     from touchbase.client.models.shared import Channel, DeliveryState
 
@@ -79,4 +79,23 @@ def list_refusals(
     return Paged(
         "list_refusals", "GET", "/admin/v1/refusals", query={"limit": limit, "cursor": cursor, "client": client, "tool": tool,
         "channel": channel, "cause": cause},
+    )
+
+
+def get_refused_webhook(client_id: str, refused_id: str) -> Request[RefusedWebhookOut]:
+    """Get one refused webhook with its body."""
+    return Request(
+        "get_refused_webhook", "GET", "/admin/v1/clients/{client_id}/refused-webhooks/{refused_id}", in_path={"client_id": client_id,
+        "refused_id": refused_id},
+    )
+
+
+def replay_refused_webhook(
+    client_id: str, refused_id: str, *, tool: str | None = None, idempotency_key: str | None = None,
+) -> Request[RefusedReplay]:
+    """Receive a refused webhook after all."""
+    return Request(
+        "replay_refused_webhook", "POST", "/admin/v1/clients/{client_id}/refused-webhooks/{refused_id}/replay",
+        in_path={"client_id": client_id, "refused_id": refused_id}, query={"tool": tool}, headers={"Idempotency-Key": idempotency_key},
+        takes_key=True,
     )

@@ -64,6 +64,7 @@ CLIENT_TABLES = (
     ClientTable("company_linking", ("client",)),
     ClientTable("dedupe_key", ("key",)),
     ClientTable("refusal", ("received_us", "id")),
+    ClientTable("refused_body", ("digest",), weight="size"),
     ClientTable("idempotency_key", ("key",)),
     ClientTable("job_file", ("job_id", "name", "number"), weight="length(body)"),
     ClientTable("job", ("id",)),

@@ -67,7 +67,9 @@ CONNECTION_TABLE = EncryptedTable("connection", CONNECTION[:3], {"secrets": _unk
 WEBHOOK_TABLE = EncryptedTable("webhook_endpoint", (("client", "bigint"), ("id", "bigint")), {"secrets": _unknown_signing_secrets})
 CELL_TABLE = EncryptedTable("cell", (("number", "bigint"),), {"address": lambda: ""})
 """The addresses of other stores, with their passwords."""
-TABLES = (CONNECTION_TABLE, WEBHOOK_TABLE, CELL_TABLE)
+REFUSED_TABLE = EncryptedTable("refused_body", (("client", "bigint"), ("digest", "text")), {"content": lambda: ""})
+"""The bodies of refused webhooks; one that cannot be decrypted is lost."""
+TABLES = (CONNECTION_TABLE, WEBHOOK_TABLE, CELL_TABLE, REFUSED_TABLE)
 
 
 def encrypted_table(name: str) -> EncryptedTable | None:

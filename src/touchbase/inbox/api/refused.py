@@ -7,23 +7,26 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct
 
 from touchbase.auth import ADMIN
+from touchbase.clients.api.settings import one_client
 from touchbase.common.timestamps import to_text
 from touchbase.http import query_parameters as query
-from touchbase.http.endpoint import Call
+from touchbase.http.endpoint import Call, author_of
 from touchbase.http.query_parameters import LIMIT, PAGE, cursor_text
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success
 from touchbase.http.schemas import ChannelOut, Time, encode, fitting, named_enum
-from touchbase.inbox.api.deliveries import CHANNEL, CLIENT, INBOX, TOOL, checked_client
+from touchbase.inbox.api.deliveries import CHANNEL, CLIENT, INBOX, TOOL, RawBody, checked_client, no_such_tool, raw_body
 from touchbase.inbox.refused import CAUSES, ListRefusals, RefusedWebhook, list_refusals, place_of
+from touchbase.inbox.refused_bodies import RefusedBody, get_refused_body, replay_refused
 
 LISTING = "refusals"
+_ONE = "/admin/v1/clients/{client_id}/refused-webhooks/{refused_id}"
 CAUSE = query.choice("cause", tuple(CAUSES), "Webhooks that were refused for this cause.", member="cause")
 _CAUSE = named_enum("RefusalCause", ". ".join(f"`{cause}`: {about}" for cause, about in CAUSES.items()) + ".", tuple(CAUSES))
 
 
 class RefusalOut(Struct):
-    """One refused webhook, or several alike within a second. The body is not stored."""
+    """One refused webhook, or several alike within a second."""
 
     received_at: Time
     client_id: Annotated[str, Meta(description="The id in the URL, even if there is no such client.")]
@@ -35,6 +38,35 @@ class RefusalOut(Struct):
     headers: Annotated[
         dict[str, str], Meta(description="Headers that help to find the sender; values of signatures and tokens are hidden.")
     ]
+    body_id: Annotated[
+        str | None, Meta(description="The id of its body, which is stored encrypted for some days; equal webhooks have the same one.")
+    ]
+
+
+class RefusedWebhookOut(Struct):
+    """A refused webhook with its headers, query and body; headers and parameters in which a secret is sent are left out."""
+
+    id: str
+    client_id: str
+    channel: ChannelOut
+    tool: Annotated[str | None, Meta(description="The tool that the webhook resembles, unverified.")]
+    first_received_at: Time
+    last_received_at: Time
+    calls: int
+    size: int
+    headers: dict[str, str]
+    query: str
+    body: Annotated[RawBody | None, Meta(description="null once it was replayed: then its delivery has it.")]
+    replayed_at: Time | None
+    replayed_by: Annotated[str | None, Meta(description="The API key that replayed it, or the command line.")]
+    delivery_id: Annotated[int | None, Meta(description="The delivery that the replay made.")]
+
+
+class RefusedReplay(Struct):
+    """The delivery that a refused webhook became; it waits to be applied."""
+
+    delivery_id: int
+    is_repeat: Annotated[bool, Meta(description="Whether the same webhook had been received already.")]
 
 
 class RefusalPage(Struct):
@@ -61,15 +93,61 @@ async def refusals(call: Call) -> Response:
 
 def refusal_out(one: RefusedWebhook) -> RefusalOut:
     """Return a refused webhook as listed."""
-    return RefusalOut(to_text(one.received_us), one.client_id, one.channel, one.tool, one.cause, one.size, one.calls, one.headers)
+    return RefusalOut(to_text(one.received_us), one.client_id, one.channel, one.tool, one.cause, one.size, one.calls, one.headers, one.body)
+
+
+def refused_out(found: RefusedBody, client_id: str) -> RefusedWebhookOut:
+    """Return a refused webhook with its body."""
+    content, replayed = found.content, found.replayed_us
+    return RefusedWebhookOut(
+        found.digest, client_id, found.channel, found.tool, to_text(found.first_us), to_text(found.received_us), found.calls, found.size,
+        content.headers if content else {}, content.query if content else "", raw_body(content.body) if content else None,
+        None if replayed is None else to_text(replayed), found.replayed_by, found.delivery_id,
+    )  # fmt: skip
+
+
+async def refused_webhook(call: Call) -> Response:
+    """Handle `GET` of one refused webhook with its body."""
+    client = await one_client(call)
+    call.parameters().done()
+    found = await get_refused_body(call.api.dependencies.store, client.number, call.path("refused_id"))
+    return Response(body=encode(refused_out(found, client.client_id)))
+
+
+async def replay_refused_webhook(call: Call) -> Response:
+    """Handle `POST` that replays a refused webhook."""
+    client, parts = await one_client(call), call.api.dependencies
+    asked = call.parameters()
+    asked.faults += no_such_tool(call, asked[TOOL], "?tool")
+    asked.done()
+    connections, now = await call.api.connections.of(client.number), parts.clock()
+    author = author_of(call.scope).key_id
+    by = "an administrator without a key" if author is None else f"API key {author}"
+    stored = await replay_refused(parts.store, client, call.path("refused_id"), connections, by, now, asked[TOOL])
+    parts.on_stored(client.number)
+    return Response(202, encode(RefusedReplay(stored.id, stored.is_repeat)))
 
 
 ROUTES = [
     Route(
         "GET", "/admin/v1/refusals", refusals, scope=ADMIN, operation_id="list_refusals", tag=INBOX,
         summary="List refused webhooks, newest first",
-        description="Refused webhooks, each with its cause. Their bodies are not stored; the last 1,000 of each client are listed. "
+        description="Refused webhooks, each with its cause; the last 1,000 of each client are listed. The body of one that did not "
+        "prove its sender is stored for some days, and can be replayed. "
         "Webhooks to addresses of no client are shown only to keys without a client.",
         query=(*PAGE, CLIENT, TOOL, CHANNEL, CAUSE), success=(Success(200, "A page.", RefusalPage),),
+    ),
+    Route(
+        "GET", f"{_ONE}", refused_webhook, scope=ADMIN, operation_id="get_refused_webhook", tag=INBOX,
+        summary="Get one refused webhook with its body",
+        description="Returns what was received, by the `body_id` of the list. Headers and parameters with secrets are left out.",
+        success=(Success(200, "The webhook.", RefusedWebhookOut),), problems=(404,),
+    ),
+    Route(
+        "POST", f"{_ONE}/replay", replay_refused_webhook, scope=ADMIN, operation_id="replay_refused_webhook", tag=INBOX,
+        summary="Receive a refused webhook after all",
+        description="Stores the webhook as a delivery, at the time of its first call. Its proof is not checked again: the request vouches "
+        "for it, and is recorded. `tool` says whose it is, if it does not look like it.",
+        query=(TOOL,), success=(Success(202, "It waits to be applied.", RefusedReplay),), problems=(404, 409),
     ),
 ]  # fmt: skip

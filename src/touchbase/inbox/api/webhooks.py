@@ -1,7 +1,7 @@
 """The two webhook receivers, addressed by client_id: store the webhook, then respond 200.
 
 A sender may never retry after a 4xx, so an internal error is a 503. An unrecognised webhook gets a 200 too: it is stored and
-can be replayed. A webhook that fails the signature check gets a 401, and only the refusal is recorded (`inbox/refused.py`).
+can be replayed. A webhook that fails the signature check gets a 401, and is listed with its body (`inbox/refused.py`).
 """
 
 from __future__ import annotations
@@ -230,8 +230,12 @@ class Receiver:
             self._refuse(client, STORAGE, scope, at)
             raise
 
-    def _refuse(self, client: Client | str, cause: str, scope: Scope, at: Micros, *, size: int = 0, tool: str | None = None) -> None:
-        self._api.refused.record_refusal(client, self._channel, cause, headers=scope["headers"], size=size, tool=tool, at=at)
+    def _refuse(self, client: Client | str, cause: str, scope: Scope, at: Micros, *, tool: str | None = None, read: bytes = b"") -> None:
+        """Record a refused webhook; the body that was read is stored if it only lacks a proof."""
+        query, body = scope["query_string"].decode("latin-1"), read if cause == NOT_VERIFIED else None
+        self._api.refused.record_refusal(
+            client, self._channel, cause, headers=scope["headers"], size=len(read), tool=tool, at=at, query=query, body=body
+        )
 
     async def _sender(self, client: Client, connections: Sequence[Connection], scope: Scope, body: bytes, at: Micros) -> Sender:
         """Check the sender; record a refused or dropped webhook. Raises `Unauthorized`.
@@ -252,7 +256,7 @@ class Receiver:
         sender = await self._api.checks.check(client, connections, arrival, at)
         if sender.outcome != ACCEPTED:
             cause = TEST_CALL if sender.outcome == DROPPED else NOT_VERIFIED
-            self._refuse(client, cause, scope, at, size=len(body), tool=sender.tool)
+            self._refuse(client, cause, scope, at, tool=sender.tool, read=body)
         if sender.outcome == REFUSED:
             failed.failed(source, at)
             raise Unauthorized(UNVERIFIED)

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 import msgspec
 
+from touchbase.encryption import Cipher
 from touchbase.inbox.refused import ListRefusals, RefusedWebhook, StoreRefusals
+from touchbase.inbox.sql.refused_bodies import store_bodies
 from touchbase.sql.filters import Where
 from touchbase.sql.ids import Ids
 from touchbase.sql.rows import Columns, names
@@ -14,7 +16,7 @@ from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
 
 REFUSAL: Columns = (
     ("client", "bigint"), ("received_us", "bigint"), ("id", "bigint"), ("client_id", "text"), ("channel", "text"), ("tool", "text"),
-    ("cause", "text"), ("size", "bigint"), ("calls", "bigint"), ("headers", "text"),
+    ("cause", "text"), ("size", "bigint"), ("calls", "bigint"), ("headers", "text"), ("body", "text"),
 )  # fmt: skip
 INSERT_REFUSAL = Statement(
     "insert_refusal",
@@ -34,8 +36,9 @@ TRIM_REFUSALS = Statement(
 _decode_headers = msgspec.json.Decoder(dict[str, str]).decode
 
 
-def store_refusals(commands: Sequence[StoreRefusals], ids: Ids) -> Plan[list[object]]:
+def store_refusals(commands: Sequence[StoreRefusals], ids: Ids, cipher: Cipher) -> Plan[list[object]]:
     """Store the refused webhooks of several commands."""
+    yield from store_bodies([body for command in commands for body in command.bodies], cipher)
     rows = [_row(command.client, one, ids.take("refusal")) for command in commands for one in command.refused]
     if rows:
         yield Execute(INSERT_REFUSAL, rows)
@@ -64,9 +67,10 @@ def _row(client: int, one: RefusedWebhook, number: int) -> Row:
     headers = msgspec.json.encode(one.headers).decode()
     # The id of an existing client is read from the client's own row, because it can change.
     client_id = "" if client else one.client_id
-    return (client, one.received_us, number, client_id, one.channel, one.tool, one.cause, one.size, one.calls, headers)
+    return (client, one.received_us, number, client_id, one.channel, one.tool, one.cause, one.size, one.calls, headers, one.body)
 
 
 def _refused(row: Row) -> RefusedWebhook:
-    client, at, number, client_id, channel, tool, cause, size, calls, headers, present_id = row
-    return RefusedWebhook(client, at, channel, cause, tool, size, _decode_headers(headers), present_id or client_id, calls, number)
+    client, at, number, client_id, channel, tool, cause, size, calls, headers, body, present_id = row
+    shown = _decode_headers(headers)
+    return RefusedWebhook(client, at, channel, cause, tool, size, shown, present_id or client_id, calls, body, number)

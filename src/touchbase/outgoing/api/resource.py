@@ -84,7 +84,7 @@ async def list_endpoints(call: Call) -> Response:
     client, asked = await call.client(), call.parameters()
     after = asked.cursor("webhook-endpoints", int)
     asked.done()
-    found = await call.api.dependencies.store.read(ListEndpoints(client.number, asked[LIMIT] + 1, after))
+    found = await call.api.dependencies.store.read(ListEndpoints(client.number, asked[LIMIT] + 1, call.api.dependencies.clock(), after))
     page = found[: asked[LIMIT]]
     cursor = cursor_text("webhook-endpoints", page[-1][0].id) if len(found) > len(page) else None
     return Response(body=encode(WebhookEndpointPage([endpoint_out(*each) for each in page], cursor)))
@@ -118,7 +118,7 @@ async def get_endpoint(call: Call) -> Response:
     """Handle `GET` of one endpoint."""
     client, number = await call.client(), call.id("webhook endpoint")
     call.parameters().done()
-    found = await call.api.dependencies.store.read(ListEndpoints(client.number, 1, number - 1))
+    found = await call.api.dependencies.store.read(ListEndpoints(client.number, 1, call.api.dependencies.clock(), number - 1))
     if not found or found[0][0].id != number:
         raise no_such_endpoint(number)
     return Response(body=encode(endpoint_out(*found[0])))

@@ -177,7 +177,7 @@ class WebhooksReplayed(Struct):
 class ProgressOut(Struct):
     """How far an endpoint has been served."""
 
-    waiting: Annotated[int, Meta(description="Events that are not delivered yet, also ones that it will not want.")]
+    waiting: Annotated[int, Meta(description="Events that it will be sent; ones that its types or filter leave out do not count.")]
     failed: Annotated[int, Meta(description="Events of which all attempts failed; they wait for a replay.")]
     failing_since_time: Annotated[MaybeTime, Meta(description="The first failure since the last success.")]
     last_delivered_time: MaybeTime

@@ -11,7 +11,6 @@ from touchbase.connections.sql.encrypted_columns import WEBHOOK_TABLE, decrypt_r
 from touchbase.encryption import Cipher
 from touchbase.history import CONTACT
 from touchbase.outgoing.commands import (
-    Backlog,
     CountOutgoing,
     EndpointVersions,
     FindWriteBack,
@@ -28,7 +27,8 @@ from touchbase.outgoing.commands import (
     Trouble,
     WriteBack,
 )
-from touchbase.outgoing.models import ACTIVE, DISABLED, SHARDS, Attempt, Pending, Progress, Served
+from touchbase.outgoing.models import ACTIVE, SHARDS, Attempt, Pending, Progress, Served
+from touchbase.outgoing.sql.backlog import count_outgoing
 from touchbase.outgoing.sql.statements import (
     ADVANCE,
     ATTEMPT,
@@ -181,27 +181,6 @@ def read_served(query: ReadServed, cipher: Cipher) -> Plan[list[Served]]:
         endpoint = endpoint_of(decrypt_row(cipher, WEBHOOK_TABLE, ENDPOINT, row[:width]))
         found.append(Served(endpoint, row[width], Progress(*row[width + 1 :]), waiting.get(endpoint.id, [])))
     return found
-
-
-def count_outgoing(query: CountOutgoing) -> Plan[Backlog]:
-    """Run `CountOutgoing`."""
-    states: dict[str, int] = dict((yield Select("SELECT state, count(*) FROM webhook_endpoint GROUP BY state", ())))
-    behind = yield Select(
-        "SELECT COALESCE(sum(n.next - 1 - s.position), 0), min(l.at), "
-        "COALESCE(sum(CASE WHEN s.failing_since_us IS NULL THEN 0 ELSE 1 END), 0) "
-        "FROM webhook_endpoint e JOIN webhook_position s ON s.client = e.client AND s.endpoint_id = e.id "
-        "LEFT JOIN event_counter n ON n.client = e.client "
-        "LEFT JOIN logged_event l ON l.client = s.client AND l.sequence = s.position + 1 WHERE e.state <> ?",
-        (DISABLED,),
-    )
-    [(count, oldest)] = yield Select(
-        "SELECT count(*), min(p.first_us) FROM pending_webhook p JOIN webhook_endpoint e ON e.client = p.client AND e.id = p.endpoint_id "
-        "WHERE e.state <> ? AND p.next_us IS NOT NULL",
-        (DISABLED,),
-    )
-    [(unread, unread_us, failing)] = behind
-    times = [each for each in (oldest, unread_us) if each is not None]
-    return Backlog(int(unread) + count, min(times) if times else None, states, int(failing))
 
 
 def list_troubles(query: ListTroubles) -> Plan[list[Trouble]]:

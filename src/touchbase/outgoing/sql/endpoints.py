@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from touchbase.clients import ClientSettings
+from touchbase.clients.sql.queries import settings_of
 from touchbase.connections.sql.encrypted_columns import WEBHOOK_TABLE, decrypt_row, encrypt_row
 from touchbase.encryption import Cipher
 from touchbase.errors import Conflict, Fault, Invalid, NotFound, PreconditionFailed, TouchbaseError, WrongState
@@ -19,6 +21,7 @@ from touchbase.outgoing.commands import (
     RotateSecret,
 )
 from touchbase.outgoing.models import ACTIVE, MAX_ENDPOINTS, MAX_UNDONE, SKIPPED, WEBHOOK, Endpoint, Pending, Progress
+from touchbase.outgoing.sql.backlog import count_waiting, filter_conditions
 from touchbase.outgoing.sql.statements import (
     DELETE_ATTEMPTS,
     DELETE_ENDPOINT,
@@ -183,19 +186,21 @@ def list_endpoints(query: ListEndpoints, cipher: Cipher) -> Plan[list[tuple[Endp
     rows = yield Select(sql, (query.client, query.after or 0, query.limit))
     newest = yield from _newest(query.client)
     found: list[tuple[Endpoint, Progress]] = []
+    settings: ClientSettings | None = None
     for row in rows:
         endpoint = _decrypted(row, cipher)
         [position] = yield Select(
             "SELECT start, position, failing_since_us, delivered_us FROM webhook_position WHERE client = ? AND endpoint_id = ?",
             (endpoint.client, endpoint.id),
         )
-        [(waiting, failed)] = yield Select(
-            "SELECT count(next_us), count(*) - count(next_us) FROM pending_webhook WHERE client = ? AND endpoint_id = ?",
-            (endpoint.client, endpoint.id),
+        [(failed,)] = yield Select(
+            "SELECT count(*) FROM pending_webhook WHERE client = ? AND endpoint_id = ? AND next_us IS NULL", (endpoint.client, endpoint.id)
         )
-        found.append(
-            (endpoint, Progress(position[0], position[1], position[2], position[3], max(0, newest - position[1]) + waiting, failed))
-        )
+        if endpoint.filter and settings is None:
+            settings = (yield from settings_of(query.client)) or ClientSettings()
+        conditions = [] if settings is None else filter_conditions(endpoint.filter, settings, query.at)
+        waiting, _ = yield from count_waiting(endpoint.client, endpoint.id, endpoint.types, conditions, position[1], newest)
+        found.append((endpoint, Progress(position[0], position[1], position[2], position[3], waiting, failed)))
     return found
 
 

@@ -32,7 +32,7 @@ from touchbase.search.queries import (
 from touchbase.search.sorting import Position, position_of
 from touchbase.search.sql.candidates import Candidates
 from touchbase.search.sql.conditions import LISTED, POSTGRES, SQLITE, Dialect, Sql, after, order_by
-from touchbase.search.tree import conjuncts, is_limit
+from touchbase.search.tree import Node, conjuncts, is_limit
 from touchbase.sql.page_budget import Cut
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.statement import Plan, Row, Select
@@ -94,6 +94,19 @@ def matches_filter(query: MatchesFilter) -> Plan[bool]:
         params = [*sql.params, query.client, query.id]
     rows = yield Select(texts[0], tuple(params), texts[1])
     return not rows or bool(rows[0][0])
+
+
+def without_match(kind: int, where: Node) -> tuple[str, str, list[object]]:
+    """Return a query of the record of a row `l` if it does not match, for SQLite and for PostgreSQL, and its parameters."""
+    name = _CONTACTS.name if kind == CONTACT else _COMPANIES.name
+    texts: list[str] = []
+    params: list[object] = []
+    for d in (SQLITE, POSTGRES):
+        sql = Sql()
+        condition = sql.condition(where, d)
+        texts.append(f"SELECT 1 FROM {name} t WHERE t.client = l.client AND t.id = l.record_id AND NOT COALESCE({condition}, FALSE)")
+        params = sql.params
+    return texts[0], texts[1], params
 
 
 def _table_of(search: SearchRecords[Any]) -> _Table[Any]:

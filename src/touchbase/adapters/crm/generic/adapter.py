@@ -32,10 +32,11 @@ from touchbase.adapters.crm.generic.shapes import (
 )  # fmt: skip
 from touchbase.adapters.crm.generic.words import RESTORED, naming_of, noun_in, word_of, words_of
 from touchbase.adapters.interface import ParsedWebhook
-from touchbase.adapters.kit.crm import CONTACT, CREATED, UPDATED, Item
+from touchbase.adapters.kit.crm import CONTACT, CREATED, UPDATED, Item, other_event
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import email_address, first_of, host, query_parameter
 from touchbase.adapters.kit.extract import first, text
+from touchbase.adapters.kit.ignored_names import reason_to_ignore
 from touchbase.adapters.kit.linkedin import with_linkedin
 from touchbase.adapters.kit.times import first_time
 from touchbase.history import Event
@@ -69,14 +70,15 @@ class Generic(CrmAdapter):
             return 0 if read_mapped(body, webhook)[0].event == "unrecognised" else 60
         found = _subjects(body, webhook)
         if not found:
-            return 0
+            return 5 if _of_no_person(body, webhook) else 0
         return 20 if found[0].source else 10
 
     def read(self, body: Body, webhook: ParsedWebhook) -> list[Event]:
         """Return the event of the body, or nothing; by the client's field map, if there is one."""
         if webhook.settings.fields:
             return read_mapped(body, webhook)
-        return [event for subject in _subjects(body, webhook) for event in self._item(subject, webhook).events()]
+        events = [event for subject in _subjects(body, webhook) for event in self._item(subject, webhook).events()]
+        return events or _of_no_person(body, webhook)
 
     def translate(self, webhook: ParsedWebhook) -> list[Event]:
         """Like any CRM adapter, but without a client's field map, items that are not objects give no events."""
@@ -113,7 +115,7 @@ def _subjects(body: Body, webhook: ParsedWebhook) -> list[Subject]:
 
 def _subject_of(body: Body, webhook: ParsedWebhook) -> Subject | None:
     """Return what a body is about, if it is unambiguous: all that recognition needs."""
-    source = query_parameter(webhook.request.query, "event") or text(first(body, *EVENT_KEYS)) or _in_headers(webhook)
+    source = _event_name(body, webhook)
     word = text(first(body, *OBJECT_KEYS))
     named = naming_of(source, word)
     if named is None:
@@ -138,6 +140,21 @@ def _subject_of(body: Body, webhook: ParsedWebhook) -> Subject | None:
     elif object_id is None and not known and first_of(record, HOST_KEYS, host) is None:
         return None
     return Subject(body, record, what, kind, word_of(kind, (*named.words, *of_object)), object_id, source, named.words)
+
+
+def _event_name(body: Body, webhook: ParsedWebhook) -> str | None:
+    return query_parameter(webhook.request.query, "event") or text(first(body, *EVENT_KEYS)) or _in_headers(webhook)
+
+
+def _of_no_person(body: Body, webhook: ParsedWebhook) -> list[Event]:
+    """Return an ignored event if the names of a body's event and object say nothing of a person; else nothing.
+
+    A client that reads statuses from a property may read them from a group or a tag.
+    """
+    name = " ".join(filter(None, (text(first(body, *OBJECT_KEYS)), _event_name(body, webhook))))
+    if not reason_to_ignore(name):
+        return []
+    return [other_event("unrecognised" if webhook.settings.status_property else "ignored", name)]
 
 
 def _stable_id(body: Body, record: Body) -> object:

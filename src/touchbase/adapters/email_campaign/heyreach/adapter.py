@@ -14,6 +14,7 @@ from touchbase.adapters.kit.body_paths import at
 from touchbase.adapters.kit.declarative import Item, Shape, Table, batch
 from touchbase.adapters.kit.event_types import Meaning
 from touchbase.adapters.kit.extract import flag
+from touchbase.adapters.kit.ignored_names import reason_to_ignore
 from touchbase.adapters.kit.messages import MessagePaths
 from touchbase.adapters.kit.times import parse_time
 from touchbase.history import Event
@@ -35,7 +36,9 @@ class HeyReach(Table):
         if known is not None:
             return known
         guessed = m.meaning_of(f"linkedin {name}")
-        return m.UNKNOWN if guessed is m.LINKEDIN_OTHER else guessed
+        if guessed is m.LINKEDIN_OTHER:
+            return m.OTHER if reason_to_ignore(name) else m.UNKNOWN
+        return guessed
 
     def message_item(self, item: Item) -> Item:
         """Return the item with the newest message of each direction."""

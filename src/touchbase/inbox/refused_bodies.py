@@ -1,0 +1,179 @@
+"""Bodies of refused webhooks: stored encrypted for some days, so that an administrator can replay them once the secret is right."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+
+from touchbase.clients import Client
+from touchbase.common.timestamps import Micros, to_text
+from touchbase.connections import Connection, Sender
+from touchbase.errors import NotFound, WrongState
+from touchbase.history import Ref
+from touchbase.inbox.commands import DroppedBodies, StoredDelivery
+from touchbase.inbox.receive import receive_webhook, stored_headers
+from touchbase.sql.command import Command, Query
+from touchbase.sql.store import Store
+from touchbase.suppression import find_identities
+
+LOG = logging.getLogger("touchbase.refusals")
+MAX_BODY_BYTES = 256 * 1024
+"""Bytes of a refused webhook with its headers and query; a longer one is listed without its body."""
+MAX_WAITING_BYTES = 4 * 1024 * 1024
+"""Bytes that wait in memory for a flush, of all clients."""
+MAX_CLIENT_BYTES = 1024 * 1024
+"""The same of one client: the flood of one leaves room for others."""
+MAX_BODIES = 1_000
+"""Bodies stored of each client; the oldest are deleted."""
+SECRET_WORDS = ("signature", "hash", "token", "secret", "authorization", "api-key", "apikey", "password", "hmac")
+SAFE_SUFFIXES = ("-event", "-topic", "-version", "timestamp", "webhook-id")
+
+
+@dataclass(slots=True)
+class RefusedContent:
+    """What was received, without headers and query parameters in which a secret is sent."""
+
+    headers: dict[str, str]
+    query: str
+    body: bytes = field(repr=False)
+
+    @property
+    def size(self) -> int:
+        """Bytes of all parts."""
+        return len(self.body) + len(self.query) + sum(len(name) + len(value) for name, value in self.headers.items())
+
+    def identities(self) -> set[Ref]:
+        """Return the addresses of people in it."""
+        return find_identities(self.headers, self.query, self.body)
+
+
+@dataclass(slots=True)
+class RefusedBody:
+    """A refused webhook with its body; equal ones are one."""
+
+    client: int
+    digest: str
+    channel: str
+    tool: str | None
+    """The tool that it resembles, unverified."""
+    first_us: Micros
+    received_us: Micros
+    """The last call."""
+    calls: int
+    size: int
+    content: RefusedContent | None
+    """None once it was replayed."""
+    replayed_us: Micros | None = None
+    replayed_by: str | None = None
+    delivery_id: int | None = None
+    erased_refs: Sequence[Ref] = ()
+    """The identities in it, if the client has erased people: a body that names one of these is not stored."""
+
+
+@dataclass(slots=True)
+class GetRefusedBody(Query[RefusedBody | None]):
+    """One refused webhook with its body."""
+
+    client: int
+    digest: str
+
+
+@dataclass(slots=True)
+class ReadRefusedBodies(Query[list[RefusedBody]]):
+    """A page of a client's refused webhooks with their bodies, in the order of their digests."""
+
+    client: int
+    after: str
+    limit: int
+
+
+@dataclass(slots=True)
+class NoteReplay(Command[None]):
+    """Note that a refused webhook became a delivery, and remove its body."""
+
+    client: int
+    digest: str
+    at: Micros
+    by: str
+    delivery_id: int
+
+
+@dataclass(slots=True)
+class DropRefused(Command[DroppedBodies]):
+    """Remove refused bodies: `digests`, and of the oldest those from before `before_us` and as many as make up `excess` bytes."""
+
+    client: int
+    before_us: Micros = 0
+    excess: int = 0
+    digests: Sequence[str] = ()
+    limit: int = 200
+
+
+@dataclass(slots=True)
+class SizeRefused(Query[int]):
+    """Total size in bytes of a client's refused bodies."""
+
+    client: int
+
+
+def content_of(headers: Iterable[tuple[bytes, bytes]], query: str, body: bytes) -> RefusedContent | None:
+    """Return what to store of a refused webhook; None if it is too long."""
+    if len(body) > MAX_BODY_BYTES:
+        return None
+    stored, _ = stored_headers(headers)
+    shown = {name: value for name, value in stored.items() if not may_be_secret(name)}
+    parts = [part for part in query.split("&") if not may_be_secret(part.partition("=")[0])]
+    content = RefusedContent(shown, "&".join(parts), body)
+    return content if content.size <= MAX_BODY_BYTES else None
+
+
+def may_be_secret(name: str) -> bool:
+    """Return whether a header or parameter of this name may have a secret."""
+    name = name.lower().replace("_", "-")
+    return any(word in name for word in SECRET_WORDS) and not name.endswith(SAFE_SUFFIXES)
+
+
+def digest_of(channel: str, content: RefusedContent) -> str:
+    """Return the id of a refused body: equal webhooks have the same one."""
+    digest = blake2b(f"{channel}\n{content.query}\n".encode("utf-8", "replace"), digest_size=12)
+    digest.update(content.body)
+    return digest.hexdigest()
+
+
+def no_such_body(digest: str) -> NotFound:
+    """Return the error for an id without a stored body."""
+    return NotFound(f"there is no refused webhook {digest[:60]!r} with a body; bodies are stored for a limited time")
+
+
+async def get_refused_body(store: Store, client: int, digest: str) -> RefusedBody:
+    """Return one refused webhook with its body. `NotFound`."""
+    found = await store.read(GetRefusedBody(client, digest))
+    if found is None:
+        raise no_such_body(digest)
+    return found
+
+
+async def replay_refused(
+    store: Store, client: Client, digest: str, connections: Sequence[Connection], by: str, at: Micros, tool: str | None = None
+) -> StoredDelivery:
+    """Receive a refused webhook as if it had proved its sender; `by` vouches for it. `NotFound`, and `WrongState` if it was replayed."""
+    refused = await get_refused_body(store, client.number, digest)
+    if refused.content is None:
+        when = to_text(refused.replayed_us or 0)
+        raise WrongState(f"{refused.replayed_by} replayed this webhook at {when}: it is delivery {refused.delivery_id}")
+    secrets = tuple(secret for one in connections if one.channel == refused.channel for secret in one.secrets)
+    chosen = tool or refused.tool
+    sender = Sender(chosen, verified=True, secrets=secrets)
+    stored = await receive_webhook(
+        store, client, refused.channel, _raw(refused.content.headers), query=refused.content.query, body=refused.content.body,
+        at=refused.first_us, sender=sender,
+    )  # fmt: skip
+    await store.write(NoteReplay(client.number, digest, at, by, stored.id))
+    LOG.info("%s replayed the refused webhook %s of client %s as delivery %d", by, digest, client.client_id, stored.id)
+    return stored
+
+
+def _raw(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
+    return [(name.encode("latin-1", "replace"), value.encode("latin-1", "replace")) for name, value in headers.items()]
