@@ -80,6 +80,7 @@ class DeliveryDetail(TypedDict):
     body: RawBody | None
     body_removed: BodyRemoved | None
     events: list[DeliveryEvent]
+    more_events: bool
 
 
 class DeliveryEvent(TypedDict):
