@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -359,14 +360,15 @@ async def _one_refused(database: str | None, client_id: str, refused_id: str) ->
 async def _replay_refused(database: str | None, client_id: str, refused_ids: tuple[str, ...], tool: str | None) -> Any:
     from touchbase.connections import ListConnections
     from touchbase.inbox import replay_refused
+    from touchbase.sandbox.pool import Sandbox
 
     async with opened(database) as store:
         client = await find_client(store, client_id)
         connections = await store.read(ListConnections(client.number))
         replayed = []
-        with explain_not_found("`touchbase refusals list` shows all"):
+        with closing(Sandbox("redaction")) as sandbox, explain_not_found("`touchbase refusals list` shows all"):
             for refused_id in refused_ids:
-                stored = await replay_refused(store, client, refused_id, connections, "the command line", now_us(), tool)
+                stored = await replay_refused(store, client, refused_id, connections, "the command line", now_us(), sandbox, tool)
                 replayed.append({"delivery_id": stored.id, "is_repeat": stored.is_repeat})
         return replayed
 

@@ -145,12 +145,13 @@ class Eraser:
         await self._erase_linked(client, deleted=False)
 
     async def _erase_refused(self, client: int) -> None:
-        """Remove the bodies of refused webhooks that name an erased person."""
-        after = ""
+        """Remove the bodies of refused webhooks that name an erased person, or that cannot be searched."""
+        after, translate = "", await self._translate(client)
         while page := await self._store.read(ReadRefusedBodies(client, after, REFUSED_PAGE)):
-            named = await asyncio.to_thread(lambda: [(each.digest, each.content.identities()) for each in page if each.content])
-            erased = await self._erased(client, set().union(*(refs for _, refs in named)))
-            if digests := [digest for digest, refs in named if not erased.isdisjoint(refs)]:
+            found = await scan_deliveries([refused.as_delivery(number) for number, refused in enumerate(page)], translate)
+            erased = await self._erased(client, set().union(*(named.refs for named in found.values())))
+            digests = [page[number].digest for number, named in found.items() if named.unsearchable or not erased.isdisjoint(named.refs)]
+            if digests:
                 await self._store.write(DropRefused(client, digests=digests))
             after = page[-1].digest
 

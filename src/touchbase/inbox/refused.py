@@ -31,6 +31,7 @@ from touchbase.inbox.refused_bodies import (
 from touchbase.metrics import DELIVERIES_REFUSED, Metrics, NoMetrics
 from touchbase.sql.command import Command, Query
 from touchbase.sql.store import Store
+from touchbase.suppression import Unsearchable
 
 NO_CLIENT = 0
 """The client number of webhooks to an unknown client id. No client has it."""
@@ -205,7 +206,10 @@ class RefusedWebhooks:
         by_client: dict[int, list[RefusedBody]] = {}
         for body in bodies.values():
             if body.client in erasing and body.content is not None:
-                body.erased_refs = sorted(await on_thread("refusals", body.content.identities))
+                try:
+                    body.erased_refs = sorted(await on_thread("refusals", body.content.identities))
+                except Unsearchable:
+                    continue  # it may name anybody
             by_client.setdefault(body.client, []).append(body)
         return by_client
 

@@ -13,7 +13,10 @@ from touchbase.connections import Connection, Sender
 from touchbase.errors import NotFound, WrongState
 from touchbase.history import Ref
 from touchbase.inbox.commands import DroppedBodies, StoredDelivery
+from touchbase.inbox.delivery import UNRECOGNISED, Delivery
 from touchbase.inbox.receive import receive_webhook, stored_headers
+from touchbase.sandbox.pool import Sandbox
+from touchbase.sandbox.task import TaskStopped
 from touchbase.sql.command import Command, Query
 from touchbase.sql.store import Store
 from touchbase.suppression import find_identities
@@ -45,7 +48,7 @@ class RefusedContent:
         return len(self.body) + len(self.query) + sum(len(name) + len(value) for name, value in self.headers.items())
 
     def identities(self) -> set[Ref]:
-        """Return the addresses of people in it."""
+        """Return the addresses of people in it. Raises `Unsearchable`."""
         return find_identities(self.headers, self.query, self.body)
 
 
@@ -70,6 +73,14 @@ class RefusedBody:
     delivery_id: int | None = None
     erased_refs: Sequence[Ref] = ()
     """The identities in it, if the client has erased people: a body that names one of these is not stored."""
+
+    def as_delivery(self, number: int) -> Delivery:
+        """Return it in the form in which deliveries are searched for people."""
+        content = self.content or RefusedContent({}, "", b"")
+        return Delivery(
+            self.client, "", number, self.channel, UNRECOGNISED, self.received_us, self.tool,
+            headers=content.headers, query=content.query, body=content.body,
+        )  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -156,8 +167,9 @@ async def get_refused_body(store: Store, client: int, digest: str) -> RefusedBod
 
 
 async def replay_refused(
-    store: Store, client: Client, digest: str, connections: Sequence[Connection], by: str, at: Micros, tool: str | None = None
-) -> StoredDelivery:
+    store: Store, client: Client, digest: str, connections: Sequence[Connection], by: str, at: Micros, sandbox: Sandbox,
+    tool: str | None = None,
+) -> StoredDelivery:  # fmt: skip
     """Receive a refused webhook as if it had proved its sender; `by` vouches for it. `NotFound`, and `WrongState` if it was replayed."""
     refused = await get_refused_body(store, client.number, digest)
     if refused.content is None:
@@ -166,10 +178,13 @@ async def replay_refused(
     secrets = tuple(secret for one in connections if one.channel == refused.channel for secret in one.secrets)
     chosen = tool or refused.tool
     sender = Sender(chosen, verified=True, secrets=secrets)
-    stored = await receive_webhook(
-        store, client, refused.channel, _raw(refused.content.headers), query=refused.content.query, body=refused.content.body,
-        at=refused.first_us, sender=sender,
-    )  # fmt: skip
+    try:
+        stored = await receive_webhook(
+            store, client, refused.channel, _raw(refused.content.headers), query=refused.content.query, body=refused.content.body,
+            at=refused.first_us, sandbox=sandbox, sender=sender,
+        )  # fmt: skip
+    except TaskStopped as stopped:
+        raise WrongState(f"the body could not be searched for secrets: {stopped.why}; nothing was stored") from None
     await store.write(NoteReplay(client.number, digest, at, by, stored.id))
     LOG.info("%s replayed the refused webhook %s of client %s as delivery %d", by, digest, client.client_id, stored.id)
     return stored

@@ -123,7 +123,7 @@ async def replay_refused_webhook(call: Call) -> Response:
     connections, now = await call.api.connections.of(client.number), parts.clock()
     author = author_of(call.scope).key_id
     by = "an administrator without a key" if author is None else f"API key {author}"
-    stored = await replay_refused(parts.store, client, call.path("refused_id"), connections, by, now, asked[TOOL])
+    stored = await replay_refused(parts.store, client, call.path("refused_id"), connections, by, now, parts.sandbox, asked[TOOL])
     parts.on_stored(client.number)
     return Response(202, encode(RefusedReplay(stored.id, stored.is_repeat)))
 

@@ -135,7 +135,7 @@ class Receiver:
         except TaskStopped as stopped:
             if not stopped.for_good:
                 raise Overloaded(f"the body could not be searched for secrets: {stopped.why}; send it again") from None
-            self._refuse(client, TOO_LARGE, scope, at, size=len(body), tool=sender.tool)
+            self._refuse(client, TOO_LARGE, scope, at, tool=sender.tool, read=body)
             raise TooLarge("the body cannot be searched for secrets in reasonable time; send fewer events at once") from None
         if parts.spool is not None:
             parts.spool.known.add(client_id)
