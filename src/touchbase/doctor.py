@@ -11,6 +11,7 @@ from touchbase.clients import ACTIVE, Client, ListClients
 from touchbase.common.timestamps import DAY, SECOND, Micros, to_text
 from touchbase.connections import CallStatistics, Connection, ListCalls, ListConnections, ListFetching, duration, fetching_state, usual_text
 from touchbase.encryption import CheckEncryption
+from touchbase.erasure import OpenErasures
 from touchbase.errors import Overloaded
 from touchbase.inbox import FAILED, PARKED, RECEIVED, UNRECOGNISED, BusyClients, CountInbox, Delivery, ListDeliveries
 from touchbase.outgoing import ACTIVE as ACTIVE_ENDPOINT
@@ -30,6 +31,8 @@ MAX_UNUSED_AGE: Micros = 30 * DAY
 """Age from which a key that was never used is reported."""
 MAX_FAILING_AGE: Micros = 600 * SECOND
 """Time for which a webhook endpoint may fail."""
+MAX_ERASURE_AGE: Micros = 600 * SECOND
+"""Time that an erasure may take."""
 PAGE = 1_000
 
 
@@ -53,6 +56,7 @@ async def diagnose(store: Store, now: Micros, *, silent: Micros, keys_needed: bo
         ("connections", _connections(store, clients, now, silent)),
         ("inbox", _inbox(store, now)),
         ("webhooks", _webhooks(store, now)),
+        ("erasures", _erasures(store, now)),
     ):
         found = [Finding(name, *each) async for each in check]
         for each in found:
@@ -211,6 +215,23 @@ async def _webhooks(store: Store, now: Micros) -> Results:
             yield PROBLEM, detail, f"`touchbase endpoints test {options} {one.endpoint_id}`, then `resume`, or `remove`"
     if fine:
         yield OK, "no webhook endpoint fails or is paused", None
+
+
+async def _erasures(store: Store, now: Micros) -> Results:
+    late = [each for each in await store.read(OpenErasures()) if (each.searched_us or each.asked_us) < now - MAX_ERASURE_AGE]
+    searching = [each for each in late if each.searched_us is None]
+    if searching:
+        detail = f"{len(searching)} erasures of people are still searched for, the oldest since {_time(searching[0].asked_us)}"
+        yield (
+            PROBLEM,
+            detail,
+            "start `touchbase serve` or `touchbase worker`; the search waits for imports at work",
+        )
+    if cleaning := [each for each in late if each.searched_us is not None]:
+        detail = f"the store's files may still have bytes of {len(cleaning)} erased people"
+        yield PROBLEM, detail, "`touchbase vacuum` with the server stopped: the file is too large to be rewritten meanwhile, or was in use"
+    if not late:
+        yield OK, "every erasure is done", None
 
 
 def _time(at: Micros) -> str:

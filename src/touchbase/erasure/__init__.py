@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from touchbase.erasure.commands import (
     AddErasures,
+    EndErasure,
     ErasePending,
     ErasePerson,
     Erasure,
@@ -17,6 +18,8 @@ from touchbase.erasure.commands import (
     Person,
     ReadBodies,
     ReadLinks,
+    ReadTexts,
+    StrikeTexts,
     SweepErasure,
 )
 from touchbase.erasure.person_export import export_deliveries, export_person
@@ -25,6 +28,7 @@ from touchbase.erasure.service import Eraser, identities
 
 __all__ = [
     "AddErasures",
+    "EndErasure",
     "ErasePending",
     "ErasePerson",
     "Eraser",
@@ -39,6 +43,8 @@ __all__ = [
     "Person",
     "ReadBodies",
     "ReadLinks",
+    "ReadTexts",
+    "StrikeTexts",
     "SweepErasure",
     "export_deliveries",
     "export_person",

@@ -12,6 +12,7 @@ from touchbase.auth import ListKeys
 from touchbase.cells import before_in, merged
 from touchbase.clients import DeletingClients, ListClientPage, ListClients
 from touchbase.connections import CountSilent
+from touchbase.erasure import OpenErasures
 from touchbase.event_log import FindNewEvents, ListNewestEvents
 from touchbase.inbox import (
     CountInbox,
@@ -133,6 +134,7 @@ MERGES: dict[type, Callable[[Any, Answers], Any]] = {
     CountInbox: _inbox,
     CountOutgoing: _outgoing,
     CountSilent: _sum,
+    OpenErasures: lambda query, answers: [*_all(answers)],
     ListNewestEvents: _newest,
     MatchEverywhere: _matches,
     GetDelivery: first,

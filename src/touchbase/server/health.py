@@ -13,6 +13,7 @@ import msgspec
 from touchbase.common.threads import on_thread
 from touchbase.common.timestamps import Clock
 from touchbase.connections import CountSilent
+from touchbase.erasure import OpenErasures
 from touchbase.errors import TouchbaseError
 from touchbase.inbox import CountInbox
 from touchbase.metrics import HTTP_CONNECTIONS, HTTP_REQUESTS_IN_PROGRESS, LOG_LINES_DROPPED, STORE_QUEUE_DEPTH
@@ -87,10 +88,16 @@ class Operations:
         try:
             inbox, silent = await self.store.read(CountInbox()), await self.store.read(CountSilent())
             outgoing = await self.store.read(CountOutgoing())
+            erasures = {"searching": 0, "cleaning": 0}
+            for one in await self.store.read(OpenErasures()):
+                erasures["searching" if one.searched_us is None else "cleaning"] += 1
         except TouchbaseError:
-            inbox, silent, outgoing = None, {}, None  # the other metrics are useful while the store cannot be read
+            inbox, silent, outgoing, erasures = None, {}, None, {}  # the other metrics are useful while the store cannot be read
         spool = None if self._spool is None else await self._spool.counts()
-        store = [*store_metrics(len(self.store.warnings), inbox, silent, self.clock(), outgoing), *spool_metrics(spool, self.clock())]
+        store = [
+            *store_metrics(len(self.store.warnings), inbox, silent, self.clock(), outgoing, erasures),
+            *spool_metrics(spool, self.clock()),
+        ]
         accept = b",".join(value for name, value in scope["headers"] if name == b"accept").decode("latin-1")
         # One scrape at a time, on a thread: with many series it takes tens of milliseconds, which must not block requests.
         async with self._one_scrape:

@@ -51,8 +51,9 @@ from touchbase.do_not_contact.sql.copies import copy_installation_list, raise_li
 from touchbase.do_not_contact.sql.entries import remove_entry, save_entries, save_needs
 from touchbase.do_not_contact.sql.marking import marking
 from touchbase.encryption import Cipher, Reencrypt, ReplaceLost, RetireKeys
-from touchbase.erasure import AddErasures, ErasePending, ErasePerson, LiftErasure, SweepErasure
+from touchbase.erasure import AddErasures, EndErasure, ErasePending, ErasePerson, LiftErasure, StrikeTexts, SweepErasure
 from touchbase.erasure.sql import commands as erasure_sql
+from touchbase.erasure.sql import texts as erasure_texts
 from touchbase.event_log import TrimLog
 from touchbase.event_log.sql.queries import trim_log
 from touchbase.events import IN_USE, NOT_DELETED, apply_batch, apply_needs, claim, claim_if_unchanged, claim_named, peek, record_failure
@@ -253,6 +254,8 @@ COMMANDS: dict[type, Handler] = {
     FinishFetch: Handler(_each(fetch_sql.finish_fetch)),
     ErasePerson: Handler(_each(erasure_sql.erase_person, takes_ids=True), _one("erasure")),
     SweepErasure: Handler(_each(erasure_sql.sweep_erasure)),
+    EndErasure: Handler(_each(erasure_sql.end_erasure)),
+    StrikeTexts: Handler(_each(erasure_texts.strike_texts)),
     LiftErasure: Handler(_each(erasure_sql.lift_erasures)),
     AddErasures: Handler(_each(erasure_sql.add_erasures, takes_ids=True), erasure_sql.add_needs),
     ErasePending: Handler(_each(erasure_sql.erase_pending_events)),

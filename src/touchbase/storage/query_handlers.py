@@ -30,8 +30,19 @@ from touchbase.do_not_contact.sql import lookup as do_not_contact_sql
 from touchbase.duplicates import ReadBlock
 from touchbase.duplicates.sql import read_block
 from touchbase.encryption import CheckEncryption, Cipher
-from touchbase.erasure import FindErased, FindPerson, GetErasure, ListErasures, ListRequests, OpenErasures, ReadBodies, ReadLinks
+from touchbase.erasure import (
+    FindErased,
+    FindPerson,
+    GetErasure,
+    ListErasures,
+    ListRequests,
+    OpenErasures,
+    ReadBodies,
+    ReadLinks,
+    ReadTexts,
+)
 from touchbase.erasure.sql import queries as erasure_sql_queries
+from touchbase.erasure.sql import texts as erasure_sql_texts
 from touchbase.event_log.sql import queries as event_log_sql
 from touchbase.exports import CustomFieldNames, ExportRecords
 from touchbase.exports import sql as exports_sql
@@ -329,6 +340,7 @@ HANDLERS: dict[type, Callable[[Any], Plan[Any]]] = {
     ListRequests: erasure_sql_queries.list_requests,
     ReadBodies: erasure_sql_queries.read_bodies,
     ReadLinks: erasure_sql_queries.read_links,
+    ReadTexts: erasure_sql_texts.read_texts,
     GetMessages: messages_sql.get_messages,
     ListMessages: messages_sql.list_messages,
     MessagesOfContact: messages_sql.messages_of_contact,

@@ -77,14 +77,26 @@ CROSS_CLIENT = frozenset(
     {
         FindKey, AnyKey, BusyClients, CountInbox, StoreFirstKey, RotateKey, RevokeKey, StoreKeyUses, DueFetches,
         ExpiredResponses, OldDedupeKeys, OpenErasures, AddErasures, Reencrypt, RetireKeys, ReplaceLost, CheckEncryption,
-        DueJobs, DueJobFiles, NextToIndex, ClaimCheck, DueJudgements, CountSilent,
+        DueJobs, NextToIndex, ClaimCheck, DueJudgements, CountSilent,
         ClientsToLink, ListNewestEvents, CountOutgoing, EndpointVersions, LeadShards, ListTroubles, OldAttempts,
     }
 )  # fmt: skip
 """Types that always access all clients: a key's client is not known before the key is found; workers, metrics and
 encryption search for work; and a store imports erasures only while it has none."""
 CROSS_CLIENT_UNLESS_NAMED = frozenset(
-    {StoreKey, ListKeys, ListDeliveries, GroupDeliveries, GetDelivery, ListRefusals, MatchEverywhere, FindOwner, GetJob, ListJobs}
+    {
+        StoreKey,
+        ListKeys,
+        ListDeliveries,
+        GroupDeliveries,
+        GetDelivery,
+        ListRefusals,
+        MatchEverywhere,
+        FindOwner,
+        GetJob,
+        ListJobs,
+        DueJobFiles,
+    }
 )
 """Types with access to all clients when their `client` is None: requests of an administrator of all clients."""
 
