@@ -106,8 +106,8 @@ async def test_erase__during_a_batch_does_not_restore_the_person(house: House, e
         held.go_on.set()
         await turn
         await house.work()
+        erasure = await house.eraser.search(erasure)
 
-    await house.store.vacuum()
     assert erasure.done_us is not None
     assert set(await house.contacts()) == {"bob@example.com"}
     assert await find_in_database(engine_url, *NAMES) == []

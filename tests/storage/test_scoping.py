@@ -18,7 +18,18 @@ from tests.connections.silent import calls_until
 from tests.outgoing.unsent import miss_an_event
 from tests.storage.statements import FOLDER, MAKERS, STATEMENTS, calls_of, module_at, texts
 
-from touchbase.auth.commands import AnyKey, FindKey, ListKeys, RevokeKey, RotateKey, StoreFirstKey, StoreKey, StoreKeyUses
+from touchbase.auth.commands import (
+    AnyKey,
+    EndSession,
+    FindKey,
+    IsSessionEnded,
+    ListKeys,
+    RevokeKey,
+    RotateKey,
+    StoreFirstKey,
+    StoreKey,
+    StoreKeyUses,
+)
 from touchbase.bin.commands import DeleteRecord, RemoveDeleted
 from touchbase.cells import (
     AddCell,
@@ -48,6 +59,7 @@ from touchbase.clients.commands import (
     DeletingClients,
     EnsureClient,
     FindClient,
+    FindClientByHandle,
     FindClientByNumber,
     ListClientPage,
     ListClients,
@@ -130,7 +142,6 @@ SPANNING: dict[type, str] = {
     OldDedupeKeys: "numbers of clients and keys of calls, for the housekeeper, who then names each client",
     OpenErasures: "erasures to go on with, for the worker, who then names each client; nothing of the person",
     DueJobs: "numbers of clients and ids of jobs, for the worker, who then names each client",
-    DueJobFiles: "as above, for the housekeeper",
     StoreFirstKey: "looks whether any key is there, and keeps one of no client",
     RotateKey: "finds a key by its id; the edge has looked whose it is",
     RevokeKey: "as above",
@@ -155,11 +166,11 @@ SPANNING: dict[type, str] = {
 """What looks at all clients, and why it may: reviewed. Queries among it answer no client's records."""
 SPANNING_UNLESS_NAMED = {
     StoreKey, ListKeys, ListDeliveries, GroupDeliveries, GetDelivery, ListRefusals, MatchEverywhere, GetJob, ListJobs,
-    FindOwner,
+    FindOwner, DueJobFiles,
 }  # fmt: skip
 """What is about all clients when it names none, which only an administrator of all of them can ask: reviewed."""
 ABOUT_CLIENTS = {
-    EnsureClient, SetClientSettings, CreateClient, RotateClientId, DeletingClients, FindClient, ListClients,
+    EnsureClient, SetClientSettings, CreateClient, RotateClientId, DeletingClients, FindClient, FindClientByHandle, ListClients,
     ReservePlace, ReadDirectory,
 }  # fmt: skip
 """Commands and queries about the clients themselves, and nothing that they have: reviewed."""
@@ -168,7 +179,7 @@ ABOUT_CLIENTS_UNLESS_NAMED = {ListClientPage}
 OF_INSTALLATION = {
     AddCell, AdoptErasureKey, ConfirmPlace, CopyInstallationList, FindKeyPlace, FindPlace, ForgetPlaces, PlaceKey, RaiseIds,
     RaiseListRevision, ReadInstallationList, ReleasePlace, RemoveCell, SetCellState, ShareErasureKey, TakeIdRange,
-    EndMove, ListMoves, NoteMove, SwitchPlace, TakeMove,
+    EndSession, IsSessionEnded, EndMove, ListMoves, NoteMove, SwitchPlace, TakeMove,
 }  # fmt: skip
 """The directory of cells, the moves of clients, and the list of the installation: tables that have nothing of a client: reviewed."""
 LOOKING_FURTHER: dict[type, str] = {
@@ -274,6 +285,7 @@ def test_statements__list_no_tables_with_commas() -> None:
 
 
 USUAL: dict[str, Any] = {
+    "table": "job",
     "state": "parked", "client_id": "acme", "kind": 1, "record_kind": 1, "limit": 5, "after": 0, "now_us": 10, "delivery_id": 2,
     "record_id": 1, "contact": 1, "contact_id": 1, "id": 1, "block": "surname", "before": "replied",
     "listing": ListContacts(1, 5), "time_zone": "UTC", "few": -1,
@@ -325,6 +337,7 @@ def value(name: str, hint: object) -> Any:
             return [("email", "ann@example.com")]
         known: dict[Any, Any] = {
             list[int]: [2],
+            list[int | str]: [1],
             list[str]: ["a"],
             list[tuple[int, int]]: [(1, 2)],
             list[tuple[str, int]]: [("a", 2)],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from touchbase.common.timestamps import Micros
 from touchbase.history import Ref
@@ -100,7 +99,7 @@ class EndErasure(Command[None]):
 class StoredTexts:
     """The texts of one row of a table: its key without the client, and the values by column."""
 
-    key: tuple[Any, ...]
+    key: tuple[int | str, ...]
     values: dict[str, str | bytes | None]
 
 
@@ -111,7 +110,7 @@ class ReadTexts(Query[list[StoredTexts]]):
     client: int
     table: str
     limit: int
-    after: tuple[Any, ...] | None = None
+    after: list[int | str] | None = None
 
 
 @dataclass(slots=True)

@@ -107,6 +107,7 @@ class Eraser:
 
         Without `until_us` the store's files are cleaned then.
         """
+        erasure.waits_for = ""
         while erasure.searched_us is None and not erasure.waits_for and (until_us is None or self._clock() < until_us):
             erasure = await self.step(erasure)
             on_page(erasure)

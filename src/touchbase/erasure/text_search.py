@@ -30,7 +30,7 @@ class TextSearch:
     def __init__(self, store: Store, find_erased: FindErasedRefs) -> None:
         self._store = store
         self._find_erased = find_erased
-        self._position: dict[tuple[int, int], tuple[int, tuple[Any, ...] | None]] = {}
+        self._position: dict[tuple[int, int], tuple[int, list[int | str] | None]] = {}
         """By client and erasure: the number of the table, and the last key."""
 
     async def page(self, client: int, erasure: int) -> bool:
@@ -41,7 +41,7 @@ class TextSearch:
         if not await self._strike(client, table, rows):
             return False  # the next call reads these rows again
         if len(rows) == PAGE:
-            self._position[client, erasure] = number, rows[-1].key
+            self._position[client, erasure] = number, [*rows[-1].key]
         elif number + 1 < len(TEXT_TABLES):
             self._position[client, erasure] = number + 1, None
         else:

@@ -10,7 +10,7 @@ from typing import Any
 
 from touchbase.auth import ListKeys
 from touchbase.cells import before_in, merged
-from touchbase.clients import DeletingClients, ListClientPage, ListClients
+from touchbase.clients import DeletingClients, FindClientByHandle, ListClientPage, ListClients
 from touchbase.connections import CountSilent
 from touchbase.erasure import OpenErasures
 from touchbase.event_log import FindNewEvents, ListNewestEvents
@@ -137,6 +137,7 @@ MERGES: dict[type, Callable[[Any, Answers], Any]] = {
     OpenErasures: lambda query, answers: [*_all(answers)],
     ListNewestEvents: _newest,
     MatchEverywhere: _matches,
+    FindClientByHandle: first,
     GetDelivery: first,
     GetJob: first,
     FindOwner: first,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from touchbase.auth import RevokeKey, RotateKey, StoreFirstKey, StoreKey, StoreKeyUses
+from touchbase.auth import EndSession, RevokeKey, RotateKey, StoreFirstKey, StoreKey, StoreKeyUses
 from touchbase.auth import sql as auth_sql
 from touchbase.bin import DeleteRecord, RemoveDeleted, RestoreRecord
 from touchbase.bin.sql import delete as bin_delete
@@ -246,6 +246,7 @@ COMMANDS: dict[type, Handler] = {
     RotateClientId: Handler(_each(clients_sql_commands.rotate_id)),
     BeginDeletion: Handler(_each(clients_sql_commands.begin_deletion)),
     RemoveClientRows: Handler(_each(clients_sql_removal.remove_rows)),
+    EndSession: Handler(_each(auth_sql.end_session)),
     StoreFirstKey: Handler(_each(auth_sql.store_first_key)),
     RotateKey: Handler(_each(auth_sql.rotate_key)),
     RevokeKey: Handler(_each(auth_sql.revoke_key)),

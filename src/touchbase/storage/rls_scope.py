@@ -16,6 +16,7 @@ from touchbase.clients import (
     DeletingClients,
     EnsureClient,
     FindClient,
+    FindClientByHandle,
     FindClientByNumber,
     ListClientPage,
     ListClients,
@@ -66,7 +67,8 @@ ALL_CLIENTS = Scope("all")
 
 CLIENT_LIST_TYPES = frozenset(
     {
-        EnsureClient, SetClientSettings, CreateClient, RotateClientId, DeletingClients, FindClient, ListClients, ReservePlace,
+        EnsureClient, SetClientSettings, CreateClient, RotateClientId, DeletingClients, FindClient, FindClientByHandle, ListClients,
+        ReservePlace,
         ReadDirectory,
     }
 )  # fmt: skip

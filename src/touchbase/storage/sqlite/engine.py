@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import apsw
 
-from touchbase.auth import AnyKey, FindKey
+from touchbase.auth import AnyKey, FindKey, IsSessionEnded
 from touchbase.clients import FindClient, FindClientByNumber
 from touchbase.common.threads import on_thread
 from touchbase.connections import ListConnections
@@ -61,7 +61,19 @@ T = TypeVar("T")
 MAX_ROUTINE_VACUUM_BYTES = 64 * 1024 * 1024
 """Size of a file that a vacuum rewrites in half a second, for which writers may wait now and then."""
 POINT_QUERIES = frozenset(
-    {GetContact, GetCompany, FindCompanies, FindClient, FindClientByNumber, ListConnections, FindKey, AnyKey, FindResponse, FindTraces}
+    {
+        GetContact,
+        GetCompany,
+        FindCompanies,
+        FindClient,
+        FindClientByNumber,
+        ListConnections,
+        FindKey,
+        AnyKey,
+        FindResponse,
+        FindTraces,
+        IsSessionEnded,
+    }
 )
 """Queries that run in the event loop: they take a few microseconds, less than a thread switch."""
 FEW_RECORDS = 16
