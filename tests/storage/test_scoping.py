@@ -81,7 +81,7 @@ from touchbase.do_not_contact.models import Addresses
 from touchbase.encryption.cipher import AesGcmCipher
 from touchbase.encryption.commands import CheckEncryption, Reencrypt, ReplaceLost, RetireKeys
 from touchbase.encryption.keys import StaticKeys
-from touchbase.erasure.commands import AddErasures, ErasePerson, OpenErasures, SweepErasure
+from touchbase.erasure.commands import AddErasures, ErasePerson, OpenErasures, StoredTexts, StrikeTexts, SweepErasure
 from touchbase.event_log import ListNewestEvents, TrimLog, with_log
 from touchbase.history.events import Event, Translation
 from touchbase.idempotency.commands import ExpiredResponses, FindResponse, Idempotent
@@ -368,7 +368,8 @@ ASKING: list[Any] = [
     AddCell("eu", "postgresql://db/eu", 5), SetCellState("eu", "draining"), ReservePlace("acme", 1), ConfirmPlace("acme", 5),
     ReleasePlace("acme"),     RemoveCell("eu"), CopyInstallationList(InstallationList(2, [])), RaiseListRevision(3),
     RemoveDeleted(1, 2**40, 5, 10), ForgetMerges(1, 2**40, 5),
-    StoreFirstKey(KEY), ErasePerson(1, 10, 1), SweepErasure(1, 1, [], 5, False, 10),
+    StrikeTexts(1, "job", [(StoredTexts((1,), {"error": "a"}), None), (StoredTexts((1,), {"error": "a"}), {"error": "b"})]),
+    EndSession(b"d", 5, 1), StoreFirstKey(KEY), ErasePerson(1, 10, 1), SweepErasure(1, 1, [], 5, False, 10),
     AddErasures(1, b"another", [], 10), PruneBodies(1, 2**40, 5, 10), DropUnrecognised(1, 10, 1, 5, 10),
     Reencrypt(5), RetireKeys(), ReplaceLost(), RemoveClientRows(2, 10, 100),
     EnsureClient("unknown", 5, first_use=True), ChangeMatching(1, ListContacts(1, 5, status="a"), UpdateContact(1, 0, {}, {}, 5, "k")),
